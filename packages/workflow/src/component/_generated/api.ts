@@ -1,0 +1,40 @@
+/* eslint-disable */
+/**
+ * Generated `api` utility.
+ *
+ * THIS CODE IS AUTOMATICALLY GENERATED.
+ *
+ * To regenerate, run `npx convex dev`.
+ * @module
+ */
+import type * as children from "../children.js";
+import type * as ending from "../ending.js";
+import type * as lib from "../lib.js";
+import type * as line from "../line.js";
+import type * as views from "../views.js";
+
+import type { ApiFromModules, FilterApi, FunctionReference } from "convex/server";
+import { anyApi, componentsGeneric } from "convex/server";
+
+const fullApi: ApiFromModules<{
+  children: typeof children;
+  ending: typeof ending;
+  lib: typeof lib;
+  line: typeof line;
+  views: typeof views;
+}> = anyApi as any;
+
+/**
+ * A utility for referencing Convex functions in your app's public API.
+ */
+export const api: FilterApi<typeof fullApi, FunctionReference<any, "public">> = anyApi as any;
+
+/**
+ * A utility for referencing Convex functions in your app's internal API.
+ */
+export const internal: FilterApi<
+  typeof fullApi,
+  FunctionReference<any, "internal">
+> = anyApi as any;
+
+export const components = componentsGeneric() as unknown as {};

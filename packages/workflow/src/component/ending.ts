@@ -1,0 +1,97 @@
+import { leaveLineCanceled } from "@stepwise/workpool/core";
+import { v } from "convex/values";
+import type { StepError } from "../definition/step-error.js";
+import { internal } from "./_generated/api.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import { internalMutation, type MutationCtx } from "./_generated/server.js";
+import { childEnded } from "./children.js";
+import { ACTIVE_STATES } from "./validators.js";
+
+/** How many runs one transaction cancels; each is some ten reads and writes. */
+const PAGE = 250;
+
+type End =
+  | { state: "completed"; outputStep: Id<"steps"> | undefined }
+  | { state: "failed"; error: StepError }
+  | { state: "canceled"; error: StepError };
+
+/** Ends a run: nothing of it is left waiting or scheduled, and whoever waits for it goes on. */
+export async function endRun(ctx: MutationCtx, run: Doc<"runs">, end: End): Promise<void> {
+  await ctx.db.patch("runs", run._id, { ...end, first: undefined, endedAt: Date.now() });
+  if (end.state !== "completed") await closeSteps(ctx, run._id, end.error.node);
+  if (run.parentStep !== undefined) await childEnded(ctx, { ...run, ...end });
+}
+
+/** Cancels a run that has not ended. A run that has is left as it is. @returns whether it was canceled. */
+export async function cancelRun(ctx: MutationCtx, run: Doc<"runs">): Promise<boolean> {
+  if (run.state !== "running" && run.state !== "pending") return false;
+  const error: StepError = {
+    message: `The run of "${run.workflow}" was canceled`,
+    kind: "canceled",
+    workflow: run.workflow,
+    node: "",
+    attempt: 1,
+  };
+  await endRun(ctx, run, { state: "canceled", error });
+  return true;
+}
+
+/**
+ * Ends the records in which something is still to come: they are canceled, but a parent whose own stage has failed has failed too. An
+ * action that runs is left alone: its slot is given back when it ends.
+ */
+async function closeSteps(ctx: MutationCtx, run: Id<"runs">, failedStage: string): Promise<void> {
+  const [failedNode] = failedStage.split(".");
+  for (const state of ACTIVE_STATES) {
+    const steps = await ctx.db
+      .query("steps")
+      .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", state))
+      .collect();
+    for (const step of steps)
+      await closeStep(ctx, step, step.stage === failedNode ? "failed" : "canceled");
+  }
+}
+
+async function closeStep(
+  ctx: MutationCtx,
+  step: Doc<"steps">,
+  state: "failed" | "canceled",
+): Promise<void> {
+  await ctx.db.patch("steps", step._id, {
+    state,
+    endedAt: Date.now(),
+    dueAt: undefined,
+    job: undefined,
+  });
+  if (step.kind === "children") await cancelChildren(ctx, step._id);
+  else if (step.state === "running") await leaveLineCanceled(ctx, step._id);
+  if (step.job !== undefined) {
+    // Never cancel a job that may be running: what it schedules from then on would be dropped.
+    const job = await ctx.db.system.get("_scheduled_functions", step.job);
+    if (job?.state.kind === "pending") await ctx.scheduler.cancel(step.job);
+  }
+}
+
+/** Cancels a parent's children in pages, those that run first: once this has committed, no direct child starts any more. */
+export async function cancelChildren(ctx: MutationCtx, parent: Id<"steps">): Promise<void> {
+  let left = PAGE;
+  for (const state of ["running", "pending"] as const) {
+    const children = await ctx.db
+      .query("runs")
+      .withIndex("by_parent_state", (q) => q.eq("parentStep", parent).eq("state", state))
+      .take(left);
+    left -= children.length;
+    for (const child of children) await cancelRun(ctx, child);
+  }
+  if (left === 0) await ctx.scheduler.runAfter(0, internal.ending.cancelMoreChildren, { parent });
+}
+
+/** The next page of {@link cancelChildren}. */
+export const cancelMoreChildren = internalMutation({
+  args: { parent: v.id("steps") },
+  returns: v.null(),
+  handler: async (ctx, { parent }) => {
+    await cancelChildren(ctx, parent);
+    return null;
+  },
+});

@@ -1,0 +1,31 @@
+import type {
+  GenericActionCtx,
+  GenericDataModel,
+  GenericMutationCtx,
+  GenericQueryCtx,
+} from "convex/server";
+import type { StepError } from "./step-error.js";
+
+/** The generated `_workflows/index.ts` declares the app's `dataModel` here, so that handlers know the app's tables. */
+export interface Register {}
+
+type DataModel = Register extends { dataModel: infer Model extends GenericDataModel }
+  ? Model
+  : GenericDataModel;
+export type ActionCtx = GenericActionCtx<DataModel>;
+export type MutationCtx = GenericMutationCtx<DataModel>;
+export type QueryCtx = GenericQueryCtx<DataModel>;
+
+/** What a handler can ask about its own execution; its third parameter. */
+export interface Info {
+  /** The run's id, as `workflow.start` returned it. */
+  readonly runId: string;
+  /** Which attempt this is, from 1. */
+  readonly attempt: number;
+  /** The same on every attempt of one step record, different for every other: hand it to services that deduplicate. */
+  readonly idempotencyKey: string;
+  /** Why the attempt before this one failed; null on the first. */
+  readonly previousError: StepError | null;
+  /** Aborted when the step's `timeout` is over. Never aborted in a mutation or query. */
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,14 @@
+export { defineWorkflow, type Builder } from "./builder.js";
+export { child, type Child, type ChildrenOutput } from "./children.js";
+export type { ActionCtx, Info, MutationCtx, QueryCtx, Register } from "./context.js";
+export type {
+  Definition,
+  WorkflowInput,
+  WorkflowOptions,
+  WorkflowOutput,
+  WorkflowScope,
+} from "./definition.js";
+export type { Duration } from "./duration.js";
+export type { Retry } from "./node.js";
+export type { AnySchema, InferInput, InferOutput } from "./schema.js";
+export type { ErrorKind, StepError } from "./step-error.js";

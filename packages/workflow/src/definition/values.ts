@@ -1,0 +1,56 @@
+import type { Value } from "convex/values";
+
+/**
+ * Whether a handler's result can be stored, checked in types. What cannot is told by a string literal that names the place and what
+ * to write instead; it shows up in the editor as the type that the handler should have had.
+ */
+
+export type IsAny<T> = 0 extends 1 & T ? true : false;
+
+type NotStorable<T> = T extends Date
+  ? "A Date is not a Convex value: return date.getTime()"
+  : T extends ReadonlyMap<unknown, unknown>
+    ? "A Map is not a Convex value: return Object.fromEntries(map) or [...map]"
+    : T extends ReadonlySet<unknown>
+      ? "A Set is not a Convex value: return [...set]"
+      : T extends (...args: never[]) => unknown
+        ? "A function is not a Convex value"
+        : T extends PromiseLike<unknown>
+          ? "A Promise inside a result: await it first"
+          : T extends RegExp | Error | URL
+            ? "A class instance is not a Convex value"
+            : T extends symbol
+              ? "A symbol is not a Convex value"
+              : never;
+
+/** The type is looked into so deep; a recursive type that is right as far as that is taken to be right. */
+type MaxDepth = 6;
+
+type Problem<
+  T,
+  Path extends string = "result",
+  Depth extends 0[] = [],
+> = Depth["length"] extends MaxDepth
+  ? never
+  : [T] extends [Value | undefined | void]
+    ? never
+    : [NotStorable<T>] extends [never]
+      ? T extends readonly (infer Element)[]
+        ? Problem<Element, `${Path}[]`, [...Depth, 0]>
+        : T extends object
+          ? { [K in keyof T & string]: Problem<T[K], `${Path}.${K}`, [...Depth, 0]> }[keyof T &
+              string]
+          : never
+      : `${Path}: ${NotStorable<T>}`;
+
+/** Intersected with a node: nothing where its handler's result can be stored, else the problem in the place of the handler. */
+export type Valid<Result> = [Result] extends [Value | undefined | void]
+  ? unknown
+  : unknown extends Result
+    ? unknown
+    : [Problem<Result>] extends [never]
+      ? unknown
+      : { action?: Problem<Result>; mutation?: Problem<Result>; query?: Problem<Result> };
+
+/** A result as it is stored: nothing returned is null. */
+export type Stored<T> = IsAny<T> extends true ? T : T extends void | undefined ? null : T;

@@ -1,0 +1,35 @@
+import type { Value } from "convex/values";
+import type { Info } from "../definition/context.js";
+import { durationMs } from "../definition/duration.js";
+import type { Policy } from "../definition/node.js";
+import { describeThrown, Failure, type Problem } from "./failure.js";
+import { checkedOutput } from "./values.js";
+
+export type Attempt = { kind: "success"; output: Value } | { kind: "failed"; problem: Problem };
+
+/** Runs an action's handler once: its result checked, its error described, its time limited. */
+export async function attemptOf(
+  stage: string,
+  { timeout }: Policy,
+  info: Omit<Info, "signal">,
+  handler: (info: Info) => unknown,
+): Promise<Attempt> {
+  const abort = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  try {
+    const limit = timeout === undefined ? undefined : durationMs(timeout);
+    const result = (async () => handler({ ...info, signal: abort.signal }))();
+    const expired = new Promise<never>((_resolve, reject) => {
+      if (limit === undefined) return;
+      timer = setTimeout(() => {
+        abort.abort();
+        reject(new Failure("timedOut", `"${stage}" took longer than its timeout of ${timeout}`));
+      }, limit);
+    });
+    return { kind: "success", output: checkedOutput(stage, await Promise.race([result, expired])) };
+  } catch (error) {
+    return { kind: "failed", problem: describeThrown(error) };
+  } finally {
+    clearTimeout(timer);
+  }
+}

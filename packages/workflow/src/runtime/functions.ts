@@ -1,0 +1,98 @@
+import type {
+  FunctionReference,
+  RegisteredAction,
+  RegisteredMutation,
+  RegisteredQuery,
+} from "convex/server";
+import { makeFunctionReference } from "convex/server";
+import { v, type ObjectType, type PropertyValidators } from "convex/values";
+import { vError, vEvent, vRead, vToken } from "../component/validators.js";
+
+/*
+ * The generated functions: their arguments, and the types that generated code gives its exports. None of these types depends on a
+ * definition, so none of them closes a cycle through the app's `_generated/api`.
+ */
+
+export const actionArgs = {
+  token: vToken,
+  /** The slot of the pool that it holds. */
+  slot: v.string(),
+  /** The values it reads, by name; null where they are too large to pass along. `reads` says then what to load. */
+  scope: v.any(),
+  reads: v.array(vRead),
+  previousError: v.union(vError, v.null()),
+};
+
+/** What a handler came to. */
+export const vReport = v.union(
+  v.object({ kind: v.literal("success"), output: v.any() }),
+  v.object({ kind: v.literal("failed"), error: vError }),
+);
+
+export const completionArgs = {
+  token: vToken,
+  slot: v.optional(v.string()),
+  report: vReport,
+  /** Whether the stages that follow may run in the same transaction. Not after that has failed. */
+  fuse: v.boolean(),
+};
+
+export const resumeArgs = { token: vToken, stage: v.string(), event: vEvent, scope: v.any() };
+
+/** Of a mutation or query that is called as a nested transaction. */
+export const nestedArgs = { runId: v.string(), scope: v.any() };
+
+type Args<Validators extends PropertyValidators> = ObjectType<Validators>;
+
+export type StepAction = RegisteredAction<"internal", Args<typeof actionArgs>, Promise<null>>;
+export type StepMutation = RegisteredMutation<
+  "internal",
+  Args<typeof nestedArgs>,
+  Promise<unknown>
+>;
+export type StepQuery = RegisteredQuery<"internal", Args<typeof nestedArgs>, Promise<unknown>>;
+export type Completion = RegisteredMutation<"internal", Args<typeof completionArgs>, Promise<null>>;
+export type Resume = RegisteredMutation<"internal", Args<typeof resumeArgs>, Promise<null>>;
+
+export type CompletionReference = FunctionReference<
+  "mutation",
+  "internal",
+  Args<typeof completionArgs>,
+  null
+>;
+type NestedReference<Kind extends "mutation" | "query"> = FunctionReference<
+  Kind,
+  "internal",
+  Args<typeof nestedArgs>,
+  unknown
+>;
+
+/** Where generated files stand in the app's functions folder. */
+const FOLDER = "_workflows";
+
+/** `chapters.finalize` → `chaptersFinalize`: the function of a stage. */
+export function functionName(stage: string): string {
+  return stage.replace(/\.(\w)/g, (_dot, letter: string) => letter.toUpperCase());
+}
+
+/** References to one workflow's generated functions. A reference made by name is typed as public, so each is cast to what it is. */
+export function functionsOf(workflow: string) {
+  const path = (name: string) => `${FOLDER}/${workflow}:${name}`;
+  return {
+    action: (stage: string) => makeFunctionReference<"action">(path(functionName(stage))),
+    completion: (stage: string) =>
+      makeFunctionReference<"mutation">(
+        path(`${functionName(stage)}Done`),
+      ) as unknown as CompletionReference,
+    mutation: (stage: string) =>
+      makeFunctionReference<"mutation">(
+        path(functionName(stage)),
+      ) as unknown as NestedReference<"mutation">,
+    query: (stage: string) =>
+      makeFunctionReference<"query">(
+        path(functionName(stage)),
+      ) as unknown as NestedReference<"query">,
+    resume: makeFunctionReference<"mutation">(path("resume")),
+  };
+}
+export type Functions = ReturnType<typeof functionsOf>;

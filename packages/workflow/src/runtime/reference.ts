@@ -1,0 +1,55 @@
+import { createFunctionHandle } from "convex/server";
+import type { Value } from "convex/values";
+import type { Stage } from "../component/validators.js";
+import type { AnyDefinition } from "../definition/definition.js";
+import type { AnySchema } from "../definition/schema.js";
+import type { Functions } from "./functions.js";
+import { parseInput } from "./input.js";
+import { readsOf } from "./reads.js";
+
+/** How a run of a workflow begins: what the component must know. */
+export interface Beginning {
+  readonly workflow: string;
+  readonly resume: string;
+  readonly first: Stage;
+}
+
+/**
+ * A compiled workflow, as `workflow.start` and a parent's children take it. Its type knows the input only; what else there is to know
+ * is found by way of `~definition`, which a generated interface adds.
+ */
+export interface WorkflowReference<Input> {
+  readonly "~input"?: (input: Input) => void;
+  readonly name: string;
+  readonly definition: AnyDefinition;
+  /** @throws where the input does not fit the workflow's schema. */
+  parse(input: unknown): Value;
+  begin(): Promise<Beginning>;
+}
+
+/** What generated code says of a workflow's beginning: its first stage, as an action or not, and what that reads. */
+export type First =
+  { action: string; reads: readonly string[] } | { stage: string; reads: readonly string[] };
+
+export function referenceTo(
+  name: string,
+  definition: AnyDefinition,
+  functions: Functions,
+  { input, first }: { input: AnySchema; first: First },
+): WorkflowReference<unknown> {
+  return {
+    name,
+    definition,
+    parse: (value) => parseInput(name, input, value),
+    begin: async () => {
+      const stage = "action" in first ? first.action : first.stage;
+      const action =
+        "action" in first ? await createFunctionHandle(functions.action(stage)) : undefined;
+      return {
+        workflow: name,
+        resume: await createFunctionHandle(functions.resume),
+        first: { stage, action, reads: readsOf(definition, stage, first.reads) },
+      };
+    },
+  };
+}

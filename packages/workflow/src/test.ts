@@ -1,0 +1,26 @@
+import type { convexTest } from "convex-test";
+import schema from "./component/schema.js";
+
+export { schema };
+
+/** The component's modules by path, for `convexTest().registerComponent`; by hand, because only Vite knows `import.meta.glob`. */
+export const modules: Record<string, () => Promise<unknown>> = {
+  "./component/_generated/api.js": () => import("./component/_generated/api.js"),
+  "./component/children.js": () => import("./component/children.js"),
+  "./component/ending.js": () => import("./component/ending.js"),
+  "./component/lib.js": () => import("./component/lib.js"),
+  "./component/line.js": () => import("./component/line.js"),
+  "./component/views.js": () => import("./component/views.js"),
+};
+
+/**
+ * Mounts the component in a test.
+ * @param t what `convexTest()` returned.
+ * @param name the name under which the app mounts it. Default: `workflow`.
+ */
+export function register(
+  t: Pick<ReturnType<typeof convexTest>, "registerComponent">,
+  name = "workflow",
+): void {
+  t.registerComponent(name, schema, modules);
+}
