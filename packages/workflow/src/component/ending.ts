@@ -1,10 +1,11 @@
-import { leaveLineCanceled } from "@stepwise/workpool/core";
+import { completeWork, leaveLineCanceled, slotOf } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { childEnded } from "./children.js";
+import { pool } from "./line.js";
 import { ACTIVE_STATES } from "./validators.js";
 
 /** How many runs one transaction cancels; each is some ten reads and writes. */
@@ -38,7 +39,7 @@ export async function cancelRun(ctx: MutationCtx, run: Doc<"runs">): Promise<boo
 
 /**
  * Ends the records in which something is still to come: they are canceled, but a parent whose own stage has failed has failed too. An
- * action that runs is left alone: its slot is given back when it ends.
+ * action that runs goes on to its end, and gives its slot back then.
  */
 async function closeSteps(ctx: MutationCtx, run: Id<"runs">, failedStage: string): Promise<void> {
   const [failedNode] = failedStage.split(".");
@@ -64,12 +65,28 @@ async function closeStep(
     job: undefined,
   });
   if (step.kind === "children") await cancelChildren(ctx, step._id);
-  else if (step.state === "running") await leaveLineCanceled(ctx, step._id);
-  if (step.job !== undefined) {
-    // Never cancel a job that may be running: what it schedules from then on would be dropped.
-    const job = await ctx.db.system.get("_scheduled_functions", step.job);
-    if (job?.state.kind === "pending") await ctx.scheduler.cancel(step.job);
-  }
+  else if (step.kind === "action" && step.state === "running") await withdraw(ctx, step._id);
+  else if (step.job !== undefined) await cancelPending(ctx, step.job);
+}
+
+/** Takes an action out of the pool, unless it has begun. */
+async function withdraw(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
+  if (await leaveLineCanceled(ctx, step)) return;
+  const slot = await slotOf(ctx, step);
+  if (slot?.job !== undefined && (await cancelPending(ctx, slot.job)))
+    await completeWork(ctx, pool, { work: step, slot: slot._id });
+}
+
+/**
+ * Cancels a scheduled function that has not begun. One that runs is left alone: what it schedules after that would be dropped. A
+ * mutation that runs looks as if it had not begun; but it reads the step record that is written here, so only one of the two commits.
+ * @returns whether it had not begun.
+ */
+async function cancelPending(ctx: MutationCtx, job: Id<"_scheduled_functions">): Promise<boolean> {
+  const scheduled = await ctx.db.system.get("_scheduled_functions", job);
+  if (scheduled?.state.kind !== "pending") return false;
+  await ctx.scheduler.cancel(job);
+  return true;
 }
 
 /** Cancels a parent's children in pages, those that run first: once this has committed, no direct child starts any more. */

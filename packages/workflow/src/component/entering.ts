@@ -71,7 +71,15 @@ export async function arriveAt(
   const record = { run: run._id, stage: stage.stage, attempt: 1, startedAt: Date.now() };
   const step = await ctx.db.insert("steps", { ...record, kind: "entry", state: "pending" });
   const scope = await scopeArgument(ctx, run._id, stage, known);
-  await enter(ctx, run, { ...record, _id: step }, { kind: "arrive" }, Date.now(), scope);
+  const job = await enter(
+    ctx,
+    run,
+    { ...record, _id: step },
+    { kind: "arrive" },
+    Date.now(),
+    scope,
+  );
+  await ctx.db.patch("steps", step, { job });
 }
 
 /** The work that runs an attempt of an action step. */

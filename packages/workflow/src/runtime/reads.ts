@@ -7,6 +7,11 @@ export function nodeOf(stage: string): string {
   return stage.split(".")[0] ?? stage;
 }
 
+/** The stage under which a stage's output is kept and read: that of a parent's finalize is the parent's. */
+export function recordOf(stage: string): string {
+  return stage.replace(/\.finalize$/, "");
+}
+
 /** The options of a stage: those of its node, but a parent's finalize has its own. */
 export function policyOf(definition: AnyDefinition, stage: string): Policy {
   const node = nodeNamed(definition, nodeOf(stage));

@@ -27,9 +27,11 @@ export interface WorkflowReference<Input> {
   begin(): Promise<Beginning>;
 }
 
-/** What generated code says of a workflow's beginning: its first stage, as an action or not, and what that reads. */
-export type First =
-  { action: string; reads: readonly string[] } | { stage: string; reads: readonly string[] };
+/**
+ * What generated code says of a workflow's beginning: its first stage. An action is scheduled directly, with what it reads; any other
+ * stage is reached by way of `resume`, which knows itself what it reads.
+ */
+export type First = { action: string; reads: readonly string[] } | { stage: string };
 
 export function referenceTo(
   name: string,
@@ -41,15 +43,17 @@ export function referenceTo(
     name,
     definition,
     parse: (value) => parseInput(name, input, value),
-    begin: async () => {
-      const stage = "action" in first ? first.action : first.stage;
-      const action =
-        "action" in first ? await createFunctionHandle(functions.action(stage)) : undefined;
-      return {
-        workflow: name,
-        resume: await createFunctionHandle(functions.resume),
-        first: { stage, action, reads: readsOf(definition, stage, first.reads) },
-      };
-    },
+    begin: async () => ({
+      workflow: name,
+      resume: await createFunctionHandle(functions.resume),
+      first:
+        "action" in first
+          ? {
+              stage: first.action,
+              action: await createFunctionHandle(functions.action(first.action)),
+              reads: readsOf(definition, first.action, first.reads),
+            }
+          : { stage: first.stage, reads: [] },
+    }),
   };
 }

@@ -9,7 +9,7 @@ import { Budget } from "./budget.js";
 import { childrenOf } from "./children.js";
 import { describeThrown, Failure, type Problem } from "./failure.js";
 import type { Functions } from "./functions.js";
-import { nodeNamed, policyOf, readsOf } from "./reads.js";
+import { nodeNamed, policyOf, readsOf, recordOf } from "./reads.js";
 import type { WorkflowReference } from "./reference.js";
 import { checkedOutput } from "./values.js";
 
@@ -113,7 +113,7 @@ export class Run {
 
   /** The run is complete; its output is that of the stage. */
   async complete(stage: string): Arrival {
-    this.#next = { kind: "complete", stage };
+    this.#next = { kind: "complete", stage: recordOf(stage) };
   }
 
   // What the functions around it call.
@@ -130,7 +130,7 @@ export class Run {
   /** The stage that the token names has ended well. */
   succeeded(output: Value): void {
     this.#outcome = { kind: "success", output };
-    this.#values.set(this.stage, output);
+    this.#values.set(recordOf(this.stage), output);
   }
 
   /** The stage that the token names has failed: it waits for another attempt, or the run fails. */
@@ -192,7 +192,9 @@ export class Run {
     if (isolate) this.#closed = true;
     const where = readsOf(this.own.definition, stage, reads);
     const { scope } = this.options;
-    if (isArrival && scope) for (const read of where) this.#values.set(key(read), scope[read.name]);
+    if (isArrival && scope)
+      for (const read of where)
+        if (read.name in scope) this.#values.set(key(read), scope[read.name]);
     await this.#record(kind, stage, async () => call(this.ctx, await this.#scope(where)), next);
   }
 
@@ -208,7 +210,7 @@ export class Run {
       const output = checkedOutput(stage, await execute());
       this.#fused.push({ stage, kind, startedAt, output });
       this.#budget.spend(getConvexSize(output));
-      this.#values.set(stage.replace(/\.finalize$/, ""), output);
+      this.#values.set(recordOf(stage), output);
     } catch (error) {
       const failure = this.#errorAt(stage, describeThrown(error), 1);
       this.#fused.push({ stage, kind, startedAt, error: failure });

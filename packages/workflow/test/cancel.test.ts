@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { internal } from "./convex/_generated/api.js";
+import { useTestApp } from "./harness.js";
+
+const use = useTestApp();
+const cancel = async (runId: string) => await use.app.t.mutation(internal.runs.cancel, { runId });
+
+describe("cancel", () => {
+  test("[S83] before anything ran, nothing ever runs", async () => {
+    const id = await use.app.start("thirdFails", {});
+    expect(await cancel(id)).toBe(true);
+    await use.app.drive();
+    expect(await use.app.status("thirdFails", id)).toMatchObject({ state: "canceled" });
+    expect(await use.app.log()).toEqual([]);
+  });
+
+  test("[S84] while an action runs: canceled at once, and its result changes nothing", async () => {
+    const id = await use.app.start("slow", { ms: 5_000 });
+    await use.app.pass(1_000);
+    await cancel(id);
+    expect(await use.app.status("slow", id)).toMatchObject({
+      state: "canceled",
+      error: { kind: "canceled" },
+    });
+    const before = await use.app.tree(id);
+    await use.app.drive();
+    expect(await use.app.tree(id)).toEqual(before);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S84] its slot is held until the action ends", async () => {
+    const id = await use.app.start("slow", { ms: 5_000 });
+    await use.app.pass(1_000);
+    await cancel(id);
+    expect(await use.app.slotsHeld()).toBe(1);
+    await use.app.drive();
+    expect(await use.app.slotsHeld()).toBe(0);
+  });
+
+  test("[S85] while it waits for a retry, nothing stays scheduled", async () => {
+    const id = await use.app.start("flaky", { goodAttempt: 2 });
+    await use.app.drive(async () => {
+      const status = await use.app.status("flaky", id);
+      return status?.active[0]?.state === "waiting";
+    });
+    await cancel(id);
+    await use.app.expectNothingLeft();
+    await use.app.drive();
+    expect(await use.app.steps(id)).toEqual(["attempt canceled"]);
+  });
+
+  test("[S86] it cascades to all below, also to those that wait in the pool's line", async () => {
+    const many = Array.from({ length: 40 }, (_none, n) => ({ n, ms: 1_000 }));
+    const id = await use.app.start("grandparent", { leaves: many, ms: 1_000 });
+    await use.app.pass(500);
+    await cancel(id);
+    const states = (await use.app.tree(id)).map(({ state }) => state);
+    expect(new Set(states)).toEqual(new Set(["canceled"]));
+    const started = use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work")).length;
+    await use.app.drive();
+    const after = use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work")).length;
+    expect(after).toBe(started);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S87] twice is as once; of an ended run it does nothing, and says so", async () => {
+    const id = await use.app.start("flaky", { goodAttempt: 1 });
+    expect(await cancel(id)).toBe(true);
+    expect(await cancel(id)).toBe(false);
+    const ended = await use.app.start("flaky", { goodAttempt: 1 });
+    await use.app.drive();
+    expect(await cancel(ended)).toBe(false);
+    expect(await use.app.status("flaky", ended)).toMatchObject({ state: "completed" });
+  });
+});

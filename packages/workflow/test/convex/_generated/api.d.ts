@@ -1,0 +1,21 @@
+import type { ApiFromModules, FilterApi, FunctionReference } from "convex/server";
+import type * as _workflows_badChild from "../_workflows/badChild.js";
+import type * as _workflows_index from "../_workflows/index.js";
+import type * as _workflows_kinds from "../_workflows/kinds.js";
+import type * as app from "../app.js";
+import type * as ballast from "../ballast.js";
+import type * as runs from "../runs.js";
+
+declare const fullApi: ApiFromModules<{
+  "_workflows/badChild": typeof _workflows_badChild;
+  "_workflows/index": typeof _workflows_index;
+  "_workflows/kinds": typeof _workflows_kinds;
+  app: typeof app;
+  ballast: typeof ballast;
+  runs: typeof runs;
+}>;
+export declare const api: FilterApi<typeof fullApi, FunctionReference<any, "public">>;
+export declare const internal: FilterApi<typeof fullApi, FunctionReference<any, "internal">>;
+export declare const components: {
+  workflow: import("@stepwise/workflow/_generated/component.js").ComponentApi<"workflow">;
+};

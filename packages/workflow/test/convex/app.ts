@@ -1,0 +1,29 @@
+import { v } from "convex/values";
+import { internalAction, internalMutation, internalQuery } from "./_generated/server";
+
+export const double = internalAction({
+  args: { n: v.number() },
+  returns: v.number(),
+  handler: async (_ctx, { n }) => n * 2,
+});
+
+export const log = internalMutation({
+  args: { text: v.string() },
+  returns: v.null(),
+  handler: async (ctx, { text }) => {
+    await ctx.db.insert("log", { text });
+    return null;
+  },
+});
+
+export const count = internalQuery({
+  args: {},
+  returns: v.number(),
+  handler: async (ctx) => (await ctx.db.query("log").collect()).length,
+});
+
+export const logged = internalQuery({
+  args: {},
+  returns: v.array(v.string()),
+  handler: async (ctx) => (await ctx.db.query("log").collect()).map(({ text }) => text),
+});

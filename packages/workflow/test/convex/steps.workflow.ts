@@ -1,0 +1,128 @@
+import { defineWorkflow, NonRetryableError } from "@stepwise/workflow";
+import { ConvexError } from "convex/values";
+import { z } from "zod";
+import { internal } from "./_generated/api";
+
+/** Every kind of step, inline and referenced. */
+export const kinds = defineWorkflow({ input: z.object({ n: z.number() }) })
+  .step("doubled", { action: internal.app.double, args: ({ input }) => ({ n: input.n }) })
+  .step("noted", {
+    mutation: internal.app.log,
+    args: ({ doubled }) => ({ text: `doubled ${doubled}` }),
+  })
+  .step("inserted", {
+    mutation: async (ctx, { input }) => {
+      await ctx.db.insert("log", { text: `inserted ${input.n}` });
+    },
+  })
+  .step("counted", { query: internal.app.count, args: () => ({}) })
+  .step("read", { query: async (ctx) => (await ctx.db.query("log").first())?.text ?? "" })
+  .step("plain", { action: (_ctx, { inserted }) => ({ inserted }) })
+  .finalize({
+    action: async (_ctx, { doubled, counted, read, plain }) => ({ doubled, counted, read, plain }),
+  });
+
+export const argsThrow = defineWorkflow({ input: z.object({ n: z.number() }) }).step("doubled", {
+  action: internal.app.double,
+  args: ({ input }) => {
+    if (input.n > 0) throw new Error("no arguments today");
+    return { n: input.n };
+  },
+});
+
+/** Results that the types would have refused. */
+export const results = defineWorkflow({
+  input: z.object({ what: z.enum(["date", "large"]), in: z.enum(["action", "mutation"]) }),
+})
+  .step("first", {
+    mutation: async (ctx, { input }) => {
+      await ctx.db.insert("log", { text: "first" });
+      return input.in === "mutation" ? unstorable(input.what) : null;
+    },
+  })
+  .step("second", { action: async (_ctx, { input }) => unstorable(input.what) });
+
+function unstorable(what: "date" | "large"): unknown[] {
+  return what === "date" ? [{ at: new Date(0) }] : ["x".repeat(1_200_000)];
+}
+
+/** The third of three fused mutations throws after it has written. */
+export const thirdFails = defineWorkflow({ input: z.object({}) })
+  .step("one", { mutation: async (ctx) => void (await ctx.db.insert("log", { text: "one" })) })
+  .step("two", { mutation: async (ctx) => void (await ctx.db.insert("log", { text: "two" })) })
+  .step("three", {
+    mutation: async (ctx) => {
+      await ctx.db.insert("log", { text: "three" });
+      throw new ConvexError({ code: 3 });
+    },
+  })
+  .step("four", { mutation: async (ctx) => void (await ctx.db.insert("log", { text: "four" })) });
+
+/** Each step writes 3 MB; together they exceed what one transaction may write. */
+export const heavy = defineWorkflow({ input: z.object({}) })
+  .step("a", { mutation: async (ctx) => void (await ctx.runMutation(internal.ballast.add, {})) })
+  .step("b", { mutation: async (ctx) => void (await ctx.runMutation(internal.ballast.add, {})) })
+  .step("c", { mutation: async (ctx) => void (await ctx.runMutation(internal.ballast.add, {})) })
+  .step("d", { mutation: async (ctx) => void (await ctx.runMutation(internal.ballast.add, {})) })
+  .step("e", { mutation: async (ctx) => void (await ctx.runMutation(internal.ballast.add, {})) })
+  .step("f", { mutation: async (ctx) => void (await ctx.runMutation(internal.ballast.add, {})) })
+  .step("g", { query: async () => "done" });
+
+export const isolated = defineWorkflow({ input: z.object({}) })
+  .step("before", { mutation: async () => 1 })
+  .step("alone", { mutation: async (_ctx, { before }) => before + 1, isolate: true })
+  .step("after", { mutation: async (_ctx, { alone }) => alone + 1 });
+
+/** Fails until the attempt that the input says. */
+export const flaky = defineWorkflow({ input: z.object({ goodAttempt: z.number() }) }).step(
+  "attempt",
+  {
+    action: async (_ctx, { input }, info) => {
+      const { attempt, idempotencyKey, previousError } = info;
+      if (attempt < input.goodAttempt) throw new Error(`attempt ${attempt} failed`);
+      return { attempt, idempotencyKey, previous: previousError?.message ?? null };
+    },
+    retry: { maxAttempts: 4, initialBackoffMs: 1_000, base: 2 },
+  },
+);
+
+export const inheritsRetry = defineWorkflow({
+  input: z.object({}),
+  retry: { maxAttempts: 2, initialBackoffMs: 10, base: 1 },
+}).step("attempt", {
+  action: async () => {
+    throw new Error("never");
+  },
+});
+
+export const throws = defineWorkflow({
+  input: z.object({ what: z.enum(["nonRetryable", "string", "undefined", "convex", "class"]) }),
+}).step("attempt", {
+  action: async (_ctx, { input }): Promise<null> => {
+    if (input.what === "nonRetryable") throw new NonRetryableError("not this one", { code: 7 });
+    if (input.what === "string") throw "just text";
+    if (input.what === "undefined") throw undefined;
+    if (input.what === "convex") throw new ConvexError({ code: 4 });
+    throw new TypeError("wrong type");
+  },
+  retry: true,
+});
+
+export const slow = defineWorkflow({ input: z.object({ ms: z.number() }) }).step("wait", {
+  action: async (_ctx, { input }, { signal }) => {
+    await new Promise((resolve) => setTimeout(resolve, input.ms));
+    return { aborted: signal.aborted };
+  },
+  timeout: "10s",
+  retry: { maxAttempts: 2, initialBackoffMs: 1_000, base: 1 },
+});
+
+export const large = defineWorkflow({ input: z.object({ length: z.number() }) })
+  .step("made", { action: async (_ctx, { input }) => "y".repeat(input.length) })
+  .step("length", { action: async (_ctx, { made }) => made.length })
+  .step("sum", { mutation: async (_ctx, { made, length }) => made.length + length });
+
+/** The whole scope escapes. */
+export const everything = defineWorkflow({ input: z.object({ n: z.number() }) })
+  .step("one", { mutation: async () => 1 })
+  .step("two", { action: async (_ctx, scope) => Object.keys(scope).sort() });

@@ -1,0 +1,144 @@
+import { Counter, vitestTimers } from "@stepwise/counting";
+import { afterEach, beforeEach, expect, vi } from "vitest";
+import type { Status } from "../src/index.js";
+import type { MutationCtx } from "../src/component/_generated/server.js";
+import { modules as component, register } from "../src/test.js";
+import { components, internal } from "./convex/_generated/api.js";
+import schema from "./convex/schema.js";
+
+const modules = import.meta.glob([
+  "./convex/**/*.{ts,js}",
+  // As for Convex's bundler, a name with two dots is no module of its own.
+  "!./convex/**/*.*.ts",
+]);
+
+// A module that is loaded while a test drives virtual time would take real time then.
+await Promise.all(
+  [modules, component].flatMap((some) => Object.values(some).map((load) => load())),
+);
+
+/** The test app of ./convex on a back end of its own, in virtual time, with every limit on. */
+export class TestApp {
+  readonly counter = new Counter();
+  readonly t = this.counter.convexTest({ schema, modules });
+
+  constructor() {
+    register(this.t);
+  }
+
+  /** Starts a run; nothing of it has run when this returns. */
+  async start(name: string, input: unknown, key?: string): Promise<string> {
+    return await this.t.mutation(internal.runs.start, { name, input, ...(key ? { key } : {}) });
+  }
+
+  /** Lets virtual time go by until nothing is scheduled any more, or until `done`. */
+  async drive(done?: () => boolean | Promise<boolean>): Promise<void> {
+    await this.counter.drive({ timers: vitestTimers(vi), ...(done ? { done } : {}) });
+  }
+
+  /** Lets so many ms of virtual time go by. */
+  async pass(ms: number): Promise<void> {
+    const until = Date.now() + ms;
+    const end = setTimeout(() => {}, ms);
+    await this.drive(() => Date.now() >= until);
+    clearTimeout(end);
+  }
+
+  async status(name: string, runId: string): Promise<Status<unknown> | null> {
+    return await this.counter.uncounted(() => this.t.query(internal.runs.status, { name, runId }));
+  }
+
+  /** Starts a run and lets it come to its end. */
+  async run(name: string, input: unknown): Promise<Status<unknown>> {
+    const id = await this.start(name, input);
+    await this.drive();
+    const status = await this.status(name, id);
+    if (status === null) throw new Error(`The run of "${name}" is gone`);
+    return status;
+  }
+
+  /** The output of a run that completes. */
+  async output(name: string, input: unknown): Promise<unknown> {
+    const status = await this.run(name, input);
+    if (status.state !== "completed")
+      throw new Error(`The run of "${name}" is ${status.state}: ${JSON.stringify(status)}`);
+    return status.output;
+  }
+
+  /** The error of a run that fails. */
+  async error(name: string, input: unknown) {
+    const status = await this.run(name, input);
+    if (status.state !== "failed") throw new Error(`The run of "${name}" is ${status.state}`);
+    return status.error;
+  }
+
+  /** A run and those under it, with all their steps. */
+  async tree(runId: string) {
+    const tree = await this.counter.uncounted(() =>
+      this.t.query(components.workflow.views.tree, { runId }),
+    );
+    if (tree === null) throw new Error("There is no such run");
+    return tree.runs;
+  }
+
+  /** The steps of a run, as `stage state`. */
+  async steps(runId: string): Promise<string[]> {
+    const [top] = await this.tree(runId);
+    return (top?.steps ?? []).map(({ stage, state }) => `${stage} ${state}`);
+  }
+
+  async log(): Promise<string[]> {
+    return await this.counter.uncounted(() => this.t.query(internal.app.logged, {}));
+  }
+
+  /** Looks at the component's own tables. convex-test has this; its types do not say so. */
+  async inComponent<Result>(look: (ctx: MutationCtx) => Promise<Result>): Promise<Result> {
+    const t = this.t as unknown as {
+      runInComponent(path: string, look: (ctx: MutationCtx) => Promise<Result>): Promise<Result>;
+    };
+    return await t.runInComponent("workflow", look);
+  }
+
+  /** How many slots of the pool are held. */
+  async slotsHeld(): Promise<number> {
+    return await this.inComponent(async (ctx) => {
+      const slots = await ctx.db.query("slots").collect();
+      return slots.filter(({ work }) => work !== undefined).length;
+    });
+  }
+
+  /** What must hold whenever nothing is going on: no slot is held, nothing waits, nothing is scheduled. */
+  async expectNothingLeft(): Promise<void> {
+    const left = await this.counter.uncounted(() =>
+      this.inComponent(async (ctx) => {
+        const jobs = await ctx.db.system.query("_scheduled_functions").collect();
+        return {
+          waiting: (await ctx.db.query("waiting").collect()).length,
+          largeArgs: (await ctx.db.query("largeArgs").collect()).length,
+          scheduled: jobs.filter(({ state }) => state.kind === "pending").length,
+          failedJobs: jobs.filter(({ state }) => state.kind === "failed").length,
+        };
+      }),
+    );
+    expect(await this.slotsHeld()).toBe(0);
+    expect(left).toEqual({ waiting: 0, largeArgs: 0, scheduled: 0, failedJobs: 0 });
+  }
+}
+
+/** A fresh app for every test of a file, with fake timers around it. */
+export function useTestApp(): { readonly app: TestApp } {
+  let current: TestApp | undefined;
+  beforeEach(() => {
+    vi.useFakeTimers();
+    current = new TestApp();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  return {
+    get app() {
+      if (current === undefined) throw new Error("There is an app only inside a test");
+      return current;
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { describe, expect, test } from "vitest";
+import { internal } from "./convex/_generated/api.js";
+import { useTestApp } from "./harness.js";
+
+const use = useTestApp();
+
+describe("input", () => {
+  test("[S13] handlers see what the schema made of it, and that is what is stored", async () => {
+    expect(await use.app.output("parsed", { text: "four" })).toEqual({ count: 3, text: 4 });
+  });
+
+  test("[S14] start names the workflow and every issue with its path, and there is no run", async () => {
+    const start = use.app.start("parsed", { count: 0, text: 5 });
+    await expect(start).rejects.toThrow(/workflow "parsed".*\n.*input\.count:.*\n.*input\.text:/);
+    expect(use.app.counter.totals(({ name }) => name === "lib:start").executions).toBe(0);
+  });
+
+  test("[S14] a caller that catches goes on with its transaction", async () => {
+    await use.app.t.mutation(internal.runs.startOrLog, { name: "parsed", input: { text: 1 } });
+    expect(await use.app.log()).toEqual([expect.stringContaining('workflow "parsed"')]);
+  });
+
+  test("[S15] a schema that checks asynchronously is refused with a clear error", async () => {
+    await expect(use.app.start("checkedLater", { id: "x" })).rejects.toThrow(/asynchronous/i);
+  });
+
+  test("[S16] undefined fields vanish; null, bigint, bytes, arrays and records come back", async () => {
+    const value = {
+      none: null,
+      big: 12345678901234567890n % 2n ** 63n,
+      bytes: new Uint8Array([1, 2, 255]).buffer,
+      nested: [[1], [[2, "three"]]],
+      record: { a: { b: true } },
+    };
+    expect(await use.app.output("echo", { value: { ...value, gone: undefined } })).toEqual(value);
+  });
+
+  test("[S18] an input that is too large is refused, with its size and the limit", async () => {
+    const start = use.app.start("echo", { value: "x".repeat(1_200_000) });
+    await expect(start).rejects.toThrow(/takes 12\d{5} bytes; at most 1000000/);
+  });
+
+  test("Convex validators check the input too", async () => {
+    expect(await use.app.output("checkedByConvex", { id: "a" })).toEqual({ id: "a" });
+    await expect(use.app.start("checkedByConvex", { id: 1 })).rejects.toThrow(
+      /workflow "checkedByConvex"/,
+    );
+  });
+
+  test("[S99] the same key of the same workflow gives the same run, whatever its state", async () => {
+    const id = await use.app.start("echo", { value: 1 }, "k");
+    expect(await use.app.start("echo", { value: 2 }, "k")).toBe(id);
+    await use.app.drive();
+    expect(await use.app.start("echo", { value: 3 }, "k")).toBe(id);
+    expect(await use.app.start("parsed", { text: "" }, "k")).not.toBe(id);
+    expect(await use.app.status("echo", id)).toMatchObject({ output: 1 });
+  });
+
+  test("[S106] the status of an unknown run is null; to cancel it throws", async () => {
+    expect(await use.app.status("echo", "nonsense")).toBeNull();
+    const cancel = use.app.t.mutation(internal.runs.cancel, { runId: "nonsense" });
+    await expect(cancel).rejects.toThrow(/no such run/);
+  });
+});

@@ -1,0 +1,209 @@
+import { describe, expect, test } from "vitest";
+import { useTestApp } from "./harness.js";
+
+const use = useTestApp();
+
+describe("steps", () => {
+  test("[S19] actions, mutations and queries, inline and referenced, run once with their scope", async () => {
+    const output = await use.app.output("kinds", { n: 21 });
+    expect(output).toEqual({
+      doubled: 42,
+      counted: 2,
+      read: "doubled 42",
+      plain: { inserted: null },
+    });
+    expect(await use.app.log()).toEqual(["doubled 42", "inserted 21"]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S20] a handler may be synchronous; returning nothing stores null", async () => {
+    expect(await use.app.output("kinds", { n: 1 })).toMatchObject({ plain: { inserted: null } });
+  });
+
+  test("[S21] an error in args fails the step, at that node", async () => {
+    expect(await use.app.error("argsThrow", { n: 1 })).toMatchObject({
+      kind: "thrown",
+      message: "no arguments today",
+      workflow: "argsThrow",
+      node: "doubled",
+    });
+  });
+
+  test.each(["action", "mutation"])(
+    "[S22] a result of an %s that is no Convex value fails with its path",
+    async (kind) => {
+      const error = await use.app.error("results", { what: "date", in: kind });
+      expect(error).toMatchObject({
+        kind: "invalidOutput",
+        node: kind === "action" ? "second" : "first",
+      });
+      expect(error.message).toMatch(/Date.*\[0\]\.at/);
+    },
+  );
+
+  test.each(["action", "mutation"])(
+    "[S22] a result of an %s that is too large fails with its size and what to do",
+    async (kind) => {
+      const error = await use.app.error("results", { what: "large", in: kind });
+      expect(error.kind).toBe("tooLarge");
+      expect(error.message).toMatch(/takes 12\d{5} bytes; at most 1000000.*return its id/);
+    },
+  );
+
+  test("[S25] a mutation step that throws leaves none of its writes", async () => {
+    await use.app.error("results", { what: "date", in: "mutation" });
+    expect(await use.app.log()).toEqual([]);
+  });
+
+  test("[S26] of fused steps the third fails alone: the first two stay done, with their records", async () => {
+    const id = await use.app.start("thirdFails", {});
+    await use.app.drive();
+    expect(await use.app.log()).toEqual(["one", "two"]);
+    expect(await use.app.steps(id)).toEqual(["one completed", "two completed", "three failed"]);
+    expect(await use.app.status("thirdFails", id)).toMatchObject({
+      state: "failed",
+      error: { node: "three", kind: "thrown", data: { code: 3 } },
+    });
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S27] steps that together exceed a transaction's limits end, in several transactions", async () => {
+    expect(await use.app.output("heavy", {})).toBe("done");
+    const resumes = use.app.counter.calls.filter(({ name }) => name.endsWith("heavy:resume"));
+    expect(resumes.length).toBeGreaterThan(1);
+    expect(resumes.length).toBeLessThan(6);
+  });
+
+  test("[S28] isolate gives a step a transaction of its own", async () => {
+    expect(await use.app.output("isolated", {})).toBe(3);
+    const resumes = use.app.counter.calls.filter(({ name }) => name.endsWith("isolated:resume"));
+    expect(resumes).toHaveLength(3);
+  });
+
+  test("[S30] a query step sees the writes of the steps before it", async () => {
+    expect(await use.app.output("kinds", { n: 1 })).toMatchObject({ counted: 2 });
+  });
+
+  test("[S23] a scope that escapes holds the input and every earlier output", async () => {
+    expect(await use.app.output("everything", { n: 1 })).toEqual(["input", "one"]);
+  });
+
+  test("a scope of more than 256 KB is loaded, not passed along", async () => {
+    expect(await use.app.output("large", { length: 400_000 })).toBe(800_000);
+    const scheduled = use.app.counter.totals().scheduledFunctionArgsBytes;
+    expect(scheduled).toBeLessThan(10_000);
+  });
+});
+
+describe("retry", () => {
+  test("[S29] [S31] a failing action is tried again; attempt and key say which and of what", async () => {
+    const id = await use.app.start("flaky", { goodAttempt: 3 });
+    await use.app.drive();
+    expect(await use.app.status("flaky", id)).toMatchObject({
+      state: "completed",
+      output: {
+        attempt: 3,
+        idempotencyKey: `${id}/attempt`,
+        previous: "attempt 2 failed",
+      },
+    });
+  });
+
+  test("[S31] it runs maxAttempts times in all, and the last error is the step's", async () => {
+    const id = await use.app.start("flaky", { goodAttempt: 99 });
+    await use.app.drive();
+    expect(await use.app.status("flaky", id)).toMatchObject({
+      state: "failed",
+      error: { message: "attempt 4 failed", attempt: 4 },
+    });
+    const [top] = await use.app.tree(id);
+    expect(top?.steps[0]?.errors.map(({ message }) => message)).toEqual([
+      "attempt 1 failed",
+      "attempt 2 failed",
+      "attempt 3 failed",
+      "attempt 4 failed",
+    ]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S32] the waits grow by the base, each within its random factor", async () => {
+    const starts: number[] = [];
+    use.app.counter.onCall(({ name, startedAt }) => {
+      if (name.endsWith("flaky:attempt")) starts.push(startedAt);
+    });
+    await use.app.run("flaky", { goodAttempt: 4 });
+    const waits = starts.slice(1).map((at, i) => at - (starts[i] ?? 0));
+    for (const [i, wait] of waits.entries()) {
+      const backoff = 1_000 * 2 ** i;
+      expect(wait).toBeGreaterThanOrEqual(backoff * 0.5 - 1);
+      expect(wait).toBeLessThanOrEqual(backoff * 1.5 + 1);
+    }
+    expect(waits).toHaveLength(3);
+  });
+
+  test("[S33] a NonRetryableError stops at once, and keeps its data", async () => {
+    expect(await use.app.error("throws", { what: "nonRetryable" })).toMatchObject({
+      kind: "nonRetryable",
+      message: "not this one",
+      data: { code: 7 },
+      attempt: 1,
+    });
+  });
+
+  test("[S35] a step without retry has the workflow's", async () => {
+    expect(await use.app.error("inheritsRetry", {})).toMatchObject({ attempt: 2 });
+  });
+
+  test("[S35] retry: true means five attempts", async () => {
+    expect(await use.app.error("throws", { what: "class" })).toMatchObject({
+      kind: "thrown",
+      message: "wrong type",
+      attempt: 5,
+    });
+  });
+
+  test("[S36] while it waits for a retry a step holds no slot, and says when it is due", async () => {
+    const id = await use.app.start("flaky", { goodAttempt: 2 });
+    await use.app.drive(async () => {
+      const status = await use.app.status("flaky", id);
+      return status?.active[0]?.state === "waiting";
+    });
+    const status = await use.app.status("flaky", id);
+    expect(status?.active).toMatchObject([{ node: "attempt", attempt: 2, state: "waiting" }]);
+    expect(status?.active[0]?.dueAt).toBeGreaterThan(Date.now());
+    expect(await use.app.slotsHeld()).toBe(0);
+  });
+
+  test.each([
+    ["string", 'Thrown: "just text"', undefined],
+    ["undefined", "Thrown: undefined", undefined],
+    ["convex", expect.any(String), { code: 4 }],
+  ])("[S37] a thrown %s is kept readably", async (what, message, data) => {
+    const error = await use.app.error("throws", { what });
+    expect(error).toMatchObject({ kind: "thrown", message });
+    expect(error.data).toEqual(data);
+  });
+});
+
+describe("timeout", () => {
+  test("[S34] [S38] an attempt over its timeout counts as a failure, and is tried again", async () => {
+    expect(await use.app.error("slow", { ms: 60_000 })).toMatchObject({
+      kind: "timedOut",
+      attempt: 2,
+      message: expect.stringContaining("10s"),
+    });
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S38] what the handler does after its timeout changes nothing", async () => {
+    const id = await use.app.start("slow", { ms: 10_500 });
+    await use.app.drive();
+    expect(await use.app.status("slow", id)).toMatchObject({ state: "failed" });
+    expect(await use.app.steps(id)).toEqual(["wait failed"]);
+  });
+
+  test("[S42] an attempt in time leaves no timer behind", async () => {
+    expect(await use.app.output("slow", { ms: 1_000 })).toEqual({ aborted: false });
+    await use.app.expectNothingLeft();
+  });
+});
