@@ -1,5 +1,4 @@
 import type { AnySchema } from "./schema.js";
-import type { Duration } from "./duration.js";
 import type { Retry } from "./node.js";
 
 /** What holds for a whole workflow. */
