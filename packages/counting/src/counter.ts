@@ -1,0 +1,139 @@
+import { convexTest, type TestConvex } from "convex-test";
+import type { GenericSchema, SchemaDefinition } from "convex/server";
+import { wrapAccessor } from "./accessor.js";
+import { type Call, frames } from "./call.js";
+import { type Drive, drive, type DriveOptions } from "./drive.js";
+import type { Recording } from "./execute.js";
+import { LimitError, type Violation } from "./limits.js";
+import { type Modules, wrapModules } from "./modules.js";
+import { byFunction, type CallFilter, type FunctionRow, totals, type Totals } from "./summary.js";
+import type { Usage } from "./usage.js";
+
+export interface CounterOptions {
+  /**
+   * Whether to refuse, as a deployment would, what convex-test lets pass: nesting, array lengths,
+   * sizes of arguments and results. Default: true.
+   */
+  readonly limits?: boolean;
+}
+
+export interface CountedTestOptions<Schema extends GenericSchema> {
+  readonly schema?: SchemaDefinition<Schema, boolean>;
+  readonly modules: Modules;
+  /** convex-test's own limits of a transaction. Default: true. */
+  readonly transactionLimits?: Partial<Usage> | boolean;
+}
+
+/**
+ * Records what a Convex app does over convex-test: every execution of every function, how it was
+ * entered, and what it read and wrote.
+ *
+ * @example
+ * const counter = new Counter();
+ * const t = counter.convexTest({ schema, modules });
+ * await t.mutation(api.tasks.add, { text: "write" });
+ * counter.totals().documentsWritten; // 1
+ */
+export class Counter {
+  /** Every counted call since the last `clear()`, in the order of their starts. */
+  calls: Call[] = [];
+  /** Every call a deployment would have refused, also where the app caught the error. */
+  violations: Violation[] = [];
+
+  readonly #limits: boolean;
+  readonly #listeners = new Set<(call: Call) => void>();
+  #nextId = 0;
+  #activity = 0;
+  #running = 0;
+
+  constructor(options: CounterOptions = {}) {
+    this.#limits = options.limits ?? true;
+  }
+
+  /** `convexTest()` over wrapped modules; components registered with the result are wrapped too. */
+  convexTest<Schema extends GenericSchema>(
+    options: CountedTestOptions<Schema>,
+  ): TestConvex<SchemaDefinition<Schema, boolean>> {
+    const t = convexTest({
+      ...options,
+      modules: wrapModules(this.#recording, "", options.modules),
+      transactionLimits: options.transactionLimits ?? true,
+    });
+    return wrapAccessor(this.#recording, t);
+  }
+
+  /** Forgets the calls and violations so far. */
+  clear(): void {
+    this.calls = [];
+    this.violations = [];
+  }
+
+  /** Sums over the calls that `filter` lets through; over all without one. */
+  totals(filter?: CallFilter): Totals {
+    return totals(this.calls, filter);
+  }
+
+  /** One row per function and way it was entered, in the order of component, name and entry. */
+  byFunction(filter?: CallFilter): FunctionRow[] {
+    return byFunction(this.calls, filter);
+  }
+
+  /** Runs `observer` with its calls left out of the counts, for looking at what is measured. */
+  async uncounted<Result>(observer: () => Promise<Result>): Promise<Result> {
+    return await frames.run("uncounted", observer);
+  }
+
+  /**
+   * Calls `listener` at the end of every counted call; its transaction may not be committed yet.
+   * Returns a function that removes the listener.
+   */
+  onCall(listener: (call: Call) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Starts and ends of functions so far, counted or not; it stands still when nothing moves. */
+  get activity(): number {
+    return this.#activity;
+  }
+
+  /** Functions that are running now. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** Drives virtual time until `done`, or until no timer is left. See {@link drive}. */
+  async drive(options: DriveOptions): Promise<Drive> {
+    return await drive(this, options);
+  }
+
+  get #recording(): Recording {
+    // oxlint-disable-next-line typescript/no-this-alias -- The methods below are called unbound.
+    const counter = this;
+    return {
+      limits: this.#limits,
+      newCall(call, counted) {
+        counter.#moved(1);
+        if (!counted) return { ...call, id: -1 };
+        const numbered: Call = { ...call, id: counter.#nextId++ };
+        counter.calls.push(numbered);
+        return numbered;
+      },
+      ended(call, counted) {
+        counter.#moved(-1);
+        if (counted) for (const listener of counter.#listeners) listener(call);
+      },
+      refuse(violation) {
+        counter.violations.push(violation);
+        throw new LimitError(violation);
+      },
+      started: () => counter.#moved(1),
+      finished: () => counter.#moved(-1),
+    };
+  }
+
+  #moved(running: 1 | -1): void {
+    this.#activity += 1;
+    this.#running += running;
+  }
+}

@@ -1,0 +1,62 @@
+import { install } from "@sinonjs/fake-timers";
+
+/** Virtual time, as far as the driver needs it. */
+export interface Timers {
+  /** ms since the epoch, by the virtual clock. */
+  now(): number;
+  /** Moves the clock to the timer that is due next and fires it. False when there is none. */
+  nextTimer(): boolean;
+}
+
+/** The part of vitest's `vi` that is used; `vi.useFakeTimers()` must have been called. */
+export interface VitestClock {
+  getTimerCount(): number;
+  advanceTimersToNextTimer(): unknown;
+}
+
+/**
+ * The fake timers of vitest. Its `advanceTimersToNextTimer` fires all the timers that are due at
+ * one instant together; with `installTimers`, which works in vitest as well, they are fired one by
+ * one, each when the one before it has settled.
+ *
+ * @example
+ * vi.useFakeTimers();
+ * await counter.drive({ timers: vitestTimers(vi) });
+ */
+export function vitestTimers(vi: VitestClock): Timers {
+  return {
+    now: () => Date.now(),
+    nextTimer() {
+      if (vi.getTimerCount() === 0) return false;
+      vi.advanceTimersToNextTimer();
+      return true;
+    },
+  };
+}
+
+export interface InstalledTimers extends Timers {
+  /** Gives the process its real clock back. */
+  uninstall(): void;
+}
+
+/**
+ * Fake timers for plain Node: replaces `Date`, `performance`, timeouts and intervals of the
+ * process. What moves by itself (promises, microtasks, immediates, input and output) stays real.
+ *
+ * @param now Where the virtual clock starts, in ms since the epoch.
+ */
+export function installTimers({ now = Date.now() }: { now?: number } = {}): InstalledTimers {
+  const clock = install({
+    now,
+    toFake: ["Date", "performance", "setTimeout", "clearTimeout", "setInterval", "clearInterval"],
+  });
+  return {
+    now: () => clock.now,
+    nextTimer() {
+      if (clock.countTimers() === 0) return false;
+      clock.next();
+      return true;
+    },
+    uninstall: () => clock.uninstall(),
+  };
+}

@@ -1,0 +1,86 @@
+import { anyApi } from "convex/server";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { installTimers, vitestTimers } from "../src/index.js";
+import { countedApp } from "./app/index.js";
+
+const tasks = anyApi["tasks"]!;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test("virtual time is exactly what was scheduled", async () => {
+  const { counter, t } = countedApp();
+  await t.mutation(tasks["scheduleAdd"]!, { texts: ["a", "b"], afterMs: 86_400_000 });
+  const drive = await counter.drive({ timers: vitestTimers(vi) });
+  expect(drive).toMatchObject({ done: true, virtualMs: 86_400_000 });
+  expect(await t.query(tasks["list"]!, {})).toEqual(["a", "b"]);
+});
+
+test("with installed timers, those due at the same instant are fired one by one", async () => {
+  vi.useRealTimers();
+  const timers = installTimers();
+  try {
+    const { counter, t } = countedApp();
+    await t.mutation(tasks["scheduleAdd"]!, { texts: ["a", "b"], afterMs: 1000 });
+    const seen: unknown[] = [];
+    const look = async () => {
+      seen.push(await t.query(tasks["list"]!, {}));
+      return false;
+    };
+    expect(await counter.drive({ timers, done: look })).toMatchObject({ timers: 2 });
+    expect(seen).toEqual([[], ["a"], ["a", "b"], ["a", "b"]]);
+  } finally {
+    timers.uninstall();
+  }
+});
+
+test("it stops when done says so, and asks uncounted", async () => {
+  const { counter, t } = countedApp();
+  await t.mutation(tasks["tick"]!, {});
+  counter.clear();
+  let asked = 0;
+  const drive = await counter.drive({
+    timers: vitestTimers(vi),
+    done: async () => {
+      await t.query(tasks["list"]!, {});
+      asked += 1;
+      return asked > 5;
+    },
+  });
+  expect(drive).toMatchObject({ done: true, virtualMs: 5000, timers: 5 });
+  expect(counter.totals().executions).toBe(5);
+});
+
+test("it says when nothing is left to fire and done was never true", async () => {
+  const { counter } = countedApp();
+  const drive = await counter.drive({ timers: vitestTimers(vi), done: () => false });
+  expect(drive).toMatchObject({ done: false, timers: 0 });
+});
+
+test("what schedules itself without end is stopped with an error", async () => {
+  const { counter, t } = countedApp();
+  await t.mutation(tasks["tick"]!, {});
+  await expect(counter.drive({ timers: vitestTimers(vi), maxTimers: 50 })).rejects.toThrow(
+    "not done after 50 timers and 50000 virtual ms",
+  );
+});
+
+test("an action that does real work finishes before its timeout's timer is fired", async () => {
+  const { counter, t } = countedApp();
+  const running = t.action(tasks["store"]!, { bytes: 4_000_000, timeoutMs: 5 });
+  await counter.drive({ timers: vitestTimers(vi), patienceMs: 1000 });
+  expect(await running).toBe("stored");
+});
+
+test("two runs of the same app make the same calls at the same virtual times", async () => {
+  const record = async () => {
+    vi.setSystemTime(1_000_000);
+    const { counter, t } = countedApp();
+    const running = t.action(tasks["busy"]!, { text: "a", forMs: 500 });
+    await t.mutation(tasks["scheduleAdd"]!, { texts: ["b", "c"], afterMs: 10 });
+    await counter.drive({ timers: vitestTimers(vi) });
+    await running;
+    return counter.calls;
+  };
+  expect(await record()).toEqual(await record());
+});

@@ -1,0 +1,256 @@
+import {
+  type FunctionArgs,
+  type FunctionReference,
+  type FunctionVisibility,
+  type GenericDataModel,
+  type GenericMutationCtx,
+  internalMutationGeneric,
+  type RegisteredMutation,
+} from "convex/server";
+import type { Infer, Validator } from "convex/values";
+import type { ComponentApi } from "../component/_generated/component.js";
+import {
+  checkMaxParallelism,
+  checkRetryBehavior,
+  DEFAULT_RETRY_BEHAVIOR,
+  type RetryBehavior,
+  type RunResult,
+} from "../core/index.js";
+import type { MutationRunner, QueryRunner } from "./context.js";
+import {
+  enqueue,
+  enqueueBatch,
+  type EnqueueOptions,
+  type EnqueueSettings,
+  type OnComplete,
+  type RetryOption,
+} from "./enqueue.js";
+import { vOnCompleteArgs, type WorkId, type WorkStatus } from "./validators.js";
+
+export interface WorkpoolOptions {
+  /**
+   * How many works run at once: 0 (nothing starts) to 200. It is applied by the first enqueue after it has changed. Default: what is
+   * stored stands, and that is 10 until something sets it.
+   */
+  maxParallelism?: number;
+  /** What `retry: true` means. Default: 5 attempts, the first wait 250 ms, each twice as long as the one before. */
+  defaultRetryBehavior?: RetryBehavior;
+  /** Whether actions whose enqueue says nothing of `retry` are tried again. Default: false. */
+  retryActionsByDefault?: boolean;
+}
+
+/**
+ * A pool of works: it limits how many run at once, retries actions, and calls back when a work has ended.
+ *
+ * @example
+ * const emails = new Workpool(components.workpool, { maxParallelism: 5 });
+ * export const signUp = mutation({
+ *   args: { address: v.string() },
+ *   handler: async (ctx, { address }) => {
+ *     await emails.enqueueAction(ctx, internal.emails.send, { address }, { retry: true });
+ *   },
+ * });
+ */
+export class Workpool {
+  /**
+   * @param component the pool, as `components.workpool`.
+   * @throws where an option is out of its range.
+   */
+  constructor(
+    private readonly component: ComponentApi,
+    private readonly options: WorkpoolOptions = {},
+  ) {
+    if (options.maxParallelism !== undefined) checkMaxParallelism(options.maxParallelism);
+    if (options.defaultRetryBehavior !== undefined)
+      checkRetryBehavior(options.defaultRetryBehavior);
+  }
+
+  /**
+   * Enqueues an action. It starts as soon as the caller's transaction has committed, if fewer than `maxParallelism` works run; else it waits
+   * for a slot. With `retry`, an attempt that failed is repeated.
+   *
+   * @param ctx of a mutation, whose transaction the enqueue becomes part of, or of an action.
+   * @param fn a reference to the action, or a handle of it.
+   * @param args its arguments; up to 1 MB.
+   * @returns the work's id.
+   * @throws where an option is not allowed, or the arguments or the context are too large.
+   */
+  async enqueueAction<
+    Fn extends FunctionReference<"action", FunctionVisibility>,
+    Callback extends OnComplete = OnComplete,
+  >(
+    ctx: MutationRunner,
+    fn: Fn,
+    args: FunctionArgs<Fn>,
+    options?: EnqueueOptions<Callback> & RetryOption,
+  ): Promise<WorkId> {
+    const settings = this.actionSettings(options);
+    return await enqueue(this.component, ctx, "action", fn, args, options, settings);
+  }
+
+  /** Enqueues an action for each of `argsList`; see {@link enqueueAction}. @returns the ids, in the order of the arguments. */
+  async enqueueActionBatch<
+    Fn extends FunctionReference<"action", FunctionVisibility>,
+    Callback extends OnComplete = OnComplete,
+  >(
+    ctx: MutationRunner,
+    fn: Fn,
+    argsList: readonly FunctionArgs<Fn>[],
+    options?: EnqueueOptions<Callback> & RetryOption,
+  ): Promise<WorkId[]> {
+    const settings = this.actionSettings(options);
+    return await enqueueBatch(this.component, ctx, "action", fn, argsList, options, settings);
+  }
+
+  /**
+   * Enqueues a mutation. It runs exactly once, in a transaction of its own; if it throws, its writes are rolled back and it has failed:
+   * mutations are not retried. The other parameters are those of {@link enqueueAction}.
+   */
+  async enqueueMutation<
+    Fn extends FunctionReference<"mutation", FunctionVisibility>,
+    Callback extends OnComplete = OnComplete,
+  >(
+    ctx: MutationRunner,
+    fn: Fn,
+    args: FunctionArgs<Fn>,
+    options?: EnqueueOptions<Callback>,
+  ): Promise<WorkId> {
+    return await enqueue(this.component, ctx, "mutation", fn, args, options, this.settings);
+  }
+
+  /** Enqueues a mutation for each of `argsList`; see {@link enqueueMutation}. @returns the ids, in the order of the arguments. */
+  async enqueueMutationBatch<
+    Fn extends FunctionReference<"mutation", FunctionVisibility>,
+    Callback extends OnComplete = OnComplete,
+  >(
+    ctx: MutationRunner,
+    fn: Fn,
+    argsList: readonly FunctionArgs<Fn>[],
+    options?: EnqueueOptions<Callback>,
+  ): Promise<WorkId[]> {
+    return await enqueueBatch(
+      this.component,
+      ctx,
+      "mutation",
+      fn,
+      argsList,
+      options,
+      this.settings,
+    );
+  }
+
+  /** Enqueues a query, for what it hands to `onComplete`. Otherwise as {@link enqueueMutation}. */
+  async enqueueQuery<
+    Fn extends FunctionReference<"query", FunctionVisibility>,
+    Callback extends OnComplete = OnComplete,
+  >(
+    ctx: MutationRunner,
+    fn: Fn,
+    args: FunctionArgs<Fn>,
+    options?: EnqueueOptions<Callback>,
+  ): Promise<WorkId> {
+    return await enqueue(this.component, ctx, "query", fn, args, options, this.settings);
+  }
+
+  /** Enqueues a query for each of `argsList`; see {@link enqueueQuery}. @returns the ids, in the order of the arguments. */
+  async enqueueQueryBatch<
+    Fn extends FunctionReference<"query", FunctionVisibility>,
+    Callback extends OnComplete = OnComplete,
+  >(
+    ctx: MutationRunner,
+    fn: Fn,
+    argsList: readonly FunctionArgs<Fn>[],
+    options?: EnqueueOptions<Callback>,
+  ): Promise<WorkId[]> {
+    return await enqueueBatch(this.component, ctx, "query", fn, argsList, options, this.settings);
+  }
+
+  /**
+   * Cancels a work. One that waits (for a slot, for its time, or for its next attempt) never starts, and its callback gets `canceled`, in
+   * this transaction. One that runs goes on: if it succeeds, that is its result; if it fails, it is not tried again, and its result is
+   * `canceled` where it would have been. Nothing happens to a work that is finished or unknown.
+   */
+  async cancel(ctx: MutationRunner, id: WorkId): Promise<void> {
+    await ctx.runMutation(this.component.lib.cancel, { id });
+  }
+
+  /**
+   * The state of a work: `pending` while it waits for a slot, its time, or its next attempt; `running` while it has a slot; `finished`
+   * when it has ended, or if the id is unknown. `previousAttempts` counts those that have ended.
+   */
+  async status(ctx: QueryRunner, id: WorkId): Promise<WorkStatus> {
+    return await ctx.runQuery(this.component.lib.status, { id });
+  }
+
+  /** The states of works, in the order of the ids; see {@link status}. */
+  async statusBatch(ctx: QueryRunner, ids: WorkId[]): Promise<WorkStatus[]> {
+    return await ctx.runQuery(this.component.lib.statusBatch, { ids });
+  }
+
+  /**
+   * Defines a callback, an internal mutation that is called once when a work has ended. If it throws, its writes are rolled back, it is
+   * not called again, and the error is logged and kept in the component's table `failedCallbacks`.
+   *
+   * The types come from the validators, and from how the handler declares its `ctx`. To name the data model instead, as in
+   * `defineOnComplete<DataModel>(…)`, makes context and return value `any`: TypeScript infers all type parameters or none.
+   *
+   * @param context the validator of the context. Default: anything, or none.
+   * @param returnValue the validator of what the work's function returns. Default: anything. One that does not fit fails the callback.
+   * @example
+   * export const emailed = emails.defineOnComplete({
+   *   context: v.object({ user: v.id("users") }),
+   *   handler: async (ctx: MutationCtx, { context, result }) => {
+   *     if (result.kind === "failed") await ctx.db.patch("users", context.user, { bounced: result.error });
+   *   },
+   * });
+   */
+  defineOnComplete<
+    DataModel extends GenericDataModel,
+    Context extends Validator<any, "required" | "optional", any> = Validator<any, any, any>,
+    Returns extends Validator<any, "required", any> = Validator<any, "required", any>,
+  >(definition: {
+    context?: Context;
+    returnValue?: Returns;
+    handler: (
+      ctx: GenericMutationCtx<DataModel>,
+      args: { workId: WorkId; context: Infer<Context>; result: RunResult<Infer<Returns>> },
+    ) => Promise<void>;
+  }): RegisteredMutation<
+    "internal",
+    ContextArg<Context> & { workId: WorkId; result: RunResult<Infer<Returns>> },
+    Promise<null>
+  > {
+    const { context, returnValue, handler } = definition;
+    const registered = internalMutationGeneric({
+      args: vOnCompleteArgs(context, returnValue),
+      // The data model and the validated types are the definer's; the generic builder knows neither.
+      handler: async (ctx, args): Promise<null> => {
+        await handler(
+          ctx as GenericMutationCtx<any> as GenericMutationCtx<DataModel>,
+          args as { workId: WorkId; context: Infer<Context>; result: RunResult<Infer<Returns>> },
+        );
+        return null;
+      },
+    });
+    return registered as ReturnType<typeof this.defineOnComplete<DataModel, Context, Returns>>;
+  }
+
+  private get settings(): EnqueueSettings {
+    const { maxParallelism } = this.options;
+    return maxParallelism === undefined ? {} : { maxParallelism };
+  }
+
+  private actionSettings({ retry }: RetryOption = {}): EnqueueSettings {
+    const { retryActionsByDefault = false, defaultRetryBehavior = DEFAULT_RETRY_BEHAVIOR } =
+      this.options;
+    const wanted = retry ?? retryActionsByDefault;
+    if (wanted === false) return this.settings;
+    return { ...this.settings, retry: wanted === true ? defaultRetryBehavior : wanted };
+  }
+}
+
+/** A context that may be absent stays so in the arguments' type. */
+type ContextArg<Context extends Validator<any, any, any>> =
+  Context extends Validator<any, "optional", any>
+    ? { context?: Infer<Context> }
+    : { context: Infer<Context> };

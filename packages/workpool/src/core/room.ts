@@ -1,0 +1,60 @@
+import type { TransactionLimits } from "convex/server";
+import type { HostMutationCtx } from "./context.js";
+
+const MIB = 1 << 20;
+
+type Room = Required<
+  Pick<
+    TransactionLimits,
+    | "bytesRead"
+    | "bytesWritten"
+    | "databaseQueries"
+    | "documentsRead"
+    | "documentsWritten"
+    | "functionsScheduled"
+    | "scheduledFunctionArgsBytes"
+  >
+>;
+
+/** What the pool needs, at most, to end one work and start another with arguments of up to 1 MB. */
+export const ROOM_TO_COMPLETE: Room = {
+  bytesRead: 4 * MIB,
+  bytesWritten: MIB,
+  databaseQueries: 64,
+  documentsRead: 1_000,
+  documentsWritten: 64,
+  functionsScheduled: 4,
+  scheduledFunctionArgsBytes: 2 * MIB,
+};
+
+/** What it takes to write down that a nested call failed. */
+export const ROOM_TO_RECORD: Room = {
+  bytesRead: 0,
+  bytesWritten: 64 * 1024,
+  databaseQueries: 4,
+  documentsRead: 4,
+  documentsWritten: 4,
+  functionsScheduled: 0,
+  scheduledFunctionArgsBytes: 0,
+};
+
+/** Limits for a nested call that leave so much of the transaction to the caller, whatever the called function uses up. */
+export async function leaveRoom(ctx: HostMutationCtx, room: Room): Promise<TransactionLimits> {
+  const metrics = await ctx.meta.getTransactionMetrics();
+  const limit = (key: keyof Room) => Math.max(0, metrics[key].remaining - room[key]);
+  return {
+    bytesRead: limit("bytesRead"),
+    bytesWritten: limit("bytesWritten"),
+    databaseQueries: limit("databaseQueries"),
+    documentsRead: limit("documentsRead"),
+    documentsWritten: limit("documentsWritten"),
+    functionsScheduled: limit("functionsScheduled"),
+    scheduledFunctionArgsBytes: limit("scheduledFunctionArgsBytes"),
+  };
+}
+
+/** Whether so much of the transaction is left. */
+export async function hasRoom(ctx: HostMutationCtx, room: Room): Promise<boolean> {
+  const metrics = await ctx.meta.getTransactionMetrics();
+  return (Object.keys(room) as (keyof Room)[]).every((key) => metrics[key].remaining >= room[key]);
+}

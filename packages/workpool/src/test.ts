@@ -1,0 +1,46 @@
+import type { GenericSchema, SchemaDefinition } from "convex/server";
+import schema from "./component/schema.js";
+
+/** The component's modules, by path: what `t.registerComponent` takes. Listed one by one, as `import.meta.glob` is Vite's alone. */
+export const modules: Record<string, () => Promise<unknown>> = {
+  "./component/_generated/api.js": () => import("./component/_generated/api.js"),
+  "./component/_generated/server.js": () => import("./component/_generated/server.js"),
+  "./component/callback.js": () => import("./component/callback.js"),
+  "./component/cancel.js": () => import("./component/cancel.js"),
+  "./component/complete.js": () => import("./component/complete.js"),
+  "./component/config.js": () => import("./component/config.js"),
+  "./component/enqueue.js": () => import("./component/enqueue.js"),
+  "./component/host.js": () => import("./component/host.js"),
+  "./component/largeValues.js": () => import("./component/largeValues.js"),
+  "./component/lib.js": () => import("./component/lib.js"),
+  "./component/report.js": () => import("./component/report.js"),
+  "./component/schema.js": () => import("./component/schema.js"),
+  "./component/startTime.js": () => import("./component/startTime.js"),
+  "./component/status.js": () => import("./component/status.js"),
+  "./component/work.js": () => import("./component/work.js"),
+  "./component/worker.js": () => import("./component/worker.js"),
+};
+
+/** The part of convex-test's `t` that is used. A counter's `t` fits as well. */
+interface ComponentRegistry {
+  registerComponent(
+    path: string,
+    schema: SchemaDefinition<GenericSchema, boolean>,
+    modules: Record<string, () => Promise<unknown>>,
+  ): void;
+}
+
+/**
+ * Registers the pool with convex-test, in vitest as in plain Node.
+ *
+ * @param t what `convexTest()` gave.
+ * @param name the name under which the app mounts it, with that of its parent before a slash where it is nested. Default: "workpool".
+ * @example
+ * const t = convexTest({ schema, modules });
+ * register(t);
+ */
+export function register(t: ComponentRegistry, name = "workpool"): void {
+  t.registerComponent(name, schema, modules);
+}
+
+export { schema };

@@ -1,0 +1,123 @@
+import { Counter, vitestTimers } from "@stepwise/counting";
+import type { TestConvex } from "convex-test";
+import type { GenericMutationCtx } from "convex/server";
+import { afterEach, beforeAll, beforeEach, vi } from "vitest";
+import { Workpool, type WorkpoolOptions } from "../src/client/index.js";
+import type { DataModel as PoolModel } from "../src/component/_generated/dataModel.js";
+import { modules as poolModules, register } from "../src/test.js";
+import { components } from "./convex/_generated/api.js";
+import schema from "./convex/schema.js";
+
+const modules = {
+  "./convex/_generated/api.js": () => import("./convex/_generated/api.js"),
+  "./convex/callbacks.js": () => import("./convex/callbacks.js"),
+  "./convex/jobs.js": () => import("./convex/jobs.js"),
+};
+
+/** Fake timers for every test of a file, and a log that stays quiet. */
+export function virtualTime(): void {
+  // Loading takes real time, which virtual time does not wait for.
+  beforeAll(async () => {
+    await Promise.all([...Object.values(modules), ...Object.values(poolModules)].map((m) => m()));
+  });
+  beforeEach(() => {
+    vi.useFakeTimers({ now: 1_800_000_000_000 });
+    for (const method of ["error", "warn"] as const)
+      vi.spyOn(console, method).mockImplementation(() => {});
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+}
+
+type Event = { what: string; label: string; at: number; data?: any };
+
+/** The test app on a fresh back end, with a pool in it. */
+export class TestApp {
+  readonly counter = new Counter();
+  readonly t: TestConvex<typeof schema>;
+  readonly pool: Workpool;
+
+  constructor(options: WorkpoolOptions = {}) {
+    this.t = this.counter.convexTest({ schema, modules, transactionLimits: true });
+    register(this.t);
+    this.pool = new Workpool(components.workpool, options);
+  }
+
+  /** Lets everything run that is due within `ms`; without it, all there is to run. */
+  async drive(ms = Infinity): Promise<void> {
+    const end = Date.now() + ms;
+    if (ms !== Infinity) setTimeout(() => {}, ms);
+    const done = () => Date.now() >= end;
+    await this.counter.drive({ timers: vitestTimers(vi), ...(ms === Infinity ? {} : { done }) });
+  }
+
+  /** What jobs and callbacks wrote down, in order. */
+  async events(what?: string): Promise<Event[]> {
+    return await this.t.run(async (ctx) => {
+      const events = await ctx.db.query("events").collect();
+      return what === undefined ? events : events.filter((event) => event.what === what);
+    });
+  }
+
+  async labels(what: string): Promise<string[]> {
+    return (await this.events(what)).map((event) => event.label);
+  }
+
+  /** Looks into the component, or changes something there. */
+  async inPool<Result>(
+    look: (ctx: GenericMutationCtx<PoolModel>) => Promise<Result>,
+  ): Promise<Result> {
+    // convex-test has this method, but does not declare it.
+    const t = this.t as unknown as {
+      runInComponent(path: string, look: unknown): Promise<Result>;
+    };
+    return await t.runInComponent("workpool", look);
+  }
+
+  async setMaxParallelism(maxParallelism: number): Promise<void> {
+    await this.t.mutation((ctx) =>
+      ctx.runMutation(components.workpool.config.update, { maxParallelism }),
+    );
+  }
+
+  async gateIsOpen(): Promise<boolean | undefined> {
+    return await this.inPool(async (ctx) => (await ctx.db.query("gate").first())?.open);
+  }
+
+  /** How many documents there are in each of the component's tables that is to be empty when nothing is left to do. */
+  async leftovers(): Promise<Record<string, number>> {
+    return await this.inPool(async (ctx) => ({
+      works: (await ctx.db.query("works").collect()).length,
+      waiting: (await ctx.db.query("waiting").collect()).length,
+      largeArgs: (await ctx.db.query("largeArgs").collect()).length,
+      largeValues: (await ctx.db.query("largeValues").collect()).length,
+      heldSlots: (await ctx.db.query("slots").collect()).filter((slot) => slot.work !== undefined)
+        .length,
+      scheduled: (await ctx.db.system.query("_scheduled_functions").collect()).filter((job) =>
+        ["pending", "inProgress"].includes(job.state.kind),
+      ).length,
+    }));
+  }
+}
+
+export const NOTHING_LEFT = {
+  works: 0,
+  waiting: 0,
+  largeArgs: 0,
+  largeValues: 0,
+  heldSlots: 0,
+  scheduled: 0,
+};
+
+/** The most jobs that ever ran at the same time, by their "start" and "end" events. */
+export function mostAtOnce(events: Event[]): number {
+  let running = 0;
+  let most = 0;
+  for (const { what } of events) {
+    if (what === "start") most = Math.max(most, (running += 1));
+    if (what === "end") running -= 1;
+  }
+  return most;
+}

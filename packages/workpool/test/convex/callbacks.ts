@@ -1,0 +1,61 @@
+import { v } from "convex/values";
+import { vOnCompleteArgs, Workpool } from "../../src/client/index.js";
+import { components, internal } from "./_generated/api.js";
+import { internalMutation, type MutationCtx } from "./_generated/server.js";
+
+const pool = new Workpool(components.workpool);
+
+/** Writes down the result. */
+export const ended = internalMutation({
+  args: vOnCompleteArgs(),
+  returns: v.null(),
+  handler: async (ctx, { workId, context, result }): Promise<null> => {
+    const data = { workId, context: context ?? null, result };
+    await ctx.db.insert("events", { what: "ended", label: result.kind, at: Date.now(), data });
+    return null;
+  },
+});
+
+/** Writes, and then throws. */
+export const throwing = internalMutation({
+  args: vOnCompleteArgs(),
+  returns: v.null(),
+  handler: async (ctx): Promise<null> => {
+    await ctx.db.insert("events", { what: "callback", label: "throwing", at: Date.now() });
+    throw new Error("the callback failed");
+  },
+});
+
+/** Uses up its transaction. */
+export const insatiable = internalMutation({
+  args: vOnCompleteArgs(),
+  returns: v.null(),
+  handler: async (ctx): Promise<null> => {
+    for (;;) await ctx.db.insert("events", { what: "callback", label: "insatiable", at: 0 });
+  },
+});
+
+/** Writes down how many documents its transaction may write in all. */
+export const measuring = internalMutation({
+  args: vOnCompleteArgs(),
+  returns: v.null(),
+  handler: async (ctx): Promise<null> => {
+    const { used, remaining } = (await ctx.meta.getTransactionMetrics()).documentsWritten;
+    const data = used + remaining;
+    await ctx.db.insert("events", { what: "may write", label: "", at: Date.now(), data });
+    return null;
+  },
+});
+
+/** Made by the class; writes down what the work's status is by then, and enqueues another. */
+export const typed = pool.defineOnComplete({
+  context: v.object({ next: v.string() }),
+  returnValue: v.string(),
+  handler: async (ctx: MutationCtx, { workId, context, result }) => {
+    const value = result.kind === "success" ? result.returnValue.toUpperCase() : "";
+    const status = await pool.status(ctx, workId);
+    const data = { context, value, status };
+    await ctx.db.insert("events", { what: "typed", label: result.kind, at: Date.now(), data });
+    await pool.enqueueMutation(ctx, internal.jobs.write, { label: context.next });
+  },
+});

@@ -1,0 +1,101 @@
+import { v } from "convex/values";
+import { NonRetryableError } from "../../src/client/index.js";
+import { internal } from "./_generated/api.js";
+import { internalAction, internalMutation, internalQuery } from "./_generated/server.js";
+
+/** Writes down that something happened. */
+export const record = internalMutation({
+  args: { what: v.string(), label: v.string() },
+  returns: v.number(),
+  handler: async (ctx, event): Promise<number> => {
+    await ctx.db.insert("events", { ...event, at: Date.now() });
+    const before = await ctx.db
+      .query("events")
+      .withIndex("by_label", (q) => q.eq("label", event.label))
+      .collect();
+    return before.filter((other) => other.what === event.what).length;
+  },
+});
+
+/** Takes `ms`, and writes down when it starts and ends. */
+export const sleep = internalAction({
+  args: { label: v.string(), ms: v.number() },
+  returns: v.string(),
+  handler: async (ctx, { label, ms }): Promise<string> => {
+    await ctx.runMutation(internal.jobs.record, { what: "start", label });
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    await ctx.runMutation(internal.jobs.record, { what: "end", label });
+    return label;
+  },
+});
+
+/** Calls nothing itself. */
+export const echo = internalAction({
+  args: { value: v.any() },
+  returns: v.any(),
+  handler: async (_ctx, { value }): Promise<unknown> => value,
+});
+
+/** Takes `ms`, and fails until it has been tried `succeedsAt` times. */
+export const flaky = internalAction({
+  args: {
+    label: v.string(),
+    succeedsAt: v.optional(v.number()),
+    ms: v.optional(v.number()),
+    nonRetryable: v.optional(v.boolean()),
+  },
+  returns: v.number(),
+  handler: async (ctx, { label, succeedsAt, ms, nonRetryable }): Promise<number> => {
+    const attempt = await ctx.runMutation(internal.jobs.record, { what: "attempt", label });
+    if (ms !== undefined) await new Promise((resolve) => setTimeout(resolve, ms));
+    if (succeedsAt !== undefined && attempt >= succeedsAt) return attempt;
+    const message = `attempt ${attempt} failed`;
+    throw nonRetryable === true ? new NonRetryableError(message) : new Error(message);
+  },
+});
+
+export const size = internalAction({
+  args: { text: v.string() },
+  returns: v.number(),
+  handler: async (_ctx, { text }): Promise<number> => text.length,
+});
+
+/** Returns a text of so many bytes. */
+export const large = internalAction({
+  args: { bytes: v.number() },
+  returns: v.string(),
+  handler: async (_ctx, { bytes }): Promise<string> => "x".repeat(bytes),
+});
+
+export const write = internalMutation({
+  args: { label: v.string(), fails: v.optional(v.boolean()), text: v.optional(v.string()) },
+  returns: v.number(),
+  handler: async (ctx, { label, fails, text }): Promise<number> => {
+    await ctx.db.insert("events", { what: "write", label, at: Date.now() });
+    if (fails === true) throw new Error(`writing ${label} failed`);
+    return text?.length ?? 0;
+  },
+});
+
+/** Schedules as much as one transaction may, and succeeds where it may. */
+export const scheduleMuch = internalMutation({
+  args: {},
+  returns: v.null(),
+  handler: async (ctx): Promise<null> => {
+    for (let i = 0; i < 1_000; i++)
+      await ctx.scheduler.runAfter(0, internal.jobs.record, { what: "much", label: "much" });
+    return null;
+  },
+});
+
+export const count = internalQuery({
+  args: { label: v.string() },
+  returns: v.number(),
+  handler: async (ctx, { label }): Promise<number> => {
+    const events = await ctx.db
+      .query("events")
+      .withIndex("by_label", (q) => q.eq("label", label))
+      .collect();
+    return events.length;
+  },
+});

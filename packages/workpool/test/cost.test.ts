@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { TestApp, virtualTime } from "./app.js";
+import { internal } from "./convex/_generated/api.js";
+
+virtualTime();
+
+const onComplete = internal.callbacks.ended;
+
+/** The executions since the last clear that a deployment bills, without the enqueueing calls. */
+const rootExecutions = (app: TestApp) =>
+  app.counter.totals((call) => call.name !== "inline").rootExecutions;
+
+describe("what works cost, in root executions", () => {
+  test("one action on an idle pool: 3", async () => {
+    const app = new TestApp();
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueAction(ctx, internal.jobs.echo, { value: 1 }, { onComplete }),
+    );
+    await app.drive();
+    expect(rootExecutions(app)).toBe(3);
+  });
+
+  test("one mutation or query on an idle pool: 1", async () => {
+    const app = new TestApp();
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueMutation(ctx, internal.jobs.write, { label: "w" }, { onComplete }),
+    );
+    await app.drive();
+    expect(rootExecutions(app)).toBe(1);
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueQuery(ctx, internal.jobs.count, { label: "w" }, { onComplete }),
+    );
+    await app.drive();
+    expect(rootExecutions(app)).toBe(2);
+  });
+
+  test.each([10, 100])("100 actions at once, parallelism %i: 3 each", async (maxParallelism) => {
+    const app = new TestApp({ maxParallelism });
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueActionBatch(
+        ctx,
+        internal.jobs.echo,
+        Array.from({ length: 100 }, (_, value) => ({ value })),
+      ),
+    );
+    await app.drive();
+    expect(rootExecutions(app)).toBe(300);
+  });
+
+  test("20 mutations, parallelism 1: 1 each, and no time between them", async () => {
+    const app = new TestApp({ maxParallelism: 1 });
+    const started = Date.now();
+    for (let i = 0; i < 20; i++)
+      await app.t.mutation((ctx) =>
+        app.pool.enqueueMutation(ctx, internal.jobs.write, { label: `${i}` }),
+      );
+    await app.drive();
+    expect(rootExecutions(app)).toBe(20);
+    // Each of convex-test's timers takes 1 ms of virtual time.
+    expect(Date.now() - started).toBeLessThanOrEqual(20);
+  });
+
+  test("a delayed start or a retry: 1 more", async () => {
+    const app = new TestApp();
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueMutation(ctx, internal.jobs.write, { label: "w" }, { runAfter: 1_000 }),
+    );
+    await app.drive();
+    expect(rootExecutions(app)).toBe(2);
+    app.counter.clear();
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueAction(
+        ctx,
+        internal.jobs.flaky,
+        { label: "f", succeedsAt: 2 },
+        { retry: true },
+      ),
+    );
+    await app.drive();
+    // Two attempts of 3, each of which calls a mutation of its own, and the start of the second.
+    expect(rootExecutions(app)).toBe(2 * (3 + 1) + 1);
+  });
+
+  test("an idle or a paused pool: nothing", async () => {
+    const app = new TestApp({ maxParallelism: 0 });
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueActionBatch(ctx, internal.jobs.echo, [{ value: 1 }, { value: 2 }]),
+    );
+    await app.drive();
+    expect(rootExecutions(app)).toBe(0);
+    expect(await app.leftovers()).toMatchObject({ scheduled: 0, waiting: 2 });
+  });
+
+  test("a completion touches its own work and slot, whatever else runs", async () => {
+    const app = new TestApp({ maxParallelism: 100 });
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueActionBatch(
+        ctx,
+        internal.jobs.echo,
+        Array.from({ length: 100 }, (_, value) => ({ value })),
+      ),
+    );
+    await app.drive();
+    const completions = app.counter.calls.filter((call) => call.name === "complete:complete");
+    for (const { total } of completions) {
+      expect(total.documentsRead).toBeLessThanOrEqual(6);
+      expect(total.documentsWritten).toBe(2);
+    }
+  });
+});

@@ -1,0 +1,8 @@
+import { type ApiFromModules, anyApi, type FilterApi, type FunctionReference } from "convex/server";
+import type * as chains from "../chains.js";
+
+const fullApi: ApiFromModules<{ chains: typeof chains }> = anyApi as any;
+export const internal: FilterApi<
+  typeof fullApi,
+  FunctionReference<any, "internal">
+> = anyApi as any;

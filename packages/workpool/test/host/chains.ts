@@ -1,0 +1,110 @@
+import { createFunctionHandle } from "convex/server";
+import { v } from "convex/values";
+import {
+  completeWork,
+  enqueueWork,
+  lineHead as headOfLine,
+  type PoolHost,
+  setMaxParallelism,
+  type Work,
+} from "../../src/core/index.js";
+import { internal } from "./_generated/api.js";
+import {
+  internalAction,
+  internalMutation,
+  internalQuery,
+  type MutationCtx,
+} from "./_generated/server.js";
+
+const host: PoolHost = {
+  lineHead: internal.chains.lineHead,
+  functionGone: async (ctx, work, message) => {
+    await ctx.db.insert("gone", { work, message });
+  },
+};
+
+export const lineHead = internalQuery({
+  args: { count: v.number() },
+  returns: v.array(v.id("waiting")),
+  handler: headOfLine,
+});
+
+const chainArgs = { chain: v.string(), link: v.number(), length: v.number(), ms: v.number() };
+
+async function workOf(args: { chain: string; link: number; length: number; ms: number }) {
+  const fn = await createFunctionHandle(internal.chains.link);
+  return { work: `${args.chain}/${args.link}`, fn, args } satisfies Work;
+}
+
+/** Starts a chain. */
+export const start = internalMutation({
+  args: chainArgs,
+  returns: v.null(),
+  handler: async (ctx, args): Promise<null> => {
+    await enqueueWork(ctx, await workOf(args));
+    return null;
+  },
+});
+
+/** One work of a chain: takes `ms`. */
+export const link = internalAction({
+  args: { ...chainArgs, slot: v.id("slots") },
+  returns: v.null(),
+  handler: async (ctx, args): Promise<null> => {
+    await ctx.runMutation(internal.chains.began, args);
+    await new Promise((resolve) => setTimeout(resolve, args.ms));
+    await ctx.runMutation(internal.chains.ended, args);
+    return null;
+  },
+});
+
+export const began = internalMutation({
+  args: { ...chainArgs, slot: v.id("slots") },
+  returns: v.null(),
+  handler: async (ctx, { chain, link, slot }): Promise<null> => {
+    await ctx.db.insert("runs", { chain, link, slot, at: Date.now() });
+    return null;
+  },
+});
+
+/** Ends a work, and starts the next of its chain. */
+export const ended = internalMutation({
+  args: { ...chainArgs, slot: v.id("slots") },
+  returns: v.null(),
+  handler: async (ctx, { slot, ...args }): Promise<null> => {
+    const next = args.link + 1;
+    const successor = next < args.length ? await workOf({ ...args, link: next }) : undefined;
+    const work = `${args.chain}/${args.link}`;
+    await completeWork(refusingGone(ctx), host, { work, slot }, successor);
+    return null;
+  },
+});
+
+/** A deployment refuses to schedule a function that does not exist; convex-test finds out when it runs it. */
+function refusingGone(ctx: MutationCtx): MutationCtx {
+  const runAfter: MutationCtx["scheduler"]["runAfter"] = async (ms, fn, ...args) => {
+    if (String(fn) === GONE) throw new Error(`Could not find ${GONE}`);
+    return await ctx.scheduler.runAfter(ms, fn, ...args);
+  };
+  return { ...ctx, scheduler: { ...ctx.scheduler, runAfter } };
+}
+const GONE = "function://;chains:gone";
+
+/** Enqueues something whose handle is no function's: what a deploy leaves behind that removed one. */
+export const startGone = internalMutation({
+  args: { work: v.string() },
+  returns: v.null(),
+  handler: async (ctx, { work }): Promise<null> => {
+    await enqueueWork(ctx, { work, fn: GONE, args: {} });
+    return null;
+  },
+});
+
+export const setMax = internalMutation({
+  args: { maxParallelism: v.number() },
+  returns: v.null(),
+  handler: async (ctx, { maxParallelism }): Promise<null> => {
+    await setMaxParallelism(ctx, host, maxParallelism);
+    return null;
+  },
+});

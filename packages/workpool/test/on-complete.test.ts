@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
+import { internal } from "./convex/_generated/api.js";
+
+virtualTime();
+
+const { ended, throwing, insatiable, measuring, typed } = internal.callbacks;
+const failedCallbacks = (app: TestApp) =>
+  app.inPool((ctx) => ctx.db.query("failedCallbacks").collect());
+
+describe("onComplete", () => {
+  test("is called once for every outcome, with the id and the context", async () => {
+    const app = new TestApp({ maxParallelism: 2 });
+    const { echo, flaky, sleep, write } = internal.jobs;
+    const ids = await app.t.mutation(async (ctx) => {
+      const option = (context: unknown) => ({ onComplete: ended, context });
+      const a = await app.pool.enqueueAction(ctx, echo, { value: { x: 1n } }, option("success"));
+      const b = await app.pool.enqueueAction(ctx, flaky, { label: "f" }, option({ deep: [1] }));
+      const c = await app.pool.enqueueMutation(ctx, write, { label: "w" }, option(null));
+      const d = await app.pool.enqueueMutation(ctx, write, { label: "w", fails: true }, option(0));
+      const e = await app.pool.enqueueAction(ctx, sleep, { label: "s", ms: 1 }, option("e"));
+      await app.pool.cancel(ctx, e);
+      return [a, b, c, d, e];
+    });
+    await app.drive();
+    const [a, b, c, d, e] = ids;
+    const got = (await app.events("ended")).map((event) => event.data);
+    expect(got).toHaveLength(5);
+    expect(got).toEqual(
+      expect.arrayContaining([
+        { workId: a, context: "success", result: { kind: "success", returnValue: { x: 1n } } },
+        {
+          workId: b,
+          context: { deep: [1] },
+          result: { kind: "failed", error: "attempt 1 failed" },
+        },
+        { workId: c, context: null, result: { kind: "success", returnValue: 0 } },
+        { workId: d, context: 0, result: { kind: "failed", error: "writing w failed" } },
+        { workId: e, context: "e", result: { kind: "canceled" } },
+      ]),
+    );
+  });
+
+  test("a large context comes back whole, and is deleted with the work", async () => {
+    const app = new TestApp();
+    const context = "c".repeat(500_000);
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueAction(ctx, internal.jobs.echo, { value: 1 }, { onComplete: ended, context }),
+    );
+    expect(await app.leftovers()).toMatchObject({ largeValues: 1 });
+    await app.drive();
+    expect((await app.events("ended"))[0]?.data.context).toBe(context);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("is not called for the excluded kinds", async () => {
+    const app = new TestApp();
+    await app.t.mutation(async (ctx) => {
+      const options = { onComplete: ended, onCompleteExcludeKinds: ["success" as const] };
+      await app.pool.enqueueMutation(ctx, internal.jobs.write, { label: "w" }, options);
+      await app.pool.enqueueMutation(
+        ctx,
+        internal.jobs.write,
+        { label: "w", fails: true },
+        options,
+      );
+    });
+    await app.drive();
+    expect(await app.labels("ended")).toEqual(["failed"]);
+  });
+
+  test("null is no callback", async () => {
+    const app = new TestApp();
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueAction(ctx, internal.jobs.echo, { value: 1 }, { onComplete: null }),
+    );
+    await app.drive();
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test.each([
+    ["an action", "echo"],
+    ["a mutation", "write"],
+    ["a canceled work", "cancel"],
+  ])("one that throws is rolled back, not called again, and kept: %s", async (_, how) => {
+    const app = new TestApp();
+    const options = { onComplete: throwing, name: "named" };
+    const id = await app.t.mutation(async (ctx) => {
+      if (how === "write")
+        return await app.pool.enqueueMutation(ctx, internal.jobs.write, { label: "w" }, options);
+      const work = await app.pool.enqueueAction(ctx, internal.jobs.echo, { value: 1 }, options);
+      if (how === "cancel") await app.pool.cancel(ctx, work);
+      return work;
+    });
+    await app.drive();
+    expect(await app.labels("callback")).toEqual([]);
+    expect(await app.labels("write")).toEqual(how === "write" ? ["w"] : []);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    expect(await failedCallbacks(app)).toMatchObject([
+      {
+        workId: id,
+        name: "named",
+        resultKind: how === "cancel" ? "canceled" : "success",
+        error: "the callback failed",
+      },
+    ]);
+    expect(console.error).toHaveBeenCalledWith(
+      expect.stringContaining('The onComplete of "named" threw; its writes are rolled back'),
+    );
+    const calls = app.counter.calls.filter((call) => call.name === "callbacks:throwing");
+    expect(calls).toHaveLength(1);
+  });
+
+  test("one that uses up its transaction does not keep the work from ending", async () => {
+    const app = new TestApp({ maxParallelism: 1 });
+    await app.t.mutation(async (ctx) => {
+      const { write } = internal.jobs;
+      await app.pool.enqueueMutation(ctx, write, { label: "a" }, { onComplete: insatiable });
+      await app.pool.enqueueMutation(ctx, write, { label: "b" });
+    });
+    await app.drive();
+    expect(await app.labels("write")).toEqual(["a", "b"]);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    expect(await failedCallbacks(app)).toHaveLength(1);
+  });
+
+  test("may not use up what it takes to record that it failed", async () => {
+    const app = new TestApp();
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueMutation(ctx, internal.jobs.write, { label: "a" }, { onComplete: measuring }),
+    );
+    await app.drive();
+    expect((await app.events("may write"))[0]?.data).toBe(16_000 - 4);
+  });
+
+  test("finds its work finished, and may enqueue the next in a pool of one", async () => {
+    const app = new TestApp({ maxParallelism: 1 });
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueAction(
+        ctx,
+        internal.jobs.sleep,
+        { label: "first", ms: 1 },
+        { onComplete: typed, context: { next: "second" } },
+      ),
+    );
+    await app.drive();
+    expect((await app.events("typed"))[0]?.data).toEqual({
+      context: { next: "second" },
+      value: "FIRST",
+      status: { state: "finished" },
+    });
+    expect(await app.labels("write")).toEqual(["second"]);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("a result that does not fit its validator fails the callback, not the work", async () => {
+    const app = new TestApp();
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueAction(
+        ctx,
+        internal.jobs.echo,
+        { value: 7 },
+        { onComplete: typed, context: { next: "never" } },
+      ),
+    );
+    await app.drive();
+    expect(await failedCallbacks(app)).toHaveLength(1);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("a failure that nobody is told of is logged", async () => {
+    const app = new TestApp();
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueMutation(ctx, internal.jobs.write, { label: "w", fails: true }),
+    );
+    await app.drive();
+    expect(console.error).toHaveBeenCalledWith('"jobs:write" failed: writing w failed');
+  });
+});

@@ -1,0 +1,224 @@
+import { makeFunctionReference } from "convex/server";
+import { describe, expect, test } from "vitest";
+import { mostAtOnce, NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
+import { internal } from "./convex/_generated/api.js";
+
+virtualTime();
+
+const sleeps = (n: number, ms: number) =>
+  Array.from({ length: n }, (_, i) => ({ label: `${i}`, ms }));
+
+describe("starting", () => {
+  test("an idle pool starts a work at once", async () => {
+    const app = new TestApp();
+    const enqueuedAt = Date.now();
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueAction(ctx, internal.jobs.sleep, { label: "a", ms: 50 }),
+    );
+    await app.drive();
+    expect(await app.events()).toMatchObject([
+      { what: "start", at: enqueuedAt },
+      { what: "end", at: enqueuedAt + 50 },
+    ]);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("actions, mutations and queries are enqueued from a mutation and from an action", async () => {
+    const app = new TestApp();
+    const onComplete = internal.callbacks.ended;
+    await app.t.mutation(async (ctx) => {
+      await app.pool.enqueueAction(ctx, internal.jobs.echo, { value: 1 }, { onComplete });
+      await app.pool.enqueueMutation(ctx, internal.jobs.write, { label: "w" }, { onComplete });
+      await app.pool.enqueueQuery(ctx, internal.jobs.count, { label: "none" }, { onComplete });
+    });
+    await app.t.action(async (ctx) => {
+      await app.pool.enqueueAction(ctx, internal.jobs.echo, { value: 2 }, { onComplete });
+      await app.pool.enqueueQueryBatch(ctx, internal.jobs.count, [{ label: "x" }], { onComplete });
+    });
+    await app.drive();
+    const values = (await app.events("ended")).map((event) => event.data.result.returnValue);
+    expect(values.sort()).toEqual([0, 0, 0, 1, 2]);
+    expect(await app.labels("write")).toEqual(["w"]);
+  });
+
+  test.each([1, 3, 10])("never more than maxParallelism = %i run at once", async (max) => {
+    const app = new TestApp({ maxParallelism: max });
+    for (const args of sleeps(25, 100))
+      await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, internal.jobs.sleep, args));
+    await app.drive();
+    expect(await app.labels("end")).toHaveLength(25);
+    expect(mostAtOnce(await app.events())).toBe(max);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("a batch runs no more than maxParallelism at once either", async () => {
+    const app = new TestApp({ maxParallelism: 4 });
+    const ids = await app.t.mutation((ctx) =>
+      app.pool.enqueueActionBatch(ctx, internal.jobs.sleep, sleeps(30, 100)),
+    );
+    expect(new Set(ids).size).toBe(30);
+    await app.drive();
+    expect(await app.labels("end")).toHaveLength(30);
+    expect(mostAtOnce(await app.events())).toBe(4);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("one at a time, works start in the order in which they were enqueued", async () => {
+    const app = new TestApp({ maxParallelism: 1 });
+    for (const args of sleeps(6, 10))
+      await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, internal.jobs.sleep, args));
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueActionBatch(
+        ctx,
+        internal.jobs.sleep,
+        sleeps(6, 10).map(({ label, ms }) => ({ label: `batch ${label}`, ms })),
+      ),
+    );
+    await app.drive();
+    const labels = sleeps(6, 0).map(({ label }) => label);
+    expect(await app.labels("start")).toEqual([...labels, ...labels.map((l) => `batch ${l}`)]);
+  });
+
+  test("no work starts before one that is a window of maxParallelism older has left the line", async () => {
+    const app = new TestApp({ maxParallelism: 4 });
+    const jobs = Array.from({ length: 60 }, (_, i) => ({ label: `${i}`, ms: 10 + ((i * 7) % 13) }));
+    await app.t.mutation((ctx) => app.pool.enqueueActionBatch(ctx, internal.jobs.sleep, jobs));
+    await app.drive();
+    const order = (await app.labels("start")).map(Number);
+    order.forEach((place, rank) => expect(place - rank).toBeLessThan(4));
+    expect(new Set(order).size).toBe(60);
+  });
+
+  test("while others keep coming, nothing in line is passed over for long", async () => {
+    const app = new TestApp({ maxParallelism: 3 });
+    const jobs = sleeps(300, 10);
+    await app.t.mutation((ctx) => app.pool.enqueueActionBatch(ctx, internal.jobs.sleep, jobs));
+    await app.drive();
+    const order = (await app.labels("start")).map(Number);
+    // Each pick takes the oldest with a chance of a third: 60 picks without it have a chance of 3 in 10^11.
+    order.forEach((place, rank) => expect(rank - place).toBeLessThan(60));
+  });
+
+  test("no work waits while a slot is free", async () => {
+    const app = new TestApp({ maxParallelism: 3 });
+    const jobs = sleeps(20, 100);
+    await app.t.mutation((ctx) => app.pool.enqueueActionBatch(ctx, internal.jobs.sleep, jobs));
+    const started = Date.now();
+    await app.drive();
+    // 20 jobs of 100 ms in 3 slots: 7 rounds, with no time lost between them.
+    expect(Date.now() - started).toBe(700);
+  });
+});
+
+describe("starting later", () => {
+  test.each([
+    ["runAfter", (now: number) => ({ runAfter: 5_000, now })],
+    ["runAt", (now: number) => ({ runAt: now + 5_000, now })],
+  ])("%s starts a work when its time has come, and holds no slot till then", async (_, options) => {
+    const app = new TestApp({ maxParallelism: 1 });
+    const now = Date.now();
+    const { now: _now, ...when } = options(now);
+    const id = await app.t.mutation((ctx) =>
+      app.pool.enqueueAction(ctx, internal.jobs.sleep, { label: "later", ms: 1 }, when),
+    );
+    expect(await app.leftovers()).toMatchObject({ heldSlots: 0, scheduled: 1 });
+    expect(await app.t.query((ctx) => app.pool.status(ctx, id))).toEqual({
+      state: "pending",
+      previousAttempts: 0,
+    });
+    await app.drive();
+    expect((await app.events("start"))[0]?.at).toBe(now + 5_000);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("a delayed work stands in line when its time finds the pool full", async () => {
+    const app = new TestApp({ maxParallelism: 1 });
+    const now = Date.now();
+    await app.t.mutation(async (ctx) => {
+      const { sleep } = internal.jobs;
+      await app.pool.enqueueAction(ctx, sleep, { label: "first", ms: 8_000 });
+      await app.pool.enqueueAction(ctx, sleep, { label: "later", ms: 1 }, { runAfter: 5_000 });
+    });
+    await app.drive();
+    expect(await app.events("start")).toMatchObject([
+      { label: "first", at: now },
+      { label: "later", at: now + 8_000 },
+    ]);
+  });
+
+  test("a delayed batch is split from an action, as a transaction schedules 1,000 functions", async () => {
+    const app = new TestApp();
+    const argsList = Array.from({ length: 1_200 }, (_, i) => ({ label: `${i}` }));
+    await app.t.action((ctx) =>
+      app.pool.enqueueMutationBatch(ctx, internal.jobs.write, argsList, { runAfter: 60_000 }),
+    );
+    expect(await app.leftovers()).toMatchObject({ works: 1_200, scheduled: 1_200, waiting: 0 });
+  });
+
+  test("a start that comes again changes nothing", async () => {
+    const app = new TestApp();
+    const id = await app.t.mutation((ctx) =>
+      app.pool.enqueueAction(ctx, internal.jobs.sleep, { label: "a", ms: 99 }, { runAfter: 10 }),
+    );
+    await app.drive(50);
+    const startDue = makeFunctionReference<"mutation">("worker:startDue");
+    await app.inPool((ctx) => ctx.runMutation(startDue, { workId: id, attempt: 1 }));
+    expect(await app.leftovers()).toMatchObject({ heldSlots: 1 });
+    await app.drive();
+    expect(await app.labels("start")).toEqual(["a"]);
+  });
+
+  test("a time that can only be a mistake is replaced, and logged", async () => {
+    const app = new TestApp();
+    const now = Date.now();
+    const year = 365 * 24 * 60 * 60 * 1000;
+    await app.t.mutation(async (ctx) => {
+      const { write } = internal.jobs;
+      await app.pool.enqueueMutation(ctx, write, { label: "past" }, { runAt: now / 1000 });
+      await app.pool.enqueueMutation(ctx, write, { label: "far" }, { runAt: now + 5 * year });
+    });
+    expect(console.warn).toHaveBeenCalledTimes(2);
+    // No timer reaches as far as that, so the stored time is looked at.
+    const works = await app.inPool((ctx) => ctx.db.query("works").collect());
+    expect(works.map((work) => work.due?.at)).toEqual([undefined, now + year]);
+  });
+
+  test("an enqueue that cannot be meant is refused, and leaves nothing", async () => {
+    const app = new TestApp();
+    const enqueue = (options: object) =>
+      app.t.mutation((ctx) =>
+        app.pool.enqueueAction(ctx, internal.jobs.echo, { value: 1 }, options),
+      );
+    await expect(enqueue({ runAt: 1, runAfter: 1 })).rejects.toThrow(
+      "Enqueueing jobs:echo: both runAt and runAfter",
+    );
+    await expect(enqueue({ runAfter: NaN })).rejects.toThrow("must be ms since the epoch");
+    const retry = { maxAttempts: 0, initialBackoffMs: 1, base: 2 };
+    await expect(enqueue({ retry })).rejects.toThrow("retry.maxAttempts is 0");
+    expect(() => new TestApp({ maxParallelism: 201 })).toThrow("maxParallelism is 201");
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+});
+
+describe("status", () => {
+  test("tells pending from running from finished", async () => {
+    const app = new TestApp({ maxParallelism: 1 });
+    const ids = await app.t.mutation((ctx) =>
+      app.pool.enqueueActionBatch(ctx, internal.jobs.sleep, sleeps(2, 100)),
+    );
+    const states = async () =>
+      (await app.t.query((ctx) => app.pool.statusBatch(ctx, ids))).map(({ state }) => state);
+    expect(await states()).toEqual(["running", "pending"]);
+    await app.drive(150);
+    expect(await states()).toEqual(["finished", "running"]);
+    await app.drive();
+    expect(await states()).toEqual(["finished", "finished"]);
+  });
+
+  test("an unknown id is finished", async () => {
+    const app = new TestApp();
+    const id = "no id at all" as Parameters<typeof app.pool.status>[1];
+    expect(await app.t.query((ctx) => app.pool.status(ctx, id))).toEqual({ state: "finished" });
+    await app.t.mutation((ctx) => app.pool.cancel(ctx, id));
+  });
+});
