@@ -1,8 +1,13 @@
 import { Counter, vitestTimers } from "@stepwise/counting";
+import { mutationGeneric } from "convex/server";
+import { v } from "convex/values";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { Status } from "../src/index.js";
 import type { MutationCtx } from "../src/component/_generated/server.js";
-import { modules as component, register } from "../src/test.js";
+import * as lib from "../src/component/lib.js";
+import type { Settlement } from "../src/component/settle.js";
+import { vFused, vNext, vOutcome, vToken } from "../src/component/validators.js";
+import { modules as component, schema as componentSchema } from "../src/test.js";
 import { components, internal } from "./convex/_generated/api.js";
 import schema from "./convex/schema.js";
 
@@ -17,13 +22,42 @@ await Promise.all(
   [modules, component].flatMap((some) => Object.values(some).map((load) => load())),
 );
 
+/** What is made to go wrong, by the arguments of the call. */
+export interface Faults {
+  settle?: (args: Settlement) => boolean;
+}
+
+function settleWith({ settle: fails }: Faults): typeof lib.settle {
+  if (fails === undefined) return lib.settle;
+  const real = lib.settle as unknown as {
+    _handler(ctx: MutationCtx, args: Settlement): Promise<{ stale: boolean }>;
+  };
+  return mutationGeneric({
+    args: {
+      token: vToken,
+      slot: v.optional(v.string()),
+      outcome: vOutcome,
+      fused: v.array(vFused),
+      next: vNext,
+    },
+    returns: v.object({ stale: v.boolean() }),
+    handler: async (ctx, args) => {
+      if (fails(args)) throw new Error("injected fault");
+      return await real._handler(ctx, args);
+    },
+  });
+}
+
 /** The test app of ./convex on a back end of its own, in virtual time, with every limit on. */
 export class TestApp {
   readonly counter = new Counter();
   readonly t = this.counter.convexTest({ schema, modules });
 
-  constructor() {
-    register(this.t);
+  constructor(faults: Faults = {}) {
+    this.t.registerComponent("workflow", componentSchema, {
+      ...component,
+      "./component/lib.js": async () => ({ ...lib, settle: settleWith(faults) }),
+    });
   }
 
   /** Starts a run; nothing of it has run when this returns. */

@@ -74,6 +74,21 @@ describe("steps", () => {
     expect(resumes.length).toBeLessThan(6);
   });
 
+  test("[S26] a step that fails beside others is run again alone: it may have been the company", async () => {
+    const id = await use.app.start("heavyTogether", {});
+    await use.app.drive();
+    expect(await use.app.steps(id)).toEqual(["six completed", "twelve completed"]);
+    expect(await use.app.status("heavyTogether", id)).toMatchObject({ state: "completed" });
+  });
+
+  test("[S109] a step that uses up a whole transaction fails, and the run with it: it does not hang", async () => {
+    const error = await use.app.error("tooHeavy", {});
+    expect(error).toMatchObject({ node: "all", kind: "thrown" });
+    expect(error.message).toMatch(/wrote too much data/i);
+    expect(await use.app.log()).toEqual(["before"]);
+    await use.app.expectNothingLeft();
+  });
+
   test("[S28] isolate gives a step a transaction of its own", async () => {
     expect(await use.app.output("isolated", {})).toBe(3);
     const resumes = use.app.counter.calls.filter(({ name }) => name.endsWith("isolated:resume"));

@@ -1,7 +1,7 @@
-import { lineHead as headOfLine, type PoolHost } from "@stepwise/workpool/core";
+import { drainLine as drain, lineHead as headOfLine, type PoolHost } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { internal } from "./_generated/api.js";
-import { internalQuery, type MutationCtx } from "./_generated/server.js";
+import { internalMutation, internalQuery, type MutationCtx } from "./_generated/server.js";
 import { enter } from "./entering.js";
 
 /** The pool's look along its line; see `leaveLineFirst` there. */
@@ -11,9 +11,20 @@ export const lineHead = internalQuery({
   handler: headOfLine,
 });
 
+/** Starts waiting works in free slots, after `maxParallelism` was raised and one transaction could not start them all. */
+export const drainLine = internalMutation({
+  args: {},
+  returns: v.null(),
+  handler: async (ctx) => {
+    await drain(ctx, pool);
+    return null;
+  },
+});
+
 /** What the pool needs of this component. */
 export const pool: PoolHost = {
   lineHead: internal.line.lineHead,
+  drainLine: internal.line.drainLine,
   /** A deploy took the function away while its step waited in line. */
   functionGone: async (ctx: MutationCtx, work, message) => {
     const id = ctx.db.normalizeId("steps", work);

@@ -1,10 +1,12 @@
 import type { GenericMutationCtx } from "convex/server";
+import { leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import { createFunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { Fused, Next, Outcome, Read, Token } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { StepError } from "../definition/step-error.js";
+import type { AnyReference } from "../definition/node.js";
 import { Budget } from "./budget.js";
 import { childrenOf } from "./children.js";
 import { describeThrown, Failure, type Problem } from "./failure.js";
@@ -18,7 +20,13 @@ export type Arrival = Promise<void>;
 /** What a run does at a stage: a generated function. */
 export type Arrive = (run: Run) => Arrival;
 
-type Call = (ctx: GenericMutationCtx<any>, scope: unknown) => Promise<unknown>;
+/** What a stage that is executed here is called with: nested transactions, and nothing else. */
+interface Nesting {
+  runMutation(mutation: AnyReference<"mutation">, args: Args): Promise<unknown>;
+  runQuery(query: AnyReference<"query">, args: Args): Promise<unknown>;
+}
+type Args = Record<string, unknown>;
+type Call = (ctx: Nesting, scope: unknown) => Promise<unknown>;
 
 /** What a run needs to know of its workflow. */
 export interface Bound {
@@ -195,15 +203,24 @@ export class Run {
     if (isArrival && scope)
       for (const read of where)
         if (read.name in scope) this.#values.set(key(read), scope[read.name]);
-    await this.#record(kind, stage, async () => call(this.ctx, await this.#scope(where)), next);
+    const execute = async () => {
+      const known = await this.#scope(where);
+      return await call(await nesting(this.ctx), known);
+    };
+    const again = this.#fused.length > 0 ? () => this.#goTo(stage, reads) : undefined;
+    await this.#record(kind, stage, execute, next, again);
   }
 
-  /** Executes a stage and keeps what came of it for the report. */
+  /**
+   * Executes a stage and keeps what came of it for the report.
+   * @param again has the stage run once more, alone: what went wrong may be that it shared this transaction with others.
+   */
   async #record(
     kind: "mutation" | "query" | "children",
     stage: string,
     execute: () => Promise<unknown>,
     next: Arrive,
+    again?: () => void,
   ): Arrival {
     const startedAt = Date.now();
     try {
@@ -212,7 +229,11 @@ export class Run {
       this.#budget.spend(getConvexSize(output));
       this.#values.set(recordOf(stage), output);
     } catch (error) {
-      const failure = this.#errorAt(stage, describeThrown(error), 1);
+      const problem = describeThrown(error);
+      // What an application throws on purpose has data, or a kind; a limit or a timeout of the platform has neither.
+      if (again !== undefined && problem.kind === "thrown" && problem.data === undefined)
+        return again();
+      const failure = this.#errorAt(stage, problem, 1);
       this.#fused.push({ stage, kind, startedAt, error: failure });
       this.#next = { kind: "fail", error: failure };
       return;
@@ -242,6 +263,15 @@ export class Run {
     }
     return Object.fromEntries(reads.map((read) => [read.name, this.#values.get(key(read))]));
   }
+}
+
+/** Nested transactions that leave room in this one: whatever a stage uses up, its failure can be written down and the run go on. */
+async function nesting(ctx: GenericMutationCtx<any>): Promise<Nesting> {
+  const transactionLimits = await leaveRoom(ctx, ROOM_TO_COMPLETE);
+  return {
+    runMutation: (mutation, args) => ctx.runMutation(mutation, args, { transactionLimits }),
+    runQuery: (query, args) => ctx.runQuery(query, args, { transactionLimits }),
+  };
 }
 
 function key({ stage, children }: Read): string {

@@ -1,12 +1,13 @@
 import { v } from "convex/values";
 import { internalMutation } from "./_generated/server";
 
-/** Writes 3 MB. */
+/** Writes 3 MB, or as many as it is told. */
 export const add = internalMutation({
-  args: {},
+  args: { megabytes: v.optional(v.number()) },
   returns: v.null(),
-  handler: async (ctx) => {
-    for (let i = 0; i < 4; i++) await ctx.db.insert("ballast", { bytes: "b".repeat(750_000) });
+  handler: async (ctx, { megabytes = 3 }) => {
+    for (let i = 0; i < megabytes * 2; i++)
+      await ctx.db.insert("ballast", { bytes: "b".repeat(500_000) });
     return null;
   },
 });

@@ -126,3 +126,27 @@ export const large = defineWorkflow({ input: z.object({ length: z.number() }) })
 export const everything = defineWorkflow({ input: z.object({ n: z.number() }) })
   .step("one", { mutation: async () => 1 })
   .step("two", { action: async (_ctx, scope) => Object.keys(scope).sort() });
+
+/** The second step fits into a transaction of its own, but not into what the first one leaves. */
+export const heavyTogether = defineWorkflow({ input: z.object({}) })
+  .step("six", { mutation: internal.ballast.add, args: () => ({ megabytes: 6 }) })
+  .step("twelve", { mutation: internal.ballast.add, args: () => ({ megabytes: 12 }) });
+
+/** Uses up what one transaction may write, and more. */
+export const tooHeavy = defineWorkflow({ input: z.object({}) })
+  .step("before", {
+    mutation: async (ctx) => void (await ctx.db.insert("log", { text: "before" })),
+  })
+  .step("all", {
+    mutation: async (ctx) => {
+      for (let i = 0; i < 6; i++) await ctx.runMutation(internal.ballast.add, {});
+    },
+  });
+
+export const afterAction = defineWorkflow({ input: z.object({ megabytes: z.number() }) })
+  .step("fetched", { action: async () => "x".repeat(900_000) })
+  .step("written", {
+    mutation: internal.ballast.add,
+    args: ({ input }) => ({ megabytes: input.megabytes }),
+  })
+  .finalize({ query: async () => "done" });

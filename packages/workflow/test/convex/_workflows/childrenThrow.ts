@@ -10,6 +10,7 @@ import {
 import { z } from "zod";
 import { components } from "../_generated/api";
 import { childrenThrow as definition } from "../parents.workflow";
+import { reference as afterAction } from "./afterAction";
 import { reference as argsThrow } from "./argsThrow";
 import { reference as badChild } from "./badChild";
 import { reference as checkedByConvex } from "./checkedByConvex";
@@ -22,6 +23,7 @@ import { reference as gathered } from "./gathered";
 import { reference as grandparent } from "./grandparent";
 import { reference as handled } from "./handled";
 import { reference as heavy } from "./heavy";
+import { reference as heavyTogether } from "./heavyTogether";
 import { reference as inheritsRetry } from "./inheritsRetry";
 import { reference as isolated } from "./isolated";
 import { reference as kinds } from "./kinds";
@@ -34,6 +36,7 @@ import { reference as results } from "./results";
 import { reference as slow } from "./slow";
 import { reference as thirdFails } from "./thirdFails";
 import { reference as throws } from "./throws";
+import { reference as tooHeavy } from "./tooHeavy";
 import { reference as twoAtOnce } from "./twoAtOnce";
 
 const { nodes } = definition;
@@ -55,6 +58,7 @@ export const reference: ChildrenThrow = own.reference({
 /** parents.workflow.ts, parent "all": its children in parallel; then its outputs are gathered. */
 function toAll(run: Run): Arrival {
   return run.children("all", [], nodes.all.children, [
+    afterAction,
     argsThrow,
     badChild,
     checkedByConvex,
@@ -68,6 +72,7 @@ function toAll(run: Run): Arrival {
     grandparent,
     handled,
     heavy,
+    heavyTogether,
     inheritsRetry,
     isolated,
     kinds,
@@ -80,6 +85,7 @@ function toAll(run: Run): Arrival {
     slow,
     thirdFails,
     throws,
+    tooHeavy,
     twoAtOnce,
   ]);
 }

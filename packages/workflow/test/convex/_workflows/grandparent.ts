@@ -17,7 +17,6 @@ const { nodes } = definition;
 const own = compiled(components.workflow, "grandparent", definition);
 
 /** What `workflow.start` takes: the definition's `input`, written out again so that its type depends on nothing else. */
-// prettier-ignore
 const input = z.object({ leaves, ms: z.number().default(0) });
 
 /** parents.workflow.ts, grandparent. */

@@ -2,6 +2,7 @@
 import { WorkflowManager } from "@stepwise/workflow";
 import { components } from "../_generated/api";
 import type { DataModel } from "../_generated/dataModel";
+import { reference as afterAction, type AfterAction } from "./afterAction";
 import { reference as argsThrow, type ArgsThrow } from "./argsThrow";
 import { reference as badChild, type BadChild } from "./badChild";
 import { reference as checkedByConvex, type CheckedByConvex } from "./checkedByConvex";
@@ -15,6 +16,7 @@ import { reference as gathered, type Gathered } from "./gathered";
 import { reference as grandparent, type Grandparent } from "./grandparent";
 import { reference as handled, type Handled } from "./handled";
 import { reference as heavy, type Heavy } from "./heavy";
+import { reference as heavyTogether, type HeavyTogether } from "./heavyTogether";
 import { reference as inheritsRetry, type InheritsRetry } from "./inheritsRetry";
 import { reference as isolated, type Isolated } from "./isolated";
 import { reference as kinds, type Kinds } from "./kinds";
@@ -27,6 +29,7 @@ import { reference as results, type Results } from "./results";
 import { reference as slow, type Slow } from "./slow";
 import { reference as thirdFails, type ThirdFails } from "./thirdFails";
 import { reference as throws, type Throws } from "./throws";
+import { reference as tooHeavy, type TooHeavy } from "./tooHeavy";
 import { reference as twoAtOnce, type TwoAtOnce } from "./twoAtOnce";
 
 declare module "@stepwise/workflow" {
@@ -37,6 +40,7 @@ declare module "@stepwise/workflow" {
 
 /** Every workflow of this app, for `workflow.start` and `workflow.status`. */
 export interface Workflows {
+  readonly afterAction: AfterAction;
   readonly argsThrow: ArgsThrow;
   readonly badChild: BadChild;
   readonly checkedByConvex: CheckedByConvex;
@@ -50,6 +54,7 @@ export interface Workflows {
   readonly grandparent: Grandparent;
   readonly handled: Handled;
   readonly heavy: Heavy;
+  readonly heavyTogether: HeavyTogether;
   readonly inheritsRetry: InheritsRetry;
   readonly isolated: Isolated;
   readonly kinds: Kinds;
@@ -62,10 +67,12 @@ export interface Workflows {
   readonly slow: Slow;
   readonly thirdFails: ThirdFails;
   readonly throws: Throws;
+  readonly tooHeavy: TooHeavy;
   readonly twoAtOnce: TwoAtOnce;
 }
 
 export const workflows: Workflows = {
+  afterAction,
   argsThrow,
   badChild,
   checkedByConvex,
@@ -79,6 +86,7 @@ export const workflows: Workflows = {
   grandparent,
   handled,
   heavy,
+  heavyTogether,
   inheritsRetry,
   isolated,
   kinds,
@@ -91,6 +99,7 @@ export const workflows: Workflows = {
   slow,
   thirdFails,
   throws,
+  tooHeavy,
   twoAtOnce,
 };
 

@@ -19,8 +19,8 @@ const own = compiled(components.workflow, "parsed", definition);
 /** What `workflow.start` takes: the definition's `input`, written out again so that its type depends on nothing else. */
 // prettier-ignore
 const input = z.object({
-count: z.number().int().min(1).default(3),
-text: z.string().transform((text) => text.length),
+  count: z.number().int().min(1).default(3),
+  text: z.string().transform((text) => text.length),
 });
 
 /** inputs.workflow.ts, parsed. */

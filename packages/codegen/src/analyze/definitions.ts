@@ -1,0 +1,225 @@
+import {
+  Node,
+  SyntaxKind,
+  VariableDeclarationKind,
+  type CallExpression,
+  type Identifier,
+  type VariableDeclaration,
+} from "ts-morph";
+import type { DefinitionFile } from "./definition-file.js";
+import { isImported } from "./modules.js";
+import { isReference } from "./scoping.js";
+
+/** One `.step(…)` or the like in the chain of a definition. */
+export interface NodeCall {
+  readonly kind: string;
+  readonly kindNode: Identifier;
+  readonly call: CallExpression;
+}
+
+/** A definition that can be read: an exported const whose whole chain is written out. */
+export interface FoundDefinition {
+  readonly file: DefinitionFile;
+  /** The name under which it is exported: the workflow's. */
+  readonly name: string;
+  readonly nameNode: Node;
+  readonly root: CallExpression;
+  readonly nodes: readonly NodeCall[];
+}
+
+export interface FoundInFile {
+  readonly definitions: FoundDefinition[];
+  /** Every local name that a workflow is assigned to, also where something is wrong with it. */
+  readonly locals: ReadonlySet<string>;
+}
+
+const writeOut =
+  "write `export const name = defineWorkflow({ … }).step(…)` with every node in that one chain";
+
+/** Finds the definitions of a file, and says of the others why they cannot be read. */
+export function findDefinitions(file: DefinitionFile): FoundInFile {
+  const chains = file.source
+    .getDescendantsOfKind(SyntaxKind.CallExpression)
+    .filter((call) => isImported(call.getExpression(), file.imports, "defineWorkflow"))
+    .map((root) => ({ root, chain: climb(root) }));
+  const held = new Map<
+    string,
+    { declaration: VariableDeclaration; found: (typeof chains)[number] }
+  >();
+  for (const found of chains) {
+    const declaration = declarationOf(found.chain.top);
+    if (declaration === undefined) reportLoose(found, file);
+    else held.set(declaration.getName(), { declaration, found });
+  }
+  const continued = reportContinued(new Set(held.keys()), file);
+  const definitions = [...held].flatMap(([local, { declaration, found }]) => {
+    const name = exportedName(local, declaration, continued, file);
+    const { broken, nodes } = found.chain;
+    if (broken !== undefined) {
+      file.report(
+        "computedChain",
+        broken,
+        `the chain of workflow ${JSON.stringify(local)} is not written out as plain calls`,
+        { hint: writeOut },
+      );
+    }
+    if (name === undefined || broken !== undefined) return [];
+    return [{ file, name, nameNode: declaration.getNameNode(), root: found.root, nodes }];
+  });
+  return { definitions, locals: new Set(held.keys()) };
+}
+
+interface Chain {
+  /** The whole chain as one expression. */
+  readonly top: Node;
+  readonly nodes: NodeCall[];
+  /** Where it stops being plain calls. */
+  readonly broken?: Node;
+}
+
+/** From `defineWorkflow(…)` outwards, along `.step(…).parent(…)`. */
+function climb(root: CallExpression): Chain {
+  const nodes: NodeCall[] = [];
+  let top: Node = root;
+  for (;;) {
+    const parent: Node | undefined = top.getParent();
+    if (
+      Node.isParenthesizedExpression(parent) ||
+      Node.isAsExpression(parent) ||
+      Node.isSatisfiesExpression(parent)
+    ) {
+      top = parent;
+      continue;
+    }
+    const isMember =
+      Node.isPropertyAccessExpression(parent) || Node.isElementAccessExpression(parent);
+    if (!isMember || parent.getExpression() !== top) return { top, nodes };
+    const call = parent.getParent();
+    const isCall = Node.isCallExpression(call) && call.getExpression() === parent;
+    const kindNode = Node.isPropertyAccessExpression(parent) ? parent.getNameNode() : undefined;
+    if (
+      !isCall ||
+      parent.hasQuestionDotToken() ||
+      call.hasQuestionDotToken() ||
+      !Node.isIdentifier(kindNode)
+    ) {
+      return { top: isCall ? call : parent, nodes, broken: kindNode ?? memberOf(parent) };
+    }
+    nodes.push({ kind: kindNode.getText(), kindNode, call });
+    top = call;
+  }
+}
+
+/** What an element access accesses: `["step"]`. */
+function memberOf(access: Node): Node {
+  return (
+    (Node.isElementAccessExpression(access) ? access.getArgumentExpression() : undefined) ?? access
+  );
+}
+
+/** The variable at the top of the file that a chain is the value of. */
+function declarationOf(top: Node): VariableDeclaration | undefined {
+  const declaration = top.getParent();
+  if (!Node.isVariableDeclaration(declaration) || !Node.isIdentifier(declaration.getNameNode()))
+    return undefined;
+  return Node.isSourceFile(declaration.getVariableStatement()?.getParent())
+    ? declaration
+    : undefined;
+}
+
+function reportLoose(
+  { root, chain }: { root: CallExpression; chain: Chain },
+  file: DefinitionFile,
+): void {
+  const at = root.getExpression();
+  if (Node.isExportAssignment(chain.top.getParent())) {
+    file.report(
+      "defaultExport",
+      at,
+      "this workflow is the default export of its file, so it has no name",
+      {
+        hint: "give it one: `export const name = defineWorkflow({ … })`",
+      },
+    );
+    return;
+  }
+  file.report(
+    "computedChain",
+    at,
+    "this workflow is part of a larger expression or statement, so what it is made of is only known when it runs",
+    {
+      hint: writeOut,
+    },
+  );
+}
+
+/** `base.step(…)`, where `base` is a definition: what the workflow is made of is then spread over statements. */
+function reportContinued(locals: ReadonlySet<string>, file: DefinitionFile): Set<string> {
+  const continued = new Set<string>();
+  for (const id of file.source.getDescendantsOfKind(SyntaxKind.Identifier)) {
+    const member = id.getParent();
+    if (!locals.has(id.getText()) || !isReference(id) || !Node.isPropertyAccessExpression(member))
+      continue;
+    if (member.getExpression() !== id || !Node.isCallExpression(member.getParent())) continue;
+    continued.add(id.getText());
+    file.report(
+      "computedChain",
+      id,
+      `the chain of ${JSON.stringify(id.getText())} goes on in another expression, with .${member.getName()}(…)`,
+      {
+        hint: writeOut,
+      },
+    );
+  }
+  return continued;
+}
+
+/** The one name a definition is exported under; undefined, and reported, when there is not exactly one. */
+function exportedName(
+  local: string,
+  declaration: VariableDeclaration,
+  continued: ReadonlySet<string>,
+  file: DefinitionFile,
+): string | undefined {
+  const at = declaration.getNameNode();
+  const quoted = JSON.stringify(local);
+  const names = file.exports.get(local) ?? [];
+  const [name] = names;
+  if (declaration.getVariableStatement()?.getDeclarationKind() !== VariableDeclarationKind.Const) {
+    file.report("computedChain", at, `workflow ${quoted} is held in a variable that can change`, {
+      hint: `write \`export const ${local}\``,
+    });
+    return undefined;
+  }
+  if (names.includes("default")) {
+    file.report("defaultExport", at, `workflow ${quoted} is the default export of its file`, {
+      hint: `export it by its name only: \`export const ${local}\``,
+    });
+    return undefined;
+  }
+  if (name === undefined) {
+    if (!continued.has(local)) {
+      file.report(
+        "notExported",
+        at,
+        `workflow ${quoted} is not exported, so generated code cannot reach it`,
+        {
+          hint: `write \`export const ${local}\``,
+        },
+      );
+    }
+    return undefined;
+  }
+  if (names.length > 1) {
+    file.report(
+      "twoExports",
+      at,
+      `workflow ${quoted} is exported under ${names.length} names: ${names.join(", ")}`,
+      {
+        hint: "a workflow has one name: keep one of the exports",
+      },
+    );
+    return undefined;
+  }
+  return continued.has(local) ? undefined : name;
+}

@@ -1,0 +1,156 @@
+import type { Node } from "ts-morph";
+import { nearest } from "../diagnostics/nearest.js";
+import type { FunctionKind, Read, StagePlan } from "../plan/schema.js";
+import type { DefinitionFile } from "./definition-file.js";
+import { functionOf, referencePath } from "./functions.js";
+import type { Option, Options } from "./options.js";
+import { readsOf, type Reads } from "./reads.js";
+
+const functionKinds: readonly FunctionKind[] = ["action", "mutation", "query"];
+
+/** What a stage runs. */
+export interface Handler {
+  readonly kind: FunctionKind;
+  readonly at: Node;
+  readonly reads: Reads;
+  /** The path of the user's function; absent for an inline handler. */
+  readonly reference?: string;
+}
+
+export interface HandlerRules {
+  /** What the options belong to, for messages: `step "save"`. */
+  readonly of: string;
+  /** Whether a function reference with `args` may stand in the place of a handler. */
+  readonly references: boolean;
+  /** Whether there may be no handler at all. */
+  readonly optional: boolean;
+}
+
+/** Finds the one action, mutation or query among the options of a node, and what it reads. */
+export function readHandler(
+  options: Options,
+  at: Node,
+  rules: HandlerRules,
+  file: DefinitionFile,
+): Handler | undefined {
+  const given = functionKinds.flatMap((kind) => {
+    const option = options.get(kind);
+    return option === undefined ? [] : [{ kind, option }];
+  });
+  const [only, second] = given;
+  if (only === undefined) {
+    if (!rules.optional) {
+      const slip = [...options.keys()].find((name) => nearest(name, functionKinds) !== undefined);
+      file.report("oneFunction", at, `${rules.of} has no action, mutation or query`, {
+        hint:
+          slip === undefined
+            ? "give it exactly one of the three, such as `action: async (ctx, { input }) => …`"
+            : `did you mean \`${nearest(slip, functionKinds)}\` where it has \`${slip}\`?`,
+      });
+    }
+    return undefined;
+  }
+  if (second !== undefined) {
+    const names = given.map(({ kind }) => kind).join(" and ");
+    file.report(
+      "oneFunction",
+      second.option.nameNode,
+      `${rules.of} has ${names}; a node runs one function`,
+      {
+        hint: "keep one, and make a node of its own for the other",
+      },
+    );
+    return undefined;
+  }
+  return classify(only.kind, only.option, options, rules, file);
+}
+
+function classify(
+  kind: FunctionKind,
+  option: Option,
+  options: Options,
+  rules: HandlerRules,
+  file: DefinitionFile,
+): Handler | undefined {
+  const fn = functionOf(option.value, file);
+  if (fn !== undefined) return { kind, at: option.nameNode, reads: readsOf(fn, 1, file) };
+  const reference = referencePath(option.value, file);
+  if (reference === undefined) {
+    file.report(
+      "unknownHandler",
+      option.value,
+      `the ${kind} of ${rules.of} is neither a handler nor a function reference that can be seen here`,
+      {
+        hint: "write a function here or at the top of this file, or a path such as `internal.documents.outline`",
+      },
+    );
+    return undefined;
+  }
+  if (!rules.references) {
+    file.report(
+      "inlineOnly",
+      option.value,
+      `${rules.of} takes a handler here, not the reference ${reference}`,
+      {
+        hint: "write a function that calls it, or make it a step of its own",
+      },
+    );
+    return undefined;
+  }
+  const args = options.get("args");
+  if (args === undefined) {
+    file.report(
+      "referenceArgs",
+      option.nameNode,
+      `${rules.of} runs ${reference}, but nothing says with which arguments`,
+      {
+        hint: "add `args: ({ input }) => ({ … })`; for a function without arguments `args: () => ({})`",
+      },
+    );
+    return undefined;
+  }
+  const reads = scopeReads(args, `the args of ${rules.of}`, file);
+  return reads === undefined ? undefined : { kind, at: option.nameNode, reads, reference };
+}
+
+/** What a function of the scope alone reads, such as `args` or `children`. */
+export function scopeReads(option: Option, of: string, file: DefinitionFile): Reads | undefined {
+  const fn = functionOf(option.value, file);
+  if (fn !== undefined) return readsOf(fn, 0, file);
+  file.report("unknownHandler", option.value, `${of} cannot be seen here`, {
+    hint: "write a function of the scope here or at the top of this file: `({ input }) => …`",
+  });
+  return undefined;
+}
+
+export interface StageParts {
+  readonly name: string;
+  readonly label: string;
+  readonly mention: StagePlan["mention"];
+  readonly kind: StagePlan["kind"];
+  readonly reads: Reads;
+  readonly at: Node;
+  readonly visible: readonly string[];
+  readonly reference?: string;
+  readonly workflows?: string[];
+}
+
+/** A stage of the plan. Its reads stand in the order of the scope, so that they do not depend on how a handler is written. */
+export function stagePlan(parts: StageParts, file: DefinitionFile): StagePlan {
+  const { name, kind, label, mention, visible, reference, workflows } = parts;
+  const readPlaces: Read[] = parts.reads === "*" ? [] : parts.reads;
+  const read = new Set(readPlaces.map((each) => each.name));
+  const reads = parts.reads === "*" ? ["*"] : visible.filter((each) => read.has(each));
+  return {
+    name,
+    kind,
+    reads,
+    reference,
+    workflows,
+    label,
+    mention,
+    visible,
+    readPlaces,
+    place: file.placeOf(parts.at),
+  };
+}

@@ -1,0 +1,117 @@
+import { Node, SyntaxKind, type CallExpression, type Identifier } from "ts-morph";
+import type { ImportedName } from "../plan/expression.js";
+import type { InputPlan } from "../plan/schema.js";
+import { definitionModule, moduleFromOutput } from "../plan/paths.js";
+import type { DefinitionFile } from "./definition-file.js";
+import { toExpression } from "./expression.js";
+import { unwrap } from "./functions.js";
+import { readOptions, type Options } from "./options.js";
+import { isDeclaredBetween, isReference } from "./scoping.js";
+
+/** The options of `defineWorkflow({ … })`. */
+export function readWorkflowOptions(
+  root: CallExpression,
+  workflow: string,
+  file: DefinitionFile,
+): Options | undefined {
+  return readOptions(
+    root.getArguments()[0],
+    root.getExpression(),
+    `workflow ${JSON.stringify(workflow)}`,
+    file,
+  );
+}
+
+/**
+ * Reads the `input` of a definition. Generated code names its type without naming the definition, as that would make types
+ * depend on themselves; so it must be an exported const, to import, or closed, to be copied.
+ */
+export function readInput(
+  options: Options,
+  at: Node,
+  workflow: string,
+  file: DefinitionFile,
+): InputPlan | undefined {
+  const option = options.get("input");
+  if (option === undefined) {
+    file.report("noInput", at, `workflow ${JSON.stringify(workflow)} has no input`, {
+      hint: "write `input: z.object({ … })`; for none, `input: z.object({})`",
+    });
+    return undefined;
+  }
+  const expression = unwrap(option.value);
+  const names = new Map<string, ImportedName>();
+  const globals = new Set<string>();
+  for (const id of freeNames(expression)) {
+    const name = importable(id, file);
+    if (name !== undefined) names.set(name.local, name);
+    else if (!isDeclaredInFile(id.getText(), file)) globals.add(id.getText());
+    else {
+      reportOpen(id, workflow, file);
+      return undefined;
+    }
+  }
+  const only = Node.isIdentifier(expression) ? names.get(expression.getText()) : undefined;
+  if (only !== undefined) return { kind: "import", import: only };
+  return {
+    kind: "copy",
+    text: expression.getText(),
+    imports: [...names.values()].sort((a, b) => (a.local < b.local ? -1 : 1)),
+    expression: toExpression(expression, new Set(names.keys())),
+    globals: [...globals].sort(),
+  };
+}
+
+/** The names an expression takes from outside itself. */
+function freeNames(expression: Node): Identifier[] {
+  const inside = expression.getDescendantsOfKind(SyntaxKind.Identifier);
+  const all = Node.isIdentifier(expression) ? [expression] : inside;
+  const boundary = expression.getParentOrThrow();
+  return all.filter((id) => isReference(id) && !isDeclaredBetween(id, boundary));
+}
+
+/** How a name comes into the generated file: from where the definition's file has it, or from that file itself. */
+function importable(id: Identifier, file: DefinitionFile): ImportedName | undefined {
+  const local = id.getText();
+  const from = file.imports.get(local);
+  if (from !== undefined) {
+    const { imported, typeOnly } = from;
+    return { local, imported, module: moduleFromOutput(file.file, from.module), typeOnly };
+  }
+  const [exported] = file.exports.get(local) ?? [];
+  if (exported === undefined || file.source.getVariableDeclaration(local) === undefined)
+    return undefined;
+  return { local, imported: exported, module: definitionModule(file.file), typeOnly: false };
+}
+
+function isDeclaredInFile(name: string, file: DefinitionFile): boolean {
+  const { source } = file;
+  return (
+    source.getVariableStatements().some((statement) =>
+      statement.getDeclarations().some((declaration) => {
+        const binding = declaration.getNameNode();
+        if (Node.isIdentifier(binding)) return binding.getText() === name;
+        return binding
+          .getDescendantsOfKind(SyntaxKind.Identifier)
+          .some((id) => id.getText() === name);
+      }),
+    ) ||
+    source.getFunction(name) !== undefined ||
+    source.getClass(name) !== undefined ||
+    source.getEnum(name) !== undefined ||
+    source.getInterface(name) !== undefined ||
+    source.getTypeAlias(name) !== undefined
+  );
+}
+
+function reportOpen(id: Identifier, workflow: string, file: DefinitionFile): void {
+  const name = id.getText();
+  file.report(
+    "openInput",
+    id,
+    `the input of workflow ${JSON.stringify(workflow)} uses ${JSON.stringify(name)}, which is neither imported nor exported, so generated code cannot write it out again`,
+    {
+      hint: `export it, or export the whole schema as a const and write \`input: thatConst\``,
+    },
+  );
+}

@@ -1,0 +1,80 @@
+import { Node, type SourceFile } from "ts-morph";
+
+/** What a name that is imported stands for. */
+export interface Import {
+  readonly module: string;
+  /** The name in that module; `*` for the whole module. */
+  readonly imported: string;
+  readonly typeOnly: boolean;
+}
+
+export function importsOf(source: SourceFile): Map<string, Import> {
+  const imports = new Map<string, Import>();
+  for (const declaration of source.getImportDeclarations()) {
+    const module = declaration.getModuleSpecifierValue();
+    const typeOnly = declaration.isTypeOnly();
+    const whole = declaration.getNamespaceImport();
+    if (whole !== undefined) imports.set(whole.getText(), { module, imported: "*", typeOnly });
+    const byDefault = declaration.getDefaultImport();
+    if (byDefault !== undefined)
+      imports.set(byDefault.getText(), { module, imported: "default", typeOnly });
+    for (const named of declaration.getNamedImports()) {
+      const local = named.getAliasNode()?.getText() ?? named.getName();
+      imports.set(local, {
+        module,
+        imported: named.getName(),
+        typeOnly: typeOnly || named.isTypeOnly(),
+      });
+    }
+  }
+  return imports;
+}
+
+/** The names under which each local variable is exported. */
+export function exportsOf(source: SourceFile): Map<string, string[]> {
+  const exports = new Map<string, string[]>();
+  const add = (local: string, exported: string) => {
+    const names = exports.get(local) ?? [];
+    if (!names.includes(exported)) exports.set(local, [...names, exported]);
+  };
+  for (const statement of source.getVariableStatements()) {
+    if (!statement.hasExportKeyword()) continue;
+    for (const declaration of statement.getDeclarations())
+      add(declaration.getName(), declaration.getName());
+  }
+  for (const declaration of source.getExportDeclarations()) {
+    if (declaration.getModuleSpecifierValue() !== undefined) continue;
+    for (const named of declaration.getNamedExports()) {
+      if (!named.isTypeOnly())
+        add(named.getName(), named.getAliasNode()?.getText() ?? named.getName());
+    }
+  }
+  for (const assignment of source.getExportAssignments()) {
+    const expression = assignment.getExpression();
+    if (!assignment.isExportEquals() && Node.isIdentifier(expression))
+      add(expression.getText(), "default");
+  }
+  return exports;
+}
+
+/** The local names of what a file imports under `imported`, from whichever module. */
+export function localNamesOf(imports: ReadonlyMap<string, Import>, imported: string): Set<string> {
+  return new Set(
+    [...imports].filter(([, from]) => from.imported === imported).map(([local]) => local),
+  );
+}
+
+/**
+ * Whether an expression is something imported, such as `defineWorkflow`, under whatever name: `defineWorkflow`, an alias,
+ * or `stepwise.defineWorkflow` with the whole module imported.
+ */
+export function isImported(
+  node: Node,
+  imports: ReadonlyMap<string, Import>,
+  imported: string,
+): boolean {
+  if (Node.isIdentifier(node)) return imports.get(node.getText())?.imported === imported;
+  if (!Node.isPropertyAccessExpression(node) || node.getName() !== imported) return false;
+  const owner = node.getExpression();
+  return Node.isIdentifier(owner) && imports.get(owner.getText())?.imported === "*";
+}

@@ -1,0 +1,86 @@
+import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
+import { generatedFunctions } from "../plan/functions.js";
+import type { NodePlan, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
+
+interface Named {
+  readonly name: string;
+  readonly place: Place;
+}
+
+/** Two of one name; both places are shown. */
+export function checkDuplicates({ workflows }: ProjectPlan): Diagnostic[] {
+  return [
+    // Names that differ only in case are one file on macOS and Windows, and one interface.
+    ...repeated(workflows, (workflow) => workflow.name.toLowerCase()).map(([first, second]) =>
+      diagnostic("duplicateWorkflow", second.place, duplicateWorkflow(first, second), {
+        hint: "rename one: a workflow is known by its name in the whole app",
+        related: [{ message: "the other one", place: first.place }],
+      }),
+    ),
+    ...workflows.flatMap(checkNodes),
+    ...workflows.flatMap(checkFunctions),
+  ];
+}
+
+function duplicateWorkflow(first: WorkflowPlan, second: WorkflowPlan): string {
+  const quoted = JSON.stringify(second.name);
+  if (first.name === second.name) return `there are two workflows named ${quoted}`;
+  return `the workflows ${JSON.stringify(first.name)} and ${quoted} differ in case only, which file systems do not tell apart`;
+}
+
+/** A second finalize has no name that could be changed; it is reported as a node after the first. */
+const named = (workflow: WorkflowPlan): NodePlan[] => workflow.nodes.filter((node) => node.isNamed);
+
+function checkNodes(workflow: WorkflowPlan): Diagnostic[] {
+  return repeated(named(workflow), (node) => node.name)
+    .filter(([, { name }]) => name !== "")
+    .map(([first, second]) =>
+      diagnostic(
+        "duplicateNode",
+        second.place,
+        `workflow ${JSON.stringify(workflow.name)} has two nodes named ${JSON.stringify(second.name)}`,
+        {
+          hint: "rename one: handlers see the outputs of earlier nodes by their names",
+          related: [{ message: "the first one", place: first.place }],
+        },
+      ),
+    );
+}
+
+function checkFunctions(workflow: WorkflowPlan): Diagnostic[] {
+  // Nodes of one name have been reported; their functions would only repeat it.
+  const nodes = [
+    ...new Map(workflow.nodes.toReversed().map((node) => [node.name, node])).values(),
+  ].reverse();
+  const functions = nodes.flatMap((node) =>
+    generatedFunctions({ ...workflow, nodes: [node] }).map((generated) => ({
+      ...generated,
+      place: node.place,
+    })),
+  );
+  return repeated(functions, ({ name }) => name).map(([first, second]) =>
+    diagnostic(
+      "functionCollision",
+      second.place,
+      `in workflow ${JSON.stringify(workflow.name)} both ${first.label} and ${second.label} would be compiled to a function named ${second.name}`,
+      {
+        hint: "rename one of the nodes",
+        related: [{ message: first.label, place: first.place }],
+      },
+    ),
+  );
+}
+
+/** Each item whose key an earlier one has, with the first that has it. */
+function repeated<Item extends Named>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+): [Item, Item][] {
+  const seen = new Map<string, Item>();
+  return items.flatMap((item): [Item, Item][] => {
+    const first = seen.get(keyOf(item));
+    if (first !== undefined) return [[first, item]];
+    seen.set(keyOf(item), item);
+    return [];
+  });
+}

@@ -1,0 +1,129 @@
+import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
+import { generatedFunctions } from "../plan/functions.js";
+import type { ProjectPlan, WorkflowPlan } from "../plan/schema.js";
+import { isBuiltInMember, isReservedWord } from "./reserved.js";
+
+/** Convex's limit for a part of a path: a file with its ending, or a function. */
+const maxPathSegment = 64;
+
+/** Names of a scope, and of what every generated file exports. */
+const reservedForNodes = new Set([
+  "input",
+  "output",
+  "children",
+  "loop",
+  "error",
+  "run",
+  "resume",
+  "reference",
+  "finalize",
+]);
+
+/** The names of other generated files. */
+const reservedForWorkflows = new Set(["index", "api", "plan"]);
+
+/** Names become names of files, exports and fields: each must be one that all of these accept. */
+export function checkNames({ workflows }: ProjectPlan): Diagnostic[] {
+  return workflows.flatMap((workflow) => [
+    ...checkName(workflow.name, "workflow", workflow.place, reservedForWorkflows),
+    ...checkLength(
+      `${workflow.name}.js`,
+      `workflow ${JSON.stringify(workflow.name)}`,
+      "file",
+      workflow.place,
+    ),
+    ...workflow.nodes
+      .filter((node) => node.isNamed)
+      .flatMap((node) => checkName(node.name, "node", node.place, reservedForNodes)),
+    ...checkFunctionLengths(workflow),
+  ]);
+}
+
+function checkName(
+  name: string,
+  what: string,
+  place: Place,
+  reserved: ReadonlySet<string>,
+): Diagnostic[] {
+  const quoted = JSON.stringify(name);
+  if (name === "") {
+    return [
+      diagnostic("emptyName", place, `the name of a ${what} is empty`, {
+        hint: "name it after what it does",
+      }),
+    ];
+  }
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || /^_+$/.test(name)) {
+    return [
+      diagnostic("notAnIdentifier", place, `${quoted} cannot be the name of a ${what}`, {
+        hint: `use letters, digits and _, with a letter first${suggestion(name)}`,
+      }),
+    ];
+  }
+  if (isReservedWord(name)) {
+    return [
+      diagnostic(
+        "reservedWord",
+        place,
+        `${quoted} is a reserved word of JavaScript, so it cannot be the name of a ${what}`,
+        {
+          hint: `choose another name, such as "${name}It"`,
+        },
+      ),
+    ];
+  }
+  if (reserved.has(name) || isBuiltInMember(name)) {
+    const names = [...reserved].sort().join(", ");
+    return [
+      diagnostic(
+        "reservedName",
+        place,
+        `${quoted} is reserved, so it cannot be the name of a ${what}`,
+        {
+          hint: isBuiltInMember(name)
+            ? "every JavaScript object has a member of this name"
+            : `reserved are ${names}`,
+        },
+      ),
+    ];
+  }
+  return [];
+}
+
+/** An identifier near to a name that is none. */
+function suggestion(name: string): string {
+  const words = name.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
+  const joined = words
+    .map((word, index) => (index === 0 ? word : word.slice(0, 1).toUpperCase() + word.slice(1)))
+    .join("");
+  const start = joined.replace(/^\d+/, "");
+  return start === ""
+    ? ""
+    : `: ${JSON.stringify(start.slice(0, 1).toLowerCase() + start.slice(1))}`;
+}
+
+function checkFunctionLengths(workflow: WorkflowPlan): Diagnostic[] {
+  // A node has several functions; the longest of them says it all.
+  return workflow.nodes.flatMap((node) => {
+    const longest = generatedFunctions({ ...workflow, nodes: [node] })
+      .toSorted((a, b) => b.name.length - a.name.length)
+      .at(0);
+    if (longest === undefined) return [];
+    return checkLength(longest.name, `node ${JSON.stringify(node.name)}`, "function", node.place);
+  });
+}
+
+function checkLength(generated: string, what: string, kind: string, place: Place): Diagnostic[] {
+  const excess = generated.length - maxPathSegment;
+  if (excess <= 0) return [];
+  return [
+    diagnostic(
+      "nameTooLong",
+      place,
+      `${what} needs a ${kind} named ${generated}, of ${generated.length} characters; Convex allows ${maxPathSegment}`,
+      {
+        hint: `shorten the name by ${excess} or more`,
+      },
+    ),
+  ];
+}

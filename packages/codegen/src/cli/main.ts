@@ -1,0 +1,36 @@
+import { CommanderError } from "commander";
+import pc from "picocolors";
+import { createProgram } from "./program.js";
+import { printTo, type Terminal } from "./terminal.js";
+
+const terminal: Terminal = {
+  cwd: process.cwd(),
+  color: pc.isColorSupported,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  exitCode: 0,
+};
+
+/** Errors that say all there is to say; any other is a fault of the compiler, whose stack helps to find it. */
+const expected = new Set(["UsageError", "WriteRefused"]);
+
+try {
+  await createProgram(terminal).exitOverride().parseAsync(process.argv);
+} catch (error) {
+  terminal.exitCode = exitCodeOf(error);
+}
+process.exitCode = terminal.exitCode;
+
+function exitCodeOf(error: unknown): number {
+  // Commander has printed its message already.
+  if (error instanceof CommanderError) return error.exitCode;
+  const print = printTo(terminal);
+  if (error instanceof Error && expected.has(error.name)) print.err(error.message);
+  else {
+    print.err(
+      "workflow-codegen failed, by a fault of its own. Please report this with the definition that caused it:",
+    );
+    print.err(error instanceof Error && error.stack !== undefined ? error.stack : String(error));
+  }
+  return 1;
+}

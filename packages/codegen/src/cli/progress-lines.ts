@@ -1,0 +1,90 @@
+import type { Change, LocalEvent, RunTree, TreeRun, TreeStep } from "../local/index.js";
+import { childLabel, duration, printable } from "./progress-text.js";
+
+/** Progress as text for a file or a pipe: one line per event, nothing is ever redrawn. */
+export class ProgressLines {
+  readonly #write: (line: string) => void;
+
+  constructor(write: (line: string) => void) {
+    this.#write = write;
+  }
+
+  tell(event: LocalEvent): void {
+    if (event.type === "log") this.#write(event.text);
+    if (event.type === "started") this.#write(`${event.workflow}: started, run ${event.runId}`);
+    if (event.type === "progress") {
+      for (const line of describeChanges(event)) this.#write(line);
+    }
+  }
+
+  end(): void {}
+}
+
+type ProgressEvent = Extract<LocalEvent, { type: "progress" }>;
+
+/** One line per change that tells something new, with the time since the run's start before it. */
+export function describeChanges({ tree, changes, seenAt }: ProgressEvent): string[] {
+  const top = tree.runs[0];
+  if (top === undefined) return [];
+  const ended = new Set(changes.flatMap((c) => (c.what === "stepEnded" ? [c.step] : [])));
+  return changes
+    .flatMap((change) => {
+      // Started and ended between two looks: its end says it all.
+      if (change.what === "stepStarted" && ended.has(change.step)) return [];
+      const told = describe(change, change.run === top);
+      if (told === undefined) return [];
+      return [{ at: timeOf(change, seenAt), text: `${pathOf(tree, change.run)}${told}` }];
+    })
+    .sort((a, b) => a.at - b.at)
+    .map(({ at, text }) => `${((at - top.startedAt) / 1000).toFixed(2).padStart(7)}s  ${text}`);
+}
+
+function describe(change: Change, isTop: boolean): string | undefined {
+  switch (change.what) {
+    case "stepStarted":
+      return ` › ${change.step.stage}: ${startOf(change.step)}`;
+    case "stepRetries": {
+      const { attempt, kind, message } = change.error;
+      return ` › ${change.step.stage}: attempt ${attempt} failed (${kind}): ${printable(message)}`;
+    }
+    case "stepEnded": {
+      const { stage, state, attempt, startedAt, endedAt } = change.step;
+      const took =
+        startedAt === undefined || endedAt === undefined
+          ? ""
+          : ` after ${duration(endedAt - startedAt)}`;
+      return ` › ${stage}: ${state}${took}${attempt > 1 ? `, at attempt ${attempt}` : ""}`;
+    }
+    case "runEnded":
+      // A child that completed has been told by its last step.
+      return isTop || change.run.state !== "completed" ? `: ${change.run.state}` : undefined;
+    case "runStarted":
+      return undefined;
+  }
+}
+
+function startOf({ kind, state }: TreeStep): string {
+  return kind === "children" && state === "waiting" ? "waiting for its children" : state;
+}
+
+function timeOf(change: Change, seenAt: number): number {
+  switch (change.what) {
+    case "runStarted":
+      return change.run.startedAt;
+    case "runEnded":
+      return change.run.endedAt ?? seenAt;
+    case "stepStarted":
+      return change.step.startedAt ?? seenAt;
+    case "stepEnded":
+      return change.step.endedAt ?? seenAt;
+    case "stepRetries":
+      // Nobody notes when an attempt failed; it was since the last look, and before the step ended.
+      return Math.min(seenAt, change.step.endedAt ?? seenAt);
+  }
+}
+
+function pathOf(tree: RunTree, run: TreeRun): string {
+  const parent = tree.runs.find(({ runId }) => runId === run.parentRunId);
+  if (parent === undefined) return run.workflow;
+  return `${pathOf(tree, parent)} › ${run.parentStage ?? ""}${childLabel(run)}`;
+}

@@ -1,0 +1,65 @@
+import type { WriteStream } from "node:tty";
+import type { LocalEvent, RunTree } from "../local/index.js";
+import { paintLine } from "./progress-text.js";
+import { treeLines } from "./progress-tree.js";
+
+// Captured at import: a run may replace them by a clock of its own.
+const { setInterval, clearInterval } = globalThis;
+const now = performance.now.bind(performance);
+
+const FRAME_MS = 50;
+
+/** Progress on a terminal: the tree of the run, redrawn in its place. */
+export class ProgressLive {
+  readonly #stream: WriteStream;
+  readonly #color: boolean;
+  readonly #timer: NodeJS.Timeout;
+  #tree: RunTree | undefined;
+  #drawn = 0;
+  #drawnAt = 0;
+
+  constructor(stream: WriteStream, color: boolean) {
+    this.#stream = stream;
+    this.#color = color;
+    this.#timer = setInterval(() => this.#draw(), FRAME_MS);
+    // The picture alone does not keep the process alive.
+    this.#timer.unref();
+  }
+
+  tell(event: LocalEvent): void {
+    if (event.type === "progress") {
+      this.#tree = event.tree;
+      // Busy functions keep the timer waiting.
+      if (now() - this.#drawnAt >= FRAME_MS) this.#draw();
+    }
+    if (event.type === "log") {
+      this.#erase();
+      this.#stream.write(`${event.text}\n`);
+      this.#draw();
+    }
+  }
+
+  /** Draws the last state, which stays. */
+  end(): void {
+    clearInterval(this.#timer);
+    this.#draw();
+    this.#drawn = 0;
+  }
+
+  #draw(): void {
+    if (this.#tree === undefined) return;
+    // One line is left for the cursor: a picture that scrolls cannot be redrawn.
+    const lines = treeLines(this.#tree, Date.now(), (this.#stream.rows ?? 24) - 1);
+    const width = this.#stream.columns ?? 80;
+    const text = lines.map((line) => `${paintLine(line, width, this.#color)}\n`).join("");
+    this.#erase();
+    this.#stream.write(text);
+    this.#drawn = lines.length;
+    this.#drawnAt = now();
+  }
+
+  #erase(): void {
+    if (this.#drawn > 0) this.#stream.write(`\u001b[${this.#drawn}A\u001b[0J`);
+    this.#drawn = 0;
+  }
+}

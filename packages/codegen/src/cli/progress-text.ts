@@ -1,0 +1,72 @@
+import pc from "picocolors";
+import type { StepError, TreeRun } from "../local/index.js";
+
+/** Part of a line: cut to the width of the terminal before it is painted. */
+export interface Span {
+  readonly text: string;
+  readonly paint?: Paint;
+}
+export type Paint = "green" | "red" | "yellow" | "cyan" | "dim" | "bold";
+export type Line = readonly Span[];
+
+/** A line as text, at most `width` characters wide on the screen. */
+export function paintLine(line: Line, width: number, color: boolean): string {
+  const colors = pc.createColors(color);
+  let room = width;
+  let out = "";
+  for (const { text, paint } of line) {
+    if (room <= 0) break;
+    const shown = printable(text);
+    const cut = shown.length > room ? `${shown.slice(0, room - 1)}…` : shown;
+    room -= cut.length;
+    out += paint === undefined ? cut : colors[paint](cut);
+  }
+  return out;
+}
+
+/** One line of text. Control characters in an error's message could make a terminal do anything. */
+export function printable(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- They are what is looked for.
+  return text.replace(/\s*[\r\n]\s*/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "\ufffd");
+}
+
+const ICONS: Record<string, Span> = {
+  completed: { text: "✓", paint: "green" },
+  failed: { text: "✗", paint: "red" },
+  timedOut: { text: "✗", paint: "red" },
+  canceled: { text: "⊘", paint: "dim" },
+  skipped: { text: "⊘", paint: "dim" },
+  waiting: { text: "◷", paint: "yellow" },
+  pending: { text: "○", paint: "dim" },
+};
+
+export function iconOf(state: string): Span {
+  return ICONS[state] ?? { text: "●", paint: "cyan" };
+}
+
+/** How a run is told apart from its siblings: by its key, or by its place in the list. */
+export function childLabel(run: TreeRun): string {
+  return `[${run.key ?? run.index ?? "?"}] ${run.workflow}`;
+}
+
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  return `${Math.floor(ms / 3_600_000)} h ${Math.round((ms % 3_600_000) / 60_000)} min`;
+}
+
+export function bytes(count: number): string {
+  if (count < 1024) return `${count} B`;
+  if (count < 1024 * 1024) return `${Math.round(count / 1024)} KB`;
+  return `${(count / 1024 / 1024).toFixed(1)} MB`;
+}
+
+export function plural(count: number, one: string): string {
+  return `${count.toLocaleString("en-US")} ${count === 1 ? one : `${one}s`}`;
+}
+
+/** The innermost error: what really happened. */
+export function rootCause(error: StepError): StepError {
+  return error.cause === undefined ? error : rootCause(error.cause);
+}

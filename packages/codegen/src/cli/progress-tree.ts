@@ -1,0 +1,135 @@
+import { hasEnded, type RunTree, type TreeRun, type TreeStep } from "../local/index.js";
+import { childLabel, duration, iconOf, type Line, rootCause } from "./progress-text.js";
+
+/** How many children of one parent are shown at most. */
+const MOST_CHILDREN = 24;
+
+/**
+ * A run with its steps, and its children under their parent, as lines for a terminal. Of very many
+ * children some are shown, the interesting ones first, and the others are counted.
+ *
+ * @param now by the clock that the functions see, for the durations of what is still running
+ */
+export function treeLines(tree: RunTree, now: number, maxLines: number): Line[] {
+  const top = tree.runs[0];
+  if (top === undefined) return [];
+  const childrenOf = groupByParent(tree.runs);
+  for (let shown = MOST_CHILDREN; ; shown = Math.floor(shown / 2)) {
+    const view: View = { childrenOf, now, shown, truncated: tree.truncated };
+    const name = { text: top.workflow, paint: "bold" } as const;
+    const lines = [runLine("", name, top, view), ...stepLines(top, "  ", view)];
+    if (lines.length <= maxLines || shown === 0) return lines.slice(0, maxLines);
+  }
+}
+
+interface View {
+  readonly childrenOf: Map<string, TreeRun[]>;
+  readonly now: number;
+  readonly shown: number;
+  readonly truncated: boolean;
+}
+
+function groupByParent(runs: readonly TreeRun[]): Map<string, TreeRun[]> {
+  const groups = new Map<string, TreeRun[]>();
+  for (const run of runs) {
+    const key = parentKey(run.parentRunId ?? "", run.parentStage ?? "");
+    groups.set(key, [...(groups.get(key) ?? []), run]);
+  }
+  return groups;
+}
+
+function parentKey(runId: string, stage: string): string {
+  return `${runId}\n${stage}`;
+}
+
+function stepLines(run: TreeRun, indent: string, view: View): Line[] {
+  return run.steps.flatMap((step) => {
+    const children = view.childrenOf.get(parentKey(run.runId, step.stage)) ?? [];
+    return [stepLine(step, children, indent, view), ...childLines(children, `${indent}  `, view)];
+  });
+}
+
+function stepLine(step: TreeStep, children: TreeRun[], indent: string, view: View): Line {
+  return [
+    { text: indent },
+    iconOf(step.state),
+    { text: ` ${step.stage}` },
+    ...(children.length > 0 ? [{ text: `  ${progressOf(children, view)}` }] : []),
+    ...stepNotes(step, view.now),
+  ];
+}
+
+function childLines(children: TreeRun[], indent: string, view: View): Line[] {
+  if (children.length === 0) return [];
+  const shown = new Set(mostInteresting(children, view.shown));
+  const rest = children.filter((child) => !shown.has(child));
+  const lines = children
+    .filter((child) => shown.has(child))
+    .flatMap((child) => [
+      runLine(indent, { text: childLabel(child) }, child, view),
+      // A child of one step is told in one line.
+      ...(child.steps.length > 1 ? stepLines(child, `${indent}  `, view) : []),
+    ]);
+  if (rest.length === 0) return lines;
+  const counted = `${indent}… and ${rest.length} more: ${countStates(rest)}`;
+  return [...lines, [{ text: counted, paint: "dim" }]];
+}
+
+function runLine(indent: string, label: Line[number], run: TreeRun, view: View): Line {
+  const took = duration((run.endedAt ?? view.now) - run.startedAt);
+  const only = run.steps.length === 1 ? run.steps[0] : undefined;
+  const isChild = run.parentRunId !== undefined;
+  return [
+    { text: indent },
+    iconOf(isChild && !hasEnded(run.state) ? (only?.state ?? run.state) : run.state),
+    { text: " " },
+    label,
+    ...(isChild && only !== undefined
+      ? stepNotes(only, view.now)
+      : [{ text: `  ${took}`, paint: "dim" } as const]),
+  ];
+}
+
+/** What there is to say of a step beside its name: how long, which attempt, and why it failed. */
+function stepNotes(step: TreeStep, now: number): Line {
+  const notes: { text: string; paint: "dim" | "yellow" | "red" }[] = [];
+  const error = step.error ?? step.errors?.at(-1);
+  if (step.startedAt !== undefined && step.state !== "pending") {
+    const took = duration((step.endedAt ?? now) - step.startedAt);
+    notes.push({ text: `  ${took}`, paint: "dim" });
+  }
+  if (step.attempt > 1) notes.push({ text: `  attempt ${step.attempt}`, paint: "yellow" });
+  if (step.state === "waiting" && step.dueAt !== undefined && step.kind !== "children") {
+    notes.push({ text: `  again in ${duration(Math.max(0, step.dueAt - now))}`, paint: "yellow" });
+  }
+  if (error !== undefined) {
+    const paint = step.state === "failed" ? "red" : "yellow";
+    notes.push({ text: `  ${rootCause(error).message}`, paint });
+  }
+  return notes;
+}
+
+function progressOf(children: TreeRun[], view: View): string {
+  const ended = children.filter(({ state }) => hasEnded(state)).length;
+  const all = `${children.length}${view.truncated ? "+" : ""}`;
+  return `${ended} of ${all} ${children.length === 1 ? "child" : "children"}`;
+}
+
+/** Failed ones first, then those that are retried, then those that run. */
+function mostInteresting(children: TreeRun[], count: number): TreeRun[] {
+  if (children.length <= count) return children;
+  const rank = (run: TreeRun) => {
+    if (run.state === "failed") return 0;
+    const retried = run.steps.some(({ attempt }) => attempt > 1);
+    if (!hasEnded(run.state)) return retried ? 1 : run.state === "pending" ? 5 : 2;
+    return retried ? 3 : 4;
+  };
+  // The sort keeps the order among those of one rank.
+  return children.toSorted((a, b) => rank(a) - rank(b)).slice(0, count);
+}
+
+function countStates(runs: TreeRun[]): string {
+  const counts = new Map<string, number>();
+  for (const { state } of runs) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return [...counts].map(([state, count]) => `${count} ${state}`).join(", ");
+}

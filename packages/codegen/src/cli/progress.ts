@@ -1,0 +1,26 @@
+import type { WriteStream } from "node:tty";
+import pc from "picocolors";
+import type { LocalEvent } from "../local/index.js";
+import { ProgressLines } from "./progress-lines.js";
+import { ProgressLive } from "./progress-live.js";
+
+/** Shows how a run goes on. */
+export interface Progress {
+  tell(event: LocalEvent): void;
+  /** Shows the last state, and writes no more. */
+  end(): void;
+}
+
+/** A tree that is redrawn on a terminal that can do so, else a line per event. */
+export function progressOn(stream: NodeJS.WriteStream): Progress {
+  if (isLive(stream)) return new ProgressLive(stream as WriteStream, usesColor(stream));
+  return new ProgressLines((line) => stream.write(`${line}\n`));
+}
+
+function isLive(stream: NodeJS.WriteStream): boolean {
+  return stream.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["CI"];
+}
+
+export function usesColor(stream: NodeJS.WriteStream): boolean {
+  return stream.isTTY === true && pc.isColorSupported && !process.env["NO_COLOR"];
+}

@@ -1,0 +1,138 @@
+import { readFile } from "node:fs/promises";
+import { type Command, InvalidArgumentError } from "commander";
+import { convexToJson, jsonToConvex, type JSONValue, type Value } from "convex/values";
+import { compile, writeGenerated } from "../compile.js";
+import { runWorkflow, type StoredFile } from "../local/index.js";
+import type { ProjectPlan } from "../plan/schema.js";
+import { displayPath, functionsFolder } from "./functions-folder.js";
+import { printDiagnostics } from "./generate.js";
+import { progressOn, usesColor } from "./progress.js";
+import { type PlaceOf, report } from "./progress-report.js";
+
+interface RunOptions {
+  readonly input: string;
+  readonly file?: readonly StoredFile[];
+  readonly dir?: string;
+  readonly skipTime: boolean;
+}
+
+/** Adds `workflow-codegen run`. */
+export function registerRun(program: Command): void {
+  program
+    .command("run")
+    .description("compile, then run a workflow in this process: no account, no network")
+    .argument("<workflow>", "the name of an exported definition")
+    .option("--input <json>", "the run's input as JSON, or @path of a file that holds it", "{}")
+    .option(
+      "--file <field=@path>",
+      "put a file into storage, and its id into that field of the input; may be repeated",
+      collectFile,
+    )
+    .option(
+      "--dir <folder>",
+      'the functions folder (default: "functions" of convex.json, else convex)',
+    )
+    .option("--skip-time", "do not wait for backoff, timeouts and sleeps", false)
+    .addHelpText(
+      "after",
+      "\nExamples:\n" +
+        '  $ workflow-codegen run greet --input \'{ "name": "Ada" }\'\n' +
+        "  $ workflow-codegen run ingest --input @input.json --file storageId=@report.pdf\n" +
+        "\nThe output is printed to stdout as JSON, progress to stderr. Exits with 1 when the run fails.",
+    )
+    .action(async (workflow: string, options: RunOptions) => {
+      // So that errors tell places in the app's own sources, not in their bundles.
+      process.setSourceMapsEnabled(true);
+      // By the way of an ordinary exit, which removes the bundles.
+      process.once("SIGINT", () => process.exit(130));
+      try {
+        process.exitCode = await run(workflow, options);
+      } catch (error) {
+        process.stderr.write(`workflow-codegen run ${workflow}: ${messageOf(error)}\n`);
+        process.exitCode = 1;
+      }
+      // Timers of the run, such as its watchdogs, would keep the process alive for half an hour.
+      process.exit();
+    });
+}
+
+/** The output goes to stdout, all else to stderr, so that the output can be piped. */
+async function run(workflow: string, options: RunOptions): Promise<number> {
+  const cwd = process.cwd();
+  const functionsDir = await functionsFolder(cwd, options.dir);
+  const folder = displayPath(cwd, functionsDir);
+  const color = usesColor(process.stderr);
+  const compiled = await compile({ functionsDir });
+  const { stdout, stderr } = process;
+  printDiagnostics(compiled, folder, { cwd, color, stdout, stderr, exitCode: 0 });
+  if (!compiled.ok) return 1;
+  await writeGenerated(functionsDir, compiled.files);
+
+  const input = await readInput(options.input);
+  const progress = progressOn(process.stderr);
+  const outcome = await runWorkflow({
+    functionsDir,
+    workflow,
+    input,
+    files: options.file ?? [],
+    skipTime: options.skipTime,
+    onEvent: (event) => progress.tell(event),
+  }).finally(() => progress.end());
+  process.stderr.write(report(outcome, workflow, placesIn(compiled.plan, folder), color));
+  if (outcome.state !== "completed") return 1;
+  const output = convexToJson((outcome.output ?? null) as Value);
+  await written(`${JSON.stringify(output, undefined, 2)}\n`);
+  return 0;
+}
+
+/** The process ends right after this, and a pipe may take its time. */
+async function written(text: string): Promise<void> {
+  await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
+}
+
+function placesIn(plan: ProjectPlan, folder: string): PlaceOf {
+  return (workflow, stage) => {
+    const definition = plan.workflows.find(({ name }) => name === workflow);
+    // A stage is a node, or a part of one: `chapters.finalize`.
+    const node = definition?.nodes.find(({ name }) => name === stage.split(".")[0]);
+    const place = node?.place ?? definition?.place;
+    return place && `${folder}/${place.file}:${place.line}:${place.column}`;
+  };
+}
+
+async function readInput(given: string): Promise<unknown> {
+  const path = given.startsWith("@") ? given.slice(1) : undefined;
+  const text = path === undefined ? given : await readFile(path, "utf8");
+  let parsed: JSONValue;
+  try {
+    parsed = JSON.parse(text) as JSONValue;
+  } catch (cause) {
+    const where = path ?? "--input";
+    throw new Error(`${where} is not JSON.`, { cause });
+  }
+  return jsonToConvex(parsed);
+}
+
+function collectFile(given: string, before: readonly StoredFile[] = []): StoredFile[] {
+  const [, field, path] = /^([^=]+)=@?(.+)$/.exec(given) ?? [];
+  if (field === undefined || path === undefined) {
+    throw new InvalidArgumentError("It must be field=@path, such as storageId=@report.txt.");
+  }
+  return [...before, { field, path }];
+}
+
+/** What went wrong, with its causes; of an error of the app's own code, where; never a stack trace. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const place = placeInApp(error);
+  const message = place === undefined ? error.message : `${error.message}\n  at ${place}`;
+  return error.cause === undefined ? message : `${message}\n${messageOf(error.cause)}`;
+}
+
+/** The first place of a stack, if it is one of the app: below the working folder, and not installed. */
+function placeInApp({ stack = "" }: Error): string | undefined {
+  const [, file, place] = /^ +at (?:.*\()?(?:file:\/\/)?(\/.*?)(:\d+:\d+)\)?$/m.exec(stack) ?? [];
+  if (file === undefined) return undefined;
+  const shown = displayPath(process.cwd(), file);
+  return shown.startsWith("/") || shown.includes("node_modules") ? undefined : `${shown}${place}`;
+}

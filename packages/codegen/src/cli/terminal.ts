@@ -1,0 +1,19 @@
+/** Where a command runs and prints. */
+export interface Terminal {
+  readonly cwd: string;
+  readonly color: boolean;
+  readonly stdout: { write(text: string): unknown };
+  readonly stderr: { write(text: string): unknown };
+  /** What the process ends with. */
+  exitCode: number;
+}
+
+export function printTo({ stdout, stderr }: Terminal): {
+  out(text: string): void;
+  err(text: string): void;
+} {
+  return {
+    out: (text) => void stdout.write(`${text}\n`),
+    err: (text) => void stderr.write(`${text}\n`),
+  };
+}

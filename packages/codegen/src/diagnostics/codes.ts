@@ -1,0 +1,92 @@
+const error = "error";
+
+/**
+ * Every problem the compiler can report. A code is never reused for another problem: people search for it.
+ * SW10xx: names. SW11xx: the shape of a definition. SW12xx: nodes. SW13xx: what handlers read. SW14xx: children. SW19xx: files.
+ */
+export const codes = {
+  emptyName: { code: "SW1001", severity: error, title: "a name is empty" },
+  notAnIdentifier: { code: "SW1002", severity: error, title: "a name is no identifier" },
+  reservedWord: {
+    code: "SW1003",
+    severity: error,
+    title: "a name is a reserved word of JavaScript",
+  },
+  reservedName: { code: "SW1004", severity: error, title: "a name is reserved by Stepwise" },
+  nameTooLong: {
+    code: "SW1005",
+    severity: error,
+    title: "a generated name would be longer than Convex allows",
+  },
+  duplicateNode: { code: "SW1006", severity: error, title: "two nodes have one name" },
+  duplicateWorkflow: { code: "SW1007", severity: error, title: "two workflows have one name" },
+  functionCollision: {
+    code: "SW1008",
+    severity: error,
+    title: "two generated functions would have one name",
+  },
+  computedName: { code: "SW1009", severity: error, title: "a name is computed" },
+  hiddenGlobal: {
+    code: "SW1010",
+    severity: error,
+    title: "a node's name hides a global that the input uses",
+  },
+
+  computedChain: {
+    code: "SW1101",
+    severity: error,
+    title: "the structure of a workflow is computed",
+  },
+  notExported: { code: "SW1102", severity: error, title: "a workflow is not exported" },
+  defaultExport: { code: "SW1103", severity: error, title: "a workflow is the default export" },
+  twoExports: { code: "SW1104", severity: error, title: "a workflow is exported under two names" },
+  noNodes: { code: "SW1105", severity: error, title: "a workflow has no nodes" },
+  afterFinalize: { code: "SW1106", severity: error, title: "a node stands after finalize" },
+  noInput: { code: "SW1107", severity: error, title: "a workflow has no input" },
+  openInput: { code: "SW1108", severity: error, title: "an input cannot be written out again" },
+
+  unknownNode: { code: "SW1201", severity: error, title: "a node of an unknown kind" },
+  unsupportedNode: {
+    code: "SW1202",
+    severity: error,
+    title: "a node that this version does not support yet",
+  },
+  unreadableOptions: {
+    code: "SW1203",
+    severity: error,
+    title: "the options of a node cannot be read",
+  },
+  unsupportedOption: {
+    code: "SW1204",
+    severity: error,
+    title: "an option that this version does not support yet",
+  },
+  oneFunction: {
+    code: "SW1205",
+    severity: error,
+    title: "not exactly one of action, mutation and query",
+  },
+  unknownHandler: { code: "SW1206", severity: error, title: "a handler that cannot be found" },
+  referenceArgs: { code: "SW1207", severity: error, title: "a function reference without args" },
+  inlineOnly: {
+    code: "SW1208",
+    severity: error,
+    title: "a function reference where only a handler may stand",
+  },
+  optionOrder: {
+    code: "SW1209",
+    severity: error,
+    title: "options in an order that breaks inference",
+  },
+  noChildren: { code: "SW1210", severity: error, title: "a parent without children" },
+  optionValue: { code: "SW1211", severity: error, title: "an option has a value that cannot be" },
+  noEffect: { code: "SW1212", severity: "warning", title: "an option has no effect" },
+
+  unknownRead: { code: "SW1301", severity: error, title: "a handler reads an unknown name" },
+
+  unknownChild: { code: "SW1401", severity: error, title: "a child of an unknown workflow" },
+
+  syntaxError: { code: "SW1901", severity: error, title: "a file does not parse" },
+} as const satisfies Record<string, { code: string; severity: "error" | "warning"; title: string }>;
+
+export type CodeName = keyof typeof codes;

@@ -1,0 +1,114 @@
+import { capitalized, generatedFunctions, stagesOf } from "../plan/functions.js";
+import { definitionModule } from "../plan/paths.js";
+import type { StagePlan, WorkflowPlan } from "../plan/schema.js";
+import { importsFrom, type ImportSpecifier } from "./imports.js";
+import type { EmittedInput } from "./input.js";
+import { FileNames } from "./names.js";
+import type { Doc } from "./print/doc.js";
+import { arrivalName, type StageFile } from "./stages/lowering.js";
+
+/** Parameters of generated functions, which would hide a name of the file. */
+const parameters = ["run", "ctx", "scope"];
+
+/** The names of one workflow's generated file, and what it imports; both grow while its parts are written. */
+export class FileScope implements StageFile {
+  readonly names: FileNames;
+  readonly #stages: readonly StagePlan[];
+  readonly #runtime = new Map<string, string>();
+  readonly #references = new Map<string, string>();
+
+  constructor(
+    readonly workflow: WorkflowPlan,
+    readonly workflowNames: readonly string[],
+  ) {
+    const exported = generatedFunctions(workflow).map(({ name }) => name);
+    const globals = workflow.input.kind === "copy" ? workflow.input.globals : [];
+    this.names = new FileNames([
+      "reference",
+      "resume",
+      this.interfaceName,
+      ...exported,
+      ...globals,
+      ...parameters,
+    ]);
+    this.#stages = stagesOf(workflow);
+  }
+
+  get source(): string {
+    return this.workflow.file;
+  }
+
+  get interfaceName(): string {
+    return capitalized(this.workflow.name);
+  }
+
+  runtime(name: string): string {
+    const local = this.names.of(`runtime:${name}`, name);
+    this.#runtime.set(name, local);
+    return local;
+  }
+
+  local(name: "own" | "nodes"): string {
+    return this.names.of(name);
+  }
+
+  arrival(stage: StagePlan | undefined): string {
+    // All stages before the end: a node named "end" keeps the name that is its.
+    for (const each of this.#stages) this.names.of(`to:${each.name}`, arrivalName(each));
+    return stage === undefined
+      ? this.names.of("the end", "toEnd")
+      : this.names.of(`to:${stage.name}`);
+  }
+
+  afterChildren(stage: StagePlan): string {
+    return this.names.of(`after:${stage.name}`, `after${capitalized(stage.name)}`);
+  }
+
+  reference(workflow: string): string {
+    if (workflow === this.workflow.name) return "reference";
+    const local = this.names.of(`reference:${workflow}`, workflow);
+    this.#references.set(workflow, local);
+    return local;
+  }
+
+  after(stage: StagePlan): StagePlan | undefined {
+    return this.#stages[this.#stages.indexOf(stage) + 1];
+  }
+
+  /** The import declarations for all that was asked for. */
+  imports(input: EmittedInput): Doc[] {
+    const modules = new Map<string, ImportSpecifier[]>();
+    const add = (module: string, specifier: ImportSpecifier) => {
+      modules.set(module, [...(modules.get(module) ?? []), specifier]);
+    };
+    const sorted = [...this.#runtime].sort(([a], [b]) => (a < b ? -1 : 1));
+    // Names that begin with a capital are the types.
+    const isType = (name: string) => /^[A-Z]/.test(name);
+    for (const [imported, local] of sorted.toSorted(
+      ([a], [b]) => Number(isType(a)) - Number(isType(b)),
+    )) {
+      add("@stepwise/workflow/runtime", { imported, local, typeOnly: isType(imported) });
+    }
+    const inputs = input.imports.toSorted((a, b) =>
+      a.name.module < b.name.module ? -1 : a.name.module > b.name.module ? 1 : 0,
+    );
+    const isRelative = (module: string) => module.startsWith(".");
+    const addInputs = (relative: boolean) => {
+      for (const { name, local } of inputs) {
+        if (isRelative(name.module) === relative)
+          add(name.module, { imported: name.imported, local, typeOnly: name.typeOnly });
+      }
+    };
+    addInputs(false);
+    add("../_generated/api", { imported: "components", local: this.names.of("components") });
+    add(definitionModule(this.source), {
+      imported: this.workflow.name,
+      local: this.names.of("definition"),
+    });
+    addInputs(true);
+    for (const [workflow, local] of [...this.#references].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      add(`./${workflow}`, { imported: "reference", local });
+    }
+    return [...modules].flatMap(([module, specifiers]) => importsFrom(module, specifiers));
+  }
+}

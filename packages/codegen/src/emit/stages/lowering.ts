@@ -1,0 +1,88 @@
+import type { StagePlan } from "../../plan/schema.js";
+import { capitalized, stageIdentifier } from "../../plan/functions.js";
+import { call } from "../print/code.js";
+import { group, hardline, ifBreak, indent, softline, type Doc } from "../print/doc.js";
+
+/** One declaration of a generated file, and the comment above it. */
+export interface Section {
+  readonly comment: string;
+  readonly code: Doc;
+}
+
+/** What lowering a stage needs of the file it is written into. */
+export interface StageFile {
+  /** The definition's file, for comments. */
+  readonly source: string;
+  /** The local name of something the run time exports; imports it. */
+  runtime(name: string): string;
+  /** The local name of a constant of the file: `own`, `nodes`. */
+  local(name: "own" | "nodes"): string;
+  /** The function that a run arrives at a stage by, or at its end. */
+  arrival(stage: StagePlan | undefined): string;
+  /** The function that a run goes on by after the last child of a stage. */
+  afterChildren(stage: StagePlan): string;
+  /** The reference of another workflow, or of this one; imports it. */
+  reference(workflow: string): string;
+  readonly workflowNames: readonly string[];
+  after(stage: StagePlan): StagePlan | undefined;
+}
+
+/** How one kind of stage is written. */
+export interface StageLowering {
+  sections(stage: StagePlan, file: StageFile): Section[];
+  /** The function that the component enters by after the last child, for a stage that has children. */
+  afterChildren?(stage: StagePlan, file: StageFile): string;
+  /** Whether the component can schedule the stage directly when a run starts. */
+  readonly isScheduled: boolean;
+}
+
+/** `function toSave(run: Run): Arrival { return run.…; }` */
+export function runFunction(name: string, result: Doc, file: StageFile): Doc {
+  const parameters = group([
+    "(",
+    indent([softline, `run: ${file.runtime("Run")}`]),
+    ifBreak(","),
+    softline,
+    ")",
+  ]);
+  return [
+    `function ${name}`,
+    parameters,
+    `: ${file.runtime("Arrival")} {`,
+    indent([hardline, "return ", result, ";"]),
+    hardline,
+    "}",
+  ];
+}
+
+/** Where a stage's code is found in the definition: `nodes.chapters.finalize.mutation`. */
+export function inDefinition(stage: StagePlan, member: string, file: StageFile): string[] {
+  const path = stage.name.split(".").filter((part, index) => index === 0 || part !== "output");
+  return [file.local("nodes"), ...path, member];
+}
+
+/** A call of the user's `args`: `nodes.save.args(scope)`. */
+export function argsCall(stage: StagePlan, file: StageFile): Doc {
+  return call(inDefinition(stage, "args", file).join("."), ["scope"]);
+}
+
+/** `then "save"`, or that the run is complete. */
+export function thenText(stage: StagePlan, file: StageFile): string {
+  const next = file.after(stage);
+  return next === undefined ? "then the run is complete" : `then ${mentioned(next, stage)}`;
+}
+
+/** How a stage is called in a sentence about another one. */
+export function mentioned(stage: StagePlan, from: StagePlan): string {
+  return nodeName(stage) === nodeName(from) ? stage.mention.within : stage.mention.elsewhere;
+}
+
+/** How the comment of a stage begins. */
+export function lead(stage: StagePlan, file: StageFile): string {
+  return `${file.source}, ${stage.label}`;
+}
+
+const nodeName = (stage: StagePlan): string => stage.name.split(".")[0] ?? stage.name;
+
+export const arrivalName = (stage: StagePlan): string =>
+  `to${capitalized(stageIdentifier(stage.name))}`;

@@ -1,0 +1,51 @@
+import { nearest } from "../diagnostics/nearest.js";
+import type { BackEnd } from "./back-end.js";
+
+const RUN_TIME = "@stepwise/workflow";
+
+/** What `_workflows/index` exports, as far as it is used here. */
+interface WorkflowsIndex {
+  readonly workflows: Record<string, unknown>;
+  readonly workflow: {
+    start(ctx: unknown, reference: unknown, input: unknown): Promise<string>;
+  };
+}
+
+/**
+ * Starts a run as the app itself would: `workflow.start` in a mutation.
+ *
+ * @returns the run's id
+ * @throws when the app has no such workflow, or `start` refuses the input
+ */
+export async function startRun(back: BackEnd, name: string, input: unknown): Promise<string> {
+  const { workflow, workflows } = await loadWorkflows(back);
+  const reference = Object.hasOwn(workflows, name) ? workflows[name] : undefined;
+  if (reference === undefined) throw new Error(unknownWorkflow(name, Object.keys(workflows)));
+  return await back.t.mutation(async (ctx) => await workflow.start(ctx, reference, input));
+}
+
+export function unknownWorkflow(name: string, known: string[]): string {
+  const near = nearest(name, known);
+  if (near !== undefined) return `There is no workflow "${name}". Did you mean "${near}"?`;
+  if (known.length === 0) return `There is no workflow "${name}": the app defines none.`;
+  return `There is no workflow "${name}". The app has: ${known.sort().join(", ")}.`;
+}
+
+async function loadWorkflows(back: BackEnd): Promise<WorkflowsIndex> {
+  const loaded = await back.load("_workflows/index");
+  if (loaded === undefined)
+    throw new Error("There is no _workflows/index in the functions folder.");
+  return loaded as WorkflowsIndex;
+}
+
+/** Where the component with the runs is mounted. */
+export function workflowComponentPath(back: BackEnd): string {
+  const component = back.componentOf(RUN_TIME);
+  if (component === undefined) {
+    throw new Error(
+      `The app does not mount "${RUN_TIME}". Add to convex.config.ts:\n` +
+        `  import workflow from "${RUN_TIME}/convex.config";\n  app.use(workflow);`,
+    );
+  }
+  return component.path;
+}

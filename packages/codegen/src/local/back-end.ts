@@ -1,0 +1,115 @@
+import { rmSync } from "node:fs";
+import { mkdtemp, mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Counter } from "@stepwise/counting";
+import { defineSchema } from "convex/server";
+import { bundle, externalPackages, type LoadableModules } from "./bundle.js";
+import { findComponents, type MountedComponent } from "./component-tree.js";
+import { findEntryPoints } from "./entry-points.js";
+import type { LocalSchema, LocalTest } from "./local-test.js";
+import { loadComponentTest } from "./package-component.js";
+
+/** An app with its components on convex-test, in this process. */
+export interface BackEnd {
+  readonly t: LocalTest;
+  readonly counter: Counter;
+  /** The app's modules, by the path that Convex knows them by, such as `_workflows/index`. */
+  load(module: string): Promise<unknown>;
+  /** The component whose definition comes from `packageName`, if the app mounts it. */
+  componentOf(packageName: string): MountedComponent | undefined;
+  /** Removes what was written to the cache; the end of the process does so as well. */
+  close(): void;
+}
+
+/**
+ * Bundles an app and mounts it, with all the components its `convex.config.ts` mounts.
+ *
+ * @param functionsDir absolute path of the functions folder, usually `…/convex`
+ * @throws when something cannot be bundled, or a component cannot be registered
+ */
+export async function openBackEnd(functionsDir: string): Promise<BackEnd> {
+  const outdir = await cacheFolder(dirname(functionsDir));
+  const close = () => {
+    rmSync(outdir, { recursive: true, force: true });
+    process.off("exit", close);
+  };
+  process.on("exit", close);
+  try {
+    const app = await loadFolder(functionsDir, join(outdir, "app"));
+    const counter = new Counter();
+    const t: LocalTest = counter.convexTest({ schema: app.schema, modules: app.modules });
+    const components = await findComponents(functionsDir, join(outdir, "config"));
+    await mountAll(t, components, outdir);
+    return {
+      t,
+      counter,
+      close,
+      load: async (module) => await app.modules[`./${module}.js`]?.(),
+      componentOf: (name) =>
+        components.find(({ specifier }) => specifier.startsWith(`${name}/convex.config`)),
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** Near the app, so that what is left outside of the bundles resolves as it does for the app. */
+async function cacheFolder(projectDir: string): Promise<string> {
+  const cache = join(projectDir, "node_modules", ".cache", "stepwise");
+  await mkdir(cache, { recursive: true });
+  return await mkdtemp(join(cache, "run-"));
+}
+
+interface LoadedFolder {
+  readonly modules: LoadableModules;
+  readonly schema: LocalSchema;
+}
+
+/** The app's folder, or that of a component which is part of the project. */
+async function loadFolder(folder: string, outdir: string): Promise<LoadedFolder> {
+  const entries = await findEntryPoints(folder);
+  const schemaFiles = entries.schema === undefined ? [] : [entries.schema];
+  const [isolate, node] = await Promise.all([
+    bundle({
+      root: folder,
+      entryPoints: [...entries.isolate, ...schemaFiles],
+      outdir: join(outdir, "isolate"),
+      platform: "isolate",
+    }),
+    bundle({
+      root: folder,
+      entryPoints: entries.node,
+      outdir: join(outdir, "node"),
+      platform: "node",
+      external: await externalPackages(dirname(folder)),
+    }),
+  ]);
+  const { "./schema.js": loadSchema, ...modules } = isolate;
+  const schema = (await loadSchema?.()) as { default: LocalSchema } | undefined;
+  return {
+    // convex-test finds the root of the folder by this one.
+    modules: { "./_generated/api.js": async () => ({}), ...modules, ...node },
+    // Without a schema any table may be written.
+    schema: schema?.default ?? defineSchema({}, { schemaValidation: false }),
+  };
+}
+
+async function mountAll(
+  t: LocalTest,
+  components: readonly MountedComponent[],
+  outdir: string,
+): Promise<void> {
+  for (const component of components) {
+    const folder = join(outdir, "components", component.path);
+    if (/^[./]/.test(component.specifier)) {
+      const { schema, modules } = await loadFolder(component.directory, folder);
+      t.registerComponent(component.path, schema, modules);
+      await mountAll(t, component.children, outdir);
+    } else {
+      // A package registers those below it itself.
+      const { register } = await loadComponentTest(component, folder);
+      register(t, component.path);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import { hasEnded, type RunTree, type StepError, type TreeRun, type TreeStep } from "./tree.js";
+
+/** Something that happened to a run or to one of its steps. */
+export type Change =
+  | { readonly what: "runStarted" | "runEnded"; readonly run: TreeRun }
+  | {
+      readonly what: "stepStarted" | "stepEnded";
+      readonly run: TreeRun;
+      readonly step: TreeStep;
+    }
+  | {
+      /** An attempt failed and another one follows. */
+      readonly what: "stepRetries";
+      readonly run: TreeRun;
+      readonly step: TreeStep;
+      readonly error: StepError;
+    };
+
+/** What happened between two looks at a tree, in the order in which it can be told. */
+export function changesBetween(before: RunTree | undefined, after: RunTree): Change[] {
+  const known = new Map(before?.runs.map((run) => [run.runId, run]));
+  return [...ofRuns(known, after.runs)];
+}
+
+function* ofRuns(known: Map<string, TreeRun>, runs: readonly TreeRun[]): Generator<Change> {
+  for (const run of runs) {
+    if (!known.has(run.runId)) yield { what: "runStarted", run };
+  }
+  for (const run of runs) yield* ofSteps(known.get(run.runId), run);
+  yield* ended(known, runs).map((run) => ({ what: "runEnded" as const, run }));
+}
+
+/** The runs that have ended since, in the order of time; a parent after its children. */
+function ended(known: Map<string, TreeRun>, runs: readonly TreeRun[]): TreeRun[] {
+  const parents = new Map(runs.map((run) => [run.runId, run.parentRunId]));
+  const depth = (runId: string | undefined): number =>
+    runId === undefined ? 0 : 1 + depth(parents.get(runId));
+  return runs
+    .filter(
+      ({ runId, state }) => hasEnded(state) && !hasEnded(known.get(runId)?.state ?? "pending"),
+    )
+    .sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0) || depth(b.runId) - depth(a.runId));
+}
+
+function* ofSteps(before: TreeRun | undefined, run: TreeRun): Generator<Change> {
+  const known = new Map(before?.steps.map((step) => [step.stage, step]));
+  for (const step of run.steps) {
+    const old = known.get(step.stage);
+    if (old === undefined) yield { what: "stepStarted", run, step };
+    const failed = retriedErrors(step);
+    for (const error of failed.slice(old === undefined ? 0 : retriedErrors(old).length)) {
+      yield { what: "stepRetries", run, step, error };
+    }
+    if (hasEnded(step.state) && !hasEnded(old?.state ?? "pending")) {
+      yield { what: "stepEnded", run, step };
+    }
+  }
+}
+
+/** The errors that were followed by another attempt: all, but for the last one of a failed step. */
+function retriedErrors(step: TreeStep): readonly StepError[] {
+  return (step.errors ?? []).filter(({ attempt }) => attempt < step.attempt);
+}

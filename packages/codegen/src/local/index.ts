@@ -1,0 +1,10 @@
+export type { Change } from "./changes.js";
+export type { StoredFile } from "./input.js";
+export {
+  type LocalEvent,
+  type LocalOutcome,
+  type LocalRunOptions,
+  runWorkflow,
+} from "./run-workflow.js";
+export type { RunTree, StepError, TreeRun, TreeStep } from "./tree.js";
+export { hasEnded } from "./tree.js";

@@ -1,0 +1,80 @@
+import { settle, type Totals } from "@stepwise/counting";
+import { startRun, workflowComponentPath } from "./app-workflows.js";
+import { openBackEnd } from "./back-end.js";
+import type { Change } from "./changes.js";
+import { captureConsole, captureRejections } from "./console-capture.js";
+import { type StoredFile, withStoredFiles } from "./input.js";
+import type { RunTree } from "./tree.js";
+import { realTime, skippedTime } from "./wait.js";
+import { type Ending, Watch } from "./watch.js";
+
+export interface LocalRunOptions {
+  /** Absolute path of the app's functions folder, with its generated code up to date. */
+  readonly functionsDir: string;
+  readonly workflow: string;
+  readonly input: unknown;
+  /** Files to put into storage first; their ids go into the input. */
+  readonly files?: readonly StoredFile[];
+  /** Skip what the run waits for: backoff, sleeps. Default: wait for real. */
+  readonly skipTime?: boolean;
+  readonly onEvent?: (event: LocalEvent) => void;
+}
+
+/** What can be told while a run goes on. */
+export type LocalEvent =
+  | { readonly type: "mounted"; readonly functionsDir: string }
+  | { readonly type: "started"; readonly runId: string; readonly workflow: string }
+  | {
+      readonly type: "progress";
+      readonly tree: RunTree;
+      readonly changes: readonly Change[];
+      /** When the tree was looked at, by the clock that the functions see. */
+      readonly seenAt: number;
+    }
+  /** A function of the app wrote to the console. */
+  | { readonly type: "log"; readonly text: string };
+
+export interface LocalOutcome extends Pick<Ending, "state" | "output" | "error"> {
+  readonly runId: string;
+  /** What the run took, with its start, without what was done to watch it. */
+  readonly totals: Totals;
+  /** By the clock that the functions saw. */
+  readonly durationMs: number;
+}
+
+/**
+ * Runs a workflow on the embedded back end, to its end.
+ *
+ * @throws when the app cannot be mounted, the input is refused, or the run gets stuck; a run that
+ *   fails is an outcome
+ */
+export async function runWorkflow(options: LocalRunOptions): Promise<LocalOutcome> {
+  const { functionsDir, workflow, input, files = [], skipTime = false } = options;
+  const tell = options.onEvent ?? (() => {});
+  const back = await openBackEnd(functionsDir);
+  const clock = skipTime ? skippedTime() : realTime;
+  const log = (text: string) => tell({ type: "log", text });
+  const releaseConsole = captureConsole(log);
+  const releaseRejections = captureRejections(log);
+  try {
+    workflowComponentPath(back);
+    tell({ type: "mounted", functionsDir });
+    const filled = await withStoredFiles(back.t, input, files);
+    const runId = await startRun(back, workflow, filled);
+    tell({ type: "started", runId, workflow });
+    const watch = new Watch(back, runId, (tree, changes) => {
+      tell({ type: "progress", tree, changes, seenAt: Date.now() });
+    });
+    const ending = await clock.untilEnded(back, watch);
+    // What ends a run may still be on its way out when its state is seen.
+    await settle(back.counter);
+    const { state, output, error, startedAt, endedAt = Date.now() } = ending;
+    const durationMs = endedAt - startedAt;
+    return { runId, state, output, error, totals: back.counter.totals(), durationMs };
+  } finally {
+    releaseConsole();
+    releaseRejections();
+    clock.stop();
+    back.close();
+  }
+}

@@ -1,0 +1,24 @@
+import { posix } from "node:path";
+
+/** A relative module name as a file of the functions folder, without its ending; undefined for a package. */
+export function resolveModule(file: string, module: string): string | undefined {
+  if (!module.startsWith("./") && !module.startsWith("../")) return undefined;
+  return withoutEnding(posix.join(posix.dirname(file), module));
+}
+
+/** A relative module name as it must be written in `_workflows/`; others stay as they are. */
+export function moduleFromOutput(file: string, module: string): string {
+  if (!module.startsWith("./") && !module.startsWith("../") && module !== "." && module !== "..")
+    return module;
+  const path = posix.join("..", posix.dirname(file), module);
+  return path.startsWith(".") ? path : `./${path}`;
+}
+
+/** The definition's own file, as it is imported from `_workflows/`. */
+export function definitionModule(file: string): string {
+  return `../${withoutEnding(file)}`;
+}
+
+function withoutEnding(path: string): string {
+  return path.replace(/\.[jt]s$/, "");
+}

@@ -1,0 +1,126 @@
+import { expect, test } from "vitest";
+import { compileSources } from "../../src/compile.js";
+
+/** What a step named "at" reads, whose earlier nodes are a, b and c. */
+async function readsOf(step: string, rest = ""): Promise<string[] | undefined> {
+  const text = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { internal } from "./_generated/api";
+export const example = defineWorkflow({ input: z.object({}) })
+  .step("a", { query: () => 1 }).step("b", { query: () => 1 }).step("c", { query: () => 1 })
+  .step("at", { ${step} });
+${rest}`;
+  const { plan, diagnostics } = await compileSources([{ file: "example.workflow.ts", text }]);
+  expect(diagnostics.map(({ message }) => message)).toEqual([]);
+  return plan.workflows[0]?.nodes.at(-1)?.stages[0]?.reads;
+}
+
+const all = ["*"];
+
+test.each<[what: string, step: string, reads: string[], rest?: string]>([
+  ["no scope at all", "query: () => 1", []],
+  ["only the context", "query: (ctx) => ctx", []],
+  ["a destructured scope", "query: (ctx, { a, input }) => [a, input]", ["input", "a"]],
+  [
+    "a name bound anew",
+    "query: (ctx, { a: first, ['b']: second, \"c\": third }) => first",
+    ["a", "b", "c"],
+  ],
+  ["a default", "query: (ctx, { a = 1 }) => a", ["a"]],
+  ["a default of the whole scope", "query: (ctx, { a } = {}) => a", ["a"]],
+  ["a nested pattern", "query: (ctx, { input: { id, ...rest } }) => [id, rest]", ["input"]],
+  ["a rest element", "query: (ctx, { a, ...rest }) => rest", all],
+  ["a computed key", "query: (ctx, { [ctx.key]: value }) => value", all],
+  ["members of the scope", "query: (ctx, scope) => scope.b + scope['a']", ["a", "b"]],
+  [
+    "optional and asserted members",
+    "query: (ctx, scope) => scope?.b + scope!.a + (scope as any).c",
+    ["a", "b", "c"],
+  ],
+  ["a computed member", "query: (ctx, scope) => scope[ctx.key]", all],
+  ["a local pattern", "query: (ctx, scope) => { const { b } = scope; return b; }", ["b"]],
+  [
+    "a local pattern with a rest",
+    "query: (ctx, scope) => { const { b, ...rest } = scope; return rest; }",
+    all,
+  ],
+  ["a second name for the scope", "query: (ctx, scope) => { const s = scope; return s.a; }", all],
+  ["the scope as an argument", "query: (ctx, scope) => JSON.stringify(scope)", all],
+  ["the scope in an object", "query: (ctx, scope) => ({ scope })", all],
+  ["a spread scope", "query: (ctx, scope) => ({ ...scope })", all],
+  [
+    "an assignment from the scope",
+    "query: (ctx, scope) => { let a; ({ a } = scope); return a; }",
+    all,
+  ],
+  ["a question whether a name is there", "query: (ctx, scope) => 'a' in scope", all],
+  [
+    "the scope in a type",
+    "query: (ctx, scope) => { let x: typeof scope.b | typeof scope; return scope.a; }",
+    ["a"],
+  ],
+  ["an inner function", "query: (ctx, scope) => [1].map(() => scope.a)", ["a"]],
+  [
+    "a parameter that hides the scope",
+    "query: (ctx, scope) => [scope.a].map((scope) => scope.b)",
+    ["a"],
+  ],
+  [
+    "a pattern that hides the scope",
+    "query: (ctx, scope) => [scope.a].map(({ scope }) => f(scope))",
+    ["a"],
+  ],
+  [
+    "a block that hides the scope",
+    "query: (ctx, scope) => { { const scope = 1; f(scope); } return scope.a; }",
+    ["a"],
+  ],
+  [
+    "a loop that hides the scope",
+    "query: (ctx, scope) => { for (const scope of [1]) f(scope); return scope.a; }",
+    ["a"],
+  ],
+  [
+    "a catch that hides the scope",
+    "query: (ctx, scope) => { try { f(scope.a); } catch (scope) { f(scope); } }",
+    ["a"],
+  ],
+  [
+    "a function that hides the scope",
+    "query: (ctx, scope) => { { function scope() {} scope(); } return scope.a; }",
+    ["a"],
+  ],
+  [
+    "a named function expression that hides the scope",
+    "query: (ctx, scope) => [function scope() { return scope; }, scope.a]",
+    ["a"],
+  ],
+  ["a var that shares the name", "query: (ctx, scope) => { var scope; return scope.a; }", all],
+  [
+    "properties with the scope's name",
+    "query: (ctx, scope) => ({ scope: ctx.scope, x: scope.a })",
+    ["a"],
+  ],
+  ["a method", "async query(ctx, { b }) { return b; }", ["b"]],
+  ["a function expression", "query: async function (ctx, scope) { return scope.c; }", ["c"]],
+  ["arguments", "query: function () { return arguments[1]; }", all],
+  ["a rest parameter", "query: (...all) => all", all],
+  ["a rest parameter behind the scope", "query: (ctx, { a }, ...info) => a", ["a"]],
+  [
+    "a function of the file",
+    "query: handler",
+    ["b"],
+    "async function handler(ctx, { b }) { return b; }",
+  ],
+  ["an arrow of the file", "query: handler", ["c"], "const handler = (ctx, scope) => scope.c;"],
+  ["a shorthand", "query", ["a"], "function query(ctx, { a }) { return a; }"],
+  ["the args of a reference", "query: internal.x.y, args: ({ b }) => ({ b })", ["b"]],
+  [
+    "args declared in the file",
+    "query: internal.x.y, args",
+    ["a", "c"],
+    "const args = (scope) => ({ x: scope.c, y: scope.a });",
+  ],
+])("reads: %s", async (_what, step, reads, rest) => {
+  expect(await readsOf(step, rest)).toEqual(reads);
+});

@@ -1,0 +1,131 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { convexConfig, type TestApp, writeApp } from "./local-app.js";
+
+// The command as it is installed: needs the built packages.
+const BIN = fileURLToPath(new URL("../bin/workflow-codegen.js", import.meta.url));
+
+const FLOWS = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+
+export const greet = defineWorkflow({ input: z.object({ name: z.string() }) })
+  .step("greeting", {
+    action: async (_ctx, { input }) => {
+      console.log("greeting somebody");
+      return "Hello " + input.name;
+    },
+  });
+
+export const fails = defineWorkflow({ input: z.object({}) })
+  .step("first", { query: async () => 1 })
+  .step("doomed", {
+    action: async () => {
+      throw new Error("the disk is full");
+    },
+  });
+`;
+
+// Each run bundles an app: half a second here, more on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await writeApp({ "convex.config.ts": convexConfig(), "flows.workflow.ts": FLOWS });
+});
+afterAll(async () => await app.remove());
+
+function cli(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [BIN, "run", ...args], {
+    cwd: dirname(app.functionsDir),
+    encoding: "utf8",
+  });
+  return { status, stdout, stderr };
+}
+
+test("the output alone goes to stdout, as JSON; progress and what functions print go to stderr", () => {
+  const { status, stdout, stderr } = cli("greet", "--input", '{ "name": "Ada" }');
+  expect(status).toBe(0);
+  expect(JSON.parse(stdout)).toBe("Hello Ada");
+  expect(stderr).toMatch(/greet › greeting: completed after \d+ ms/);
+  expect(stderr).toContain("greeting somebody");
+  expect(stderr).toMatch(/greet completed in .*\n {2}3 function executions/);
+  expect(stderr).not.toContain("\u001b");
+});
+
+test("a failed run exits with 1, and gives the error with its place in the definition", () => {
+  const { status, stdout, stderr } = cli("fails");
+  expect(status).toBe(1);
+  expect(stdout).toBe("");
+  const line = FLOWS.split("\n").findIndex((text) => text.includes('"doomed"')) + 1;
+  expect(stderr).toContain(`convex/flows.workflow.ts:${line}:`);
+  expect(stderr).toContain('thrown in "doomed" of fails: the disk is full');
+});
+
+test("an edited definition is compiled again before it runs", () => {
+  const file = join(app.functionsDir, "flows.workflow.ts");
+  const edited = FLOWS.replace('"Hello "', '"Bye "').replace(
+    "export const fails",
+    'export const wave = defineWorkflow({ input: z.object({}) }).step("waving", { query: async () => "o/" });\n\nexport const fails',
+  );
+  writeFileSync(file, edited);
+  try {
+    expect(JSON.parse(cli("greet", "--input", '{ "name": "Ada" }').stdout)).toBe("Bye Ada");
+    expect(JSON.parse(cli("wave").stdout)).toBe("o/");
+    expect(readFileSync(join(app.functionsDir, "_workflows", "wave.ts"), "utf8")).toContain(
+      "waving",
+    );
+  } finally {
+    writeFileSync(file, FLOWS);
+  }
+});
+
+test("a definition that does not compile is not run; its diagnostics are shown", () => {
+  const file = join(app.functionsDir, "flows.workflow.ts");
+  writeFileSync(file, FLOWS.replace('"greeting"', '"not a name"'));
+  try {
+    const { status, stdout, stderr } = cli("greet");
+    expect(status).toBe(1);
+    expect(stdout).toBe("");
+    expect(stderr).toMatch(/flows\.workflow\.ts:5:\d+ error SW1002/);
+  } finally {
+    writeFileSync(file, FLOWS);
+  }
+});
+
+test("an error of the app's own code is told with its place in the sources", async () => {
+  const broken = await writeApp({
+    "convex.config.ts": convexConfig(),
+    "flows.workflow.ts": `${FLOWS}throw new Error("not today");\n`,
+  });
+  const { status, stderr } = cli("greet", "--dir", broken.functionsDir);
+  await broken.remove();
+  expect(status).toBe(1);
+  expect(stderr).toContain("not today");
+  expect(stderr).not.toContain("chunk-");
+});
+
+test("what the user got wrong is answered in a line, without a stack", () => {
+  const answers = [
+    cli("gret"),
+    cli("greet", "--input", "{ name"),
+    cli("greet", "--input", "@nowhere.json"),
+    cli("greet", "--file", "name=@nowhere.txt"),
+    cli("greet", "--dir", "nowhere"),
+    cli("greet"),
+  ];
+  for (const { status, stdout, stderr } of answers) {
+    expect(status).toBe(1);
+    expect(stdout).toBe("");
+    expect(stderr).not.toMatch(/\n\s+at /);
+  }
+  const said = answers.map(({ stderr }) => stderr);
+  expect(said[0]).toContain('There is no workflow "gret". Did you mean "greet"?');
+  expect(said[1]).toContain("--input is not JSON");
+  expect(said[2]).toContain("nowhere.json");
+  expect(said[3]).toContain('The file for "name" cannot be read.');
+  expect(said[4]).toContain("There is no functions folder");
+  expect(said[5]).toContain("input.name");
+});

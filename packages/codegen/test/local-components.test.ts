@@ -1,0 +1,154 @@
+import { anyApi } from "convex/server";
+import { expect, test, vi } from "vitest";
+import { openBackEnd } from "../src/local/back-end.js";
+import { type TestApp, writeApp } from "./local-app.js";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+/** A component as packages ship them: TypeScript, with modules listed by vite's `import.meta.glob`. */
+function tallyPackage(exports: Record<string, string>): Record<string, string> {
+  const folder = "../node_modules/tally";
+  return {
+    [`${folder}/package.json`]: JSON.stringify({ name: "tally", type: "module", exports }),
+    [`${folder}/src/test.ts`]: `
+      /// <reference types="vite/client" />
+      import type { TestConvex } from "convex-test";
+      import schema from "./component/schema.js";
+      const modules = import.meta.glob("./component/**/*.ts");
+      export function register(t: TestConvex<any>, name: string = "tally") {
+        t.registerComponent(name, schema, modules);
+      }
+      export default { register, schema, modules };
+    `,
+    [`${folder}/src/component/_generated/api.ts`]: "export {};",
+    [`${folder}/src/component/convex.config.ts`]: `
+      import { defineComponent } from "convex/server";
+      export default defineComponent("tally");
+    `,
+    ...marks(`${folder}/src/component`, "tally"),
+  };
+}
+
+function marks(folder: string, by: string): Record<string, string> {
+  return {
+    [`${folder}/schema.ts`]: `
+      import { defineSchema, defineTable } from "convex/server";
+      import { v } from "convex/values";
+      export default defineSchema({ marks: defineTable({ of: v.string() }) });
+    `,
+    [`${folder}/marks.ts`]: `
+      import { mutationGeneric } from "convex/server";
+      import { v } from "convex/values";
+      export const add = mutationGeneric({
+        args: { of: v.string() },
+        handler: async (ctx, { of }) => {
+          await ctx.db.insert("marks", { of });
+          return "${by} marked " + of;
+        },
+      });
+    `,
+  };
+}
+
+const EXPORTS = {
+  "./convex.config": "./src/component/convex.config.ts",
+  "./test": "./src/test.ts",
+};
+
+const TASKS = `
+  import { components } from "./_generated/api";
+  import { mutation } from "./_generated/server";
+  export const mark = mutation({
+    args: {},
+    handler: async (ctx) => await ctx.runMutation(components.scores.marks.add, { of: "it" }),
+  });
+`;
+
+async function call(app: TestApp): Promise<unknown> {
+  const back = await openBackEnd(app.functionsDir);
+  try {
+    return await back.t.mutation(anyApi["tasks"]!["mark"]!, {});
+  } finally {
+    back.close();
+    await app.remove();
+  }
+}
+
+test("a component of a package is mounted under the name the app gives it", async () => {
+  const app = await writeApp({
+    ...tallyPackage(EXPORTS),
+    "convex.config.ts": `
+      import tally from "tally/convex.config";
+      import { defineApp } from "convex/server";
+      const app = defineApp();
+      app.use(tally, { name: "scores" });
+      export default app;
+    `,
+    "tasks.ts": TASKS,
+  });
+  expect(await call(app)).toBe("tally marked it");
+});
+
+test("a component of the project may mount one of a package itself", async () => {
+  const app = await writeApp({
+    ...tallyPackage(EXPORTS),
+    "convex.config.ts": `
+      import scores from "./scores/convex.config.js";
+      import { defineApp } from "convex/server";
+      const app = defineApp();
+      app.use(scores);
+      export default app;
+    `,
+    "scores/convex.config.ts": `
+      import tally from "tally/convex.config";
+      import { defineComponent } from "convex/server";
+      const component = defineComponent("scores");
+      component.use(tally);
+      export default component;
+    `,
+    "scores/marks.ts": `
+      import { v } from "convex/values";
+      import { components } from "./_generated/api";
+      import { mutation } from "./_generated/server";
+      export const add = mutation({
+        args: { of: v.string() },
+        handler: async (ctx, args) => "through scores, " + (await ctx.runMutation(components.tally.marks.add, args)),
+      });
+    `,
+    "tasks.ts": TASKS,
+  });
+  expect(await call(app)).toBe("through scores, tally marked it");
+});
+
+test("a package that cannot register itself is named, with what it lacks", async () => {
+  const app = await writeApp({
+    ...tallyPackage({ "./convex.config": EXPORTS["./convex.config"] }),
+    "convex.config.ts": `
+      import tally from "tally/convex.config";
+      import { defineApp } from "convex/server";
+      const app = defineApp();
+      app.use(tally);
+      export default app;
+    `,
+  });
+  await expect(openBackEnd(app.functionsDir)).rejects.toThrow(
+    'The component "tally" cannot be mounted: its package has no usable export "tally/test"',
+  );
+  await app.remove();
+});
+
+test("an app without components and without a schema is mounted too", async () => {
+  const app = await writeApp({
+    "tasks.ts": `
+      import { mutation } from "./_generated/server";
+      export const mark = mutation({
+        args: {},
+        handler: async (ctx) => {
+          await ctx.db.insert("anything", { at: 1 });
+          return (await ctx.db.query("anything").collect()).length;
+        },
+      });
+    `,
+  });
+  expect(await call(app)).toBe(1);
+});

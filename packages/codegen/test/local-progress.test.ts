@@ -1,0 +1,144 @@
+import { describe, expect, test } from "vitest";
+import { describeChanges } from "../src/cli/progress-lines.js";
+import { report } from "../src/cli/progress-report.js";
+import { paintLine } from "../src/cli/progress-text.js";
+import { treeLines } from "../src/cli/progress-tree.js";
+import { changesBetween, type Change } from "../src/local/changes.js";
+import type { RunTree } from "../src/local/index.js";
+import { child, error, run, step, tree } from "./local-tree.js";
+
+function picture(shown: RunTree, maxLines = 40, width = 100): string {
+  const lines = treeLines(shown, 1500, maxLines);
+  return lines.map((line) => paintLine(line, width, false)).join("\n");
+}
+
+const sections = step("sections", "waiting", { kind: "children" });
+const retried = step("analysis", "waiting", { attempt: 2, dueAt: 1750, errors: [error(1)] });
+
+describe("the tree", () => {
+  test("shows children under their parent, with states, attempts, errors and durations", () => {
+    const top = run("top", "running", { steps: [step("outline", "completed"), sections] });
+    const shown = tree(top, child(0, "completed"), child(1, "running", { steps: [retried] }));
+    expect(picture(shown)).toBe(
+      [
+        "● document  500 ms",
+        "  ✓ outline  40 ms",
+        "  ◷ sections  1 of 2 children  500 ms",
+        "    ✓ [0] section  40 ms",
+        "    ◷ [1] section  500 ms  attempt 2  again in 250 ms  no luck",
+      ].join("\n"),
+    );
+  });
+
+  test("of very many children shows the interesting ones and counts the others", () => {
+    const children = Array.from({ length: 500 }, (_, index) =>
+      child(index, index < 450 ? "completed" : "running"),
+    );
+    children[17] = child(17, "failed");
+    children[400] = child(400, "running", { steps: [retried] });
+    const lines = picture(
+      tree(run("top", "running", { steps: [sections] }), ...children),
+      20,
+    ).split("\n");
+    expect(lines.length).toBeLessThanOrEqual(20);
+    expect(lines[2]).toBe("    ✗ [17] section  40 ms");
+    expect(lines.join("\n")).toContain("[400] section");
+    expect(lines.at(-1)).toMatch(/… and \d+ more: 448 completed, \d+ running/);
+  });
+
+  test("never has more lines than there is room for, nor wider ones", () => {
+    const steps = Array.from({ length: 50 }, (_, index) => step(`step${index}`, "completed"));
+    const lines = picture(tree(run("top", "running", { steps })), 10, 12).split("\n");
+    expect(lines).toHaveLength(10);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(12);
+  });
+
+  test("a child with steps of its own shows them", () => {
+    const steps = [step("fetch", "completed"), step("parse", "running")];
+    const shown = tree(
+      run("top", "running", { steps: [sections] }),
+      child(0, "running", { steps }),
+    );
+    expect(picture(shown).split("\n").slice(2)).toEqual([
+      "    ● [0] section  500 ms",
+      "      ✓ fetch  40 ms",
+      "      ● parse  500 ms",
+    ]);
+  });
+
+  test("control characters of an error's message do not reach the terminal", () => {
+    const bad = step("analysis", "failed", { errors: [error(1, "a\u001b[2Jb\nc")] });
+    const text = picture(tree(run("top", "running", { steps: [bad] })));
+    expect(text).toContain("a\ufffd[2Jb c");
+  });
+});
+
+describe("the lines", () => {
+  const lines = (before: RunTree | undefined, after: RunTree) => {
+    const changes: Change[] = changesBetween(before, after);
+    return describeChanges({ type: "progress", tree: after, changes, seenAt: 1600 });
+  };
+
+  test("tell each event once, with its time and its place in the tree", () => {
+    const before = tree(run("top", "running", { steps: [sections] }));
+    const after = tree(
+      run("top", "running", { steps: [sections] }),
+      child(0, "completed"),
+      child(1, "running", { steps: [retried] }),
+    );
+    expect(lines(before, after)).toEqual([
+      "   0.00s  document › sections[1] section › analysis: waiting",
+      "   0.04s  document › sections[0] section › analysis: completed after 40 ms",
+      "   0.60s  document › sections[1] section › analysis: attempt 1 failed (thrown): no luck",
+    ]);
+  });
+
+  test("tell of the end of the run, and of children that failed", () => {
+    const before = tree(run("top", "running"), child(0, "running"));
+    const after = tree(run("top", "failed"), child(0, "failed", { steps: [] }));
+    expect(lines(before, after)).toEqual([
+      "   0.10s  document › sections[0] section: failed",
+      "   0.10s  document: failed",
+    ]);
+  });
+});
+
+describe("the report", () => {
+  const totals = {
+    rootExecutions: 45,
+    executions: 1094,
+    failures: 0,
+    documentsRead: 1,
+    bytesRead: 512,
+    documentsWritten: 173,
+    bytesWritten: 64_000,
+    databaseQueries: 9,
+    functionsScheduled: 23,
+    scheduledFunctionArgsBytes: 0,
+  };
+
+  test("says what a run took", () => {
+    const outcome = { runId: "top", state: "completed", totals, durationMs: 83_000 };
+    expect(report(outcome, "document", () => undefined, false)).toBe(
+      [
+        "document completed in 1 min 23 s",
+        "  45 function executions, 1,094 with nested ones; 23 scheduled",
+        "  read 1 document, 512 B; wrote 173 documents, 63 KB",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  test("says why a run failed, down to the cause, each with its place in the definition", () => {
+    const cause = { ...error(3, "the disk is full"), data: { free: 0 } };
+    const failed = { kind: "childFailed", message: "a child failed", workflow: "document", node: "sections", attempt: 1, key: "4", cause }; // prettier-ignore
+    const outcome = { runId: "top", state: "failed", totals, durationMs: 10, error: failed };
+    const placeOf = (workflow: string, node: string) => `convex/${workflow}.ts:7:3 ${node}`;
+    const lines = report(outcome, "document", placeOf, false).trimEnd().split("\n");
+    expect(lines.slice(3)).toEqual([
+      'convex/document.ts:7:3 sections childFailed in "sections" of document [4]: a child failed',
+      'convex/section.ts:7:3 analysis thrown in "analysis" of section, attempt 3: the disk is full',
+      '  data: {"free":0}',
+    ]);
+  });
+});

@@ -1,0 +1,236 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { type LocalEvent, type LocalRunOptions, runWorkflow } from "../src/local/index.js";
+import { convexConfig, type TestApp, writeApp } from "./local-app.js";
+
+const FLOWS = `
+  import { child, defineWorkflow } from "@stepwise/workflow";
+  import { z } from "zod";
+  import { internal } from "./_generated/api";
+
+  export const flaky = defineWorkflow({ input: z.object({ failures: z.number() }) }).step("work", {
+    action: async (_ctx, { input }, info) => {
+      console.log("attempt", info.attempt);
+      if (info.attempt <= input.failures) throw new Error("no luck at attempt " + info.attempt);
+      return { attempts: info.attempt };
+    },
+    retry: { maxAttempts: 3, initialBackoffMs: 3_600_000, base: 2 },
+  });
+
+  export const family = defineWorkflow({ input: z.object({ sizes: z.array(z.number()) }) })
+    .parent("members", {
+      children: ({ input }) => input.sizes.map((failures) => child(flaky, { failures })),
+      finalize: {
+        mutation: async (_ctx, { children }) => children.map(({ attempts }) => attempts),
+      },
+    });
+
+  export const reader = defineWorkflow({ input: z.object({ file: z.object({ id: z.string() }) }) })
+    .step("text", {
+      action: async (ctx, { input }) => await (await ctx.storage.get(input.file.id)).text(),
+    });
+
+  export const careless = defineWorkflow({ input: z.object({}) }).step("work", {
+    action: async () => {
+      void Promise.reject(new Error("left behind"));
+      return "done";
+    },
+  });
+
+  export const everywhere = defineWorkflow({ input: z.object({ text: z.string() }) })
+    .step("hash", { action: internal.hashing.hash, args: ({ input }) => input })
+    .step("note", { mutation: internal.notes.note, args: ({ hash }) => ({ hash }) });
+`;
+
+const FILES = {
+  "convex.config.ts": convexConfig('import more from "./ledger/convex.config";'),
+  "flows.workflow.ts": FLOWS,
+  "hashing.ts": `
+    "use node";
+    import { createHash } from "node:crypto";
+    import { v } from "convex/values";
+    import { internalAction } from "./_generated/server";
+    export const hash = internalAction({
+      args: { text: v.string() },
+      handler: async (_ctx, { text }) => createHash("sha256").update(text).digest("hex").slice(0, 8),
+    });
+  `,
+  "notes.ts": `
+    import { v } from "convex/values";
+    import { components } from "./_generated/api";
+    import { internalMutation } from "./_generated/server";
+    export const note = internalMutation({
+      args: { hash: v.string() },
+      handler: async (ctx, { hash }) => await ctx.runMutation(components.ledger.entries.add, { hash }),
+    });
+  `,
+  "ledger/convex.config.ts": `
+    import { defineComponent } from "convex/server";
+    export default defineComponent("ledger");
+  `,
+  "ledger/schema.ts": `
+    import { defineSchema, defineTable } from "convex/server";
+    import { v } from "convex/values";
+    export default defineSchema({ entries: defineTable({ hash: v.string() }) });
+  `,
+  "ledger/entries.ts": `
+    import { mutationGeneric } from "convex/server";
+    import { v } from "convex/values";
+    export const add = mutationGeneric({
+      args: { hash: v.string() },
+      handler: async (ctx, { hash }) => {
+        await ctx.db.insert("entries", { hash });
+        return { entered: hash };
+      },
+    });
+  `,
+};
+
+// Each run bundles an app: half a second here, more on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
+
+let app: TestApp;
+let events: LocalEvent[] = [];
+beforeAll(async () => {
+  app = await writeApp(FILES);
+});
+afterAll(async () => await app.remove());
+afterEach(() => {
+  events = [];
+});
+
+function run(options: Partial<LocalRunOptions>) {
+  return runWorkflow({
+    functionsDir: app.functionsDir,
+    workflow: "flaky",
+    input: {},
+    skipTime: true,
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
+}
+
+describe("a run", () => {
+  test("ends with its output and what it took", async () => {
+    const outcome = await run({ input: { failures: 0 } });
+    expect(outcome).toMatchObject({ state: "completed", output: { attempts: 1 } });
+    // The start, the action and its completion.
+    expect(outcome.totals.rootExecutions).toBe(3);
+    expect(outcome.totals.failures).toBe(0);
+  });
+
+  test("is retried without waiting for the backoff when time is skipped", async () => {
+    const outcome = await run({ input: { failures: 2 } });
+    expect(outcome).toMatchObject({ state: "completed", output: { attempts: 3 } });
+    expect(outcome.durationMs).toBeGreaterThan(3_600_000 / 2);
+    const retried = events.flatMap((event) => (event.type === "progress" ? event.changes : []));
+    expect(retried.filter(({ what }) => what === "stepRetries")).toHaveLength(2);
+  });
+
+  test("that fails is an outcome with its error, attempt and cause", async () => {
+    const outcome = await run({ workflow: "family", input: { sizes: [0, 3] } });
+    expect(outcome.state).toBe("failed");
+    expect(outcome.error).toMatchObject({
+      kind: "childFailed",
+      workflow: "family",
+      node: "members",
+      cause: { workflow: "flaky", node: "work", attempt: 3, message: "no luck at attempt 3" },
+    });
+  });
+
+  test("tells of its children under their parent", async () => {
+    const outcome = await run({ workflow: "family", input: { sizes: [0, 1] } });
+    expect(outcome.output).toEqual([1, 2]);
+    const last = events.findLast((event) => event.type === "progress");
+    expect(last?.tree.runs).toMatchObject([
+      { workflow: "family", state: "completed" },
+      { workflow: "flaky", parentStage: "members", index: 0, state: "completed" },
+      { workflow: "flaky", parentStage: "members", index: 1, state: "completed" },
+    ]);
+    expect(last?.tree.runs[1]?.parentRunId).toBe(outcome.runId);
+  });
+
+  test("counts nothing of what was done to watch it", async () => {
+    const watched = await run({ workflow: "family", input: { sizes: [0, 0, 0] } });
+    expect(events.filter(({ type }) => type === "progress").length).toBeGreaterThan(0);
+    // Start, and per child an action and a completion; a few more for the children's pages and the join.
+    expect(watched.totals.rootExecutions).toBeLessThanOrEqual(1 + 3 * 2 + 4);
+  });
+
+  test("reaches functions in Node, functions of a component in the app's folder", async () => {
+    const outcome = await run({ workflow: "everywhere", input: { text: "hello" } });
+    expect(outcome).toMatchObject({ state: "completed", output: { entered: "2cf24dba" } });
+  });
+});
+
+test("what functions print is an event, not output of the process", async () => {
+  await run({ input: { failures: 1 } });
+  const logs = events.flatMap((event) => (event.type === "log" ? [event.text] : []));
+  expect(logs).toEqual(["attempt 1", "attempt 2"]);
+});
+
+test("a promise that functions left behind and that failed is told, and ends nothing", async () => {
+  const outcome = await run({ workflow: "careless" });
+  expect(outcome).toMatchObject({ state: "completed", output: "done" });
+  const logs = events.flatMap((event) => (event.type === "log" ? [event.text] : []));
+  expect(logs.join()).toContain("Unhandled rejection: Error: left behind");
+});
+
+test("a file is stored, and its id put into a nested field of the input", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "stepwise-"));
+  await writeFile(join(folder, "a.txt"), "what the file says");
+  const files = [{ field: "file.id", path: join(folder, "a.txt") }];
+  const outcome = await run({ workflow: "reader", input: {}, files });
+  await rm(folder, { recursive: true });
+  expect(outcome.output).toBe("what the file says");
+});
+
+test("nothing is left in the cache, also when the run could not be started", async () => {
+  const cache = join(dirname(app.functionsDir), "node_modules", ".cache", "stepwise");
+  await run({ input: { failures: 0 } });
+  await expect(run({ input: { failures: "none" } })).rejects.toThrow();
+  expect(existsSync(cache) ? await readdir(cache) : []).toEqual([]);
+});
+
+describe("it refuses, saying what is wrong,", () => {
+  test("a workflow that is not there, with the nearest name", async () => {
+    await expect(run({ workflow: "flakey" })).rejects.toThrow(
+      'There is no workflow "flakey". Did you mean "flaky"?',
+    );
+  });
+
+  test("input that does not fit, naming the field", async () => {
+    await expect(run({ input: { failures: "none" } })).rejects.toThrow(
+      /flaky.*[^]*input\.failures/,
+    );
+  });
+
+  test("a file for a field inside of something that is no object", async () => {
+    const files = [{ field: "sizes.0", path: import.meta.filename }];
+    await expect(run({ workflow: "family", input: { sizes: [1] }, files })).rejects.toThrow(
+      'The file for "sizes.0" has no place in the input',
+    );
+  });
+
+  test("an app that does not mount the component, with the lines to add", async () => {
+    const bare = await writeApp({ "flows.workflow.ts": FLOWS });
+    await expect(run({ functionsDir: bare.functionsDir })).rejects.toThrow(
+      /does not mount "@stepwise\/workflow".*[^]*app\.use\(workflow\)/,
+    );
+    await bare.remove();
+  });
+
+  test("a module that cannot be bundled, with its place", async () => {
+    const broken = await writeApp({
+      "convex.config.ts": convexConfig(),
+      "broken.ts": 'import "./nowhere";\nexport const x = 1;\n',
+    });
+    await expect(run({ functionsDir: broken.functionsDir })).rejects.toThrow(
+      /broken\.ts:1:7: ERROR: Could not resolve "\.\/nowhere"/,
+    );
+    await broken.remove();
+  });
+});

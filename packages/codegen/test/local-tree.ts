@@ -1,0 +1,50 @@
+import type { RunTree, StepError, TreeRun, TreeStep } from "../src/local/index.js";
+
+/** Trees as the component would give them, for tests of what is made of them. */
+
+export function step(stage: string, state: string, more: Partial<TreeStep> = {}): TreeStep {
+  const ended = ["completed", "failed", "canceled"].includes(state) ? { endedAt: 1040 } : {};
+  return {
+    stage,
+    kind: "action",
+    state,
+    attempt: 1,
+    startedAt: 1000,
+    errors: [],
+    ...ended,
+    ...more,
+  };
+}
+
+export function run(runId: string, state: string, more: Partial<TreeRun> = {}): TreeRun {
+  const ended = ["completed", "failed", "canceled"].includes(state) ? { endedAt: 1100 } : {};
+  return {
+    runId,
+    workflow: "document",
+    index: 0,
+    state,
+    startedAt: 1000,
+    steps: [],
+    ...ended,
+    ...more,
+  };
+}
+
+export function child(index: number, state: string, more: Partial<TreeRun> = {}): TreeRun {
+  return run(`child${index}`, state, {
+    workflow: "section",
+    parentRunId: "top",
+    parentStage: "sections",
+    index,
+    steps: [step("analysis", state)],
+    ...more,
+  });
+}
+
+export function tree(...runs: TreeRun[]): RunTree {
+  return { runs, truncated: false };
+}
+
+export function error(attempt: number, message = "no luck"): StepError {
+  return { message, kind: "thrown", workflow: "section", node: "analysis", attempt };
+}

@@ -1,0 +1,93 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { compile, compileSources } from "../src/compile.js";
+import { discover } from "../src/discover/discover.js";
+import { writtenPlan } from "../src/plan/schema.js";
+import { fixtures } from "./golden.js";
+
+const functionsDir = join(fixtures, "parents", "convex");
+
+test("the output does not depend on the order in which files are found", async () => {
+  const sources = await discover(functionsDir);
+  expect(sources.length).toBeGreaterThan(1);
+  const [forwards, backwards] = [
+    await compileSources(sources),
+    await compileSources(sources.toReversed()),
+  ];
+  expect(backwards.files).toEqual(forwards.files);
+});
+
+test("the output does not depend on line ends or a byte order mark", async () => {
+  const { normalized } = await import("../src/discover/discover.js");
+  const sources = await discover(functionsDir);
+  const onWindows = sources.map(({ file, text }) => ({
+    file,
+    text: normalized(`\ufeff${text.replaceAll("\n", "\r\n")}`),
+  }));
+  expect((await compileSources(onWindows)).files).toEqual((await compile({ functionsDir })).files);
+});
+
+test("an edit that adds lines or comments, or formats anew, changes nothing", async () => {
+  const [source] = await discover(join(fixtures, "steps", "convex"));
+  const text = source?.text ?? "";
+  const edited = `// A new first line.\n\n${text}`
+    .replace('.step("price", {', '.step(\n    /* why */ "price",\n{ // what\n')
+    .replace(
+      "_ctx, { input }) => input.orderId.length",
+      "_ctx, { input, }) =>\n\n input . orderId.length",
+    );
+  expect(edited).not.toContain(text.slice(-2000));
+  const files = async (content: string) =>
+    (await compileSources([{ file: "orders.workflow.ts", text: content }])).files;
+  expect(await files(edited)).toEqual(await files(text));
+});
+
+test("an edit inside a handler changes only that node's hash", async () => {
+  const [source] = await discover(join(fixtures, "steps", "convex"));
+  const text = source?.text ?? "";
+  const before = await compileSources([{ file: "orders.workflow.ts", text }]);
+  const after = await compileSources([
+    { file: "orders.workflow.ts", text: text.replace("orderId.length", "orderId.length + 1") },
+  ]);
+  const hashes = ({ plan }: typeof before) =>
+    plan.workflows.flatMap(({ nodes }) => nodes.map(({ hash }) => hash));
+  const changed = hashes(after).filter((hash, index) => hash !== hashes(before)[index]);
+  expect(changed).toHaveLength(1);
+  expect(after.files.filter(({ path }) => path.endsWith(".ts"))).toEqual(
+    before.files.filter(({ path }) => path.endsWith(".ts")),
+  );
+});
+
+test("plan.json is what its schema says, and holds no line numbers", async () => {
+  const text = await readFile(
+    join(fixtures, "parents", "expected", "_workflows", "plan.json"),
+    "utf8",
+  );
+  expect(writtenPlan.parse(JSON.parse(text))).toEqual(JSON.parse(text));
+  expect(text).not.toMatch(/"(line|column|place)"/);
+});
+
+test("a node of the plan knows its place", async () => {
+  const { plan } = await compile({ functionsDir });
+  const pages = plan.workflows.find(({ name }) => name === "analyse")?.nodes[0];
+  expect(pages?.place).toMatchObject({ file: "trees.workflow.ts", line: 8, column: 11 });
+});
+
+test("nothing in a file's name or path can leave a comment or a string", async () => {
+  const text = await readFile(join(fixtures, "steps", "convex", "orders.workflow.ts"), "utf8");
+  const file = 'a*/b" + `${evil}`\n\u2028/x.workflow.ts';
+  const { files, diagnostics } = await compileSources([{ file, text }]);
+  expect(diagnostics).toEqual([]);
+  for (const { path, text: generated } of files.filter((each) => each.path.endsWith(".ts"))) {
+    const again = await compileSources([
+      { file: "again.workflow.ts", text: `${generated}\n// defineWorkflow` },
+    ]);
+    expect(again.diagnostics, path).toEqual([]);
+    expect(
+      generated
+        .split("\n")
+        .filter((line) => line.includes("evil") && !/^(\/\/|\/\*\*|import|\} from)/.test(line)),
+    ).toEqual([]);
+  }
+});

@@ -1,0 +1,100 @@
+import { makeFunctionReference } from "convex/server";
+import { describe, expect, test } from "vitest";
+import { internal } from "./convex/_generated/api.js";
+import { TestApp, useTestApp } from "./harness.js";
+
+const use = useTestApp();
+
+/** What the component scheduled, oldest first. */
+const jobs = async () =>
+  await use.app.inComponent(async (ctx) => ctx.db.system.query("_scheduled_functions").collect());
+
+/** Reports once more what an action has reported. */
+async function reportAgain(name: string, output: unknown, change: object = {}): Promise<void> {
+  const job = (await jobs()).find((one) => one.name.endsWith(name));
+  const { token, slot } = job?.args[0] as { token: object; slot: string };
+  await use.app.t.mutation(makeFunctionReference<"mutation">(`_workflows/${name}Done`), {
+    token: { ...token, ...change },
+    slot,
+    report: { kind: "success", output },
+    fuse: true,
+  });
+}
+
+describe("what would break if", () => {
+  test("[S108] a report came twice: nothing changes, in the midst of a run or after it", async () => {
+    const id = await use.app.start("kinds", { n: 2 });
+    await use.app.drive(async () => (await use.app.steps(id)).includes("counted completed"));
+    const midst = await use.app.tree(id);
+    // It executes mutations that follow, finds out that they were executed before, and throws: so they are undone.
+    await expect(reportAgain("kinds:doubled", 99)).rejects.toThrow(/went another way/);
+    expect(await use.app.tree(id)).toEqual(midst);
+    await use.app.drive();
+    const after = await use.app.tree(id);
+    await reportAgain("kinds:plain", { inserted: null });
+    expect(await use.app.tree(id)).toEqual(after);
+    expect(await use.app.log()).toEqual(["doubled 4", "inserted 2"]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S108] a report of an older attempt came late: it changes nothing", async () => {
+    const id = await use.app.start("flaky", { goodAttempt: 3 });
+    await use.app.drive(async () => {
+      const status = await use.app.status("flaky", id);
+      return status?.active[0]?.attempt === 3;
+    });
+    const before = await use.app.tree(id);
+    await reportAgain("flaky:attempt", "late", { attempt: 1 });
+    expect(await use.app.tree(id)).toEqual(before);
+    await use.app.drive();
+    expect(await use.app.status("flaky", id)).toMatchObject({ output: { attempt: 3 } });
+  });
+
+  test("a report came with a token that was made up: it changes nothing", async () => {
+    const id = await use.app.run("flaky", { goodAttempt: 1 }).then(({ runId }) => runId);
+    const before = await use.app.tree(id);
+    await reportAgain("flaky:attempt", "forged", { step: "nonsense" });
+    expect(await use.app.tree(id)).toEqual(before);
+  });
+
+  test("a step left little of its transaction: its report still gets through", async () => {
+    const status = await use.app.run("afterAction", { megabytes: 15 });
+    expect(status).toMatchObject({ state: "completed", output: "done" });
+  });
+
+  test("[S109] a completion failed with what it executed: it is called again, with nothing beside it", async () => {
+    const app = new TestApp({ settle: ({ fused }) => fused.length > 0 && fails-- > 0 });
+    let fails = 1;
+    const status = await app.run("afterAction", { megabytes: 1 });
+    expect(status).toMatchObject({ state: "completed", output: "done" });
+    const completions = app.counter.calls.filter(({ name }) => name.endsWith(":fetchedDone"));
+    expect(completions.map(({ failed }) => failed)).toEqual([true, false]);
+    await app.expectNothingLeft();
+  });
+
+  test("[S109] a completion fails for good: the run ends with that error", async () => {
+    // Only the last resort gets through: a report of failure that the action itself makes.
+    const app = new TestApp({ settle: ({ outcome }) => outcome.kind === "success" });
+    const status = await app.run("afterAction", { megabytes: 1 });
+    expect(status).toMatchObject({
+      state: "failed",
+      error: { node: "fetched", message: expect.stringContaining("injected") },
+    });
+    await app.expectNothingLeft();
+  });
+
+  test("[S86] a child ended while its parent was being canceled: no sibling starts", async () => {
+    const leaves = [
+      { n: 0, ms: 100 },
+      { n: 1, ms: 100 },
+      { n: 2, ms: 100 },
+    ];
+    const id = await use.app.start("twoAtOnce", { leaves });
+    await use.app.pass(50);
+    await use.app.t.mutation(internal.runs.cancel, { runId: id });
+    await use.app.drive();
+    const works = use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work"));
+    expect(works).toHaveLength(2);
+    await use.app.expectNothingLeft();
+  });
+});
