@@ -33,7 +33,9 @@ function typeOf(validator) {
         .map(([name, field]) => `${name}${field.optional ? "?" : ""}: ${typeOf(field.fieldType)}`)
         .join("; ")} }`;
     default:
-      throw new Error(`A component function has a validator of an unknown type: ${JSON.stringify(validator)}`);
+      throw new Error(
+        `A component function has a validator of an unknown type: ${JSON.stringify(validator)}`,
+      );
   }
 }
 
@@ -68,7 +70,8 @@ async function componentApi(folder) {
         const args = typeOf(JSON.parse(fn.exportArgs()));
         return `${name}: FunctionReference<"${type}", "internal", ${args}, ${typeOf(JSON.parse(fn.exportReturns()))}, Name>`;
       });
-    if (functions.length > 0) modules.push(`${file.replace(/\.js$/, "")}: { ${functions.join("; ")} }`);
+    if (functions.length > 0)
+      modules.push(`${file.replace(/\.js$/, "")}: { ${functions.join("; ")} }`);
   }
   return `${header} ${modules.join("; ")} };\n`;
 }
@@ -78,11 +81,17 @@ for (const name of ["workpool", "workflow"]) {
   const root = new URL(`../packages/${name}/`, import.meta.url);
   const target = new URL("src/component/_generated/component.ts", root);
   const config = await resolveConfig(target);
-  const text = await format(await componentApi(new URL("dist/component/", root)), { ...config, parser: "typescript" });
+  const text = await format(await componentApi(new URL("dist/component/", root)), {
+    ...config,
+    parser: "typescript",
+  });
   const before = await readFile(target, "utf8").catch(() => "");
   if (before === text) continue;
   stale++;
-  if (check) console.error(`packages/${name}/src/component/_generated/component.ts is out of date: run node scripts/component-api.mjs`);
+  if (check)
+    console.error(
+      `packages/${name}/src/component/_generated/component.ts is out of date: run node scripts/component-api.mjs`,
+    );
   else await writeFile(target, text);
 }
 process.exitCode = check && stale > 0 ? 1 : 0;

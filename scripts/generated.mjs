@@ -9,7 +9,8 @@ const folders = ["examples/documents/convex", "packages/workflow/test/convex"];
 for (const folder of folders) {
   const functionsDir = resolve(import.meta.dirname, "..", folder);
   const { ok, diagnostics, files } = await compile({ functionsDir });
-  for (const diagnostic of diagnostics) console.error(formatDiagnostic(diagnostic, { color: false }));
+  for (const diagnostic of diagnostics)
+    console.error(formatDiagnostic(diagnostic, { color: false }));
   if (!ok) process.exitCode = 1;
   else if (!check) await writeGenerated(functionsDir, files);
   else

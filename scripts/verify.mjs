@@ -15,7 +15,13 @@ const checks = [
   ["types", "npx", "turbo", "run", "types", "--output-logs=errors-only"],
   ["generated files up to date", "node", "scripts/generated.mjs", "--check"],
   ["component types up to date", "node", "scripts/component-api.mjs", "--check"],
-  ...packages.map((name) => [`package ${name}: publint`, "npx", "publint", "--strict", `packages/${name}`]),
+  ...packages.map((name) => [
+    `package ${name}: publint`,
+    "npx",
+    "publint",
+    "--strict",
+    `packages/${name}`,
+  ]),
   // Components and their apps are ESM only, and resolve as bundlers do.
   ...packages.map((name) => [
     `package ${name}: types of its exports`,
@@ -48,7 +54,9 @@ const tests = spawnSync(
   { stdio: "inherit" },
 );
 try {
-  const { numPassedTests, numFailedTests, numFailedTestSuites } = JSON.parse(readFileSync(report, "utf8"));
+  const { numPassedTests, numFailedTests, numFailedTestSuites } = JSON.parse(
+    readFileSync(report, "utf8"),
+  );
   passed += numPassedTests;
   failed += numFailedTests;
   // A file that does not even load has no tests to fail, nor has an unhandled error outside of them.

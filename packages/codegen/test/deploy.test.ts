@@ -84,10 +84,10 @@ describe("the functions that arrive", () => {
     const functions = await functionsOf(app);
     const names = functions.filter(({ visibility }) => visibility === "public");
     expect(names.map(({ name }) => name)).toEqual([
-      "documents:analyze",
       "documents:generateUploadUrl",
       "documents:progress",
       "documents:report",
+      "documents:upload",
     ]);
   });
 

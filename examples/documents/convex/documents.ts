@@ -1,0 +1,71 @@
+import { vRunId } from "@stepwise/workflow";
+import { v, type Infer } from "convex/values";
+import { mutation, query } from "./_generated/server";
+import { workflow, workflows } from "./_workflows/index";
+import schema from "./schema";
+
+/** Where a client uploads a text file to; what it gets back is the `storageId` for `upload`. */
+export const generateUploadUrl = mutation({
+  args: {},
+  returns: v.string(),
+  handler: async (ctx) => await ctx.storage.generateUploadUrl(),
+});
+
+/** Takes in an uploaded file: starts its analysis. The same file gives the same run. */
+export const upload = mutation({
+  args: { title: v.string(), storageId: v.id("_storage") },
+  returns: vRunId,
+  handler: async (ctx, args) =>
+    await workflow.start(ctx, workflows.analyzeDocument, args, { key: args.storageId }),
+});
+
+const vProgress = v.object({
+  state: v.string(),
+  /** The nodes the run is at. */
+  active: v.array(
+    v.object({
+      node: v.string(),
+      state: v.string(),
+      attempt: v.number(),
+      children: v.optional(v.object({ done: v.number(), total: v.number() })),
+    }),
+  ),
+  words: v.optional(v.number()),
+  error: v.optional(v.string()),
+});
+
+/** How an analysis is doing; null for an unknown run. */
+export const progress = query({
+  args: { runId: vRunId },
+  returns: v.union(vProgress, v.null()),
+  // Annotated: the type of a workflow's output leads through `internal`, and so back to this function.
+  handler: async (ctx, { runId }): Promise<Infer<typeof vProgress> | null> => {
+    const status = await workflow.status(ctx, workflows.analyzeDocument, runId);
+    if (status === null) return null;
+    return {
+      state: status.state,
+      active: status.active.map(({ node, state, attempt, children }) => ({
+        node,
+        state,
+        attempt,
+        children,
+      })),
+      ...(status.state === "completed" ? { words: status.output.words } : {}),
+      ...("error" in status ? { error: status.error.message } : {}),
+    };
+  },
+});
+
+/** The report on an uploaded file; null as long as there is none. */
+export const report = query({
+  args: { storageId: v.id("_storage") },
+  returns: v.union(
+    schema.tables.reports.validator.extend({ _id: v.id("reports"), _creationTime: v.number() }),
+    v.null(),
+  ),
+  handler: async (ctx, { storageId }) =>
+    await ctx.db
+      .query("reports")
+      .withIndex("by_storageId", (q) => q.eq("storageId", storageId))
+      .first(),
+});

@@ -1,0 +1,8 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  // Tests run against the sources of the workspace's packages, so no build stands between an edit and its test.
+  resolve: { conditions: ["@convex-dev/component-source"] },
+  ssr: { resolve: { conditions: ["@convex-dev/component-source"] } },
+  test: { name: "documents", include: ["test/**/*.test.ts"] },
+});
