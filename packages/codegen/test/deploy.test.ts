@@ -115,7 +115,7 @@ test("what arrives runs the example to its end, started by a client", async () =
     const storageId = await t.run(async (ctx) => await ctx.storage.store(new Blob([text])));
 
     const args = { title: "GNU General Public License", storageId };
-    const runId = (await t.mutation(documents["analyze"]!, args)) as string;
+    const runId = (await t.mutation(documents["upload"]!, args)) as string;
     const progress = async () => await t.query(documents["progress"]!, { runId });
     const done = async () => ((await progress()) as { state: string }).state !== "running";
     await counter.drive({ timers, done, patienceMs: 500 });
@@ -128,7 +128,7 @@ test("what arrives runs the example to its end, started by a client", async () =
     });
     expect(counter.violations).toEqual([]);
     // The same file again is the same run.
-    expect(await t.mutation(documents["analyze"]!, args)).toBe(runId);
+    expect(await t.mutation(documents["upload"]!, args)).toBe(runId);
   } finally {
     timers.uninstall();
   }

@@ -21,7 +21,9 @@ const own = compiled(components.workflow, "afterAction", definition);
 const input = z.object({ megabytes: z.number() });
 
 /** steps.workflow.ts, afterAction. */
-export interface AfterAction extends WorkflowReference<InferInput<typeof input>> {
+export interface AfterAction extends WorkflowReference<
+  InferInput<typeof input>
+> {
   readonly "~definition": typeof definition;
 }
 

@@ -20,7 +20,9 @@ const own = compiled(components.workflow, "checkedByConvex", definition);
 const input = v.object({ id: v.string(), note: v.optional(v.string()) });
 
 /** inputs.workflow.ts, checkedByConvex. */
-export interface CheckedByConvex extends WorkflowReference<InferInput<typeof input>> {
+export interface CheckedByConvex extends WorkflowReference<
+  InferInput<typeof input>
+> {
   readonly "~definition": typeof definition;
 }
 

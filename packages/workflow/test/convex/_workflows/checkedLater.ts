@@ -21,7 +21,9 @@ const own = compiled(components.workflow, "checkedLater", definition);
 const input = z.object({ id: z.string().refine(async () => true) });
 
 /** inputs.workflow.ts, checkedLater. */
-export interface CheckedLater extends WorkflowReference<InferInput<typeof input>> {
+export interface CheckedLater extends WorkflowReference<
+  InferInput<typeof input>
+> {
   readonly "~definition": typeof definition;
 }
 

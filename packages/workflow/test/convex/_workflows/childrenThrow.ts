@@ -46,7 +46,9 @@ const own = compiled(components.workflow, "childrenThrow", definition);
 const input = z.object({});
 
 /** parents.workflow.ts, childrenThrow. */
-export interface ChildrenThrow extends WorkflowReference<InferInput<typeof input>> {
+export interface ChildrenThrow extends WorkflowReference<
+  InferInput<typeof input>
+> {
   readonly "~definition": typeof definition;
 }
 

@@ -21,7 +21,9 @@ const own = compiled(components.workflow, "everything", definition);
 const input = z.object({ n: z.number() });
 
 /** steps.workflow.ts, everything. */
-export interface Everything extends WorkflowReference<InferInput<typeof input>> {
+export interface Everything extends WorkflowReference<
+  InferInput<typeof input>
+> {
   readonly "~definition": typeof definition;
 }
 

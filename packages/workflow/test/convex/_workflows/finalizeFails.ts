@@ -20,7 +20,9 @@ const own = compiled(components.workflow, "finalizeFails", definition);
 const input = z.object({});
 
 /** parents.workflow.ts, finalizeFails. */
-export interface FinalizeFails extends WorkflowReference<InferInput<typeof input>> {
+export interface FinalizeFails extends WorkflowReference<
+  InferInput<typeof input>
+> {
   readonly "~definition": typeof definition;
 }
 
@@ -40,7 +42,10 @@ function toAllFinalize(run: Run): Arrival {
 }
 
 /** parents.workflow.ts, parent "all", finalize: a mutation, inside the transaction that arrives at it. */
-export const allFinalize: StepMutation = own.mutation("all.finalize", nodes.all.finalize.mutation);
+export const allFinalize: StepMutation = own.mutation(
+  "all.finalize",
+  nodes.all.finalize.mutation,
+);
 
 /** The run is complete; its output is that of "all.finalize". */
 function toEnd(run: Run): Arrival {

@@ -35,7 +35,10 @@ function toAllOutput(run: Run): Arrival {
 }
 
 /** parents.workflow.ts, parent "all", handler: a mutation, inside the transaction that arrives at it. */
-export const allOutput: StepMutation = own.mutation("all.output", nodes.all.mutation);
+export const allOutput: StepMutation = own.mutation(
+  "all.output",
+  nodes.all.mutation,
+);
 
 /** parents.workflow.ts, parent "all": its children in parallel; then its outputs are gathered. */
 function toAll(run: Run): Arrival {

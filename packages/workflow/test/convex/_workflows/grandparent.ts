@@ -20,7 +20,9 @@ const own = compiled(components.workflow, "grandparent", definition);
 const input = z.object({ leaves, ms: z.number().default(0) });
 
 /** parents.workflow.ts, grandparent. */
-export interface Grandparent extends WorkflowReference<InferInput<typeof input>> {
+export interface Grandparent extends WorkflowReference<
+  InferInput<typeof input>
+> {
   readonly "~definition": typeof definition;
 }
 

@@ -53,10 +53,16 @@ function toAllFinalize(run: Run): Arrival {
 }
 
 /** parents.workflow.ts, parent "all", finalize: an action; then allFinalizeDone. */
-export const allFinalize: StepAction = own.action("all.finalize", nodes.all.finalize.action);
+export const allFinalize: StepAction = own.action(
+  "all.finalize",
+  nodes.all.finalize.action,
+);
 
 /** After the finalize of "all": finalize. */
-export const allFinalizeDone: Completion = own.completion("all.finalize", toFinalize);
+export const allFinalizeDone: Completion = own.completion(
+  "all.finalize",
+  toFinalize,
+);
 
 /** parents.workflow.ts, finalize: runs finalize; then the run is complete. */
 function toFinalize(run: Run): Arrival {

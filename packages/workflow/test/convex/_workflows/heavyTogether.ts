@@ -18,7 +18,9 @@ const own = compiled(components.workflow, "heavyTogether", definition);
 const input = z.object({});
 
 /** steps.workflow.ts, heavyTogether. */
-export interface HeavyTogether extends WorkflowReference<InferInput<typeof input>> {
+export interface HeavyTogether extends WorkflowReference<
+  InferInput<typeof input>
+> {
   readonly "~definition": typeof definition;
 }
 

@@ -5,19 +5,34 @@ import type { DataModel } from "../_generated/dataModel";
 import { reference as afterAction, type AfterAction } from "./afterAction";
 import { reference as argsThrow, type ArgsThrow } from "./argsThrow";
 import { reference as badChild, type BadChild } from "./badChild";
-import { reference as checkedByConvex, type CheckedByConvex } from "./checkedByConvex";
+import {
+  reference as checkedByConvex,
+  type CheckedByConvex,
+} from "./checkedByConvex";
 import { reference as checkedLater, type CheckedLater } from "./checkedLater";
-import { reference as childrenThrow, type ChildrenThrow } from "./childrenThrow";
+import {
+  reference as childrenThrow,
+  type ChildrenThrow,
+} from "./childrenThrow";
 import { reference as echo, type Echo } from "./echo";
 import { reference as everything, type Everything } from "./everything";
-import { reference as finalizeFails, type FinalizeFails } from "./finalizeFails";
+import {
+  reference as finalizeFails,
+  type FinalizeFails,
+} from "./finalizeFails";
 import { reference as flaky, type Flaky } from "./flaky";
 import { reference as gathered, type Gathered } from "./gathered";
 import { reference as grandparent, type Grandparent } from "./grandparent";
 import { reference as handled, type Handled } from "./handled";
 import { reference as heavy, type Heavy } from "./heavy";
-import { reference as heavyTogether, type HeavyTogether } from "./heavyTogether";
-import { reference as inheritsRetry, type InheritsRetry } from "./inheritsRetry";
+import {
+  reference as heavyTogether,
+  type HeavyTogether,
+} from "./heavyTogether";
+import {
+  reference as inheritsRetry,
+  type InheritsRetry,
+} from "./inheritsRetry";
 import { reference as isolated, type Isolated } from "./isolated";
 import { reference as kinds, type Kinds } from "./kinds";
 import { reference as large, type Large } from "./large";
@@ -104,4 +119,6 @@ export const workflows: Workflows = {
 };
 
 /** Starts, watches and steers runs. */
-export const workflow: WorkflowManager = new WorkflowManager(components.workflow);
+export const workflow: WorkflowManager = new WorkflowManager(
+  components.workflow,
+);

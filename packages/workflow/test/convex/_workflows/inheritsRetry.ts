@@ -20,7 +20,9 @@ const own = compiled(components.workflow, "inheritsRetry", definition);
 const input = z.object({});
 
 /** steps.workflow.ts, inheritsRetry. */
-export interface InheritsRetry extends WorkflowReference<InferInput<typeof input>> {
+export interface InheritsRetry extends WorkflowReference<
+  InferInput<typeof input>
+> {
   readonly "~definition": typeof definition;
 }
 

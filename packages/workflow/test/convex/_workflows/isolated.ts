@@ -34,7 +34,10 @@ function toBefore(run: Run): Arrival {
 }
 
 /** steps.workflow.ts, step "before": a mutation, inside the transaction that arrives at it. */
-export const before: StepMutation = own.mutation("before", nodes.before.mutation);
+export const before: StepMutation = own.mutation(
+  "before",
+  nodes.before.mutation,
+);
 
 /** steps.workflow.ts, step "alone": runs alone; then "after". */
 function toAlone(run: Run): Arrival {

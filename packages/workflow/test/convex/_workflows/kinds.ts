@@ -57,7 +57,10 @@ function toInserted(run: Run): Arrival {
 }
 
 /** steps.workflow.ts, step "inserted": a mutation, inside the transaction that arrives at it. */
-export const inserted: StepMutation = own.mutation("inserted", nodes.inserted.mutation);
+export const inserted: StepMutation = own.mutation(
+  "inserted",
+  nodes.inserted.mutation,
+);
 
 /** steps.workflow.ts, step "counted": runs internal.app.count; then "read". */
 function toCounted(run: Run): Arrival {
@@ -91,7 +94,10 @@ function toFinalize(run: Run): Arrival {
 }
 
 /** steps.workflow.ts, finalize: an action; then finalizeDone. */
-export const finalize: StepAction = own.action("finalize", nodes.finalize.action);
+export const finalize: StepAction = own.action(
+  "finalize",
+  nodes.finalize.action,
+);
 
 /** After finalize: the run is complete. */
 export const finalizeDone: Completion = own.completion("finalize", toEnd);

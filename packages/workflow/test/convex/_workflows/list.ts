@@ -42,7 +42,10 @@ function toAllFinalize(run: Run): Arrival {
 }
 
 /** parents.workflow.ts, parent "all", finalize: a mutation, inside the transaction that arrives at it. */
-export const allFinalize: StepMutation = own.mutation("all.finalize", nodes.all.finalize.mutation);
+export const allFinalize: StepMutation = own.mutation(
+  "all.finalize",
+  nodes.all.finalize.mutation,
+);
 
 /** parents.workflow.ts, step "after": queues after. */
 function toAfter(run: Run): Arrival {

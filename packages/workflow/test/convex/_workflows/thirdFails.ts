@@ -19,7 +19,9 @@ const own = compiled(components.workflow, "thirdFails", definition);
 const input = z.object({});
 
 /** steps.workflow.ts, thirdFails. */
-export interface ThirdFails extends WorkflowReference<InferInput<typeof input>> {
+export interface ThirdFails extends WorkflowReference<
+  InferInput<typeof input>
+> {
   readonly "~definition": typeof definition;
 }
 

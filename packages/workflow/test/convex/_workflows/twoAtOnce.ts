@@ -40,7 +40,10 @@ function toAllFinalize(run: Run): Arrival {
 }
 
 /** parents.workflow.ts, parent "all", finalize: a query, inside the transaction that arrives at it. */
-export const allFinalize: StepQuery = own.query("all.finalize", nodes.all.finalize.query);
+export const allFinalize: StepQuery = own.query(
+  "all.finalize",
+  nodes.all.finalize.query,
+);
 
 /** The run is complete; its output is that of "all.finalize". */
 function toEnd(run: Run): Arrival {
