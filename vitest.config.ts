@@ -5,6 +5,6 @@ export default defineConfig({
   resolve: { conditions: ["@convex-dev/component-source"] },
   ssr: { resolve: { conditions: ["@convex-dev/component-source"] } },
   test: {
-    projects: ["packages/*", "examples/*"],
+    projects: ["packages/*", "examples/*", "benchmarks"],
   },
 });

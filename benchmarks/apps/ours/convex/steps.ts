@@ -1,0 +1,1 @@
+export { act, actFor, read, write } from "../../steps.js";

@@ -1,0 +1,9 @@
+import { makeFunctionReference } from "convex/server";
+
+/** References to `steps.ts`, which both apps have. */
+export const steps = {
+  act: makeFunctionReference<"action", { n: number }, number>("steps:act"),
+  actFor: makeFunctionReference<"action", { n: number; ms: number }, number>("steps:actFor"),
+  write: makeFunctionReference<"mutation", { n: number }, number>("steps:write"),
+  read: makeFunctionReference<"query", { n: number }, number>("steps:read"),
+};

@@ -1,0 +1,26 @@
+import {
+  internalActionGeneric,
+  internalMutationGeneric,
+  internalQueryGeneric,
+} from "convex/server";
+import { v } from "convex/values";
+
+/*
+ * What the steps and works of every scene do, in both apps: nothing but count on, so that whatever is read or written is the
+ * engine's. They never wait, so whatever time passes is the engine's too.
+ */
+const counts = { args: { n: v.number() }, returns: v.number() };
+
+export const act = internalActionGeneric({ ...counts, handler: async (_ctx, { n }) => n + 1 });
+export const write = internalMutationGeneric({ ...counts, handler: async (_ctx, { n }) => n + 1 });
+export const read = internalQueryGeneric({ ...counts, handler: async (_ctx, { n }) => n + 1 });
+
+/** An action that is busy for `ms` of virtual time. */
+export const actFor = internalActionGeneric({
+  args: { n: v.number(), ms: v.number() },
+  returns: v.number(),
+  handler: async (_ctx, { n, ms }) => {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    return n + 1;
+  },
+});

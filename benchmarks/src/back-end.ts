@@ -1,0 +1,103 @@
+import { Counter, type Timers, type Totals } from "@stepwise/counting";
+import { makeFunctionReference } from "convex/server";
+import type { App } from "./apps.js";
+
+/* Interfaces have no index signature, which the arguments of a reference must have: so these are types. */
+type Chain = {
+  readonly kind: string;
+  readonly length: number;
+  /** How long a busy step takes. */
+  readonly ms: number;
+};
+type Works = { readonly kind: "action" | "mutation"; readonly count: number };
+
+/** What one run of a chain took, from its start to its end. */
+export interface ChainRun {
+  readonly totals: Totals;
+  readonly virtualMs: number;
+  /** What the engine did after the run's end, until nothing was left to do. */
+  readonly afterwards: Totals;
+}
+
+const start = makeFunctionReference<"mutation", Chain, string>("runs:start");
+const output = makeFunctionReference<"query", Chain & { runId: string }, number | null>(
+  "runs:output",
+);
+const enqueue = makeFunctionReference<"mutation", Works, null>("pools:enqueue");
+
+/** An app on a back end of its own, counted, in exact virtual time. */
+export class BackEnd {
+  readonly counter = new Counter();
+  readonly #t;
+
+  constructor(
+    app: App,
+    private readonly timers: Timers,
+  ) {
+    this.#t = app.mount(this.counter);
+  }
+
+  /** Starts a chain. Nothing of it has run when this returns. @returns the run's id. */
+  async startChain(kind: string, length: number, ms = 0): Promise<string> {
+    return await this.#t.mutation(start, { kind, length, ms });
+  }
+
+  /**
+   * Runs a chain to its end, then lets everything else come to rest.
+   * @throws where the run fails, or does not give the number of its steps.
+   */
+  async runChain(kind: string, length: number, ms = 0): Promise<ChainRun> {
+    const chain = { kind, length, ms };
+    const { counter, timers } = this;
+    counter.clear();
+    const runId = await this.startChain(kind, length, ms);
+    let counted: number | null = null;
+    const done = async () => {
+      counted = await this.#t.query(output, { ...chain, runId });
+      return counted !== null;
+    };
+    const { virtualMs } = await counter.drive({ timers, done });
+    if (counted !== length) throw new Error(`${kind} of ${length} steps counted to ${counted}`);
+    const totals = counter.totals();
+    const last = counter.calls.length;
+    await counter.drive({ timers });
+    const after = new Set(counter.calls.slice(last));
+    return { totals, virtualMs, afterwards: counter.totals((call) => after.has(call)) };
+  }
+
+  /** Enqueues works and lets everything come to rest. The enqueueing call itself is left out. */
+  async runWorks(kind: Works["kind"], count: number): Promise<Totals> {
+    const { counter, timers } = this;
+    counter.clear();
+    await this.#t.mutation(enqueue, { kind, count });
+    await counter.drive({ timers });
+    const ran = counter.calls.filter(({ name }) => name === "steps:act" || name === "steps:write");
+    if (ran.length !== count) throw new Error(`Of ${count} works ${ran.length} ran`);
+    return counter.totals(({ name }) => name !== "pools:enqueue");
+  }
+
+  /** How many scheduled functions are still to run, of the app and of a component. */
+  async pendingJobs(component: string): Promise<number> {
+    const count = async (ctx: Inspected) => {
+      const jobs = await ctx.db.system.query("_scheduled_functions").collect();
+      return jobs.filter(({ state }) => ["pending", "inProgress"].includes(state.kind)).length;
+    };
+    // convex-test has `runInComponent`; its types do not say so.
+    const t = this.#t as unknown as {
+      run(look: typeof count): Promise<number>;
+      runInComponent(path: string, look: typeof count): Promise<number>;
+    };
+    return await this.counter.uncounted(
+      async () => (await t.run(count)) + (await t.runInComponent(component, count)),
+    );
+  }
+}
+
+/** The part of a mutation's `ctx` that is looked at. */
+interface Inspected {
+  readonly db: {
+    readonly system: {
+      query(table: "_scheduled_functions"): { collect(): Promise<{ state: { kind: string } }[]> };
+    };
+  };
+}

@@ -1,0 +1,70 @@
+import { writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { installTimers } from "@stepwise/counting";
+import { loadOurs, loadPeer } from "./apps.js";
+import { Measurement } from "./measure.js";
+import { results } from "./results.js";
+import { AFTERWARDS_SCENES, CHAIN_SCENES, type ChainScene, POOL_SCENES } from "./scenes.js";
+import { type Row, table } from "./table.js";
+
+// What is measured prints to the console now and then; the tables do not go that way.
+const print = (text: string) => process.stdout.write(`${text}\n`);
+for (const method of ["log", "info", "debug"] as const) console[method] = () => {};
+
+const chains = CHAIN_SCENES.flatMap(({ ours, lengths }) =>
+  [1, ...lengths].map((length) => ({ kind: ours, length })),
+);
+const [ours, peer] = [await loadOurs(unique(chains)), await loadPeer()];
+
+// Only now, because until here time is real; and always from the same moment, so that results are the same.
+const timers = installTimers({ now: Date.UTC(2030, 0) });
+const measured = { ours: new Measurement(ours, timers), peer: new Measurement(peer, timers) };
+
+const steps: Row[] = [];
+for (const scene of CHAIN_SCENES)
+  for (const length of scene.lengths) steps.push(await stepRow(scene, length));
+const afterwards: Row[] = [];
+for (const { title, ours, peer, n } of AFTERWARDS_SCENES)
+  afterwards.push({
+    title,
+    n,
+    ours: await measured.ours.afterwards(ours, n),
+    peer: await measured.peer.afterwards(peer, n),
+  });
+const works: Row[] = [];
+for (const { title, kind, works: n } of POOL_SCENES)
+  works.push({
+    title,
+    n,
+    ours: await measured.ours.work(kind, n),
+    peer: await measured.peer.work(kind, n),
+  });
+timers.uninstall();
+
+const peers = ["@convex-dev/workflow", "@convex-dev/workpool"].map(withVersion).join(" on ");
+const file = fileURLToPath(new URL("../results.md", import.meta.url));
+await writeFile(file, results({ steps, afterwards, works }, peers));
+print(`Each cell: ours / ${peers}. What is counted, and how: benchmarks/results.md`);
+print(`\nA step of a chain of N\n${table(steps)}`);
+print(`\nAfter the end of a run\n${table(afterwards)}`);
+print(`\nA work in a pool\n${table(works)}`);
+
+async function stepRow({ title, ours, peer, ms }: ChainScene, n: number): Promise<Row> {
+  return {
+    title,
+    n,
+    ours: await measured.ours.step(ours, n, ms),
+    peer: await measured.peer.step(peer, n, ms),
+  };
+}
+
+/** A chain that several scenes have is compiled once. */
+function unique<Each>(all: Each[]): Each[] {
+  return [...new Map(all.map((each) => [JSON.stringify(each), each])).values()];
+}
+
+function withVersion(name: string): string {
+  const { version } = createRequire(import.meta.url)(`${name}/package.json`) as { version: string };
+  return `${name} ${version}`;
+}

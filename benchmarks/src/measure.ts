@@ -1,0 +1,51 @@
+import type { Timers } from "@stepwise/counting";
+import type { App } from "./apps.js";
+import { BackEnd, type ChainRun } from "./back-end.js";
+import { type Cost, costOfStep, costOfWork } from "./cost.js";
+
+/** Measures one app. Each run has a fresh back end, and is made once however often it is asked for. */
+export class Measurement {
+  readonly #runs = new Map<string, Promise<ChainRun>>();
+
+  constructor(
+    private readonly app: App,
+    private readonly timers: Timers,
+  ) {}
+
+  /** A step of a chain: what the chain takes beyond one of a single step, for each step beyond the first. */
+  async step(kind: string, length: number, ms = 0): Promise<Cost> {
+    const shortest = await this.run(kind, 1, ms);
+    return costOfStep(await this.run(kind, length, ms), shortest, length - 1, ms);
+  }
+
+  /** A run of a chain on a back end on which nothing has run. */
+  async run(kind: string, length: number, ms = 0): Promise<ChainRun> {
+    const key = [kind, length, ms].join();
+    const run =
+      this.#runs.get(key) ?? this.#onFreshBackEnd((back) => back.runChain(kind, length, ms));
+    this.#runs.set(key, run);
+    return await run;
+  }
+
+  /** What the engine goes on to do when a run has ended. */
+  async afterwards(kind: string, length: number): Promise<Cost> {
+    return costOfWork((await this.run(kind, length)).afterwards, 1);
+  }
+
+  /** A work among some that are enqueued at once, into a pool that has run before and come to rest. */
+  async work(kind: "action" | "mutation", works: number): Promise<Cost> {
+    const totals = await this.#onFreshBackEnd(async (back) => {
+      await back.runWorks(kind, 1);
+      return await back.runWorks(kind, works);
+    });
+    return costOfWork(totals, works);
+  }
+
+  async #onFreshBackEnd<Result>(use: (back: BackEnd) => Promise<Result>): Promise<Result> {
+    const back = new BackEnd(this.app, this.timers);
+    const result = await use(back);
+    const [violation] = back.counter.violations;
+    if (violation !== undefined) throw new Error(violation.message);
+    return result;
+  }
+}
