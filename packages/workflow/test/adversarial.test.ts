@@ -12,7 +12,8 @@ const jobs = async () =>
 /** Reports once more what an action has reported. */
 async function reportAgain(name: string, output: unknown, change: object = {}): Promise<void> {
   const job = (await jobs()).find((one) => one.name.endsWith(name));
-  const { token, slot } = job?.args[0] as { token: object; slot: string };
+  if (job === undefined) throw new Error(`No "${name}" was scheduled`);
+  const { token, slot } = job.args[0] as { token: object; slot: string };
   await use.app.t.mutation(makeFunctionReference<"mutation">(`_workflows/${name}Done`), {
     token: { ...token, ...change },
     slot,
