@@ -3,17 +3,39 @@ import { expect, test } from "vitest";
 import { ProgressLive } from "../src/cli/progress-live.js";
 import { run, step, tree } from "./local-tree.js";
 
-/** A terminal that obeys the two sequences the live tree uses: so many lines up, and clear from here. */
+/** A terminal that obeys what the live tree uses: up by lines, clear to the end of the line, clear from here on. */
 class Screen {
   readonly columns = 60;
   readonly rows = 10;
-  lines: string[] = [];
+  readonly #lines: string[] = [""];
+  #row = 0;
+  #column = 0;
+
+  /** What stands on it, but for the empty line of the cursor. */
+  get lines(): string[] {
+    return this.#lines.slice(0, -1);
+  }
 
   write(text: string): boolean {
     // oxlint-disable-next-line no-control-regex -- The sequences are what is looked for.
-    for (const [, up, line] of text.matchAll(/\u001b\[(\d+)A\u001b\[0J|([^\n]*)\n/g)) {
-      if (up !== undefined) this.lines.splice(this.lines.length - Number(up));
-      else this.lines.push(line!);
+    for (const [all, up, clear] of text.matchAll(
+      /\u001b\[(\d+)A|\u001b\[([KJ])|\n|[^\u001b\n]+/g,
+    )) {
+      const line = this.#lines[this.#row]!;
+      if (up !== undefined) this.#row -= Number(up);
+      else if (clear === "K") this.#lines[this.#row] = line.slice(0, this.#column);
+      else if (clear === "J") {
+        this.#lines.splice(this.#row + 1);
+        this.#lines[this.#row] = line.slice(0, this.#column);
+      } else if (all === "\n") {
+        this.#row++;
+        this.#column = 0;
+        if (this.#row === this.#lines.length) this.#lines.push("");
+      } else {
+        this.#lines[this.#row] =
+          line.slice(0, this.#column) + all + line.slice(this.#column + all.length);
+        this.#column += all.length;
+      }
     }
     return true;
   }

@@ -8,6 +8,8 @@ const { setInterval, clearInterval } = globalThis;
 const now = performance.now.bind(performance);
 
 const FRAME_MS = 50;
+const END_OF_LINE = "\u001b[K\n";
+const ERASE_BELOW = "\u001b[J";
 
 /** Progress on a terminal: the tree of the run, redrawn in its place. */
 export class ProgressLive {
@@ -51,15 +53,20 @@ export class ProgressLive {
     // One line is left for the cursor: a picture that scrolls cannot be redrawn.
     const lines = treeLines(this.#tree, Date.now(), (this.#stream.rows ?? 24) - 1);
     const width = this.#stream.columns ?? 80;
-    const text = lines.map((line) => `${paintLine(line, width, this.#color)}\n`).join("");
-    this.#erase();
-    this.#stream.write(text);
+    const text = lines.map((line) => `${paintLine(line, width, this.#color)}${END_OF_LINE}`);
+    // Over the last picture, line by line: a picture that is erased first flickers.
+    this.#stream.write(`${this.#home()}${text.join("")}${ERASE_BELOW}`);
     this.#drawn = lines.length;
     this.#drawnAt = now();
   }
 
   #erase(): void {
-    if (this.#drawn > 0) this.#stream.write(`\u001b[${this.#drawn}A\u001b[0J`);
+    this.#stream.write(`${this.#home()}${this.#drawn > 0 ? ERASE_BELOW : ""}`);
     this.#drawn = 0;
+  }
+
+  /** Takes the cursor to the first line of the last picture. */
+  #home(): string {
+    return this.#drawn > 0 ? `\u001b[${this.#drawn}A` : "";
   }
 }
