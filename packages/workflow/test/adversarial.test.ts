@@ -1,4 +1,5 @@
 import { makeFunctionReference } from "convex/server";
+import type { Value } from "convex/values";
 import { describe, expect, test } from "vitest";
 import { internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
@@ -49,6 +50,39 @@ describe("what would break if", () => {
     expect(await use.app.tree(id)).toEqual(before);
     await use.app.drive();
     expect(await use.app.status("flaky", id)).toMatchObject({ output: { attempt: 3 } });
+  });
+
+  test("[S108] a report of an older attempt came while the next one runs: it does not take its slot", async () => {
+    const id = await use.app.start("slow", { ms: 60_000 });
+    await use.app.drive(async () => {
+      const active = (await use.app.status("slow", id))?.active[0];
+      return active?.state === "running" && active.attempt === 2;
+    });
+    await use.app.pass(100);
+    await reportAgain("slow:wait", "late", { attempt: 1 });
+    expect(await use.app.slotsHeld()).toBe(1);
+    await use.app.drive();
+    await use.app.expectNothingLeft();
+  });
+
+  test("a run failed where it entered: the scheduled function that does so is not canceled", async () => {
+    // A deployment drops what a canceled function schedules: here, that the parent goes on. While a mutation runs, its state is
+    // pending there; so the function is called beside the schedule, as that very job.
+    const id = await use.app.start("aboveChildrenThrow", {});
+    const pending = async () =>
+      (await jobs()).find(
+        ({ name, state }) => name.includes("beginsBadly") && state.kind === "pending",
+      );
+    await use.app.drive(async () => (await pending()) !== undefined);
+    const job = await pending();
+    const resume = makeFunctionReference<"mutation">("_workflows/beginsBadly:resume");
+    await use.app.t.mutation(resume, job?.args[0] as Record<string, Value>);
+    expect((await pending())?._id).toBe(job?._id);
+    await use.app.drive();
+    expect(await use.app.status("aboveChildrenThrow", id)).toMatchObject({
+      state: "failed",
+      error: { kind: "childFailed" },
+    });
   });
 
   test("a report came with a token that was made up: it changes nothing", async () => {

@@ -1,8 +1,15 @@
 import { describe, expect, test } from "vitest";
+import type { Event } from "../src/component/validators.js";
 import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
+const scheduledJobs = async () => {
+  const jobs = await use.app.inComponent(async (ctx) =>
+    ctx.db.system.query("_scheduled_functions").collect(),
+  );
+  return jobs.filter(({ state }) => state.kind === "pending");
+};
 const cancel = async (runId: string) => await use.app.t.mutation(internal.runs.cancel, { runId });
 
 describe("cancel", () => {
@@ -60,6 +67,42 @@ describe("cancel", () => {
     await use.app.drive();
     const after = use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work")).length;
     expect(after).toBe(started);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S86] it cascades in pages that all levels of the tree share", async () => {
+    const many = Array.from({ length: 120 }, (_none, n) => ({ n, ms: 1_000 }));
+    const id = await use.app.start("wide", { lists: 3, leaves: many });
+    await use.app.pass(500);
+    await cancel(id);
+    const canceled = async () => {
+      const states = (await use.app.tree(id)).map(({ state }) => state);
+      return states.filter((state) => state === "canceled").length;
+    };
+    expect(await canceled()).toBe(1 + 250);
+    await use.app.drive();
+    expect(await canceled()).toBe(1 + 3 + 360);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S85] after the last child has ended, before the parent goes on: nothing stays scheduled", async () => {
+    const id = await use.app.start("twoAtOnce", { leaves: [{ n: 1 }] });
+    await use.app.drive(async () => {
+      const jobs = await scheduledJobs();
+      return jobs.some(({ args }) => (args[0] as { event?: Event }).event?.kind === "joined");
+    });
+    await cancel(id);
+    await use.app.expectNothingLeft();
+  });
+
+  test("a step that cancels its own run, or the one above: the run ends, and what the step did stays", async () => {
+    const id = await use.app.start("cancelsItself", {});
+    await use.app.drive();
+    expect(await use.app.status("cancelsItself", id)).toMatchObject({ state: "canceled" });
+    const above = await use.app.start("canceledFromBelow", {});
+    await use.app.drive();
+    expect((await use.app.tree(above)).map(({ state }) => state)).toEqual(["canceled", "canceled"]);
+    expect(await use.app.log()).toEqual(["stopping", "stopping"]);
     await use.app.expectNothingLeft();
   });
 

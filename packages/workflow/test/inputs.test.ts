@@ -40,6 +40,12 @@ describe("input", () => {
     await expect(start).rejects.toThrow(/takes 12\d{5} bytes; at most 1000000/);
   });
 
+  test("[S14] an input that the schema makes into what cannot be stored is refused, with its workflow", async () => {
+    await expect(use.app.start("dated", { at: "2020-01-01" })).rejects.toThrow(
+      /workflow "dated" cannot be stored.*Date.*\.at/,
+    );
+  });
+
   test("Convex validators check the input too", async () => {
     expect(await use.app.output("checkedByConvex", { id: "a" })).toEqual({ id: "a" });
     await expect(use.app.start("checkedByConvex", { id: 1 })).rejects.toThrow(

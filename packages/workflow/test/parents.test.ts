@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { StepError } from "../src/index.js";
+import { components } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
@@ -96,7 +98,70 @@ describe("children", () => {
   });
 });
 
+describe("what a parent's children make", () => {
+  test.each(["bulkyMutation", "bulkyAction"])(
+    "[S56] %s: some 10 MB of outputs reach finalize",
+    async (name) => {
+      expect(await use.app.output(name, { count: 11, bytes: 900_000 })).toBe(11);
+    },
+  );
+
+  test.each(["bulkyMutation", "bulkyAction"])(
+    "[S58] %s: more than one transaction can read fails the parent with tooLarge; it does not hang",
+    async (name) => {
+      const error = await use.app.error(name, { count: 24, bytes: 900_000 });
+      expect(error).toMatchObject({ kind: "tooLarge", message: /24 children of "all".*its id/ });
+      await use.app.expectNothingLeft();
+    },
+  );
+
+  test("outputs that are too much to look at together: the tree is truncated, and tells so", async () => {
+    const id = await use.app.start("bulkyUnread", { count: 20, bytes: 900_000 });
+    await use.app.drive();
+    expect(await use.app.status("bulkyUnread", id)).toMatchObject({ state: "completed" });
+    const tree = await use.app.t.query(components.workflow.views.tree, { runId: id });
+    expect(tree).toMatchObject({ truncated: true });
+    expect(tree?.runs.length).toBeGreaterThan(10);
+  });
+
+  test("a parent after a step that wrote much inserts its children in a transaction of its own", async () => {
+    expect(await use.app.output("heavyThenChildren", { bytes: 900_000 })).toBe(8);
+  });
+});
+
+describe("children that cannot be started", () => {
+  test.each(["$x", "_x", "", "naïve"])(
+    "the key %j, which no field can have, fails the parent before any child has run",
+    async (key) => {
+      const error = await use.app.error("keyed", { keys: ["a", key] });
+      expect(error).toMatchObject({ kind: "invalidOutput", node: "all" });
+      expect(error.message).toContain(`the key ${JSON.stringify(key)}`);
+      expect(use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work"))).toEqual([]);
+    },
+  );
+
+  test("more keys than an object has fields fail the parent at once", async () => {
+    const keys = Array.from({ length: 1_025 }, (_none, n) => `k${n}`);
+    expect(await use.app.error("keyed", { keys })).toMatchObject({ kind: "tooLarge" });
+  });
+
+  test("a concurrency that is less than 1 fails the parent; it does not hang", async () => {
+    const error = await use.app.error("noSeats", {});
+    expect(error).toMatchObject({ node: "all", message: /concurrency of "all" is 0/ });
+  });
+});
+
 describe("a child that ends badly", () => {
+  test("[S54] a chain of causes longer than a document may be nested ends with the innermost", async () => {
+    let error: StepError | undefined = await use.app.error("deep", { depth: 20 });
+    const chain: StepError[] = [];
+    for (; error !== undefined; error = error.cause) chain.push(error);
+    expect(chain).toHaveLength(7);
+    expect(chain.at(-1)).toMatchObject({ workflow: "leaf", message: "leaf 0 fails" });
+    expect(chain[0]?.message.match(/Child 0 of/g)).toHaveLength(21);
+    await use.app.expectNothingLeft();
+  });
+
   const failing = {
     leaves: [
       { n: 0, ms: 1_000 },
@@ -153,12 +218,13 @@ describe("a child that ends badly", () => {
 });
 
 describe("a parent that fails itself", () => {
-  test("an error in children fails the node", async () => {
-    expect(await use.app.error("childrenThrow", {})).toMatchObject({
-      kind: "thrown",
-      node: "all",
-      message: "no children today",
-    });
+  test("an error in children fails the node, and stands in its record", async () => {
+    const id = await use.app.start("childrenThrow", {});
+    await use.app.drive();
+    const error = { kind: "thrown", node: "all", message: "no children today" };
+    expect(await use.app.status("childrenThrow", id)).toMatchObject({ state: "failed", error });
+    const [top] = await use.app.tree(id);
+    expect(top?.steps).toMatchObject([{ stage: "all", state: "failed", errors: [error] }]);
   });
 
   test("[S60] a finalize that fails fails the parent; the children stay completed", async () => {

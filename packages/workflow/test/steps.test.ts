@@ -1,3 +1,4 @@
+import { getConvexSize, type Value } from "convex/values";
 import { describe, expect, test } from "vitest";
 import { useTestApp } from "./harness.js";
 
@@ -200,7 +201,46 @@ describe("retry", () => {
   });
 });
 
+describe("an error that nobody expects to be thrown", () => {
+  const record = async () =>
+    await use.app.inComponent(async (ctx) => {
+      const steps = await ctx.db.query("steps").collect();
+      return steps.find(({ stage }) => stage === "attempt");
+    });
+
+  test.each([
+    ["objectMessage", '{"code":5}'],
+    ["cyclic", "Thrown: [object Object]"],
+    ["prefixed", "QuotaError: at 10:00\n  at noon"],
+    ["long", expect.stringContaining("(20000 characters)")],
+    ["unstorable", expect.stringContaining("its data is no Convex value")],
+    ["large", expect.stringContaining("its data takes 4000")],
+    ["nested", expect.stringContaining("its data is nested more than 6 deep")],
+  ])("[S37] %s: it is kept readably, and tried again as any other", async (what, message) => {
+    const error = await use.app.error("oddErrors", { what });
+    expect(error).toMatchObject({ kind: "thrown", message, attempt: 100 });
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S31] the errors of many attempts fit into the step's record: the first and the newest", async () => {
+    await use.app.run("oddErrors", { what: "long" });
+    const errors = (await record())?.errors ?? [];
+    expect(errors[0]?.attempt).toBe(1);
+    expect(errors.at(-1)?.attempt).toBe(100);
+    expect(getConvexSize(errors)).toBeLessThan(140_000);
+  });
+
+  test("[S31] a large output after long errors fits into the step's record", async () => {
+    await use.app.output("goodAtLast", {});
+    expect(getConvexSize((await record()) as Value)).toBeLessThan(1024 * 1024);
+  });
+});
+
 describe("timeout", () => {
+  test("[S38] one that is longer than a timer takes does not end at once", async () => {
+    expect(await use.app.output("longTimeout", {})).toBe("done");
+  });
+
   test("[S34] [S38] an attempt over its timeout counts as a failure, and is tried again", async () => {
     expect(await use.app.error("slow", { ms: 60_000 })).toMatchObject({
       kind: "timedOut",

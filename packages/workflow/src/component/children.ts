@@ -6,7 +6,7 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalQuery, type MutationCtx } from "./_generated/server.js";
 import { cancelChildren } from "./ending.js";
 import { beginRun, enter } from "./entering.js";
-import type { Next } from "./validators.js";
+import type { Event, Next } from "./validators.js";
 
 /**
  * How many children one parent may have. Each is inserted with its input by the one transaction that arrives, and read with its output
@@ -113,7 +113,10 @@ export async function childEnded(ctx: MutationCtx, child: Doc<"runs">): Promise<
   if ((await first(ctx, parent._id, "running")) === null) await join(ctx, parent._id);
 }
 
-/** Some of a parent's children, pending and running. Those that follow `after` come first, so that siblings look at different ones. */
+/**
+ * Some of a parent's children, pending and running, to try in this order. Running ones are those that follow `after`; of those pending,
+ * which all follow, `after` says at which to begin: so siblings that end together try different ones.
+ */
 export const look = internalQuery({
   args: { parent: v.id("steps"), after: v.number() },
   returns: v.object({ pending: v.array(v.id("runs")), running: v.array(v.id("runs")) }),
@@ -132,7 +135,12 @@ export const look = internalQuery({
         .take(LOOK);
       return fromStart.map((run) => run._id);
     };
-    return { pending: await some("pending"), running: await some("running") };
+    const pending = await some("pending");
+    const begin = after % Math.max(1, pending.length);
+    return {
+      pending: [...pending.slice(begin), ...pending.slice(0, begin)],
+      running: await some("running"),
+    };
   },
 });
 
@@ -157,13 +165,11 @@ async function takeSeat(ctx: MutationCtx, id: Id<"runs">): Promise<boolean> {
 }
 
 async function join(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
-  const { parent, run } = await lastWord(ctx, id);
-  await enter(ctx, run, parent, { kind: "joined" });
+  await lastWord(ctx, id, () => ({ kind: "joined" }));
 }
 
 /** The first bad end decides: the error does not change when others end. */
 async function failParent(ctx: MutationCtx, step: Doc<"steps">, child: Doc<"runs">): Promise<void> {
-  const { parent, run } = await lastWord(ctx, step._id);
   const key = child.childKey ?? String(child.index);
   const cause: StepError = child.error ?? {
     message: `The child was ${child.state}`,
@@ -172,7 +178,7 @@ async function failParent(ctx: MutationCtx, step: Doc<"steps">, child: Doc<"runs
     node: "",
     attempt: 1,
   };
-  await enter(ctx, run, parent, {
+  await lastWord(ctx, step._id, (parent, run) => ({
     kind: "failed",
     error: {
       message: `Child ${key} of "${parent.stage}" (${child.workflow}) failed: ${cause.message}`,
@@ -181,20 +187,33 @@ async function failParent(ctx: MutationCtx, step: Doc<"steps">, child: Doc<"runs
       node: parent.stage,
       attempt: 1,
       key,
-      cause,
+      cause: withCauses(cause, MAX_CAUSES),
     },
-  });
-  await cancelChildren(ctx, parent._id);
+  }));
+  await cancelChildren(ctx, step._id);
 }
 
-/** Marks a parent's record: nothing that its children still do matters. */
+/** How many causes stand inside each other: a document may be nested 16 deep, and the innermost has data. */
+const MAX_CAUSES = 6;
+
+/** The error with its causes; of a longer chain the innermost stands in the place of those between. */
+function withCauses(error: StepError, most: number): StepError {
+  if (error.cause === undefined) return error;
+  if (most > 1) return { ...error, cause: withCauses(error.cause, most - 1) };
+  let innermost = error.cause;
+  while (innermost.cause !== undefined) innermost = innermost.cause;
+  return innermost;
+}
+
+/** Has the parent go on, and marks its record: nothing that its children still do matters. */
 async function lastWord(
   ctx: MutationCtx,
   id: Id<"steps">,
-): Promise<{ parent: Doc<"steps">; run: Doc<"runs"> }> {
-  await ctx.db.patch("steps", id, { joined: true });
+  eventOf: (parent: Doc<"steps">, run: Doc<"runs">) => Event,
+): Promise<void> {
   const parent = await ctx.db.get("steps", id);
   const run = parent === null ? null : await ctx.db.get("runs", parent.run);
   if (parent === null || run === null) throw new Error(`The run of the parent "${id}" is gone`);
-  return { parent, run };
+  const job = await enter(ctx, run, parent, eventOf(parent, run));
+  await ctx.db.patch("steps", id, { joined: true, job });
 }

@@ -62,7 +62,7 @@ export const settle = mutation({
 /** The values that a stage reads, by name. */
 export const load = query({
   args: { run: v.string(), reads: v.array(vRead) },
-  returns: v.record(v.string(), v.any()),
+  returns: v.any(),
   handler: async (ctx, { run, reads }) => {
     const id = ctx.db.normalizeId("runs", run);
     if (id === null) throw new Error(`There is no run "${run}"`);

@@ -50,7 +50,7 @@ export default defineSchema({
     startedAt: v.number(),
     endedAt: v.optional(v.number()),
     output: v.optional(v.any()),
-    /** The error of each attempt that failed, oldest first. */
+    /** The error of each attempt that failed, oldest first; of very many or very long ones the first and the newest. */
     errors: v.optional(v.array(vError)),
     /** Until when it waits for its next attempt. */
     dueAt: v.optional(v.number()),

@@ -1,6 +1,14 @@
+import { getConvexSize, type Value } from "convex/values";
+import { Failure } from "../errors/failure.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { QueryCtx } from "./_generated/server.js";
 import type { Read } from "./validators.js";
+
+/**
+ * How much of a parent's children one transaction gathers, in bytes of their runs and outputs. It may read 16 MiB, and `ROOM_TO_COMPLETE`
+ * of it is for what comes after.
+ */
+const MAX_GATHERED_BYTES = 11 * 1024 * 1024;
 
 /** Outputs that the present transaction has at hand, by stage. */
 export type Known = ReadonlyMap<string, unknown>;
@@ -33,7 +41,10 @@ export async function stepOfStage(
     .first();
 }
 
-/** The outputs of a parent's children, in the order or under the keys in which they were given. */
+/**
+ * The outputs of a parent's children, in the order or under the keys in which they were given.
+ * @throws a {@link Failure} `tooLarge` where they are more than one transaction can gather.
+ */
 async function childrenOutputs(
   ctx: QueryCtx,
   run: Id<"runs">,
@@ -46,8 +57,16 @@ async function childrenOutputs(
   const children = ctx.db
     .query("runs")
     .withIndex("by_parent", (q) => q.eq("parentStep", parent._id));
+  let bytes = 0;
   for await (const child of children) {
     const output = await outputOf(ctx, child);
+    bytes +=
+      getConvexSize(child as Value) + (output === undefined ? 0 : getConvexSize(output as Value));
+    if (bytes > MAX_GATHERED_BYTES)
+      throw new Failure(
+        "tooLarge",
+        `The outputs of the ${parent.total} children of "${stage}" take more than ${MAX_GATHERED_BYTES} bytes together. Have each put its data into file storage or a table of yours, and return its id`,
+      );
     if (child.childKey === undefined) outputs.push(output);
     else byKey[child.childKey] = output;
   }

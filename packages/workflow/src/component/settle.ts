@@ -1,8 +1,10 @@
 import { completeWork, enqueueWork, type SlotId, type Work } from "@stepwise/workpool/core";
+import { getConvexSize, type Value } from "convex/values";
+import type { StepError } from "../definition/step-error.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { startChildren } from "./children.js";
-import { endRun } from "./ending.js";
+import { endRun, isOwnJob } from "./ending.js";
 import { actionWork, arriveAt, beginAction, enter } from "./entering.js";
 import { pool } from "./line.js";
 import { stepOfStage } from "./scope.js";
@@ -28,17 +30,19 @@ interface Progress {
 
 /**
  * Records what happened and starts what comes next, in one transaction. A token that is stale or repeated changes nothing, but gives
- * back the slot that its work held.
+ * back the slot that its work held. It is not called stale where this very transaction has ended the run: a step may cancel the run
+ * that it belongs to, and then what it did stays.
  */
 export async function settle(
   ctx: MutationCtx,
   { token, slot, outcome, fused, next }: Settlement,
 ): Promise<{ stale: boolean }> {
-  const step = await stepOfToken(ctx, token);
+  const step = await stepNamed(ctx, token);
   const ended = { work: token.step, slot: slot as SlotId | undefined };
-  if (step === null) {
-    await completeWork(ctx, pool, ended);
-    return { stale: true };
+  if (step === null || !isActive(step, token)) {
+    // An attempt that another has followed gave its slot back then; by now the other may hold it.
+    if (step?.attempt === token.attempt) await completeWork(ctx, pool, ended);
+    return { stale: step === null || !(await isOwnJob(ctx, step.job)) };
   }
   const progress: Progress = { step, ids: new Map([[step.stage, step._id]]), known: new Map() };
   await recordOutcome(ctx, progress, outcome);
@@ -49,14 +53,13 @@ export async function settle(
   return { stale: false };
 }
 
-async function stepOfToken(ctx: MutationCtx, token: Token): Promise<Doc<"steps"> | null> {
+async function stepNamed(ctx: MutationCtx, token: Token): Promise<Doc<"steps"> | null> {
   const id = ctx.db.normalizeId("steps", token.step);
-  const step = id === null ? null : await ctx.db.get("steps", id);
-  const fits =
-    step !== null &&
-    step.attempt === token.attempt &&
-    ACTIVE_STATES.some((state) => state === step.state);
-  return fits ? step : null;
+  return id === null ? null : await ctx.db.get("steps", id);
+}
+
+function isActive(step: Doc<"steps">, token: Token): boolean {
+  return step.attempt === token.attempt && ACTIVE_STATES.some((state) => state === step.state);
 }
 
 /** What became of the stage that the token names. */
@@ -68,9 +71,13 @@ async function recordOutcome(
   const { step } = progress;
   if (outcome.kind === "success") {
     const stored = await storeOutput(ctx, progress, step.stage, outcome.output);
-    await ctx.db.patch("steps", step._id, { state: "completed", endedAt: Date.now(), ...stored });
+    const ended = { state: "completed" as const, endedAt: Date.now(), ...stored };
+    const beside = getConvexSize(ended as Value) + getConvexSize(step.errors ?? []);
+    // Where the record cannot hold both, the errors of attempts that another has made good give way.
+    const errors = beside > MAX_RECORD_BYTES ? { errors: undefined } : {};
+    await ctx.db.patch("steps", step._id, { ...ended, ...errors });
   } else if (outcome.kind === "failed") {
-    const errors = [...(step.errors ?? []), outcome.error];
+    const errors = withError(step, outcome.error);
     await ctx.db.patch("steps", step._id, { state: "failed", endedAt: Date.now(), errors });
   } else if (outcome.kind === "retry") {
     const next = { ...step, attempt: step.attempt + 1 };
@@ -78,11 +85,23 @@ async function recordOutcome(
     await ctx.db.patch("steps", step._id, {
       state: "waiting",
       attempt: next.attempt,
-      errors: [...(step.errors ?? []), outcome.error],
+      errors: withError(step, outcome.error),
       dueAt: outcome.dueAt,
       job: await enter(ctx, run, next, { kind: "arrive" }, outcome.dueAt),
     });
   }
+}
+
+/** How much the errors of a step's attempts may take together: they stand in one document, which every attempt reads. */
+const MAX_ERRORS_BYTES = 128 * 1024;
+/** A document holds 1 MiB; the rest of the record takes less than this leaves. */
+const MAX_RECORD_BYTES = 1_040_000;
+
+/** The errors of a step's attempts with one more. Where they become too many, those after the first go, oldest first. */
+function withError(step: Doc<"steps">, error: StepError): StepError[] {
+  const errors = [...(step.errors ?? []), error];
+  while (errors.length > 2 && getConvexSize(errors) > MAX_ERRORS_BYTES) errors.splice(1, 1);
+  return errors;
 }
 
 /** A stage that was executed here. If the run had arrived with a record for it, that is its record; else it gets one. */

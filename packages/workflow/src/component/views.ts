@@ -9,6 +9,8 @@ import { ACTIVE_STATES, vError, vRunState, vStepKind, vStepState } from "./valid
 const MAX_COUNTED = 5_000;
 /** How many runs `tree` shows. */
 const MAX_TREE = 500;
+/** What `tree` leaves unread of the 16 MiB that it may read: the next record may hold an output of 1 MiB. */
+const TREE_ROOM_BYTES = 2 * 1024 * 1024;
 
 const vActiveNode = v.object({
   node: v.string(),
@@ -119,7 +121,10 @@ const vTreeRun = v.object({
   steps: v.array(vTreeStep),
 });
 
-/** A run and the runs under it with all their steps, oldest first: for tools, up to 500 runs. */
+/**
+ * A run and the runs under it with all their steps, oldest first: for tools. Truncated beyond 500 runs, or where the records with their
+ * outputs are more than one query can read.
+ */
 export const tree = query({
   args: { runId: v.string() },
   returns: v.union(v.object({ runs: v.array(vTreeRun), truncated: v.boolean() }), v.null()),
@@ -131,16 +136,26 @@ export const tree = query({
       .query("runs")
       .withIndex("by_root", (q) => q.eq("root", top._id))
       .take(MAX_TREE);
-    const runs = await Promise.all([top, ...below].map((run) => treeRun(ctx, run)));
-    return { runs, truncated: below.length === MAX_TREE };
+    const runs: Infer<typeof vTreeRun>[] = [];
+    for (const run of [top, ...below]) {
+      if (!(await hasRoomToRead(ctx))) break;
+      runs.push(await treeRun(ctx, run));
+    }
+    return { runs, truncated: below.length === MAX_TREE || !(await hasRoomToRead(ctx)) };
   },
 });
 
+async function hasRoomToRead(ctx: QueryCtx): Promise<boolean> {
+  const { bytesRead } = await ctx.meta.getTransactionMetrics();
+  return bytesRead.remaining > TREE_ROOM_BYTES;
+}
+
 async function treeRun(ctx: QueryCtx, run: Doc<"runs">): Promise<Infer<typeof vTreeRun>> {
-  const steps = await ctx.db
-    .query("steps")
-    .withIndex("by_run", (q) => q.eq("run", run._id))
-    .collect();
+  const steps: Doc<"steps">[] = [];
+  for await (const step of ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run._id))) {
+    steps.push(step);
+    if (!(await hasRoomToRead(ctx))) break;
+  }
   const parent = run.parentStep === undefined ? null : await ctx.db.get("steps", run.parentStep);
   return {
     runId: run._id,

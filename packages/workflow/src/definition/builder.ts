@@ -45,11 +45,11 @@ export interface Builder<Input, Scope extends Entries, Output> extends Definitio
    * One Convex function: an inline handler `(ctx, scope, info)`, or a reference with `args`. Its result is stored under the name.
    */
   step<const Name extends string, Result>(
-    name: Taken<Scope, Name> & Name,
+    name: Taken<Scope, Name>,
     node: InlineStep<ScopeOf<Scope>, Result> & Valid<Result>,
   ): Builder<Input, [...Scope, [Name, Stored<Result>]], Stored<Result>>;
   step<const Name extends string, Reference extends AnyReference>(
-    name: Taken<Scope, Name> & Name,
+    name: Taken<Scope, Name>,
     node: ReferenceStep<Reference, ScopeOf<Scope>>,
   ): Builder<Input, [...Scope, [Name, Returned<Reference>]], Returned<Reference>>;
 
@@ -58,7 +58,7 @@ export interface Builder<Input, Scope extends Entries, Output> extends Definitio
    * in which they were given.
    */
   parent<const Name extends string, C extends Children, Result = { children: ChildrenOutput<C> }>(
-    name: Taken<Scope, Name> & Name,
+    name: Taken<Scope, Name>,
     node: NoHandler & ParentOptions<ScopeOf<Scope>, C, Result>,
   ): Builder<Input, [...Scope, [Name, Stored<Result>]], Stored<Result>>;
   parent<
@@ -67,7 +67,7 @@ export interface Builder<Input, Scope extends Entries, Output> extends Definitio
     C extends Children,
     Result = { output: Stored<Handled>; children: ChildrenOutput<C> },
   >(
-    name: Taken<Scope, Name> & Name,
+    name: Taken<Scope, Name>,
     node: Inline<ScopeOf<Scope>, Handled> &
       Valid<Handled> &
       ParentOptions<ScopeOf<Scope> & { output: Stored<Handled> }, C, Result>,

@@ -17,7 +17,7 @@ export type ErrorKind =
 export interface StepError {
   message: string;
   kind: ErrorKind;
-  /** The `data` of a `ConvexError` that was thrown; else absent. */
+  /** The `data` of a `ConvexError` that was thrown; absent of others, and where it takes more than 64 KiB or is nested more than 6 deep. */
   data?: Value;
   /** The workflow and the node that failed. */
   workflow: string;
@@ -26,6 +26,6 @@ export interface StepError {
   attempt: number;
   /** Of a failed child: its index in the list, or its key in the record, that `children` gave. */
   key?: string;
-  /** Of kind `childFailed`: the child's own error. */
+  /** Of kind `childFailed`: the child's own error. Up to 6 stand inside each other; of a longer chain, the innermost is the last. */
   cause?: StepError;
 }

@@ -1,11 +1,13 @@
 import { getConvexSize, type Value } from "convex/values";
 import type { NewChild } from "../component/validators.js";
 import type { Child } from "../definition/children.js";
-import { describeThrown, Failure } from "./failure.js";
+import { describeThrown, Failure } from "../errors/failure.js";
 import type { Beginning, WorkflowReference } from "./reference.js";
 
 /** As many as one transaction can insert with their inputs; see the component's `children.ts`. */
 const MAX_CHILDREN = 4_000;
+/** As many fields as an object may have. */
+const MAX_KEYS = 1_024;
 /** Of all inputs together: they are written by one transaction, which may write 16 MiB. */
 const MAX_INPUT_BYTES = 8 * 1024 * 1024;
 
@@ -25,6 +27,7 @@ export async function childrenOf(
       "tooLarge",
       `"${stage}" has ${entries.length} children; at most ${MAX_CHILDREN} can be started. Let children have children of their own`,
     );
+  if (keyed) checkKeys(stage, entries);
   const beginnings = new Map<WorkflowReference<never>, Beginning>();
   const children: NewChild[] = [];
   let bytes = 0;
@@ -33,7 +36,7 @@ export async function childrenOf(
     if (reference === undefined)
       throw new Failure(
         "thrown",
-        `Child ${key} of "${stage}" is of a workflow that was not compiled: run workflow-codegen`,
+        `Child ${key} of "${stage}" is of a workflow that the compiler did not see there: write child(theWorkflow, …) in "children" itself, export the workflow, and run workflow-codegen`,
       );
     const beginning = beginnings.get(reference) ?? (await reference.begin());
     beginnings.set(reference, beginning);
@@ -45,6 +48,34 @@ export async function childrenOf(
   throw new Failure(
     "tooLarge",
     `The inputs of the children of "${stage}" take ${bytes} bytes together; at most ${MAX_INPUT_BYTES} can be stored. Put the data into file storage or a table, and pass ids`,
+  );
+}
+
+/**
+ * The outputs are gathered under the keys, so these must be names that a field can have.
+ * @throws before any child has run.
+ */
+function checkKeys(stage: string, entries: readonly [string, unknown][]): void {
+  if (entries.length > MAX_KEYS)
+    throw new Failure(
+      "tooLarge",
+      `"${stage}" has ${entries.length} children in a record, which can have ${MAX_KEYS} fields. Give them as a list`,
+    );
+  const unfit = entries.find(([key]) => !/^[ -#%-^`-~][ -~]*$/.test(key));
+  if (unfit === undefined) return;
+  throw new Failure(
+    "invalidOutput",
+    `The children of "${stage}" have the key ${JSON.stringify(unfit[0])}: a key must not be empty, begin with $ or _, or hold other characters than ASCII. Give the children as a list`,
+  );
+}
+
+/** @throws where no child could ever start. */
+export function checkConcurrency(stage: string, concurrency: number | undefined): void {
+  if (concurrency === undefined || concurrency === Infinity) return;
+  if (Number.isInteger(concurrency) && concurrency >= 1) return;
+  throw new Failure(
+    "thrown",
+    `The concurrency of "${stage}" is ${concurrency}: it must be a whole number from 1`,
   );
 }
 

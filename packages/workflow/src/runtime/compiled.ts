@@ -11,7 +11,7 @@ import type { Info } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { AnySchema } from "../definition/schema.js";
 import { attemptOf } from "./attempt.js";
-import { describeThrown, Failure } from "./failure.js";
+import { describeThrown, Failure } from "../errors/failure.js";
 import {
   actionArgs,
   completionArgs,
@@ -72,11 +72,12 @@ export function compiled(
         args: actionArgs,
         returns: v.null(),
         handler: async (ctx, { token, slot, scope, reads, previousError }) => {
-          const loaded =
-            scope ?? (await ctx.runQuery(component.lib.load, { run: token.run, reads }));
+          const load = async () =>
+            await ctx.runQuery(component.lib.load, { run: token.run, reads });
           const info = { ...infoOf(token, stage), previousError };
-          const attempt = await attemptOf(stage, policyOf(definition, stage), info, (full) =>
-            handler(ctx, loaded, full),
+          // A scope that cannot be loaded is a failure of the attempt like any other: it is reported.
+          const attempt = await attemptOf(stage, policyOf(definition, stage), info, async (full) =>
+            handler(ctx, scope ?? (await load()), full),
           );
           await report(ctx, own, stage, token, slot, attempt);
           return null;

@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { validate } from "convex-helpers/validators";
-import { getConvexSize, type GenericValidator, type Value } from "convex/values";
+import { convexToJson, getConvexSize, type GenericValidator, type Value } from "convex/values";
 import type { AnySchema } from "../definition/schema.js";
-import { Failure } from "./failure.js";
+import { Failure } from "../errors/failure.js";
 import { MAX_VALUE_BYTES } from "./values.js";
 
 /**
@@ -12,6 +12,14 @@ import { MAX_VALUE_BYTES } from "./values.js";
 export function parseInput(workflow: string, schema: AnySchema, input: unknown): Value {
   const parsed =
     "~standard" in schema ? parse(workflow, schema, input) : check(workflow, schema, input);
+  try {
+    convexToJson(parsed);
+  } catch (error) {
+    throw new Failure(
+      "invalidInput",
+      `The input of workflow "${workflow}" cannot be stored as its schema gives it: ${(error as Error).message}`,
+    );
+  }
   const size = getConvexSize(parsed);
   if (size <= MAX_VALUE_BYTES) return parsed;
   throw new Failure(

@@ -1,7 +1,7 @@
 import type { GenericActionCtx } from "convex/server";
 import type { Token } from "../component/validators.js";
 import type { Attempt } from "./attempt.js";
-import { describeThrown } from "./failure.js";
+import { describeThrown } from "../errors/failure.js";
 import type { Bound } from "./run.js";
 
 /**

@@ -8,8 +8,8 @@ import type { AnyDefinition } from "../definition/definition.js";
 import type { StepError } from "../definition/step-error.js";
 import type { AnyReference } from "../definition/node.js";
 import { Budget } from "./budget.js";
-import { childrenOf } from "./children.js";
-import { describeThrown, Failure, type Problem } from "./failure.js";
+import { checkConcurrency, childrenOf } from "./children.js";
+import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import type { Functions } from "./functions.js";
 import { nodeNamed, policyOf, readsOf, recordOf } from "./reads.js";
 import type { WorkflowReference } from "./reference.js";
@@ -96,11 +96,15 @@ export class Run {
     children: (scope: never) => unknown,
     references: readonly WorkflowReference<never>[],
   ): Arrival {
+    // What was executed here may leave too little of the transaction for inserting them.
+    if (this.#fused.length > 0 && (await this.#budget.isSpent(this.ctx)))
+      return this.#goTo(stage, reads);
     try {
+      const { concurrency } = nodeNamed(this.own.definition, stage);
+      checkConcurrency(stage, concurrency);
       const scope = await this.#scope(readsOf(this.own.definition, stage, reads));
       // The compiler reads from the definition what the function asks of its scope; here it is any function.
       const given = children(scope as never);
-      const { concurrency } = nodeNamed(this.own.definition, stage);
       this.#next = {
         kind: "children",
         stage,
@@ -247,7 +251,10 @@ export class Run {
   }
 
   #fail(stage: string, problem: Problem): void {
-    this.#next = { kind: "fail", error: this.#errorAt(stage, problem, 1) };
+    const error = this.#errorAt(stage, problem, 1);
+    const isArrival = this.#outcome.kind === "open" && this.#fused.length === 0;
+    if (isArrival && stage === this.stage) this.#outcome = { kind: "failed", error };
+    this.#next = { kind: "fail", error };
   }
 
   #errorAt(stage: string, problem: Problem, attempt: number): StepError {
@@ -258,7 +265,9 @@ export class Run {
     const missing = reads.filter((read) => !this.#values.has(key(read)));
     if (missing.length > 0) {
       const { run } = this.token;
-      const loaded = await this.ctx.runQuery(this.own.component.lib.load, { run, reads: missing });
+      const transactionLimits = await leaveRoom(this.ctx, ROOM_TO_COMPLETE);
+      const { load } = this.own.component.lib;
+      const loaded = await this.ctx.runQuery(load, { run, reads: missing }, { transactionLimits });
       for (const read of missing) this.#values.set(key(read), loaded[read.name]);
     }
     return Object.fromEntries(reads.map((read) => [read.name, this.#values.get(key(read))]));

@@ -10,26 +10,43 @@ import {
 import { z } from "zod";
 import { components } from "../_generated/api";
 import { childrenThrow as definition } from "../parents.workflow";
+import { reference as aboveChildrenThrow } from "./aboveChildrenThrow";
 import { reference as afterAction } from "./afterAction";
 import { reference as argsThrow } from "./argsThrow";
 import { reference as badChild } from "./badChild";
+import { reference as beginsBadly } from "./beginsBadly";
+import { reference as bulk } from "./bulk";
+import { reference as bulkOf } from "./bulkOf";
+import { reference as bulkyAction } from "./bulkyAction";
+import { reference as bulkyMutation } from "./bulkyMutation";
+import { reference as bulkyUnread } from "./bulkyUnread";
+import { reference as canceledFromBelow } from "./canceledFromBelow";
+import { reference as cancelsItself } from "./cancelsItself";
 import { reference as checkedByConvex } from "./checkedByConvex";
 import { reference as checkedLater } from "./checkedLater";
+import { reference as dated } from "./dated";
+import { reference as deep } from "./deep";
 import { reference as echo } from "./echo";
 import { reference as everything } from "./everything";
 import { reference as finalizeFails } from "./finalizeFails";
 import { reference as flaky } from "./flaky";
 import { reference as gathered } from "./gathered";
+import { reference as goodAtLast } from "./goodAtLast";
 import { reference as grandparent } from "./grandparent";
 import { reference as handled } from "./handled";
 import { reference as heavy } from "./heavy";
+import { reference as heavyThenChildren } from "./heavyThenChildren";
 import { reference as heavyTogether } from "./heavyTogether";
 import { reference as inheritsRetry } from "./inheritsRetry";
 import { reference as isolated } from "./isolated";
+import { reference as keyed } from "./keyed";
 import { reference as kinds } from "./kinds";
 import { reference as large } from "./large";
 import { reference as leaf } from "./leaf";
 import { reference as list } from "./list";
+import { reference as longTimeout } from "./longTimeout";
+import { reference as noSeats } from "./noSeats";
+import { reference as oddErrors } from "./oddErrors";
 import { reference as parsed } from "./parsed";
 import { reference as record } from "./record";
 import { reference as results } from "./results";
@@ -38,6 +55,7 @@ import { reference as thirdFails } from "./thirdFails";
 import { reference as throws } from "./throws";
 import { reference as tooHeavy } from "./tooHeavy";
 import { reference as twoAtOnce } from "./twoAtOnce";
+import { reference as wide } from "./wide";
 
 const { nodes } = definition;
 const own = compiled(components.workflow, "childrenThrow", definition);
@@ -60,27 +78,44 @@ export const reference: ChildrenThrow = own.reference({
 /** parents.workflow.ts, parent "all": its children in parallel; then its outputs are gathered. */
 function toAll(run: Run): Arrival {
   return run.children("all", [], nodes.all.children, [
+    aboveChildrenThrow,
     afterAction,
     argsThrow,
     badChild,
+    beginsBadly,
+    bulk,
+    bulkOf,
+    bulkyAction,
+    bulkyMutation,
+    bulkyUnread,
+    canceledFromBelow,
+    cancelsItself,
     checkedByConvex,
     checkedLater,
     reference,
+    dated,
+    deep,
     echo,
     everything,
     finalizeFails,
     flaky,
     gathered,
+    goodAtLast,
     grandparent,
     handled,
     heavy,
+    heavyThenChildren,
     heavyTogether,
     inheritsRetry,
     isolated,
+    keyed,
     kinds,
     large,
     leaf,
     list,
+    longTimeout,
+    noSeats,
+    oddErrors,
     parsed,
     record,
     results,
@@ -89,6 +124,7 @@ function toAll(run: Run): Arrival {
     throws,
     tooHeavy,
     twoAtOnce,
+    wide,
   ]);
 }
 

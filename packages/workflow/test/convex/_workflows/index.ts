@@ -2,9 +2,30 @@
 import { WorkflowManager } from "@stepwise/workflow";
 import { components } from "../_generated/api";
 import type { DataModel } from "../_generated/dataModel";
+import {
+  reference as aboveChildrenThrow,
+  type AboveChildrenThrow,
+} from "./aboveChildrenThrow";
 import { reference as afterAction, type AfterAction } from "./afterAction";
 import { reference as argsThrow, type ArgsThrow } from "./argsThrow";
 import { reference as badChild, type BadChild } from "./badChild";
+import { reference as beginsBadly, type BeginsBadly } from "./beginsBadly";
+import { reference as bulk, type Bulk } from "./bulk";
+import { reference as bulkOf, type BulkOf } from "./bulkOf";
+import { reference as bulkyAction, type BulkyAction } from "./bulkyAction";
+import {
+  reference as bulkyMutation,
+  type BulkyMutation,
+} from "./bulkyMutation";
+import { reference as bulkyUnread, type BulkyUnread } from "./bulkyUnread";
+import {
+  reference as canceledFromBelow,
+  type CanceledFromBelow,
+} from "./canceledFromBelow";
+import {
+  reference as cancelsItself,
+  type CancelsItself,
+} from "./cancelsItself";
 import {
   reference as checkedByConvex,
   type CheckedByConvex,
@@ -14,6 +35,8 @@ import {
   reference as childrenThrow,
   type ChildrenThrow,
 } from "./childrenThrow";
+import { reference as dated, type Dated } from "./dated";
+import { reference as deep, type Deep } from "./deep";
 import { reference as echo, type Echo } from "./echo";
 import { reference as everything, type Everything } from "./everything";
 import {
@@ -22,9 +45,14 @@ import {
 } from "./finalizeFails";
 import { reference as flaky, type Flaky } from "./flaky";
 import { reference as gathered, type Gathered } from "./gathered";
+import { reference as goodAtLast, type GoodAtLast } from "./goodAtLast";
 import { reference as grandparent, type Grandparent } from "./grandparent";
 import { reference as handled, type Handled } from "./handled";
 import { reference as heavy, type Heavy } from "./heavy";
+import {
+  reference as heavyThenChildren,
+  type HeavyThenChildren,
+} from "./heavyThenChildren";
 import {
   reference as heavyTogether,
   type HeavyTogether,
@@ -34,10 +62,14 @@ import {
   type InheritsRetry,
 } from "./inheritsRetry";
 import { reference as isolated, type Isolated } from "./isolated";
+import { reference as keyed, type Keyed } from "./keyed";
 import { reference as kinds, type Kinds } from "./kinds";
 import { reference as large, type Large } from "./large";
 import { reference as leaf, type Leaf } from "./leaf";
 import { reference as list, type List } from "./list";
+import { reference as longTimeout, type LongTimeout } from "./longTimeout";
+import { reference as noSeats, type NoSeats } from "./noSeats";
+import { reference as oddErrors, type OddErrors } from "./oddErrors";
 import { reference as parsed, type Parsed } from "./parsed";
 import { reference as record, type Record } from "./record";
 import { reference as results, type Results } from "./results";
@@ -46,6 +78,7 @@ import { reference as thirdFails, type ThirdFails } from "./thirdFails";
 import { reference as throws, type Throws } from "./throws";
 import { reference as tooHeavy, type TooHeavy } from "./tooHeavy";
 import { reference as twoAtOnce, type TwoAtOnce } from "./twoAtOnce";
+import { reference as wide, type Wide } from "./wide";
 
 declare module "@stepwise/workflow" {
   interface Register {
@@ -55,27 +88,44 @@ declare module "@stepwise/workflow" {
 
 /** Every workflow of this app, for `workflow.start` and `workflow.status`. */
 export interface Workflows {
+  readonly aboveChildrenThrow: AboveChildrenThrow;
   readonly afterAction: AfterAction;
   readonly argsThrow: ArgsThrow;
   readonly badChild: BadChild;
+  readonly beginsBadly: BeginsBadly;
+  readonly bulk: Bulk;
+  readonly bulkOf: BulkOf;
+  readonly bulkyAction: BulkyAction;
+  readonly bulkyMutation: BulkyMutation;
+  readonly bulkyUnread: BulkyUnread;
+  readonly canceledFromBelow: CanceledFromBelow;
+  readonly cancelsItself: CancelsItself;
   readonly checkedByConvex: CheckedByConvex;
   readonly checkedLater: CheckedLater;
   readonly childrenThrow: ChildrenThrow;
+  readonly dated: Dated;
+  readonly deep: Deep;
   readonly echo: Echo;
   readonly everything: Everything;
   readonly finalizeFails: FinalizeFails;
   readonly flaky: Flaky;
   readonly gathered: Gathered;
+  readonly goodAtLast: GoodAtLast;
   readonly grandparent: Grandparent;
   readonly handled: Handled;
   readonly heavy: Heavy;
+  readonly heavyThenChildren: HeavyThenChildren;
   readonly heavyTogether: HeavyTogether;
   readonly inheritsRetry: InheritsRetry;
   readonly isolated: Isolated;
+  readonly keyed: Keyed;
   readonly kinds: Kinds;
   readonly large: Large;
   readonly leaf: Leaf;
   readonly list: List;
+  readonly longTimeout: LongTimeout;
+  readonly noSeats: NoSeats;
+  readonly oddErrors: OddErrors;
   readonly parsed: Parsed;
   readonly record: Record;
   readonly results: Results;
@@ -84,30 +134,48 @@ export interface Workflows {
   readonly throws: Throws;
   readonly tooHeavy: TooHeavy;
   readonly twoAtOnce: TwoAtOnce;
+  readonly wide: Wide;
 }
 
 export const workflows: Workflows = {
+  aboveChildrenThrow,
   afterAction,
   argsThrow,
   badChild,
+  beginsBadly,
+  bulk,
+  bulkOf,
+  bulkyAction,
+  bulkyMutation,
+  bulkyUnread,
+  canceledFromBelow,
+  cancelsItself,
   checkedByConvex,
   checkedLater,
   childrenThrow,
+  dated,
+  deep,
   echo,
   everything,
   finalizeFails,
   flaky,
   gathered,
+  goodAtLast,
   grandparent,
   handled,
   heavy,
+  heavyThenChildren,
   heavyTogether,
   inheritsRetry,
   isolated,
+  keyed,
   kinds,
   large,
   leaf,
   list,
+  longTimeout,
+  noSeats,
+  oddErrors,
   parsed,
   record,
   results,
@@ -116,6 +184,7 @@ export const workflows: Workflows = {
   throws,
   tooHeavy,
   twoAtOnce,
+  wide,
 };
 
 /** Starts, watches and steers runs. */
