@@ -1,6 +1,3 @@
-import { defineConfig } from "vitest/config";
+import { project } from "../../vitest.shared.js";
 
-export default defineConfig({
-  resolve: { conditions: ["@convex-dev/component-source"] },
-  ssr: { resolve: { conditions: ["@convex-dev/component-source"] } },
-});
+export default project("codegen");

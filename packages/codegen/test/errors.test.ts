@@ -20,6 +20,7 @@ const promises: Readonly<Record<string, string>> = {
   handlers: "[S123]",
   inputs: "[S122]",
   "long-names": "[S1]",
+  "node-runtime": "[S9]",
   "node-names": "[S1] [S4]",
   "option-values": "[S6] [S7] [S11]",
   options: "[S3] [S124]",

@@ -3,6 +3,9 @@ import { expect, test } from "vitest";
 import { ProgressLive } from "../src/cli/progress-live.js";
 import { run, step, tree } from "./local-tree.js";
 
+// oxlint-disable-next-line no-control-regex -- Control sequences are what a terminal is told with.
+const SEQUENCES = /\u001b\[(\d+)A|\u001b\[([KJ])|\n|[^\u001b\n]+/g;
+
 /** A terminal that obeys what the live tree uses: up by lines, clear to the end of the line, clear from here on. */
 class Screen {
   readonly columns = 60;
@@ -17,10 +20,7 @@ class Screen {
   }
 
   write(text: string): boolean {
-    // oxlint-disable-next-line no-control-regex -- The sequences are what is looked for.
-    for (const [all, up, clear] of text.matchAll(
-      /\u001b\[(\d+)A|\u001b\[([KJ])|\n|[^\u001b\n]+/g,
-    )) {
+    for (const [all, up, clear] of text.matchAll(SEQUENCES)) {
       const line = this.#lines[this.#row]!;
       if (up !== undefined) this.#row -= Number(up);
       else if (clear === "K") this.#lines[this.#row] = line.slice(0, this.#column);

@@ -9,7 +9,7 @@ import { fixtures } from "./golden.js";
 const functionsDir = join(fixtures, "parents", "convex");
 
 test("the output does not depend on the order in which files are found", async () => {
-  const sources = await discover(functionsDir);
+  const sources = discover(functionsDir);
   expect(sources.length).toBeGreaterThan(1);
   const [forwards, backwards] = [
     await compileSources(sources),
@@ -20,7 +20,7 @@ test("the output does not depend on the order in which files are found", async (
 
 test("the output does not depend on line ends or a byte order mark", async () => {
   const { normalized } = await import("../src/discover/discover.js");
-  const sources = await discover(functionsDir);
+  const sources = discover(functionsDir);
   const onWindows = sources.map(({ file, text }) => ({
     file,
     text: normalized(`\ufeff${text.replaceAll("\n", "\r\n")}`),
@@ -29,7 +29,7 @@ test("the output does not depend on line ends or a byte order mark", async () =>
 });
 
 test("an edit that adds lines or comments, or formats anew, changes nothing", async () => {
-  const [source] = await discover(join(fixtures, "steps", "convex"));
+  const [source] = discover(join(fixtures, "steps", "convex"));
   const text = source?.text ?? "";
   const edited = `// A new first line.\n\n${text}`
     .replace('.step("price", {', '.step(\n    /* why */ "price",\n{ // what\n')
@@ -44,7 +44,7 @@ test("an edit that adds lines or comments, or formats anew, changes nothing", as
 });
 
 test("an edit inside a handler changes only that node's hash", async () => {
-  const [source] = await discover(join(fixtures, "steps", "convex"));
+  const [source] = discover(join(fixtures, "steps", "convex"));
   const text = source?.text ?? "";
   const before = await compileSources([{ file: "orders.workflow.ts", text }]);
   const after = await compileSources([

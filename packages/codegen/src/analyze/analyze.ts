@@ -1,19 +1,12 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
-import { nearest } from "../diagnostics/nearest.js";
 import type { SourceText } from "../discover/discover.js";
-import type { InputPlan, NodePlan, WorkflowPlan } from "../plan/schema.js";
+import type { WorkflowPlan } from "../plan/schema.js";
 import type { Workflows } from "./children.js";
-import { parse } from "./definition-file.js";
-import {
-  findDefinitions,
-  type FoundDefinition,
-  type FoundInFile,
-  type NodeCall,
-} from "./definitions.js";
-import { readInput, readWorkflowOptions } from "./input.js";
-import { literalName, type NodeContext } from "./nodes/node-kind.js";
-import { nodeKinds } from "./nodes/table.js";
-import { literalOptions } from "./options.js";
+import type { DefinitionFile } from "./definition-file.js";
+import { findDefinitions, type FoundInFile } from "./definitions.js";
+import { checkRuntime, usedModules, type ReadModule, type UsedModule } from "./node-runtime.js";
+import { Parser } from "./parser.js";
+import { workflowPlan } from "./workflow.js";
 
 export interface Analysis {
   /** Sorted by name. */
@@ -21,84 +14,89 @@ export interface Analysis {
   readonly diagnostics: Diagnostic[];
 }
 
-/** From the text of definition files to plans, by syntax alone. What cannot be read is reported, and the rest is read on. */
-export function analyze(sources: readonly SourceText[]): Analysis {
-  const diagnostics: Diagnostic[] = [];
-  const files = parse(sources, diagnostics);
-  const found = files.map((file) => ({ file: file.file, ...findDefinitions(file) }));
-  const parsed = new Set(files.map(({ file }) => file));
-  const unread = new Set(sources.map(({ file }) => file).filter((file) => !parsed.has(file)));
-  const known = workflowsOf(found, unread);
-  const workflows = found
-    .flatMap(({ definitions }) => definitions)
-    .map((definition) => workflowPlan(definition, known))
-    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-  return { workflows, diagnostics };
+/** What was found in a file the last time, and what it depended on besides the file's text. */
+interface ReadFile {
+  readonly found: FoundInFile;
+  readonly modules: readonly UsedModule[];
+  readonly foundDiagnostics: readonly Diagnostic[];
+  /** The other workflows of the project, as they were. */
+  known: string;
+  workflows: readonly WorkflowPlan[];
+  diagnostics: readonly Diagnostic[];
+}
+
+/**
+ * From the text of definition files to plans, by syntax alone. What cannot be read is reported, and the rest is read on.
+ * One that is used again reads only the files that have changed, or all of them when a workflow came, went or was renamed.
+ */
+export class Analyzer {
+  readonly #parser = new Parser();
+  readonly #read = new WeakMap<DefinitionFile, ReadFile>();
+
+  /** @param read gives the other files of the functions folder */
+  analyze(sources: readonly SourceText[], read: ReadModule): Analysis {
+    const { files, errors } = this.#parser.parse(sources);
+    const parsed = new Set(files.map(({ file }) => file));
+    const unread = sources.map(({ file }) => file).filter((file) => !parsed.has(file));
+    const found = files.map((file) => ({ file, ...this.#found(file) }));
+    const known = workflowsOf(found, unread);
+    const results = files.map((file) => this.#plans(file, known));
+    const runtime = files.flatMap((file) =>
+      checkRuntime(file.file, file.source.getFullText(), this.#found(file).modules, read),
+    );
+    return {
+      workflows: results
+        .flatMap(({ workflows }) => workflows)
+        .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)),
+      diagnostics: [...errors, ...runtime, ...results.flatMap(({ diagnostics }) => diagnostics)],
+    };
+  }
+
+  #found(file: DefinitionFile): ReadFile {
+    const before = this.#read.get(file);
+    if (before !== undefined) return before;
+    const found = findDefinitions(file);
+    const foundDiagnostics = file.takeDiagnostics();
+    const modules = found.locals.size === 0 ? [] : usedModules(file);
+    const nothing = { known: "", workflows: [], diagnostics: [] };
+    const read: ReadFile = { found, modules, foundDiagnostics, ...nothing };
+    this.#read.set(file, read);
+    return read;
+  }
+
+  #plans(file: DefinitionFile, known: KnownWorkflows): ReadFile {
+    const read = this.#found(file);
+    if (read.known === known.identity) return read;
+    read.workflows = read.found.definitions.map((definition) => workflowPlan(definition, known));
+    read.diagnostics = [...read.foundDiagnostics, ...file.takeDiagnostics()];
+    read.known = known.identity;
+    return read;
+  }
+}
+
+interface KnownWorkflows extends Workflows {
+  /** The same for the same workflows under the same names in the same files. */
+  readonly identity: string;
 }
 
 function workflowsOf(
-  found: readonly (FoundInFile & { file: string })[],
-  unread: ReadonlySet<string>,
-): Workflows {
+  files: readonly { file: DefinitionFile; found: FoundInFile }[],
+  unread: readonly string[],
+): KnownWorkflows {
   const byPlace = new Map<string, string | null>();
   const key = (file: string, name: string) => `${file}\n${name}`;
-  for (const { file, locals, definitions } of found) {
-    for (const local of locals) byPlace.set(key(file, local), null);
-    for (const { name, nameNode } of definitions) {
-      byPlace.set(key(file, name), name);
-      byPlace.set(key(file, nameNode.getText()), name);
+  for (const { file, found } of files) {
+    for (const local of found.locals) byPlace.set(key(file.file, local), null);
+    for (const { name, nameNode } of found.definitions) {
+      byPlace.set(key(file.file, name), name);
+      byPlace.set(key(file.file, nameNode.getText()), name);
     }
   }
-  const names = found.flatMap(({ definitions }) => definitions.map(({ name }) => name)).sort();
-  return { names, unread, local: (file, local) => byPlace.get(key(file, local)) };
-}
-
-function workflowPlan(definition: FoundDefinition, workflows: Workflows): WorkflowPlan {
-  const { file, name, nameNode, root } = definition;
-  const options = readWorkflowOptions(root, name, file);
-  const input = options && readInput(options, root.getExpression(), name, file);
-  const scope = ["input"];
-  const nodes = definition.nodes.flatMap((call) => {
-    const node = nodePlan(call, { file, workflow: name, scope: [...scope], workflows });
-    // Also the name of a node that cannot be read: what reads it is not wrong because of that.
-    const named = node?.name ?? literalName(call);
-    if (named !== undefined) scope.push(named);
-    return node ?? [];
-  });
+  const names = files.flatMap(({ found }) => found.definitions.map(({ name }) => name)).sort();
   return {
-    name,
-    file: file.file,
-    input: input ?? unreadInput,
-    options: options === undefined ? {} : literalOptions(options, ["retry", "timeout"]),
-    nodes,
-    place: file.placeOf(nameNode),
-    hasUnknownNames: scope.length <= definition.nodes.length,
+    names,
+    unread: new Set(unread),
+    local: (file, local) => byPlace.get(key(file, local)),
+    identity: JSON.stringify([names, unread, [...byPlace]]),
   };
-}
-
-/** Of a workflow whose input was reported; with an error nothing is emitted. */
-const unreadInput: InputPlan = {
-  kind: "copy",
-  text: "",
-  imports: [],
-  expression: { kind: "literal", text: "" },
-  globals: [],
-};
-
-function nodePlan(call: NodeCall, context: NodeContext): NodePlan | undefined {
-  const kind = nodeKinds.get(call.kind);
-  if (kind !== undefined) return kind.analyze(call, context);
-  const near = nearest(call.kind, nodeKinds.keys());
-  context.file.report(
-    "unknownNode",
-    call.kindNode,
-    `workflow ${JSON.stringify(context.workflow)} has a node of the unknown kind .${call.kind}()`,
-    {
-      hint:
-        near === undefined
-          ? `the kinds are ${[...nodeKinds.keys()].join(", ")}`
-          : `did you mean .${near}()?`,
-    },
-  );
-  return undefined;
 }

@@ -86,7 +86,9 @@ function reportUnknown(at: Node, name: string, file: DefinitionFile, known: Work
       hint:
         near === undefined
           ? "a child is a workflow exported from a *.workflow.ts file of this app"
-          : `did you mean ${JSON.stringify(near)}?`,
+          : near === name
+            ? `${JSON.stringify(near)} is a workflow of another file: correct the import`
+            : `did you mean ${JSON.stringify(near)}?`,
     },
   );
   return "reported";

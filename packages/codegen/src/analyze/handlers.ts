@@ -1,9 +1,9 @@
 import type { Node } from "ts-morph";
 import { nearest } from "../diagnostics/nearest.js";
-import type { FunctionKind, Read, StagePlan } from "../plan/schema.js";
+import type { FunctionKind, Policy, Read, StagePlan } from "../plan/schema.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { functionOf, referencePath } from "./functions.js";
-import type { Option, Options } from "./options.js";
+import { policyOf, type Option, type Options } from "./options.js";
 import { readsOf, type Reads } from "./reads.js";
 
 const functionKinds: readonly FunctionKind[] = ["action", "mutation", "query"];
@@ -13,6 +13,7 @@ export interface Handler {
   readonly kind: FunctionKind;
   readonly at: Node;
   readonly reads: Reads;
+  readonly policy: Policy;
   /** The path of the user's function; absent for an inline handler. */
   readonly reference?: string;
 }
@@ -73,7 +74,8 @@ function classify(
   file: DefinitionFile,
 ): Handler | undefined {
   const fn = functionOf(option.value, file);
-  if (fn !== undefined) return { kind, at: option.nameNode, reads: readsOf(fn, 1, file) };
+  const policy = policyOf(options, file);
+  if (fn !== undefined) return { kind, at: option.nameNode, reads: readsOf(fn, 1, file), policy };
   const reference = referencePath(option.value, file);
   if (reference === undefined) {
     file.report(
@@ -110,7 +112,7 @@ function classify(
     return undefined;
   }
   const reads = scopeReads(args, `the args of ${rules.of}`, file);
-  return reads === undefined ? undefined : { kind, at: option.nameNode, reads, reference };
+  return reads === undefined ? undefined : { kind, at: option.nameNode, reads, reference, policy };
 }
 
 /** What a function of the scope alone reads, such as `args` or `children`. */
@@ -129,6 +131,7 @@ export interface StageParts {
   readonly mention: StagePlan["mention"];
   readonly kind: StagePlan["kind"];
   readonly reads: Reads;
+  readonly policy: Policy;
   readonly at: Node;
   readonly visible: readonly string[];
   readonly reference?: string;
@@ -137,7 +140,7 @@ export interface StageParts {
 
 /** A stage of the plan. Its reads stand in the order of the scope, so that they do not depend on how a handler is written. */
 export function stagePlan(parts: StageParts, file: DefinitionFile): StagePlan {
-  const { name, kind, label, mention, visible, reference, workflows } = parts;
+  const { name, kind, label, mention, visible, reference, workflows, policy } = parts;
   const readPlaces: Read[] = parts.reads === "*" ? [] : parts.reads;
   const read = new Set(readPlaces.map((each) => each.name));
   const reads = parts.reads === "*" ? ["*"] : visible.filter((each) => read.has(each));
@@ -150,6 +153,7 @@ export function stagePlan(parts: StageParts, file: DefinitionFile): StagePlan {
     label,
     mention,
     visible,
+    policy,
     readPlaces,
     place: file.placeOf(parts.at),
   };

@@ -1,5 +1,7 @@
 import { Node, SyntaxKind, type MethodDeclaration, type ObjectLiteralExpression } from "ts-morph";
 import type { z } from "zod";
+import type { Place } from "../diagnostics/diagnostic.js";
+import type { Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { unwrap } from "./functions.js";
 
@@ -94,6 +96,21 @@ export function literalOptions(options: Options, names: readonly string[]): Reco
     if (value !== undefined) literals[name] = value;
   }
   return literals;
+}
+
+/** How the stage of a node's options is run. */
+export function policyOf(options: Options, file: DefinitionFile): Policy {
+  const names = ["retry", "timeout", "isolate"];
+  const values = literalOptions(options, names);
+  const computed = names.filter((name) => options.has(name) && !(name in values));
+  return { values, computed, places: placesOf(options, file) };
+}
+
+/** Where each option stands. */
+export function placesOf(options: Options | undefined, file: DefinitionFile): Map<string, Place> {
+  return new Map(
+    [...(options?.values() ?? [])].map(({ name, nameNode }) => [name, file.placeOf(nameNode)]),
+  );
 }
 
 function literalValue(value: Node): Json | undefined {

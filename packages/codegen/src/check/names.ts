@@ -53,7 +53,8 @@ function checkName(
       }),
     ];
   }
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || /^_+$/.test(name)) {
+  if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) {
+    // Results and records are stored under names, and a field of a Convex object may not begin with _ or $.
     return [
       diagnostic("notAnIdentifier", place, `${quoted} cannot be the name of a ${what}`, {
         hint: `use letters, digits and _, with a letter first${suggestion(name)}`,

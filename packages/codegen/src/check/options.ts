@@ -1,4 +1,5 @@
-import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
+import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
+import { durationMs } from "../plan/duration.js";
 import type { NodePlan, ProjectPlan, StagePlan } from "../plan/schema.js";
 
 type Value = NodePlan["options"][string];
@@ -7,7 +8,7 @@ type Value = NodePlan["options"][string];
 const rules: Readonly<Record<string, (value: Value) => string | undefined>> = {
   retry: badRetry,
   timeout: (value) =>
-    isDuration(value)
+    durationMs(value) !== undefined
       ? undefined
       : 'write a number of ms, or text such as "90s", "10m" or "3 days"',
   concurrency: (value) =>
@@ -25,20 +26,43 @@ const appliesTo: Readonly<Record<string, readonly StagePlan["kind"][]>> = {
 
 /** Options whose values cannot be, and options that do nothing where they stand. */
 export function checkOptions({ workflows }: ProjectPlan): Diagnostic[] {
-  return workflows.flatMap(({ nodes }) =>
-    nodes.flatMap((node) => [...checkValues(node), ...checkEffects(node)]),
-  );
+  return workflows.flatMap((workflow) => [
+    ...checkValues(`workflow ${JSON.stringify(workflow.name)}`, workflow),
+    ...workflow.nodes.flatMap((node) => [
+      ...checkValues(labelOf(node), node),
+      ...checkStages(node),
+      ...checkEffects(node),
+    ]),
+  ]);
 }
 
-function checkValues(node: NodePlan): Diagnostic[] {
-  return Object.entries(node.options).flatMap(([name, value]) => {
+interface HasOptions {
+  readonly options: Readonly<Record<string, Value>>;
+  readonly optionPlaces: ReadonlyMap<string, Place>;
+}
+
+function checkValues(of: string, { options, optionPlaces }: HasOptions): Diagnostic[] {
+  return Object.entries(options).flatMap(([name, value]) => {
     const hint = rules[name]?.(value);
-    const place = node.optionPlaces.get(name);
+    const place = optionPlaces.get(name);
     if (hint === undefined || place === undefined) return [];
-    const message = `${node.kind} ${JSON.stringify(node.name)} has \`${name}: ${JSON.stringify(value)}\`, which cannot be`;
+    const message = `${of} has \`${name}: ${JSON.stringify(value)}\`, which cannot be`;
     return [diagnostic("optionValue", place, message, { hint })];
   });
 }
+
+/** A stage has options of its own where it is written as an object inside its node: the finalize of a parent. */
+function checkStages({ stages, optionPlaces }: NodePlan): Diagnostic[] {
+  const ofNode = new Set([...optionPlaces.values()].map(placeKey));
+  return stages.flatMap(({ label, policy }) => {
+    const isOwn = [...policy.places.values()].every((place) => !ofNode.has(placeKey(place)));
+    return isOwn ? checkValues(label, { options: policy.values, optionPlaces: policy.places }) : [];
+  });
+}
+
+const placeKey = ({ line, column }: Place): string => `${line}:${column}`;
+
+const labelOf = ({ kind, name }: NodePlan): string => `${kind} ${JSON.stringify(name)}`;
 
 function checkEffects(node: NodePlan): Diagnostic[] {
   // Without stages the node could not be read, which has been reported.
@@ -71,12 +95,4 @@ function badRetry(value: Value): string | undefined {
     ([, each]) => typeof each !== "number" || !Number.isFinite(each) || each < 0,
   );
   return bad === undefined ? undefined : `\`${bad[0]}\` is a number from 0`;
-}
-
-/** The texts that the language reads as durations. */
-const durationText = /^\d+(\.\d+)?( ?)(ms|s|m|h|d|(second|minute|hour|day|week)s?)$/;
-
-function isDuration(value: Value): boolean {
-  if (typeof value === "number") return Number.isFinite(value) && value >= 0;
-  return typeof value === "string" && durationText.test(value);
 }

@@ -13,8 +13,8 @@ export function checkStructure({ workflows }: ProjectPlan): Diagnostic[] {
   ]);
 }
 
-function checkHasNodes({ name, nodes, place, hasUnknownNames }: WorkflowPlan): Diagnostic[] {
-  if (nodes.length > 0 || hasUnknownNames) return [];
+function checkHasNodes({ name, nodes, place, hasUnreadNodes }: WorkflowPlan): Diagnostic[] {
+  if (nodes.length > 0 || hasUnreadNodes) return [];
   return [
     diagnostic(
       "noNodes",

@@ -1,13 +1,10 @@
-import { readFile, stat } from "node:fs/promises";
+import { readFileSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import * as z from "zod";
 
 /** Something the user gave that cannot be worked with; printed without a stack. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
-
-const convexJson = z.object({ functions: z.string().optional() });
 
 /**
  * The app's functions folder, as an absolute path: `--dir`, else what `convex.json` says, else `convex`.
@@ -15,23 +12,49 @@ const convexJson = z.object({ functions: z.string().optional() });
  * @throws UsageError when there is no such folder, or `convex.json` cannot be read
  */
 export async function functionsFolder(cwd: string, dir: string | undefined): Promise<string> {
-  const folder = resolve(cwd, dir ?? (await configured(cwd)) ?? "convex");
-  const found = await stat(folder).catch(() => undefined);
-  if (found?.isDirectory()) return folder;
+  return existingFolder(cwd, dir);
+}
+
+/** The same without waiting, for what must be quick. */
+export function existingFolder(cwd: string, dir: string | undefined): string {
+  const folder = wantedFolder(cwd, dir);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
   throw new UsageError(
     `There is no functions folder at ${displayPath(cwd, folder)}. Run this in the folder of your Convex app, or pass --dir <folder>.`,
   );
 }
 
-async function configured(cwd: string): Promise<string | undefined> {
-  const text = await readFile(resolve(cwd, "convex.json"), "utf8").catch(() => undefined);
-  if (text === undefined) return undefined;
+/**
+ * The same where the folder may be yet to be made.
+ *
+ * @throws UsageError when `convex.json` cannot be read
+ */
+export function wantedFolder(cwd: string, dir: string | undefined): string {
+  return resolve(cwd, dir ?? configured(cwd) ?? "convex");
+}
+
+function configured(cwd: string): string | undefined {
+  let text: string;
   try {
-    return convexJson.parse(JSON.parse(text)).functions;
+    text = readFileSync(resolve(cwd, "convex.json"), "utf8");
   } catch {
-    throw new UsageError(
-      'convex.json cannot be read: it must be JSON, with a string as "functions" if there is one.',
-    );
+    return undefined;
+  }
+  const functions = functionsOf(text);
+  if (functions === undefined || typeof functions === "string") return functions;
+  throw new UsageError(
+    'convex.json cannot be read: it must be JSON, with a string as "functions" if there is one.',
+  );
+}
+
+/** The field `functions`; null when the text is not what it should be. */
+function functionsOf(text: string): unknown {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed !== "object" || parsed === null) return null;
+    return "functions" in parsed ? parsed.functions : undefined;
+  } catch {
+    return null;
   }
 }
 

@@ -1,9 +1,17 @@
 import type { Command } from "commander";
-import pc from "picocolors";
-import { compile, writeGenerated, type CompileResult, type Written } from "../compile.js";
-import { formatDiagnostic } from "../diagnostics/format.js";
+import { compile, writeGenerated, type CompileResult } from "../compile.js";
+import { keepStamp } from "../stamp/stamp.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
+import { counted, printDiagnostics, report } from "./generate-report.js";
+import { generateWatch } from "./generate-watch.js";
 import { printTo, type Terminal } from "./terminal.js";
+
+export { printDiagnostics } from "./generate-report.js";
+
+interface GenerateOptions {
+  readonly dir?: string;
+  readonly watch?: boolean;
+}
 
 export function registerGenerate(program: Command, terminal: Terminal): void {
   program
@@ -13,78 +21,40 @@ export function registerGenerate(program: Command, terminal: Terminal): void {
       "--dir <folder>",
       'the functions folder (default: "functions" of convex.json, else convex)',
     )
+    .option("--watch", "stay, and compile again whenever a definition is saved")
     .addHelpText(
       "after",
-      "\nExamples:\n  $ workflow-codegen\n  $ workflow-codegen generate --dir backend/convex",
+      "\nExamples:\n  $ workflow-codegen\n  $ workflow-codegen generate --dir backend/convex\n  $ workflow-codegen --watch         beside `npx convex dev`",
     )
-    .action(async (options: { dir?: string }) => {
+    .action(async (options: GenerateOptions) => {
       terminal.exitCode = await generate(options, terminal);
     });
 }
 
 /** Compiles and writes; gives the exit code. */
-export async function generate(options: { dir?: string }, terminal: Terminal): Promise<0 | 1> {
+export async function generate(options: GenerateOptions, terminal: Terminal): Promise<0 | 1> {
   const started = performance.now();
-  const print = printTo(terminal);
   const functionsDir = await functionsFolder(terminal.cwd, options.dir);
+  if (options.watch === true) {
+    await generateWatch(functionsDir, terminal, terminal.interrupted ?? neverInterrupted);
+    return 0;
+  }
   const folder = displayPath(terminal.cwd, functionsDir);
   const result = await compile({ functionsDir });
   printDiagnostics(result, folder, terminal);
   if (!result.ok) return 1;
   const written = await writeGenerated(functionsDir, result.files);
-  print.out(report(result, written, folder, performance.now() - started, terminal));
+  remember(functionsDir, result);
+  const elapsedMs = performance.now() - started;
+  printTo(terminal).out(report(result, written, folder, elapsedMs, terminal));
   return 0;
 }
 
-/** Prints all problems, and how many there are. */
-export function printDiagnostics(
-  { diagnostics }: CompileResult,
-  folder: string,
-  terminal: Terminal,
-): void {
-  if (diagnostics.length === 0) return;
-  const print = printTo(terminal);
-  const prefix = folder === "." ? "" : `${folder}/`;
-  for (const diagnostic of diagnostics)
-    print.err(`${formatDiagnostic(diagnostic, { color: terminal.color, prefix })}\n`);
-  const errors = diagnostics.filter(({ severity }) => severity === "error").length;
-  const warnings = diagnostics.length - errors;
-  const counts = [
-    ...(errors > 0 ? [plural(errors, "error")] : []),
-    ...(warnings > 0 ? [plural(warnings, "warning")] : []),
-  ];
-  print.err(`${counts.join(", ")}.${errors > 0 ? " Nothing was written." : ""}`);
-}
+const neverInterrupted = new AbortController().signal;
 
-function report(
-  result: CompileResult,
-  written: Written,
-  folder: string,
-  elapsed: number,
-  terminal: Terminal,
-): string {
-  const colors = pc.createColors(terminal.color);
-  const path = (file: string) => (folder === "." ? file : `${folder}/${file}`);
-  const { workflows } = result.plan;
-  if (workflows.length === 0) {
-    const removed = written.removed.map((file) => `${colors.red("removed")} ${path(file)}`);
-    return [
-      ...removed,
-      `No workflow found: none of ${path("**/*.workflow.ts")} calls defineWorkflow().`,
-    ].join("\n");
-  }
-  const nodes = workflows.reduce((count, workflow) => count + workflow.nodes.length, 0);
-  const changes =
-    written.written.length + written.removed.length === 0
-      ? colors.dim(" Everything is up to date.")
-      : "";
-  return [
-    ...written.written.map((file) => `${colors.green("wrote")} ${path(file)}`),
-    ...written.removed.map((file) => `${colors.red("removed")} ${path(file)}`),
-    `${plural(workflows.length, "workflow")}, ${plural(nodes, "node")}, in ${(elapsed / 1000).toFixed(1)} s.${changes}`,
-  ].join("\n");
-}
-
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+/** So that the next run can tell that nothing has changed. Not with warnings, as these are shown every time, nor of an app without workflows. */
+function remember(functionsDir: string, { diagnostics, plan, ...contents }: CompileResult): void {
+  if (diagnostics.length > 0 || plan.workflows.length === 0) return;
+  const outputs = new Map(contents.files.map(({ path, text }) => [path, text]));
+  keepStamp(functionsDir, { ...contents, outputs }, counted(plan));
 }

@@ -1,7 +1,11 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import * as z from "zod";
+import { registerCheck } from "./check.js";
+import { registerExplain } from "./explain.js";
 import { registerGenerate } from "./generate.js";
+import { registerGraph } from "./graph.js";
+import { registerInit } from "./init.js";
 import { registerRun } from "./run.js";
 import type { Terminal } from "./terminal.js";
 
@@ -21,9 +25,13 @@ export function createProgram(terminal: Terminal): Command {
     })
     .addHelpText(
       "after",
-      "\nExamples:\n  $ workflow-codegen                 compile convex/**/*.workflow.ts into convex/_workflows\n  $ workflow-codegen --dir backend   the same for another functions folder",
+      "\nExamples:\n  $ workflow-codegen                 compile convex/**/*.workflow.ts into convex/_workflows\n  $ workflow-codegen --dir backend   the same for another functions folder\n  $ workflow-codegen --watch         the same after every save\n  $ workflow-codegen init            make an app ready for workflows",
     );
   registerGenerate(program, terminal);
+  registerInit(program, terminal);
+  registerCheck(program, terminal);
+  registerGraph(program, terminal);
+  registerExplain(program, terminal);
   registerRun(program);
   return program;
 }

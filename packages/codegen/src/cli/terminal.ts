@@ -4,6 +4,8 @@ export interface Terminal {
   readonly color: boolean;
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown };
+  /** Aborted when the user wants to stop what is going on; by default that ends the process. */
+  readonly interrupted?: AbortSignal;
   /** What the process ends with. */
   exitCode: number;
 }

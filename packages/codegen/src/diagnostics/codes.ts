@@ -2,7 +2,7 @@ const error = "error";
 
 /**
  * Every problem the compiler can report. A code is never reused for another problem: people search for it.
- * SW10xx: names. SW11xx: the shape of a definition. SW12xx: nodes. SW13xx: what handlers read. SW14xx: children. SW19xx: files.
+ * SW10xx: names. SW11xx: the shape of a definition. SW12xx: nodes. SW13xx: what handlers read. SW14xx: children. SW15xx: what definitions import. SW19xx: files.
  */
 export const codes = {
   emptyName: { code: "SW1001", severity: error, title: "a name is empty" },
@@ -85,6 +85,9 @@ export const codes = {
   unknownRead: { code: "SW1301", severity: error, title: "a handler reads an unknown name" },
 
   unknownChild: { code: "SW1401", severity: error, title: "a child of an unknown workflow" },
+
+  nodeBuiltIn: { code: "SW1501", severity: error, title: "a definition uses a part of Node" },
+  nodeFile: { code: "SW1502", severity: error, title: 'a definition uses a "use node" file' },
 
   syntaxError: { code: "SW1901", severity: error, title: "a file does not parse" },
 } as const satisfies Record<string, { code: string; severity: "error" | "warning"; title: string }>;

@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { glob } from "tinyglobby";
+import { definitionFiles } from "./definition-files.js";
 
 /** A file that may hold definitions. */
 export interface SourceText {
@@ -16,27 +16,29 @@ export interface SourceText {
  *
  * @param functionsDir absolute path of the app's functions folder
  */
-export async function discover(functionsDir: string): Promise<SourceText[]> {
-  const files = await glob("**/*.workflow.ts", {
-    cwd: functionsDir,
-    ignore: ["**/node_modules/**", "**/_generated/**", "_workflows/**"],
-    dot: false,
-    followSymbolicLinks: false,
-  });
-  const sources = await Promise.all(
-    files.map(async (path) => ({
-      file: path.replaceAll("\\", "/"),
-      text: normalized(await readFile(join(functionsDir, path), "utf8")),
-    })),
-  );
-  return sources.filter((source) => source.text.includes("defineWorkflow")).sort(byFile);
+export function discover(functionsDir: string): SourceText[] {
+  return definitionFiles(functionsDir)
+    .files.flatMap((file) => {
+      const text = readText(join(functionsDir, file));
+      return text === undefined ? [] : [{ file, text }];
+    })
+    .filter(({ text }) => text.includes("defineWorkflow"));
+}
+
+/** A file's text as the compiler sees it; undefined when there is no such file. */
+export function readText(path: string): string | undefined {
+  try {
+    return normalized(readFileSync(path, "utf8"));
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    // It may have been removed, or replaced by a folder, since it was found.
+    if (code === "ENOENT" || code === "EISDIR" || code === "ENOTDIR") return undefined;
+    throw error;
+  }
 }
 
 /** The same text, whatever editor saved it. */
 export function normalized(text: string): string {
-  return text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
-}
-
-function byFile(a: SourceText, b: SourceText): number {
-  return a.file < b.file ? -1 : a.file > b.file ? 1 : 0;
+  const unmarked = text.startsWith("\ufeff") ? text.slice(1) : text;
+  return unmarked.includes("\r") ? unmarked.replaceAll("\r\n", "\n") : unmarked;
 }

@@ -1,4 +1,5 @@
-import type { ProjectPlan } from "../plan/schema.js";
+import { outputFolder } from "../plan/paths.js";
+import type { ProjectPlan, WorkflowPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { indexFile } from "./index-file.js";
 import { planText } from "./plan-file.js";
@@ -11,8 +12,8 @@ export interface GeneratedFile {
   readonly text: string;
 }
 
-/** The folder under the functions folder that holds what the compiler writes. */
-export const outputFolder = "_workflows";
+/** The texts of workflows that were emitted before; they depend on the plan and on which workflows there are, and on nothing else. */
+const emitted = new WeakMap<WorkflowPlan, { readonly names: string; readonly text: string }>();
 
 /** The files of a project whose plan has no errors: one per workflow, `index.ts`, `plan.json`. */
 export function emit(plan: ProjectPlan): GeneratedFile[] {
@@ -23,7 +24,16 @@ export function emit(plan: ProjectPlan): GeneratedFile[] {
     { path: `${outputFolder}/plan.json`, text: planText(toWritten(plan)) },
     ...plan.workflows.map((workflow) => ({
       path: `${outputFolder}/${workflow.name}.ts`,
-      text: workflowFile(workflow, names),
+      text: workflowText(workflow, names),
     })),
   ];
+}
+
+function workflowText(workflow: WorkflowPlan, workflowNames: readonly string[]): string {
+  const names = workflowNames.join();
+  const before = emitted.get(workflow);
+  if (before?.names === names) return before.text;
+  const text = workflowFile(workflow, workflowNames);
+  emitted.set(workflow, { names, text });
+  return text;
 }

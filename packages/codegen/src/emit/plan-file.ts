@@ -4,9 +4,24 @@ import { group, hardline, indent, join, line, print, softline, type Doc } from "
 
 type Json = z.core.util.JSONType;
 
+type WrittenWorkflow = WrittenPlan["workflows"][number];
+
+/** The texts of workflows that were laid out before: a watching compiler has most of them again and again. */
+const laidOut = new WeakMap<WrittenWorkflow, string>();
+
 /** `plan.json`, laid out so that Prettier leaves it as it is. */
-export function planText(plan: WrittenPlan): string {
-  return print([layOut(plan), hardline]);
+export function planText({ workflows, ...rest }: WrittenPlan): string {
+  const head = print(layOut(rest)).replace(/\n\}$/, "");
+  return `${head},\n  "workflows": [${workflows.map(workflowText).join(",")}\n  ]\n}\n`;
+}
+
+/** A workflow at the depth that it has in the file. */
+function workflowText(workflow: WrittenWorkflow): string {
+  const before = laidOut.get(workflow);
+  if (before !== undefined) return before;
+  const text = print(indent(indent([hardline, layOut(workflow)])));
+  laidOut.set(workflow, text);
+  return text;
 }
 
 function layOut(value: Json | undefined): Doc {

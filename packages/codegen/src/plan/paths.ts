@@ -1,5 +1,8 @@
 import { posix } from "node:path";
 
+/** The folder under the functions folder that holds what the compiler writes. */
+export const outputFolder = "_workflows";
+
 /** A relative module name as a file of the functions folder, without its ending; undefined for a package. */
 export function resolveModule(file: string, module: string): string | undefined {
   if (!module.startsWith("./") && !module.startsWith("../")) return undefined;

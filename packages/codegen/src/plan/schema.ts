@@ -59,6 +59,16 @@ export type WrittenPlan = z.infer<typeof writtenPlan>;
  * In memory a plan also knows its places, for messages. They are not written: they would change with every edit above them.
  */
 
+/** How a stage is run, as far as that is written out. */
+export interface Policy {
+  /** Options that are literals. */
+  readonly values: Readonly<Record<string, z.core.util.JSONType>>;
+  /** The names of those that are computed. */
+  readonly computed: readonly string[];
+  /** Where each option beside them stands. */
+  readonly places: ReadonlyMap<string, Place>;
+}
+
 /** What a handler reads, and where. */
 export interface Read {
   readonly name: string;
@@ -72,6 +82,8 @@ export interface StagePlan extends z.infer<typeof stage> {
   /** The same in the middle of a sentence, and seen from another stage of its node: `the children of "chapters"`, `its children`. */
   readonly mention: { readonly elsewhere: string; readonly within: string };
   readonly readPlaces: readonly Read[];
+  /** Its retry, timeout and isolate. */
+  readonly policy: Policy;
   /** Every name its handler could have read, in order. */
   readonly visible: readonly string[];
 }
@@ -100,8 +112,12 @@ export interface WorkflowPlan extends z.infer<typeof workflow> {
   readonly nodes: NodePlan[];
   /** The place of its name. */
   readonly place: Place;
+  /** Where each of its options stands, also those that are not literals. */
+  readonly optionPlaces: ReadonlyMap<string, Place>;
   /** Whether a node's name is computed, so that a name which nothing seems to give may be that node's. */
   readonly hasUnknownNames: boolean;
+  /** Whether one of its nodes could not be read, which has been reported. */
+  readonly hasUnreadNodes: boolean;
 }
 
 export interface ProjectPlan {

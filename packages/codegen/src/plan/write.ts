@@ -1,19 +1,33 @@
 import { createHash } from "node:crypto";
 import {
   planVersion,
-  writtenPlan,
   workflow as writtenWorkflow,
   type ProjectPlan,
+  type WorkflowPlan,
   type WrittenPlan,
 } from "./schema.js";
 
+type WrittenWorkflow = WrittenPlan["workflows"][number];
+
+/** Those that were written before: a watching compiler has most of them again and again. */
+const writtenBefore = new WeakMap<WorkflowPlan, WrittenWorkflow>();
+
 /** The plan as it is committed: without places, with a hash for every workflow. */
-export function toWritten(plan: ProjectPlan): WrittenPlan {
-  const workflows = plan.workflows.map((placed) => {
-    const workflow = writtenWorkflow.parse(placed);
-    return { ...workflow, hash: hashOf(JSON.stringify(workflow)) };
-  });
-  return writtenPlan.parse({ generatedBy: "workflow-codegen", version: planVersion, workflows });
+export function toWritten({ workflows }: ProjectPlan): WrittenPlan {
+  return {
+    generatedBy: "workflow-codegen",
+    version: planVersion,
+    workflows: workflows.map(writtenWorkflowOf),
+  };
+}
+
+function writtenWorkflowOf(placed: WorkflowPlan): WrittenWorkflow {
+  const before = writtenBefore.get(placed);
+  if (before !== undefined) return before;
+  const workflow = writtenWorkflow.parse(placed);
+  const written = { ...workflow, hash: hashOf(JSON.stringify(workflow)) };
+  writtenBefore.set(placed, written);
+  return written;
 }
 
 /** Short enough to read in a diff, long enough never to meet by chance. */

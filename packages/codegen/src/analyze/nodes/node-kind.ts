@@ -3,7 +3,7 @@ import type { NodePlan, StagePlan } from "../../plan/schema.js";
 import type { NodeCall } from "../definitions.js";
 import type { DefinitionFile } from "../definition-file.js";
 import type { Workflows } from "../children.js";
-import { literalOptions, type Options } from "../options.js";
+import { literalOptions, placesOf, type Options } from "../options.js";
 import { sourceHash } from "../tokens.js";
 
 /** What the analysis of a node needs to know of what is around it. */
@@ -70,9 +70,7 @@ export function nodePlan(call: NodeCall, file: DefinitionFile, parts: NodeParts)
     options: options === undefined ? {} : literalOptions(options, planned),
     hash: sourceHash(call.call.getArguments()),
     place: file.placeOf(at),
-    optionPlaces: new Map(
-      [...(options?.values() ?? [])].map((option) => [option.name, file.placeOf(option.nameNode)]),
-    ),
+    optionPlaces: placesOf(options, file),
     isNamed: !isFinalize,
     endsWorkflow: isFinalize,
   };

@@ -1,7 +1,7 @@
 import { childWorkflows } from "../children.js";
 import { functionOf } from "../functions.js";
 import { readHandler, scopeReads, stagePlan } from "../handlers.js";
-import { readOptions, type Option, type Options } from "../options.js";
+import { policyOf, readOptions, type Option, type Options } from "../options.js";
 import type { StagePlan } from "../../plan/schema.js";
 import { nodePlan, readName, type NodeContext, type NodeKind } from "./node-kind.js";
 import { reportOrder, reportUnsupportedOptions } from "./option-rules.js";
@@ -74,8 +74,19 @@ function childrenStage(visible: readonly string[], of: Parent): StagePlan | unde
     within: "its children",
   };
   const { name, label } = of;
+  const policy = policyOf(of.options, file);
   return stagePlan(
-    { name, label, mention, kind: "children", reads, at: option.nameNode, visible, workflows },
+    {
+      name,
+      label,
+      mention,
+      kind: "children",
+      reads,
+      policy,
+      at: option.nameNode,
+      visible,
+      workflows,
+    },
     file,
   );
 }

@@ -1,0 +1,153 @@
+import { builtinModules } from "node:module";
+import { Node, SyntaxKind, type ImportDeclaration } from "ts-morph";
+import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
+import { resolveModule } from "../plan/paths.js";
+import type { DefinitionFile } from "./definition-file.js";
+import { isReference } from "./scoping.js";
+
+/** Reads a file of the functions folder, by its path relative to it; undefined when it is not there. */
+export type ReadModule = (file: string) => string | undefined;
+
+/** A module that a definition takes values from, so that it is bundled with the definition for Convex's own runtime. */
+export interface UsedModule {
+  readonly module: string;
+  readonly place: Place;
+  /** Where the first of its values is used, and what that is called there. */
+  readonly use?: { readonly name: string; readonly place: Place };
+}
+
+/** The modules whose values a definition file uses. What is imported for its type alone is not there when it runs. */
+export function usedModules(file: DefinitionFile): UsedModule[] {
+  const { source, placeOf } = file;
+  const imported = source.getImportDeclarations().flatMap((declaration): UsedModule[] => {
+    const module = declaration.getModuleSpecifierValue();
+    const place = placeOf(declaration.getModuleSpecifier());
+    if (declaration.isTypeOnly() || !mayMatter(module)) return [];
+    const names = valueNames(declaration);
+    // An import without names is there for what it does.
+    if (names === undefined) return [{ module, place }];
+    const id = source
+      .getDescendantsOfKind(SyntaxKind.Identifier)
+      .find((each) => names.has(each.getText()) && isReference(each) && isValue(each));
+    return id === undefined
+      ? []
+      : [{ module, place, use: { name: id.getText(), place: placeOf(id) } }];
+  });
+  const exported = source.getExportDeclarations().flatMap((declaration): UsedModule[] => {
+    const specifier = declaration.getModuleSpecifier();
+    if (specifier === undefined || declaration.isTypeOnly()) return [];
+    return [{ module: specifier.getLiteralText(), place: placeOf(specifier) }];
+  });
+  const loaded = source.getFullText().includes("import(") ? loadedModules(file) : [];
+  return [...imported, ...exported, ...loaded];
+}
+
+/** Most files import only modules of which that is known by their names; to look for uses takes time. */
+function mayMatter(module: string): boolean {
+  const isOtherDefinition = /\.workflow(\.js|\.ts)?$/.test(module);
+  return (
+    isBuiltIn(module) || (module.startsWith(".") && !isOtherDefinition && !isGenerated(module))
+  );
+}
+
+/** Those that are loaded while the code runs, by `import("…")`. */
+function loadedModules({ source, placeOf }: DefinitionFile): UsedModule[] {
+  return source.getDescendantsOfKind(SyntaxKind.CallExpression).flatMap((call): UsedModule[] => {
+    const [argument] = call.getArguments();
+    const isImport = call.getExpression().getKind() === SyntaxKind.ImportKeyword;
+    if (!isImport || !Node.isStringLiteral(argument)) return [];
+    return [{ module: argument.getLiteralText(), place: placeOf(argument) }];
+  });
+}
+
+/** The local names of what is imported as a value; undefined for an import without names. */
+function valueNames(declaration: ImportDeclaration): Set<string> | undefined {
+  if (declaration.getImportClause() === undefined) return undefined;
+  const named = declaration
+    .getNamedImports()
+    .filter((each) => !each.isTypeOnly())
+    .map((each) => each.getAliasNode()?.getText() ?? each.getName());
+  const whole = [declaration.getDefaultImport(), declaration.getNamespaceImport()];
+  return new Set([...named, ...whole.flatMap((id) => id?.getText() ?? [])]);
+}
+
+function isValue(id: Node): boolean {
+  return !id.getAncestors().some((each) => Node.isTypeNode(each) || isImportPart(each));
+}
+
+const isImportPart = (node: Node): boolean =>
+  Node.isImportDeclaration(node) || Node.isExportDeclaration(node);
+
+/** What of a definition cannot run where inline handlers do: in Convex's own runtime, which is not Node. */
+export function checkRuntime(
+  file: string,
+  text: string,
+  modules: readonly UsedModule[],
+  read: ReadModule,
+): Diagnostic[] {
+  const directive = nodeDirective(text);
+  const own = directive === undefined ? [] : [ownDirective(file, text, directive)];
+  const used = modules.flatMap(({ module, place, use }): Diagnostic[] => {
+    const related = use === undefined ? [] : [{ message: "used here", place: use.place }];
+    const what = use === undefined ? "this file loads" : `${JSON.stringify(use.name)} comes from`;
+    if (isBuiltIn(module)) {
+      const message = `${what} ${JSON.stringify(module)}, a part of Node, which is not there in Convex's own runtime, where inline handlers run`;
+      return [diagnostic("nodeBuiltIn", place, message, { hint: pointAtIt, related })];
+    }
+    const found = moduleFile(file, module, read);
+    if (found === undefined || nodeDirective(found.text) === undefined) return [];
+    const message = `${what} ${found.file}, which says "use node"; inline handlers run in Convex's own runtime, without Node`;
+    return [diagnostic("nodeFile", place, message, { hint: pointAtIt, related })];
+  });
+  return [...own, ...used];
+}
+
+const pointAtIt =
+  'put the code into a function of a "use node" file, and point a step at it: `action: internal.file.name, args: …`';
+
+function ownDirective(file: string, text: string, at: number): Diagnostic {
+  const before = text.slice(0, at).split("\n");
+  const place = { file, line: before.length, column: (before.at(-1)?.length ?? 0) + 1, length: 10 };
+  const message = `${file} says "use node", but a definition runs in Convex's own runtime`;
+  return diagnostic("nodeFile", place, message, { hint: `remove that; ${pointAtIt}` });
+}
+
+/** Where "use node" stands among the directives at the top of a file, before which there may be comments. */
+function nodeDirective(text: string): number | undefined {
+  const part = /\s+|\/\/[^\n]*|\/\*[^]*?\*\/|(["'])([^"'\n]*)\1;?/y;
+  for (let at = 0; ; at = part.lastIndex) {
+    const [, , directive] = part.exec(text) ?? [];
+    if (directive === "use node") return at;
+    if (part.lastIndex === 0) return undefined;
+  }
+}
+
+/** Names that are also those of packages which do the same without Node; and what Convex itself stands in for. */
+const replaceable = new Set(
+  "assert async_hooks buffer console constants events path process punycode querystring stream string_decoder timers url util".split(
+    " ",
+  ),
+);
+
+function isBuiltIn(module: string): boolean {
+  if (module.startsWith("node:")) return module !== "node:async_hooks";
+  const [name = ""] = module.split("/");
+  return builtinModules.includes(module) && !replaceable.has(name);
+}
+
+/** The file of the app that a relative module name stands for; not one that is generated. */
+function moduleFile(
+  from: string,
+  module: string,
+  read: ReadModule,
+): { file: string; text: string } | undefined {
+  const base = resolveModule(from, module);
+  if (base === undefined || base.startsWith("..") || isGenerated(base)) return undefined;
+  for (const ending of [".ts", ".tsx", ".js", "/index.ts"]) {
+    const text = read(base + ending);
+    if (text !== undefined) return { file: base + ending, text };
+  }
+  return undefined;
+}
+
+const isGenerated = (path: string): boolean => /(^|\/)_(generated|workflows)(\/|$)/.test(path);

@@ -1,0 +1,95 @@
+import { Project, ScriptTarget, ts, type SourceFile } from "ts-morph";
+import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
+import type { SourceText } from "../discover/discover.js";
+import { definitionFile, placeAt, type DefinitionFile } from "./definition-file.js";
+
+/** A file that parses, or its syntax errors. */
+interface ParsedFile {
+  readonly text: string;
+  readonly source: SourceFile;
+  readonly errors: readonly Diagnostic[];
+  readonly file?: DefinitionFile;
+}
+
+/**
+ * Parses files by syntax alone: no program, no library, no type checker. Those would cost more than all else together, and
+ * every type that generated code needs can be written as an expression over `typeof definition`. It remembers what it parsed:
+ * a file whose text is the same is the same `DefinitionFile`.
+ */
+export class Parser {
+  readonly #project = new Project({
+    useInMemoryFileSystem: true,
+    skipLoadingLibFiles: true,
+    compilerOptions: { noLib: true, noResolve: true, target: ScriptTarget.ES2022 },
+  });
+  readonly #parsed = new Map<string, ParsedFile>();
+
+  /** The files that parse, and what is wrong with the others. */
+  parse(sources: readonly SourceText[]): { files: DefinitionFile[]; errors: Diagnostic[] } {
+    const parsed = sources.map((source) => this.#parse(source));
+    this.#forgetAllBut(new Set(sources.map(({ file }) => file)));
+    return {
+      files: parsed.flatMap(({ file }) => file ?? []),
+      errors: parsed.flatMap(({ errors }) => errors),
+    };
+  }
+
+  #parse({ file, text }: SourceText): ParsedFile {
+    const known = this.#parsed.get(file);
+    if (known?.text === text) return known;
+    if (known !== undefined) this.#project.removeSourceFile(known.source);
+    const source = this.#project.createSourceFile(`/${file}`, text, { overwrite: true });
+    const errors = syntaxErrors(source, file);
+    const parsed: ParsedFile = {
+      text,
+      source,
+      errors,
+      file: errors.length > 0 ? undefined : definitionFile(file, source),
+    };
+    this.#parsed.set(file, parsed);
+    return parsed;
+  }
+
+  #forgetAllBut(files: ReadonlySet<string>): void {
+    for (const [file, { source }] of this.#parsed) {
+      if (files.has(file)) continue;
+      this.#project.removeSourceFile(source);
+      this.#parsed.delete(file);
+    }
+  }
+}
+
+interface ParseError {
+  readonly start: number;
+  readonly length: number;
+  readonly messageText: string | { readonly messageText: string };
+}
+
+/** Only the first: those that follow in the same file are mostly its echo. */
+function syntaxErrors(source: SourceFile, file: string): Diagnostic[] {
+  // The parser keeps its errors on the node, but the public way to them builds a whole program first.
+  const { parseDiagnostics = [] } = source.compilerNode as unknown as {
+    parseDiagnostics?: ParseError[];
+  };
+  const [first] = [...parseDiagnostics, ...unreadableModules(source)];
+  if (first === undefined) return [];
+  const { start, length, messageText } = first;
+  const text = typeof messageText === "string" ? messageText : messageText.messageText;
+  const place = placeAt(source, file, start, length);
+  return [
+    diagnostic("syntaxError", place, `${file} does not parse: ${text.replace(/\.$/, "")}`, {
+      hint: "correct this first; the definitions of this file are checked once it parses",
+    }),
+  ];
+}
+
+/** The parser takes any expression for a module's name; that it is a string is left to the checker, which is not asked here. */
+function unreadableModules(source: SourceFile): ParseError[] {
+  return source.compilerNode.statements.flatMap((statement): ParseError[] => {
+    if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return [];
+    const { moduleSpecifier } = statement;
+    if (moduleSpecifier === undefined || ts.isStringLiteral(moduleSpecifier)) return [];
+    const start = moduleSpecifier.getStart(source.compilerNode);
+    return [{ start, length: moduleSpecifier.end - start, messageText: "String literal expected" }];
+  });
+}

@@ -1,0 +1,61 @@
+import { nearest } from "../diagnostics/nearest.js";
+import type { InputPlan, NodePlan, WorkflowPlan } from "../plan/schema.js";
+import type { Workflows } from "./children.js";
+import type { FoundDefinition, NodeCall } from "./definitions.js";
+import { readInput, readWorkflowOptions } from "./input.js";
+import { literalName, type NodeContext } from "./nodes/node-kind.js";
+import { nodeKinds } from "./nodes/table.js";
+import { literalOptions, placesOf } from "./options.js";
+
+/** The plan of one definition; what is wrong with it is reported to its file. */
+export function workflowPlan(definition: FoundDefinition, workflows: Workflows): WorkflowPlan {
+  const { file, name, nameNode, root } = definition;
+  const options = readWorkflowOptions(root, name, file);
+  const input = options && readInput(options, root.getExpression(), name, file);
+  const scope = ["input"];
+  const nodes = definition.nodes.flatMap((call) => {
+    const node = nodePlan(call, { file, workflow: name, scope: [...scope], workflows });
+    // Also the name of a node that cannot be read: what reads it is not wrong because of that.
+    const named = node?.name ?? literalName(call);
+    if (named !== undefined) scope.push(named);
+    return node ?? [];
+  });
+  return {
+    name,
+    file: file.file,
+    input: input ?? unreadInput,
+    options: options === undefined ? {} : literalOptions(options, ["retry", "timeout"]),
+    nodes,
+    optionPlaces: placesOf(options, file),
+    place: file.placeOf(nameNode),
+    hasUnreadNodes: nodes.length < definition.nodes.length,
+    hasUnknownNames: scope.length <= definition.nodes.length,
+  };
+}
+
+/** Of a workflow whose input was reported; with an error nothing is emitted. */
+const unreadInput: InputPlan = {
+  kind: "copy",
+  text: "",
+  imports: [],
+  expression: { kind: "literal", text: "" },
+  globals: [],
+};
+
+function nodePlan(call: NodeCall, context: NodeContext): NodePlan | undefined {
+  const kind = nodeKinds.get(call.kind);
+  if (kind !== undefined) return kind.analyze(call, context);
+  const near = nearest(call.kind, nodeKinds.keys());
+  context.file.report(
+    "unknownNode",
+    call.kindNode,
+    `workflow ${JSON.stringify(context.workflow)} has a node of the unknown kind .${call.kind}()`,
+    {
+      hint:
+        near === undefined
+          ? `the kinds are ${[...nodeKinds.keys()].join(", ")}`
+          : `did you mean .${near}()?`,
+    },
+  );
+  return undefined;
+}

@@ -1,0 +1,46 @@
+import pc from "picocolors";
+import type { Fate } from "../fates/change.js";
+import type { Findings } from "./check.js";
+import { plural } from "./counts.js";
+import { printTo, type Terminal } from "./terminal.js";
+
+const order: readonly Fate[] = ["stops", "rename", "safe"];
+
+const titles: Readonly<Record<Fate, string>> = {
+  stops: "stops runs",
+  rename: "needs a mapping of names",
+  safe: "safe",
+};
+
+/** Prints what `generate` would do. */
+export function printDrift({ drift }: Findings, folder: string, terminal: Terminal): void {
+  const print = printTo(terminal);
+  const colors = pc.createColors(terminal.color);
+  const path = (file: string) => (folder === "." ? file : `${folder}/${file}`);
+  for (const file of drift.written) print.out(`${colors.yellow("out of date")} ${path(file)}`);
+  for (const file of drift.removed) print.out(`${colors.yellow("left over")} ${path(file)}`);
+  const count = drift.written.length + drift.removed.length;
+  print.out(
+    count === 0
+      ? "Generated code is up to date."
+      : `${plural(count, "file")} of generated code out of date: run workflow-codegen, and commit what it writes.`,
+  );
+}
+
+/** Prints every change of the plan with what becomes of runs in flight, the worst first. */
+export function printChanges({ changes }: Findings, terminal: Terminal): void {
+  const print = printTo(terminal);
+  const colors = pc.createColors(terminal.color);
+  const paint = { stops: colors.red, rename: colors.yellow, safe: colors.green };
+  for (const fate of order) {
+    for (const { workflow, node, message, hint, ...change } of changes) {
+      if (change.fate !== fate) continue;
+      const place = node === undefined ? workflow : `${workflow} › ${node}`;
+      print.out(`${paint[fate](titles[fate])} ${place}: ${message}`);
+      if (hint !== undefined) print.out(`  ${colors.green("hint")}: ${hint}`);
+    }
+  }
+  const harmful = changes.filter(({ fate }) => fate !== "safe").length;
+  if (harmful > 0) print.out(`${plural(harmful, "change")} would stop runs in flight.`);
+  else if (changes.length > 0) print.out("Runs in flight go on.");
+}

@@ -1,0 +1,107 @@
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Command } from "commander";
+import { compile, driftOf, type Written } from "../compile.js";
+import type { Diagnostic } from "../diagnostics/diagnostic.js";
+import type { Change } from "../fates/change.js";
+import { compare } from "../fates/compare.js";
+import { outputFolder } from "../plan/paths.js";
+import { readPlan } from "../plan/read.js";
+import type { WrittenPlan } from "../plan/schema.js";
+import { toWritten } from "../plan/write.js";
+import { printChanges, printDrift } from "./check-report.js";
+import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
+import { printDiagnostics } from "./generate-report.js";
+import { printTo, type Terminal } from "./terminal.js";
+
+interface CheckOptions {
+  readonly dir?: string;
+  readonly against?: string;
+  readonly json?: boolean;
+}
+
+/** What `check` found; printed as it is with `--json`. */
+export interface Findings {
+  /** Whether all is well: the exit code is 0. */
+  readonly ok: boolean;
+  readonly problems: readonly Diagnostic[];
+  /** What `generate` would write and remove. */
+  readonly drift: Pick<Written, "written" | "removed">;
+  readonly changes: readonly Change[];
+}
+
+export function registerCheck(program: Command, terminal: Terminal): void {
+  program
+    .command("check")
+    .description("write nothing; say what is out of date, and what becomes of runs in flight")
+    .option(
+      "--dir <folder>",
+      'the functions folder (default: "functions" of convex.json, else convex)',
+    )
+    .option(
+      "--against <plan.json>",
+      "the plan that is deployed (default: the committed one, in _workflows)",
+    )
+    .option("--json", "print what was found as JSON, to stdout")
+    .addHelpText(
+      "after",
+      "\nExits with 1 on errors, when generate would write or remove something, and on changes that stop runs in flight." +
+        "\n\nExamples:\n  $ workflow-codegen check" +
+        "\n  $ git show origin/main:convex/_workflows/plan.json > deployed.json" +
+        "\n  $ workflow-codegen check --against deployed.json      before a deploy",
+    )
+    .action(async (options: CheckOptions) => {
+      terminal.exitCode = await check(options, terminal);
+    });
+}
+
+/** Compiles and compares; gives the exit code. */
+async function check(options: CheckOptions, terminal: Terminal): Promise<0 | 1> {
+  const functionsDir = await functionsFolder(terminal.cwd, options.dir);
+  const before = planBefore(options, functionsDir, terminal.cwd);
+  const { ok, diagnostics, files, plan } = await compile({ functionsDir });
+  // With errors there is no plan to compare.
+  const drift = ok ? await driftOf(functionsDir, files) : { written: [], removed: [] };
+  const changes = ok && before !== undefined ? compare(before, toWritten(plan)) : [];
+  const isUpToDate = drift.written.length + drift.removed.length === 0;
+  const findings: Findings = {
+    ok: ok && isUpToDate && changes.every(({ fate }) => fate === "safe"),
+    problems: diagnostics.map(withoutFrames),
+    drift: { written: drift.written, removed: drift.removed },
+    changes,
+  };
+  if (options.json === true) printTo(terminal).out(JSON.stringify(findings, undefined, 2));
+  else {
+    const folder = displayPath(terminal.cwd, functionsDir);
+    printDiagnostics({ diagnostics }, folder, terminal);
+    if (ok) {
+      printDrift(findings, folder, terminal);
+      printChanges(findings, terminal);
+    }
+  }
+  return findings.ok ? 0 : 1;
+}
+
+/** A tool that reads places has the sources. */
+function withoutFrames({ code, severity, message, place, hint, ...rest }: Diagnostic): Diagnostic {
+  const related = rest.related.map((each) => ({ message: each.message, place: each.place }));
+  return { code, severity, message, place, hint, related };
+}
+
+/** The plan to compare with; undefined in an app that has none yet. */
+function planBefore(
+  { against }: CheckOptions,
+  functionsDir: string,
+  cwd: string,
+): WrittenPlan | undefined {
+  const path =
+    against === undefined ? join(functionsDir, outputFolder, "plan.json") : resolve(cwd, against);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch {
+    if (against === undefined) return undefined;
+    throw new UsageError(`There is no plan at ${displayPath(cwd, path)}.`);
+  }
+  return readPlan(text, displayPath(cwd, path));
+}

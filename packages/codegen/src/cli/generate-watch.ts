@@ -1,0 +1,97 @@
+import pc from "picocolors";
+import { Compiler, writeGenerated, type CompileResult, type Written } from "../compile.js";
+import type { SourceText } from "../discover/discover.js";
+import { Rounds } from "../watch/rounds.js";
+import { WatchedFolders } from "../watch/folders.js";
+import { displayPath } from "./functions-folder.js";
+import { printDiagnostics, report } from "./generate-report.js";
+import { printTo, type Terminal } from "./terminal.js";
+
+/** Compiles now, and again after every change, until `signal` is aborted. Nothing that is wrong with a definition ends it. */
+export async function generateWatch(
+  functionsDir: string,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<void> {
+  const session = new Session(functionsDir, terminal);
+  const rounds = new Rounds(async (firstChangeAt) => {
+    folders.sync();
+    await session.round(firstChangeAt);
+  });
+  const folders = new WatchedFolders(functionsDir, () => rounds.changed());
+  const folder = displayPath(terminal.cwd, functionsDir);
+  await rounds.start();
+  printTo(terminal).out(`Watching ${folder} for changes. Press Ctrl-C to stop.`);
+  if (!signal.aborted)
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  rounds.close();
+  folders.close();
+}
+
+/** What one round must know of those before it. */
+class Session {
+  readonly #compiler = new Compiler();
+  readonly #functionsDir: string;
+  readonly #terminal: Terminal;
+  #sources: readonly SourceText[] | undefined;
+  #problem: string | undefined;
+
+  constructor(functionsDir: string, terminal: Terminal) {
+    this.#functionsDir = functionsDir;
+    this.#terminal = terminal;
+  }
+
+  async round(startedAt: number): Promise<void> {
+    try {
+      const result = await this.#compiler.compile({ functionsDir: this.#functionsDir });
+      const written = result.ok ? await writeGenerated(this.#functionsDir, result.files) : nothing;
+      this.#tell(result, written, performance.now() - startedAt);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (message !== this.#problem) printTo(this.#terminal).err(`${this.#clock()} ${message}`);
+      this.#problem = message;
+    }
+  }
+
+  /** Says what is new: an edit of another file of the app, and a problem that is still the same, are not. */
+  #tell(result: CompileResult, written: Written, elapsedMs: number): void {
+    const print = printTo(this.#terminal);
+    const edited = !sameSources(this.#sources, result.sources);
+    const changed = written.written.length + written.removed.length > 0;
+    this.#sources = result.sources;
+    const broken = this.#problem;
+    const problem = result.ok ? undefined : JSON.stringify(result.diagnostics);
+    this.#problem = problem;
+    if (edited || problem !== broken) printDiagnostics(result, this.#folder, this.#terminal);
+    if (!result.ok) return;
+    if (broken !== undefined) print.out(`${this.#clock()} ${this.#colors.green("Mended.")}`);
+    if (edited || changed || broken !== undefined)
+      print.out(
+        `${this.#clock()} ${report(result, written, this.#folder, elapsedMs, this.#terminal)}`,
+      );
+  }
+
+  get #folder(): string {
+    return displayPath(this.#terminal.cwd, this.#functionsDir);
+  }
+
+  get #colors(): ReturnType<typeof pc.createColors> {
+    return pc.createColors(this.#terminal.color);
+  }
+
+  #clock(): string {
+    return this.#colors.dim(`[${new Date().toTimeString().slice(0, 8)}]`);
+  }
+}
+
+const nothing: Written = { written: [], removed: [], unchanged: [] };
+
+function sameSources(
+  before: readonly SourceText[] | undefined,
+  now: readonly SourceText[],
+): boolean {
+  return (
+    before?.length === now.length &&
+    before.every(({ file, text }, index) => file === now[index]?.file && text === now[index]?.text)
+  );
+}

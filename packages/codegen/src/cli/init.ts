@@ -1,0 +1,93 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Command } from "commander";
+import pc from "picocolors";
+import { definitionFiles } from "../discover/definition-files.js";
+import type { Edit } from "../init/edit.js";
+import { displayPath, UsageError, wantedFolder } from "./functions-folder.js";
+import { printTo, type Terminal } from "./terminal.js";
+
+export function registerInit(program: Command, terminal: Terminal): void {
+  program
+    .command("init")
+    .description("make an app ready for workflows: the component, a first workflow, the scripts")
+    .option(
+      "--dir <folder>",
+      'the functions folder (default: "functions" of convex.json, else convex)',
+    )
+    .addHelpText(
+      "after",
+      "\nWhat is there already stays as it is, so it may be run again at any time.\n\nExamples:\n  $ workflow-codegen init\n  $ workflow-codegen init --dir backend/convex",
+    )
+    .action(async (options: { dir?: string }) => {
+      terminal.exitCode = await init(options, terminal);
+    });
+}
+
+/** Does what is missing, and shows it; gives the exit code, which is 1 when something is left to the user. */
+async function init(options: { dir?: string }, terminal: Terminal): Promise<0 | 1> {
+  const { cwd } = terminal;
+  const functionsDir = wantedFolder(cwd, options.dir);
+  const folder = displayPath(cwd, functionsDir);
+  // They bring ts-morph along.
+  const { mountComponent } = await import("../init/convex-config.js");
+  const { addScripts, missingPackages } = await import("../init/package-scripts.js");
+  const { firstWorkflow } = await import("../init/first-workflow.js");
+  const manifest = textOf(join(cwd, "package.json"));
+  const edits = [
+    { at: cwd, edit: addScripts(manifest) },
+    {
+      at: functionsDir,
+      edit: mountComponent("convex.config.ts", textOf(join(functionsDir, "convex.config.ts"))),
+    },
+    { at: functionsDir, edit: firstWorkflow(definitionFiles(functionsDir).files) },
+  ];
+  for (const { at, edit } of edits) apply(at, edit);
+  const print = printTo(terminal);
+  for (const { at, edit } of edits)
+    print.out(line(displayPath(cwd, join(at, edit.file)), edit, terminal));
+  const install = missingPackages(textOf(join(cwd, "package.json")));
+  const steps = [
+    ...(install === undefined ? [] : [install]),
+    "npx workflow-codegen",
+    "npx convex dev",
+  ];
+  const isReady = edits.every(({ edit }) => edit.kind === "keep");
+  if (isReady && install === undefined)
+    print.out(`Nothing to do: ${folder} is ready for workflows.`);
+  else print.out(["Next:", ...steps.map((step) => `  $ ${step}`)].join("\n"));
+  return edits.some(({ edit }) => edit.kind === "refuse") ? 1 : 0;
+}
+
+function apply(at: string, edit: Edit): void {
+  if (edit.kind !== "create" && edit.kind !== "change") return;
+  const path = join(at, edit.file);
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, edit.text);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageError(`${path} cannot be written: ${why}`, { cause });
+  }
+}
+
+function line(path: string, { kind, what }: Edit, { color }: Terminal): string {
+  const colors = pc.createColors(color);
+  const words = {
+    create: colors.green("created"),
+    change: colors.green("changed"),
+    keep: colors.dim("kept"),
+    refuse: colors.red("not changed"),
+  };
+  return `${words[kind]} ${path}: ${what}`;
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`${path} cannot be read: ${why}`, { cause: error });
+  }
+}

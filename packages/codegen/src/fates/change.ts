@@ -1,0 +1,24 @@
+import type { WrittenPlan } from "../plan/schema.js";
+
+export type WorkflowThen = WrittenPlan["workflows"][number];
+export type NodeThen = WorkflowThen["nodes"][number];
+
+/**
+ * What becomes of a run that is in flight while the change is deployed: it goes on; it would go on if it were told the node's new
+ * name; it stops when it is at that node.
+ */
+export type Fate = "safe" | "rename" | "stops";
+
+/** One difference between two plans. */
+export interface Change {
+  readonly workflow: string;
+  /** Absent when it is about the workflow as a whole. */
+  readonly node?: string;
+  readonly fate: Fate;
+  /** What has changed, and what that means for runs in flight. */
+  readonly message: string;
+  /** What to do, where something has to be done. */
+  readonly hint?: string;
+}
+
+export const quote = (name: string): string => JSON.stringify(name);

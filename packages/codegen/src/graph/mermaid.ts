@@ -1,0 +1,47 @@
+import type { Graph, GraphNode, GraphWorkflow } from "./model.js";
+
+/** A graph as a Mermaid flowchart, as GitHub and most documentation tools show it. */
+export function mermaid(graph: Graph): string {
+  return [
+    "flowchart TD",
+    ...graph.workflows.flatMap(subgraph),
+    ...graph.others.map((name) => `  ${workflowId(name)}[[${label([name])}]]`),
+    ...(graph.children.some(({ child }) => child === undefined)
+      ? [`  any[[${label(["any workflow"])}]]`]
+      : []),
+    ...graph.children.map(
+      ({ workflow, node, child }) =>
+        `  ${nodeId(workflow, node)} -.-> ${child === undefined ? "any" : workflowId(child)}`,
+    ),
+    "",
+  ].join("\n");
+}
+
+function subgraph({ name, nodes, edges }: GraphWorkflow): string[] {
+  return [
+    `  subgraph ${workflowId(name)}[${label([name])}]`,
+    ...nodes.map((node) => `    ${nodeId(name, node.name)}${shaped(node)}`),
+    ...edges.map(({ from, to }) => `    ${nodeId(name, from)} --> ${nodeId(name, to)}`),
+    "  end",
+  ];
+}
+
+/** A node that starts others has a border of its own. */
+function shaped(node: GraphNode): string {
+  const text = label([node.name, ...node.runs, ...node.policies]);
+  return node.fansOut ? `[[${text}]]` : `[${text}]`;
+}
+
+/** In quotes; the name stands first, the rest under it. */
+function label(lines: readonly string[]): string {
+  return `"${lines.map(escaped).join("<br/>")}"`;
+}
+
+/** Mermaid reads HTML entities, written with # in the place of &. */
+function escaped(text: string): string {
+  return text.replace(/[^\p{L}\p{N} _.,:×{}-]/gu, (char) => `#${char.codePointAt(0)};`);
+}
+
+/* With a prefix no name can be a word of Mermaid, such as `end`; and no name holds a dot. */
+const workflowId = (name: string): string => `w_${name}`;
+const nodeId = (workflow: string, node: string): string => `n_${workflow}.${node}`;

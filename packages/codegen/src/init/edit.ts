@@ -1,0 +1,22 @@
+/** What `init` does to one file. */
+export type Edit =
+  | { readonly kind: "create"; readonly file: string; readonly text: string; readonly what: string }
+  | { readonly kind: "change"; readonly file: string; readonly text: string; readonly what: string }
+  | { readonly kind: "keep"; readonly file: string; readonly what: string }
+  /** It cannot be told how to change it without breaking something; the user does it. */
+  | { readonly kind: "refuse"; readonly file: string; readonly what: string };
+
+/** Text put into a text at a position. */
+export interface Insertion {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** All of them at once: positions are those of the text as it was. The line ends of the text are kept. */
+export function insert(text: string, insertions: readonly Insertion[]): string {
+  const lineEnd = text.includes("\r\n") ? "\r\n" : "\n";
+  let result = text;
+  for (const { at, text: added } of insertions.toSorted((a, b) => b.at - a.at))
+    result = result.slice(0, at) + added.replaceAll("\n", lineEnd) + result.slice(at);
+  return result;
+}

@@ -1,0 +1,26 @@
+import type { Edit } from "./edit.js";
+
+const file = "hello.workflow.ts";
+
+const text = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+
+/** A first workflow: two steps, one after the other. Run \`npm run workflows\` after every change. */
+export const hello = defineWorkflow({ input: z.object({ name: z.string() }) })
+  .step("greeting", {
+    // An action may call other services; it is tried again when it fails.
+    action: async (_ctx, { input }) => \`Hello, \${input.name}!\`,
+    retry: true,
+  })
+  .step("shouted", {
+    // A query or mutation runs inside a transaction. It sees the outputs of the steps before it, by name.
+    query: async (_ctx, { greeting }) => greeting.toUpperCase(),
+  });
+`;
+
+/** A first workflow for an app that has none. */
+export function firstWorkflow(existing: readonly string[]): Edit {
+  const [first] = existing;
+  if (first !== undefined) return { kind: "keep", file: first, what: "is a workflow already" };
+  return { kind: "create", file, text, what: "a first workflow" };
+}

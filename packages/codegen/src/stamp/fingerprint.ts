@@ -1,0 +1,55 @@
+import { createHash } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { discover, readText, type SourceText } from "../discover/discover.js";
+import { presentFiles } from "../write/own-files.js";
+
+/** All that the output of the compiler depends on, and the output itself. */
+export interface Contents {
+  readonly sources: readonly SourceText[];
+  /** Files that were looked into besides the definitions; `undefined` for those that are not there. */
+  readonly consulted: ReadonlyMap<string, string | undefined>;
+  /** Texts of the output folder's files, by path. */
+  readonly outputs: ReadonlyMap<string, string>;
+}
+
+/** What is on the disk now. */
+export function contentsOnDisk(functionsDir: string, consulted: readonly string[]): Contents {
+  return {
+    sources: discover(functionsDir),
+    consulted: new Map(consulted.map((file) => [file, readText(join(functionsDir, file))])),
+    outputs: presentFiles(functionsDir).own,
+  };
+}
+
+/** Two contents have one fingerprint only if they are the same, and the compiler is. */
+export function fingerprintOf({ sources, consulted, outputs }: Contents): string {
+  const hash = createHash("sha256");
+  // With the length of each part, so that no text can look like two.
+  const add = (part: string) => hash.update(`${part.length}:`).update(part);
+  add(compilerIdentity());
+  for (const { file, text } of sources) {
+    add(file);
+    add(text);
+  }
+  hash.update("consulted");
+  for (const file of [...consulted.keys()].sort()) {
+    add(file);
+    add(consulted.get(file) ?? "");
+    hash.update(consulted.get(file) === undefined ? "absent" : "present");
+  }
+  hash.update("outputs");
+  for (const path of [...outputs.keys()].sort()) {
+    add(path);
+    add(outputs.get(path) ?? "");
+  }
+  return hash.digest("hex");
+}
+
+/** The compiler's version; and when this file was installed, for one that is built anew under the same version. */
+function compilerIdentity(): string {
+  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  const version = /"version":\s*"([^"]*)"/.exec(manifest)?.[1] ?? "";
+  return `${version} ${statSync(fileURLToPath(import.meta.url)).mtimeMs}`;
+}

@@ -1,0 +1,24 @@
+import { execFile } from "node:child_process";
+import { copyFile, mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const packageFolder = fileURLToPath(new URL("..", import.meta.url));
+
+/** The command as it would be installed now, built anew: `dist` may be of yesterday. Gives the path of its main module. */
+export async function builtCommand(): Promise<string> {
+  const folder = join(packageFolder, "node_modules", ".cache", `stepwise-built-${process.pid}`);
+  const tsc = join(packageFolder, "../../node_modules/typescript/bin/tsc");
+  const config = join(packageFolder, "tsconfig.build.json");
+  await mkdir(folder, { recursive: true });
+  await copyFile(join(packageFolder, "package.json"), join(folder, "package.json"));
+  const args = [tsc, "--project", config, "--outDir", join(folder, "dist")];
+  await promisify(execFile)(process.execPath, args);
+  return join(folder, "dist", "cli", "main.js");
+}
+
+/** Removes what `builtCommand` made. */
+export async function removeBuilt(main: string): Promise<void> {
+  await rm(join(main, "../../.."), { recursive: true });
+}

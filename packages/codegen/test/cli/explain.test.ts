@@ -1,0 +1,128 @@
+import { cp, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { WorkflowExplained } from "../../src/explain/explain.js";
+import { fixtures } from "../golden.js";
+import { app, workflowCodegen } from "./command.js";
+
+const use = (feature: string) =>
+  cp(join(fixtures, feature, "convex"), join(app(), "convex"), { recursive: true });
+
+/** What is explained of a workflow with these nodes. */
+async function explained(nodes: string, options = ""): Promise<WorkflowExplained> {
+  await mkdir(join(app(), "convex"));
+  const text = `import { child, defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { internal } from "./_generated/api";
+const computed = Math.random();
+export const leaf = defineWorkflow({ input: z.object({}) }).step("only", { action: () => 1 });
+export const flow = defineWorkflow({ input: z.object({}), ${options} })${nodes};`;
+  await writeFile(join(app(), "convex/flow.workflow.ts"), text);
+  const [flow] = JSON.parse((await workflowCodegen("explain", "flow", "--json")).out);
+  return flow;
+}
+
+test.each<[what: string, node: string, executions: number]>([
+  ["an inline action", '.step("a", { action: () => 1 })', 2],
+  ["a referenced action", '.step("a", { action: internal.x.y, args: () => ({}) })', 3],
+  ["a fused mutation", '.step("a", { mutation: () => 1 })', 0.1],
+  ["a referenced query", '.step("a", { query: internal.x.y, args: () => ({}) })', 0.1],
+  ["a mutation with isolate", '.step("a", { mutation: () => 1, isolate: true })', 1],
+  ["a parent without functions", '.parent("a", { children: () => [child(leaf, {})] })', 0],
+  [
+    "a parent with a handler and a finalize",
+    '.parent("a", { action: () => 1, children: () => [child(leaf, {})], finalize: { query: () => 1 } })',
+    2.1,
+  ],
+])("%s costs as many root executions as DESIGN says", async (_what, node, executions) => {
+  const { nodes, rootExecutions } = await explained(node);
+  expect(nodes[0]?.rootExecutions).toBe(executions);
+  expect(rootExecutions).toBe(executions);
+});
+
+test("a run costs the sum of its nodes, and each child its own run and its part of the fan-out", async () => {
+  const flow = await explained(
+    '.step("a", { action: () => 1 }).step("b", { mutation: () => 1 }).step("c", { query: () => 1 }).step("d", { query: () => 1 }).parent("p", { children: () => [child(leaf, {})] })',
+  );
+  expect(flow.rootExecutions).toBe(2.3);
+  expect(flow.perChild).toEqual([{ node: "p", workflow: "leaf", rootExecutions: 2.2 }]);
+});
+
+const half = 30 * 60_000;
+test.each<
+  [what: string, policy: string, options: string, attempts: number | null, worst: number | null]
+>([
+  ["nothing said", "", "", 1, half],
+  ["a timeout", ', timeout: "30s"', "", 1, 30_000],
+  [
+    "a timeout and retry",
+    ", timeout: 1000, retry: { maxAttempts: 3, initialBackoffMs: 100, base: 2 }",
+    "",
+    3,
+    3000 + 150 + 300,
+  ],
+  [
+    "a greatest backoff",
+    ", timeout: 0, retry: { maxAttempts: 4, initialBackoffMs: 100, base: 10, maxBackoffMs: 200 }",
+    "",
+    4,
+    150 + 200 + 200,
+  ],
+  ["the usual retry", ", timeout: 0, retry: true", "", 5, (250 + 500 + 1000 + 2000) * 1.5],
+  [
+    "the retry of the workflow",
+    ", timeout: 0",
+    "retry: { maxAttempts: 2, initialBackoffMs: 100, base: 1 }",
+    2,
+    150,
+  ],
+  ["its own retry before that of the workflow", ", timeout: 0, retry: false", "retry: true", 1, 0],
+  ["a computed retry", ", retry: computed", "", null, null],
+  ["a computed retry of the workflow", "", "retry: computed", null, null],
+  ["a computed timeout", ", timeout: computed", "", 1, null],
+])(
+  "an action with %s: its attempts, and its worst case",
+  async (_what, policy, options, attempts, worst) => {
+    const { nodes, worstCaseMs } = await explained(
+      `.step("a", { action: () => 1${policy} })`,
+      options,
+    );
+    expect(nodes[0]?.stages[0]).toMatchObject({ attempts, worstCaseMs: worst });
+    expect(worstCaseMs).toBe(worst);
+  },
+);
+
+test("a finalize of a parent is run by its own settings", async () => {
+  const { nodes } = await explained(
+    '.parent("p", { action: () => 1, timeout: "1m", children: () => [child(leaf, {})], finalize: { action: () => 1, timeout: "2s", retry: true } })',
+  );
+  expect(nodes[0]?.stages).toMatchObject([
+    { name: "p.output", attempts: 1, timeoutMs: 60_000 },
+    { name: "p", worstCaseMs: 60_000 },
+    { name: "p.finalize", attempts: 5, timeoutMs: 2_000 },
+  ]);
+});
+
+test("for people it is a table, with a line for each stage and the sum of a run", async () => {
+  await use("steps");
+  const { out } = await workflowCodegen("explain", "fulfilOrder");
+  expect(out).toBe(`fulfilOrder (orders.workflow.ts)
+  stage    runs                             root executions  reads           attempts  at worst
+  price    query                            0.1              input                     1 s
+  charge   action internal.payments.charge  3                input, price    3         1 m 32 s
+  reserve  mutation internal.stock.reserve  0.1              input                     1 s
+  address  query api.customers.address      0.1              nothing                   1 s
+  label    action                           2                address         5         5 m 6 s
+  ship     mutation                         1                label                     1 s
+  receipt  action                           2                price, address  5         2 h 30 m
+  A run: 8.3 root executions; at worst 2 h 36 m.
+`);
+});
+
+test("children whose number and time are open are said to be", async () => {
+  await use("parents");
+  const { out } = await workflowCodegen("explain");
+  expect(out).toContain("2.2 for each countWords of pages");
+  expect(out).toContain("and those of each child of unknown");
+  expect(out).toContain("no worst case: no literal limit on pages and both");
+});

@@ -1,0 +1,77 @@
+import { cp, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { fixtures } from "../golden.js";
+import { app, workflowCodegen } from "./command.js";
+
+const use = (feature: string) =>
+  cp(join(fixtures, feature, "convex"), join(app(), "convex"), { recursive: true });
+
+test("graph draws one workflow: its nodes, how they are run, and the children they start", async () => {
+  await use("parents");
+  const { out, code, err } = await workflowCodegen("graph", "analyse");
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out).toBe(`flowchart TD
+  subgraph w_analyse["analyse"]
+    n_analyse.pages[["pages<br/>action<br/>children<br/>mutation<br/>4 at once"]]
+    n_analyse.both[["both<br/>children"]]
+    n_analyse.after["after<br/>query"]
+    n_analyse.pages --> n_analyse.both
+    n_analyse.both --> n_analyse.after
+  end
+  w_checkSpelling[["checkSpelling"]]
+  w_countWords[["countWords"]]
+  n_analyse.pages -.-> w_countWords
+  n_analyse.both -.-> w_checkSpelling
+  n_analyse.both -.-> w_countWords
+`);
+});
+
+test("graph draws all workflows; children that may be any are shown as that", async () => {
+  await use("parents");
+  const { out } = await workflowCodegen("graph");
+  expect(out.match(/subgraph (\w+)/g)).toHaveLength(5);
+  expect(out).toContain('any[["any workflow"]]');
+  expect(out).toContain("n_anything.unknown -.-> any");
+});
+
+test("[S10] a workflow that is its own descendant is drawn as a circle", async () => {
+  await use("recursion");
+  const { out } = await workflowCodegen("graph");
+  expect(out).toMatch(/n_walk\.\w+ -\.-> w_walk\n/);
+});
+
+test("retries, timeouts and references are in the drawing", async () => {
+  await use("steps");
+  const { out } = await workflowCodegen("graph", "fulfilOrder");
+  expect(out).toContain("action internal.payments");
+  const json = JSON.parse((await workflowCodegen("graph", "fulfilOrder", "--format", "json")).out);
+  const policies = json.workflows[0].nodes.flatMap((node: { policies: string[] }) => node.policies);
+  for (const policy of policies) expect(out).toContain(policy);
+  expect(policies.length).toBeGreaterThan(0);
+});
+
+test("--format dot is the same graph for Graphviz, and --out writes it to a file", async () => {
+  await use("parents");
+  const { out } = await workflowCodegen("graph", "--format", "dot", "--out", "all.dot");
+  expect(out).toBe("wrote all.dot\n");
+  const text = await readFile(join(app(), "all.dot"), "utf8");
+  expect(text).toMatch(/^digraph workflows \{\n[^]*\n\}\n$/);
+  expect(text).toContain('  subgraph "cluster_analyse" {');
+  expect(text).toContain(
+    '"analyse.pages" [label="pages\\naction\\nchildren\\nmutation\\n4 at once", peripheries=2];',
+  );
+  expect(text).toContain('"analyse.pages" -> "countWords.count" [style=dashed];');
+  expect(text).toContain('"anything.unknown" -> "any workflow" [style=dashed];');
+});
+
+test("a workflow that is not there, and a definition with errors, are told", async () => {
+  await use("parents");
+  await expect(workflowCodegen("graph", "analyze")).rejects.toThrow(
+    'There is no workflow "analyze". Did you mean "analyse"?',
+  );
+  await use("errors/duplicate-nodes");
+  const { code, out, err } = await workflowCodegen("graph");
+  expect({ code, out }).toEqual({ code: 1, out: "" });
+  expect(err).toContain("error SW1006");
+});

@@ -1,0 +1,168 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { compile } from "../../src/compile.js";
+import { mountComponent } from "../../src/init/convex-config.js";
+import { addScripts } from "../../src/init/package-scripts.js";
+import { filesIn } from "../golden.js";
+import { app, workflowCodegen } from "./command.js";
+
+test("in an empty folder it makes the scripts, the component and a first workflow that compiles", async () => {
+  const { code, out, err } = await workflowCodegen("init");
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out)
+    .toBe(`created package.json: adds the scripts workflows, workflows:watch, workflows:check
+created convex/convex.config.ts: mounts the workflow component
+created convex/hello.workflow.ts: a first workflow
+Next:
+  $ npm install @stepwise/workflow convex zod && npm install --save-dev @stepwise/codegen
+  $ npx workflow-codegen
+  $ npx convex dev
+`);
+  expect(Object.keys(await filesIn(app())).sort()).toEqual([
+    "convex/convex.config.ts",
+    "convex/hello.workflow.ts",
+    "package.json",
+  ]);
+  const { diagnostics, plan } = await compile({ functionsDir: join(app(), "convex") });
+  expect(diagnostics).toEqual([]);
+  expect(plan.workflows.map(({ name }) => name)).toEqual(["hello"]);
+});
+
+test("the second time it changes nothing, and says so", async () => {
+  await workflowCodegen("init");
+  const packages = ["@stepwise/workflow", "convex", "zod", "@stepwise/codegen"];
+  const manifest = JSON.parse(await readFile(join(app(), "package.json"), "utf8"));
+  manifest.dependencies = Object.fromEntries(packages.map((name) => [name, "*"]));
+  await writeFile(join(app(), "package.json"), JSON.stringify(manifest));
+  const before = await filesIn(app());
+  const { code, out } = await workflowCodegen("init");
+  expect(code).toBe(0);
+  expect(out).toBe(`kept package.json: has the scripts already
+kept convex/convex.config.ts: mounts the workflow component already
+kept convex/hello.workflow.ts: is a workflow already
+Nothing to do: convex is ready for workflows.
+`);
+  expect(await filesIn(app())).toEqual(before);
+});
+
+test("in an existing app it adds what is missing, where convex.json says, and keeps the rest", async () => {
+  await mkdir(join(app(), "backend"));
+  await writeFile(join(app(), "convex.json"), '{ "functions": "backend/" }');
+  await writeFile(join(app(), "backend/mine.workflow.ts"), "// mine\n");
+  await writeFile(
+    join(app(), "package.json"),
+    '{\n\t"name": "app",\n\t"dependencies": { "convex": "1" }\n}\n',
+  );
+  const { code, out } = await workflowCodegen("init");
+  expect(code).toBe(0);
+  expect(out).toContain("kept backend/mine.workflow.ts");
+  expect(out).toContain(
+    "npm install @stepwise/workflow zod && npm install --save-dev @stepwise/codegen",
+  );
+  expect(await filesIn(app())).toMatchObject({
+    "backend/mine.workflow.ts": "// mine\n",
+    "backend/convex.config.ts": expect.stringContaining("app.use(workflow);"),
+    "package.json": `{
+\t"name": "app",
+\t"dependencies": { "convex": "1" },
+\t"scripts": {
+\t\t"workflows": "workflow-codegen",
+\t\t"workflows:watch": "workflow-codegen --watch",
+\t\t"workflows:check": "workflow-codegen check"
+\t}
+}
+`,
+  });
+});
+
+test("a file that cannot be changed safely is left, with what to do; the exit code is 1", async () => {
+  await mkdir(join(app(), "convex"));
+  await writeFile(join(app(), "convex/convex.config.ts"), "export default make();\n");
+  const { code, out } = await workflowCodegen("init");
+  expect(code).toBe(1);
+  expect(out).toContain(
+    "not changed convex/convex.config.ts: it has no `const app = defineApp()`: add `import workflow",
+  );
+  expect((await filesIn(app()))["convex/convex.config.ts"]).toBe("export default make();\n");
+});
+
+const mounted = (text: string) => {
+  const edit = mountComponent("convex.config.ts", text);
+  return "text" in edit ? edit.text : edit.kind;
+};
+
+test.each<[what: string, before: string, after: string]>([
+  [
+    "after the other components, with comments, quotes and semicolons as they are",
+    `// ours\nimport { defineApp } from 'convex/server'\nimport rag from "@convex-dev/rag/convex.config"; // search\n\nconst app = defineApp()\napp.use(rag, { name: "search" }) // first\n\nexport default app\n`,
+    `// ours\nimport { defineApp } from 'convex/server'\nimport rag from "@convex-dev/rag/convex.config"; // search\nimport workflow from "@stepwise/workflow/convex.config";\n\nconst app = defineApp()\napp.use(rag, { name: "search" })\napp.use(workflow); // first\n\nexport default app\n`,
+  ],
+  [
+    "after the app, when it is the first",
+    `import { defineApp } from "convex/server";\nconst server = defineApp();\nexport default server;`,
+    `import { defineApp } from "convex/server";\nimport workflow from "@stepwise/workflow/convex.config";\nconst server = defineApp();\nserver.use(workflow);\nexport default server;`,
+  ],
+  [
+    "under another local name, when its own is taken",
+    `import { defineApp } from "convex/server";\nimport workflow from "./workflow/convex.config";\nconst app = defineApp();\napp.use(workflow, { name: "mine" });\nexport default app;\n`,
+    `import { defineApp } from "convex/server";\nimport workflow from "./workflow/convex.config";\nimport stepwise from "@stepwise/workflow/convex.config";\nconst app = defineApp();\napp.use(workflow, { name: "mine" });\napp.use(stepwise);\nexport default app;\n`,
+  ],
+  [
+    "with the import that is there",
+    `import { defineApp } from "convex/server";\nimport flows from "@stepwise/workflow/convex.config.js";\nconst app = defineApp();\nexport default app;\n`,
+    `import { defineApp } from "convex/server";\nimport flows from "@stepwise/workflow/convex.config.js";\nconst app = defineApp();\napp.use(flows);\nexport default app;\n`,
+  ],
+  [
+    "with the line ends and the byte order mark of the file",
+    `\ufeffimport { defineApp } from "convex/server";\r\nconst app = defineApp();\r\nexport default app;\r\n`,
+    `\ufeffimport { defineApp } from "convex/server";\r\nimport workflow from "@stepwise/workflow/convex.config";\r\nconst app = defineApp();\r\napp.use(workflow);\r\nexport default app;\r\n`,
+  ],
+])("the component is mounted %s", (_what, before, after) => {
+  expect(mounted(before)).toBe(after);
+  expect(mounted(after)).toBe("keep");
+});
+
+test.each([
+  ["does not parse", "const app = ;"],
+  ["has no `const app", "export default defineApp();"],
+  [
+    "another component",
+    `import workflow from "@convex-dev/workflow/convex.config";\nconst app = defineApp();\napp.use(workflow);\n`,
+  ],
+  [
+    "another component",
+    `import own from "./own/convex.config";\nconst app = defineApp();\napp.use(own, { name: "workflow" });\n`,
+  ],
+])("a convex.config.ts that %s is not touched", (what, text) => {
+  const edit = mountComponent("convex.config.ts", text);
+  expect(edit).toMatchObject({ kind: "refuse", what: expect.stringContaining(what) });
+});
+
+test.each<[what: string, before: string, after: string | undefined]>([
+  [
+    "scripts of its own",
+    '{\n  "scripts": {\n    "dev": "x"\n  }\n}',
+    '{\n  "scripts": {\n    "dev": "x",\n    "workflows": "workflow-codegen",\n    "workflows:watch": "workflow-codegen --watch",\n    "workflows:check": "workflow-codegen check"\n  }\n}',
+  ],
+  [
+    "some of them, with other commands",
+    '{ "scripts": { "workflows": "mine", "workflows:watch": "mine" } }',
+    '{ "scripts": { "workflows": "mine", "workflows:watch": "mine",\n    "workflows:check": "workflow-codegen check" } }',
+  ],
+  [
+    "nothing in it",
+    "{}",
+    '{\n  "scripts": {\n    "workflows": "workflow-codegen",\n    "workflows:watch": "workflow-codegen --watch",\n    "workflows:check": "workflow-codegen check"\n  }\n}',
+  ],
+  ["no JSON in it", "{ // }", undefined],
+  ["scripts that are none", '{ "scripts": 3 }', undefined],
+])("a package.json with %s keeps it", (_what, before, after) => {
+  const edit = addScripts(before);
+  expect("text" in edit ? edit.text : undefined).toBe(after);
+  if (after === undefined) expect(edit.kind).toBe("refuse");
+  else {
+    expect(JSON.parse(after)).toHaveProperty("scripts");
+    expect(addScripts(after).kind).toBe("keep");
+  }
+});

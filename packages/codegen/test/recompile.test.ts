@@ -1,0 +1,80 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { Compiler, compileSources } from "../src/compile.js";
+import { discover, type SourceText } from "../src/discover/discover.js";
+import { emit } from "../src/emit/emit.js";
+import { mutate, randomOf } from "./fuzz/mutate.js";
+import { fixtures } from "./golden.js";
+
+const sources = discover(join(fixtures, "parents", "convex"));
+const another = {
+  file: "another.workflow.ts",
+  text: `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const another = defineWorkflow({ input: z.object({}) }).step("only", { query: () => 1 });`,
+};
+
+const edited = (file: string, from: string, to: string): SourceText[] =>
+  sources.map((source) =>
+    source.file === file ? { file, text: source.text.replaceAll(from, to) } : source,
+  );
+
+/** Compiles by one compiler throughout, and expects of each what a fresh one gives. */
+async function inTurn(versions: readonly (readonly SourceText[])[]): Promise<void> {
+  const compiler = new Compiler();
+  for (const [index, version] of versions.entries()) {
+    const { files, diagnostics, ok } = await compiler.compileSources(version);
+    const fresh = await compileSources(version);
+    expect({ files, diagnostics, ok }, `version ${index}`).toEqual({
+      files: fresh.files,
+      diagnostics: fresh.diagnostics,
+      ok: fresh.ok,
+    });
+  }
+}
+
+test("a compiler that is used again gives what a new one would, whatever changed", async () => {
+  await inTurn([
+    sources,
+    sources,
+    // What "anything" may start, and the index, depend on which workflows there are.
+    [...sources, another],
+    sources,
+    edited("leaves.workflow.ts", "countWords", "countAll"),
+    edited("leaves.workflow.ts", "checkSpelling", "spelling"),
+    edited("leaves.workflow.ts", "export const", "const"),
+    edited("leaves.workflow.ts", ");", ")"),
+    edited("leaves.workflow.ts", "z.object(", "z.object"),
+    sources,
+    sources.slice(0, 1),
+    sources.slice(1),
+    [],
+    sources.toReversed(),
+    edited("trees.workflow.ts", '"pages"', '"sheets"'),
+    edited("trees.workflow.ts", "concurrency: 4", "concurrency: 0"),
+    sources,
+  ]);
+});
+
+test("the same after a hundred random edits", async () => {
+  const random = randomOf(1);
+  const versions = Array.from({ length: 100 }, () => {
+    const chosen = Math.floor(random() * sources.length);
+    return sources.map(({ file, text }, index) => ({
+      file,
+      text: index === chosen ? mutate(text, random) : text,
+    }));
+  });
+  await inTurn(versions);
+});
+
+test("a workflow is emitted anew when there are other workflows beside it", async () => {
+  const { plan } = await compileSources(sources);
+  const text = (workflows: typeof plan.workflows) =>
+    emit({ workflows }).find(({ path }) => path.endsWith("/anything.ts"))?.text;
+  const all = text(plan.workflows);
+  const alone = text(plan.workflows.filter(({ name }) => name === "anything"));
+  expect(all).toContain("./countWords");
+  expect(alone).not.toContain("./countWords");
+  expect(text(plan.workflows)).toBe(all);
+});
