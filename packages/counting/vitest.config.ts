@@ -1,8 +1,3 @@
-import { defineConfig } from "vitest/config";
+import { project } from "../../vitest.shared.js";
 
-export default defineConfig({
-  // Tests run against the sources of the workspace's packages, so no build stands between an edit and its test.
-  resolve: { conditions: ["@convex-dev/component-source"] },
-  ssr: { resolve: { conditions: ["@convex-dev/component-source"] } },
-  test: { name: "counting", include: ["test/**/*.test.ts"] },
-});
+export default project("counting");

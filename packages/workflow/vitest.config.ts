@@ -1,13 +1,5 @@
-import { defineConfig } from "vitest/config";
+import { project } from "../../vitest.shared.js";
 
-const conditions = ["@convex-dev/component-source"];
-
-export default defineConfig({
-  resolve: { conditions },
-  ssr: { resolve: { conditions } },
-  test: {
-    name: "workflow",
-    include: ["test/**/*.test.ts"],
-    typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"] },
-  },
+export default project("workflow", {
+  typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"] },
 });

@@ -1,13 +1,7 @@
-import { defineConfig } from "vitest/config";
+import { project } from "../../vitest.shared.js";
 
-const conditions = ["@convex-dev/component-source"];
-
-export default defineConfig({
-  resolve: { conditions },
-  ssr: { resolve: { conditions } },
-  test: {
-    name: "workpool",
-    environment: "node",
-    include: ["test/**/*.test.ts"],
-  },
+export default project("workpool", {
+  typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"] },
+  // The peer's test module finds its functions with `import.meta.glob`, which only what Vite transforms knows.
+  server: { deps: { inline: ["@convex-dev/workpool"] } },
 });

@@ -11,6 +11,7 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/lib.js": () => import("./component/lib.js"),
   "./component/line.js": () => import("./component/line.js"),
   "./component/views.js": () => import("./component/views.js"),
+  "./component/watchdog.js": () => import("./component/watchdog.js"),
 };
 
 /**

@@ -132,4 +132,45 @@ describe("what would break if", () => {
     expect(works).toHaveLength(2);
     await use.app.expectNothingLeft();
   });
+
+  test("[S107] an action died with its machine: within a minute it counts as an attempt, and the next one is made", async () => {
+    let deaths = 5; // All that the action tries to report, and what it tries as a last resort.
+    const app = new TestApp({ settle: () => deaths-- > 0 });
+    const id = await app.start("flaky", { goodAttempt: 2 });
+    const started = Date.now();
+    await app.drive(async () => (await app.status("flaky", id))?.state === "completed");
+    expect(Date.now() - started).toBeLessThan(60_000);
+    const [top] = await app.tree(id);
+    expect(top?.steps).toMatchObject([
+      { state: "completed", attempt: 2, errors: [{ kind: "lost" }] },
+    ]);
+    await app.drive();
+    expect(await app.slotsHeld()).toBe(0);
+  });
+
+  test("[S107] without another attempt, a run whose action died ends as lost", async () => {
+    let deaths = 5;
+    const app = new TestApp({ settle: () => deaths-- > 0 });
+    const status = await app.run("echo", { value: 1 });
+    expect(status).toMatchObject({ state: "failed", error: { kind: "lost", node: "same" } });
+    expect(await app.slotsHeld()).toBe(0);
+  });
+
+  test("[S107] with a timeout, it is seen within seconds of it", async () => {
+    let deaths = 5;
+    const app = new TestApp({ settle: () => deaths-- > 0 });
+    const id = await app.start("slow", { ms: 0 });
+    const started = Date.now();
+    await app.drive(async () => (await app.status("slow", id))?.state === "completed");
+    // Its timeout is 10 s; then comes the second attempt, after at most 1.5 s.
+    expect(Date.now() - started).toBeLessThan(17_000);
+  });
+
+  test("[S107] an action that is merely long is left alone", async () => {
+    const id = await use.app.start("list", { leaves: [{ n: 1, ms: 1_500_000 }] });
+    await use.app.drive();
+    expect(await use.app.status("list", id)).toMatchObject({ state: "completed", output: [10] });
+    const looks = use.app.counter.calls.filter(({ name }) => name === "watchdog:sweep");
+    expect(looks.length).toBeLessThanOrEqual(7);
+  });
 });

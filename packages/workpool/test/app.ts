@@ -11,7 +11,9 @@ import schema from "./convex/schema.js";
 const modules = {
   "./convex/_generated/api.js": () => import("./convex/_generated/api.js"),
   "./convex/callbacks.js": () => import("./convex/callbacks.js"),
+  "./convex/fuzz.js": () => import("./convex/fuzz.js"),
   "./convex/jobs.js": () => import("./convex/jobs.js"),
+  "./convex/settlers.js": () => import("./convex/settlers.js"),
 };
 
 /** Fake timers for every test of a file, and a log that stays quiet. */
@@ -22,7 +24,7 @@ export function virtualTime(): void {
   });
   beforeEach(() => {
     vi.useFakeTimers({ now: 1_800_000_000_000 });
-    for (const method of ["error", "warn"] as const)
+    for (const method of ["error", "warn", "info"] as const)
       vi.spyOn(console, method).mockImplementation(() => {});
   });
   afterEach(() => {
@@ -45,12 +47,29 @@ export class TestApp {
     this.pool = new Workpool(components.workpool, options);
   }
 
-  /** Lets everything run that is due within `ms`; without it, all there is to run. */
+  /** Lets everything run that is due within `ms`; without it, all there is to run but the watchdog's looks. */
   async drive(ms = Infinity): Promise<void> {
     const end = Date.now() + ms;
     if (ms !== Infinity) setTimeout(() => {}, ms);
-    const done = () => Date.now() >= end;
-    await this.counter.drive({ timers: vitestTimers(vi), ...(ms === Infinity ? {} : { done }) });
+    const done = async () => (ms === Infinity ? await this.onlyWatched() : Date.now() >= end);
+    await this.counter.drive({ timers: vitestTimers(vi), done });
+  }
+
+  /** Lets everything run, to the watchdog's last look. */
+  async driveOut(): Promise<void> {
+    await this.counter.drive({ timers: vitestTimers(vi) });
+  }
+
+  /** Whether nothing is left to run but the watchdog's next look. */
+  private async onlyWatched(): Promise<boolean> {
+    if (vi.getTimerCount() !== 1) return false;
+    return await this.inPool(async (ctx) => {
+      const look = (await ctx.db.query("watch").first())?.job;
+      return (
+        look !== undefined &&
+        (await ctx.db.system.get("_scheduled_functions", look))?.state.kind === "pending"
+      );
+    });
   }
 
   /** What jobs and callbacks wrote down, in order. */
@@ -76,6 +95,29 @@ export class TestApp {
     return await t.runInComponent("workpool", look);
   }
 
+  /** What became of the scheduled function of the one work that runs: as after its machine died, or somebody has canceled it. */
+  async endJob(state: "failed" | "canceled" | "success" | "gone"): Promise<void> {
+    const held = await this.inPool((ctx) =>
+      ctx.db
+        .query("slots")
+        .withIndex("by_work", (q) => q.gt("work", undefined))
+        .first(),
+    );
+    await this.setJob(held!.job!, state);
+  }
+
+  async setJob(job: string, state: "failed" | "canceled" | "success" | "gone"): Promise<void> {
+    await this.inPool(async (ctx) => {
+      // Nobody but the platform writes there, so no type allows it.
+      const system = ctx.db as unknown as {
+        patch(table: string, id: string, value: unknown): Promise<void>;
+        delete(table: string, id: string): Promise<void>;
+      };
+      if (state === "gone") await system.delete("_scheduled_functions", job);
+      else await system.patch("_scheduled_functions", job, { state: { kind: state } });
+    });
+  }
+
   async setMaxParallelism(maxParallelism: number): Promise<void> {
     await this.t.mutation((ctx) =>
       ctx.runMutation(components.workpool.config.update, { maxParallelism }),
@@ -86,26 +128,37 @@ export class TestApp {
     return await this.inPool(async (ctx) => (await ctx.db.query("gate").first())?.open);
   }
 
-  /** How many documents there are in each of the component's tables that is to be empty when nothing is left to do. */
+  /**
+   * How many documents there are in each of the component's tables that is to be empty when nothing is left to do, and how many scheduled
+   * functions besides the watchdog's last look.
+   */
   async leftovers(): Promise<Record<string, number>> {
     return await this.inPool(async (ctx) => ({
       works: (await ctx.db.query("works").collect()).length,
       waiting: (await ctx.db.query("waiting").collect()).length,
       largeArgs: (await ctx.db.query("largeArgs").collect()).length,
+      groups: (await ctx.db.query("groups").collect()).length,
+      groupFailures: (await ctx.db.query("groupFailures").collect()).length,
+      setAside: (await ctx.db.query("setAside").collect()).length,
       largeValues: (await ctx.db.query("largeValues").collect()).length,
       heldSlots: (await ctx.db.query("slots").collect()).filter((slot) => slot.work !== undefined)
         .length,
-      scheduled: (await ctx.db.system.query("_scheduled_functions").collect()).filter((job) =>
-        ["pending", "inProgress"].includes(job.state.kind),
+      scheduled: (await ctx.db.system.query("_scheduled_functions").collect()).filter(
+        (job) => ["pending", "inProgress"].includes(job.state.kind) && job.name !== SWEEP,
       ).length,
     }));
   }
 }
 
+const SWEEP = "watchdog:sweep";
+
 export const NOTHING_LEFT = {
   works: 0,
   waiting: 0,
   largeArgs: 0,
+  groups: 0,
+  groupFailures: 0,
+  setAside: 0,
   largeValues: 0,
   heldSlots: 0,
   scheduled: 0,

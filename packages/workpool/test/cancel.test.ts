@@ -29,6 +29,7 @@ describe("cancel", () => {
     await cancel(app, id);
     await expectEnd(app, "canceled");
     expect(await app.labels("start")).toEqual(["first"]);
+    await app.driveOut();
     expect(await app.gateIsOpen()).toBe(true);
   });
 

@@ -28,19 +28,27 @@ describe("the gate", () => {
   test.each([
     ["one by one", enqueueEach],
     ["as a batch", enqueue],
-  ])("closes when a work finds no slot, and opens when nothing waits: %s", async (_, fill) => {
-    const app = new TestApp({ maxParallelism: 2 });
-    await fill(app, 2, 100);
-    expect(await app.gateIsOpen()).toBe(true);
-    await fill(app, 1, 100);
-    expect(await app.gateIsOpen()).toBe(false);
-    await app.drive(150);
-    // The third has started in the slot of the first that ended; the other found nothing waiting.
-    expect(await app.labels("start")).toHaveLength(3);
-    expect(await app.gateIsOpen()).toBe(true);
-    await app.drive();
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-  });
+  ])(
+    "closes when a work finds no slot, and opens some time after nothing waits: %s",
+    async (_, fill) => {
+      const app = new TestApp({ maxParallelism: 2 });
+      await fill(app, 2, 100);
+      expect(await app.gateIsOpen()).toBe(true);
+      await fill(app, 1, 100);
+      expect(await app.gateIsOpen()).toBe(false);
+      await app.drive(150);
+      // The third has started in the slot of the first that ended; the other found nothing waiting, and was freed.
+      expect(await app.labels("start")).toHaveLength(3);
+      expect(await app.gateIsOpen()).toBe(false);
+      await fill(app, 1, 2_000);
+      await app.drive(50);
+      expect(await app.labels("start")).toHaveLength(4);
+      await app.drive(2_000);
+      expect(await app.gateIsOpen()).toBe(true);
+      await app.drive();
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    },
+  );
 
   test("a work that is enqueued while the gate is closed waits behind the others", async () => {
     const app = new TestApp({ maxParallelism: 1 });

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import type { FunctionReturnType } from "convex/server";
-import { describe, expect, expectTypeOf, test } from "vitest";
+import { describe, expect, expectTypeOf, test, vi } from "vitest";
 import type { WorkStatus, Workpool } from "../src/client/index.js";
 import { isNonRetryableError, NonRetryableError } from "../src/client/index.js";
 import { api } from "../src/component/_generated/api.js";
@@ -19,6 +19,13 @@ describe("the package", () => {
     );
     const listed = Object.keys(modules).filter((path) => !path.includes("_generated"));
     expect(listed).toEqual(files.map((name) => `./component/${name.replace(/ts$/, "js")}`).sort());
+  });
+
+  test("any module of the component may be the first that is loaded", async () => {
+    for (const load of Object.values(modules)) {
+      vi.resetModules();
+      await load();
+    }
   });
 
   test("the committed types are those of the component's functions", () => {

@@ -3,8 +3,9 @@ import type { FunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
+import { pool } from "./line.js";
 import { loadScope, type Known } from "./scope.js";
-import type { Event, Stage, Token } from "./validators.js";
+import type { ActionFunction, Event, Stage, Token } from "./validators.js";
 
 /**
  * Up to this size a scope goes along as arguments; beyond, it is loaded by the function that needs it. Arguments are kept for a week
@@ -45,20 +46,20 @@ export async function beginRun(
   known: Known,
 ): Promise<void> {
   if (first.action === undefined) await arriveAt(ctx, run, first, known);
-  else await enqueueWork(ctx, await beginAction(ctx, run._id, first.action, first, known));
+  else await enqueueWork(ctx, await beginAction(ctx, run._id, first.action, first, known), pool);
 }
 
 /** Inserts the record of an action that a run goes on with. @returns the work to give to the pool. */
 export async function beginAction(
   ctx: MutationCtx,
   run: Id<"runs">,
-  fn: string,
+  action: ActionFunction,
   stage: Stage,
   known: Known,
 ): Promise<Work> {
   const record = { run, stage: stage.stage, attempt: 1, startedAt: Date.now() };
   const step = await ctx.db.insert("steps", { ...record, kind: "action", state: "running" });
-  return await actionWork(ctx, { ...record, _id: step }, fn, stage, known);
+  return await actionWork(ctx, { ...record, _id: step }, action, stage, known);
 }
 
 /** Inserts the record of any other stage, and has the run go on with it in a transaction of its own. */
@@ -86,7 +87,7 @@ export async function arriveAt(
 export async function actionWork(
   ctx: MutationCtx,
   step: Pick<Doc<"steps">, "_id" | "run" | "attempt" | "errors">,
-  fn: string,
+  action: ActionFunction,
   stage: Stage,
   known: Known,
 ): Promise<Work> {
@@ -94,7 +95,7 @@ export async function actionWork(
   const previousError = step.errors?.at(-1) ?? null;
   return {
     work: step._id,
-    fn,
+    ...action,
     args: { token: tokenOf(step), scope, reads: scope === null ? stage.reads : [], previousError },
   };
 }

@@ -1,5 +1,6 @@
 import { drainLine as drain, lineHead as headOfLine, type PoolHost } from "@stepwise/workpool/core";
 import { v } from "convex/values";
+import type { ErrorKind } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import { internalMutation, internalQuery, type MutationCtx } from "./_generated/server.js";
 import { enter } from "./entering.js";
@@ -26,20 +27,29 @@ export const pool: PoolHost = {
   lineHead: internal.line.lineHead,
   drainLine: internal.line.drainLine,
   /** A deploy took the function away while its step waited in line. */
-  functionGone: async (ctx: MutationCtx, work, message) => {
-    const id = ctx.db.normalizeId("steps", work);
-    const step = id === null ? null : await ctx.db.get("steps", id);
-    const run = step === null ? null : await ctx.db.get("runs", step.run);
-    if (step === null || run === null) return;
-    await enter(ctx, run, step, {
-      kind: "failed",
-      error: {
-        message: `The function of "${step.stage}" no longer exists: ${message}`,
-        kind: "removedNode",
-        workflow: run.workflow,
-        node: step.stage,
-        attempt: step.attempt,
-      },
-    });
+  functionGone: (ctx: MutationCtx, work, message) =>
+    attemptFailed(ctx, work, "removedNode", `Its function no longer exists: ${message}`),
+  watch: {
+    sweep: internal.watchdog.sweep,
+    look: internal.watchdog.look,
+    recover: internal.watchdog.recover,
+    lost: (ctx: MutationCtx, work, _slot, why) =>
+      attemptFailed(ctx, work, "lost", `Its action was lost: ${why}`),
   },
 };
+
+/** An action will not report itself: its run is told, and decides by its retry settings. */
+async function attemptFailed(
+  ctx: MutationCtx,
+  work: string,
+  kind: ErrorKind,
+  message: string,
+): Promise<void> {
+  const id = ctx.db.normalizeId("steps", work);
+  const step = id === null ? null : await ctx.db.get("steps", id);
+  const run = step === null ? null : await ctx.db.get("runs", step.run);
+  if (step === null || run === null) return;
+  const { workflow } = run;
+  const error = { message, kind, workflow, node: step.stage, attempt: step.attempt };
+  await enter(ctx, run, step, { kind: "failed", error });
+}

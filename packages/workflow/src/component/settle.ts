@@ -49,7 +49,7 @@ export async function settle(
   for (const stage of fused) await recordFused(ctx, progress, stage, outcome);
   const successor = await goOn(ctx, progress, outcome, next);
   if (slot !== undefined) await completeWork(ctx, pool, ended, successor);
-  else if (successor !== undefined) await enqueueWork(ctx, successor);
+  else if (successor !== undefined) await enqueueWork(ctx, successor, pool);
   return { stale: false };
 }
 

@@ -66,10 +66,14 @@ export const vRead = v.object({
 });
 export type Read = Infer<typeof vRead>;
 
-/** A stage to go on with: an action, by its handle, or another through the workflow's `resume`. */
+/** The function of an action stage: its handle, and how long an attempt may take. */
+export const vActionFunction = v.object({ fn: v.string(), timeoutMs: v.optional(v.number()) });
+export type ActionFunction = Infer<typeof vActionFunction>;
+
+/** A stage to go on with: an action, by its function, or another through the workflow's `resume`. */
 export const vStage = v.object({
   stage: v.string(),
-  action: v.optional(v.string()),
+  action: v.optional(vActionFunction),
   reads: v.array(vRead),
 });
 export type Stage = Infer<typeof vStage>;

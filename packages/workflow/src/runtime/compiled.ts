@@ -11,7 +11,7 @@ import type { Info } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { AnySchema } from "../definition/schema.js";
 import { attemptOf } from "./attempt.js";
-import { describeThrown, Failure } from "../errors/failure.js";
+import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import {
   actionArgs,
   completionArgs,
@@ -125,16 +125,15 @@ export function compiled(
         handler: async (ctx, { token, stage, event, scope }) => {
           const run = new Run(ctx, own, token, stage, { fuse: true, callsAgain: false, scope });
           const arrive = event.kind === "joined" ? after[stage] : at[stage];
-          if (event.kind === "failed") run.failedWith(event.error);
+          const failed = (problem: Problem) =>
+            run.failed(problem, retryAt(definition, stage, token.attempt, problem.kind));
+          if (event.kind === "failed") failed(event.error);
           else if (arrive !== undefined) await run.follow(arrive);
           else
-            run.failed(
-              {
-                kind: "removedNode",
-                message: `Workflow "${workflow}" has no node "${stage}" any more`,
-              },
-              null,
-            );
+            failed({
+              kind: "removedNode",
+              message: `Workflow "${workflow}" has no node "${stage}" any more`,
+            });
           await run.commit();
           return null;
         },

@@ -3,6 +3,7 @@ import type { Value } from "convex/values";
 import type { Stage } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { AnySchema } from "../definition/schema.js";
+import { actionFunction } from "./action-function.js";
 import type { Functions } from "./functions.js";
 import { parseInput } from "./input.js";
 import { readsOf } from "./reads.js";
@@ -50,7 +51,7 @@ export function referenceTo(
         "action" in first
           ? {
               stage: first.action,
-              action: await createFunctionHandle(functions.action(first.action)),
+              action: await actionFunction(functions, definition, first.action),
               reads: readsOf(definition, first.action, first.reads),
             }
           : { stage: first.stage, reads: [] },

@@ -1,12 +1,12 @@
 import type { GenericMutationCtx } from "convex/server";
 import { leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
-import { createFunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import type { Fused, Next, Outcome, Read, Token } from "../component/validators.js";
+import type { ActionFunction, Fused, Next, Outcome, Read, Token } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { StepError } from "../definition/step-error.js";
 import type { AnyReference } from "../definition/node.js";
+import { actionFunction } from "./action-function.js";
 import { Budget } from "./budget.js";
 import { checkConcurrency, childrenOf } from "./children.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
@@ -72,7 +72,8 @@ export class Run {
 
   /** The run goes on in an action. */
   async action(stage: string, reads: readonly string[]): Arrival {
-    this.#goTo(stage, reads, await createFunctionHandle(this.own.functions.action(stage)));
+    const { functions, definition } = this.own;
+    this.#goTo(stage, reads, await actionFunction(functions, definition, stage));
   }
 
   /** Runs a mutation stage here, as a nested transaction, and goes on; in a transaction of its own when this one is full. */
@@ -151,12 +152,6 @@ export class Run {
     this.#outcome =
       retryAt === null ? { kind: "failed", error } : { kind: "retry", error, dueAt: retryAt };
     this.#next = retryAt === null ? { kind: "fail", error } : { kind: "wait" };
-  }
-
-  /** A failure that the component has found: of a child, or because a function is gone. */
-  failedWith(error: StepError): void {
-    this.#outcome = { kind: "failed", error };
-    this.#next = { kind: "fail", error };
   }
 
   /**
@@ -245,7 +240,7 @@ export class Run {
     await next(this);
   }
 
-  #goTo(stage: string, reads: readonly string[], action?: string): void {
+  #goTo(stage: string, reads: readonly string[], action?: ActionFunction): void {
     const where = { stage, action, reads: readsOf(this.own.definition, stage, reads) };
     this.#next = { kind: "stage", stage: where };
   }

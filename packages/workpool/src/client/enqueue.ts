@@ -63,8 +63,11 @@ export type RetryOption = {
 /** What the component takes, beyond the works' own arguments. */
 type Common = Omit<FunctionArgs<ComponentApi["lib"]["enqueue"]>, "args">;
 
-/** Settings of a pool that go along with each enqueue. */
-export type EnqueueSettings = Pick<Common, "maxParallelism" | "retry">;
+/** What the `Workpool` class adds to each enqueue, and the free functions take among their options. */
+export type EnqueueSettings = Pick<Common, "maxParallelism" | "logLevel"> & {
+  /** How a failed attempt of an action is tried again. Default: it is not. */
+  retryBehavior?: RetryBehavior;
+};
 
 /** One call into the component carries at most so much, … */
 const BATCH_BYTES = 8_000_000;
@@ -76,7 +79,8 @@ const BATCH_DELAYED_WORKS = 900;
 /**
  * Enqueues one work. `Workpool` does the same with less to say; this is for code that is handed a component.
  * @param component the component, as `components.workpool`.
- * @param settings the pool's `maxParallelism`, and the work's `retry`. Default: what is stored stands; no retry.
+ * @param options those of an enqueue, the pool's `maxParallelism` and `logLevel` (default: what is stored stands), and how an action is
+ * tried again (default: it is not).
  * @returns the id of the work.
  * @throws where an option is not allowed, or the arguments or the context are larger than 1 MB.
  */
@@ -90,8 +94,20 @@ export async function enqueue<
   kind: Kind,
   fn: Fn,
   args: FunctionArgs<Fn>,
-  options?: EnqueueOptions<Callback>,
-  settings: EnqueueSettings = {},
+  options?: EnqueueOptions<Callback> & EnqueueSettings,
+): Promise<WorkId> {
+  return await enqueueOne(component, ctx, kind, fn, args, options, options);
+}
+
+/** As {@link enqueue}, with the settings apart. */
+export async function enqueueOne(
+  component: ComponentApi,
+  ctx: MutationRunner,
+  kind: WorkKind,
+  fn: FunctionReference<WorkKind, FunctionVisibility>,
+  args: Record<string, Value>,
+  options: EnqueueOptions<OnComplete> | undefined,
+  settings: EnqueueSettings | undefined,
 ): Promise<WorkId> {
   const common = await commonOf(kind, fn, options, settings);
   // The component's ids are strings to others; this is where they get their type.
@@ -113,22 +129,34 @@ export async function enqueueBatch<
   kind: Kind,
   fn: Fn,
   argsList: readonly FunctionArgs<Fn>[],
-  options?: EnqueueOptions<Callback>,
-  settings: EnqueueSettings = {},
+  options?: EnqueueOptions<Callback> & EnqueueSettings,
+): Promise<WorkId[]> {
+  return await enqueueMany(component, ctx, kind, fn, argsList, options, options);
+}
+
+/** As {@link enqueueBatch}, with the settings apart. */
+export async function enqueueMany(
+  component: ComponentApi,
+  ctx: MutationRunner,
+  kind: WorkKind,
+  fn: FunctionReference<WorkKind, FunctionVisibility>,
+  argsList: readonly Record<string, Value>[],
+  options: EnqueueOptions<OnComplete> | undefined,
+  settings: EnqueueSettings | undefined,
 ): Promise<WorkId[]> {
   const common = await commonOf(kind, fn, options, settings);
   const ids: string[] = [];
-  const most = common.runAt === undefined ? BATCH_WORKS : BATCH_DELAYED_WORKS;
-  for (const part of bySize(argsList, getConvexSize(common.onComplete?.context), most))
+  for (const part of partsOf(common, argsList))
     ids.push(...(await ctx.runMutation(component.lib.enqueueBatch, { ...common, argsList: part })));
   return ids as WorkId[];
 }
 
-async function commonOf(
+/** What is said once for all works of a call into the component. */
+export async function commonOf(
   kind: WorkKind,
   fn: FunctionReference<WorkKind, FunctionVisibility>,
   options: EnqueueOptions<OnComplete> = {},
-  settings: EnqueueSettings,
+  { maxParallelism, logLevel, retryBehavior }: EnqueueSettings = {},
 ): Promise<Common> {
   const { onComplete, context, onCompleteExcludeKinds: excludeKinds, runAt, runAfter } = options;
   const name = options.name ?? pathOf(fn);
@@ -136,8 +164,11 @@ async function commonOf(
     throw new Error(
       `Enqueueing ${name ?? `a ${kind}`}: both runAt and runAfter are given; give one of them`,
     );
+  checkExcludeKinds(excludeKinds);
   return {
-    ...settings,
+    ...(maxParallelism === undefined ? {} : { maxParallelism }),
+    ...(logLevel === undefined ? {} : { logLevel }),
+    ...(retryBehavior === undefined ? {} : { retry: retryBehavior }),
     kind,
     fn: await handleOf(fn),
     ...(name === undefined ? {} : { name }),
@@ -148,6 +179,16 @@ async function commonOf(
       : { onComplete: { fn: await handleOf(onComplete), context, excludeKinds } }),
   };
 }
+
+/** @throws where one is no kind of result: it would be stored, and exclude nothing. */
+function checkExcludeKinds(excludeKinds: readonly string[] = []): void {
+  const unknown = excludeKinds.find((kind) => !RESULT_KINDS.includes(kind));
+  if (unknown !== undefined)
+    throw new Error(
+      `onCompleteExcludeKinds holds "${unknown}": a result is one of ${RESULT_KINDS.join(", ")}`,
+    );
+}
+const RESULT_KINDS: readonly string[] = ["success", "failed", "canceled"];
 
 async function handleOf(fn: FunctionReference<WorkKind, FunctionVisibility>): Promise<string> {
   return isHandle(fn) ? fn : await createFunctionHandle(fn);
@@ -161,6 +202,15 @@ function isHandle(fn: unknown): fn is string {
 /** The path of a function of the same app or component, as "folder/module:function"; undefined of others, which have none. */
 function pathOf(fn: FunctionReference<WorkKind, FunctionVisibility>): string | undefined {
   return isHandle(fn) ? undefined : getFunctionAddress(fn).name;
+}
+
+/** Parts of a batch that one call into the component can carry each. */
+export function partsOf<Args extends Record<string, Value>>(
+  { runAt, onComplete }: Pick<Common, "runAt" | "onComplete">,
+  argsList: readonly Args[],
+): Generator<Args[]> {
+  const most = runAt === undefined ? BATCH_WORKS : BATCH_DELAYED_WORKS;
+  return bySize(argsList, getConvexSize(onComplete?.context), most);
 }
 
 /** Parts of a batch that one call can carry. Each work stores a copy of the context. */

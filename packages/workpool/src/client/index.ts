@@ -1,9 +1,11 @@
 export {
   DEFAULT_RETRY_BEHAVIOR,
   isNonRetryableError,
+  type LogLevel,
   NonRetryableError,
   type RetryBehavior,
   type RunResult,
+  vLogLevel,
   vResult,
   vRetryBehavior,
   vRunResult,
@@ -19,8 +21,29 @@ export {
   type WorkKind,
 } from "./enqueue.js";
 export {
+  cancelGroup,
+  enqueueGroup,
+  type GroupId,
+  type GroupOptions,
+  type GroupResult,
+  groupStatus,
+  type OnGroupDone,
+  vGroupId,
+  vGroupResult,
+  vOnGroupDoneArgs,
+} from "./groups.js";
+export {
+  enqueueSettling,
+  settle,
+  type Settlement,
+  settlingArgs,
+  type SettlingArgs,
+  type SettlingOptions,
+} from "./settling.js";
+export {
   type OnCompleteArgs,
   resultValidator,
+  vOnComplete,
   vOnCompleteArgs,
   vOnCompleteValidator,
   vResultValidator,
@@ -30,4 +53,4 @@ export {
   workIdValidator,
   type WorkStatus,
 } from "./validators.js";
-export { Workpool, type WorkpoolOptions } from "./workpool.js";
+export { Workpool, type WorkpoolOptions, type WorkpoolRetryOptions } from "./workpool.js";

@@ -1,5 +1,5 @@
-import { type Infer, type Validator, v, type VString } from "convex/values";
-import { vResult, vRunResult } from "../core/index.js";
+import { type Validator, v, type VString } from "convex/values";
+import { type RunResult, vResult, vRunResult } from "../core/index.js";
 
 /** The id of a work. A string, told apart from others by its type only. */
 export type WorkId = string & { __isWorkId: true };
@@ -37,8 +37,12 @@ export function vOnCompleteArgs<
 const vAnyContext = v.optional(v.any());
 const vAnyReturns = v.any();
 
-/** The arguments of a callback whose context and result may be anything. */
-export type OnCompleteArgs = Infer<ReturnType<typeof vOnCompleteArgs>>;
+/** The arguments of a callback. Default: its context and what its work returned may be anything. */
+export interface OnCompleteArgs<Context = any, Returns = any> {
+  workId: WorkId;
+  context: Context;
+  result: RunResult<Returns>;
+}
 
 /** @deprecated Use {@link vWorkId}. */
 export const vWorkIdValidator = vWorkId;
@@ -48,5 +52,7 @@ export const workIdValidator = vWorkId;
 export const vResultValidator = vResult;
 /** @deprecated Use {@link vResult}. */
 export const resultValidator = vResult;
+/** @deprecated Use {@link vOnCompleteArgs}, called without arguments. */
+export const vOnComplete = vOnCompleteArgs();
 /** @deprecated Use {@link vOnCompleteArgs}. */
 export const vOnCompleteValidator = vOnCompleteArgs;

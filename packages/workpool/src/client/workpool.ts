@@ -12,14 +12,15 @@ import type { ComponentApi } from "../component/_generated/component.js";
 import {
   checkMaxParallelism,
   checkRetryBehavior,
+  type LogLevel,
   DEFAULT_RETRY_BEHAVIOR,
   type RetryBehavior,
   type RunResult,
 } from "../core/index.js";
 import type { MutationRunner, QueryRunner } from "./context.js";
 import {
-  enqueue,
-  enqueueBatch,
+  enqueueMany,
+  enqueueOne,
   type EnqueueOptions,
   type EnqueueSettings,
   type OnComplete,
@@ -27,12 +28,20 @@ import {
 } from "./enqueue.js";
 import { vOnCompleteArgs, type WorkId, type WorkStatus } from "./validators.js";
 
-export interface WorkpoolOptions {
+export interface WorkpoolOptions extends WorkpoolRetryOptions {
   /**
    * How many works run at once: 0 (nothing starts) to 200. It is applied by the first enqueue after it has changed. Default: what is
    * stored stands, and that is 10 until something sets it.
    */
   maxParallelism?: number;
+  /**
+   * How much is logged: from DEBUG (all) over TRACE, INFO (each start and end of a work), REPORT (once a minute while works end) and WARN to
+   * ERROR. It is applied as `maxParallelism` is. Default: what is stored stands, and that is REPORT until something sets it.
+   */
+  logLevel?: LogLevel;
+}
+
+export interface WorkpoolRetryOptions {
   /** What `retry: true` means. Default: 5 attempts, the first wait 250 ms, each twice as long as the one before. */
   defaultRetryBehavior?: RetryBehavior;
   /** Whether actions whose enqueue says nothing of `retry` are tried again. Default: false. */
@@ -57,8 +66,8 @@ export class Workpool {
    * @throws where an option is out of its range.
    */
   constructor(
-    private readonly component: ComponentApi,
-    private readonly options: WorkpoolOptions = {},
+    readonly component: ComponentApi,
+    readonly options: WorkpoolOptions = {},
   ) {
     if (options.maxParallelism !== undefined) checkMaxParallelism(options.maxParallelism);
     if (options.defaultRetryBehavior !== undefined)
@@ -85,7 +94,7 @@ export class Workpool {
     options?: EnqueueOptions<Callback> & RetryOption,
   ): Promise<WorkId> {
     const settings = this.actionSettings(options);
-    return await enqueue(this.component, ctx, "action", fn, args, options, settings);
+    return await enqueueOne(this.component, ctx, "action", fn, args, options, settings);
   }
 
   /** Enqueues an action for each of `argsList`; see {@link enqueueAction}. @returns the ids, in the order of the arguments. */
@@ -99,7 +108,7 @@ export class Workpool {
     options?: EnqueueOptions<Callback> & RetryOption,
   ): Promise<WorkId[]> {
     const settings = this.actionSettings(options);
-    return await enqueueBatch(this.component, ctx, "action", fn, argsList, options, settings);
+    return await enqueueMany(this.component, ctx, "action", fn, argsList, options, settings);
   }
 
   /**
@@ -115,7 +124,7 @@ export class Workpool {
     args: FunctionArgs<Fn>,
     options?: EnqueueOptions<Callback>,
   ): Promise<WorkId> {
-    return await enqueue(this.component, ctx, "mutation", fn, args, options, this.settings);
+    return await enqueueOne(this.component, ctx, "mutation", fn, args, options, this.settings);
   }
 
   /** Enqueues a mutation for each of `argsList`; see {@link enqueueMutation}. @returns the ids, in the order of the arguments. */
@@ -128,15 +137,7 @@ export class Workpool {
     argsList: readonly FunctionArgs<Fn>[],
     options?: EnqueueOptions<Callback>,
   ): Promise<WorkId[]> {
-    return await enqueueBatch(
-      this.component,
-      ctx,
-      "mutation",
-      fn,
-      argsList,
-      options,
-      this.settings,
-    );
+    return await enqueueMany(this.component, ctx, "mutation", fn, argsList, options, this.settings);
   }
 
   /** Enqueues a query, for what it hands to `onComplete`. Otherwise as {@link enqueueMutation}. */
@@ -149,7 +150,7 @@ export class Workpool {
     args: FunctionArgs<Fn>,
     options?: EnqueueOptions<Callback>,
   ): Promise<WorkId> {
-    return await enqueue(this.component, ctx, "query", fn, args, options, this.settings);
+    return await enqueueOne(this.component, ctx, "query", fn, args, options, this.settings);
   }
 
   /** Enqueues a query for each of `argsList`; see {@link enqueueQuery}. @returns the ids, in the order of the arguments. */
@@ -162,7 +163,7 @@ export class Workpool {
     argsList: readonly FunctionArgs<Fn>[],
     options?: EnqueueOptions<Callback>,
   ): Promise<WorkId[]> {
-    return await enqueueBatch(this.component, ctx, "query", fn, argsList, options, this.settings);
+    return await enqueueMany(this.component, ctx, "query", fn, argsList, options, this.settings);
   }
 
   /**
@@ -175,6 +176,19 @@ export class Workpool {
   }
 
   /**
+   * Cancels all works that have been enqueued by now, each as {@link cancel} does. One page of them in this transaction, each further one
+   * in its own, as soon as the one before has committed; works that are enqueued from now on are left alone.
+   *
+   * @param options.limit how many works a page holds, 1 to 1,000. Default: 100. A page ends early where the callbacks of its works have used
+   * up half of what a transaction may do.
+   * @throws where the limit is out of its range.
+   */
+  async cancelAll(ctx: MutationRunner, options: { limit?: number } = {}): Promise<void> {
+    const { limit } = options;
+    await ctx.runMutation(this.component.lib.cancelAll, limit === undefined ? {} : { limit });
+  }
+
+  /**
    * The state of a work: `pending` while it waits for a slot, its time, or its next attempt; `running` while it has a slot; `finished`
    * when it has ended, or if the id is unknown. `previousAttempts` counts those that have ended.
    */
@@ -182,9 +196,17 @@ export class Workpool {
     return await ctx.runQuery(this.component.lib.status, { id });
   }
 
-  /** The states of works, in the order of the ids; see {@link status}. */
-  async statusBatch(ctx: QueryRunner, ids: WorkId[]): Promise<WorkStatus[]> {
-    return await ctx.runQuery(this.component.lib.statusBatch, { ids });
+  /**
+   * The states of works, in the order of the ids; see {@link status}. A query or a mutation may ask for about 2,000 at most, as each takes
+   * two of the 4,096 ranges of an index that a transaction reads; an action for any number.
+   */
+  async statusBatch(ctx: QueryRunner, ids: readonly WorkId[]): Promise<WorkStatus[]> {
+    const states: WorkStatus[] = [];
+    for (let from = 0; from < ids.length; from += STATUS_BATCH) {
+      const part = ids.slice(from, from + STATUS_BATCH);
+      states.push(...(await ctx.runQuery(this.component.lib.statusBatch, { ids: part })));
+    }
+    return states;
   }
 
   /**
@@ -236,8 +258,8 @@ export class Workpool {
   }
 
   private get settings(): EnqueueSettings {
-    const { maxParallelism } = this.options;
-    return maxParallelism === undefined ? {} : { maxParallelism };
+    const { maxParallelism, logLevel } = this.options;
+    return { maxParallelism, logLevel };
   }
 
   private actionSettings({ retry }: RetryOption = {}): EnqueueSettings {
@@ -245,9 +267,13 @@ export class Workpool {
       this.options;
     const wanted = retry ?? retryActionsByDefault;
     if (wanted === false) return this.settings;
-    return { ...this.settings, retry: wanted === true ? defaultRetryBehavior : wanted };
+    const retryBehavior = wanted === true ? defaultRetryBehavior : wanted;
+    return { ...this.settings, retryBehavior };
   }
 }
+
+/** One call into the component asks for so many states: it is a transaction of its own where an action asks. */
+const STATUS_BATCH = 1_000;
 
 /** A context that may be absent stays so in the arguments' type. */
 type ContextArg<Context extends Validator<any, any, any>> =

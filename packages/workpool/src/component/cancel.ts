@@ -1,33 +1,50 @@
-import { leaveLineCanceled, slotOf } from "../core/index.js";
+import { leaveLineCanceled, slotOf, takeBack } from "../core/index.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { endWork } from "./complete.js";
 
-/** Cancels a work. One that has not begun ends here; one that runs goes on, and is not tried again; a finished or unknown one is left. */
-export async function cancelWork(ctx: MutationCtx, work: Doc<"works">): Promise<void> {
+/**
+ * Cancels a work. One that has not begun ends here; one that runs goes on, and is not tried again; a finished or unknown one is left.
+ * @returns whether it ended without a slot, so that no slot has counted it.
+ */
+export async function cancelWork(ctx: MutationCtx, work: Doc<"works">): Promise<boolean> {
   const canceled = { kind: "canceled" } as const;
   if (work.due !== undefined) {
     await cancelPending(ctx, work.due.job);
-    return await endWork(ctx, work, undefined, canceled);
+    await endWork(ctx, work, undefined, canceled);
+    return true;
   }
-  if (await leaveLineCanceled(ctx, work._id)) return await endWork(ctx, work, undefined, canceled);
+  if (await leaveLineCanceled(ctx, work._id)) {
+    await endWork(ctx, work, undefined, canceled);
+    return true;
+  }
+  await takeBack(ctx, work._id);
   const slot = await slotOf(ctx, work._id);
   // It has a slot, but its function may not have begun: as when it is canceled in the transaction that enqueued it.
-  if (slot?.job === undefined || (await cancelPending(ctx, slot.job)))
-    return await endWork(ctx, work, slot?._id, canceled);
+  // But where it has ended, and it is its report that is to begin, it goes on to its end.
+  if (
+    slot?.job === undefined ||
+    (slot.reporting !== true && (await cancelPending(ctx, slot.job)))
+  ) {
+    await endWork(ctx, work, slot?._id, canceled);
+    return slot === null;
+  }
   if (work.canceled !== true) await ctx.db.patch("works", work._id, { canceled: true });
+  return false;
 }
 
 /**
  * Cancels a scheduled function that has not begun. @returns whether it had not.
  *
  * A running mutation looks as if it had not begun, and to cancel the job of a running function is not allowed, for its schedules would be
- * dropped. It cannot happen here: the caller ends the work in this transaction, and the mutation has read the work, so only one of the two
+ * dropped. It cannot happen to another's job: the caller ends the work in this transaction, and the mutation has read the work, so only one of the two
  * commits. If it is this one, the mutation begins anew and finds no work; if it is the mutation, this one begins anew and finds none.
+ * And a mutation that settles itself, and cancels its own work before that, is known by its job.
  */
 async function cancelPending(ctx: MutationCtx, job: Id<"_scheduled_functions">): Promise<boolean> {
   const scheduled = await ctx.db.system.get("_scheduled_functions", job);
   if (scheduled?.state.kind !== "pending") return false;
+  if ((await ctx.meta.getRequestMetadata()).scheduledFunctionId === job) return false;
   await ctx.scheduler.cancel(job);
   return true;
 }

@@ -1,24 +1,18 @@
-import { type Infer, v } from "convex/values";
-import { completeWork, retryDelayMs, type RunResult } from "../core/index.js";
+import { v, type Value } from "convex/values";
+import { completeWork, retryDelayMs, type RunResult, watchReport } from "../core/index.js";
+import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
+import { type Outcome, vAttempt, vOutcome } from "./attempt.js";
 import { callBack } from "./callback.js";
+import type { Counted } from "./counts.js";
 import { delayWork } from "./enqueue.js";
+import { logCompleted, logDropped } from "./events.js";
+import { counting } from "./eventsReport.js";
+import { cancelRest, finishGroup, finishIfOver } from "./groups.js";
 import { host } from "./host.js";
+import { memberEnded } from "./members.js";
 import { removeWork } from "./work.js";
-
-export const vAttempt = {
-  workId: v.id("works"),
-  attempt: v.number(),
-  slot: v.id("slots"),
-};
-
-/** How an attempt ended. */
-export const vOutcome = v.union(
-  v.object({ kind: v.literal("success"), returnValue: v.any() }),
-  v.object({ kind: v.literal("failed"), error: v.string(), retryable: v.boolean() }),
-);
-export type Outcome = Infer<typeof vOutcome>;
 
 /** Takes in how the attempt of an action ended. A repeated or stale report changes nothing. */
 export const complete = internalMutation({
@@ -26,16 +20,47 @@ export const complete = internalMutation({
   returns: v.null(),
   handler: async (ctx, { workId, attempt, slot, outcome }): Promise<null> => {
     const work = await expectedAttempt(ctx, workId, attempt);
-    if (work === null) return null;
-    const retry = outcome.kind === "failed" && outcome.retryable ? work.retry : undefined;
-    if (retry === undefined || attempt >= retry.maxAttempts) {
-      await endWork(ctx, work, slot, resultOf(outcome));
-    } else if (work.canceled === true) {
-      await endWork(ctx, work, slot, { kind: "canceled" });
-    } else {
-      await delayWork(ctx, workId, Date.now() + retryDelayMs(retry, attempt), attempt);
-      await completeWork(ctx, host, { work: workId, slot });
+    if (work === null) {
+      await logDropped(ctx, workId, attempt);
+      return null;
     }
+    await endAttempt(ctx, work, slot, outcome);
+    return null;
+  },
+});
+
+/** Ends an attempt of a work: it is tried again, or has ended. */
+export async function endAttempt(
+  ctx: MutationCtx,
+  work: Doc<"works">,
+  slot: Id<"slots"> | undefined,
+  outcome: Outcome,
+): Promise<void> {
+  const attempt = work.attempts + 1;
+  const retry = outcome.kind === "failed" && outcome.retryable ? work.retry : undefined;
+  if (retry === undefined || attempt >= retry.maxAttempts) {
+    await endWork(ctx, work, slot, resultOf(outcome), attempt);
+  } else if (work.canceled === true) {
+    await endWork(ctx, work, slot, { kind: "canceled" }, attempt);
+  } else {
+    await delayWork(ctx, work._id, Date.now() + retryDelayMs(retry, attempt), attempt);
+    const counted = counting("retries");
+    await completeWork(ctx, host, { work: work._id, slot, count: counted.count });
+    await logCompleted(ctx, work, "retrying", attempt);
+    await counted.report(ctx);
+  }
+}
+
+/**
+ * Schedules the completion of an attempt whose action has ended. The slot's job is now that of the completion: so it is the completion
+ * that is watched, and not the action, which has ended without one.
+ */
+export const completeLater = internalMutation({
+  args: { ...vAttempt, outcome: vOutcome },
+  returns: v.null(),
+  handler: async (ctx, ended): Promise<null> => {
+    const job = await ctx.scheduler.runAfter(0, internal.complete.complete, ended);
+    await watchReport(ctx, { work: ended.workId, slot: ended.slot }, job);
     return null;
   },
 });
@@ -54,17 +79,42 @@ export async function expectedAttempt(
  * Ends a work: its record goes, its slot goes on, its callback is called. In this order: what the callback enqueues finds the slot free,
  * or stands behind what waited before it, and a callback that uses up the transaction leaves the pool in order.
  * @param slot the slot it holds, if it holds one.
+ * @param attempts how many have ended by now. Default: as many as its document says.
  */
 export async function endWork(
   ctx: MutationCtx,
   work: Doc<"works">,
   slot: Id<"slots"> | undefined,
   result: RunResult,
+  attempts = work.attempts,
 ): Promise<void> {
   const context = await removeWork(ctx, work);
-  await completeWork(ctx, host, { work: work._id, slot });
-  await callBack(ctx, work, context, result);
+  await passOn(ctx, { work, context, slot }, result, attempts);
 }
+
+/** What remains to be done for a work whose record is gone already; see {@link endWork}. */
+export async function passOn(
+  ctx: MutationCtx,
+  ended: { work: Doc<"works">; context: Value | undefined; slot: Id<"slots"> | undefined },
+  result: RunResult,
+  attempts: number,
+): Promise<void> {
+  const { work, context, slot } = ended;
+  const counted = counting(COUNTED[result.kind]);
+  const { successor, cancels, last } = await memberEnded(ctx, work, result);
+  if (cancels !== undefined) await cancelRest(ctx, cancels);
+  await completeWork(ctx, host, { work: work._id, slot, count: counted.count }, successor);
+  await logCompleted(ctx, work, result.kind, attempts);
+  await callBack(ctx, work, context, result);
+  if (cancels !== undefined) await finishIfOver(ctx, cancels);
+  if (last !== undefined) await finishGroup(ctx, last);
+  await counted.report(ctx);
+}
+const COUNTED: Readonly<Record<RunResult["kind"], Counted>> = {
+  success: "succeeded",
+  failed: "failed",
+  canceled: "canceled",
+};
 
 export function resultOf(outcome: Outcome): RunResult {
   if (outcome.kind === "success") return outcome;

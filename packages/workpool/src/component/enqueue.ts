@@ -1,66 +1,80 @@
-import type { Infer, Value } from "convex/values";
-import { v } from "convex/values";
-import {
-  checkRetryBehavior,
-  enqueueWork,
-  enqueueWorks,
-  vResultKind,
-  vRetryBehavior,
-} from "../core/index.js";
+import type { Value } from "convex/values";
+import { checkRetryBehavior, enqueueWork, enqueueWorks } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
+import type { Enqueue } from "./enqueueFields.js";
+import { logAllStarted, logEnqueued, logStarted, logWaiting } from "./events.js";
+import { host } from "./host.js";
 import { keepValue } from "./largeValues.js";
-import { vWorkKind } from "./schema.js";
 import { startTime } from "./startTime.js";
 import { workOf } from "./work.js";
 
-/** What works that are enqueued together have in common: all but their arguments. */
-export const enqueueFields = {
-  kind: vWorkKind,
-  /** The handle of the function to run. */
-  fn: v.string(),
-  /** Names the work in messages. */
-  name: v.optional(v.string()),
-  /** When to start, in ms since the epoch. Default: at once. */
-  runAt: v.optional(v.number()),
-  /** Default: a failure is not tried again. */
-  retry: v.optional(vRetryBehavior),
-  /** The handle of the mutation to call at the end, what to hand it, and the kinds of results to leave it out for. */
-  onComplete: v.optional(
-    v.object({
-      fn: v.string(),
-      context: v.optional(v.any()),
-      excludeKinds: v.optional(v.array(vResultKind)),
-    }),
-  ),
-  /** The class's own `maxParallelism`: applied where it differs from the one that the class gave last. */
-  maxParallelism: v.optional(v.number()),
-};
-const vEnqueue = v.object(enqueueFields);
-export type Enqueue = Infer<typeof vEnqueue>;
+/** What the records of works have besides, that are not of the ordinary kind. */
+export type Special = Pick<Doc<"works">, "settles" | "timeoutMs" | "group" | "place" | "seated">;
 
 /** Enqueues one work for each of `argsList`, in their order. */
 export async function enqueueAll(
   ctx: MutationCtx,
   enqueue: Enqueue,
   argsList: readonly Record<string, Value>[],
+  special: Special = {},
 ): Promise<Id<"works">[]> {
-  const at = startTime(enqueue.runAt, enqueue.name);
+  const at = await startTime(ctx, enqueue.runAt, enqueue.name);
   if (enqueue.retry !== undefined) checkRetryBehavior(enqueue.retry);
   const works: Doc<"works">[] = [];
-  for (const args of argsList) works.push(await insertWork(ctx, enqueue, args));
+  for (const args of argsList) works.push(await insertWork(ctx, enqueue, args, special));
   if (at !== null) {
     for (const { _id } of works) await delayWork(ctx, _id, at);
+    await logEnqueued(ctx, works, at);
   } else if (works.length === 1 && works[0] !== undefined) {
-    await enqueueWork(ctx, await workOf(works[0], argsList[0]));
+    const how = await enqueueWork(ctx, await workOf(works[0], argsList[0]), host);
+    await logEnqueued(ctx, works, at);
+    await (how === "started" ? logStarted : logWaiting)(ctx, works[0]);
   } else {
-    await enqueueWorks(
+    const started = await enqueueWorks(
       ctx,
       await Promise.all(works.map((work, index) => workOf(work, argsList[index]))),
+      host,
     );
+    await logEnqueued(ctx, works, at);
+    await logAllStarted(ctx, works.slice(0, started));
   }
   return works.map((work) => work._id);
+}
+
+/** Inserts members of a group, and enqueues as many of them as have a seat. */
+export async function enqueueMembers(
+  ctx: MutationCtx,
+  { _id: group, total, concurrency, member }: Doc<"groups">,
+  argsList: readonly Record<string, Value>[],
+): Promise<void> {
+  const { special, ...enqueue } = member;
+  if (enqueue.retry !== undefined) checkRetryBehavior(enqueue.retry);
+  let seats = argsList.length;
+  if (concurrency !== undefined) {
+    const seated = await ctx.db
+      .query("works")
+      .withIndex("by_group", (q) => q.eq("group", group).eq("seated", true))
+      .take(concurrency);
+    seats = concurrency - seated.length;
+  }
+  const works: Doc<"works">[] = [];
+  for (const [index, args] of argsList.entries())
+    works.push(
+      await insertWork(ctx, enqueue, args, {
+        ...special,
+        group,
+        place: total + index,
+        seated: index < seats,
+      }),
+    );
+  await logEnqueued(ctx, works, null);
+  const begins = await Promise.all(
+    works.slice(0, seats).map((work, index) => workOf(work, argsList[index])),
+  );
+  const started = begins.length === 0 ? 0 : await enqueueWorks(ctx, begins, host);
+  await logAllStarted(ctx, works.slice(0, started));
 }
 
 /** Has a work started later: it holds no slot till then, and one scheduled function. */
@@ -79,6 +93,7 @@ async function insertWork(
   ctx: MutationCtx,
   { kind, fn, name, retry, onComplete }: Enqueue,
   args: Record<string, Value>,
+  special: Special,
 ): Promise<Doc<"works">> {
   const label = `"${name ?? fn}"`;
   const keptArgs = await keepValue(ctx, args, `argument object for ${label}`);
@@ -91,6 +106,7 @@ async function insertWork(
     attempts: 0,
     retry,
     onComplete: await keepCallback(ctx, onComplete, label),
+    ...special,
   };
   const _id = await ctx.db.insert("works", work);
   return { ...work, _id, _creationTime: Date.now() };

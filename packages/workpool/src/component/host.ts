@@ -1,6 +1,7 @@
 import { v } from "convex/values";
 import {
   drainLine as drainPoolLine,
+  enqueueWork,
   lineHead as poolLineHead,
   type PoolHost,
 } from "../core/index.js";
@@ -8,7 +9,14 @@ import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, internalQuery, type MutationCtx } from "./_generated/server.js";
 import { callBack } from "./callback.js";
-import { actionArgs, argsOfWork, removeWork } from "./work.js";
+import { logCompleted, logStarted } from "./events.js";
+import { reportIfDue, warnOfStall } from "./eventsReport.js";
+import { cancelRest, finishGroup, finishIfOver } from "./groups.js";
+import { logs } from "./log.js";
+import { memberEnded } from "./members.js";
+import { loseAttempt, startLate } from "./recovery.js";
+import { countWithoutSlot } from "./tallies.js";
+import { argsOfWork, removeWork, scheduledArgs } from "./work.js";
 
 /** What the pool's core needs of this component. */
 export const host: PoolHost = {
@@ -17,13 +25,41 @@ export const host: PoolHost = {
   argsOf: async (ctx: MutationCtx, id) => {
     const work = await findWork(ctx, id);
     if (work === null) throw new Error(`The work "${id}" stood in line, but its record is gone`);
-    return actionArgs(work, await argsOfWork(ctx, work));
+    return scheduledArgs(work, await argsOfWork(ctx, work));
+  },
+  started: async (ctx: MutationCtx, id) => {
+    // To look the work up is for the log alone.
+    const work = (await logs(ctx, "INFO")) ? await findWork(ctx, id) : null;
+    if (work !== null) await logStarted(ctx, work);
+  },
+  watch: {
+    sweep: internal.watchdog.sweep,
+    look: internal.watchdog.look,
+    recover: internal.watchdog.recover,
+    lost: async (ctx: MutationCtx, id, slot, why) => {
+      const work = await findWork(ctx, id);
+      if (work !== null) await loseAttempt(ctx, work, slot, why);
+    },
+    alsoLook: async (ctx: MutationCtx) => {
+      await startLate(ctx);
+      // Whoever ends something makes the reports; this is for when nothing ends, and for the last ends before the pool falls idle.
+      await reportIfDue(ctx, true);
+      await warnOfStall(ctx);
+    },
   },
   functionGone: async (ctx: MutationCtx, id, message) => {
     const work = await findWork(ctx, id);
     if (work === null) return;
     const context = await removeWork(ctx, work);
-    await callBack(ctx, work, context, { kind: "failed", error: message });
+    await countWithoutSlot(ctx, "failed");
+    await logCompleted(ctx, work, "failed", work.attempts);
+    const result = { kind: "failed", error: message } as const;
+    const { successor, cancels, last } = await memberEnded(ctx, work, result);
+    if (cancels !== undefined) await cancelRest(ctx, cancels);
+    if (successor !== undefined) await enqueueWork(ctx, successor, host);
+    await callBack(ctx, work, context, result);
+    if (cancels !== undefined) await finishIfOver(ctx, cancels);
+    if (last !== undefined) await finishGroup(ctx, last);
   },
 };
 

@@ -1,16 +1,19 @@
 import { v } from "convex/values";
 import { mutation, query } from "./_generated/server.js";
 import { cancelWork } from "./cancel.js";
+import { cancelEverything } from "./cancelAll.js";
 import { applyClassConfig } from "./config.js";
-import { enqueueAll, enqueueFields } from "./enqueue.js";
+import { enqueueAll } from "./enqueue.js";
+import { enqueueFields } from "./enqueueFields.js";
 import { type Status, statusOf, vStatus } from "./status.js";
+import { countWithoutSlot } from "./tallies.js";
 
 /** Enqueues a work. @returns its id. */
 export const enqueue = mutation({
   args: { ...enqueueFields, args: v.any() },
   returns: v.string(),
   handler: async (ctx, { args, ...enqueued }): Promise<string> => {
-    if (enqueued.maxParallelism !== undefined) await applyClassConfig(ctx, enqueued.maxParallelism);
+    await applyClassConfig(ctx, enqueued);
     const [id] = await enqueueAll(ctx, enqueued, [args]);
     if (id === undefined) throw new Error("A work that was enqueued has no id");
     return id;
@@ -22,7 +25,7 @@ export const enqueueBatch = mutation({
   args: { ...enqueueFields, argsList: v.array(v.any()) },
   returns: v.array(v.string()),
   handler: async (ctx, { argsList, ...enqueued }): Promise<string[]> => {
-    if (enqueued.maxParallelism !== undefined) await applyClassConfig(ctx, enqueued.maxParallelism);
+    await applyClassConfig(ctx, enqueued);
     return await enqueueAll(ctx, enqueued, argsList);
   },
 });
@@ -34,7 +37,21 @@ export const cancel = mutation({
   handler: async (ctx, { id }): Promise<null> => {
     const workId = ctx.db.normalizeId("works", id);
     const work = workId === null ? null : await ctx.db.get("works", workId);
-    if (work !== null) await cancelWork(ctx, work);
+    if (work !== null && (await cancelWork(ctx, work))) await countWithoutSlot(ctx, "canceled");
+    return null;
+  },
+});
+
+/**
+ * Cancels all works that are there now; those that are enqueued from now on are left. One page of them in this transaction, each further
+ * one in its own.
+ * @throws where `limit`, the size of a page, is no whole number from 1 to 1,000. Default: 100.
+ */
+export const cancelAll = mutation({
+  args: { limit: v.optional(v.number()) },
+  returns: v.null(),
+  handler: async (ctx, { limit }): Promise<null> => {
+    await cancelEverything(ctx, limit);
     return null;
   },
 });

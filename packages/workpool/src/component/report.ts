@@ -3,7 +3,7 @@ import { v } from "convex/values";
 import { messageOf } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { ActionCtx } from "./_generated/server.js";
-import { vAttempt, vOutcome } from "./complete.js";
+import { vAttempt, vOutcome } from "./attempt.js";
 
 const vReport = v.object({ ...vAttempt, outcome: vOutcome });
 export type Report = Infer<typeof vReport>;
@@ -23,7 +23,7 @@ export async function report(ctx: ActionCtx, ended: Report): Promise<void> {
     console.warn(`Reporting the end of work "${ended.workId}" is repeated: ${messageOf(error)}`);
   }
   try {
-    await ctx.scheduler.runAfter(0, internal.complete.complete, ended);
+    await ctx.runMutation(internal.complete.completeLater, ended);
   } catch (error) {
     const message = `It ran, but its result could not be recorded: ${messageOf(error)}. If the result is large, store it and return its id`;
     await ctx.runMutation(internal.complete.complete, {

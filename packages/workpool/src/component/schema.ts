@@ -1,9 +1,13 @@
 import { defineSchema, defineTable } from "convex/server";
 import { v } from "convex/values";
-import { poolTables, vResultKind, vRetryBehavior } from "../core/index.js";
+import { poolTables, vLogLevel, vResultKind, vRetryBehavior } from "../core/index.js";
+import { vCounts } from "./counts.js";
 
 /** What is enqueued. Queries run in a mutation, as their result has to be recorded. */
 export const vWorkKind = v.union(v.literal("action"), v.literal("mutation"), v.literal("query"));
+
+/** How many members of a group did not succeed. */
+export const vGroupCounts = v.object({ failed: v.number(), canceled: v.number() });
 
 export default defineSchema({
   // gate, slots, waiting, largeArgs: see core/schema.ts.
@@ -23,6 +27,10 @@ export default defineSchema({
     /** Absent where they are large. */
     args: v.optional(v.any()),
     largeArgs: v.optional(v.id("largeValues")),
+    /** Its function is scheduled as it is, and reports its own end; see settling.ts. */
+    settles: v.optional(v.boolean()),
+    /** By how many ms after its start an attempt has been settled. */
+    timeoutMs: v.optional(v.number()),
     /** Attempts that have ended. The number after it is that of the only attempt whose completion counts. */
     attempts: v.number(),
     /** Absent where a failure is not tried again. */
@@ -37,9 +45,74 @@ export default defineSchema({
     ),
     /** Present while the work is delayed or waits for its next attempt: the function that will start it, and when. */
     due: v.optional(v.object({ job: v.id("_scheduled_functions"), at: v.number() })),
+    /** When its time came, of a work that was delayed or is tried again; ms since the epoch. Default: when it was enqueued. */
+    readyAt: v.optional(v.number()),
     /** Canceled while it ran: a failure is not tried again. */
     canceled: v.optional(v.boolean()),
+    /** Of a member: its group, its place there, and whether it is one of those that may run. A seat is written when it is given. */
+    group: v.optional(v.id("groups")),
+    place: v.optional(v.number()),
+    seated: v.optional(v.boolean()),
+  })
+    // Members look for siblings that shall get their seat, and for one that still has its own.
+    .index("by_group", ["group", "seated", "place"])
+    // For looking at what is delayed, and for the watchdog to find starts that have not come; nothing that runs works reads it.
+    .index("by_due", ["due.at"]),
+
+  /**
+   * One document per group that is not done. Written while members are added, when the rest is canceled, and deleted when it is done; so a
+   * member that ends reads it and does not write it.
+   */
+  groups: defineTable({
+    /** How many members were added. */
+    total: v.number(),
+    /** More members may come. */
+    filling: v.boolean(),
+    concurrency: v.optional(v.number()),
+    /** How many members may fail or be canceled; absent where all may. */
+    tolerate: v.optional(v.number()),
+    /** What members have in common: as for an enqueue. */
+    member: v.object({
+      kind: vWorkKind,
+      fn: v.string(),
+      name: v.optional(v.string()),
+      retry: v.optional(vRetryBehavior),
+      onComplete: v.optional(
+        v.object({
+          fn: v.string(),
+          context: v.optional(v.any()),
+          excludeKinds: v.optional(v.array(vResultKind)),
+        }),
+      ),
+      special: v.object({
+        settles: v.optional(v.boolean()),
+        timeoutMs: v.optional(v.number()),
+      }),
+    }),
+    onDone: v.optional(
+      v.object({
+        fn: v.string(),
+        context: v.optional(v.any()),
+        largeContext: v.optional(v.id("largeValues")),
+      }),
+    ),
+    /** Nothing of it starts any more, and why. */
+    verdict: v.optional(
+      v.union(
+        v.object({ kind: v.literal("failed"), error: v.string() }),
+        v.object({ kind: v.literal("canceled") }),
+      ),
+    ),
+    /** Its members have ended, and they are counted in more than one transaction. */
+    finishing: v.optional(v.boolean()),
   }),
+
+  /** Members that did not succeed. Written by their end; read by those that fail later; read and deleted when the group is done. */
+  groupFailures: defineTable({
+    group: v.id("groups"),
+    kind: v.union(v.literal("failed"), v.literal("canceled")),
+    error: v.optional(v.string()),
+  }).index("by_group", ["group"]),
 
   /** Arguments and contexts from 8 kB, so that `works` stays small. Written and deleted together with the work; read when it starts or ends. */
   largeValues: defineTable({ value: v.any() }),
@@ -58,8 +131,28 @@ export default defineSchema({
   }),
 
   /**
-   * At most one document: the `maxParallelism` that the `Workpool` class gave last. Read by every enqueue of a class that gives one, and
-   * written only when that differs: so a value set through `config.update`, a pause above all, stands until the class's own value changes.
+   * At most one document: the options that the `Workpool` class gave last. Read by every enqueue of a class that gives one, and written
+   * only when that differs: so a value set through `config.update`, a pause above all, stands until the class's own value changes.
    */
-  classConfig: defineTable({ maxParallelism: v.number() }),
+  classConfig: defineTable({
+    maxParallelism: v.optional(v.number()),
+    logLevel: v.optional(vLogLevel),
+  }),
+
+  /** Up to 8 documents that count the works that ended without a slot; those with one are counted in it. Written by their cancel. */
+  tallies: defineTable({ shard: v.number(), ...vCounts.fields }).index("by_shard", ["shard"]),
+
+  /**
+   * At most one document: the last report. Written once a minute at most, by a completion; read by completions, by each slot's once a
+   * minute, and by an operator.
+   */
+  reports: defineTable({
+    at: v.number(),
+    /** When the report before was made, or the pool. */
+    since: v.number(),
+    /** What has ended between the two. */
+    counts: vCounts,
+    /** What had ended by then, since the pool was made. */
+    totals: vCounts,
+  }),
 });

@@ -1,3 +1,6 @@
+import type { MutationCtx } from "./_generated/server.js";
+import { warn } from "./log.js";
+
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 
 /**
@@ -5,7 +8,11 @@ const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
  * are logged, and replaced by what the caller most likely meant.
  * @throws where it is no time.
  */
-export function startTime(runAt: number | undefined, name: string | undefined): number | null {
+export async function startTime(
+  ctx: MutationCtx,
+  runAt: number | undefined,
+  name: string | undefined,
+): Promise<number | null> {
   if (runAt === undefined) return null;
   const label = name ?? "a work";
   if (!Number.isFinite(runAt))
@@ -14,12 +21,14 @@ export function startTime(runAt: number | undefined, name: string | undefined): 
     );
   const now = Date.now();
   if (runAt < now - YEAR_MS)
-    console.warn(
+    await warn(
+      ctx,
       `Enqueueing ${label}: its time, ${runAt}, is more than a year past; it starts now`,
     );
   if (runAt <= now) return null;
   if (runAt <= now + 4 * YEAR_MS) return runAt;
-  console.warn(
+  await warn(
+    ctx,
     `Enqueueing ${label}: its time, ${runAt}, is more than 4 years ahead; it starts in a year`,
   );
   return now + YEAR_MS;

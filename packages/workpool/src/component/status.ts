@@ -1,5 +1,5 @@
 import { type Infer, v } from "convex/values";
-import { isWaiting } from "../core/index.js";
+import { isSetAside, isWaiting } from "../core/index.js";
 import type { QueryCtx } from "./_generated/server.js";
 
 export const vStatus = v.union(
@@ -16,6 +16,10 @@ export async function statusOf(ctx: QueryCtx, id: string): Promise<Status> {
   const workId = ctx.db.normalizeId("works", id);
   const work = workId === null ? null : await ctx.db.get("works", workId);
   if (work === null) return { state: "finished" };
-  const pending = work.due !== undefined || (await isWaiting(ctx, work._id));
+  const pending =
+    work.due !== undefined ||
+    work.seated === false ||
+    (await isWaiting(ctx, work._id)) ||
+    (await isSetAside(ctx, work._id));
   return { state: pending ? "pending" : "running", previousAttempts: work.attempts };
 }

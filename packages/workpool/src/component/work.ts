@@ -11,16 +11,30 @@ export async function workOf(
   work: Doc<"works">,
   args: Record<string, Value> | undefined,
 ): Promise<Work> {
-  if (work.kind !== "action") {
+  const brief = work.kind !== "action";
+  if (work.settles === true) {
+    const { _id, fn, timeoutMs } = work;
+    const timeout = timeoutMs === undefined ? {} : { timeoutMs };
+    const own = scheduledArgs(work, args ?? {});
+    return { work: _id, fn, args: own, argsInRecord: true, brief, ...timeout };
+  }
+  if (brief) {
     const fn = await createFunctionHandle(internal.worker.runMutation);
-    return { work: work._id, fn, args: attemptOf(work) };
+    return { work: work._id, fn, args: attemptOf(work), brief };
   }
   const fn = await createFunctionHandle(internal.worker.runAction);
-  return { work: work._id, fn, args: actionArgs(work, args ?? {}), argsInRecord: true };
+  return { work: work._id, fn, args: scheduledArgs(work, args ?? {}), argsInRecord: true };
 }
 
-/** The worker's arguments for an action carry those of the action: to read them would cost the action a query. */
-export function actionArgs(work: Doc<"works">, args: Record<string, Value>) {
+/**
+ * The arguments of the function that is scheduled for an action. The worker's carry those of the action: to read them would cost the action
+ * a query. A function that settles itself gets its own, and the token.
+ */
+export function scheduledArgs(
+  work: Doc<"works">,
+  args: Record<string, Value>,
+): Record<string, Value> {
+  if (work.settles === true) return { ...args, token: attemptOf(work) };
   return { ...attemptOf(work), fn: work.fn, args };
 }
 

@@ -1,7 +1,6 @@
 import type { FunctionHandle } from "convex/server";
 import { v } from "convex/values";
 import {
-  completeWork,
   enqueueWork,
   isNonRetryableError,
   leaveRoom,
@@ -10,8 +9,9 @@ import {
 } from "../core/index.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { internalAction, internalMutation, type MutationCtx } from "./_generated/server.js";
-import { callBack } from "./callback.js";
-import { expectedAttempt, type Outcome, resultOf, vAttempt } from "./complete.js";
+import { type Outcome, vAttempt } from "./attempt.js";
+import { endWork, expectedAttempt, passOn, resultOf } from "./complete.js";
+import { logStarted, logWaiting } from "./events.js";
 import { host } from "./host.js";
 import { report } from "./report.js";
 import { argsOfWork, removeWork, workOf } from "./work.js";
@@ -42,8 +42,7 @@ export const runMutation = internalMutation({
     const args = await argsOfWork(ctx, work);
     const context = await removeWork(ctx, work);
     const outcome = await outcomeOf(() => runNested(ctx, work, args));
-    await completeWork(ctx, host, { work: workId, slot });
-    await callBack(ctx, work, context, resultOf(outcome));
+    await passOn(ctx, { work, context, slot }, resultOf(outcome), attempt);
     return null;
   },
 });
@@ -55,11 +54,25 @@ export const startDue = internalMutation({
   handler: async (ctx, { workId, attempt }): Promise<null> => {
     const work = await expectedAttempt(ctx, workId, attempt);
     if (work?.due === undefined) return null;
-    await ctx.db.patch("works", workId, { due: undefined });
-    await enqueueWork(ctx, await workOf(work, await argsOfWork(ctx, work)));
+    await enqueueDue(ctx, work);
     return null;
   },
 });
+
+/** Enqueues a work whose time has come. */
+export async function enqueueDue(ctx: MutationCtx, work: Doc<"works">): Promise<void> {
+  const readyAt = work.due?.at;
+  await ctx.db.patch("works", work._id, { due: undefined, readyAt });
+  let how: "started" | "waiting";
+  try {
+    how = await enqueueWork(ctx, await workOf(work, await argsOfWork(ctx, work)), host);
+  } catch (error) {
+    // The function of a work that settles itself is scheduled as it is, and may be gone by now.
+    if (work.settles !== true) throw error;
+    return await endWork(ctx, work, undefined, { kind: "failed", error: messageOf(error) });
+  }
+  await (how === "started" ? logStarted : logWaiting)(ctx, { ...work, readyAt });
+}
 
 /** Runs the function in a nested transaction: what it throws undoes its own writes only. It cannot use up what the pool needs to go on. */
 async function runNested(

@@ -7,6 +7,7 @@ import type {
 } from "convex/server";
 import type { GenericId } from "convex/values";
 import type { poolTables } from "./schema.js";
+import type { Look, SweepArgs } from "./watch-validators.js";
 
 export type PoolDataModel = DataModelFromSchemaDefinition<
   SchemaDefinition<typeof poolTables, true>
@@ -21,6 +22,7 @@ export type HostMutationCtx = GenericMutationCtx<any>;
 export type HostQueryCtx = GenericQueryCtx<any>;
 export type Doc<Table extends keyof PoolDataModel> = PoolDataModel[Table]["document"];
 export type SlotId = GenericId<"slots">;
+export type JobId = GenericId<"_scheduled_functions">;
 
 /** What a pool needs of the component that it lives in. */
 export interface PoolHost {
@@ -33,6 +35,8 @@ export interface PoolHost {
   >;
   /** Ends a waiting work whose function no longer exists. It has left the line; its slot goes on to another. */
   readonly functionGone: (ctx: HostMutationCtx, work: string, message: string) => Promise<void>;
+  /** Told of a work that has left the line for a slot. Default: nobody is. */
+  readonly started?: (ctx: HostMutationCtx, work: string) => Promise<void>;
   /** The arguments of a work that was enqueued with `argsInRecord`, read as the work leaves the line. */
   readonly argsOf?: (ctx: HostMutationCtx, work: string) => Promise<Record<string, unknown>>;
   /**
@@ -40,6 +44,31 @@ export interface PoolHost {
    * raised `maxParallelism` lets run. Without it, all of it must fit into one.
    */
   readonly drainLine?: FunctionReference<"mutation", "internal", Record<string, never>, null>;
+  /** Has the pool notice works that were lost. Without it, a work whose completion never comes keeps its slot for good. */
+  readonly watch?: PoolWatch;
+}
+
+/** What the watchdog needs of the component that it lives in. */
+export interface PoolWatch {
+  /** The host's registration of {@link sweepSlots}, with the arguments `sweepArgs`. */
+  readonly sweep: FunctionReference<"mutation", "internal", SweepArgs, null>;
+  /** The host's registration of {@link lookAtSlots}, with the arguments `lookArgs` and the result `vLook`: it is read from a stale snapshot. */
+  readonly look: FunctionReference<"query", "internal", { from: number }, Look>;
+  /** The host's registration of {@link recoverSlot}, with the arguments `recoverArgs`: one lost work, in a transaction of its own. */
+  readonly recover: FunctionReference<
+    "mutation",
+    "internal",
+    { slot: SlotId; job: JobId },
+    boolean
+  >;
+  /**
+   * A work was lost: its scheduled function is not going to report. To be counted as a failed attempt. The host may pass the slot on with
+   * `completeWork`; where it does not, the core does it afterwards. If it throws, its writes are rolled back and the work is set aside.
+   * @param why what became of the function, for the error of the attempt.
+   */
+  readonly lost: (ctx: HostMutationCtx, work: string, slot: SlotId, why: string) => Promise<void>;
+  /** Called once at the end of each sweep, for what else the host wants to have looked after. What it throws is logged. */
+  readonly alsoLook?: (ctx: HostMutationCtx) => Promise<void>;
 }
 
 /** Something that is to run in a slot. */
@@ -54,4 +83,11 @@ export interface Work {
    * Default: false.
    */
   readonly argsInRecord?: boolean;
+  /**
+   * After how many ms its function has reported, counted from its start. One that then still runs is lost some seconds later; one that
+   * was not begun yet is not. Default: none, it may run as long as the platform lets it.
+   */
+  readonly timeoutMs?: number;
+  /** Whether its function takes seconds at most, as a mutation does: the watchdog's first look then comes earlier. Default: false. */
+  readonly brief?: boolean;
 }

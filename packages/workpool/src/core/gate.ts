@@ -1,4 +1,5 @@
-import type { Doc, HostQueryCtx, PoolMutationCtx } from "./context.js";
+import type { Doc, HostMutationCtx, HostQueryCtx, PoolHost, PoolMutationCtx } from "./context.js";
+import { DEFAULT_LOG_LEVEL, type LogLevel } from "./log-level.js";
 
 /** How many works run at once where nothing else is said. */
 export const DEFAULT_MAX_PARALLELISM = 10;
@@ -7,7 +8,22 @@ export const MAX_PARALLELISM_LIMIT = 200;
 
 /** The gate, or null in a pool that nothing was ever enqueued to. */
 export async function readGate(ctx: HostQueryCtx): Promise<Doc<"gate"> | null> {
-  return await ctx.db.query("gate").first();
+  const gate: Doc<"gate"> | null = await ctx.db.query("gate").first();
+  noteLogLevel(ctx, gate?.logLevel);
+  return gate;
+}
+
+/** The log level that a transaction has seen, by its database: to ask for it again costs nothing then. */
+const seenLevels = new WeakMap<object, LogLevel>();
+
+function noteLogLevel(ctx: HostQueryCtx, level: LogLevel = DEFAULT_LOG_LEVEL): void {
+  seenLevels.set(ctx.db, level);
+}
+
+/** How much is logged. Reads the gate only where this transaction has not done so, and at most once. */
+export async function logLevelOf(ctx: HostQueryCtx): Promise<LogLevel> {
+  const seen = seenLevels.get(ctx.db);
+  return seen ?? (await readGate(ctx))?.logLevel ?? DEFAULT_LOG_LEVEL;
 }
 
 /** The gate; a new pool gets its gate and its slots here. */
@@ -23,6 +39,47 @@ export async function ensureGate(
   const created = await ctx.db.get("gate", id);
   if (created === null) throw new Error("The gate that was just inserted is not there");
   return created;
+}
+
+/** Sets how much is logged. */
+export async function setLogLevel(ctx: HostMutationCtx, logLevel: LogLevel): Promise<void> {
+  const gate = await ensureGate(ctx);
+  if (gate.logLevel === logLevel) return;
+  await ctx.db.patch("gate", gate._id, { logLevel });
+  noteLogLevel(ctx, logLevel);
+}
+
+/**
+ * How long the gate stays closed at least, in ms. Each write of it conflicts with whatever is in flight, and a pool that hovers at its
+ * limit has reason to write it all the time: so it does at most twice in this time, once in each direction.
+ */
+const CLOSED_AT_LEAST_MS = 2_000;
+
+/** To be called where a work found no free slot, and waits. */
+export async function closeGate(ctx: PoolMutationCtx, gate: Doc<"gate">): Promise<void> {
+  await ctx.db.patch("gate", gate._id, { open: false, closedAt: Date.now() });
+}
+
+/** To be called where nothing waits. */
+export async function openGate(ctx: PoolMutationCtx, gate: Doc<"gate">): Promise<void> {
+  await ctx.db.patch("gate", gate._id, { open: true, closedAt: undefined, draining: undefined });
+}
+
+/**
+ * Whether a completion that finds nothing waiting opens the gate. If not, it only frees its slot, and an enqueue that finds the gate closed
+ * looks for one all the same. Who opens it then is a later completion, or the watchdog's last look: a pool without one opens it at once.
+ */
+export function mayOpen(gate: Doc<"gate">, host: PoolHost): boolean {
+  const { closedAt = -Infinity } = gate;
+  return host.watch === undefined || Date.now() >= closedAt + CLOSED_AT_LEAST_MS;
+}
+
+/**
+ * Whether an enqueue looks for a free slot. Also where the gate is closed: it may just have stayed so. While works wait no slot is free, so
+ * that nobody is passed; but for a drain that has not come to its end.
+ */
+export function mayClaim(gate: Doc<"gate">): boolean {
+  return gate.open || (gate.maxParallelism > 0 && gate.draining !== true);
 }
 
 /** Inserts the free slots numbered `from` up to, but without, `to`. */

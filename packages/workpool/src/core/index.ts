@@ -1,9 +1,22 @@
-export { type PoolHost, type PoolMutationCtx, type SlotId, type Work } from "./context.js";
-export { checkMaxParallelism, DEFAULT_MAX_PARALLELISM, readGate } from "./gate.js";
+export {
+  type PoolHost,
+  type PoolMutationCtx,
+  type PoolWatch,
+  type SlotId,
+  type Work,
+} from "./context.js";
+export {
+  checkMaxParallelism,
+  DEFAULT_MAX_PARALLELISM,
+  logLevelOf,
+  readGate,
+  setLogLevel,
+} from "./gate.js";
+export { DEFAULT_LOG_LEVEL, isLogged, type LogLevel, vLogLevel } from "./log-level.js";
 export { INLINE_ARGS_BYTES, isWaiting, leaveLineCanceled, lineHead } from "./line.js";
 export { isNonRetryableError, messageOf, NonRetryableError } from "./non-retryable.js";
 export { drainLine, setMaxParallelism } from "./parallelism.js";
-export { completeWork, enqueueWork, enqueueWorks } from "./pool.js";
+export { completeWork, type Ended, enqueueWork, enqueueWorks } from "./pool.js";
 export { type RunResult, vResult, vResultKind, vRunResult } from "./result.js";
 export {
   checkRetryBehavior,
@@ -14,4 +27,8 @@ export {
 } from "./retry.js";
 export { hasRoom, leaveRoom, ROOM_TO_COMPLETE, ROOM_TO_RECORD } from "./room.js";
 export { poolTables } from "./schema.js";
-export { slotOf } from "./slots.js";
+export { isSetAside, setAside, takeBack } from "./set-aside.js";
+export { slotOf, watchReport } from "./slots.js";
+export { lookAtSlots, recoverSlot, sweepSlots } from "./sweep.js";
+export { lookArgs, recoverArgs, sweepArgs, vLook } from "./watch-validators.js";
+export { type Tally, vTally } from "./tally.js";

@@ -8,6 +8,7 @@ import type {
   PoolQueryCtx,
   Work,
 } from "./context.js";
+import { setAside } from "./set-aside.js";
 
 /** From this size on, arguments are kept in a table of their own. */
 export const INLINE_ARGS_BYTES = 8_000;
@@ -15,7 +16,7 @@ export const INLINE_ARGS_BYTES = 8_000;
 /** Puts a work at the end of the line. */
 export async function joinLine(
   ctx: PoolMutationCtx,
-  { work, fn, args, argsInRecord = false }: Work,
+  { work, fn, args, argsInRecord = false, timeoutMs, brief }: Work,
 ): Promise<void> {
   const large = !argsInRecord && getConvexSize(args as Value) >= INLINE_ARGS_BYTES;
   await ctx.db.insert("waiting", {
@@ -23,6 +24,8 @@ export async function joinLine(
     fn,
     args: large || argsInRecord ? null : args,
     ...(large ? { largeArgs: await ctx.db.insert("largeArgs", { args }) } : {}),
+    timeoutMs,
+    brief,
     at: ctx.db.vars.commitTs,
   });
 }
@@ -55,15 +58,20 @@ export async function leaveLineNearFirst(
   for (let i = 0; i < head.length; i++) {
     const id = head[(start + i) % head.length];
     const row = id === undefined ? null : await ctx.db.get("waiting", id);
-    if (row !== null) return await leaveLine(ctx, row);
+    const work = row === null ? null : await leaveLine(ctx, row);
+    if (work !== null) return work;
   }
   return await leaveLineFirst(ctx);
 }
 
 /** Takes the oldest waiting work off the line, or gives null when nothing waits. For one that has no rivals. */
 export async function leaveLineFirst(ctx: PoolMutationCtx): Promise<Work | null> {
-  const first = await ctx.db.query("waiting").withIndex("by_commit").first();
-  return first === null ? null : await leaveLine(ctx, first);
+  for (;;) {
+    const first = await ctx.db.query("waiting").withIndex("by_commit").first();
+    if (first === null) return null;
+    const work = await leaveLine(ctx, first);
+    if (work !== null) return work;
+  }
 }
 
 /** Takes a work off the line that shall not run any more. @returns whether it was waiting. */
@@ -86,15 +94,26 @@ async function waitingRow(ctx: PoolQueryCtx, work: string): Promise<Doc<"waiting
     .first();
 }
 
-async function leaveLine(ctx: PoolMutationCtx, row: Doc<"waiting">): Promise<Work> {
+/** Takes the row off the line. @returns its work, or null if it had to be set aside. */
+async function leaveLine(ctx: PoolMutationCtx, row: Doc<"waiting">): Promise<Work | null> {
   await ctx.db.delete("waiting", row._id);
+  const { work, fn, timeoutMs, brief } = row;
+  const rest = {
+    work,
+    fn,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(brief === undefined ? {} : { brief }),
+  };
   if (row.largeArgs === undefined) {
     // Arguments are never null, but for those that the host keeps.
     const argsInRecord = row.args === null;
-    return { work: row.work, fn: row.fn, args: argsInRecord ? {} : row.args, argsInRecord };
+    return { ...rest, args: argsInRecord ? {} : row.args, argsInRecord };
   }
   const large = await ctx.db.get("largeArgs", row.largeArgs);
-  if (large === null) throw new Error(`The arguments of the waiting work "${row.work}" are gone`);
+  if (large === null) {
+    await setAside(ctx, work, `The arguments of the waiting work "${work}" are gone`);
+    return null;
+  }
   await ctx.db.delete("largeArgs", row.largeArgs);
-  return { work: row.work, fn: row.fn, args: large.args };
+  return { ...rest, args: large.args };
 }

@@ -4,6 +4,7 @@ import { leaveLineFirst } from "./line.js";
 import { passToLine } from "./pass.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { freeSlots } from "./slots.js";
+import { watchTheWatchdog } from "./watch.js";
 
 /**
  * Sets how many works run at once. Raised: waiting works start in the new slots at once. Lowered: works that run go on, and their slots
@@ -26,13 +27,15 @@ export async function setMaxParallelism(
   const kept = new Set(slots.map((slot) => slot.number));
   for (let number = 0; number < maxParallelism; number++)
     if (!kept.has(number)) await addSlots(ctx, number, number + 1);
-  await ctx.db.patch("gate", gate._id, { maxParallelism, open: false });
+  await ctx.db.patch("gate", gate._id, { maxParallelism, open: false, closedAt: undefined });
   await drainLine(ctx, host);
+  const changed = await ensureGate(ctx);
+  if (changed.watched === true) await watchTheWatchdog(ctx, host, changed);
 }
 
 /**
  * Starts waiting works in the slots that are free, oldest first, and opens the gate where less waits than is free. Where none is free, a
- * completion will open it. Needed only after a change of `maxParallelism`: while the gate is closed, no slot is free otherwise.
+ * completion will open it. Needed only after a change of `maxParallelism`: no work waits while a slot is free otherwise.
  *
  * One transaction starts as many as fit into it, and has the rest started by the next. Two that run at once do no harm.
  */
@@ -42,8 +45,10 @@ export async function drainLine(ctx: HostMutationCtx, host: PoolHost): Promise<v
   for (const slot of await freeSlots(ctx, gate.maxParallelism)) {
     if (host.drainLine !== undefined && !(await hasRoom(ctx, ROOM_TO_COMPLETE))) {
       await ctx.scheduler.runAfter(0, host.drainLine, {});
+      if (gate.draining !== true) await ctx.db.patch("gate", gate._id, { draining: true });
       return;
     }
-    if (!(await passToLine(ctx, host, gate, slot._id, () => leaveLineFirst(ctx)))) return;
+    if (!(await passToLine(ctx, host, gate, slot._id, () => leaveLineFirst(ctx), true))) return;
   }
+  if (gate.draining === true) await ctx.db.patch("gate", gate._id, { draining: undefined });
 }

@@ -1,5 +1,5 @@
 import type { TransactionLimits } from "convex/server";
-import type { HostMutationCtx } from "./context.js";
+import type { HostMutationCtx, HostQueryCtx } from "./context.js";
 
 const MIB = 1 << 20;
 
@@ -26,6 +26,20 @@ export const ROOM_TO_COMPLETE: Room = {
   functionsScheduled: 4,
   scheduledFunctionArgsBytes: 2 * MIB,
 };
+
+/** What must be left to recover one lost work in a nested transaction, and to set it aside if that fails. */
+export const ROOM_TO_RECOVER: Room = {
+  bytesRead: 2 * ROOM_TO_COMPLETE.bytesRead,
+  bytesWritten: 4 * ROOM_TO_COMPLETE.bytesWritten,
+  databaseQueries: 4 * ROOM_TO_COMPLETE.databaseQueries,
+  documentsRead: 2 * ROOM_TO_COMPLETE.documentsRead,
+  documentsWritten: 4 * ROOM_TO_COMPLETE.documentsWritten,
+  functionsScheduled: 4 * ROOM_TO_COMPLETE.functionsScheduled,
+  scheduledFunctionArgsBytes: 2 * ROOM_TO_COMPLETE.scheduledFunctionArgsBytes,
+};
+
+/** What must be left to look at one more held slot, and then to recover at least one. */
+export const ROOM_TO_LOOK: Room = { ...ROOM_TO_RECOVER, bytesRead: 12 * MIB };
 
 /** What it takes to write down that a nested call failed. */
 export const ROOM_TO_RECORD: Room = {
@@ -54,7 +68,7 @@ export async function leaveRoom(ctx: HostMutationCtx, room: Room): Promise<Trans
 }
 
 /** Whether so much of the transaction is left. */
-export async function hasRoom(ctx: HostMutationCtx, room: Room): Promise<boolean> {
+export async function hasRoom(ctx: HostQueryCtx, room: Room): Promise<boolean> {
   const metrics = await ctx.meta.getTransactionMetrics();
   return (Object.keys(room) as (keyof Room)[]).every((key) => metrics[key].remaining >= room[key]);
 }

@@ -1,5 +1,7 @@
 import { defineTable } from "convex/server";
 import { v } from "convex/values";
+import { vLogLevel } from "./log-level.js";
+import { vTally } from "./tally.js";
 
 /**
  * The pool's tables. Whoever hosts the pool spreads them into its own schema, so that a work's record and its slot change in one
@@ -8,11 +10,38 @@ import { v } from "convex/values";
 export const poolTables = {
   /**
    * One document, read by every enqueue and every completion and rarely written. Open: a slot may be free, and nothing waits.
-   * Closed: something waits, or did a moment ago. Written by whoever finds no free slot (closes) or nothing waiting (opens).
+   * Closed: something waits, or did a moment ago. Written by whoever finds no free slot (closes) or nothing waiting, some time after that
+   * (opens); by a change of `maxParallelism`; and as the watchdog comes and goes.
    */
   gate: defineTable({
     open: v.boolean(),
     maxParallelism: v.number(),
+    /** How much is logged; here because whoever may have something to log has read the gate. Written when an operator changes it. */
+    logLevel: v.optional(vLogLevel),
+    /** When an enqueue closed it. It stays closed for a while after that; absent where it may open at once. */
+    closedAt: v.optional(v.number()),
+    /** Works wait although slots are free, and a drain that goes on in another transaction will start them: nobody passes them. */
+    draining: v.optional(v.boolean()),
+    /** The watchdog is scheduled. True whenever a slot is held, so that a start need not look into `watch`. */
+    watched: v.optional(v.boolean()),
+    /** The shortest timeout that the watchdog's next look is early enough for: a start with a shorter one brings the look forward. */
+    shortestTimeoutMs: v.optional(v.number()),
+    /** When that was written. */
+    shortestSince: v.optional(v.number()),
+  }),
+
+  /**
+   * At most one document: the watchdog's next look. Written when the pool goes from idle to busy, when a timeout comes in that is shorter
+   * than those before, and by each look. Read by those, and by an enqueue that joins the line: so completions and starts never touch it.
+   */
+  watch: defineTable({
+    /** Names the one look that counts: any other that is still scheduled does nothing. */
+    generation: v.number(),
+    at: v.number(),
+    /** Absent while nothing runs. */
+    job: v.optional(v.id("_scheduled_functions")),
+    /** When the pool became busy, or last lost a work: the looks come ever less often from then on. */
+    since: v.number(),
   }),
 
   /**
@@ -25,13 +54,20 @@ export const poolTables = {
     work: v.optional(v.string()),
     /** The scheduled function that runs it, in this component's `_scheduled_functions`. */
     job: v.optional(v.id("_scheduled_functions")),
+    /** The work's own function has ended, and `job` is one that is to report it. */
+    reporting: v.optional(v.boolean()),
     startedAt: v.number(),
+    /** By how many ms after its start its function has reported, where that is known. */
+    timeoutMs: v.optional(v.number()),
     /** How often the slot was handed to a successor in a row, and since when. Both start anew with a work from the line. */
     handOvers: v.number(),
     heldSince: v.number(),
+    /** What has ended here. Written along with the slot by each end; read by whoever makes a report. */
+    tally: v.optional(vTally),
   })
     .index("by_number", ["number"])
-    .index("by_work", ["work"]),
+    // The free slots are those without a work; by their numbers, so that enqueues look at different ones.
+    .index("by_work", ["work", "number"]),
 
   /** The line of works that are due and have no slot. Written by an enqueue; deleted by the completion that starts the work, or by a cancel. */
   waiting: defineTable({
@@ -41,6 +77,8 @@ export const poolTables = {
     args: v.any(),
     /** In the place of `args` where they are large, so that looking along the line stays cheap. */
     largeArgs: v.optional(v.id("largeArgs")),
+    timeoutMs: v.optional(v.number()),
+    brief: v.optional(v.boolean()),
     /** The order of commits: no row can appear before one that was seen. */
     at: v.commitTs(),
   })
@@ -49,4 +87,12 @@ export const poolTables = {
 
   /** Arguments of waiting works from `INLINE_ARGS_BYTES`. Written and deleted together with the row in `waiting`. */
   largeArgs: defineTable({ args: v.any() }),
+
+  /**
+   * Works that the pool could not process, with the error. They hold no slot and stand in no line, and stop nobody. Written by whoever
+   * met the error; read and deleted by an operator's retry or cancel.
+   */
+  setAside: defineTable({ work: v.string(), error: v.string(), at: v.number() }).index("by_work", [
+    "work",
+  ]),
 };

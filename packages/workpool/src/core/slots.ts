@@ -1,31 +1,35 @@
 import type { FunctionHandle } from "convex/server";
-import type { Doc, HostQueryCtx, PoolMutationCtx, SlotId, Work } from "./context.js";
-
-/** How many slots an enqueue looks at, each by a point read, before it asks the index for a free one. */
-const PROBES = 3;
+import type {
+  Doc,
+  HostMutationCtx,
+  HostQueryCtx,
+  JobId,
+  PoolMutationCtx,
+  SlotId,
+  Work,
+} from "./context.js";
+import { takeCounts } from "./tally.js";
 
 /**
- * A free slot, or null if there is none. The first looks are point reads at places spread by the work's key, so works that are
- * enqueued at the same moment neither meet nor conflict; that there is none is concluded from the index alone.
+ * A free slot, or null if there is none. It looks among the free ones only, from a number on that is spread by the work's key: so works
+ * that are enqueued at the same moment rarely meet, and what goes on in held slots does not concern them. That there is none is concluded
+ * from the index, and conflicts with whoever frees one.
  */
 export async function findFreeSlot(
   ctx: PoolMutationCtx,
   maxParallelism: number,
   work: string,
 ): Promise<Doc<"slots"> | null> {
-  const start = spread(work);
-  for (let probe = 0; probe < Math.min(PROBES, maxParallelism); probe++) {
-    const number = (start + probe) % maxParallelism;
-    const slot = await ctx.db
-      .query("slots")
-      .withIndex("by_number", (q) => q.eq("number", number))
-      .first();
-    if (slot !== null && slot.work === undefined) return slot;
-  }
-  return await ctx.db
-    .query("slots")
-    .withIndex("by_work", (q) => q.eq("work", undefined))
-    .first();
+  const start = spread(work) % Math.max(1, maxParallelism);
+  const free = () => ctx.db.query("slots");
+  return (
+    (await free()
+      .withIndex("by_work", (q) => q.eq("work", undefined).gte("number", start))
+      .first()) ??
+    (await free()
+      .withIndex("by_work", (q) => q.eq("work", undefined).lt("number", start))
+      .first())
+  );
 }
 
 /** Up to `count` free slots, read from the index: that there are no more of them may be relied on. */
@@ -60,7 +64,7 @@ function spread(text: string): number {
 export async function startInSlot(
   ctx: PoolMutationCtx,
   slot: SlotId,
-  { work, fn, args }: Work,
+  { work, fn, args, timeoutMs }: Work,
   handOvers: { count: number; since: number },
 ): Promise<void> {
   const job = await ctx.scheduler.runAfter(0, fn as FunctionHandle<"action" | "mutation">, {
@@ -71,11 +75,24 @@ export async function startInSlot(
     work,
     job,
     startedAt: Date.now(),
+    timeoutMs,
+    reporting: undefined,
     handOvers: handOvers.count,
     heldSince: handOvers.since,
+    ...takeCounts(ctx, slot),
   });
 }
 
+/** Has a slot that the work holds watch a job that will report its end: the work's own function ends without having done so. */
+export async function watchReport(
+  ctx: HostMutationCtx,
+  { work, slot }: { work: string; slot: SlotId },
+  job: JobId,
+): Promise<void> {
+  const held: Doc<"slots"> | null = await ctx.db.get("slots", slot);
+  if (held?.work === work) await ctx.db.patch("slots", slot, { job, reporting: true });
+}
+
 export async function freeSlot(ctx: PoolMutationCtx, slot: SlotId): Promise<void> {
-  await ctx.db.patch("slots", slot, { work: undefined, job: undefined });
+  await ctx.db.patch("slots", slot, { work: undefined, job: undefined, ...takeCounts(ctx, slot) });
 }

@@ -1,5 +1,5 @@
 import { v } from "convex/values";
-import { vOnCompleteArgs, Workpool } from "../../src/client/index.js";
+import { vOnCompleteArgs, vOnGroupDoneArgs, Workpool } from "../../src/client/index.js";
 import { components, internal } from "./_generated/api.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 
@@ -12,6 +12,17 @@ export const ended = internalMutation({
   handler: async (ctx, { workId, context, result }): Promise<null> => {
     const data = { workId, context: context ?? null, result };
     await ctx.db.insert("events", { what: "ended", label: result.kind, at: Date.now(), data });
+    return null;
+  },
+});
+
+/** Writes down what became of a group. */
+export const groupDone = internalMutation({
+  args: vOnGroupDoneArgs(),
+  returns: v.null(),
+  handler: async (ctx, { groupId, context, result }): Promise<null> => {
+    const data = { groupId, context: context ?? null, result };
+    await ctx.db.insert("events", { what: "done", label: result.kind, at: Date.now(), data });
     return null;
   },
 });
@@ -43,6 +54,28 @@ export const measuring = internalMutation({
     const { used, remaining } = (await ctx.meta.getTransactionMetrics()).documentsWritten;
     const data = used + remaining;
     await ctx.db.insert("events", { what: "may write", label: "", at: Date.now(), data });
+    return null;
+  },
+});
+
+/** Enqueues another work in the place of the one that ended. */
+export const again = internalMutation({
+  args: vOnCompleteArgs(),
+  returns: v.null(),
+  handler: async (ctx): Promise<null> => {
+    await pool.enqueueMutation(ctx, internal.jobs.write, { label: "renewed" });
+    return null;
+  },
+});
+
+/** Writes 3,000 documents. */
+export const writesMuch = internalMutation({
+  args: vOnCompleteArgs(),
+  returns: v.null(),
+  handler: async (ctx): Promise<null> => {
+    await ctx.db.insert("events", { what: "much", label: "wrote much", at: 0 });
+    for (let i = 1; i < 3_000; i++)
+      await ctx.db.insert("events", { what: "one of many", label: "", at: 0 });
     return null;
   },
 });

@@ -29,6 +29,34 @@ export const sleep = internalAction({
   },
 });
 
+/** Dies with its machine, after it was tried `times` times: it never ends. */
+export const hang = internalAction({
+  args: { label: v.string(), times: v.optional(v.number()) },
+  returns: v.string(),
+  handler: async (ctx, { label, times = Infinity }): Promise<string> => {
+    const attempt = await ctx.runMutation(internal.jobs.record, { what: "start", label });
+    if (attempt <= times) await new Promise(() => {});
+    return label;
+  },
+});
+
+/** Never ends. */
+export const hangWith = internalAction({
+  args: { text: v.string() },
+  returns: v.null(),
+  handler: async (): Promise<null> => await new Promise(() => {}),
+});
+
+/** Takes `ms`, and calls nothing. */
+export const wait = internalAction({
+  args: { ms: v.number() },
+  returns: v.null(),
+  handler: async (_ctx, { ms }): Promise<null> => {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    return null;
+  },
+});
+
 /** Calls nothing itself. */
 export const echo = internalAction({
   args: { value: v.any() },

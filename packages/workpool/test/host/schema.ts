@@ -6,5 +6,6 @@ import { poolTables } from "../../src/core/index.js";
 export default defineSchema({
   ...poolTables,
   runs: defineTable({ chain: v.string(), link: v.number(), slot: v.id("slots"), at: v.number() }),
+  events: defineTable({ what: v.string(), label: v.string(), at: v.number() }),
   gone: defineTable({ work: v.string(), message: v.string() }),
 });

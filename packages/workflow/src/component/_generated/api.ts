@@ -12,6 +12,7 @@ import type * as ending from "../ending.js";
 import type * as lib from "../lib.js";
 import type * as line from "../line.js";
 import type * as views from "../views.js";
+import type * as watchdog from "../watchdog.js";
 
 import type { ApiFromModules, FilterApi, FunctionReference } from "convex/server";
 import { anyApi, componentsGeneric } from "convex/server";
@@ -22,6 +23,7 @@ const fullApi: ApiFromModules<{
   lib: typeof lib;
   line: typeof line;
   views: typeof views;
+  watchdog: typeof watchdog;
 }> = anyApi as any;
 
 /**

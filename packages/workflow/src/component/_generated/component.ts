@@ -27,7 +27,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "query",
       "internal",
       { run: string; reads: Array<{ name: string; stage: string; children?: boolean }> },
-      Record<string, any>,
+      any,
       Name
     >;
     settle: FunctionReference<
@@ -117,7 +117,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               kind: "stage";
               stage: {
                 stage: string;
-                action?: string;
+                action?: { fn: string; timeoutMs?: number };
                 reads: Array<{ name: string; stage: string; children?: boolean }>;
               };
             }
@@ -129,7 +129,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 resume: string;
                 first: {
                   stage: string;
-                  action?: string;
+                  action?: { fn: string; timeoutMs?: number };
                   reads: Array<{ name: string; stage: string; children?: boolean }>;
                 };
                 key?: string;
@@ -195,7 +195,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         resume: string;
         first: {
           stage: string;
-          action?: string;
+          action?: { fn: string; timeoutMs?: number };
           reads: Array<{ name: string; stage: string; children?: boolean }>;
         };
         input: any;

@@ -16,10 +16,68 @@ import type { FunctionReference } from "convex/server";
  */
 export type ComponentApi<Name extends string | undefined = string | undefined> = {
   config: {
-    update: FunctionReference<"mutation", "internal", { maxParallelism?: number }, null, Name>;
+    update: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        maxParallelism?: number;
+        logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+      },
+      null,
+      Name
+    >;
+  };
+  groups: {
+    add: FunctionReference<
+      "mutation",
+      "internal",
+      { group: string; argsList: Array<any>; last: boolean },
+      null,
+      Name
+    >;
+    cancel: FunctionReference<"mutation", "internal", { group: string }, null, Name>;
+    start: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        kind: "action" | "mutation" | "query";
+        fn: string;
+        name?: string;
+        retry?: {
+          maxAttempts: number;
+          initialBackoffMs: number;
+          base: number;
+          maxBackoffMs?: number;
+        };
+        maxParallelism?: number;
+        logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+        settles?: boolean;
+        timeoutMs?: number;
+        concurrency?: number;
+        tolerate?: number | null;
+        onDone?: { fn: string; context?: any };
+        onComplete?: {
+          fn: string;
+          context?: any;
+          excludeKinds?: Array<"success" | "failed" | "canceled">;
+        };
+        argsList: Array<any>;
+        last: boolean;
+      },
+      string,
+      Name
+    >;
+    status: FunctionReference<
+      "query",
+      "internal",
+      { group: string },
+      { state: "running"; total: number; canceling: boolean } | { state: "finished" },
+      Name
+    >;
   };
   lib: {
     cancel: FunctionReference<"mutation", "internal", { id: string }, null, Name>;
+    cancelAll: FunctionReference<"mutation", "internal", { limit?: number }, null, Name>;
     enqueue: FunctionReference<
       "mutation",
       "internal",
@@ -40,6 +98,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           excludeKinds?: Array<"success" | "failed" | "canceled">;
         };
         maxParallelism?: number;
+        logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
         args: any;
       },
       string,
@@ -65,6 +124,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           excludeKinds?: Array<"success" | "failed" | "canceled">;
         };
         maxParallelism?: number;
+        logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
         argsList: Array<any>;
       },
       Array<string>,
@@ -82,6 +142,210 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "internal",
       { ids: Array<string> },
       Array<{ state: "pending" | "running"; previousAttempts: number } | { state: "finished" }>,
+      Name
+    >;
+  };
+  setAside: {
+    list: FunctionReference<
+      "query",
+      "internal",
+      { limit?: number },
+      Array<{ workId: string; name?: string; error: string; at: number }>,
+      Name
+    >;
+    retry: FunctionReference<"mutation", "internal", { id: string }, boolean, Name>;
+  };
+  settling: {
+    enqueue: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        kind: "action" | "mutation" | "query";
+        fn: string;
+        name?: string;
+        runAt?: number;
+        retry?: {
+          maxAttempts: number;
+          initialBackoffMs: number;
+          base: number;
+          maxBackoffMs?: number;
+        };
+        onComplete?: {
+          fn: string;
+          context?: any;
+          excludeKinds?: Array<"success" | "failed" | "canceled">;
+        };
+        maxParallelism?: number;
+        logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+        timeoutMs?: number;
+        argsList: Array<any>;
+      },
+      Array<string>,
+      Name
+    >;
+    settle: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        token: { workId: string; attempt: number };
+        slot: string;
+        outcome:
+          | { kind: "success"; returnValue?: any }
+          | { kind: "failed"; error: string; retryable?: boolean };
+      },
+      boolean,
+      Name
+    >;
+  };
+  views: {
+    delayed: FunctionReference<
+      "query",
+      "internal",
+      {
+        paginationOpts: {
+          numItems: number;
+          cursor: string | null;
+          endCursor?: string | null;
+          id?: number;
+          maximumRowsRead?: number;
+          maximumBytesRead?: number;
+        };
+      },
+      {
+        page: Array<{
+          workId: string;
+          kind: "action" | "mutation" | "query" | null;
+          name: string | null;
+          previousAttempts: number;
+          at: number;
+          canceled: boolean;
+        }>;
+        continueCursor: string;
+        isDone: boolean;
+        splitCursor?: string | null;
+        pageStatus?: "SplitRecommended" | "SplitRequired" | null;
+      },
+      Name
+    >;
+    failedCallbacks: FunctionReference<
+      "query",
+      "internal",
+      {
+        paginationOpts: {
+          numItems: number;
+          cursor: string | null;
+          endCursor?: string | null;
+          id?: number;
+          maximumRowsRead?: number;
+          maximumBytesRead?: number;
+        };
+      },
+      {
+        page: Array<{
+          id: string;
+          workId: string;
+          name?: string;
+          resultKind: "success" | "failed" | "canceled";
+          error: string;
+          at: number;
+        }>;
+        continueCursor: string;
+        isDone: boolean;
+        splitCursor?: string | null;
+        pageStatus?: "SplitRecommended" | "SplitRequired" | null;
+      },
+      Name
+    >;
+    forgetFailedCallback: FunctionReference<"mutation", "internal", { id: string }, null, Name>;
+    running: FunctionReference<
+      "query",
+      "internal",
+      {
+        paginationOpts: {
+          numItems: number;
+          cursor: string | null;
+          endCursor?: string | null;
+          id?: number;
+          maximumRowsRead?: number;
+          maximumBytesRead?: number;
+        };
+      },
+      {
+        page: Array<{
+          workId: string;
+          kind: "action" | "mutation" | "query" | null;
+          name: string | null;
+          previousAttempts: number;
+          at: number;
+          canceled: boolean;
+        }>;
+        continueCursor: string;
+        isDone: boolean;
+        splitCursor?: string | null;
+        pageStatus?: "SplitRecommended" | "SplitRequired" | null;
+      },
+      Name
+    >;
+    summary: FunctionReference<
+      "query",
+      "internal",
+      {},
+      {
+        maxParallelism: number;
+        logLevel: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+        running: number;
+        waiting: number;
+        waitingIsAtLeast: boolean;
+        delayed: number;
+        delayedIsAtLeast: boolean;
+        oldestWaitingSince: number | null;
+        oldestRunningSince: number | null;
+        failedCallbacks: number;
+        lastReport: {
+          since: number;
+          at: number;
+          succeeded: number;
+          failed: number;
+          retries: number;
+          canceled: number;
+        } | null;
+        sinceReport: {
+          since: number | null;
+          succeeded: number;
+          failed: number;
+          retries: number;
+          canceled: number;
+        };
+      },
+      Name
+    >;
+    waiting: FunctionReference<
+      "query",
+      "internal",
+      {
+        paginationOpts: {
+          numItems: number;
+          cursor: string | null;
+          endCursor?: string | null;
+          id?: number;
+          maximumRowsRead?: number;
+          maximumBytesRead?: number;
+        };
+      },
+      {
+        page: Array<{
+          workId: string;
+          kind: "action" | "mutation" | "query" | null;
+          name: string | null;
+          previousAttempts: number;
+          at: number;
+          canceled: boolean;
+        }>;
+        continueCursor: string;
+        isDone: boolean;
+        splitCursor?: string | null;
+        pageStatus?: "SplitRecommended" | "SplitRequired" | null;
+      },
       Name
     >;
   };

@@ -1,0 +1,20 @@
+import { createFunctionHandle } from "convex/server";
+import type { ActionFunction } from "../component/validators.js";
+import type { AnyDefinition } from "../definition/definition.js";
+import { durationMs } from "../definition/duration.js";
+import type { Functions } from "./functions.js";
+import { policyOf } from "./reads.js";
+
+/**
+ * The function of an action stage, as the component schedules and watches it.
+ * @throws where the stage's `timeout` is no duration.
+ */
+export async function actionFunction(
+  functions: Functions,
+  definition: AnyDefinition,
+  stage: string,
+): Promise<ActionFunction> {
+  const { timeout } = policyOf(definition, stage);
+  const fn = await createFunctionHandle(functions.action(stage));
+  return timeout === undefined ? { fn } : { fn, timeoutMs: durationMs(timeout) };
+}

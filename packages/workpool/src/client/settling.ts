@@ -1,0 +1,100 @@
+import type { FunctionArgs, FunctionReference, FunctionVisibility } from "convex/server";
+import { type Infer, v } from "convex/values";
+import type { ComponentApi } from "../component/_generated/component.js";
+import type { MutationRunner } from "./context.js";
+import {
+  commonOf,
+  type EnqueueOptions,
+  type EnqueueSettings,
+  type OnComplete,
+  partsOf,
+} from "./enqueue.js";
+import { vWorkId, type WorkId } from "./validators.js";
+
+/** The arguments that a function gets besides its own where it settles itself: to be spread into its argument validators. */
+export const settlingArgs = {
+  token: v.object({ workId: vWorkId, attempt: v.number() }),
+  slot: v.string(),
+};
+const vSettling = v.object(settlingArgs);
+export type SettlingArgs = Infer<typeof vSettling>;
+
+/** How an attempt ended; a failed one is tried again, if the work has a `retryBehavior`, unless it is said not to be. */
+export type Settlement =
+  | { kind: "success"; returnValue?: unknown }
+  | { kind: "failed"; error: string; retryable?: boolean };
+
+/** A function that settles itself. */
+type Settling = FunctionReference<"action" | "mutation", FunctionVisibility, any>;
+
+export type SettlingOptions<Callback extends OnComplete> = EnqueueOptions<Callback> &
+  EnqueueSettings & {
+    /** After how many ms an attempt has settled; one that has not some seconds later is lost, which is a failure. Default: none. */
+    timeoutMs?: number;
+  };
+
+/**
+ * Enqueues works that settle themselves: the pool schedules the function as it is, and the function reports its own end with
+ * {@link settle}, in the mutation in which it records its result. So an action takes 2 root executions, not 3, and what it returns crosses
+ * no further function. An action that ends, or dies, without having settled is noticed as any lost one is, and has failed.
+ *
+ * @param component the component, as `components.workpool`.
+ * @param fn an action or a mutation whose arguments have {@link settlingArgs} among them.
+ * @param argsList for each work its arguments, without those.
+ * @returns the ids, in the order of the arguments.
+ * @throws where the function does not exist, or an option or an argument is not allowed.
+ * @example
+ * export const fetchPage = internalAction({
+ *   args: { ...settlingArgs, url: v.string() },
+ *   handler: async (ctx, { token, slot, url }) => {
+ *     const text = await (await fetch(url)).text();
+ *     await ctx.runMutation(internal.pages.fetched, { token, slot, url, text });
+ *   },
+ * });
+ * export const fetched = internalMutation({
+ *   args: { ...settlingArgs, url: v.string(), text: v.string() },
+ *   handler: async (ctx, { token, slot, url, text }) => {
+ *     if (await settle(components.workpool, ctx, { token, slot }, { kind: "success" }))
+ *       await ctx.db.insert("pages", { url, text });
+ *   },
+ * });
+ */
+export async function enqueueSettling<
+  Fn extends Settling,
+  Callback extends OnComplete = OnComplete,
+>(
+  component: ComponentApi,
+  ctx: MutationRunner,
+  kind: Fn["_type"],
+  fn: Fn,
+  argsList: readonly Omit<FunctionArgs<Fn>, keyof SettlingArgs>[],
+  options?: SettlingOptions<Callback>,
+): Promise<WorkId[]> {
+  const common = await commonOf(kind, fn, options, options);
+  const timeout = options?.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs };
+  const ids: string[] = [];
+  for (const part of partsOf(common, argsList))
+    ids.push(
+      ...(await ctx.runMutation(component.settling.enqueue, {
+        ...common,
+        ...timeout,
+        argsList: part,
+      })),
+    );
+  // The component's ids are strings to others; this is where they get their type.
+  return ids as WorkId[];
+}
+
+/**
+ * Ends an attempt of a work that settles itself, in the caller's transaction.
+ * @param ended the token and the slot that the function was given.
+ * @returns whether it counts: a token that is stale or repeated, as that of an attempt which was given up as lost, changes nothing.
+ */
+export async function settle(
+  component: ComponentApi,
+  ctx: MutationRunner,
+  { token, slot }: SettlingArgs,
+  outcome: Settlement,
+): Promise<boolean> {
+  return await ctx.runMutation(component.settling.settle, { token, slot, outcome });
+}

@@ -1,0 +1,31 @@
+import { type Infer, v } from "convex/values";
+import { vLogLevel, vResultKind, vRetryBehavior } from "../core/index.js";
+import { vWorkKind } from "./schema.js";
+
+// Apart from the functions that use them, as those in attempt.ts: they are needed while modules that import each other load.
+
+/** What works that are enqueued together have in common: all but their arguments. */
+export const enqueueFields = {
+  kind: vWorkKind,
+  /** The handle of the function to run. */
+  fn: v.string(),
+  /** Names the work in messages. */
+  name: v.optional(v.string()),
+  /** When to start, in ms since the epoch. Default: at once. */
+  runAt: v.optional(v.number()),
+  /** Default: a failure is not tried again. */
+  retry: v.optional(vRetryBehavior),
+  /** The handle of the mutation to call at the end, what to hand it, and the kinds of results to leave it out for. */
+  onComplete: v.optional(
+    v.object({
+      fn: v.string(),
+      context: v.optional(v.any()),
+      excludeKinds: v.optional(v.array(vResultKind)),
+    }),
+  ),
+  /** The class's own options: applied where they differ from those that the class gave last. */
+  maxParallelism: v.optional(v.number()),
+  logLevel: v.optional(vLogLevel),
+};
+const vEnqueue = v.object(enqueueFields);
+export type Enqueue = Infer<typeof vEnqueue>;

@@ -1,0 +1,113 @@
+import type { Doc, HostQueryCtx, PoolHost, PoolMutationCtx, PoolWatch, Work } from "./context.js";
+import { readGate } from "./gate.js";
+import type { Seen } from "./watch-validators.js";
+
+/** The first look at a pool that has become busy comes after so long, and each further one after three times as long … */
+const FIRST_LOOK_MS = 30_000;
+/** … earlier where what runs takes seconds at most … */
+const FIRST_LOOK_AT_BRIEF_MS = 10_000;
+/** … and never longer than this after the one before it. */
+export const LONGEST_PAUSE_MS = 540_000;
+/** A work that has not reported so long after its timeout is lost. */
+export const GRACE_MS = 5_000;
+/** A look that is so late was lost itself, or the scheduler is far behind: another is scheduled. */
+const LATE_MS = 60_000;
+
+type Expectation = Pick<Work, "timeoutMs" | "brief">;
+
+/** The next look after `now` of those that come 30, 90, 270, 810 … s after `since`; at most 540 s after the one before it. */
+export function nextLook(since: number, now: number): number {
+  let at = FIRST_LOOK_MS;
+  while (since + at <= now) at += Math.min(2 * at, LONGEST_PAUSE_MS);
+  return since + at;
+}
+
+/**
+ * Has the watchdog scheduled, early enough for a work that was just given a slot. To be called by every start: it mostly finds out from the
+ * gate, which the start has read anyway, that there is nothing to do.
+ *
+ * What it keeps true: while a slot is held the watchdog is scheduled (only a look that finds none held, by a serializable read, ends it);
+ * and the next look comes at most `shortestTimeoutMs`, and the grace, after whatever read that from the gate.
+ */
+export async function keepWatch(
+  ctx: PoolMutationCtx,
+  host: PoolHost | undefined,
+  gate: Doc<"gate">,
+  started: Expectation,
+): Promise<void> {
+  if (host?.watch === undefined || covers(gate, started)) return;
+  // This transaction may have written the gate since it was read.
+  const fresh = await readGate(ctx);
+  if (fresh === null || covers(fresh, started)) return;
+  const { timeoutMs, brief } = started;
+  const now = Date.now();
+  const first = fresh.watched === true ? Infinity : brief ? FIRST_LOOK_AT_BRIEF_MS : FIRST_LOOK_MS;
+  const at = now + Math.min(first, timeoutMs === undefined ? Infinity : timeoutMs + GRACE_MS);
+  await ctx.db.patch("gate", fresh._id, {
+    watched: true,
+    shortestTimeoutMs: least(
+      fresh.watched === true ? fresh.shortestTimeoutMs : undefined,
+      timeoutMs,
+    ),
+  });
+  if (fresh.watched !== true) return await scheduleLook(ctx, host.watch, { at, since: now });
+  const watch = await readWatch(ctx);
+  // A look that is going on will see it.
+  if (watch === null || (watch.job !== undefined && at < watch.at))
+    await scheduleLook(ctx, host.watch, { at });
+}
+
+function covers(gate: Doc<"gate">, { timeoutMs = Infinity }: Expectation): boolean {
+  return gate.watched === true && (gate.shortestTimeoutMs ?? Infinity) <= timeoutMs;
+}
+
+/** The smaller of two numbers of which either may be missing. */
+export function least(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
+}
+
+/**
+ * Schedules another look where the watchdog's own has not come: as after its scheduled function was canceled by hand, or after a restore
+ * from a backup, which brings no scheduled functions back. Called by whoever joins the line, for that is where a stall would show.
+ */
+export async function watchTheWatchdog(
+  ctx: PoolMutationCtx,
+  host: PoolHost | undefined,
+  gate: Doc<"gate">,
+): Promise<void> {
+  if (host?.watch === undefined) return;
+  // A pool that is paused, and not watched, runs nothing.
+  if (gate.watched !== true && gate.maxParallelism > 0) await keepWatch(ctx, host, gate, {});
+  if (gate.watched !== true) return;
+  const watch = await readWatch(ctx);
+  const now = Date.now();
+  if (watch === null || watch.at + LATE_MS < now) await scheduleLook(ctx, host.watch, { at: now });
+}
+
+export async function readWatch(ctx: HostQueryCtx): Promise<Doc<"watch"> | null> {
+  return await ctx.db.query("watch").first();
+}
+
+/** Schedules the next look, in the place of any other: at a time, or at once to go on with what was seen. */
+export async function scheduleLook(
+  ctx: PoolMutationCtx,
+  { sweep }: PoolWatch,
+  next: { at: number; since?: number } | Seen,
+): Promise<void> {
+  const watch = await readWatch(ctx);
+  if (watch?.job !== undefined) {
+    // It costs less than to let it come and find that it does not count. If it runs right now, only one of the two transactions commits:
+    // both write this document; and what it then still schedules is what this one replaces.
+    const scheduled = await ctx.db.system.get("_scheduled_functions", watch.job);
+    if (scheduled?.state.kind === "pending") await ctx.scheduler.cancel(watch.job);
+  }
+  const generation = (watch?.generation ?? 0) + 1;
+  const now = Date.now();
+  const { at, since } = "from" in next ? { at: now } : next;
+  const args = { generation, ...("from" in next ? { seen: next } : {}) };
+  const job = await ctx.scheduler.runAt(at, sweep, args);
+  const kept = { generation, at, job, since: since ?? watch?.since ?? now };
+  if (watch === null) await ctx.db.insert("watch", kept);
+  else await ctx.db.patch("watch", watch._id, kept);
+}

@@ -1,0 +1,180 @@
+import { createFunctionHandle } from "convex/server";
+import { describe, expect, test } from "vitest";
+import { enqueue, enqueueBatch, type WorkId } from "../src/client/index.js";
+import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
+import { components, internal } from "./convex/_generated/api.js";
+
+virtualTime();
+
+const { echo, flaky, write } = internal.jobs;
+const onComplete = internal.callbacks.ended;
+
+describe("the free functions", () => {
+  test("enqueue, with the pool's settings among their options", async () => {
+    const app = new TestApp();
+    const retryBehavior = { maxAttempts: 3, initialBackoffMs: 10, base: 1 };
+    const [id, ...more] = await app.t.mutation(async (ctx) => [
+      await enqueue(
+        components.workpool,
+        ctx,
+        "action",
+        flaky,
+        { label: "f", succeedsAt: 3 },
+        {
+          retryBehavior,
+          onComplete,
+          context: "one",
+          maxParallelism: 3,
+          logLevel: "WARN",
+        },
+      ),
+      ...(await enqueueBatch(components.workpool, ctx, "mutation", write, [{ label: "a" }], {
+        onComplete,
+      })),
+    ]);
+    expect(more).toHaveLength(1);
+    const gate = await app.inPool((ctx) => ctx.db.query("gate").first());
+    expect(gate).toMatchObject({ maxParallelism: 3, logLevel: "WARN" });
+    await app.drive();
+    const ends = (await app.events("ended")).map((event) => event.data);
+    expect(ends.find((end) => end.workId === id)).toMatchObject({
+      context: "one",
+      result: { kind: "success", returnValue: 3 },
+    });
+  });
+
+  test("without a retryBehavior an action is not tried again", async () => {
+    const app = new TestApp();
+    await app.t.mutation((ctx) =>
+      enqueue(components.workpool, ctx, "action", flaky, { label: "f" }),
+    );
+    await app.drive();
+    expect(await app.labels("attempt")).toHaveLength(1);
+  });
+});
+
+describe("function handles", () => {
+  test("are taken in the place of references, for the work and for its callback", async () => {
+    const app = new TestApp();
+    await app.t.mutation(async (ctx) => {
+      // A handle is a string that stands for its function.
+      const fn = (await createFunctionHandle(echo)) as unknown as typeof echo;
+      const callback = (await createFunctionHandle(onComplete)) as unknown as typeof onComplete;
+      await app.pool.enqueueAction(ctx, fn, { value: 7 }, { onComplete: callback });
+    });
+    await app.drive();
+    expect((await app.events("ended"))[0]?.data.result).toEqual({
+      kind: "success",
+      returnValue: 7,
+    });
+  });
+});
+
+describe("statusBatch", () => {
+  test("takes more ids than an array may hold, from an action", async () => {
+    const app = new TestApp({ maxParallelism: 0 });
+    const known = await app.t.mutation((ctx) =>
+      app.pool.enqueueMutationBatch(ctx, write, [{ label: "a" }, { label: "b" }]),
+    );
+    const unknown = Array.from({ length: 8_500 }, (_, i) => `unknown ${i}` as WorkId);
+    // An action may not return so many itself.
+    const states = await app.t.action(async (ctx) => {
+      const ids = [...known.slice(0, 1), ...unknown, ...known.slice(1)];
+      const all = await app.pool.statusBatch(ctx, ids);
+      return { count: all.length, first: all[0], middle: all[4_000], last: all.at(-1) };
+    });
+    const pending = { state: "pending", previousAttempts: 0 };
+    expect(states).toEqual({
+      count: 8_502,
+      first: pending,
+      middle: { state: "finished" },
+      last: pending,
+    });
+    expect(app.counter.violations).toEqual([]);
+  });
+
+  test("of nothing is nothing", async () => {
+    const app = new TestApp();
+    expect(await app.t.query((ctx) => app.pool.statusBatch(ctx, []))).toEqual([]);
+  });
+});
+
+describe("what cannot be meant", () => {
+  const refused = async (options: object, message: string | RegExp) => {
+    const app = new TestApp();
+    const enqueued = app.t.mutation((ctx) =>
+      app.pool.enqueueAction(ctx, echo, { value: 1 }, options),
+    );
+    await expect(enqueued).rejects.toThrow(message);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  };
+
+  test("an excluded kind that is none is refused before anything is written", async () => {
+    const options = { onComplete, onCompleteExcludeKinds: ["sucess"] };
+    await refused(options, 'onCompleteExcludeKinds holds "sucess": a result is one of success');
+  });
+
+  test.each([{ runAt: NaN }, { runAfter: Infinity }, { runAt: -Infinity }])(
+    "a time that is none is refused: %o",
+    async (options) => await refused(options, "must be ms since the epoch"),
+  );
+
+  test.each([-1, 201, 0.5, NaN])(
+    "maxParallelism %d is refused where it is given",
+    (maxParallelism) => {
+      expect(() => new TestApp({ maxParallelism })).toThrow(`maxParallelism is ${maxParallelism}`);
+    },
+  );
+
+  test("more than 100 at once is taken, with a warning", async () => {
+    const app = new TestApp();
+    await app.setMaxParallelism(100);
+    expect(console.warn).not.toHaveBeenCalled();
+    await app.setMaxParallelism(101);
+    expect(console.warn).toHaveBeenCalledWith(
+      expect.stringContaining("maxParallelism is 101: above 100"),
+    );
+  });
+});
+
+describe("onCompleteExcludeKinds", () => {
+  test("leaves the callback out for each kind, and runs it for the others", async () => {
+    const app = new TestApp();
+    await app.t.mutation(async (ctx) => {
+      for (const excluded of ["success", "failed", "canceled"] as const) {
+        const options = { onComplete, context: excluded, onCompleteExcludeKinds: [excluded] };
+        await app.pool.enqueueMutation(ctx, write, { label: "a" }, options);
+        await app.pool.enqueueMutation(ctx, write, { label: "b", fails: true }, options);
+        await app.pool.cancel(ctx, await app.pool.enqueueAction(ctx, echo, { value: 1 }, options));
+      }
+    });
+    await app.drive();
+    const got = (await app.events("ended")).map((event) => `${event.data.context} ${event.label}`);
+    expect(got.sort()).toEqual([
+      "canceled failed",
+      "canceled success",
+      "failed canceled",
+      "failed success",
+      "success canceled",
+      "success failed",
+    ]);
+  });
+
+  test("an excluded kind calls nothing, and writes nothing for it", async () => {
+    const app = new TestApp();
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueMutation(
+        ctx,
+        write,
+        { label: "a" },
+        {
+          onComplete: internal.callbacks.throwing,
+          onCompleteExcludeKinds: ["success"],
+        },
+      ),
+    );
+    await app.drive();
+    expect(app.counter.totals((call) => call.name === "callbacks:throwing").executions).toBe(0);
+    expect(await app.inPool((ctx) => ctx.db.query("failedCallbacks").collect())).toEqual([]);
+  });
+});

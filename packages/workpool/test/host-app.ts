@@ -1,0 +1,56 @@
+import { Counter, vitestTimers } from "@stepwise/counting";
+import type { TestConvex } from "convex-test";
+import { vi } from "vitest";
+import { internal } from "./host/_generated/api.js";
+import schema from "./host/schema.js";
+
+const modules = {
+  "./host/_generated/api.js": () => import("./host/_generated/api.js"),
+  "./host/chains.js": () => import("./host/chains.js"),
+  "./host/pool.js": () => import("./host/pool.js"),
+};
+
+/** Loading takes real time, which virtual time does not wait for: to be awaited before. */
+export async function loadHost(): Promise<void> {
+  await Promise.all(Object.values(modules).map((load) => load()));
+}
+
+/** The pool's core in a host of its own, without the component. */
+export class HostApp {
+  readonly counter = new Counter();
+  readonly t: TestConvex<typeof schema> = this.counter.convexTest({
+    schema,
+    modules,
+    transactionLimits: true,
+  });
+
+  async setMaxParallelism(maxParallelism: number): Promise<void> {
+    await this.t.mutation(internal.pool.setMax, { maxParallelism });
+  }
+
+  async enqueue(job: {
+    label: string;
+    ms: number;
+    timeoutMs?: number;
+    more?: number;
+    lastMs?: number;
+  }) {
+    await this.t.mutation(internal.pool.enqueue, job);
+  }
+
+  async drive(ms: number): Promise<void> {
+    const end = Date.now() + ms;
+    setTimeout(() => {}, ms);
+    await this.counter.drive({ timers: vitestTimers(vi), done: () => Date.now() >= end });
+  }
+
+  async driveOut(): Promise<void> {
+    await this.counter.drive({ timers: vitestTimers(vi) });
+  }
+
+  async events(what: string) {
+    return await this.t.run(async (ctx) =>
+      (await ctx.db.query("events").collect()).filter((event) => event.what === what),
+    );
+  }
+}

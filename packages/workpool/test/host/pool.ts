@@ -1,0 +1,145 @@
+import { createFunctionHandle } from "convex/server";
+import { v } from "convex/values";
+import {
+  completeWork,
+  drainLine as drainPoolLine,
+  enqueueWork,
+  lineHead as headOfLine,
+  lookArgs,
+  lookAtSlots,
+  type PoolHost,
+  recoverArgs,
+  recoverSlot,
+  setMaxParallelism,
+  sweepArgs,
+  sweepSlots,
+  vLook,
+  type Work,
+} from "../../src/core/index.js";
+import { internal } from "./_generated/api.js";
+import {
+  internalAction,
+  internalMutation,
+  internalQuery,
+  type MutationCtx,
+} from "./_generated/server.js";
+import { recording } from "./recording.js";
+
+/** A small host with all that a host may have. Its works are jobs that take a while, one after the other where they have successors. */
+export const host: PoolHost = {
+  lineHead: internal.pool.lineHead,
+  drainLine: internal.pool.drainLine,
+  functionGone: async (ctx: MutationCtx, work, message) => {
+    await ctx.db.insert("gone", { work, message });
+  },
+  watch: {
+    sweep: internal.pool.sweep,
+    look: internal.pool.look,
+    recover: internal.pool.recover,
+    lost: async (ctx: MutationCtx, work, _slot, why) => {
+      // What schedules another look from here on must not find this one's job: it would cancel it, as it looks as if it had not begun.
+      if ((await ctx.db.query("watch").first())?.job !== undefined)
+        throw new Error("A look that is going on can be canceled");
+      if (work.startsWith("poison")) throw new Error("it cannot be recovered");
+      await ctx.db.insert("gone", { work, message: why });
+    },
+  },
+};
+
+export const lineHead = internalQuery({
+  args: { count: v.number() },
+  returns: v.array(v.id("waiting")),
+  handler: headOfLine,
+});
+export const drainLine = internalMutation({
+  args: {},
+  returns: v.null(),
+  handler: async (ctx): Promise<null> => {
+    await drainPoolLine(ctx, host);
+    return null;
+  },
+});
+export const sweep = internalMutation({
+  args: sweepArgs,
+  returns: v.null(),
+  handler: async (ctx, args): Promise<null> => {
+    await sweepSlots(ctx, host, args);
+    return null;
+  },
+});
+export const look = internalQuery({ args: lookArgs, returns: vLook, handler: lookAtSlots });
+export const recover = internalMutation({
+  args: recoverArgs,
+  returns: v.boolean(),
+  handler: async (ctx, suspect): Promise<boolean> => await recoverSlot(ctx, host, suspect),
+});
+
+const jobArgs = {
+  label: v.string(),
+  /** How long it takes; below 0, it never ends. */
+  ms: v.number(),
+  timeoutMs: v.optional(v.number()),
+  /** How many more follow it. */
+  more: v.optional(v.number()),
+  /** How long the last of those takes. Default: as long as the others. */
+  lastMs: v.optional(v.number()),
+};
+type Job = { label: string; ms: number; timeoutMs?: number; more?: number; lastMs?: number };
+
+async function workOf(job: Job): Promise<Work> {
+  const fn = await createFunctionHandle(internal.pool.run);
+  const timeout = job.timeoutMs === undefined ? {} : { timeoutMs: job.timeoutMs };
+  return { work: `${job.label}/${job.more ?? 0}`, fn, args: { ...job }, ...timeout };
+}
+
+export const enqueue = internalMutation({
+  args: jobArgs,
+  returns: v.null(),
+  handler: async (ctx, job): Promise<null> => {
+    await enqueueWork(recording(ctx, "enqueue"), await workOf(job), host);
+    return null;
+  },
+});
+
+export const run = internalAction({
+  args: { ...jobArgs, slot: v.id("slots") },
+  returns: v.null(),
+  handler: async (ctx, job): Promise<null> => {
+    await ctx.runMutation(internal.pool.note, { what: "start", label: job.label });
+    const ms = (job.more ?? 0) === 0 ? (job.lastMs ?? job.ms) : job.ms;
+    await new Promise((resolve) => ms >= 0 && setTimeout(resolve, ms));
+    await ctx.runMutation(internal.pool.ended, job);
+    return null;
+  },
+});
+
+export const note = internalMutation({
+  args: { what: v.string(), label: v.string() },
+  returns: v.null(),
+  handler: async (ctx, event): Promise<null> => {
+    await ctx.db.insert("events", { ...event, at: Date.now() });
+    return null;
+  },
+});
+
+export const ended = internalMutation({
+  args: { ...jobArgs, slot: v.id("slots") },
+  returns: v.null(),
+  handler: async (ctx, { slot, ...job }): Promise<null> => {
+    await ctx.db.insert("events", { what: "end", label: job.label, at: Date.now() });
+    const { more = 0 } = job;
+    const successor = more > 0 ? await workOf({ ...job, more: more - 1 }) : undefined;
+    const work = `${job.label}/${more}`;
+    await completeWork(recording(ctx, "complete"), host, { work, slot }, successor);
+    return null;
+  },
+});
+
+export const setMax = internalMutation({
+  args: { maxParallelism: v.number() },
+  returns: v.null(),
+  handler: async (ctx, { maxParallelism }): Promise<null> => {
+    await setMaxParallelism(ctx, host, maxParallelism);
+    return null;
+  },
+});

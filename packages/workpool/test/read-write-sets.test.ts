@@ -1,0 +1,72 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { virtualTime } from "./app.js";
+import { type Recorded, transactions } from "./host/recording.js";
+import { HostApp, loadHost } from "./host-app.js";
+
+virtualTime();
+beforeAll(loadHost);
+
+/**
+ * Runs 100 works that all end after 1 s; at the same moment, before any of the ends, 100 more are enqueued. convex-test runs them one after
+ * the other: enqueues first, so that none gets a slot that a completion has just freed, as none would that has begun at the same time.
+ */
+async function atOnce(maxParallelism: number, waiting: number) {
+  const app = new HostApp();
+  await app.setMaxParallelism(maxParallelism);
+  for (let i = 0; i < 100; i++) await app.enqueue({ label: `r${i}`, ms: 1_000 });
+  for (let i = 0; i < waiting; i++) await app.enqueue({ label: `w${i}`, ms: 60_000 });
+  await app.drive(500);
+  const gate = await app.t.run(async (ctx) => (await ctx.db.query("gate").first())!._id);
+  const watch = await app.t.run(async (ctx) => (await ctx.db.query("watch").first())!._id);
+  transactions.length = 0;
+  for (let i = 0; i < 100; i++) await app.enqueue({ label: `e${i}`, ms: 60_000 });
+  await app.drive(1_000);
+  const recorded = transactions.slice();
+  expect(recorded.filter(({ name }) => name === "enqueue")).toHaveLength(100);
+  expect(recorded.filter(({ name }) => name === "complete")).toHaveLength(100);
+  return { recorded, gate: gate as string, watch: watch as string };
+}
+
+/** Documents that two of the transactions wrote, and such as one wrote and another read. */
+function shared(recorded: Recorded[]): { written: string[]; read: string[] } {
+  const writers = new Map<string, Recorded>();
+  const written: string[] = [];
+  for (const transaction of recorded)
+    for (const id of transaction.writes) {
+      if (writers.has(id)) written.push(id);
+      writers.set(id, transaction);
+    }
+  const read = recorded.flatMap((transaction) =>
+    [...transaction.reads].filter((id) => (writers.get(id) ?? transaction) !== transaction),
+  );
+  return { written, read };
+}
+
+describe("100 works that end at once, and 100 that are enqueued meanwhile", () => {
+  test("with slots free, share no document that any of them writes", async () => {
+    const { recorded, gate, watch } = await atOnce(200, 0);
+    expect(shared(recorded)).toEqual({ written: [], read: [] });
+    for (const { name, reads, writes, foundNothingIn } of recorded) {
+      expect(writes.size).toBe(1);
+      expect(reads).toContain(gate);
+      expect(reads).not.toContain(watch);
+      expect(reads.size).toBe(2);
+      // The line is looked at by nobody; only an enqueue may have found no free slot behind the place it began at.
+      expect([...foundNothingIn]).toEqual(
+        name === "enqueue" && foundNothingIn.size > 0 ? ["slots"] : [],
+      );
+    }
+  });
+
+  test("with others waiting, share no document that any of them writes, and write the gate not at all", async () => {
+    const { recorded, gate } = await atOnce(100, 200);
+    expect(shared(recorded)).toEqual({ written: [], read: [] });
+    for (const { name, reads, writes, foundNothingIn } of recorded) {
+      expect(writes).not.toContain(gate);
+      // Enqueues look for a free slot, as the gate may only have stayed closed; completions conclude nothing from not finding.
+      expect([...foundNothingIn]).toEqual(name === "enqueue" ? ["slots"] : []);
+      expect(reads.size).toBeLessThanOrEqual(3);
+      expect(writes.size).toBe(name === "enqueue" ? 1 : 2);
+    }
+  });
+});

@@ -1,0 +1,130 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { virtualTime } from "./app.js";
+import { transactions } from "./host/recording.js";
+import { HostApp, loadHost } from "./host-app.js";
+
+virtualTime();
+beforeAll(loadHost);
+
+const SECOND = 1_000;
+const losses = (app: HostApp) =>
+  app.t.run(async (ctx) => (await ctx.db.query("gone").collect()).map((row) => row.work));
+const looks = (app: HostApp) =>
+  app.counter.totals((call) => call.name === "pool:sweep").rootExecutions;
+const watchOf = (app: HostApp) => app.t.run((ctx) => ctx.db.query("watch").first());
+
+describe("a work with a timeout", () => {
+  test("that has not reported 5 s after it is lost, and its slot goes on", async () => {
+    const app = new HostApp();
+    await app.setMaxParallelism(1);
+    await app.enqueue({ label: "a", ms: -1, timeoutMs: 3 * SECOND });
+    await app.enqueue({ label: "b", ms: 10 });
+    await app.drive(7 * SECOND);
+    expect(await losses(app)).toEqual([]);
+    await app.drive(2 * SECOND);
+    expect(await losses(app)).toEqual(["a/0"]);
+    expect((await app.events("end")).map((event) => event.label)).toEqual(["b"]);
+  });
+
+  test("that comes in while the next look is far away brings it forward", async () => {
+    const app = new HostApp();
+    await app.setMaxParallelism(5);
+    await app.enqueue({ label: "long", ms: 60 * 60 * SECOND });
+    await app.drive(300 * SECOND);
+    await app.enqueue({ label: "a", ms: -1, timeoutMs: 20 * SECOND });
+    await app.enqueue({ label: "b", ms: -1, timeoutMs: 2 * SECOND });
+    await app.drive(8 * SECOND);
+    expect(await losses(app)).toEqual(["b/0"]);
+    await app.drive(20 * SECOND);
+    expect(await losses(app)).toEqual(["b/0", "a/0"]);
+  });
+
+  test("that a slot was handed to is lost as early", async () => {
+    const app = new HostApp();
+    await app.setMaxParallelism(5);
+    await app.enqueue({ label: "long", ms: 60 * 60 * SECOND });
+    await app.drive(300 * SECOND);
+    // Six works of 1 s, and then one that never ends: it should have by the 16th second.
+    await app.enqueue({ label: "chain", ms: SECOND, timeoutMs: 10 * SECOND, more: 6, lastMs: -1 });
+    await app.drive(20.5 * SECOND);
+    expect(await losses(app)).toEqual([]);
+    await app.drive(2 * SECOND);
+    expect(await losses(app)).toEqual(["chain/0"]);
+  });
+
+  test("a chain of them is looked at once a timeout, and none of its hand-overs touches the watchdog's document", async () => {
+    const app = new HostApp();
+    await app.setMaxParallelism(2);
+    await app.enqueue({ label: "chain", ms: SECOND, timeoutMs: 60 * SECOND, more: 600 });
+    await app.drive(SECOND / 2);
+    const watch = await watchOf(app);
+    transactions.length = 0;
+    await app.drive(600 * SECOND);
+    expect(transactions.length).toBeGreaterThanOrEqual(590);
+    for (const { name, reads, writes } of transactions) {
+      expect(name).toBe("complete");
+      expect(reads).not.toContain(watch!._id);
+      expect(writes).not.toContain(watch!._id);
+      // The slot, and nothing else.
+      expect(writes.size).toBe(1);
+      expect(reads.size).toBe(2);
+    }
+    expect(looks(app)).toBeLessThanOrEqual(11);
+    await app.driveOut();
+    expect(await losses(app)).toEqual([]);
+  });
+
+  test("that a resume has taken off the line of a pool where nothing ran is watched too", async () => {
+    const app = new HostApp();
+    await app.setMaxParallelism(0);
+    await app.enqueue({ label: "a", ms: -1, timeoutMs: 3 * SECOND });
+    await app.drive(60 * SECOND);
+    expect(looks(app)).toBe(0);
+    await app.setMaxParallelism(1);
+    await app.drive(9 * SECOND);
+    expect(await losses(app)).toEqual(["a/0"]);
+  });
+
+  test("that nobody has begun when its time is up is not lost", async () => {
+    const app = new HostApp();
+    await app.setMaxParallelism(1);
+    await app.enqueue({ label: "a", ms: -1, timeoutMs: 5 * SECOND });
+    await app.drive(SECOND);
+    await app.t.run(async (ctx) => {
+      const slot = await ctx.db.query("slots").first();
+      const patch = ctx.db.patch as unknown as (
+        table: string,
+        id: string,
+        value: unknown,
+      ) => Promise<void>;
+      await patch("_scheduled_functions", slot!.job!, { state: { kind: "pending" } });
+    });
+    await app.drive(120 * SECOND);
+    expect(await losses(app)).toEqual([]);
+    expect(looks(app)).toBeLessThanOrEqual(15);
+  });
+
+  test("once none so short runs any more, looks are as seldom as before", async () => {
+    const app = new HostApp();
+    await app.setMaxParallelism(2);
+    await app.enqueue({ label: "long", ms: 60 * 60 * SECOND });
+    await app.enqueue({ label: "short", ms: 10, timeoutMs: 2 * SECOND });
+    await app.drive(60 * SECOND);
+    const before = looks(app);
+    await app.drive(30 * 60 * SECOND);
+    expect(looks(app) - before).toBeLessThanOrEqual(6);
+  });
+});
+
+describe("a work that cannot even be recovered", () => {
+  test("is set aside, and the others of its look are recovered", async () => {
+    const app = new HostApp();
+    await app.setMaxParallelism(3);
+    for (const label of ["a", "poison", "b"])
+      await app.enqueue({ label, ms: -1, timeoutMs: SECOND });
+    await app.driveOut();
+    expect((await losses(app)).sort()).toEqual(["a/0", "b/0"]);
+    const aside = await app.t.run((ctx) => ctx.db.query("setAside").collect());
+    expect(aside).toMatchObject([{ work: "poison/0", error: "it cannot be recovered" }]);
+  });
+});

@@ -1,0 +1,28 @@
+import {
+  defineConfig,
+  type TestProjectInlineConfiguration,
+  type ViteUserConfig,
+} from "vitest/config";
+
+const conditions = ["@convex-dev/component-source"];
+
+/**
+ * The tests of one workspace package. They run against the sources of the other packages, so that no build stands between an edit and its
+ * test.
+ */
+export function project(
+  name: string,
+  test: TestProjectInlineConfiguration["test"] = {},
+): ViteUserConfig {
+  return defineConfig({
+    resolve: { conditions },
+    ssr: { resolve: { conditions } },
+    test: {
+      name,
+      include: ["test/**/*.test.ts"],
+      // Time is virtual, so a test takes what it computes; on a machine that is busy with other things that may be long.
+      testTimeout: 60_000,
+      ...test,
+    },
+  });
+}
