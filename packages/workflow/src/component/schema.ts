@@ -59,7 +59,7 @@ export default defineSchema({
     /** Of children: how many there are, and whether they were given as a record. */
     total: v.optional(v.number()),
     keyed: v.optional(v.boolean()),
-    /** Of a child run's failure: the first bad end, which fails the parent. */
+    /** Of children: the run has been told to go on, because the last one has ended or one has ended badly. */
     joined: v.optional(v.boolean()),
   })
     .index("by_run", ["run"])

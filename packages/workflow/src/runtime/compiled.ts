@@ -124,7 +124,8 @@ export function compiled(
         returns: v.null(),
         handler: async (ctx, { token, stage, event, scope }) => {
           const run = new Run(ctx, own, token, stage, { fuse: true, callsAgain: false, scope });
-          const arrive = event.kind === "joined" ? after[stage] : at[stage];
+          const entries = event.kind === "joined" ? after : at;
+          const arrive = Object.hasOwn(entries, stage) ? entries[stage] : undefined;
           const failed = (problem: Problem) =>
             run.failed(problem, retryAt(definition, stage, token.attempt, problem.kind));
           if (event.kind === "failed") failed(event.error);
