@@ -159,8 +159,14 @@ async function nested(
   runId: string,
   handler: (info: Info) => unknown,
 ): Promise<unknown> {
-  const { signal } = new AbortController();
-  const info = { ...infoOf({ run: runId, attempt: 1 }, stage), previousError: null, signal };
+  const info = {
+    ...infoOf({ run: runId, attempt: 1 }, stage),
+    previousError: null,
+    /** Never aborted; made for whoever asks for it. */
+    get signal() {
+      return new AbortController().signal;
+    },
+  };
   try {
     return checkedOutput(stage, await handler(info));
   } catch (error) {
