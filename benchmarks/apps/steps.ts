@@ -24,3 +24,15 @@ export const actFor = internalActionGeneric({
     return n + 1;
   },
 });
+
+let attempts = 0;
+
+/** An action that fails every other time: a work of it is retried once. */
+export const actAtSecond = internalActionGeneric({
+  ...counts,
+  handler: async (_ctx, { n }) => {
+    attempts += 1;
+    if (attempts % 2 === 1) throw new Error("once");
+    return n + 1;
+  },
+});

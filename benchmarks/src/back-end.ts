@@ -2,14 +2,13 @@ import { Counter, type Timers, type Totals } from "@stepwise/counting";
 import { makeFunctionReference } from "convex/server";
 import type { App } from "./apps.js";
 
-/* Interfaces have no index signature, which the arguments of a reference must have: so these are types. */
+/* Interfaces have no index signature, which the arguments of a reference must have: so this is a type. */
 type Chain = {
   readonly kind: string;
   readonly length: number;
   /** How long a busy step takes. */
   readonly ms: number;
 };
-type Works = { readonly kind: "action" | "mutation"; readonly count: number };
 
 /** What one run of a chain took, from its start to its end. */
 export interface ChainRun {
@@ -23,7 +22,6 @@ const start = makeFunctionReference<"mutation", Chain, string>("runs:start");
 const output = makeFunctionReference<"query", Chain & { runId: string }, number | null>(
   "runs:output",
 );
-const enqueue = makeFunctionReference<"mutation", Works, null>("pools:enqueue");
 
 /** An app on a back end of its own, counted, in exact virtual time. */
 export class BackEnd {
@@ -63,17 +61,6 @@ export class BackEnd {
     await counter.drive({ timers });
     const after = new Set(counter.calls.slice(last));
     return { totals, virtualMs, afterwards: counter.totals((call) => after.has(call)) };
-  }
-
-  /** Enqueues works and lets everything come to rest. The enqueueing call itself is left out. */
-  async runWorks(kind: Works["kind"], count: number): Promise<Totals> {
-    const { counter, timers } = this;
-    counter.clear();
-    await this.#t.mutation(enqueue, { kind, count });
-    await counter.drive({ timers });
-    const ran = counter.calls.filter(({ name }) => name === "steps:act" || name === "steps:write");
-    if (ran.length !== count) throw new Error(`Of ${count} works ${ran.length} ran`);
-    return counter.totals(({ name }) => name !== "pools:enqueue");
   }
 
   /** How many scheduled functions are still to run, of the app and of a component. */

@@ -4,13 +4,16 @@ import { fileURLToPath } from "node:url";
 import { installTimers } from "@stepwise/counting";
 import { loadOurs, loadPeer } from "./apps.js";
 import { Measurement } from "./measure.js";
+import { PoolMeasurement } from "./measure-pool.js";
+import { stretchRows, workRows } from "./pool-rows.js";
 import { results } from "./results.js";
-import { AFTERWARDS_SCENES, CHAIN_SCENES, type ChainScene, POOL_SCENES } from "./scenes.js";
+import { AFTERWARDS_SCENES, CHAIN_SCENES, type ChainScene } from "./scenes.js";
 import { type Row, table } from "./table.js";
 
-// What is measured prints to the console now and then; the tables do not go that way.
+// What is measured prints to the console now and then: events, and the errors that retries follow. The tables do not go that way, nor do
+// errors of the bench itself.
 const print = (text: string) => process.stdout.write(`${text}\n`);
-for (const method of ["log", "info", "debug"] as const) console[method] = () => {};
+for (const method of ["log", "info", "debug", "warn", "error"] as const) console[method] = () => {};
 
 const chains = CHAIN_SCENES.flatMap(({ ours, lengths }) =>
   [1, ...lengths].map((length) => ({ kind: ours, length })),
@@ -19,6 +22,8 @@ const [ours, peer] = [await loadOurs(unique(chains)), await loadPeer()];
 
 // Only now, because until here time is real; and always from the same moment, so that results are the same.
 const timers = installTimers({ now: Date.UTC(2030, 0) });
+// And with the same chance: how long a retry waits is random, and what looks for it at intervals may take one look more or less.
+Math.random = seeded(1);
 const measured = { ours: new Measurement(ours, timers), peer: new Measurement(peer, timers) };
 
 const steps: Row[] = [];
@@ -32,23 +37,18 @@ for (const { title, ours, peer, n } of AFTERWARDS_SCENES)
     ours: await measured.ours.afterwards(ours, n),
     peer: await measured.peer.afterwards(peer, n),
   });
-const works: Row[] = [];
-for (const { title, kind, works: n } of POOL_SCENES)
-  works.push({
-    title,
-    n,
-    ours: await measured.ours.work(kind, n),
-    peer: await measured.peer.work(kind, n),
-  });
+const pools = { ours: new PoolMeasurement(ours, timers), peer: new PoolMeasurement(peer, timers) };
+const poolTables = { works: await workRows(pools), stretches: await stretchRows(pools) };
 timers.uninstall();
 
 const peers = ["@convex-dev/workflow", "@convex-dev/workpool"].map(withVersion).join(" on ");
 const file = fileURLToPath(new URL("../results.md", import.meta.url));
-await writeFile(file, results({ steps, afterwards, works }, peers));
+await writeFile(file, results({ steps, afterwards, ...poolTables }, peers));
 print(`Each cell: ours / ${peers}. What is counted, and how: benchmarks/results.md`);
 print(`\nA step of a chain of N\n${table(steps)}`);
 print(`\nAfter the end of a run\n${table(afterwards)}`);
-print(`\nA work in a pool\n${table(works)}`);
+print(`\nA work in a pool\n${table(poolTables.works)}`);
+print(`\nA pool over a stretch of time, in all\n${table(poolTables.stretches)}`);
 
 async function stepRow({ title, ours, peer, ms }: ChainScene, n: number): Promise<Row> {
   return {
@@ -67,4 +67,15 @@ function unique<Each>(all: Each[]): Each[] {
 function withVersion(name: string): string {
   const { version } = createRequire(import.meta.url)(`${name}/package.json`) as { version: string };
   return `${name} ${version}`;
+}
+
+/** Numbers from 0 to 1 that look random, and are the same each time (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let bits = Math.imul(state ^ (state >>> 15), state | 1);
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
 }

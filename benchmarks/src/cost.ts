@@ -4,12 +4,14 @@ import type { ChainRun } from "./back-end.js";
 /** What one step, or one work, takes. */
 export interface Cost {
   readonly rootExecutions: number;
+  /** Those until the work had ended, without what the engine does then until it rests. */
+  readonly rootToEnd?: number | undefined;
   readonly executions: number;
   readonly documentsRead: number;
   readonly documentsWritten: number;
   readonly kbRead: number;
-  /** Virtual ms in which nothing of the app's own ran; undefined where that is not looked at. */
-  readonly waitMs?: number;
+  /** Virtual ms in which nothing of the app's own ran, of a work those in which a slot was free; undefined where that is not looked at. */
+  readonly waitMs?: number | undefined;
 }
 
 /** What each of the steps takes by which one chain is longer than another: start and end cancel out. */
@@ -34,4 +36,21 @@ export function costOfWork(totals: Totals, works: number): Cost {
     documentsWritten: totals.documentsWritten / works,
     kbRead: totals.bytesRead / 1024 / works,
   };
+}
+
+/** What one thing takes beyond another. */
+export function difference(one: Cost, other: Cost): Cost {
+  return {
+    rootExecutions: one.rootExecutions - other.rootExecutions,
+    executions: one.executions - other.executions,
+    documentsRead: one.documentsRead - other.documentsRead,
+    documentsWritten: one.documentsWritten - other.documentsWritten,
+    kbRead: one.kbRead - other.kbRead,
+    rootToEnd: beyond(one.rootToEnd, other.rootToEnd),
+    waitMs: beyond(one.waitMs, other.waitMs),
+  };
+}
+
+function beyond(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? undefined : one - other;
 }

@@ -3,7 +3,7 @@ import type { App } from "./apps.js";
 import { BackEnd, type ChainRun } from "./back-end.js";
 import { type Cost, costOfStep, costOfWork } from "./cost.js";
 
-/** Measures one app. Each run has a fresh back end, and is made once however often it is asked for. */
+/** Measures the chains of one app. Each run has a fresh back end, and is made once however often it is asked for. */
 export class Measurement {
   readonly #runs = new Map<string, Promise<ChainRun>>();
 
@@ -30,15 +30,6 @@ export class Measurement {
   /** What the engine goes on to do when a run has ended. */
   async afterwards(kind: string, length: number): Promise<Cost> {
     return costOfWork((await this.run(kind, length)).afterwards, 1);
-  }
-
-  /** A work among some that are enqueued at once, into a pool that has run before and come to rest. */
-  async work(kind: "action" | "mutation", works: number): Promise<Cost> {
-    const totals = await this.#onFreshBackEnd(async (back) => {
-      await back.runWorks(kind, 1);
-      return await back.runWorks(kind, works);
-    });
-    return costOfWork(totals, works);
   }
 
   async #onFreshBackEnd<Result>(use: (back: BackEnd) => Promise<Result>): Promise<Result> {

@@ -4,11 +4,12 @@ export interface Tables {
   readonly steps: readonly Row[];
   readonly afterwards: readonly Row[];
   readonly works: readonly Row[];
+  readonly stretches: readonly Row[];
 }
 
 /** What `results.md` says. The same on every machine: it holds no times and no dates. */
 export function results(tables: Tables, peers: string): string {
-  const { steps, afterwards, works } = tables;
+  const { steps, afterwards, works, stretches } = tables;
   return `# What a step costs
 
 Written by \`npm run bench\`. Each cell is ours / the peer's, which is ${peers}. Nothing here is a time that was taken: these are counts, so they
@@ -32,9 +33,22 @@ What the engine goes on to do when the run is complete, until nothing is schedul
 
 ${table(works)}
 
-Works are enqueued in one call, which is not counted, into a pool of 10 that has run before and come to rest; what is counted goes on until
-nothing is scheduled any more, and is divided by the number of works. The peer runs a batch of actions that are there at once in one function
-of its own, so that they share its executions and fail together; ours has each action report for itself.
+Works are enqueued in one call, into a pool that has run one such work before and come to rest. That call is not counted, but what the pool
+does within it is, in all columns but those of root executions. What is counted goes on
+until nothing is scheduled any more, and is divided by the number of works; _to its end_ has the root executions until the last work
+had ended. The difference is what an engine takes to come to rest: ours, one last look of its watchdog, shared by all works that end
+before it. _Wait_ is how many virtual ms a slot was free for a work that was due. The peer runs a batch of actions that are there at once in one
+function of its own, so that they share its executions and fail together; ours has each action report for itself. The peer has no works that
+settle themselves, so beside ours stand its actions. A retry and a delayed start are what such a work takes beyond an action that starts at
+once and succeeds; a retry has the executions of its second attempt among them, and its backoff, by default random, is drawn from a fixed seed here.
+
+## A pool over a stretch of time
+
+${table(stretches)}
+
+All that is done in that time, not divided; calls that enqueue are left out as above. In a saturated pool all slots are taken by actions of 9 minutes
+that have begun before, and N works are enqueued meanwhile, one each 15 s; so too in a paused one. The hours begin when the last of N actions
+that were enqueued at once, in a pool of 10, has ended.
 
 ## What is counted, and what is not
 

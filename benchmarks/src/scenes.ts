@@ -1,4 +1,5 @@
 import type { Chain } from "./chain-definitions.js";
+import { type Given, LONG_MS } from "./measure-pool.js";
 
 /** The same chain in both engines. A scene that is to be added goes into the list below. */
 export interface ChainScene {
@@ -37,15 +38,49 @@ export const AFTERWARDS_SCENES = [
   { title: "10 mutations", ours: "mutation", peer: "mutation", n: 10 },
 ] as const;
 
-/** Works enqueued at once, into a pool of 10 in which nothing runs. */
+/** Works enqueued at once, and what each of them takes. */
 export interface PoolScene {
   readonly title: string;
-  readonly kind: "action" | "mutation";
-  readonly works: number;
+  readonly works: Given;
 }
 
 export const POOL_SCENES: readonly PoolScene[] = [
-  { title: "one action, idle pool", kind: "action", works: 1 },
-  { title: "one mutation, idle pool", kind: "mutation", works: 1 },
-  { title: "100 actions, pool of 10", kind: "action", works: 100 },
+  { title: "one action, idle pool", works: {} },
+  { title: "… that settles itself", works: { kind: "settlingAction" } },
+  { title: "one mutation, idle pool", works: { kind: "mutation" } },
+  ...[10, 1].map((maxParallelism) => ({
+    title: `an action of 9 minutes, pool of ${maxParallelism}`,
+    works: { kind: "busyAction" as const, ms: LONG_MS, maxParallelism },
+  })),
+  ...[10, 100].flatMap((maxParallelism) => [
+    {
+      title: `100 actions at once, pool of ${maxParallelism}`,
+      works: { count: 100, maxParallelism },
+    },
+    {
+      title: "… that settle themselves",
+      works: { kind: "settlingAction" as const, count: 100, maxParallelism },
+    },
+  ]),
+  {
+    title: "100 actions of 250 ms, pool of 10",
+    works: { kind: "busyAction", ms: 250, count: 100 },
+  },
+  {
+    title: "20 mutations at once, pool of 1",
+    works: { kind: "mutation", count: 20, maxParallelism: 1 },
+  },
 ];
+
+/** What some works take beyond an action that starts at once and succeeds. */
+export const MORE_SCENES: readonly PoolScene[] = [
+  { title: "a retry, with its attempt", works: { kind: "failingAction" } },
+  { title: "a start delayed by 10 s", works: { runAfter: 10_000 } },
+];
+
+/** Pools in which nothing can start. */
+export const STUCK_SCENES = [
+  { title: "saturated pool of 10, 5 minutes", maxParallelism: 10 },
+  { title: "saturated pool of 1, 5 minutes", maxParallelism: 1 },
+  { title: "paused pool, 5 minutes", maxParallelism: 0 },
+] as const;

@@ -17,6 +17,7 @@ interface Column {
 
 const COLUMNS: readonly Column[] = [
   { title: "root", of: (cost) => cost.rootExecutions, digits: 2 },
+  { title: "to its end", of: (cost) => cost.rootToEnd, digits: 2 },
   { title: "all", of: (cost) => cost.executions, digits: 1 },
   { title: "read", of: (cost) => cost.documentsRead, digits: 1 },
   { title: "written", of: (cost) => cost.documentsWritten, digits: 1 },
@@ -44,5 +45,6 @@ function both({ of, digits }: Column, { ours, peer }: Row): string {
   // Adding 0 turns -0 into 0.
   const text = (value: number | undefined) =>
     value === undefined ? "" : (value + 0).toFixed(digits);
-  return `${text(of(ours))} / ${text(of(peer))}`;
+  const [one, other] = [text(of(ours)), text(of(peer))];
+  return one === "" && other === "" ? "" : `${one} / ${other}`;
 }

@@ -1,22 +1,46 @@
-import { Workpool } from "@convex-dev/workpool";
-import { componentsGeneric, internalMutationGeneric } from "convex/server";
+import { type WorkId, Workpool } from "@convex-dev/workpool";
+import { componentsGeneric, internalMutationGeneric, internalQueryGeneric } from "convex/server";
 import { v } from "convex/values";
 import { steps } from "../../references.js";
+import { retry, vWorks } from "../../works.js";
 
 type Component = ConstructorParameters<typeof Workpool>[0];
 
 // Untyped where no app has generated its types; what is mounted there is the pool.
 const component = componentsGeneric()["workpool"] as unknown as Component;
-const pool = new Workpool(component, { maxParallelism: 10 });
 
-/** Enqueues so many works at once. */
+/** Enqueues works at once. @returns their ids. */
 export const enqueue = internalMutationGeneric({
-  args: { kind: v.union(v.literal("action"), v.literal("mutation")), count: v.number() },
-  returns: v.null(),
-  handler: async (ctx, { kind, count }) => {
+  args: vWorks,
+  returns: v.array(v.string()),
+  handler: async (ctx, { kind, count, maxParallelism, ms, runAfter }): Promise<string[]> => {
+    const pool = new Workpool(component, { maxParallelism });
     const args = Array.from({ length: count }, (_, n) => ({ n }));
-    if (kind === "action") await pool.enqueueActionBatch(ctx, steps.act, args);
-    else await pool.enqueueMutationBatch(ctx, steps.write, args);
-    return null;
+    const options = runAfter === undefined ? {} : { runAfter };
+    switch (kind) {
+      // It has no works that settle themselves: what it has stands beside ours.
+      case "settlingAction":
+      case "action":
+        return await pool.enqueueActionBatch(ctx, steps.act, args, options);
+      case "busyAction": {
+        const busy = args.map(({ n }) => ({ n, ms }));
+        return await pool.enqueueActionBatch(ctx, steps.actFor, busy, options);
+      }
+      case "failingAction":
+        return await pool.enqueueActionBatch(ctx, steps.actAtSecond, args, { ...options, retry });
+      case "mutation":
+        return await pool.enqueueMutationBatch(ctx, steps.write, args, options);
+    }
+  },
+});
+
+/** Whether a work has ended. */
+export const finished = internalQueryGeneric({
+  args: { id: v.string() },
+  returns: v.boolean(),
+  handler: async (ctx, { id }): Promise<boolean> => {
+    // Which parallelism it is asked with does not matter: only an enqueue sets it.
+    const status = await new Workpool(component, {}).status(ctx, id as WorkId);
+    return status.state === "finished";
   },
 });
