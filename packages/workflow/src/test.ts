@@ -7,6 +7,7 @@ export { schema };
 export const modules: Record<string, () => Promise<unknown>> = {
   "./component/_generated/api.js": () => import("./component/_generated/api.js"),
   "./component/children.js": () => import("./component/children.js"),
+  "./component/config.js": () => import("./component/config.js"),
   "./component/ending.js": () => import("./component/ending.js"),
   "./component/lib.js": () => import("./component/lib.js"),
   "./component/line.js": () => import("./component/line.js"),

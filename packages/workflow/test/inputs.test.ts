@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { internal } from "./convex/_generated/api.js";
+import { WorkflowManager } from "../src/index.js";
+import { components, internal } from "./convex/_generated/api.js";
+import { workflows } from "./convex/_workflows/index.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
@@ -66,5 +68,26 @@ describe("input", () => {
     expect(await use.app.status("echo", "nonsense")).toBeNull();
     const cancel = use.app.t.mutation(internal.runs.cancel, { runId: "nonsense" });
     await expect(cancel).rejects.toThrow(/no such run/);
+  });
+
+  test("a pause is not undone by the next start, but by another value in the manager", async () => {
+    const { t } = use.app;
+    const reference = workflows.echo;
+    const startWith = async (maxParallelism: number) =>
+      await t.mutation(async (ctx) => {
+        const manager = new WorkflowManager(components.workflow, { maxParallelism });
+        return await manager.start(ctx, reference, { value: 1 });
+      });
+    await startWith(2);
+    await t.mutation(components.workflow.config.update, { maxParallelism: 0 });
+    const paused = await startWith(2);
+    await use.app.drive();
+    expect((await use.app.status("echo", paused))?.active).toMatchObject([{ state: "pending" }]);
+    await startWith(3);
+    await use.app.drive();
+    expect(await use.app.status("echo", paused)).toMatchObject({ state: "completed" });
+    await expect(
+      t.mutation(components.workflow.config.update, { maxParallelism: 201 }),
+    ).rejects.toThrow(/0 \(paused\) to 200/);
   });
 });

@@ -8,6 +8,8 @@ import { modules as poolModules, register } from "../src/test.js";
 import { components } from "./convex/_generated/api.js";
 import schema from "./convex/schema.js";
 
+export { mostAtOnce } from "./most-at-once.js";
+
 const modules = {
   "./convex/_generated/api.js": () => import("./convex/_generated/api.js"),
   "./convex/callbacks.js": () => import("./convex/callbacks.js"),
@@ -163,14 +165,3 @@ export const NOTHING_LEFT = {
   heldSlots: 0,
   scheduled: 0,
 };
-
-/** The most jobs that ever ran at the same time, by their "start" and "end" events. */
-export function mostAtOnce(events: Event[]): number {
-  let running = 0;
-  let most = 0;
-  for (const { what } of events) {
-    if (what === "start") most = Math.max(most, (running += 1));
-    if (what === "end") running -= 1;
-  }
-  return most;
-}

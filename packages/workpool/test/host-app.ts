@@ -34,6 +34,7 @@ export class HostApp {
     timeoutMs?: number;
     more?: number;
     lastMs?: number;
+    throws?: boolean;
   }) {
     await this.t.mutation(internal.pool.enqueue, job);
   }

@@ -82,34 +82,37 @@ describe("onComplete", () => {
     ["an action", "echo"],
     ["a mutation", "write"],
     ["a canceled work", "cancel"],
-  ])("one that throws is rolled back, not called again, and kept: %s", async (_, how) => {
-    const app = new TestApp();
-    const options = { onComplete: throwing, name: "named" };
-    const id = await app.t.mutation(async (ctx) => {
-      if (how === "write")
-        return await app.pool.enqueueMutation(ctx, internal.jobs.write, { label: "w" }, options);
-      const work = await app.pool.enqueueAction(ctx, internal.jobs.echo, { value: 1 }, options);
-      if (how === "cancel") await app.pool.cancel(ctx, work);
-      return work;
-    });
-    await app.drive();
-    expect(await app.labels("callback")).toEqual([]);
-    expect(await app.labels("write")).toEqual(how === "write" ? ["w"] : []);
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-    expect(await failedCallbacks(app)).toMatchObject([
-      {
-        workId: id,
-        name: "named",
-        resultKind: how === "cancel" ? "canceled" : "success",
-        error: "the callback failed",
-      },
-    ]);
-    expect(console.error).toHaveBeenCalledWith(
-      expect.stringContaining('The onComplete of "named" threw; its writes are rolled back'),
-    );
-    const calls = app.counter.calls.filter((call) => call.name === "callbacks:throwing");
-    expect(calls).toHaveLength(1);
-  });
+  ])(
+    "[POOL 5] a throwing callback run twice and its error kept nowhere: one that throws is rolled back, not called again, and kept: %s",
+    async (_, how) => {
+      const app = new TestApp();
+      const options = { onComplete: throwing, name: "named" };
+      const id = await app.t.mutation(async (ctx) => {
+        if (how === "write")
+          return await app.pool.enqueueMutation(ctx, internal.jobs.write, { label: "w" }, options);
+        const work = await app.pool.enqueueAction(ctx, internal.jobs.echo, { value: 1 }, options);
+        if (how === "cancel") await app.pool.cancel(ctx, work);
+        return work;
+      });
+      await app.drive();
+      expect(await app.labels("callback")).toEqual([]);
+      expect(await app.labels("write")).toEqual(how === "write" ? ["w"] : []);
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+      expect(await failedCallbacks(app)).toMatchObject([
+        {
+          workId: id,
+          name: "named",
+          resultKind: how === "cancel" ? "canceled" : "success",
+          error: "the callback failed",
+        },
+      ]);
+      expect(console.error).toHaveBeenCalledWith(
+        expect.stringContaining('The onComplete of "named" threw; its writes are rolled back'),
+      );
+      const calls = app.counter.calls.filter((call) => call.name === "callbacks:throwing");
+      expect(calls).toHaveLength(1);
+    },
+  );
 
   test("one that uses up its transaction does not keep the work from ending", async () => {
     const app = new TestApp({ maxParallelism: 1 });

@@ -32,7 +32,7 @@ describe("a running work whose scheduled function will not report", () => {
     ["gone", /gone/],
     ["success", /ended without reporting/],
   ] as const)(
-    "%s: is seen 30 s after its start, fails, and its slot goes on",
+    "[POOL 5] a lost completion that leaks its slot for days: %s: is seen 30 s after its start, fails, and its slot goes on",
     async (state, why) => {
       const app = new TestApp({ maxParallelism: 1 });
       await enqueueHang(app);
@@ -100,7 +100,7 @@ describe("a running work whose scheduled function will not report", () => {
     expect(await app.leftovers()).toMatchObject({ works: 1, heldSlots: 1 });
   });
 
-  test("whose report cannot be taken in by any way is lost, not stuck", async () => {
+  test("[POOL 5] a lost completion that leaks its slot for days: whose report cannot be taken in by any way is lost, not stuck", async () => {
     const app = new TestApp();
     const { complete } = await import("../src/component/complete.js");
     const registered = complete as unknown as { _handler: () => unknown };
@@ -209,7 +209,7 @@ describe("a running work whose scheduled function will not report", () => {
 });
 
 describe("a work that only takes long", () => {
-  test("is left alone, and watching it for 9 minutes takes 3 looks: 6 root executions in all", async () => {
+  test("[POOL 5] polling that costs: is left alone, and watching it for 9 minutes takes 3 looks: 6 root executions in all", async () => {
     const app = new TestApp({ maxParallelism: 10 });
     await app.t.mutation((ctx) =>
       app.pool.enqueueAction(ctx, internal.jobs.wait, { ms: 9 * MINUTE }, { onComplete }),
@@ -272,7 +272,7 @@ const looks = (app: TestApp) =>
 
 describe("a pool that is saturated or paused", () => {
   test.each([1, 0])(
-    "maxParallelism %i, one enqueue each 15 s for 5 minutes: at most 5 root executions",
+    "[POOL 5] polling that costs: maxParallelism %i, one enqueue each 15 s for 5 minutes: at most 5 root executions",
     async (maxParallelism) => {
       const app = new TestApp({ maxParallelism });
       for (let i = 0; i < 20; i++) {
@@ -306,7 +306,7 @@ describe("a work that cannot be processed", () => {
     return { app, id, kept };
   }
 
-  test("is set aside with its error, and the rest goes on; repaired, it can be retried", async () => {
+  test("[POOL 5] a poison document that stops the loop for good: is set aside with its error, and the rest goes on; repaired, it can be retried", async () => {
     const { app, id, kept } = await withBrokenRecord();
     await app.drive();
     expect(await app.labels("end")).toEqual(["first", "third"]);
@@ -352,7 +352,7 @@ describe("a work that cannot be processed", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("as its recovery throws, is set aside: the look goes on with the others", async () => {
+  test("[POOL 5] a poison document that stops the loop for good: as its recovery throws, is set aside: the look goes on with the others", async () => {
     const app = new TestApp({ maxParallelism: 2 });
     const context = "x".repeat(20_000);
     await enqueueHang(app, { context }, 9);

@@ -10,7 +10,10 @@ export type RunId = string;
 export const vRunId = v.string();
 
 export interface WorkflowManagerOptions {
-  /** How many steps run at once in the whole app, from 0 (paused) to 200. Default: what is stored; 10 at first. */
+  /**
+   * How many steps run at once in the whole app, from 0 (paused) to 200. It is applied by the next start after it has changed; for at once,
+   * and to pause, call `components.workflow.config.update`. Default: what is stored; 10 at first.
+   */
   maxParallelism?: number;
 }
 

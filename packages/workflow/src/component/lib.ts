@@ -1,10 +1,9 @@
-import { readGate, setMaxParallelism } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { mutation, query } from "./_generated/server.js";
 import { insertInput } from "./children.js";
+import { applyManagerConfig } from "./config.js";
 import { cancelRun } from "./ending.js";
 import { beginRun } from "./entering.js";
-import { pool } from "./line.js";
 import { loadScope } from "./scope.js";
 import { settle as settleStep } from "./settle.js";
 import { vFused, vNext, vOutcome, vRead, vStage, vToken } from "./validators.js";
@@ -28,8 +27,7 @@ export const start = mutation({
         .first();
       if (same !== null) return same._id;
     }
-    if (maxParallelism !== undefined && (await readGate(ctx))?.maxParallelism !== maxParallelism)
-      await setMaxParallelism(ctx, pool, maxParallelism);
+    await applyManagerConfig(ctx, maxParallelism);
     const fields = {
       workflow,
       resume,

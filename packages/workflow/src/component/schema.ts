@@ -38,6 +38,12 @@ export default defineSchema({
     .index("by_root", ["root"]),
 
   /**
+   * One document: what the app's `WorkflowManager` asked for last. A value is applied when the manager's own changes, not at every start:
+   * so what an operator has set meanwhile, such as a pause, stands.
+   */
+  managerConfig: defineTable({ maxParallelism: v.number() }),
+
+  /**
    * The record of one stage of one run; the run's input is one too, so that everything that is read by name is read alike. Written
    * by the transaction that arrives at the stage and by the one that ends it.
    */

@@ -29,6 +29,16 @@ export const sleep = internalAction({
   },
 });
 
+/** Begins, and throws. */
+export const startAndThrow = internalAction({
+  args: { label: v.string() },
+  returns: v.null(),
+  handler: async (ctx, { label }): Promise<null> => {
+    await ctx.runMutation(internal.jobs.record, { what: "start", label });
+    throw new Error("it throws");
+  },
+});
+
 /** Dies with its machine, after it was tried `times` times: it never ends. */
 export const hang = internalAction({
   args: { label: v.string(), times: v.optional(v.number()) },

@@ -83,8 +83,17 @@ const jobArgs = {
   more: v.optional(v.number()),
   /** How long the last of those takes. Default: as long as the others. */
   lastMs: v.optional(v.number()),
+  /** Whether it throws, and so never reports. */
+  throws: v.optional(v.boolean()),
 };
-type Job = { label: string; ms: number; timeoutMs?: number; more?: number; lastMs?: number };
+type Job = {
+  label: string;
+  ms: number;
+  timeoutMs?: number;
+  more?: number;
+  lastMs?: number;
+  throws?: boolean;
+};
 
 async function workOf(job: Job): Promise<Work> {
   const fn = await createFunctionHandle(internal.pool.run);
@@ -108,6 +117,7 @@ export const run = internalAction({
     await ctx.runMutation(internal.pool.note, { what: "start", label: job.label });
     const ms = (job.more ?? 0) === 0 ? (job.lastMs ?? job.ms) : job.ms;
     await new Promise((resolve) => ms >= 0 && setTimeout(resolve, ms));
+    if (job.throws === true) throw new Error("it throws");
     await ctx.runMutation(internal.pool.ended, job);
     return null;
   },

@@ -8,6 +8,7 @@
  * @module
  */
 import type * as children from "../children.js";
+import type * as config from "../config.js";
 import type * as ending from "../ending.js";
 import type * as lib from "../lib.js";
 import type * as line from "../line.js";
@@ -19,6 +20,7 @@ import { anyApi, componentsGeneric } from "convex/server";
 
 const fullApi: ApiFromModules<{
   children: typeof children;
+  config: typeof config;
   ending: typeof ending;
   lib: typeof lib;
   line: typeof line;

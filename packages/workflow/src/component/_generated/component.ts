@@ -15,6 +15,9 @@ import type { FunctionReference } from "convex/server";
  * Useful when expecting a parameter like `components.myComponent`.
  */
 export type ComponentApi<Name extends string | undefined = string | undefined> = {
+  config: {
+    update: FunctionReference<"mutation", "internal", { maxParallelism: number }, null, Name>;
+  };
   lib: {
     cancel: FunctionReference<
       "mutation",
