@@ -5,8 +5,7 @@ import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { Status } from "../src/index.js";
 import type { MutationCtx } from "../src/component/_generated/server.js";
 import * as lib from "../src/component/lib.js";
-import type { Settlement } from "../src/component/settle.js";
-import { vFused, vNext, vOutcome, vToken } from "../src/component/validators.js";
+import { settleArgs, type Settlement } from "../src/component/validators.js";
 import { modules as component, schema as componentSchema } from "../src/test.js";
 import { components, internal } from "./convex/_generated/api.js";
 import schema from "./convex/schema.js";
@@ -33,13 +32,7 @@ function settleWith({ settle: fails }: Faults): typeof lib.settle {
     _handler(ctx: MutationCtx, args: Settlement): Promise<{ stale: boolean }>;
   };
   return mutationGeneric({
-    args: {
-      token: vToken,
-      slot: v.optional(v.string()),
-      outcome: vOutcome,
-      fused: v.array(vFused),
-      next: vNext,
-    },
+    args: settleArgs,
     returns: v.object({ stale: v.boolean() }),
     handler: async (ctx, args) => {
       if (fails(args)) throw new Error("injected fault");

@@ -254,7 +254,7 @@ describe("timeout", () => {
     const id = await use.app.start("slow", { ms: 10_500 });
     await use.app.drive();
     expect(await use.app.status("slow", id)).toMatchObject({ state: "failed" });
-    expect(await use.app.steps(id)).toEqual(["wait failed"]);
+    expect(await use.app.steps(id)).toEqual(["wait timedOut"]);
   });
 
   test("[S42] an attempt in time leaves no timer behind", async () => {

@@ -39,6 +39,10 @@ export class HostApp {
     await this.t.mutation(internal.pool.enqueue, job);
   }
 
+  async addChore(label: string, at: number) {
+    await this.t.mutation(internal.pool.addChore, { label, at });
+  }
+
   async drive(ms: number): Promise<void> {
     const end = Date.now() + ms;
     setTimeout(() => {}, ms);

@@ -43,7 +43,27 @@ type Resolved = { workflow: string } | "reported" | undefined;
 
 function childOf(call: CallExpression, file: DefinitionFile, known: Workflows): Resolved {
   const [argument] = call.getArguments();
-  if (argument === undefined) return undefined;
+  return argument && workflowOf(argument, file, known);
+}
+
+/** The workflow that a `.child(name, workflow, args)` runs; undefined, and reported, when that cannot be followed. */
+export function childWorkflow(
+  argument: Node,
+  label: string,
+  file: DefinitionFile,
+  known: Workflows,
+): string | undefined {
+  const resolved = workflowOf(argument, file, known);
+  if (resolved === undefined) {
+    file.report("unknownChild", argument, `the workflow of ${label} cannot be seen here`, {
+      hint: "name a workflow of this file, or one that is imported from a *.workflow.ts file of this app",
+    });
+  }
+  return typeof resolved === "object" ? resolved.workflow : undefined;
+}
+
+/** The workflow that an expression names. */
+function workflowOf(argument: Node, file: DefinitionFile, known: Workflows): Resolved {
   const target = targetOf(unwrap(argument), file);
   if (target === undefined) return undefined;
   const workflow = known.local(target.file, target.name);

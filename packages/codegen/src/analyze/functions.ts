@@ -1,5 +1,6 @@
 import {
   Node,
+  VariableDeclarationKind,
   type ArrowFunction,
   type FunctionDeclaration,
   type FunctionExpression,
@@ -31,9 +32,18 @@ export function functionOf(value: Node, file: DefinitionFile): FunctionNode | un
   if (!Node.isIdentifier(node)) return undefined;
   const declared = file.source.getFunction(node.getText());
   if (declared !== undefined) return declared.getImplementation() ?? declared;
-  const initializer = file.source.getVariableDeclaration(node.getText())?.getInitializer();
-  const assigned = initializer === undefined ? undefined : unwrap(initializer);
+  const assigned = constantOf(node.getText(), file);
   return assigned !== undefined && isFunctionNode(assigned) ? assigned : undefined;
+}
+
+/** What a name stands for that is a const at the top of the file. */
+export function constantOf(name: string, { source }: DefinitionFile): Node | undefined {
+  const declaration = source.getVariableDeclaration(name);
+  const kind = declaration?.getVariableStatement()?.getDeclarationKind();
+  const initializer = declaration?.getInitializer();
+  return initializer === undefined || kind !== VariableDeclarationKind.Const
+    ? undefined
+    : unwrap(initializer);
 }
 
 function isFunctionNode(node: Node): node is FunctionNode {

@@ -1,12 +1,12 @@
 import type { Node } from "ts-morph";
 import { nearest } from "../diagnostics/nearest.js";
-import type { FunctionKind, Policy, Read, StagePlan } from "../plan/schema.js";
+import type { FunctionKind, Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { functionOf, referencePath } from "./functions.js";
 import { policyOf, type Option, type Options } from "./options.js";
 import { readsOf, type Reads } from "./reads.js";
 
-const functionKinds: readonly FunctionKind[] = ["action", "mutation", "query"];
+export const handlerKinds: readonly FunctionKind[] = ["action", "mutation", "query"];
 
 /** What a stage runs. */
 export interface Handler {
@@ -34,19 +34,19 @@ export function readHandler(
   rules: HandlerRules,
   file: DefinitionFile,
 ): Handler | undefined {
-  const given = functionKinds.flatMap((kind) => {
+  const given = handlerKinds.flatMap((kind) => {
     const option = options.get(kind);
     return option === undefined ? [] : [{ kind, option }];
   });
   const [only, second] = given;
   if (only === undefined) {
     if (!rules.optional) {
-      const slip = [...options.keys()].find((name) => nearest(name, functionKinds) !== undefined);
+      const slip = [...options.keys()].find((name) => nearest(name, handlerKinds) !== undefined);
       file.report("oneFunction", at, `${rules.of} has no action, mutation or query`, {
         hint:
           slip === undefined
             ? "give it exactly one of the three, such as `action: async (ctx, { input }) => …`"
-            : `did you mean \`${nearest(slip, functionKinds)}\` where it has \`${slip}\`?`,
+            : `did you mean \`${nearest(slip, handlerKinds)}\` where it has \`${slip}\`?`,
       });
     }
     return undefined;
@@ -111,50 +111,16 @@ function classify(
     );
     return undefined;
   }
-  const reads = scopeReads(args, `the args of ${rules.of}`, file);
+  const reads = scopeReads(args.value, `the args of ${rules.of}`, file);
   return reads === undefined ? undefined : { kind, at: option.nameNode, reads, reference, policy };
 }
 
 /** What a function of the scope alone reads, such as `args` or `children`. */
-export function scopeReads(option: Option, of: string, file: DefinitionFile): Reads | undefined {
-  const fn = functionOf(option.value, file);
+export function scopeReads(value: Node, of: string, file: DefinitionFile): Reads | undefined {
+  const fn = functionOf(value, file);
   if (fn !== undefined) return readsOf(fn, 0, file);
-  file.report("unknownHandler", option.value, `${of} cannot be seen here`, {
+  file.report("unknownHandler", value, `${of} cannot be seen here`, {
     hint: "write a function of the scope here or at the top of this file: `({ input }) => …`",
   });
   return undefined;
-}
-
-export interface StageParts {
-  readonly name: string;
-  readonly label: string;
-  readonly mention: StagePlan["mention"];
-  readonly kind: StagePlan["kind"];
-  readonly reads: Reads;
-  readonly policy: Policy;
-  readonly at: Node;
-  readonly visible: readonly string[];
-  readonly reference?: string;
-  readonly workflows?: string[];
-}
-
-/** A stage of the plan. Its reads stand in the order of the scope, so that they do not depend on how a handler is written. */
-export function stagePlan(parts: StageParts, file: DefinitionFile): StagePlan {
-  const { name, kind, label, mention, visible, reference, workflows, policy } = parts;
-  const readPlaces: Read[] = parts.reads === "*" ? [] : parts.reads;
-  const read = new Set(readPlaces.map((each) => each.name));
-  const reads = parts.reads === "*" ? ["*"] : visible.filter((each) => read.has(each));
-  return {
-    name,
-    kind,
-    reads,
-    reference,
-    workflows,
-    label,
-    mention,
-    visible,
-    policy,
-    readPlaces,
-    place: file.placeOf(parts.at),
-  };
 }

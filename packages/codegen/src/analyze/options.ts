@@ -3,7 +3,8 @@ import type { z } from "zod";
 import type { Place } from "../diagnostics/diagnostic.js";
 import type { Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./definition-file.js";
-import { unwrap } from "./functions.js";
+import { constantOf, unwrap } from "./functions.js";
+import { objectOf } from "./held-options.js";
 
 type Json = z.core.util.JSONType;
 
@@ -19,8 +20,8 @@ export interface Option {
 export type Options = ReadonlyMap<string, Option>;
 
 /**
- * Reads an object of options that is written out. Reports it, and gives undefined, when it is not: what a node does would
- * only be known when it runs.
+ * Reads an object of options that is written out, here or as a const of the file. Reports it, and gives undefined, when it is not: what
+ * a node does would only be known when it runs.
  *
  * @param of what it belongs to, for messages: `step "save"`
  */
@@ -30,16 +31,9 @@ export function readOptions(
   of: string,
   file: DefinitionFile,
 ): Options | undefined {
-  const literal = argument === undefined ? undefined : unwrap(argument);
-  if (literal === undefined || !Node.isObjectLiteralExpression(literal)) {
-    file.report(
-      "unreadableOptions",
-      argument ?? at,
-      `the options of ${of} are not written out as an object`,
-      {
-        hint: "write `{ … }` here, with every option in it",
-      },
-    );
+  const literal = argument === undefined ? undefined : objectOf(argument, file);
+  if (literal === undefined) {
+    reportUnreadable(argument ?? at, of, file);
     return undefined;
   }
   const options = new Map<string, Option>();
@@ -58,6 +52,19 @@ export function readOptions(
     },
   );
   return undefined;
+}
+
+function reportUnreadable(at: Node, of: string, file: DefinitionFile): void {
+  const isHeld =
+    Node.isIdentifier(at) && Node.isObjectLiteralExpression(constantOf(at.getText(), file));
+  const what = isHeld
+    ? "are a const that something else may change"
+    : "are not written out as an object";
+  file.report("unreadableOptions", at, `the options of ${of} ${what}`, {
+    hint: isHeld
+      ? `use ${at.getText()} as the options of nodes only, or write \`{ … }\` here`
+      : "write `{ … }` here, or a const of this file that is `{ … }`, with every option in it",
+  });
 }
 
 function readOption(
@@ -113,7 +120,8 @@ export function placesOf(options: Options | undefined, file: DefinitionFile): Ma
   );
 }
 
-function literalValue(value: Node): Json | undefined {
+/** The value of a literal, of an object of literals; undefined of anything else. */
+export function literalValue(value: Node): Json | undefined {
   const node = unwrap(value);
   if (Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node))
     return node.getLiteralText();

@@ -3,7 +3,7 @@ import type { InputPlan, NodePlan, WorkflowPlan } from "../plan/schema.js";
 import type { Workflows } from "./children.js";
 import type { FoundDefinition, NodeCall } from "./definitions.js";
 import { readInput, readWorkflowOptions } from "./input.js";
-import { literalName, type NodeContext } from "./nodes/node-kind.js";
+import { literalName, type NodeContext, type ReadNodes } from "./nodes/node-kind.js";
 import { nodeKinds } from "./nodes/table.js";
 import { literalOptions, placesOf } from "./options.js";
 
@@ -12,26 +12,39 @@ export function workflowPlan(definition: FoundDefinition, workflows: Workflows):
   const { file, name, nameNode, root } = definition;
   const options = readWorkflowOptions(root, name, file);
   const input = options && readInput(options, root.getExpression(), name, file);
-  const scope = ["input"];
-  const nodes = definition.nodes.flatMap((call) => {
-    const node = nodePlan(call, { file, workflow: name, scope: [...scope], workflows });
-    // Also the name of a node that cannot be read: what reads it is not wrong because of that.
-    const named = node?.name ?? literalName(call);
-    if (named !== undefined) scope.push(named);
-    return node ?? [];
-  });
+  const readNodes: NodeContext["readNodes"] = (calls, inside) =>
+    nodesOf(calls, { ...inside, file, workflow: name, workflows, readNodes });
+  const read = readNodes(definition.nodes, { prefix: "", code: [], scope: ["input"] });
   return {
     name,
     file: file.file,
     input: input ?? unreadInput,
-    options: options === undefined ? {} : literalOptions(options, ["retry", "timeout"]),
-    nodes,
+    options: options === undefined ? {} : literalOptions(options, planned),
+    ...read,
     optionPlaces: placesOf(options, file),
     place: file.placeOf(nameNode),
-    hasUnreadNodes: nodes.length < definition.nodes.length,
-    hasUnknownNames: scope.length <= definition.nodes.length,
   };
 }
+
+const planned = ["retry", "timeout", "retention", "renamed"];
+
+/** Reads a line of nodes, each of which sees the ones before it. */
+function nodesOf(calls: readonly NodeCall[], context: NodeContext): ReadNodes {
+  const scope = [...context.scope];
+  let hasUnknownNames = false;
+  const nodes = calls.flatMap((call) => {
+    const node = nodePlan(call, { ...context, scope: [...scope] });
+    // Also the name of a node that cannot be read: what reads it is not wrong because of that.
+    const named = node?.name ?? literalName(call);
+    hasUnknownNames ||= named === undefined || isOpen(node);
+    if (named !== undefined && node?.hasOutput !== false) scope.push(named);
+    return node ?? [];
+  });
+  return { nodes, hasUnreadNodes: nodes.length < calls.length, hasUnknownNames };
+}
+
+const isOpen = (node: NodePlan | undefined): boolean =>
+  node?.bodies?.some((body) => body.hasUnknownNames) === true;
 
 /** Of a workflow whose input was reported; with an error nothing is emitted. */
 const unreadInput: InputPlan = {

@@ -1,5 +1,6 @@
 import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
-import { generatedFunctions } from "../plan/functions.js";
+import { allLines, allNodes } from "../plan/flow.js";
+import { functionsOfNode } from "../plan/functions.js";
 import type { NodePlan, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
 
 interface Named {
@@ -17,8 +18,11 @@ export function checkDuplicates({ workflows }: ProjectPlan): Diagnostic[] {
         related: [{ message: "the other one", place: first.place }],
       }),
     ),
-    ...workflows.flatMap(checkNodes),
-    ...workflows.flatMap(checkFunctions),
+    ...workflows.flatMap((workflow) => [
+      ...allLines(workflow.nodes).flatMap((line) => checkLine(workflow, line)),
+      ...checkHidden(workflow),
+      ...checkFunctions(workflow),
+    ]),
   ];
 }
 
@@ -28,11 +32,10 @@ function duplicateWorkflow(first: WorkflowPlan, second: WorkflowPlan): string {
   return `the workflows ${JSON.stringify(first.name)} and ${quoted} differ in case only, which file systems do not tell apart`;
 }
 
-/** A second finalize has no name that could be changed; it is reported as a node after the first. */
-const named = (workflow: WorkflowPlan): NodePlan[] => workflow.nodes.filter((node) => node.isNamed);
-
-function checkNodes(workflow: WorkflowPlan): Diagnostic[] {
-  return repeated(named(workflow), (node) => node.name)
+/** Nodes that stand in one line. A second finalize has no name that could be changed; it is reported as a node after the first. */
+function checkLine(workflow: WorkflowPlan, line: readonly NodePlan[]): Diagnostic[] {
+  const named = line.filter((node) => node.isNamed);
+  return repeated(named, (node) => node.name)
     .filter(([, { name }]) => name !== "")
     .map(([first, second]) =>
       diagnostic(
@@ -47,13 +50,35 @@ function checkNodes(workflow: WorkflowPlan): Diagnostic[] {
     );
 }
 
+/** A node inside another one, of a name that its handlers can already read. */
+function checkHidden(workflow: WorkflowPlan): Diagnostic[] {
+  const nodes = allNodes(workflow.nodes);
+  const bodies = nodes.flatMap(({ bodies: inside = [] }) => inside);
+  return bodies.flatMap((body) => {
+    const around = body.path.split(".").map((_, index, names) => names.slice(0, index).join("."));
+    return body.nodes.flatMap((node) => {
+      const outer = nodes.find(
+        ({ name, path, hasOutput }) =>
+          hasOutput && name === node.name && around.includes(path.slice(0, -name.length - 1)),
+      );
+      if (outer === undefined || !body.visible.includes(node.name)) return [];
+      const quoted = JSON.stringify(node.name);
+      return diagnostic(
+        "hiddenName",
+        node.place,
+        `${body.label} has a node named ${quoted}, as a node before it is: what reads it could mean either`,
+        { hint: "rename one", related: [{ message: "the other one", place: outer.place }] },
+      );
+    });
+  });
+}
+
 function checkFunctions(workflow: WorkflowPlan): Diagnostic[] {
   // Nodes of one name have been reported; their functions would only repeat it.
-  const nodes = [
-    ...new Map(workflow.nodes.toReversed().map((node) => [node.name, node])).values(),
-  ].reverse();
+  const all = allNodes(workflow.nodes).toReversed();
+  const nodes = [...new Map(all.map((node) => [node.path, node])).values()].reverse();
   const functions = nodes.flatMap((node) =>
-    generatedFunctions({ ...workflow, nodes: [node] }).map((generated) => ({
+    functionsOfNode(node).map((generated) => ({
       ...generated,
       place: node.place,
     })),

@@ -1,5 +1,6 @@
 import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
-import { generatedFunctions } from "../plan/functions.js";
+import { allNodes } from "../plan/flow.js";
+import { functionsOfNode } from "../plan/functions.js";
 import type { ProjectPlan, WorkflowPlan } from "../plan/schema.js";
 import { isBuiltInMember, isReservedWord } from "./reserved.js";
 
@@ -17,6 +18,7 @@ const reservedForNodes = new Set([
   "resume",
   "reference",
   "finalize",
+  "compensate",
 ]);
 
 /** The names of other generated files. */
@@ -32,11 +34,30 @@ export function checkNames({ workflows }: ProjectPlan): Diagnostic[] {
       "file",
       workflow.place,
     ),
-    ...workflow.nodes
-      .filter((node) => node.isNamed)
-      .flatMap((node) => checkName(node.name, "node", node.place, reservedForNodes)),
+    ...allNodes(workflow.nodes).flatMap((node) => [
+      ...(node.isNamed ? checkName(node.name, "node", node.place, reservedForNodes) : []),
+      ...(node.bodies ?? []).flatMap(({ key, place }) => checkIdentifier(key, "case", place)),
+    ]),
     ...checkFunctionLengths(workflow),
   ]);
+}
+
+/** Functions and records are named after it, and a field of a Convex object may not begin with _ or $. */
+function checkIdentifier(name: string, what: string, place: Place): Diagnostic[] {
+  const quoted = JSON.stringify(name);
+  if (name === "") {
+    return [
+      diagnostic("emptyName", place, `the name of a ${what} is empty`, {
+        hint: "name it after what it does",
+      }),
+    ];
+  }
+  if (/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) return [];
+  return [
+    diagnostic("notAnIdentifier", place, `${quoted} cannot be the name of a ${what}`, {
+      hint: `use letters, digits and _, with a letter first${suggestion(name)}`,
+    }),
+  ];
 }
 
 function checkName(
@@ -46,21 +67,8 @@ function checkName(
   reserved: ReadonlySet<string>,
 ): Diagnostic[] {
   const quoted = JSON.stringify(name);
-  if (name === "") {
-    return [
-      diagnostic("emptyName", place, `the name of a ${what} is empty`, {
-        hint: "name it after what it does",
-      }),
-    ];
-  }
-  if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) {
-    // Results and records are stored under names, and a field of a Convex object may not begin with _ or $.
-    return [
-      diagnostic("notAnIdentifier", place, `${quoted} cannot be the name of a ${what}`, {
-        hint: `use letters, digits and _, with a letter first${suggestion(name)}`,
-      }),
-    ];
-  }
+  const unusable = checkIdentifier(name, what, place);
+  if (unusable.length > 0) return unusable;
   if (isReservedWord(name)) {
     return [
       diagnostic(
@@ -105,12 +113,12 @@ function suggestion(name: string): string {
 
 function checkFunctionLengths(workflow: WorkflowPlan): Diagnostic[] {
   // A node has several functions; the longest of them says it all.
-  return workflow.nodes.flatMap((node) => {
-    const longest = generatedFunctions({ ...workflow, nodes: [node] })
+  return allNodes(workflow.nodes).flatMap((node) => {
+    const longest = functionsOfNode(node)
       .toSorted((a, b) => b.name.length - a.name.length)
       .at(0);
     if (longest === undefined) return [];
-    return checkLength(longest.name, `node ${JSON.stringify(node.name)}`, "function", node.place);
+    return checkLength(longest.name, `node ${JSON.stringify(node.path)}`, "function", node.place);
   });
 }
 

@@ -1,13 +1,15 @@
 import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { nearest } from "../diagnostics/nearest.js";
+import { allNodes } from "../plan/flow.js";
 import { generatedFunctions, stagesOf } from "../plan/functions.js";
-import type { ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import type { NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 
 /** What a workflow is made of, and what its handlers read. */
 export function checkStructure({ workflows }: ProjectPlan): Diagnostic[] {
   return workflows.flatMap((workflow) => [
     ...checkHasNodes(workflow),
     ...checkFinalizeIsLast(workflow),
+    ...checkBodies(workflow),
     ...checkReads(workflow),
     ...checkGlobals(workflow),
   ]);
@@ -45,35 +47,58 @@ function checkFinalizeIsLast({ name, nodes }: WorkflowPlan): Diagnostic[] {
   ];
 }
 
+/** A pass that does nothing would be made again and again. A case that does nothing is one. */
+function checkBodies({ nodes }: WorkflowPlan): Diagnostic[] {
+  const loops = allNodes(nodes).filter(({ stages }) => stages.some(({ until }) => until));
+  return loops.flatMap(({ bodies = [] }) =>
+    bodies
+      .filter((body) => body.nodes.length === 0 && !body.hasUnreadNodes)
+      .map(({ label, place }) =>
+        diagnostic("emptyBody", place, `${label} has no nodes, so a pass would do nothing`, {
+          hint: "add one: `body: (b) => b.step(…)`; its last node gives the next state",
+        }),
+      ),
+  );
+}
+
 function checkReads(workflow: WorkflowPlan): Diagnostic[] {
   if (workflow.hasUnknownNames) return [];
   return stagesOf(workflow).flatMap((stage) => checkStageReads(workflow, stage));
 }
 
 function checkStageReads(workflow: WorkflowPlan, stage: StagePlan): Diagnostic[] {
-  const names = workflow.nodes.map((node) => node.name);
-  return stage.readPlaces
-    .filter(({ name }) => !stage.visible.includes(name))
-    .map(({ name, place }) => {
-      const quoted = JSON.stringify(name);
-      const near = nearest(name, stage.visible);
-      const isLater = names.includes(name);
-      const why = isLater
-        ? `${quoted}, which does not come before it`
-        : `${quoted}, which nothing gives`;
-      const visible = `it can read ${stage.visible.join(", ")}`;
-      return diagnostic(
-        "unknownRead",
-        place,
-        `${stage.label} of workflow ${JSON.stringify(workflow.name)} reads ${why}`,
-        {
-          hint:
-            near === undefined || isLater
-              ? visible
-              : `did you mean ${JSON.stringify(near)}? ${visible}`,
-        },
-      );
-    });
+  const nodes = allNodes(workflow.nodes);
+  return stage.readers.flatMap(({ reads, visible }) =>
+    reads
+      .filter(({ name }) => !visible.includes(name))
+      .map(({ name, place }) => {
+        const node = nodes.find((each) => each.name === name);
+        const near = nearest(name, visible);
+        const why = `${JSON.stringify(name)}, ${whyUnseen(node, stage)}`;
+        const can = `it can read ${visible.join(", ")}`;
+        return diagnostic(
+          "unknownRead",
+          place,
+          `${stage.label} of workflow ${JSON.stringify(workflow.name)} reads ${why}`,
+          {
+            hint:
+              near === undefined || node !== undefined
+                ? can
+                : `did you mean ${JSON.stringify(near)}? ${can}`,
+          },
+        );
+      }),
+  );
+}
+
+/** Why a stage does not see a node; undefined: there is none of that name. */
+function whyUnseen(node: NodePlan | undefined, stage: StagePlan): string {
+  if (node === undefined) return "which nothing gives";
+  if (!node.hasOutput) return `a ${node.kind}, which gives nothing`;
+  const around = node.path.split(".").slice(0, -1).join(".");
+  return stage.name.startsWith(around === "" ? "" : `${around}.`)
+    ? "which does not come before it"
+    : `which is inside ${JSON.stringify(around)} and seen there only`;
 }
 
 /** Exports keep their names, and a global has no other: the copied input would mean the node. */

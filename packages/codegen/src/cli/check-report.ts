@@ -17,13 +17,20 @@ export function printDrift({ drift }: Findings, folder: string, terminal: Termin
   const print = printTo(terminal);
   const colors = pc.createColors(terminal.color);
   const path = (file: string) => (folder === "." ? file : `${folder}/${file}`);
-  for (const file of drift.written) print.out(`${colors.yellow("out of date")} ${path(file)}`);
-  for (const file of drift.removed) print.out(`${colors.yellow("left over")} ${path(file)}`);
+  const tell = (files: readonly string[], what: string) => {
+    for (const file of files) {
+      const found = drift.edited.includes(file) ? "edited by hand" : what;
+      print.out(`${colors.yellow(found)} ${path(file)}`);
+    }
+  };
+  tell(drift.written, "out of date");
+  tell(drift.removed, "left over");
   const count = drift.written.length + drift.removed.length;
+  const command = drift.edited.length > 0 ? "workflow-codegen --force" : "workflow-codegen";
   print.out(
     count === 0
       ? "Generated code is up to date."
-      : `${plural(count, "file")} of generated code out of date: run workflow-codegen, and commit what it writes.`,
+      : `${plural(count, "file")} of generated code out of date: run ${command}, and commit what it writes.`,
   );
 }
 

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Command } from "commander";
 import { compile, driftOf, type Written } from "../compile.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { Change } from "../fates/change.js";
@@ -14,7 +13,7 @@ import { displayPath, functionsFolder, UsageError } from "./functions-folder.js"
 import { printDiagnostics } from "./generate-report.js";
 import { printTo, type Terminal } from "./terminal.js";
 
-interface CheckOptions {
+export interface CheckOptions {
   readonly dir?: string;
   readonly against?: string;
   readonly json?: boolean;
@@ -25,49 +24,24 @@ export interface Findings {
   /** Whether all is well: the exit code is 0. */
   readonly ok: boolean;
   readonly problems: readonly Diagnostic[];
-  /** What `generate` would write and remove. */
-  readonly drift: Pick<Written, "written" | "removed">;
+  /** What `generate` would write and remove; and which of it was edited by hand, so that it takes `--force`. */
+  readonly drift: Pick<Written, "written" | "removed" | "edited">;
   readonly changes: readonly Change[];
 }
 
-export function registerCheck(program: Command, terminal: Terminal): void {
-  program
-    .command("check")
-    .description("write nothing; say what is out of date, and what becomes of runs in flight")
-    .option(
-      "--dir <folder>",
-      'the functions folder (default: "functions" of convex.json, else convex)',
-    )
-    .option(
-      "--against <plan.json>",
-      "the plan that is deployed (default: the committed one, in _workflows)",
-    )
-    .option("--json", "print what was found as JSON, to stdout")
-    .addHelpText(
-      "after",
-      "\nExits with 1 on errors, when generate would write or remove something, and on changes that stop runs in flight." +
-        "\n\nExamples:\n  $ workflow-codegen check" +
-        "\n  $ git show origin/main:convex/_workflows/plan.json > deployed.json" +
-        "\n  $ workflow-codegen check --against deployed.json      before a deploy",
-    )
-    .action(async (options: CheckOptions) => {
-      terminal.exitCode = await check(options, terminal);
-    });
-}
-
 /** Compiles and compares; gives the exit code. */
-async function check(options: CheckOptions, terminal: Terminal): Promise<0 | 1> {
+export async function check(options: CheckOptions, terminal: Terminal): Promise<0 | 1> {
   const functionsDir = await functionsFolder(terminal.cwd, options.dir);
   const before = planBefore(options, functionsDir, terminal.cwd);
   const { ok, diagnostics, files, plan } = await compile({ functionsDir });
   // With errors there is no plan to compare.
-  const drift = ok ? await driftOf(functionsDir, files) : { written: [], removed: [] };
+  const drift = ok ? await driftOf(functionsDir, files) : { written: [], removed: [], edited: [] };
   const changes = ok && before !== undefined ? compare(before, toWritten(plan)) : [];
   const isUpToDate = drift.written.length + drift.removed.length === 0;
   const findings: Findings = {
     ok: ok && isUpToDate && changes.every(({ fate }) => fate === "safe"),
     problems: diagnostics.map(withoutFrames),
-    drift: { written: drift.written, removed: drift.removed },
+    drift: { written: drift.written, removed: drift.removed, edited: drift.edited },
     changes,
   };
   if (options.json === true) printTo(terminal).out(JSON.stringify(findings, undefined, 2));

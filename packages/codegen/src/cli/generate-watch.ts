@@ -7,13 +7,20 @@ import { displayPath } from "./functions-folder.js";
 import { printDiagnostics, report } from "./generate-report.js";
 import { printTo, type Terminal } from "./terminal.js";
 
-/** Compiles now, and again after every change, until `signal` is aborted. Nothing that is wrong with a definition ends it. */
+interface WatchOptions {
+  /** Whether edits by hand are written over. */
+  readonly force: boolean;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+}
+
+/** Compiles now, and again after every change, until the signal is aborted. Nothing that is wrong with a definition ends it. */
 export async function generateWatch(
   functionsDir: string,
   terminal: Terminal,
-  signal: AbortSignal,
+  { force, signal }: WatchOptions,
 ): Promise<void> {
-  const session = new Session(functionsDir, terminal);
+  const session = new Session(functionsDir, terminal, force);
   const rounds = new Rounds(async (firstChangeAt) => {
     folders.sync();
     await session.round(firstChangeAt);
@@ -33,18 +40,23 @@ class Session {
   readonly #compiler = new Compiler();
   readonly #functionsDir: string;
   readonly #terminal: Terminal;
+  readonly #force: boolean;
   #sources: readonly SourceText[] | undefined;
   #problem: string | undefined;
 
-  constructor(functionsDir: string, terminal: Terminal) {
+  constructor(functionsDir: string, terminal: Terminal, force: boolean) {
     this.#functionsDir = functionsDir;
     this.#terminal = terminal;
+    this.#force = force;
   }
 
   async round(startedAt: number): Promise<void> {
     try {
-      const result = await this.#compiler.compile({ functionsDir: this.#functionsDir });
-      const written = result.ok ? await writeGenerated(this.#functionsDir, result.files) : nothing;
+      const functionsDir = this.#functionsDir;
+      const result = await this.#compiler.compile({ functionsDir });
+      const written = result.ok
+        ? await writeGenerated(functionsDir, result.files, { force: this.#force })
+        : nothing;
       this.#tell(result, written, performance.now() - startedAt);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
@@ -84,7 +96,7 @@ class Session {
   }
 }
 
-const nothing: Written = { written: [], removed: [], unchanged: [] };
+const nothing: Written = { written: [], removed: [], unchanged: [], edited: [] };
 
 function sameSources(
   before: readonly SourceText[] | undefined,

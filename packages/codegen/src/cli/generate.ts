@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { compile, writeGenerated, type CompileResult } from "../compile.js";
 import { keepStamp } from "../stamp/stamp.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
@@ -6,44 +5,27 @@ import { counted, printDiagnostics, report } from "./generate-report.js";
 import { generateWatch } from "./generate-watch.js";
 import { printTo, type Terminal } from "./terminal.js";
 
-export { printDiagnostics } from "./generate-report.js";
-
-interface GenerateOptions {
+export interface GenerateOptions {
   readonly dir?: string;
   readonly watch?: boolean;
-}
-
-export function registerGenerate(program: Command, terminal: Terminal): void {
-  program
-    .command("generate", { isDefault: true })
-    .description("compile the workflows and write convex/_workflows (the default)")
-    .option(
-      "--dir <folder>",
-      'the functions folder (default: "functions" of convex.json, else convex)',
-    )
-    .option("--watch", "stay, and compile again whenever a definition is saved")
-    .addHelpText(
-      "after",
-      "\nExamples:\n  $ workflow-codegen\n  $ workflow-codegen generate --dir backend/convex\n  $ workflow-codegen --watch         beside `npx convex dev`",
-    )
-    .action(async (options: GenerateOptions) => {
-      terminal.exitCode = await generate(options, terminal);
-    });
+  readonly force?: boolean;
 }
 
 /** Compiles and writes; gives the exit code. */
 export async function generate(options: GenerateOptions, terminal: Terminal): Promise<0 | 1> {
   const started = performance.now();
   const functionsDir = await functionsFolder(terminal.cwd, options.dir);
+  const { force = false } = options;
   if (options.watch === true) {
-    await generateWatch(functionsDir, terminal, terminal.interrupted ?? neverInterrupted);
+    const signal = terminal.interrupted ?? neverInterrupted;
+    await generateWatch(functionsDir, terminal, { force, signal });
     return 0;
   }
   const folder = displayPath(terminal.cwd, functionsDir);
   const result = await compile({ functionsDir });
   printDiagnostics(result, folder, terminal);
   if (!result.ok) return 1;
-  const written = await writeGenerated(functionsDir, result.files);
+  const written = await writeGenerated(functionsDir, result.files, { force });
   remember(functionsDir, result);
   const elapsedMs = performance.now() - started;
   printTo(terminal).out(report(result, written, folder, elapsedMs, terminal));

@@ -1,38 +1,23 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Command } from "commander";
 import pc from "picocolors";
 import { definitionFiles } from "../discover/definition-files.js";
+import { mountComponent } from "../init/convex-config.js";
 import type { Edit } from "../init/edit.js";
+import { firstWorkflow } from "../init/first-workflow.js";
+import { addScripts, missingPackages } from "../init/package-scripts.js";
 import { displayPath, UsageError, wantedFolder } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 
-export function registerInit(program: Command, terminal: Terminal): void {
-  program
-    .command("init")
-    .description("make an app ready for workflows: the component, a first workflow, the scripts")
-    .option(
-      "--dir <folder>",
-      'the functions folder (default: "functions" of convex.json, else convex)',
-    )
-    .addHelpText(
-      "after",
-      "\nWhat is there already stays as it is, so it may be run again at any time.\n\nExamples:\n  $ workflow-codegen init\n  $ workflow-codegen init --dir backend/convex",
-    )
-    .action(async (options: { dir?: string }) => {
-      terminal.exitCode = await init(options, terminal);
-    });
+export interface InitOptions {
+  readonly dir?: string;
 }
 
 /** Does what is missing, and shows it; gives the exit code, which is 1 when something is left to the user. */
-async function init(options: { dir?: string }, terminal: Terminal): Promise<0 | 1> {
+export async function init(options: InitOptions, terminal: Terminal): Promise<0 | 1> {
   const { cwd } = terminal;
   const functionsDir = wantedFolder(cwd, options.dir);
   const folder = displayPath(cwd, functionsDir);
-  // They bring ts-morph along.
-  const { mountComponent } = await import("../init/convex-config.js");
-  const { addScripts, missingPackages } = await import("../init/package-scripts.js");
-  const { firstWorkflow } = await import("../init/first-workflow.js");
   const manifest = textOf(join(cwd, "package.json"));
   const edits = [
     { at: cwd, edit: addScripts(manifest) },

@@ -1,23 +1,22 @@
-import { readFileSync } from "node:fs";
 import { Command } from "commander";
-import * as z from "zod";
-import { registerCheck } from "./check.js";
-import { registerExplain } from "./explain.js";
-import { registerGenerate } from "./generate.js";
-import { registerGraph } from "./graph.js";
-import { registerInit } from "./init.js";
-import { registerRun } from "./run.js";
+import { compilerVersion } from "../version.js";
+import { registerCheck } from "./commands/check.js";
+import { registerCompletion } from "./commands/completion.js";
+import { registerExplain } from "./commands/explain.js";
+import { registerGenerate } from "./commands/generate.js";
+import { registerGraph } from "./commands/graph.js";
+import { registerInit } from "./commands/init.js";
+import { registerRun } from "./commands/run.js";
+import { examples } from "./commands/shared.js";
 import type { Terminal } from "./terminal.js";
 
-const packageJson = z.object({ version: z.string() });
-
-/** The commands of `workflow-codegen`. */
+/** The commands of `workflow-codegen`. What each does is loaded when it is asked for: some bring along libraries that take their time. */
 export function createProgram(terminal: Terminal): Command {
   const program = new Command("workflow-codegen")
     .description(
       "Compiles Stepwise workflow definitions (*.workflow.ts) to ordinary Convex functions.",
     )
-    .version(version())
+    .version(compilerVersion())
     .showHelpAfterError("(run with --help for the commands and their options)")
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),
@@ -25,7 +24,12 @@ export function createProgram(terminal: Terminal): Command {
     })
     .addHelpText(
       "after",
-      "\nExamples:\n  $ workflow-codegen                 compile convex/**/*.workflow.ts into convex/_workflows\n  $ workflow-codegen --dir backend   the same for another functions folder\n  $ workflow-codegen --watch         the same after every save\n  $ workflow-codegen init            make an app ready for workflows",
+      examples([
+        "workflow-codegen                 compile convex/**/*.workflow.ts into convex/_workflows",
+        "workflow-codegen --dir backend   the same for another functions folder",
+        "workflow-codegen --watch         the same after every save",
+        "workflow-codegen init            make an app ready for workflows",
+      ]),
     );
   registerGenerate(program, terminal);
   registerInit(program, terminal);
@@ -33,10 +37,6 @@ export function createProgram(terminal: Terminal): Command {
   registerGraph(program, terminal);
   registerExplain(program, terminal);
   registerRun(program);
+  registerCompletion(program, terminal);
   return program;
-}
-
-function version(): string {
-  const path = new URL("../../package.json", import.meta.url);
-  return packageJson.parse(JSON.parse(readFileSync(path, "utf8"))).version;
 }

@@ -1,59 +1,34 @@
 import { readFile } from "node:fs/promises";
-import { type Command, InvalidArgumentError } from "commander";
 import { convexToJson, jsonToConvex, type JSONValue, type Value } from "convex/values";
 import { compile, writeGenerated } from "../compile.js";
 import { runWorkflow, type StoredFile } from "../local/index.js";
 import type { ProjectPlan } from "../plan/schema.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
-import { printDiagnostics } from "./generate.js";
+import { printDiagnostics } from "./generate-report.js";
 import { progressOn, usesColor } from "./progress.js";
 import { type PlaceOf, report } from "./progress-report.js";
 
-interface RunOptions {
+export interface RunOptions {
   readonly input: string;
   readonly file?: readonly StoredFile[];
   readonly dir?: string;
   readonly skipTime: boolean;
 }
 
-/** Adds `workflow-codegen run`. */
-export function registerRun(program: Command): void {
-  program
-    .command("run")
-    .description("compile, then run a workflow in this process: no account, no network")
-    .argument("<workflow>", "the name of an exported definition")
-    .option("--input <json>", "the run's input as JSON, or @path of a file that holds it", "{}")
-    .option(
-      "--file <field=@path>",
-      "put a file into storage, and its id into that field of the input; may be repeated",
-      collectFile,
-    )
-    .option(
-      "--dir <folder>",
-      'the functions folder (default: "functions" of convex.json, else convex)',
-    )
-    .option("--skip-time", "do not wait for backoff, timeouts and sleeps", false)
-    .addHelpText(
-      "after",
-      "\nExamples:\n" +
-        '  $ workflow-codegen run greet --input \'{ "name": "Ada" }\'\n' +
-        "  $ workflow-codegen run ingest --input @input.json --file storageId=@report.pdf\n" +
-        "\nThe output is printed to stdout as JSON, progress to stderr. Exits with 1 when the run fails.",
-    )
-    .action(async (workflow: string, options: RunOptions) => {
-      // So that errors tell places in the app's own sources, not in their bundles.
-      process.setSourceMapsEnabled(true);
-      // By the way of an ordinary exit, which removes the bundles.
-      process.once("SIGINT", () => process.exit(130));
-      try {
-        process.exitCode = await run(workflow, options);
-      } catch (error) {
-        process.stderr.write(`workflow-codegen run ${workflow}: ${messageOf(error)}\n`);
-        process.exitCode = 1;
-      }
-      // Timers of the run, such as its watchdogs, would keep the process alive for half an hour.
-      process.exit();
-    });
+/** Runs a workflow, and ends the process. */
+export async function runCommand(workflow: string, options: RunOptions): Promise<never> {
+  // So that errors tell places in the app's own sources, not in their bundles.
+  process.setSourceMapsEnabled(true);
+  // By the way of an ordinary exit, which removes the bundles.
+  process.once("SIGINT", () => process.exit(130));
+  try {
+    process.exitCode = await run(workflow, options);
+  } catch (error) {
+    process.stderr.write(`workflow-codegen run ${workflow}: ${messageOf(error)}\n`);
+    process.exitCode = 1;
+  }
+  // Timers of the run, such as its watchdogs, would keep the process alive for half an hour.
+  process.exit();
 }
 
 /** The output goes to stdout, all else to stderr, so that the output can be piped. */
@@ -111,14 +86,6 @@ async function readInput(given: string): Promise<unknown> {
     throw new Error(`${where} is not JSON.`, { cause });
   }
   return jsonToConvex(parsed);
-}
-
-function collectFile(given: string, before: readonly StoredFile[] = []): StoredFile[] {
-  const [, field, path] = /^([^=]+)=@?(.+)$/.exec(given) ?? [];
-  if (field === undefined || path === undefined) {
-    throw new InvalidArgumentError("It must be field=@path, such as storageId=@report.txt.");
-  }
-  return [...before, { field, path }];
 }
 
 /** What went wrong, with its causes; of an error of the app's own code, where; never a stack trace. */

@@ -1,7 +1,7 @@
 const error = "error";
 
 /**
- * Every problem the compiler can report. A code is never reused for another problem: people search for it.
+ * Every problem the compiler can report. A code is never reused for another problem: people search for it. SW1202 and SW1204 were once given.
  * SW10xx: names. SW11xx: the shape of a definition. SW12xx: nodes. SW13xx: what handlers read. SW14xx: children. SW15xx: what definitions import. SW19xx: files.
  */
 export const codes = {
@@ -31,6 +31,8 @@ export const codes = {
     severity: error,
     title: "a node's name hides a global that the input uses",
   },
+  hiddenName: { code: "SW1011", severity: error, title: "a node's name hides one around it" },
+  unusableRenaming: { code: "SW1012", severity: error, title: "a renaming that does not hold" },
 
   computedChain: {
     code: "SW1101",
@@ -44,22 +46,21 @@ export const codes = {
   afterFinalize: { code: "SW1106", severity: error, title: "a node stands after finalize" },
   noInput: { code: "SW1107", severity: error, title: "a workflow has no input" },
   openInput: { code: "SW1108", severity: error, title: "an input cannot be written out again" },
+  finalizeInBody: {
+    code: "SW1109",
+    severity: error,
+    title: "a finalize stands inside another node",
+  },
+  noCases: { code: "SW1110", severity: error, title: "a branch has no cases" },
+  impossibleCase: { code: "SW1111", severity: error, title: "a case that is never chosen" },
+  missingCase: { code: "SW1112", severity: error, title: "a key without a case" },
+  emptyBody: { code: "SW1113", severity: error, title: "a loop has an empty body" },
 
   unknownNode: { code: "SW1201", severity: error, title: "a node of an unknown kind" },
-  unsupportedNode: {
-    code: "SW1202",
-    severity: error,
-    title: "a node that this version does not support yet",
-  },
   unreadableOptions: {
     code: "SW1203",
     severity: error,
     title: "the options of a node cannot be read",
-  },
-  unsupportedOption: {
-    code: "SW1204",
-    severity: error,
-    title: "an option that this version does not support yet",
   },
   oneFunction: {
     code: "SW1205",
@@ -81,6 +82,9 @@ export const codes = {
   noChildren: { code: "SW1210", severity: error, title: "a parent without children" },
   optionValue: { code: "SW1211", severity: error, title: "an option has a value that cannot be" },
   noEffect: { code: "SW1212", severity: "warning", title: "an option has no effect" },
+  missingOption: { code: "SW1213", severity: error, title: "an option is missing" },
+  oneSchema: { code: "SW1214", severity: error, title: "not exactly one of schema and anyOf" },
+  queryCompensation: { code: "SW1215", severity: error, title: "a compensation that is a query" },
 
   unknownRead: { code: "SW1301", severity: error, title: "a handler reads an unknown name" },
 

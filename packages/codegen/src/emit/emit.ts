@@ -3,6 +3,7 @@ import type { ProjectPlan, WorkflowPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { indexFile } from "./index-file.js";
 import { planText } from "./plan-file.js";
+import { sealed } from "./seal.js";
 import { workflowFile } from "./workflow-file.js";
 
 /** One file of `_workflows/`. */
@@ -26,7 +27,7 @@ export function emit(plan: ProjectPlan): GeneratedFile[] {
       path: `${outputFolder}/${workflow.name}.ts`,
       text: workflowText(workflow, names),
     })),
-  ];
+  ].map((file) => sealed(file));
 }
 
 function workflowText(workflow: WorkflowPlan, workflowNames: readonly string[]): string {

@@ -1,6 +1,7 @@
-import { capitalized, generatedFunctions, stagesOf } from "../plan/functions.js";
+import { allNodes, Flow, type Following } from "../plan/flow.js";
+import { capitalized, generatedFunctions, stageIdentifier, stagesOf } from "../plan/functions.js";
 import { definitionModule } from "../plan/paths.js";
-import type { StagePlan, WorkflowPlan } from "../plan/schema.js";
+import type { BodyPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { importsFrom, type ImportSpecifier } from "./imports.js";
 import type { EmittedInput } from "./input.js";
 import { FileNames } from "./names.js";
@@ -14,6 +15,7 @@ const parameters = ["run", "ctx", "scope"];
 export class FileScope implements StageFile {
   readonly names: FileNames;
   readonly #stages: readonly StagePlan[];
+  readonly #flow: Flow;
   readonly #runtime = new Map<string, string>();
   readonly #references = new Map<string, string>();
 
@@ -32,6 +34,7 @@ export class FileScope implements StageFile {
       ...parameters,
     ]);
     this.#stages = stagesOf(workflow);
+    this.#flow = new Flow(workflow.nodes);
   }
 
   get source(): string {
@@ -52,16 +55,22 @@ export class FileScope implements StageFile {
     return this.names.of(name);
   }
 
-  arrival(stage: StagePlan | undefined): string {
-    // All stages before the end: a node named "end" keeps the name that is its.
+  arrival(at: Following): string {
+    // All stages before the ends: a node named "end" keeps the name that is its.
     for (const each of this.#stages) this.names.of(`to:${each.name}`, arrivalName(each));
-    return stage === undefined
+    if (at.at === "stage") return this.names.of(`to:${at.stage.name}`);
+    if (at.at === "endOfBody") return this.#afterPath(at.body.path);
+    return at.at === "end"
       ? this.names.of("the end", "toEnd")
-      : this.names.of(`to:${stage.name}`);
+      : this.names.of("undone", "toUndone");
   }
 
   afterChildren(stage: StagePlan): string {
-    return this.names.of(`after:${stage.name}`, `after${capitalized(stage.name)}`);
+    return this.#afterPath(stage.name);
+  }
+
+  #afterPath(path: string): string {
+    return this.names.of(`after:${path}`, `after${capitalized(stageIdentifier(path))}`);
   }
 
   reference(workflow: string): string {
@@ -71,8 +80,12 @@ export class FileScope implements StageFile {
     return local;
   }
 
-  after(stage: StagePlan): StagePlan | undefined {
-    return this.#stages[this.#stages.indexOf(stage) + 1];
+  after(stage: StagePlan): Following {
+    return this.#flow.after(stage);
+  }
+
+  bodies(stage: StagePlan): readonly BodyPlan[] {
+    return allNodes(this.workflow.nodes).find(({ path }) => path === stage.node)?.bodies ?? [];
   }
 
   /** The import declarations for all that was asked for. */

@@ -18,10 +18,18 @@ const byKind: Readonly<Record<StagePlan["kind"], (stage: StagePlan) => number>> 
   query: inTransaction,
   // Started by the transaction that arrives.
   children: () => 0,
+  // The wake-up.
+  sleep: () => 1,
+  // It goes on in the transaction of whoever sends the event.
+  event: () => 0,
+  // Decided in the transaction that arrives.
+  branch: () => 0,
+  loop: () => 0,
+  child: () => 0,
 };
 
 /** What a child adds to its own run: its part of starting and counting the children of a parent. */
 export const childExecutions = {
   each: 0.2,
-  has: ({ kind }: StagePlan): boolean => kind === "children",
+  has: ({ kind }: StagePlan): boolean => kind === "children" || kind === "child",
 };

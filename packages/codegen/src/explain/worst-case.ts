@@ -26,6 +26,11 @@ const byKind: Readonly<
   mutation: () => ({ worstCaseMs: transactionMs }),
   query: () => ({ worstCaseMs: transactionMs }),
   children,
+  sleep: ({ policy }) => ({ worstCaseMs: durationMs(policy.values["duration"]) ?? null }),
+  event: children,
+  branch: () => ({ worstCaseMs: 0 }),
+  loop: () => ({ worstCaseMs: 0 }),
+  child: () => ({ worstCaseMs: null }),
 };
 
 function action({ policy }: StagePlan, workflow: WorkflowPlan): WorstCase {

@@ -1,4 +1,5 @@
-import type { StagePlan, WorkflowPlan } from "./schema.js";
+import { allNodes } from "./flow.js";
+import type { NodePlan, StagePlan, WorkflowPlan } from "./schema.js";
 
 /** One exported function of a generated file. */
 export interface GeneratedFunction {
@@ -38,13 +39,24 @@ const functionsOf: Record<StagePlan["kind"], (stage: StagePlan) => GeneratedFunc
   mutation: own,
   query: own,
   children: () => [],
+  sleep: () => [],
+  event: () => [],
+  branch: () => [],
+  loop: () => [],
+  child: () => [],
 };
 
 /** The functions of a workflow's stages, in order; `resume` and `reference` come with every workflow. */
 export function generatedFunctions(workflow: WorkflowPlan): GeneratedFunction[] {
-  return stagesOf(workflow).flatMap((stage) => functionsOf[stage.kind](stage));
+  return allNodes(workflow.nodes).flatMap(functionsOfNode);
 }
 
+/** Those of one node, without those of the nodes inside it. */
+export function functionsOfNode(node: NodePlan): GeneratedFunction[] {
+  return node.stages.flatMap((stage) => functionsOf[stage.kind](stage));
+}
+
+/** All stages of a workflow, those of the nodes inside a node after its own. */
 export function stagesOf(workflow: WorkflowPlan): StagePlan[] {
-  return workflow.nodes.flatMap((node) => node.stages);
+  return allNodes(workflow.nodes).flatMap((node) => node.stages);
 }

@@ -10,13 +10,29 @@ export type FunctionKind = z.infer<typeof functionKind>;
 
 /** What has one step record and one line of control flow; see docs/generated-code.md. */
 export const stage = z.object({
-  /** `save`, or `chapters.output`, `chapters.finalize`. */
+  /** `save`, or `chapters.output`, `chapters.finalize`, `charge.compensate`; of a case `route.big.x`, of a body `agent.think`. */
   name: z.string(),
-  kind: z.enum(["action", "mutation", "query", "children"]),
+  kind: z.enum([
+    "action",
+    "mutation",
+    "query",
+    "children",
+    "sleep",
+    "event",
+    "branch",
+    "loop",
+    "child",
+  ]),
   /** The names of the scope that its handler reads; `["*"]` for all of them. */
   reads: z.array(z.string()),
   /** The user's function, such as `internal.documents.outline`, when there is no inline handler. */
   reference: z.string().optional(),
+  /** The names that its `recover` reads; absent without one. */
+  recover: z.array(z.string()).optional(),
+  /** The names that the `until` of a loop reads. */
+  until: z.array(z.string()).optional(),
+  /** Whether the outputs of children are folded by a `reduce`. */
+  reduce: z.literal(true).optional(),
   /** The workflows its children may be; absent when they cannot be seen, so that it may be any. */
   workflows: z.array(z.string()).optional(),
 });
@@ -25,10 +41,23 @@ export const node = z.object({
   name: z.string(),
   kind: z.string(),
   stages: z.array(stage),
-  /** Those options that are literals: retry, timeout, concurrency, tolerate. */
+  /** Those options that are literals: retry, timeout, concurrency, tolerate, maxIterations and their like. */
   options: z.record(z.string(), z.json()),
-  /** Of the node's source, without white space and comments. */
+  /** Of the node's source, without white space and comments, and without the nodes in its bodies. */
   hash: z.string(),
+  /** The cases of a branch, the body of a loop. */
+  get bodies() {
+    return z.array(body).optional();
+  },
+});
+
+/** Nodes that stand inside another one. */
+export const body = z.object({
+  /** That of the case; `body` of a loop. */
+  key: z.string(),
+  get nodes() {
+    return z.array(node);
+  },
 });
 
 export const input = z.discriminatedUnion("kind", [
@@ -50,6 +79,8 @@ export const workflow = z.object({
 /** What is written to `_workflows/plan.json`. */
 export const writtenPlan = z.object({
   generatedBy: z.literal("workflow-codegen"),
+  /** The compiler's own version. */
+  compiler: z.string().optional(),
   version: z.literal(planVersion),
   workflows: z.array(workflow.extend({ hash: z.string() })),
 });
@@ -75,21 +106,35 @@ export interface Read {
   readonly place: Place;
 }
 
+/** One function of a stage that reads its scope, such as a handler or its `recover`. */
+export interface Reader {
+  readonly reads: readonly Read[];
+  /** Every name it could have read, in order. */
+  readonly visible: readonly string[];
+}
+
 export interface StagePlan extends z.infer<typeof stage> {
   readonly place: Place;
+  /** The path of its node: `agent.think` of `agent.think.compensate`. */
+  readonly node: string;
+  /** Where its code is found among the definition's nodes: `chapters`, `finalize`; `agent`, `body`, `think`. */
+  readonly code: readonly string[];
+  /** Whether it stands in no sequence: a compensation. */
+  readonly isAside: boolean;
   /** How a person calls it: `step "outline"`, `parent "chapters", finalize`. */
   readonly label: string;
   /** The same in the middle of a sentence, and seen from another stage of its node: `the children of "chapters"`, `its children`. */
   readonly mention: { readonly elsewhere: string; readonly within: string };
-  readonly readPlaces: readonly Read[];
+  readonly readers: readonly Reader[];
   /** Its retry, timeout and isolate. */
   readonly policy: Policy;
-  /** Every name its handler could have read, in order. */
-  readonly visible: readonly string[];
 }
 
 export interface NodePlan extends z.infer<typeof node> {
   readonly stages: StagePlan[];
+  readonly bodies?: BodyPlan[];
+  /** Its name, after those of the nodes and cases around it: `route.big.x`. */
+  readonly path: string;
   /** The place of its name. */
   readonly place: Place;
   /** Where each of its options stands, also those that are not literals. */
@@ -98,6 +143,25 @@ export interface NodePlan extends z.infer<typeof node> {
   readonly isNamed: boolean;
   /** Whether the workflow ends with it. */
   readonly endsWorkflow: boolean;
+  /** Whether later nodes can read what it makes: a sleep makes nothing. */
+  readonly hasOutput: boolean;
+}
+
+export interface BodyPlan extends z.infer<typeof body> {
+  readonly nodes: NodePlan[];
+  /** What the names of its stages begin with, but for the dot: `route.big`, `agent`. */
+  readonly path: string;
+  /** How a person calls it: `case "big" of branch "route"`, `the body of loop "agent"`. */
+  readonly label: string;
+  /** What a run comes to after its last node: `the end of the case`. */
+  readonly end: string;
+  readonly place: Place;
+  /** The names that its first node could read, in order. */
+  readonly visible: readonly string[];
+  /** Whether something in it could not be read, which has been reported. */
+  readonly hasUnreadNodes: boolean;
+  /** Whether a node's name in it is computed. */
+  readonly hasUnknownNames: boolean;
 }
 
 export type InputPlan =

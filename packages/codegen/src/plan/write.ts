@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { compilerVersion } from "../version.js";
 import {
   planVersion,
   workflow as writtenWorkflow,
@@ -16,6 +17,7 @@ const writtenBefore = new WeakMap<WorkflowPlan, WrittenWorkflow>();
 export function toWritten({ workflows }: ProjectPlan): WrittenPlan {
   return {
     generatedBy: "workflow-codegen",
+    compiler: compilerVersion(),
     version: planVersion,
     workflows: workflows.map(writtenWorkflowOf),
   };
@@ -29,6 +31,9 @@ function writtenWorkflowOf(placed: WorkflowPlan): WrittenWorkflow {
   writtenBefore.set(placed, written);
   return written;
 }
+
+/** The hash of a workflow's plan, under which its runs are started. */
+export const planHash = (workflow: WorkflowPlan): string => writtenWorkflowOf(workflow).hash;
 
 /** Short enough to read in a diff, long enough never to meet by chance. */
 export function hashOf(text: string): string {

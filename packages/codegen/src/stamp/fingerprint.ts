@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { discover, readText, type SourceText } from "../discover/discover.js";
+import { compilerVersion } from "../version.js";
 import { presentFiles } from "../write/own-files.js";
 
 /** All that the output of the compiler depends on, and the output itself. */
@@ -49,7 +50,5 @@ export function fingerprintOf({ sources, consulted, outputs }: Contents): string
 
 /** The compiler's version; and when this file was installed, for one that is built anew under the same version. */
 function compilerIdentity(): string {
-  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  const version = /"version":\s*"([^"]*)"/.exec(manifest)?.[1] ?? "";
-  return `${version} ${statSync(fileURLToPath(import.meta.url)).mtimeMs}`;
+  return `${compilerVersion()} ${statSync(fileURLToPath(import.meta.url)).mtimeMs}`;
 }

@@ -1,4 +1,4 @@
-import { cp, mkdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { filesIn, fixtures } from "../golden.js";
@@ -18,6 +18,21 @@ wrote convex/_workflows/sendMail.ts
 `);
   const second = await workflowCodegen("generate");
   expect(seconds(second.out)).toBe("2 workflows, 2 nodes, in 0 ms. Everything is up to date.\n");
+});
+
+test("a file that was edited by hand stays as it is, until --force is given", async () => {
+  await cp(join(fixtures, "placement", "convex"), join(app(), "convex"), { recursive: true });
+  await workflowCodegen();
+  const invoice = join(app(), "convex/_workflows/invoice.ts");
+  const generated = await readFile(invoice, "utf8");
+  await writeFile(invoice, `${generated}// mine\n`);
+  await expect(workflowCodegen()).rejects.toMatchObject({
+    name: "WriteRefused",
+    message: expect.stringMatching(/^_workflows\/invoice\.ts was edited by hand/),
+  });
+  expect(await readFile(invoice, "utf8")).toBe(`${generated}// mine\n`);
+  expect((await workflowCodegen("--force")).out).toContain("wrote convex/_workflows/invoice.ts\n");
+  expect(await readFile(invoice, "utf8")).toBe(generated);
 });
 
 test("errors go to stderr, the exit code is 1, and nothing is written", async () => {

@@ -3,67 +3,158 @@ import { v } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalQuery, type MutationCtx } from "./_generated/server.js";
+import { internalMutation, internalQuery, query, type MutationCtx } from "./_generated/server.js";
+import { beginDeadline } from "./deadlines.js";
 import { cancelChildren } from "./ending.js";
-import { beginRun, enter } from "./entering.js";
-import type { Event, Next } from "./validators.js";
-
-/**
- * How many children one parent may have. Each is inserted with its input by the one transaction that arrives, and read with its output
- * by the one that joins: two documents a child, of the 16,000 that a transaction may write.
- */
-export const MAX_CHILDREN = 4_000;
+import { ASLEEP, beginRun, wake, type RunOf } from "./entering.js";
+import { settledOutput, stepOfStage } from "./scope.js";
+import { isTolerated } from "./tolerance.js";
+import { childOfClosedEnded } from "./undoing.js";
+import type { Beginning, NewChild, NewChildren } from "./validators.js";
+import { vPass } from "./validators.js";
 
 /** How many siblings a child that ends looks at, from a stale snapshot. */
 const LOOK = 4;
+/** Up to so many children are inserted by the transaction that arrives; of more, the first page only. */
+const MAX_AT_ONCE = 1_000;
+/** Outputs are read in pages of so many bytes: a transaction may read 16 MiB. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
 /** Inserts the children of a parent and starts as many as may run at once. `arrived` is the parent's record if it has one already. */
 export async function startChildren(
   ctx: MutationCtx,
-  run: Doc<"runs">,
+  of: RunOf & Pick<Doc<"steps">, "held">,
   arrived: Doc<"steps"> | null,
-  { stage, children, keyed, concurrency = Infinity }: Extract<Next, { kind: "children" }>,
+  { stage, pass, begins, pages, keyed, concurrency = Infinity, tolerate, single }: NewChildren,
 ): Promise<void> {
-  const now = Date.now();
-  const record = {
-    kind: "children" as const,
-    state: "waiting" as const,
-    total: children.length,
-    keyed,
-  };
-  const fresh = { run: run._id, stage, attempt: 1, startedAt: now, ...record };
-  const step = arrived?._id ?? (await ctx.db.insert("steps", fresh));
-  if (arrived !== null) await ctx.db.patch("steps", step, record);
-
+  const total = pages.reduce((sum, page) => sum + page.length, 0);
   // More than the pool runs at once would only wait in its line.
   const parallelism = (await readGate(ctx))?.maxParallelism ?? DEFAULT_MAX_PARALLELISM;
-  let seats = Math.min(concurrency, Math.max(1, parallelism));
-  let refused: Doc<"runs"> | null = null;
-  for (const [index, child] of children.entries()) {
-    const begins = child.error === undefined && seats > 0;
-    if (begins) seats--;
-    const id = await ctx.db.insert("runs", {
-      workflow: child.workflow,
-      resume: child.resume,
-      state: child.error !== undefined ? "failed" : begins ? "running" : "pending",
-      parentRun: run._id,
-      parentStep: step,
-      index,
-      childKey: child.key,
-      root: run.root ?? run._id,
-      startedAt: now,
-      ...(child.error === undefined ? {} : { error: child.error, endedAt: now }),
-      ...(begins ? {} : { first: child.first }),
-    });
-    await insertInput(ctx, id, child.input);
-    if (!begins && child.error === undefined) continue;
-    const inserted = await ctx.db.get("runs", id);
-    if (inserted === null) continue;
-    if (child.error !== undefined) refused ??= inserted;
-    else await beginRun(ctx, inserted, child.first, new Map([["input", child.input]]));
+  const pagesAtOnce = total <= MAX_AT_ONCE ? pages.length : 1;
+  const record = {
+    ...ASLEEP,
+    kind: "children" as const,
+    state: "waiting" as const,
+    total,
+    keyed,
+    seats: Math.min(concurrency, Math.max(1, parallelism)),
+    ...(tolerate === undefined ? {} : { tolerate }),
+    ...(single === true ? { single } : {}),
+    ...(pagesAtOnce < pages.length ? { inserting: true } : {}),
+  };
+  const fresh = {
+    run: of.run,
+    stage,
+    attempt: 1,
+    startedAt: Date.now(),
+    ...(of.generation === undefined ? {} : { generation: of.generation }),
+    ...(pass === undefined || pass.length === 0 ? {} : { pass }),
+    ...(of.held === true ? { held: true } : {}),
+    ...record,
+  };
+  const step = arrived?._id ?? (await ctx.db.insert("steps", fresh));
+  if (arrived !== null) await ctx.db.patch("steps", step, record);
+  let from = 0;
+  for (const [number, children] of pages.entries()) {
+    if (number < pagesAtOnce) await insertPage(ctx, step, { from, begins, children });
+    else await ctx.db.insert("childPages", { step, from, begins, children });
+    from += children.length;
   }
-  if (refused !== null) await childEnded(ctx, refused);
-  else if (children.length === 0) await join(ctx, step);
+  await fillSeats(ctx, step);
+  if (pagesAtOnce < pages.length) await insertLater(ctx, step);
+}
+
+/** Inserts a page of children; one whose input was refused has failed already. */
+async function insertPage(
+  ctx: MutationCtx,
+  id: Id<"steps">,
+  page: { from: number; begins: readonly Beginning[]; children: readonly NewChild[] },
+): Promise<void> {
+  const parent = await ctx.db.get("steps", id);
+  const above = parent === null ? null : await ctx.db.get("runs", parent.run);
+  if (parent === null || above === null || parent.joined === true) return;
+  const now = Date.now();
+  for (const [offset, { begin, key, input, error }] of page.children.entries()) {
+    const beginning = page.begins[begin];
+    if (beginning === undefined) throw new Error(`A child of "${parent.stage}" has no workflow`);
+    const { workflow, plan, resume, first, timeoutMs } = beginning;
+    const child = await ctx.db.insert("runs", {
+      workflow,
+      ...(plan === undefined ? {} : { plan }),
+      resume,
+      state: error === undefined ? "pending" : "failed",
+      parentRun: above._id,
+      parentStep: id,
+      index: page.from + offset,
+      ...(key === undefined ? {} : { childKey: key }),
+      root: above.root ?? above._id,
+      startedAt: now,
+      ...(error === undefined ? { first } : { error, endedAt: now }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    });
+    await insertInput(ctx, child, input);
+  }
+}
+
+/** Starts children that wait, in their order, until as many run as may; goes on where there is none left. */
+export async function fillSeats(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
+  const parent = await ctx.db.get("steps", id);
+  if (parent === null || parent.state !== "waiting" || parent.joined || parent.held) return;
+  const { seats = 1 } = parent;
+  const inState = (state: "pending" | "running") =>
+    ctx.db
+      .query("runs")
+      .withIndex("by_parent_state", (q) => q.eq("parentStep", id).eq("state", state));
+  const running = (await inState("running").take(seats)).length;
+  const startable = await inState("pending").take(seats - running);
+  for (const child of startable) await begin(ctx, child);
+  const refused = await firstRefused(ctx, parent);
+  if (refused !== null) return await failParent(ctx, parent, refused);
+  if (running + startable.length === 0 && parent.inserting !== true) await join(ctx, parent);
+}
+
+/** Of the children that have ended badly the first one, where there are more of them than the parent lets pass. */
+async function firstRefused(ctx: MutationCtx, parent: Doc<"steps">): Promise<Doc<"runs"> | null> {
+  const failed = await inState(ctx, parent._id, "failed");
+  return failed === null || (await isTolerated(ctx, parent, { isLast: true })) ? null : failed;
+}
+
+/** The next page is inserted in a transaction of its own. */
+export async function insertLater(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
+  const job = await ctx.scheduler.runAfter(0, internal.children.insertNext, { step });
+  await ctx.db.patch("steps", step, { job, wakeAt: Date.now() });
+}
+
+/** Inserts the next page of children that are to be. */
+export const insertNext = internalMutation({
+  args: { step: v.id("steps") },
+  returns: v.null(),
+  handler: async (ctx, { step }) => {
+    await insertNextPage(ctx, step);
+    return null;
+  },
+});
+
+async function insertNextPage(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
+  const parent = await ctx.db.get("steps", step);
+  if (parent === null || parent.state !== "waiting" || parent.joined === true) return;
+  const [page, following] = await ctx.db
+    .query("childPages")
+    .withIndex("by_step", (q) => q.eq("step", step))
+    .take(2);
+  if (page !== undefined) {
+    await insertPage(ctx, step, page);
+    await ctx.db.delete("childPages", page._id);
+  }
+  if (following !== undefined) await insertLater(ctx, step);
+  else await ctx.db.patch("steps", step, { ...ASLEEP, inserting: undefined });
+  await fillSeats(ctx, step);
+}
+
+/** Deletes what is still to be inserted. */
+export async function dropPages(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
+  const pages = ctx.db.query("childPages").withIndex("by_step", (q) => q.eq("step", step));
+  for (const { _id } of await pages.collect()) await ctx.db.delete("childPages", _id);
 }
 
 /** The record of a run's input. */
@@ -82,11 +173,13 @@ export async function insertInput(
     startedAt: now,
     endedAt: now,
     output: input,
+    kept: true,
   });
 }
 
 /**
- * A child has ended: its seat goes to a sibling that waits; if it was the last, the parent goes on; if it ended badly, the parent fails.
+ * A child has ended: its seat goes to a sibling that waits; if it was the last, the parent goes on; if it ended badly, and the parent does not
+ * let that pass, the parent fails.
  *
  * A child writes no document that another child writes. That it is not the last one it proves by a point read of one sibling that still
  * runs, found without a dependency in a stale snapshot; only the last ones read the index itself. So a thousand children neither fight
@@ -95,22 +188,29 @@ export async function insertInput(
 export async function childEnded(ctx: MutationCtx, child: Doc<"runs">): Promise<void> {
   const parent =
     child.parentStep === undefined ? null : await ctx.db.get("steps", child.parentStep);
-  if (parent === null || parent.state !== "waiting" || parent.joined === true) return;
-  if (child.state !== "completed") {
-    await failParent(ctx, parent, child);
-    return;
-  }
+  if (parent === null) return;
+  if (parent.state !== "waiting" || parent.joined === true)
+    return await childOfClosedEnded(ctx, parent);
+  if (child.state !== "completed" && !(await isTolerated(ctx, parent, { child })))
+    return await failParent(ctx, parent, child);
+  // Whoever goes on with the run fills its seats.
+  if (parent.held === true) return;
   const siblings = await ctx.runQuery(
     internal.children.look,
     { parent: parent._id, after: child.index },
     { useStaleSnapshot: true },
   );
   for (const id of siblings.pending) if (await takeSeat(ctx, id)) return;
-  const pending = await first(ctx, parent._id, "pending");
+  const pending = await inState(ctx, parent._id, "pending");
   if (pending !== null && (await takeSeat(ctx, pending._id))) return;
   for (const id of siblings.running)
     if (id !== child._id && (await ctx.db.get("runs", id))?.state === "running") return;
-  if ((await first(ctx, parent._id, "running")) === null) await join(ctx, parent._id);
+  if (parent.inserting === true) return;
+  for (const state of ["running", "compensating"] as const)
+    if ((await inState(ctx, parent._id, state)) !== null) return;
+  const isTooMany = parent.tolerate !== undefined && !(await isTolerated(ctx, parent, { isLast: true }));
+  if (isTooMany) await failParent(ctx, parent, child);
+  else await join(ctx, parent);
 }
 
 /**
@@ -144,10 +244,10 @@ export const look = internalQuery({
   },
 });
 
-async function first(
+async function inState(
   ctx: MutationCtx,
   parent: Id<"steps">,
-  state: "pending" | "running",
+  state: Doc<"runs">["state"],
 ): Promise<Doc<"runs"> | null> {
   return await ctx.db
     .query("runs")
@@ -158,19 +258,35 @@ async function first(
 /** Starts a child that waits for its turn. @returns whether it still did. */
 async function takeSeat(ctx: MutationCtx, id: Id<"runs">): Promise<boolean> {
   const run = await ctx.db.get("runs", id);
-  if (run === null || run.state !== "pending" || run.first === undefined) return false;
-  await ctx.db.patch("runs", id, { state: "running", first: undefined, startedAt: Date.now() });
+  return run !== null && (await begin(ctx, run));
+}
+
+async function begin(ctx: MutationCtx, run: Doc<"runs">): Promise<boolean> {
+  if (run.state !== "pending" || run.first === undefined) return false;
+  await ctx.db.patch("runs", run._id, {
+    state: "running",
+    first: undefined,
+    startedAt: Date.now(),
+  });
+  if (run.timeoutMs !== undefined) await beginDeadline(ctx, run._id, run.timeoutMs);
   await beginRun(ctx, run, run.first, new Map());
   return true;
 }
 
-async function join(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
-  await lastWord(ctx, id, () => ({ kind: "joined" }));
+async function join(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> {
+  await wake(ctx, parent, { event: { kind: "joined" } }, { joined: true });
 }
 
 /** The first bad end decides: the error does not change when others end. */
-async function failParent(ctx: MutationCtx, step: Doc<"steps">, child: Doc<"runs">): Promise<void> {
+async function failParent(
+  ctx: MutationCtx,
+  parent: Doc<"steps">,
+  child: Doc<"runs">,
+): Promise<void> {
+  const run = await ctx.db.get("runs", parent.run);
+  if (run === null) throw new Error(`The run of the parent "${parent._id}" is gone`);
   const key = child.childKey ?? String(child.index);
+  const which = parent.single === true ? "The child" : `Child ${key}`;
   const cause: StepError = child.error ?? {
     message: `The child was ${child.state}`,
     kind: "canceled",
@@ -178,19 +294,17 @@ async function failParent(ctx: MutationCtx, step: Doc<"steps">, child: Doc<"runs
     node: "",
     attempt: 1,
   };
-  await lastWord(ctx, step._id, (parent, run) => ({
-    kind: "failed",
-    error: {
-      message: `Child ${key} of "${parent.stage}" (${child.workflow}) failed: ${cause.message}`,
-      kind: "childFailed",
-      workflow: run.workflow,
-      node: parent.stage,
-      attempt: 1,
-      key,
-      cause: withCauses(cause, MAX_CAUSES),
-    },
-  }));
-  await cancelChildren(ctx, step._id);
+  const error: StepError = {
+    message: `${which} of "${parent.stage}" (${child.workflow}) failed: ${cause.message}`,
+    kind: "childFailed",
+    workflow: run.workflow,
+    node: parent.stage,
+    attempt: 1,
+    ...(parent.single === true ? {} : { key }),
+    cause: withCauses(cause, MAX_CAUSES),
+  };
+  await wake(ctx, parent, { event: { kind: "failed", error } }, { joined: true });
+  await cancelChildren(ctx, parent._id);
 }
 
 /** How many causes stand inside each other: a document may be nested 16 deep, and the innermost has data. */
@@ -205,15 +319,52 @@ function withCauses(error: StepError, most: number): StepError {
   return innermost;
 }
 
-/** Has the parent go on, and marks its record: nothing that its children still do matters. */
-async function lastWord(
+const ofParent = { run: v.string(), stage: v.string(), pass: v.optional(vPass) };
+
+/** A page of the outputs of a parent's children, in order, for folding them. */
+export const outputs = query({
+  args: { ...ofParent, from: v.number(), most: v.number() },
+  returns: v.object({
+    outputs: v.array(v.object({ key: v.union(v.string(), v.number()), output: v.any() })),
+    isLast: v.boolean(),
+  }),
+  handler: async (ctx, { run, stage, pass, from, most }) => {
+    const parent = await stepOfStage(ctx, run as Id<"runs">, stage, pass);
+    const page: { key: string | number; output: unknown }[] = [];
+    if (parent === null) return { outputs: page, isLast: true };
+    const children = ctx.db
+      .query("runs")
+      .withIndex("by_parent", (q) => q.eq("parentStep", parent._id).gte("index", from));
+    for await (const child of children) {
+      const output = await settledOutput(ctx, parent, child);
+      page.push({ key: child.childKey ?? child.index, output: output ?? null });
+      const { bytesRead } = await ctx.meta.getTransactionMetrics();
+      if (page.length >= most || bytesRead.used > MAX_PAGE_BYTES) break;
+    }
+    return { outputs: page, isLast: from + page.length >= (parent.total ?? 0) };
+  },
+});
+
+/** What the outputs of the first children were folded into so far, and of how many. */
+export const reduced = query({
+  args: ofParent,
+  returns: v.object({ value: v.any(), from: v.number() }),
+  handler: async (ctx, { run, stage, pass }) => {
+    const parent = await stepOfStage(ctx, run as Id<"runs">, stage, pass);
+    return { value: parent?.reduced?.value ?? null, from: parent?.reduced?.from ?? 0 };
+  },
+});
+
+/** Keeps what outputs were folded into; where not all of them are, the rest is folded in a transaction of its own, from `from` on. */
+export async function foldedFurther(
   ctx: MutationCtx,
-  id: Id<"steps">,
-  eventOf: (parent: Doc<"steps">, run: Doc<"runs">) => Event,
+  run: Id<"runs">,
+  { stage, pass, value }: { stage: string; pass?: number[] | undefined; value: unknown },
+  from?: number,
 ): Promise<void> {
-  const parent = await ctx.db.get("steps", id);
-  const run = parent === null ? null : await ctx.db.get("runs", parent.run);
-  if (parent === null || run === null) throw new Error(`The run of the parent "${id}" is gone`);
-  const job = await enter(ctx, run, parent, eventOf(parent, run));
-  await ctx.db.patch("steps", id, { joined: true, job });
+  const parent = await stepOfStage(ctx, run, stage, pass);
+  if (parent === null) throw new Error(`The run folds the children of "${stage}", but has none`);
+  const reduced = { value, from: from ?? parent.total ?? 0 };
+  if (from === undefined) await ctx.db.patch("steps", parent._id, { reduced });
+  else await wake(ctx, parent, { event: { kind: "joined" } }, { reduced });
 }

@@ -10,9 +10,13 @@ import type { StepError } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
-import { childEnded } from "./children.js";
+import { childEnded, dropPages } from "./children.js";
+import { announceEnd } from "./completing.js";
+import { liftDeadlines } from "./deadlines.js";
 import { pool } from "./line.js";
-import { ACTIVE_STATES } from "./validators.js";
+import { expireLater } from "./retention.js";
+import { childDone, childOfClosedEnded, lastUndo, undoNext } from "./undoing.js";
+import { ACTIVE_STATES, type BadEnd } from "./validators.js";
 
 /** How many runs one transaction cancels, on all levels of a tree together; each is some ten reads and writes. */
 const PAGE = 250;
@@ -21,24 +25,50 @@ interface Page {
   left: number;
 }
 
+interface Bad {
+  state: BadEnd;
+  error: StepError;
+}
 type End =
-  | { state: "completed"; outputStep: Id<"steps"> | undefined }
-  | { state: "failed"; error: StepError }
-  | { state: "canceled"; error: StepError };
+  { state: "completed"; outputStep: Id<"steps"> | undefined; undoable?: boolean } | Bad;
 
-/** Ends a run: nothing of it is left waiting or scheduled, and whoever waits for it goes on. */
+/**
+ * Ends a run: nothing of it is left waiting or scheduled, and whoever waits for it goes on. One that ends badly and has done something that
+ * can be undone is `compensating` first, and so is one whose children are.
+ */
 export async function endRun(
   ctx: MutationCtx,
   run: Doc<"runs">,
   end: End,
   page: Page = { left: PAGE },
 ): Promise<void> {
-  await ctx.db.patch("runs", run._id, { ...end, first: undefined, endedAt: Date.now() });
-  if (end.state !== "completed") await closeSteps(ctx, run._id, end.error.node, page);
-  if (run.parentStep !== undefined) await childEnded(ctx, { ...run, ...end });
+  if (end.state === "completed") return await finishRun(ctx, run, end);
+  const waitsFor = await closeSteps(ctx, run._id, end, page);
+  const undo = await lastUndo(ctx, run._id);
+  if (undo === null && !waitsFor) return await finishRun(ctx, run, end);
+  await liftDeadlines(ctx, run._id);
+  await ctx.db.patch("runs", run._id, {
+    state: "compensating",
+    endsAs: end.state,
+    error: end.error,
+    first: undefined,
+  });
+  if (!waitsFor) await undoNext(ctx, run._id);
 }
 
-/** Cancels a run that has not ended. A run that has is left as it is. @returns whether it was canceled. */
+/** The run is at its end. */
+export async function finishRun(ctx: MutationCtx, run: Doc<"runs">, end: End): Promise<void> {
+  const { state } = end;
+  const result = state === "completed" ? { outputStep: end.outputStep } : { error: end.error };
+  const ended = { state, ...result, first: undefined, endsAs: undefined, endedAt: Date.now() };
+  await ctx.db.patch("runs", run._id, { ...ended, ...(await expireLater(ctx, run)) });
+  await liftDeadlines(ctx, run._id);
+  if (state === "completed" && end.undoable === true) await childDone(ctx, run);
+  if (run.parentStep !== undefined) await childEnded(ctx, { ...run, ...ended });
+  else await announceEnd(ctx, { ...run, ...ended });
+}
+
+/** Cancels a run that has not ended and is not being undone. Another is left as it is. @returns whether it was canceled. */
 export async function cancelRun(ctx: MutationCtx, run: Doc<"runs">, page?: Page): Promise<boolean> {
   if (run.state !== "running" && run.state !== "pending") return false;
   const error: StepError = {
@@ -53,36 +83,59 @@ export async function cancelRun(ctx: MutationCtx, run: Doc<"runs">, page?: Page)
 }
 
 /**
- * Ends the records in which something is still to come: they are canceled, but a parent whose own stage has failed has failed too. An
+ * Ends the records in which something is still to come: they are canceled, but one around the stage that has failed has failed too. An
  * action that runs goes on to its end, and gives its slot back then.
+ * @returns whether there are children which are being undone.
  */
 async function closeSteps(
   ctx: MutationCtx,
   run: Id<"runs">,
-  failedStage: string,
+  { error }: Bad,
   page: Page,
-): Promise<void> {
-  const [failedNode] = failedStage.split(".");
+): Promise<boolean> {
+  let waitsFor = false;
   for (const state of ACTIVE_STATES) {
     const steps = await ctx.db
       .query("steps")
       .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", state))
       .collect();
-    for (const step of steps)
-      await closeStep(ctx, step, step.stage === failedNode ? "failed" : "canceled", page);
+    for (const step of steps) {
+      const isAround = error.node === step.stage || error.node.startsWith(`${step.stage}.`);
+      const bad = error.kind === "timedOut" ? "timedOut" : "failed";
+      if (await closeStep(ctx, step, isAround ? bad : "canceled", page)) waitsFor = true;
+    }
   }
+  return waitsFor;
 }
 
+/** @returns whether it has children that are being undone. */
 async function closeStep(
   ctx: MutationCtx,
   step: Doc<"steps">,
-  state: "failed" | "canceled",
+  state: BadEnd,
   page: Page,
-): Promise<void> {
-  await ctx.db.patch("steps", step._id, { state, endedAt: Date.now(), dueAt: undefined });
-  if (step.kind === "children") await cancelChildren(ctx, step._id, page);
+): Promise<boolean> {
+  // The job stays: it may be the very one that ends the run.
+  const closed = { state, endedAt: Date.now(), dueAt: undefined, wakeAt: undefined };
+  await ctx.db.patch("steps", step._id, { ...closed, event: undefined, held: undefined });
   if (step.kind === "action" && step.state === "running") await withdraw(ctx, step._id);
   else if (step.job !== undefined) await cancelPending(ctx, step.job);
+  if (step.kind !== "children") return false;
+  if (step.inserting === true) await dropPages(ctx, step._id);
+  await cancelChildren(ctx, step._id, page);
+  return await hasChildrenToWaitFor(ctx, step._id);
+}
+
+/** Whether children of a parent that is at its end are still being undone. */
+export async function hasChildrenToWaitFor(
+  ctx: MutationCtx,
+  parent: Id<"steps">,
+): Promise<boolean> {
+  const compensating = await ctx.db
+    .query("runs")
+    .withIndex("by_parent_state", (q) => q.eq("parentStep", parent).eq("state", "compensating"))
+    .first();
+  return compensating !== null;
 }
 
 /** Takes an action out of the pool, unless it has begun. */
@@ -99,7 +152,7 @@ async function withdraw(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
  * Or it is the one that calls this, which its state does not tell either.
  * @returns whether it had not begun.
  */
-async function cancelPending(ctx: MutationCtx, job: Id<"_scheduled_functions">): Promise<boolean> {
+export async function cancelPending(ctx: MutationCtx, job: Id<"_scheduled_functions">): Promise<boolean> {
   if (await isOwnJob(ctx, job)) return false;
   const scheduled = await ctx.db.system.get("_scheduled_functions", job);
   if (scheduled?.state.kind !== "pending") return false;
@@ -153,6 +206,8 @@ export const cancelMoreChildren = internalMutation({
   returns: v.null(),
   handler: async (ctx, { parent }) => {
     await cancelChildren(ctx, parent);
+    const step = await ctx.db.get("steps", parent);
+    if (step !== null) await childOfClosedEnded(ctx, step);
     return null;
   },
 });

@@ -1,58 +1,21 @@
 import { v } from "convex/values";
 import { mutation, query } from "./_generated/server.js";
-import { insertInput } from "./children.js";
-import { applyManagerConfig } from "./config.js";
 import { cancelRun } from "./ending.js";
-import { beginRun } from "./entering.js";
 import { loadScope } from "./scope.js";
-import { settle as settleStep } from "./settle.js";
-import { vFused, vNext, vOutcome, vRead, vStage, vToken } from "./validators.js";
+import { isActive, settle as settleStep } from "./settle.js";
+import { startRun, vStart } from "./starting.js";
+import { settleArgs, vRead, vToken } from "./validators.js";
 
 /** Starts a run, or gives the one that was started with the same key. */
 export const start = mutation({
-  args: {
-    workflow: v.string(),
-    resume: v.string(),
-    first: vStage,
-    input: v.any(),
-    key: v.optional(v.string()),
-    maxParallelism: v.optional(v.number()),
-  },
+  args: { ...vStart.fields, maxParallelism: v.optional(v.number()) },
   returns: v.string(),
-  handler: async (ctx, { workflow, resume, first, input, key, maxParallelism }) => {
-    if (key !== undefined) {
-      const same = await ctx.db
-        .query("runs")
-        .withIndex("by_key", (q) => q.eq("workflow", workflow).eq("startKey", key))
-        .first();
-      if (same !== null) return same._id;
-    }
-    await applyManagerConfig(ctx, maxParallelism);
-    const fields = {
-      workflow,
-      resume,
-      startKey: key,
-      state: "running" as const,
-      index: 0,
-      startedAt: Date.now(),
-    };
-    const id = await ctx.db.insert("runs", fields);
-    await insertInput(ctx, id, input);
-    const run = { _id: id, _creationTime: fields.startedAt, ...fields };
-    await beginRun(ctx, run, first, new Map([["input", input]]));
-    return id;
-  },
+  handler: async (ctx, { maxParallelism, ...start }) => await startRun(ctx, start, maxParallelism),
 });
 
 /** Records what became of a stage and starts what comes next. */
 export const settle = mutation({
-  args: {
-    token: vToken,
-    slot: v.optional(v.string()),
-    outcome: vOutcome,
-    fused: v.array(vFused),
-    next: vNext,
-  },
+  args: settleArgs,
   returns: v.object({ stale: v.boolean() }),
   handler: async (ctx, settlement) => await settleStep(ctx, settlement),
 });
@@ -66,6 +29,17 @@ export const load = query({
     if (id === null) throw new Error(`There is no run "${run}"`);
     const scope = await loadScope(ctx, id, reads);
     return scope as Record<string, unknown>;
+  },
+});
+
+/** Whether what a token names has been called off: its run was canceled, or has gone another way. */
+export const isCanceled = query({
+  args: { token: vToken },
+  returns: v.boolean(),
+  handler: async (ctx, { token }) => {
+    const id = ctx.db.normalizeId("steps", token.step);
+    const step = id === null ? null : await ctx.db.get("steps", id);
+    return step === null || !isActive(step, token);
   },
 });
 

@@ -3,7 +3,8 @@ import { v } from "convex/values";
 import type { ErrorKind } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import { internalMutation, internalQuery, type MutationCtx } from "./_generated/server.js";
-import { enter } from "./entering.js";
+import { wake } from "./entering.js";
+import { lookAfterWaking } from "./waking.js";
 
 /** The pool's look along its line; see `leaveLineFirst` there. */
 export const lineHead = internalQuery({
@@ -33,6 +34,7 @@ export const pool: PoolHost = {
     sweep: internal.watchdog.sweep,
     look: internal.watchdog.look,
     recover: internal.watchdog.recover,
+    alsoLook: lookAfterWaking,
     lost: (ctx: MutationCtx, work, _slot, why) =>
       attemptFailed(ctx, work, "lost", `Its action was lost: ${why}`),
   },
@@ -51,5 +53,5 @@ async function attemptFailed(
   if (step === null || run === null) return;
   const { workflow } = run;
   const error = { message, kind, workflow, node: step.stage, attempt: step.attempt };
-  await enter(ctx, run, step, { kind: "failed", error });
+  await wake(ctx, step, { event: { kind: "failed", error } });
 }

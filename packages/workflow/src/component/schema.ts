@@ -1,7 +1,19 @@
 import { poolTables } from "@stepwise/workpool/core";
 import { defineSchema, defineTable } from "convex/server";
 import { v } from "convex/values";
-import { vError, vRunState, vStage, vStepKind, vStepState } from "./validators.js";
+import {
+  vBadEnd,
+  vBeginning,
+  vError,
+  vEvent,
+  vNewChild,
+  vPass,
+  vRunState,
+  vStage,
+  vStepKind,
+  vStepState,
+  vTolerate,
+} from "./validators.js";
 
 export default defineSchema({
   ...poolTables,
@@ -15,6 +27,10 @@ export default defineSchema({
     state: vRunState,
     /** The handle of the generated function through which the component enters the workflow. */
     resume: v.string(),
+    /** The hash of the plan that it started under. */
+    plan: v.optional(v.string()),
+    /** How often it was restarted, plus one; absent where it never was. */
+    generation: v.optional(v.number()),
     /** Given to `start` as `key`: makes it idempotent. */
     startKey: v.optional(v.string()),
     /** Of a child: the run and the step record whose child it is, its place, and its key if the children were given as a record. */
@@ -26,16 +42,37 @@ export default defineSchema({
     root: v.optional(v.id("runs")),
     /** Of a child that waits for its turn: where it will begin. */
     first: v.optional(vStage),
+    /** How long it may take in all, counted from its beginning. */
+    timeoutMs: v.optional(v.number()),
+    /** How long it is kept after its end, and until when that is. */
+    retentionMs: v.optional(v.number()),
+    expiresAt: v.optional(v.number()),
     startedAt: v.number(),
     endedAt: v.optional(v.number()),
     /** The step record that holds the run's output. */
     outputStep: v.optional(v.id("steps")),
     error: v.optional(vError),
+    /** While it is `compensating`: in which state it will end. `error` is why. */
+    endsAs: v.optional(vBadEnd),
+    /** It was paused: nothing of it starts. */
+    paused: v.optional(v.boolean()),
+    /** The handle of the mutation to call at its end; its context is in `contexts`. */
+    onComplete: v.optional(v.string()),
+    /** Why that call failed. */
+    onCompleteError: v.optional(v.string()),
   })
     .index("by_key", ["workflow", "startKey"])
     .index("by_parent_state", ["parentStep", "state", "index"])
     .index("by_parent", ["parentStep", "index"])
-    .index("by_root", ["root"]),
+    // Children have a root; so the runs of the top level are those whose root is undefined.
+    .index("by_root", ["root"])
+    .index("by_root_workflow", ["root", "workflow"])
+    .index("by_root_workflow_state", ["root", "workflow", "state"])
+    .index("by_root_state", ["root", "state"])
+    .index("by_expiry", ["expiresAt"]),
+
+  /** The context of `onComplete`. Written by `start`, read at the run's end. */
+  contexts: defineTable({ run: v.id("runs"), context: v.any() }).index("by_run", ["run"]),
 
   /**
    * One document: what the app's `WorkflowManager` asked for last. A value is applied when the manager's own changes, not at every start:
@@ -44,31 +81,98 @@ export default defineSchema({
   managerConfig: defineTable({ maxParallelism: v.number() }),
 
   /**
-   * The record of one stage of one run; the run's input is one too, so that everything that is read by name is read alike. Written
-   * by the transaction that arrives at the stage and by the one that ends it.
+   * The record of one stage of one run, and one pass of the loops around it; the run's input is one too, so that everything that is read by
+   * name is read alike. Written by the transaction that arrives at the stage and by the one that ends it.
    */
   steps: defineTable({
     run: v.id("runs"),
     stage: v.string(),
+    pass: v.optional(vPass),
+    generation: v.optional(v.number()),
     kind: vStepKind,
     state: vStepState,
     attempt: v.number(),
     startedAt: v.number(),
     endedAt: v.optional(v.number()),
     output: v.optional(v.any()),
+    sensitive: v.optional(v.boolean()),
     /** The error of each attempt that failed, oldest first; of very many or very long ones the first and the newest. */
     errors: v.optional(v.array(vError)),
-    /** Until when it waits for its next attempt. */
+    /** Until when it waits: for its next attempt, the end of a sleep, or an event. */
     dueAt: v.optional(v.number()),
-    /** The scheduled function that will go on with it, where it is not in the pool. */
+    /**
+     * The scheduled function that will go on with it, when that is due, and what it will say where that does not follow from the record;
+     * see `entering.ts`. Absent while it is in the pool.
+     */
     job: v.optional(v.id("_scheduled_functions")),
-    /** Of children: how many there are, and whether they were given as a record. */
+    wakeAt: v.optional(v.number()),
+    event: v.optional(vEvent),
+    /** The run was paused: nothing goes on with it. */
+    held: v.optional(v.boolean()),
+    /** A loop may not forget it. */
+    kept: v.optional(v.boolean()),
+    /** It has a compensation. */
+    undoable: v.optional(v.boolean()),
+    /** Of a compensation: what it undoes. */
+    undo: v.optional(v.id("undos")),
+    /** Of a loop: which pass it is at. Its output is the loop's state. */
+    iteration: v.optional(v.number()),
+    /** Of an event: the names that it waits for. */
+    names: v.optional(v.array(v.string())),
+    /** Of children: how many there are, how they were given, and how many may run at once. */
     total: v.optional(v.number()),
     keyed: v.optional(v.boolean()),
+    single: v.optional(v.boolean()),
+    seats: v.optional(v.number()),
+    tolerate: v.optional(vTolerate),
+    /** Of children: some are still to be inserted, from `childPages`. */
+    inserting: v.optional(v.boolean()),
     /** Of children: the run has been told to go on, because the last one has ended or one has ended badly. */
     joined: v.optional(v.boolean()),
+    /** Of children: what the outputs of the first of them were folded into. */
+    reduced: v.optional(v.object({ value: v.any(), from: v.number() })),
   })
     .index("by_run", ["run"])
-    .index("by_run_stage", ["run", "stage"])
-    .index("by_run_state", ["run", "state"]),
+    .index("by_run_stage", ["run", "stage", "pass"])
+    .index("by_run_state", ["run", "state"])
+    .index("by_run_pass", ["run", "kept", "pass"])
+    .index("by_stage", ["stage", "endedAt"])
+    .index("by_wake", ["wakeAt"]),
+
+  /** Children that are still to be inserted. Written by the transaction that arrives at the parent, deleted by the one that inserts them. */
+  childPages: defineTable({
+    step: v.id("steps"),
+    /** The place of the first of them among all. */
+    from: v.number(),
+    begins: v.array(vBeginning),
+    children: v.array(vNewChild),
+  }).index("by_step", ["step", "from"]),
+
+  /** Events that came before the run waited for them, in order. Written by the sender, deleted by the run that takes them. */
+  inbox: defineTable({ run: v.id("runs"), name: v.string(), value: v.any() }).index("by_run_name", [
+    "run",
+    "name",
+  ]),
+
+  /**
+   * What a run has done that can be undone, in the order in which it was completed: a step of its own, or a child with such steps. Written
+   * by the transaction that completes it, deleted when it is undone.
+   */
+  undos: defineTable({
+    run: v.id("runs"),
+    step: v.id("steps"),
+    child: v.optional(v.id("runs")),
+  })
+    .index("by_run", ["run"])
+    .index("by_step", ["step"]),
+
+  /** What ends a run, or fails one of its parents, at a time. Deleted when the run, or the parent, has ended before. */
+  deadlines: defineTable({
+    run: v.id("runs"),
+    /** The parent; absent for the whole run. */
+    stage: v.optional(v.string()),
+    pass: v.optional(vPass),
+    at: v.number(),
+    job: v.optional(v.id("_scheduled_functions")),
+  }).index("by_run", ["run", "stage"]),
 });

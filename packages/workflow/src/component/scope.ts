@@ -1,5 +1,7 @@
 import { getConvexSize, type Value } from "convex/values";
+import type { StepError } from "../definition/step-error.js";
 import { Failure } from "../errors/failure.js";
+import { packed } from "../packing.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { QueryCtx } from "./_generated/server.js";
 import type { Read } from "./validators.js";
@@ -10,8 +12,13 @@ import type { Read } from "./validators.js";
  */
 const MAX_GATHERED_BYTES = 11 * 1024 * 1024;
 
-/** Outputs that the present transaction has at hand, by stage. */
+/** What the present transaction has at hand of what is read from a stage, by {@link keyOf}. */
 export type Known = ReadonlyMap<string, unknown>;
+
+/** Names a value among those known. */
+export function keyOf({ stage, pass = [], loop }: Pick<Read, "stage" | "pass" | "loop">): string {
+  return `${stage} ${pass.join(".")}${loop === true ? " loop" : ""}`;
+}
 
 /** What a stage reads, by name. A stage without a result (it did not run in this run) is absent. */
 export async function loadScope(
@@ -21,37 +28,65 @@ export async function loadScope(
   known: Known = new Map(),
 ): Promise<Record<string, unknown>> {
   const scope: Record<string, unknown> = {};
-  for (const read of reads) {
-    if (read.children === true) scope[read.name] = await childrenOutputs(ctx, run, read.stage);
-    else if (known.has(read.stage)) scope[read.name] = known.get(read.stage);
-    else scope[read.name] = (await stepOfStage(ctx, run, read.stage))?.output;
-  }
+  for (const read of reads) scope[read.name] = await valueOf(ctx, run, read, known);
   return scope;
 }
 
-/** The record of a stage of a run; null where the run was never there. */
+async function valueOf(
+  ctx: QueryCtx,
+  run: Id<"runs">,
+  read: Read,
+  known: Known,
+): Promise<unknown> {
+  if (read.cause === true) return await causeOf(ctx, run);
+  if (read.children === true) return await childrenOutputs(ctx, run, read);
+  const key = keyOf(read);
+  if (known.has(key)) return known.get(key);
+  const step = await stepRead(ctx, run, read);
+  return read.loop === true ? { state: step?.output, iteration: step?.iteration } : step?.output;
+}
+
+/** The record that is read, under its name or the one before it was renamed. */
+async function stepRead(
+  ctx: QueryCtx,
+  run: Id<"runs">,
+  { stage, pass, was }: Read,
+): Promise<Doc<"steps"> | null> {
+  const step = await stepOfStage(ctx, run, stage, pass);
+  return step === null && was !== undefined ? await stepOfStage(ctx, run, was, pass) : step;
+}
+
+/** Why a run is being undone: its own error, or that of the run above it which undoes what it has completed. */
+async function causeOf(ctx: QueryCtx, id: Id<"runs">): Promise<StepError | undefined> {
+  const run = await ctx.db.get("runs", id);
+  if (run === null) return undefined;
+  if (run.error !== undefined || run.parentRun === undefined) return run.error;
+  return await causeOf(ctx, run.parentRun);
+}
+
+/** The record of a stage of a run, and of one pass of the loops around it; null where the run was never there. */
 export async function stepOfStage(
   ctx: QueryCtx,
   run: Id<"runs">,
   stage: string,
+  pass: readonly number[] = [],
 ): Promise<Doc<"steps"> | null> {
+  const inPass = pass.length === 0 ? undefined : [...pass];
   return await ctx.db
     .query("steps")
-    .withIndex("by_run_stage", (q) => q.eq("run", run).eq("stage", stage))
+    .withIndex("by_run_stage", (q) => q.eq("run", run).eq("stage", stage).eq("pass", inPass))
     .first();
 }
 
 /**
- * The outputs of a parent's children, in the order or under the keys in which they were given.
+ * The outputs of a parent's children, in the order or under the keys in which they were given; where some may end badly, what became of
+ * each; or what they were folded into.
  * @throws a {@link Failure} `tooLarge` where they are more than one transaction can gather.
  */
-async function childrenOutputs(
-  ctx: QueryCtx,
-  run: Id<"runs">,
-  stage: string,
-): Promise<unknown[] | Record<string, unknown>> {
-  const parent = await stepOfStage(ctx, run, stage);
+async function childrenOutputs(ctx: QueryCtx, run: Id<"runs">, read: Read): Promise<unknown> {
+  const parent = await stepRead(ctx, run, read);
   if (parent === null) return [];
+  if (parent.reduced !== undefined) return parent.reduced.value;
   const outputs: unknown[] = [];
   const byKey: Record<string, unknown> = {};
   const children = ctx.db
@@ -59,18 +94,31 @@ async function childrenOutputs(
     .withIndex("by_parent", (q) => q.eq("parentStep", parent._id));
   let bytes = 0;
   for await (const child of children) {
-    const output = await outputOf(ctx, child);
+    const output = await settledOutput(ctx, parent, child);
     bytes +=
       getConvexSize(child as Value) + (output === undefined ? 0 : getConvexSize(output as Value));
     if (bytes > MAX_GATHERED_BYTES)
       throw new Failure(
         "tooLarge",
-        `The outputs of the ${parent.total} children of "${stage}" take more than ${MAX_GATHERED_BYTES} bytes together. Have each put its data into file storage or a table of yours, and return its id`,
+        `The outputs of the ${parent.total} children of "${parent.stage}" take more than ${MAX_GATHERED_BYTES} bytes together. Fold them with reduce, or have each put its data into file storage or a table of yours, and return its id`,
       );
     if (child.childKey === undefined) outputs.push(output);
     else byKey[child.childKey] = output;
   }
-  return parent.keyed === true ? byKey : outputs;
+  return parent.keyed === true ? byKey : packed(outputs);
+}
+
+/** A child's output, as its parent sees it. */
+export async function settledOutput(
+  ctx: QueryCtx,
+  parent: Doc<"steps">,
+  child: Doc<"runs">,
+): Promise<unknown> {
+  const output = await outputOf(ctx, child);
+  if (parent.tolerate === undefined) return output;
+  return child.state === "completed"
+    ? { ok: true, output: output ?? null }
+    : { ok: false, error: child.error };
 }
 
 /** The output of a run that is complete; undefined of any other. */

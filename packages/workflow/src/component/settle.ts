@@ -3,25 +3,19 @@ import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
-import { startChildren } from "./children.js";
+import { foldedFurther, startChildren } from "./children.js";
+import { setDeadline } from "./deadlines.js";
 import { endRun, isOwnJob } from "./ending.js";
-import { actionWork, arriveAt, beginAction, enter } from "./entering.js";
+import { actionWork, arriveAt, ASLEEP, beginAction, wake } from "./entering.js";
+import { forgetPasses } from "./forgetting.js";
 import { pool } from "./line.js";
-import { stepOfStage } from "./scope.js";
-import { ACTIVE_STATES, type Fused, type Next, type Outcome, type Token } from "./validators.js";
-
-/** What one transaction of a run reports: what became of its stage, what it executed besides, and what comes next. */
-export interface Settlement {
-  token: Token;
-  slot?: string | undefined;
-  outcome: Outcome;
-  fused: Fused[];
-  next: Next;
-}
+import { keyOf, stepOfStage } from "./scope.js";
+import { undoableDone, undone } from "./undoing.js";
+import { ACTIVE_STATES, type Fused, type Next, type Settlement, type Token } from "./validators.js";
 
 /** The state of one settlement while it is written. */
 interface Progress {
-  /** The step that the token names. */
+  /** The step that the token names, under the name that its stage has now. */
   readonly step: Doc<"steps">;
   /** The ids and outputs of the stages that ended here. */
   readonly ids: Map<string, Id<"steps">>;
@@ -32,24 +26,34 @@ interface Progress {
  * Records what happened and starts what comes next, in one transaction. A token that is stale or repeated changes nothing, but gives
  * back the slot that its work held. It is not called stale where this very transaction has ended the run: a step may cancel the run
  * that it belongs to, and then what it did stays.
+ * @throws where the run is paused and stages were executed besides: the caller reports again without them.
  */
 export async function settle(
   ctx: MutationCtx,
-  { token, slot, outcome, fused, next }: Settlement,
+  settlement: Settlement,
 ): Promise<{ stale: boolean }> {
-  const step = await stepNamed(ctx, token);
+  const { token, slot, outcome, fused, next } = settlement;
+  const found = await stepNamed(ctx, token);
   const ended = { work: token.step, slot: slot as SlotId | undefined };
-  if (step === null || !isActive(step, token)) {
+  if (found === null || !isActive(found, token)) {
     // An attempt that another has followed gave its slot back then; by now the other may hold it.
-    if (step?.attempt === token.attempt) await completeWork(ctx, pool, ended);
-    return { stale: step === null || !(await isOwnJob(ctx, step.job)) };
+    if (found === null || found.attempt === token.attempt) await completeWork(ctx, pool, ended);
+    return { stale: found === null || !(await isOwnJob(ctx, found.job)) };
   }
-  const progress: Progress = { step, ids: new Map([[step.stage, step._id]]), known: new Map() };
-  await recordOutcome(ctx, progress, outcome);
-  for (const stage of fused) await recordFused(ctx, progress, stage, outcome);
-  const successor = await goOn(ctx, progress, outcome, next);
+  if (found.held === true && fused.length > 0)
+    throw new Error(`The run is paused: nothing of it starts`);
+  const step = { ...found, stage: settlement.stage ?? found.stage };
+  if (step.stage !== found.stage) await ctx.db.patch("steps", found._id, { stage: step.stage });
+  const progress: Progress = { step, ids: new Map([[keyOf(step), step._id]]), known: new Map() };
+  await recordOutcome(ctx, progress, settlement);
+  for (const stage of fused) await recordFused(ctx, progress, stage, settlement);
+  if (settlement.reduced !== undefined) await foldedFurther(ctx, step.run, settlement.reduced);
+  for (const deadline of settlement.deadlines ?? []) await setDeadline(ctx, step.run, deadline);
+  const successor = await goOn(ctx, progress, settlement);
   if (slot !== undefined) await completeWork(ctx, pool, ended, successor);
   else if (successor !== undefined) await enqueueWork(ctx, successor, pool);
+  const isEntry = outcome.kind === "open" && step.kind === "entry";
+  if (isEntry && !isRecorded(step, fused, next)) await pass(ctx, step);
   return { stale: false };
 }
 
@@ -58,7 +62,8 @@ async function stepNamed(ctx: MutationCtx, token: Token): Promise<Doc<"steps"> |
   return id === null ? null : await ctx.db.get("steps", id);
 }
 
-function isActive(step: Doc<"steps">, token: Token): boolean {
+/** Whether the token is that of the step's present attempt, and something of the step is still to come. */
+export function isActive(step: Doc<"steps">, token: Token): boolean {
   return step.attempt === token.attempt && ACTIVE_STATES.some((state) => state === step.state);
 }
 
@@ -66,30 +71,32 @@ function isActive(step: Doc<"steps">, token: Token): boolean {
 async function recordOutcome(
   ctx: MutationCtx,
   progress: Progress,
-  outcome: Outcome,
+  { outcome }: Settlement,
 ): Promise<void> {
   const { step } = progress;
   if (outcome.kind === "success") {
-    const stored = await storeOutput(ctx, progress, step.stage, outcome.output);
-    const ended = { state: "completed" as const, endedAt: Date.now(), ...stored };
-    const beside = getConvexSize(ended as Value) + getConvexSize(step.errors ?? []);
+    const stored = await storeOutput(ctx, progress, step, outcome.output);
+    const ended = { state: "completed" as const, endedAt: Date.now(), ...ASLEEP, ...stored };
+    const errors = outcome.error === undefined ? step.errors : withError(step, outcome.error);
+    const beside = getConvexSize(stored as Value) + getConvexSize(errors ?? []);
     // Where the record cannot hold both, the errors of attempts that another has made good give way.
-    const errors = beside > MAX_RECORD_BYTES ? { errors: undefined } : {};
-    await ctx.db.patch("steps", step._id, { ...ended, ...errors });
+    const kept = beside > MAX_RECORD_BYTES ? undefined : errors;
+    await ctx.db.patch("steps", step._id, { ...ended, errors: kept });
+    if (step.undoable === true) await undoableDone(ctx, step);
   } else if (outcome.kind === "failed") {
     const errors = withError(step, outcome.error);
-    await ctx.db.patch("steps", step._id, { state: "failed", endedAt: Date.now(), errors });
+    const state = badState(outcome.error);
+    await ctx.db.patch("steps", step._id, { state, endedAt: Date.now(), ...ASLEEP, errors });
   } else if (outcome.kind === "retry") {
-    const next = { ...step, attempt: step.attempt + 1 };
-    const run = await runOf(ctx, step);
-    await ctx.db.patch("steps", step._id, {
-      state: "waiting",
-      attempt: next.attempt,
-      errors: withError(step, outcome.error),
-      dueAt: outcome.dueAt,
-      job: await enter(ctx, run, next, { kind: "arrive" }, outcome.dueAt),
-    });
+    const { dueAt } = outcome;
+    const errors = withError(step, outcome.error);
+    const fields = { state: "waiting" as const, attempt: step.attempt + 1, errors, dueAt };
+    await wake(ctx, step, { at: dueAt }, fields);
   }
+}
+
+function badState({ kind }: StepError): "failed" | "timedOut" {
+  return kind === "timedOut" ? "timedOut" : "failed";
 }
 
 /** How much the errors of a step's attempts may take together: they stand in one document, which every attempt reads. */
@@ -108,21 +115,56 @@ function withError(step: Doc<"steps">, error: StepError): StepError[] {
 async function recordFused(
   ctx: MutationCtx,
   progress: Progress,
-  { stage, kind, startedAt, output, error }: Fused,
-  outcome: Outcome,
+  fused: Fused,
+  { outcome }: Settlement,
 ): Promise<void> {
-  const { step } = progress;
-  const ended =
-    error === undefined
-      ? { state: "completed" as const, ...(await storeOutput(ctx, progress, stage, output)) }
-      : { state: "failed" as const, errors: [error] };
-  const record = { kind, startedAt, endedAt: Date.now(), ...ended };
-  if (outcome.kind === "open" && step.stage === stage) {
-    await ctx.db.patch("steps", step._id, record);
-    return;
+  const { step, ids } = progress;
+  const { stage, pass, kind, startedAt, output, error, iteration, sensitive, undoable } = fused;
+  const isOpen = iteration !== undefined && fused.isOver !== true;
+  const result =
+    output === undefined && error !== undefined
+      ? { state: badState(error) }
+      : {
+          state: isOpen ? ("running" as const) : ("completed" as const),
+          ...(await storeOutput(ctx, progress, fused, output)),
+        };
+  const record = {
+    kind,
+    startedAt,
+    ...(isOpen ? {} : { endedAt: Date.now() }),
+    ...(iteration === undefined ? {} : { iteration }),
+    ...(error === undefined ? {} : { errors: [error] }),
+    ...(sensitive === true ? { sensitive } : {}),
+    ...(undoable === true ? { undoable, kept: true } : {}),
+    ...result,
+  };
+  let id: Id<"steps">;
+  if (outcome.kind === "open" && keyOf(step) === keyOf(fused)) {
+    id = step._id;
+    await ctx.db.patch("steps", id, { ...record, ...ASLEEP });
+  } else if (fused.exists === true) {
+    const existing = await stepOfStage(ctx, step.run, stage, pass);
+    if (existing === null) throw new Error(`The run goes on with "${stage}", but was never there`);
+    id = existing._id;
+    await ctx.db.patch("steps", id, { ...record, startedAt: existing.startedAt });
+  } else {
+    const { run, generation } = step;
+    id = await ctx.db.insert("steps", {
+      run,
+      stage,
+      attempt: 1,
+      ...(generation === undefined ? {} : { generation }),
+      ...(pass === undefined || pass.length === 0 ? {} : { pass }),
+      ...record,
+    });
+    ids.set(keyOf(fused), id);
   }
-  const id = await ctx.db.insert("steps", { run: step.run, stage, attempt: 1, ...record });
-  progress.ids.set(stage, id);
+  if (iteration !== undefined) {
+    progress.known.set(keyOf({ ...fused, loop: true }), { state: output, iteration });
+    await forgetPasses(ctx, step.run, fused);
+  }
+  if (undoable === true && result.state === "completed")
+    await undoableDone(ctx, { _id: id, run: step.run });
 }
 
 const FINALIZE = ".finalize";
@@ -134,60 +176,138 @@ const FINALIZE = ".finalize";
 async function storeOutput(
   ctx: MutationCtx,
   { step, ids, known }: Progress,
-  stage: string,
+  { stage, pass }: Pick<Fused, "stage" | "pass">,
   output: unknown,
 ): Promise<{ output?: unknown }> {
   if (!stage.endsWith(FINALIZE)) {
-    known.set(stage, output);
+    known.set(keyOf({ stage, pass }), output);
     return { output };
   }
-  const parent = stage.slice(0, -FINALIZE.length);
-  const record = ids.get(parent) ?? (await stepOfStage(ctx, step.run, parent))?._id;
-  if (record === undefined) throw new Error(`The run has a "${stage}", but no "${parent}"`);
-  await ctx.db.patch("steps", record, { state: "completed", endedAt: Date.now(), output });
-  ids.set(parent, record);
-  known.set(parent, output);
+  const parent = { stage: stage.slice(0, -FINALIZE.length), pass };
+  const record =
+    ids.get(keyOf(parent)) ?? (await stepOfStage(ctx, step.run, parent.stage, pass))?._id;
+  if (record === undefined) throw new Error(`The run has a "${stage}", but no "${parent.stage}"`);
+  const ended = { state: "completed" as const, endedAt: Date.now(), ...ASLEEP, output };
+  await ctx.db.patch("steps", record, ended);
+  ids.set(keyOf(parent), record);
+  known.set(keyOf(parent), output);
   return {};
+}
+
+/** Whether the record with which the run arrived is that of something which happened here, or begins here. */
+function isRecorded(step: Doc<"steps">, fused: readonly Fused[], next: Next): boolean {
+  if (next.kind === "fail" || next.kind === "undone") return true;
+  const own = keyOf(step);
+  const begun = next.kind === "children" ? next.children : next.kind === "stage" ? next.stage : next;
+  const isNext = "stage" in begun && begun.stage !== null && keyOf({ pass: [], ...begun, stage: begun.stage }) === own;
+  return isNext || fused.some((stage) => keyOf(stage) === own);
+}
+
+/** The run has only passed by here: at a branch, whose record is written when its case has ended. */
+async function pass(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
+  await ctx.db.delete("steps", step._id);
 }
 
 /** Starts what comes next. @returns the work to put in the slot that becomes free. */
 async function goOn(
   ctx: MutationCtx,
   progress: Progress,
-  outcome: Outcome,
-  next: Next,
+  { outcome, next }: Settlement,
 ): Promise<Work | undefined> {
   const { step, known } = progress;
-  if (next.kind === "wait") return undefined;
-  if (next.kind === "stage") {
-    const { stage, action, reads } = next.stage;
-    if (action === undefined) {
-      await arriveAt(ctx, await runOf(ctx, step), next.stage, known);
+  const arrived = (where: Pick<Fused, "stage" | "pass">) =>
+    outcome.kind === "open" && keyOf(step) === keyOf(where);
+  switch (next.kind) {
+    case "wait":
+      return undefined;
+    case "stage": {
+      const { action, reads } = next.stage;
+      if (action === undefined || step.held === true) {
+        if (arrived(next.stage)) await wake(ctx, step, {}, { kind: "entry", state: "pending" });
+        else await arriveAt(ctx, step, next.stage, known);
+        return undefined;
+      }
+      if (!arrived(next.stage)) return await beginAction(ctx, step, action, next.stage, known);
+      // It arrived here by way of `resume`: at its first action, or for another attempt.
+      const fields = { ...ASLEEP, kind: "action" as const, state: "running" as const };
+      const { sensitive, undoable } = next.stage;
+      await ctx.db.patch("steps", step._id, {
+        ...fields,
+        ...(sensitive === true ? { sensitive } : {}),
+        ...(undoable === true ? { undoable, kept: true } : {}),
+      });
+      return await actionWork(ctx, step, action, { reads }, known);
+    }
+    case "children":
+      await startChildren(ctx, step, arrived(next.children) ? step : null, next.children);
+      return undefined;
+    case "sleep":
+    case "event":
+      await wait(ctx, step, arrived(next), next);
+      return undefined;
+    case "reduce": {
+      const { stage, pass, accumulated: value, from } = next;
+      await foldedFurther(ctx, step.run, { stage, pass, value }, from);
       return undefined;
     }
-    if (outcome.kind !== "open" || step.stage !== stage)
-      return await beginAction(ctx, step.run, action, next.stage, known);
-    // It arrived here by way of `resume`: at its first action, or for another attempt.
-    await ctx.db.patch("steps", step._id, {
-      kind: "action",
-      state: "running",
-      dueAt: undefined,
-      job: undefined,
-    });
-    return await actionWork(ctx, step, action, { stage, reads }, known);
+    case "undone":
+      await undone(ctx, step, outcome.kind === "failed" ? outcome.error : undefined);
+      return undefined;
+    case "fail":
+      if (step.undo !== undefined) await undone(ctx, step, next.error);
+      else await endRun(ctx, await runOf(ctx, step), { state: "failed", error: next.error });
+      return undefined;
+    case "complete": {
+      const outputStep =
+        next.stage === null
+          ? undefined
+          : (progress.ids.get(keyOf({ stage: next.stage })) ??
+            (await stepOfStage(ctx, step.run, next.stage))?._id);
+      const { undoable } = next;
+      await endRun(ctx, await runOf(ctx, step), { state: "completed", outputStep, undoable });
+      return undefined;
+    }
   }
-  const run = await runOf(ctx, step);
-  if (next.kind === "children") {
-    const arrived = outcome.kind === "open" && step.stage === next.stage;
-    await startChildren(ctx, run, arrived ? step : null, next);
-  } else if (next.kind === "fail") {
-    await endRun(ctx, run, { state: "failed", error: next.error });
-  } else {
-    const outputStep =
-      progress.ids.get(next.stage) ?? (await stepOfStage(ctx, step.run, next.stage))?._id;
-    await endRun(ctx, run, { state: "completed", outputStep });
-  }
-  return undefined;
+}
+
+/** The run waits: until a time, or for an event and perhaps until a time. */
+async function wait(
+  ctx: MutationCtx,
+  step: Doc<"steps">,
+  hasArrived: boolean,
+  next: Extract<Next, { kind: "sleep" | "event" }>,
+): Promise<void> {
+  const { run, generation, held } = step;
+  const { stage, pass } = next;
+  const now = Date.now();
+  const until =
+    next.kind === "sleep"
+      ? next.until
+      : next.timeoutMs === undefined
+        ? undefined
+        : now + next.timeoutMs;
+  const fields = {
+    kind: next.kind,
+    state: "waiting" as const,
+    ...(next.kind === "event" ? { names: next.names } : {}),
+    ...(next.kind === "event" && next.sensitive === true ? { sensitive: true } : {}),
+    ...(until === undefined ? {} : { dueAt: until }),
+  };
+  const record = {
+    run,
+    stage,
+    attempt: 1,
+    startedAt: now,
+    ...(generation === undefined ? {} : { generation }),
+    ...(pass === undefined || pass.length === 0 ? {} : { pass }),
+    ...(held === true ? { held } : {}),
+    ...fields,
+  };
+  const id = hasArrived ? step._id : await ctx.db.insert("steps", record);
+  const waiting = hasArrived ? { ...step, ...fields } : { ...record, _id: id };
+  if (until !== undefined)
+    await wake(ctx, waiting, { at: until, event: { kind: "due" } }, hasArrived ? fields : {});
+  else if (hasArrived) await ctx.db.patch("steps", id, { ...ASLEEP, ...fields });
 }
 
 async function runOf(ctx: MutationCtx, step: Doc<"steps">): Promise<Doc<"runs">> {

@@ -1,14 +1,19 @@
-import { v, type Infer } from "convex/values";
+import { v, type Infer, type ObjectType } from "convex/values";
 import type { ErrorKind, StepError } from "../definition/step-error.js";
 
 export const vRunState = v.union(
   v.literal("pending"),
   v.literal("running"),
   v.literal("completed"),
+  v.literal("compensating"),
   v.literal("failed"),
   v.literal("canceled"),
+  v.literal("timedOut"),
 );
 export type RunState = Infer<typeof vRunState>;
+/** The ways in which a run ends badly. */
+export const vBadEnd = v.union(v.literal("failed"), v.literal("canceled"), v.literal("timedOut"));
+export type BadEnd = Infer<typeof vBadEnd>;
 
 export const vStepState = v.union(
   v.literal("pending"),
@@ -17,6 +22,7 @@ export const vStepState = v.union(
   v.literal("completed"),
   v.literal("failed"),
   v.literal("canceled"),
+  v.literal("timedOut"),
 );
 export type StepState = Infer<typeof vStepState>;
 /** The states of a step record in which something of it is still to come. */
@@ -30,6 +36,10 @@ export const vStepKind = v.union(
   v.literal("mutation"),
   v.literal("query"),
   v.literal("children"),
+  v.literal("sleep"),
+  v.literal("event"),
+  v.literal("branch"),
+  v.literal("loop"),
 );
 export type StepKind = Infer<typeof vStepKind>;
 
@@ -56,13 +66,27 @@ export const vError = v.object({
   attempt: v.number(),
   key: v.optional(v.string()),
   cause: v.optional(v.any()),
+  compensationErrors: v.optional(v.array(v.any())),
 }) satisfies { type: StepError };
 
-/** One value of a scope: the output of a stage, or the outputs of its children, under a name. */
+/** The passes of the loops around a stage, outermost first, each from 1. Absent outside loops. */
+export const vPass = v.array(v.number());
+
+/** One value of a scope, under a name. Of a stage: its output, … */
 export const vRead = v.object({
   name: v.string(),
   stage: v.string(),
+  pass: v.optional(vPass),
+  /** … or the outputs of its children, … */
   children: v.optional(v.boolean()),
+  /** … or, of a loop, its state and which pass it is at. */
+  loop: v.optional(v.boolean()),
+  /** Not of a stage, but why the run is being undone. */
+  cause: v.optional(v.boolean()),
+  /** What the stage was called before it was renamed. */
+  was: v.optional(v.string()),
+  /** It must not stand among the arguments of a scheduled function. */
+  sensitive: v.optional(v.boolean()),
 });
 export type Read = Infer<typeof vRead>;
 
@@ -73,20 +97,43 @@ export type ActionFunction = Infer<typeof vActionFunction>;
 /** A stage to go on with: an action, by its function, or another through the workflow's `resume`. */
 export const vStage = v.object({
   stage: v.string(),
+  pass: v.optional(vPass),
   action: v.optional(vActionFunction),
   reads: v.array(vRead),
+  /** Its result and its arguments are not to be shown. */
+  sensitive: v.optional(v.boolean()),
+  /** It has a compensation. */
+  undoable: v.optional(v.boolean()),
 });
 export type Stage = Infer<typeof vStage>;
 
 /** Whose turn it is: the run, the step record, and which attempt of it. What does not fit (any more) changes nothing. */
-export const vToken = v.object({ run: v.string(), step: v.string(), attempt: v.number() });
+export const vToken = v.object({
+  run: v.string(),
+  step: v.string(),
+  attempt: v.number(),
+  pass: v.optional(vPass),
+  /** How often the run was restarted, plus one. Absent in a run that never was. */
+  generation: v.optional(v.number()),
+});
 export type Token = Infer<typeof vToken>;
+
+/** How runs of a workflow begin. */
+export const vBeginning = v.object({
+  workflow: v.string(),
+  /** The hash of the plan that they start under. */
+  plan: v.optional(v.string()),
+  resume: v.string(),
+  first: vStage,
+  timeoutMs: v.optional(v.number()),
+  retentionMs: v.optional(v.number()),
+});
+export type Beginning = Infer<typeof vBeginning>;
 
 /** A child run to be. */
 export const vNewChild = v.object({
-  workflow: v.string(),
-  resume: v.string(),
-  first: vStage,
+  /** Its place in the list of beginnings. */
+  begin: v.number(),
   key: v.optional(v.string()),
   input: v.any(),
   /** Its input was refused: it is inserted as failed. */
@@ -94,9 +141,32 @@ export const vNewChild = v.object({
 });
 export type NewChild = Infer<typeof vNewChild>;
 
+/** How many bad ends of its children a parent lets pass. */
+export const vTolerate = v.union(
+  v.literal("all"),
+  v.object({ failures: v.number() }),
+  v.object({ percentage: v.number() }),
+);
+export type Tolerate = Infer<typeof vTolerate>;
+
+/** The children of a parent, in pages that each fit into a document. */
+export const vNewChildren = v.object({
+  stage: v.string(),
+  pass: v.optional(vPass),
+  begins: v.array(vBeginning),
+  pages: v.array(v.array(vNewChild)),
+  keyed: v.boolean(),
+  concurrency: v.optional(v.number()),
+  tolerate: v.optional(vTolerate),
+  /** It is the one run of a `.child`: no list, and an error that does not name its place. */
+  single: v.optional(v.boolean()),
+});
+export type NewChildren = Infer<typeof vNewChildren>;
+
 /** What became of the stage that the token names. */
 export const vOutcome = v.union(
-  v.object({ kind: v.literal("success"), output: v.any() }),
+  /** `error` where it failed and `recover` gave the output. */
+  v.object({ kind: v.literal("success"), output: v.any(), error: v.optional(vError) }),
   v.object({ kind: v.literal("failed"), error: vError }),
   v.object({ kind: v.literal("retry"), error: vError, dueAt: v.number() }),
   /** Nothing yet: the run has only arrived there. */
@@ -107,25 +177,69 @@ export type Outcome = Infer<typeof vOutcome>;
 /** A stage that was executed inside the transaction that reports it. */
 export const vFused = v.object({
   stage: v.string(),
+  pass: v.optional(vPass),
   kind: vStepKind,
   startedAt: v.number(),
   output: v.optional(v.any()),
+  /** Why it failed; with an output: before it recovered. */
   error: v.optional(vError),
+  /** Of a loop: which pass it is at. It goes on unless `isOver`. */
+  iteration: v.optional(v.number()),
+  isOver: v.optional(v.boolean()),
+  /** It has a record already. */
+  exists: v.optional(v.boolean()),
+  sensitive: v.optional(v.boolean()),
+  undoable: v.optional(v.boolean()),
 });
 export type Fused = Infer<typeof vFused>;
+
+/** The time that a parent may take in all. */
+export const vDeadline = v.object({
+  stage: v.string(),
+  pass: v.optional(vPass),
+  /** From now on; absent where the parent has ended. */
+  ms: v.optional(v.number()),
+});
+export type Deadline = Infer<typeof vDeadline>;
 
 /** What the run does next. */
 export const vNext = v.union(
   v.object({ kind: v.literal("stage"), stage: vStage }),
+  v.object({ kind: v.literal("children"), children: vNewChildren }),
+  /** It waits until a time. */
   v.object({
-    kind: v.literal("children"),
+    kind: v.literal("sleep"),
     stage: v.string(),
-    children: v.array(vNewChild),
-    keyed: v.boolean(),
-    concurrency: v.optional(v.number()),
+    pass: v.optional(vPass),
+    until: v.number(),
   }),
-  v.object({ kind: v.literal("complete"), stage: v.string() }),
+  /** It waits for an event of one of the names, for so long. */
+  v.object({
+    kind: v.literal("event"),
+    stage: v.string(),
+    pass: v.optional(vPass),
+    names: v.array(v.string()),
+    timeoutMs: v.optional(v.number()),
+    sensitive: v.optional(v.boolean()),
+  }),
+  /** The outputs of the children before `from` are folded; the rest follows in a transaction of its own. */
+  v.object({
+    kind: v.literal("reduce"),
+    stage: v.string(),
+    pass: v.optional(vPass),
+    accumulated: v.any(),
+    from: v.number(),
+  }),
+  v.object({
+    kind: v.literal("complete"),
+    /** The stage whose output is the run's; null where it has none. */
+    stage: v.union(v.string(), v.null()),
+    /** Something of the run, or of a run under it, may have a compensation. */
+    undoable: v.boolean(),
+  }),
   v.object({ kind: v.literal("fail"), error: vError }),
+  /** A compensation has ended, well or not. */
+  v.object({ kind: v.literal("undone") }),
   /** It waits for the next attempt. */
   v.object({ kind: v.literal("wait") }),
 );
@@ -134,7 +248,26 @@ export type Next = Infer<typeof vNext>;
 /** Why the component enters a workflow. */
 export const vEvent = v.union(
   v.object({ kind: v.literal("arrive") }),
+  /** Its children have all ended. */
   v.object({ kind: v.literal("joined") }),
+  /** What it waited for until now: the end of a sleep, or of the time for an event. */
+  v.object({ kind: v.literal("due") }),
+  v.object({ kind: v.literal("got"), name: v.string(), value: v.any() }),
   v.object({ kind: v.literal("failed"), error: vError }),
 );
 export type Event = Infer<typeof vEvent>;
+
+/** What one transaction of a run reports: what became of its stage, what it executed besides, and what comes next. */
+export const settleArgs = {
+  token: vToken,
+  slot: v.optional(v.string()),
+  /** What the stage of the token is called now, where it was renamed. */
+  stage: v.optional(v.string()),
+  outcome: vOutcome,
+  fused: v.array(vFused),
+  /** Children whose outputs were folded here. */
+  reduced: v.optional(v.object({ stage: v.string(), pass: v.optional(vPass), value: v.any() })),
+  deadlines: v.optional(v.array(vDeadline)),
+  next: vNext,
+};
+export type Settlement = ObjectType<typeof settleArgs>;

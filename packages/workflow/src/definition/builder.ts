@@ -1,107 +1,186 @@
-import type { Children, ChildrenOutput } from "./children.js";
-import type { Definition, WorkflowOptions } from "./definition.js";
+import type { Children, Tolerate } from "./children.js";
+import type { Definition, Finalized, WorkflowOptions } from "./definition.js";
+import { Definer } from "./definer.js";
+import type { Duration } from "./duration.js";
+import type { EventNode, EventOutput, Named, Schemas } from "./event.js";
 import type {
   AnyReference,
   Inline,
   InlineStep,
-  NoHandler,
   Policy,
   ReferenceStep,
   Returned,
+  UndoReference,
 } from "./node.js";
+import type { Absent, ParentNode, ParentOutput } from "./parent.js";
 import type { AnySchema, InferInput, InferOutput } from "./schema.js";
-import type { Stored, Valid } from "./values.js";
+import type { Entries, Free, InLoop, Loop, NamesOf, ScopeOf, Simplify } from "./scope.js";
+import type { Stored, Valid, ValidAt } from "./values.js";
 
-/*
- * A scope is carried as a tuple of [name, output] and made an object only where a handler asks: of the forms tried, the only one whose
- * checking stays linear in the number of nodes.
- */
-export type Entries = readonly (readonly [string, unknown])[];
-type Simplify<T> = { [K in keyof T]: T[K] } & {};
-export type ScopeOf<Scope extends Entries> = { [Entry in Scope[number] as Entry[0]]: Entry[1] };
-type Taken<Scope extends Entries, Name> = Name extends keyof ScopeOf<Scope>
-  ? `the name "${Name & string}" is already taken`
-  : Name;
-
-/** The options of a parent, but for its own handler. The order matters to inference: handler, children, finalize. */
-interface ParentOptions<Scope, C, Result> extends Omit<Policy, "timeout"> {
-  /** The children, from what came before and, if there is a handler, its `output`. Called once. */
-  children: (scope: Simplify<Scope>) => C;
-  /** How many children run at once at most. Default: the pool's `maxParallelism`. */
-  concurrency?: number;
-  /** Makes the node's output when the last child has ended. Default: the output is `{ output, children }`. */
-  finalize?: Inline<Simplify<Scope & { children: ChildrenOutput<C> }>, Result> &
-    Policy &
-    Valid<Result>;
+/** What the callback of a case or a body gives back: the builder that it was given, with the nodes it added. */
+export interface Sequence<Output> {
+  readonly "~output"?: () => Output;
+  readonly "~finalized"?: "a case or a body has no .finalize: its output is that of its last node";
 }
+
+type Primitive = string | number | boolean | bigint;
+type Literals<Literal extends Primitive> =
+  | Literal
+  | null
+  | undefined
+  | object
+  | readonly Literals<Literal>[]
+  | { readonly [key: string]: Literals<Literal> };
+
+type OutputOfCase<Case> = Case extends (b: never) => Sequence<infer Output> ? Output : never;
+
+/** The builder after one more node. */
+type With<Input, Scope extends Entries, Name extends string, Output> = Builder<
+  Input,
+  [...Scope, [Name, Output]],
+  Output
+>;
 
 /** A definition that can still grow. */
 export interface Builder<Input, Scope extends Entries, Output> extends Definition<
   Input,
   ScopeOf<Scope>,
-  Output
+  Output,
+  NamesOf<Scope>
 > {
   /**
    * One Convex function: an inline handler `(ctx, scope, info)`, or a reference with `args`. Its result is stored under the name.
    */
-  step<const Name extends string, Result>(
-    name: Taken<Scope, Name>,
-    node: InlineStep<ScopeOf<Scope>, Result> & Valid<Result>,
-  ): Builder<Input, [...Scope, [Name, Stored<Result>]], Stored<Result>>;
-  step<const Name extends string, Reference extends AnyReference>(
-    name: Taken<Scope, Name>,
-    node: ReferenceStep<Reference, ScopeOf<Scope>>,
-  ): Builder<Input, [...Scope, [Name, Returned<Reference>]], Returned<Reference>>;
+  step<
+    const Name extends string,
+    Result,
+    Recovered = never,
+    Undo extends UndoReference = UndoReference,
+  >(
+    name: Free<Scope, Name>,
+    node: InlineStep<ScopeOf<Scope>, Result, Recovered, Undo>,
+  ): With<Input, Scope, Name, Stored<Result> | Stored<NoInfer<Recovered>>>;
+  step<
+    const Name extends string,
+    Reference extends AnyReference,
+    Recovered = never,
+    Undo extends UndoReference = UndoReference,
+  >(
+    name: Free<Scope, Name>,
+    node: ReferenceStep<Reference, ScopeOf<Scope>, Recovered, Undo>,
+  ): With<Input, Scope, Name, Returned<Reference> | Stored<NoInfer<Recovered>>>;
 
   /**
    * Runs `children` in parallel, after a handler of its own if it has one, and gathers their outputs in the order, or under the keys,
    * in which they were given.
    */
-  parent<const Name extends string, C extends Children, Result = { children: ChildrenOutput<C> }>(
-    name: Taken<Scope, Name>,
-    node: NoHandler & ParentOptions<ScopeOf<Scope>, C, Result>,
-  ): Builder<Input, [...Scope, [Name, Stored<Result>]], Stored<Result>>;
   parent<
     const Name extends string,
-    Handled,
     C extends Children,
-    Result = { output: Stored<Handled>; children: ChildrenOutput<C> },
+    Handled = Absent,
+    const Tolerated extends Tolerate | undefined = undefined,
+    Reduced = Absent,
+    Result = ParentOutput<C, Handled, Tolerated, Reduced>,
   >(
-    name: Taken<Scope, Name>,
-    node: Inline<ScopeOf<Scope>, Handled> &
-      Valid<Handled> &
-      ParentOptions<ScopeOf<Scope> & { output: Stored<Handled> }, C, Result>,
-  ): Builder<Input, [...Scope, [Name, Stored<Result>]], Stored<Result>>;
+    name: Free<Scope, Name>,
+    node: ParentNode<ScopeOf<Scope>, C, Handled, Tolerated, Reduced, Result>,
+  ): With<Input, Scope, Name, Stored<Result>>;
+
+  /**
+   * Waits, without holding a slot, for a time or until a date. It has no output: what comes next sees what was before.
+   * @param duration at most a year; zero, a negative number or a date in the past go on at once. A function is called once.
+   */
+  sleep<const Name extends string>(
+    name: Free<Scope, Name>,
+    duration: Duration | ((scope: ScopeOf<Scope>) => Duration | Date),
+  ): Builder<Input, [...Scope, [never, Name]], Output>;
+
+  /**
+   * Waits, without holding a slot, for `workflow.sendEvent`; one that came early is taken at once. The output is the event's payload, with
+   * `anyOf` `{ name, value }`; with a `timeout` it is `{ timedOut: false, event }` or `{ timedOut: true }`.
+   */
+  event<
+    const Name extends string,
+    Schema extends AnySchema = never,
+    S extends Schemas = never,
+    Timeout extends Duration | undefined = undefined,
+  >(
+    name: Free<Scope, Name>,
+    node: EventNode<Schema, S, Timeout>,
+  ): With<Input, Scope, Name, EventOutput<InferOutput<Schema> | Named<S>, Timeout>>;
+
+  /**
+   * Runs exactly one of its cases. Each is given a builder that knows the scope, and adds nodes to it; their names are not seen after the
+   * branch. The output is that of the case's last node; null where it has none.
+   */
+  branch<
+    const Name extends string,
+    Cases extends Readonly<Record<string, (b: Builder<Input, Scope, null>) => Sequence<unknown>>>,
+  >(
+    name: Free<Scope, Name>,
+    node: {
+      /** Which case: one of the keys of `cases`. */
+      on: (scope: ScopeOf<Scope>) => keyof Cases & string;
+      cases: Cases;
+    },
+  ): With<Input, Scope, Name, { [Key in keyof Cases]: OutputOfCase<Cases[Key]> }[keyof Cases]>;
+
+  /**
+   * Runs its body once or more: what its last node gives is the next pass's `loop.state`, and at the end the output. Names inside are not
+   * seen after the loop. The order matters to inference: state, initial, body, until.
+   */
+  loop<
+    const Name extends string,
+    Schema extends AnySchema,
+    Literal extends Primitive,
+    Initial extends Literals<Literal>,
+  >(
+    name: Free<Scope, Name>,
+    node: {
+      /** Says the state's type where `initial` cannot: an empty list, one member of a union. Nothing is parsed with it. */
+      state: Schema;
+      initial: (scope: ScopeOf<Scope>) => Initial;
+      body: (
+        b: Builder<Input, InLoop<Scope, InferOutput<Schema>>, null>,
+      ) => Sequence<InferOutput<Schema>>;
+      until: (
+        scope: Simplify<Omit<ScopeOf<Scope>, "loop"> & { loop: Loop<InferOutput<Schema>> }>,
+      ) => boolean;
+      maxIterations: number;
+    } & ([Initial] extends [InferOutput<Schema>]
+      ? unknown
+      : { initial: (scope: never) => InferOutput<Schema> }) &
+      ValidAt<"state", InferOutput<Schema>>,
+  ): With<Input, Scope, Name, InferOutput<Schema>>;
+  loop<const Name extends string, State>(
+    name: Free<Scope, Name>,
+    node: {
+      /** The first pass's `loop.state`. */
+      initial: (scope: ScopeOf<Scope>) => State;
+      /** Adds the nodes of a pass. They see the scope and `loop`. */
+      body: (b: Builder<Input, InLoop<Scope, State>, null>) => Sequence<NoInfer<State>>;
+      /** Whether the pass that has just ended was the last. */
+      until: (scope: Simplify<Omit<ScopeOf<Scope>, "loop"> & { loop: Loop<State> }>) => boolean;
+      /** After so many passes without an end the run fails. From 1 to 100,000. */
+      maxIterations: number;
+      state?: "what `initial` and the last node of the body give must be what this schema says";
+    } & ValidAt<"initial", State>,
+  ): With<Input, Scope, Name, State>;
+  /**
+   * One child run. Its output is the node's.
+   * @param workflow the definition that the child runs. Of one that is its own descendant: see `childNamed`.
+   * @param args gives the child's input.
+   */
+  child<const Name extends string, ChildInput, ChildOutput>(
+    name: Free<Scope, Name>,
+    workflow: Definition<ChildInput, unknown, ChildOutput>,
+    args: (scope: ScopeOf<Scope>) => NoInfer<ChildInput>,
+  ): With<Input, Scope, Name, ChildOutput>;
 
   /** The last node: its result is the workflow's output. */
   finalize<Result>(
     node: Inline<ScopeOf<Scope>, Result> & Policy & Valid<Result>,
-  ): Definition<Input, ScopeOf<Scope>, Stored<Result>>;
-}
-
-class Definer {
-  readonly nodes: Record<string, unknown> = {};
-
-  constructor(readonly options: WorkflowOptions<AnySchema>) {}
-
-  step(name: string, node: unknown): this {
-    return this.add(name, node);
-  }
-
-  parent(name: string, node: unknown): this {
-    return this.add(name, node);
-  }
-
-  finalize(node: unknown): this {
-    return this.add("finalize", node);
-  }
-
-  private add(name: string, node: unknown): this {
-    if (Object.hasOwn(this.nodes, name))
-      throw new Error(`The node name "${name}" is already taken`);
-    this.nodes[name] = node;
-    return this;
-  }
+  ): Finalized<Input, ScopeOf<Scope>, Stored<Result>, NamesOf<Scope>>;
 }
 
 /**

@@ -1,21 +1,38 @@
 import type { AnyDefinition, Definition } from "./definition.js";
+import type { StepError } from "./step-error.js";
 
-/** A child run to be: a workflow and its input. Made by {@link child}. */
+/** A child run to be: a workflow, or the name of one, and its input. Made by {@link child} and {@link childNamed}. */
 export interface Child<Output> {
   readonly "~output"?: () => Output;
-  readonly workflow: AnyDefinition;
+  readonly workflow: AnyDefinition | string;
   readonly input: unknown;
 }
 
 /** What `children` may give: a list or a record of `child(workflow, input)`. */
 export type Children = readonly Child<unknown>[] | Readonly<Record<string, Child<unknown>>>;
 
-type OutputOf<C> = C extends Child<infer Output> ? Output : never;
+/** How many children may end badly before their parent fails. A percentage is of all of them, from 0 to 100. */
+export type Tolerate = { failures: number } | { percentage: number } | "all";
 
-/** The children's outputs, in the order or under the keys in which they were given. */
-export type ChildrenOutput<C> = C extends readonly unknown[]
-  ? OutputOf<C[number]>[]
-  : { [Key in keyof C]: OutputOf<C[Key]> };
+/** What became of a child whose parent tolerates bad ends. */
+export type Settled<Output> = { ok: true; output: Output } | { ok: false; error: StepError };
+
+type OutputOf<C, Tolerated> =
+  C extends Child<infer Output> ? (Tolerated extends Tolerate ? Settled<Output> : Output) : never;
+
+/**
+ * What became of the children: their outputs, or with `tolerate` what became of each, in the order or under the keys in which they were
+ * given.
+ */
+export type ChildrenOutput<C, Tolerated = undefined> = C extends readonly unknown[]
+  ? OutputOf<C[number], Tolerated>[]
+  : { [Key in keyof C]: OutputOf<C[Key], Tolerated> };
+
+/** What became of one child, whichever. */
+export type ChildOutput<C, Tolerated> = OutputOf<
+  C extends readonly unknown[] ? C[number] : C[keyof C],
+  Tolerated
+>;
 
 /**
  * One child of a parent, for its `children`.
@@ -27,5 +44,24 @@ export function child<Input, Output>(
   workflow: Definition<Input, unknown, Output>,
   input: NoInfer<Input>,
 ): Child<Output> {
+  return { workflow, input };
+}
+
+/**
+ * The same for a workflow that is its own descendant, whose type would go round in a circle: by its name. The compiler checks that there
+ * is such a workflow; its output is what you say it is.
+ * @typeParam Output what the workflow gives.
+ * @param workflow the name under which the workflow is exported.
+ * @param input as for {@link child}. Its type is not checked, but it is parsed all the same.
+ *
+ * @example
+ * export const countFiles = defineWorkflow({ input: z.object({ folder: z.string() }) })
+ *   .step("found", { action: internal.files.list, args: ({ input }) => input })
+ *   .parent("below", {
+ *     children: ({ found }) => found.folders.map((folder) => childNamed<number>("countFiles", { folder })),
+ *   })
+ *   .finalize({ mutation: (_ctx, { found, below }) => sum([found.files, ...below.children]) });
+ */
+export function childNamed<Output>(workflow: string, input: unknown): Child<Output> {
   return { workflow, input };
 }

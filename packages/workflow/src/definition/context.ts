@@ -28,4 +28,9 @@ export interface Info {
   readonly previousError: StepError | null;
   /** Aborted when the step's `timeout` is over. Never aborted in a mutation or query. */
   readonly signal: AbortSignal;
+  /**
+   * Asks whether the run was canceled meanwhile, or went another way (it timed out, failed elsewhere, was restarted): what this handler
+   * does from then on changes nothing in it. For an action that takes long, between its parts. In a mutation or query always false.
+   */
+  readonly isCanceled: () => Promise<boolean>;
 }

@@ -1,5 +1,6 @@
-import type { AnySchema } from "./schema.js";
+import type { Duration } from "./duration.js";
 import type { Retry } from "./node.js";
+import type { AnySchema } from "./schema.js";
 
 /** What holds for a whole workflow. */
 export interface WorkflowOptions<Schema extends AnySchema> {
@@ -7,6 +8,15 @@ export interface WorkflowOptions<Schema extends AnySchema> {
   input: Schema;
   /** For every action of the workflow that says nothing itself. Default: one attempt. */
   retry?: Retry;
+  /** Of a whole run and everything in it: then it ends `timedOut`, and what was done is undone. Default: none. */
+  timeout?: Duration;
+  /** How long a run is kept after its end; then it is removed in the background. Default: for ever. */
+  retention?: Duration;
+  /**
+   * Former names of nodes, `{ old: "new" }`, for runs that stand at such a node while the code changes. A node inside another is named by its
+   * path, such as `"agent.think"` or `"route.big.x"`. A name may go when no run from before it is left.
+   */
+  renamed?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -18,21 +28,41 @@ export type CompiledNode = any;
 /**
  * What `defineWorkflow()` returns. The members with `~` exist in types only.
  * @typeParam Input what `start` takes. @typeParam Scope `input` and every node's output, by name. @typeParam Output the workflow's.
+ * @typeParam Name the names of all nodes, also of those without an output.
  */
-export interface Definition<Input, Scope, Output> {
+export interface Definition<
+  Input,
+  Scope,
+  Output,
+  Name extends string = Exclude<keyof Scope & string, "input">,
+> {
   readonly "~input"?: (input: Input) => void;
   readonly "~scope"?: () => Scope;
   readonly "~output"?: () => Output;
   readonly options: WorkflowOptions<AnySchema>;
-  /** The nodes by name; `finalize` under that name. */
-  readonly nodes: { readonly [Name in Exclude<keyof Scope, "input"> | "finalize"]: CompiledNode };
+  /**
+   * The nodes by name as they were written, `finalize` under that name; but a sleep is `{ duration }`, a child `{ workflow, args }`, and the
+   * `body` of a loop and each of the `cases` of a branch are nodes by name again.
+   */
+  readonly nodes: { readonly [Key in Name | "finalize"]: CompiledNode };
+}
+
+/** A definition that has its `.finalize`: it cannot grow, nor be a body or a case. */
+export interface Finalized<Input, Scope, Output, Name extends string> extends Definition<
+  Input,
+  Scope,
+  Output,
+  Name
+> {
+  readonly "~finalized"?: true;
 }
 
 /* Any definition, whatever its input: with `never` in the place of a parameter's type all of them fit. */
 export type AnyDefinition = Definition<never, unknown, unknown>;
 
-export type WorkflowInput<D> =
-  D extends Definition<infer Input, infer _S, infer _O> ? Input : never;
+export type WorkflowInput<D> = D extends { readonly "~input"?: (input: infer Input) => void }
+  ? Input
+  : never;
 export type WorkflowOutput<D> = D extends { readonly "~output"?: () => infer Output }
   ? Output
   : never;

@@ -8,7 +8,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const UNITS: Readonly<Record<string, number>> = {
+const UNITS = {
   ms: 1,
   s: SECOND,
   second: SECOND,
@@ -19,7 +19,7 @@ const UNITS: Readonly<Record<string, number>> = {
   d: DAY,
   day: DAY,
   week: 7 * DAY,
-};
+} satisfies Record<Unit | Word, number>;
 
 /**
  * A duration in ms.
@@ -33,8 +33,15 @@ export function durationMs(duration: Duration): number {
   );
 }
 
+/** A time in ms as a person would write it: in the largest unit that leaves no fraction, `"90s"`, `"1h"`, `"1500ms"`. */
+export function durationText(ms: number): string {
+  const unit = (["d", "h", "m", "s"] as const).find((unit) => ms > 0 && ms % UNITS[unit] === 0);
+  return unit === undefined ? `${ms}ms` : `${ms / UNITS[unit]}${unit}`;
+}
+
 function parse(text: string): number {
   const [, amount, unit = ""] = /^(\d+(?:\.\d+)?) ?([a-z]+)$/.exec(text) ?? [];
-  const factor = UNITS[unit] ?? UNITS[unit.replace(/s$/, "")];
+  const units: Readonly<Record<string, number>> = UNITS;
+  const factor = units[unit] ?? units[unit.replace(/s$/, "")];
   return amount === undefined || factor === undefined ? NaN : Number(amount) * factor;
 }

@@ -1,5 +1,12 @@
 export { defineWorkflow, type Builder } from "./builder.js";
-export { child, type Child, type ChildrenOutput } from "./children.js";
+export {
+  child,
+  childNamed,
+  type Child,
+  type ChildrenOutput,
+  type Settled,
+  type Tolerate,
+} from "./children.js";
 export type { ActionCtx, Info, MutationCtx, QueryCtx, Register } from "./context.js";
 export type {
   Definition,
@@ -11,4 +18,5 @@ export type {
 export type { Duration } from "./duration.js";
 export type { Retry } from "./node.js";
 export type { AnySchema, InferInput, InferOutput } from "./schema.js";
+export type { Loop } from "./scope.js";
 export type { ErrorKind, StepError } from "./step-error.js";

@@ -1,7 +1,9 @@
 import type { FunctionArgs, FunctionReference, FunctionReturnType } from "convex/server";
 import type { ActionCtx, Info, MutationCtx, QueryCtx } from "./context.js";
 import type { Duration } from "./duration.js";
-import type { Stored } from "./values.js";
+import type { Simplify } from "./scope.js";
+import type { StepError } from "./step-error.js";
+import type { Stored, Valid, ValidAt } from "./values.js";
 
 export type FunctionKind = "action" | "mutation" | "query";
 
@@ -28,8 +30,6 @@ export interface Policy {
   isolate?: boolean;
 }
 
-export type InlineStep<Scope, Result> = Inline<Scope, Result> & { args?: never } & Policy;
-
 /* The reference may be of any visibility and of whatever arguments: `any` is the variance-free top type that Convex itself uses here. */
 export type AnyReference<Kind extends FunctionKind = FunctionKind> = FunctionReference<
   Kind,
@@ -38,14 +38,66 @@ export type AnyReference<Kind extends FunctionKind = FunctionKind> = FunctionRef
   any
 >;
 
-export type ReferenceStep<Reference extends AnyReference, Scope> = (
+/** What undoes a step can be an action or a mutation. */
+export type UndoReference = AnyReference<"action" | "mutation">;
+
+/**
+ * What undoes a step, inline or as a reference with `args`. Its scope is that of the step with `output`, what the step gave, and `error`,
+ * why the run is undone. Its own result is dropped.
+ */
+type Compensation<Scope, Undo extends UndoReference> = (
+  | { action: Handler<ActionCtx, Scope, unknown>; mutation?: never; args?: never }
+  | { mutation: Handler<MutationCtx, Scope, unknown>; action?: never; args?: never }
+  | {
+      action: Undo & AnyReference<"action">;
+      mutation?: never;
+      args: (scope: Scope) => FunctionArgs<Undo>;
+    }
+  | {
+      mutation: Undo & AnyReference<"mutation">;
+      action?: never;
+      args: (scope: Scope) => FunctionArgs<Undo>;
+    }
+) &
+  Pick<Policy, "retry" | "timeout">;
+
+/** What a step says besides its function. The order matters to inference: handler, compensate. */
+interface StepOptions<Scope, Result, Recovered, Undo extends UndoReference> extends Policy {
+  /** Neither its result nor its arguments are shown, logged, or passed as arguments of a scheduled function. Default: false. */
+  sensitive?: boolean;
+  /**
+   * Gives a value to go on with when the step has failed for good; the run's timeline keeps the error. If it throws, the run fails with the
+   * step's error, whose `cause` is then what was thrown here. Not asked when the run is canceled. Default: the run fails.
+   */
+  recover?: (error: StepError, scope: Scope) => MaybePromise<Recovered>;
+  /**
+   * Undoes the step when it was completed and the run fails, times out or is canceled later: compensations run in the reverse order in
+   * which their steps were completed. It is retried like a step; when it fails for good the others still run.
+   */
+  compensate?: Compensation<Simplify<Scope & { output: Result; error: StepError }>, Undo>;
+}
+
+export type InlineStep<Scope, Result, Recovered, Undo extends UndoReference> = Inline<
+  Scope,
+  Result
+> & { args?: never } & StepOptions<Scope, Stored<Result>, Recovered, Undo> &
+  Valid<Result> &
+  ValidAt<"recover", Recovered>;
+
+export type ReferenceStep<
+  Reference extends AnyReference,
+  Scope,
+  Recovered,
+  Undo extends UndoReference,
+> = (
   | { action: Reference & AnyReference<"action">; mutation?: never; query?: never }
   | { mutation: Reference & AnyReference<"mutation">; action?: never; query?: never }
   | { query: Reference & AnyReference<"query">; action?: never; mutation?: never }
 ) & {
   /** The function's arguments, from what came before. */
   args: (scope: Scope) => FunctionArgs<Reference>;
-} & Policy;
+} & StepOptions<Scope, Returned<Reference>, Recovered, Undo> &
+  ValidAt<"recover", Recovered>;
 
 /** What a referenced function returned, as it is stored. */
 export type Returned<Reference extends AnyReference> = Stored<FunctionReturnType<Reference>>;

@@ -13,8 +13,8 @@ export type ErrorKind =
   | "lost"
   | "removedNode";
 
-/** Why a step, and with it perhaps a run, failed. */
-export interface StepError {
+/** Why a step, and with it perhaps a run, failed. A type and no interface, so that it is a Convex value: a step may return it. */
+export type StepError = {
   message: string;
   kind: ErrorKind;
   /** The `data` of a `ConvexError` that was thrown; absent of others, and where it takes more than 64 KiB or is nested more than 6 deep. */
@@ -26,6 +26,11 @@ export interface StepError {
   attempt: number;
   /** Of a failed child: its index in the list, or its key in the record, that `children` gave. */
   key?: string;
-  /** Of kind `childFailed`: the child's own error. Up to 6 stand inside each other; of a longer chain, the innermost is the last. */
+  /**
+   * Of kind `childFailed`: the child's own error. Of a step whose `recover` threw: what that threw. Up to 6 stand inside each other; of a
+   * longer chain, the innermost is the last.
+   */
   cause?: StepError;
-}
+  /** Of a run: the errors of the compensations that failed for good, in the order in which they ran. Absent if none did. */
+  compensationErrors?: StepError[];
+};

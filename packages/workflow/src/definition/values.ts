@@ -43,14 +43,22 @@ type Problem<
           : never
       : `${Path}: ${NotStorable<T>}`;
 
-/** Intersected with a node: nothing where its handler's result can be stored, else the problem in the place of the handler. */
-export type Valid<Result> = [Result] extends [Value | undefined | void]
+/**
+ * Intersected with a node: nothing where a value of the type can be stored, else the problem in the place of these members of it. Nothing is
+ * inferred from here: the whole node would become a candidate for the type.
+ */
+export type ValidAt<Member extends string, T> = Checked<Member, NoInfer<T>>;
+
+type Checked<Member extends string, T> = [T] extends [Value | undefined | void]
   ? unknown
-  : unknown extends Result
+  : unknown extends T
     ? unknown
-    : [Problem<Result>] extends [never]
+    : [Problem<T>] extends [never]
       ? unknown
-      : { action?: Problem<Result>; mutation?: Problem<Result>; query?: Problem<Result> };
+      : { [Key in Member]?: Problem<T> };
+
+/** The same for what a node's handler returns. */
+export type Valid<Result> = ValidAt<"action" | "mutation" | "query", Result>;
 
 /** A result as it is stored: nothing returned is null. */
 export type Stored<T> = IsAny<T> extends true ? T : T extends void | undefined ? null : T;

@@ -9,9 +9,9 @@ import type { ComponentApi } from "../component/_generated/component.js";
 import type { Token } from "../component/validators.js";
 import type { Info } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
-import type { AnySchema } from "../definition/schema.js";
-import { attemptOf } from "./attempt.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
+import { unpackedScope } from "../packing.js";
+import { attemptOf } from "./attempt.js";
 import {
   actionArgs,
   completionArgs,
@@ -24,11 +24,14 @@ import {
   type StepMutation,
   type StepQuery,
 } from "./functions.js";
+import { dueOutput, eventOutput } from "./nodes/event.js";
+import { placeOf, renamedStage } from "./place.js";
 import { policyOf } from "./reads.js";
-import { referenceTo, type First, type WorkflowReference } from "./reference.js";
+import { referenceTo, type Facts, type WorkflowReference } from "./reference.js";
 import { report } from "./report.js";
 import { retryAt } from "./retry.js";
 import { Run, type Arrive } from "./run.js";
+import { Transaction, type Bound } from "./transaction.js";
 import { checkedOutput } from "./values.js";
 
 /* The context and the scope of a handler were checked where it was written; here they only pass through. */
@@ -46,16 +49,19 @@ export interface Compiled {
   query(stage: string, handler: QueryHandler): StepQuery;
   /** An internal mutation: takes an action's report, has it tried again, or goes on with `next`. */
   completion(stage: string, next: Arrive): Completion;
-  /** An internal mutation: the component's way into the workflow, `at` a stage or `after` the children of a parent. */
+  /** What the `recover` of a step reads of its scope. */
+  recover(stage: string, reads: readonly string[]): void;
+  /** The action of a stage that the definition does not have any more: it fails. */
+  removed(stage: string): StepAction;
+  /** Its completion: takes the report of one that still runs, and fails. */
+  removedCompletion(stage: string): Completion;
+  /** An internal mutation: the component's way into the workflow, `at` a stage or `after` one at which it has waited. */
   resume(entries: {
     at: Readonly<Record<string, Arrive>>;
     after?: Readonly<Record<string, Arrive>>;
   }): Resume;
   /** What others know of the workflow. Its type is that of the annotation it is assigned to. */
-  reference<Reference extends WorkflowReference<never>>(options: {
-    input: AnySchema;
-    first: First;
-  }): Reference;
+  reference<Reference extends WorkflowReference<never>>(facts: Facts): Reference;
 }
 
 /** Binds the functions of one generated file to its workflow. */
@@ -65,103 +71,149 @@ export function compiled(
   definition: AnyDefinition,
 ): Compiled {
   const functions = functionsOf(workflow);
-  const own = { component, workflow, definition, functions };
+  const following = new Map<string, Arrive>();
+  const recovers = new Map<string, readonly string[]>();
+  const own: Bound = { component, workflow, definition, functions, following, recovers };
+  const removedProblem = (stage: string): Problem => ({
+    kind: "removedNode",
+    message: `Workflow "${workflow}" has no node "${stage}" any more`,
+  });
+  const actionOf = (stage: string, handler: ActionHandler): StepAction =>
+    internalActionGeneric({
+      args: actionArgs,
+      returns: v.null(),
+      handler: async (ctx, { token, slot, scope, reads, previousError }) => {
+        const load = async () => await ctx.runQuery(component.lib.load, { run: token.run, reads });
+        const info = {
+          ...identityOf(token, stage),
+          previousError,
+          isCanceled: async () => await ctx.runQuery(component.lib.isCanceled, { token }),
+        };
+        // A scope that cannot be loaded is a failure of the attempt like any other: it is reported.
+        const attempt = await attemptOf(stage, policyOf(definition, stage), info, async (full) =>
+          handler(ctx, unpackedScope(scope ?? (await load())), full),
+        );
+        await report(ctx, own, stage, token, slot, attempt);
+        return null;
+      },
+    });
+  const completionOf = (stage: string, next: Arrive, isRemoved: boolean): Completion =>
+    internalMutationGeneric({
+      args: completionArgs,
+      returns: v.null(),
+      handler: async (ctx, { token, slot, report: reported, fuse }) => {
+        const transaction = new Transaction(ctx, own, token, stage, { slot, fuse });
+        if (isRemoved) await transaction.failed(removedProblem(stage), null);
+        else if (reported.kind === "success") {
+          transaction.succeeded(reported.output);
+          await follow(transaction, next);
+        } else {
+          const { error } = reported;
+          const again = retryAt(definition, stage, token.attempt, error.kind);
+          if (await transaction.failed(error, again)) await follow(transaction, next);
+        }
+        await transaction.commit();
+        return null;
+      },
+    });
   return {
-    action: (stage, handler) =>
-      internalActionGeneric({
-        args: actionArgs,
-        returns: v.null(),
-        handler: async (ctx, { token, slot, scope, reads, previousError }) => {
-          const load = async () =>
-            await ctx.runQuery(component.lib.load, { run: token.run, reads });
-          const info = { ...infoOf(token, stage), previousError };
-          // A scope that cannot be loaded is a failure of the attempt like any other: it is reported.
-          const attempt = await attemptOf(stage, policyOf(definition, stage), info, async (full) =>
-            handler(ctx, scope ?? (await load()), full),
-          );
-          await report(ctx, own, stage, token, slot, attempt);
-          return null;
-        },
+    action: actionOf,
+    removed: (stage) =>
+      actionOf(stage, () => {
+        const { kind, message } = removedProblem(stage);
+        throw new Failure(kind, message);
       }),
 
     mutation: (stage, handler) =>
       internalMutationGeneric({
         args: nestedArgs,
         returns: v.any(),
-        handler: (ctx, { runId, scope }) =>
-          nested(stage, runId, (info) => handler(ctx, scope, info)),
+        handler: (ctx, { scope, ...of }) =>
+          nested(stage, of, (info) => handler(ctx, unpackedScope(scope), info)),
       }),
 
     query: (stage, handler) =>
       internalQueryGeneric({
         args: nestedArgs,
         returns: v.any(),
-        handler: (ctx, { runId, scope }) =>
-          nested(stage, runId, (info) => handler(ctx, scope, info)),
+        handler: (ctx, { scope, ...of }) =>
+          nested(stage, of, (info) => handler(ctx, unpackedScope(scope), info)),
       }),
 
-    completion: (stage, next) =>
-      internalMutationGeneric({
-        args: completionArgs,
-        returns: v.null(),
-        handler: async (ctx, { token, slot, report: reported, fuse }) => {
-          const run = new Run(ctx, own, token, stage, { slot, fuse, callsAgain: fuse });
-          if (reported.kind === "success") {
-            run.succeeded(reported.output);
-            await run.follow(next);
-          } else {
-            const { error } = reported;
-            run.failed(error, retryAt(definition, stage, token.attempt, error.kind));
-          }
-          await run.commit();
-          return null;
-        },
-      }),
+    completion(stage, next) {
+      following.set(stage, next);
+      return completionOf(stage, next, false);
+    },
+    removedCompletion: (stage) => completionOf(stage, async () => {}, true),
 
-    resume: ({ at, after = {} }) =>
-      internalMutationGeneric({
+    recover(stage, reads) {
+      recovers.set(stage, reads);
+    },
+
+    resume({ at, after = {} }) {
+      for (const [stage, arrive] of Object.entries(after)) following.set(stage, arrive);
+      return internalMutationGeneric({
         args: resumeArgs,
         returns: v.null(),
-        handler: async (ctx, { token, stage, event, scope }) => {
-          const run = new Run(ctx, own, token, stage, { fuse: true, callsAgain: false, scope });
-          const entries = event.kind === "joined" ? after : at;
-          const arrive = Object.hasOwn(entries, stage) ? entries[stage] : undefined;
-          const failed = (problem: Problem) =>
-            run.failed(problem, retryAt(definition, stage, token.attempt, problem.kind));
-          if (event.kind === "failed") failed(event.error);
-          else if (arrive !== undefined) await run.follow(arrive);
-          else
-            failed({
-              kind: "removedNode",
-              message: `Workflow "${workflow}" has no node "${stage}" any more`,
-            });
-          await run.commit();
+        handler: async (ctx, { token, stage: before, event, scope, fuse }) => {
+          const stage = Object.hasOwn(at, before) ? before : renamedStage(definition, before);
+          const transaction = new Transaction(ctx, own, token, stage, { fuse, scope });
+          const entry = (entries: Readonly<Record<string, Arrive>>) =>
+            Object.hasOwn(entries, stage) ? entries[stage] : undefined;
+          const { node } = placeOf(definition, stage);
+          let arrive = event.kind === "arrive" ? entry(at) : entry(after);
+          if (event.kind === "failed") {
+            const again = retryAt(definition, stage, token.attempt, event.error.kind);
+            const hasRecovered = await transaction.failed(event.error, again);
+            arrive = hasRecovered ? following.get(stage) : undefined;
+          } else if (arrive === undefined) {
+            await transaction.failed(removedProblem(before), null);
+          } else if (event.kind === "due") {
+            transaction.succeeded(dueOutput(node));
+          } else if (event.kind === "got") {
+            transaction.succeeded(eventOutput(node, event.name, event.value));
+          }
+          if (arrive !== undefined) await follow(transaction, arrive);
+          await transaction.commit();
           return null;
         },
-      }),
+      });
+    },
 
-    reference: <Reference extends WorkflowReference<never>>(options: {
-      input: AnySchema;
-      first: First;
-    }) =>
+    reference: <Reference extends WorkflowReference<never>>(facts: Facts) =>
       // The interface that generated code declares adds members that exist in types only.
-      referenceTo(workflow, definition, functions, options) as unknown as Reference,
+      referenceTo(workflow, definition, functions, facts) as unknown as Reference,
   };
 }
 
-function infoOf({ run, attempt }: Pick<Token, "run" | "attempt">, stage: string) {
-  return { runId: run, attempt, idempotencyKey: `${run}/${stage}` };
+/** Goes where the generated function says. */
+async function follow(transaction: Transaction, arrive: Arrive): Promise<void> {
+  try {
+    await arrive(new Run(transaction));
+  } catch (error) {
+    transaction.fail(transaction.stage, describeThrown(error));
+  }
+}
+
+type Identity = Pick<Token, "run" | "attempt" | "pass" | "generation">;
+
+/** What a handler is told of its own execution. */
+function identityOf({ run, attempt, pass = [], generation = 1 }: Identity, stage: string) {
+  const inPass = pass.length === 0 ? "" : `#${pass.join(".")}`;
+  const again = generation === 1 ? "" : `~${generation}`;
+  return { runId: run, attempt, idempotencyKey: `${run}/${stage}${inPass}${again}` };
 }
 
 /** A handler inside a nested transaction. An error leaves it as a {@link Failure}, so that it keeps what it was on the way out. */
 async function nested(
   stage: string,
-  runId: string,
+  { runId, ...of }: { runId: string } & Pick<Token, "pass" | "generation">,
   handler: (info: Info) => unknown,
 ): Promise<unknown> {
   const info = {
-    ...infoOf({ run: runId, attempt: 1 }, stage),
+    ...identityOf({ run: runId, attempt: 1, ...of }, stage),
     previousError: null,
+    isCanceled: async () => false,
     /** Never aborted; made for whoever asks for it. */
     get signal() {
       return new AbortController().signal;

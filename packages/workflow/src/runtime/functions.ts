@@ -6,7 +6,7 @@ import type {
 } from "convex/server";
 import { makeFunctionReference } from "convex/server";
 import { v, type ObjectType, type PropertyValidators } from "convex/values";
-import { vError, vEvent, vRead, vToken } from "../component/validators.js";
+import { vError, vEvent, vPass, vRead, vToken } from "../component/validators.js";
 
 /*
  * The generated functions: their arguments, and the types that generated code gives its exports. None of these types depends on a
@@ -37,10 +37,22 @@ export const completionArgs = {
   fuse: v.boolean(),
 };
 
-export const resumeArgs = { token: vToken, stage: v.string(), event: vEvent, scope: v.any() };
+export const resumeArgs = {
+  token: vToken,
+  stage: v.string(),
+  event: vEvent,
+  scope: v.any(),
+  /** As for a completion. */
+  fuse: v.boolean(),
+};
 
-/** Of a mutation or query that is called as a nested transaction. */
-export const nestedArgs = { runId: v.string(), scope: v.any() };
+/** Of a mutation or query that is called as a nested transaction: for which run, and what makes its record different from others. */
+export const nestedArgs = {
+  runId: v.string(),
+  pass: v.optional(vPass),
+  generation: v.optional(v.number()),
+  scope: v.any(),
+};
 
 type Args<Validators extends PropertyValidators> = ObjectType<Validators>;
 

@@ -1,56 +1,94 @@
 import type { Read } from "../component/validators.js";
 import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
 import type { Policy } from "../definition/node.js";
+import { formerStage, hasHandler, placeOf, type Place } from "./place.js";
 
-/** The name of the node that a stage belongs to: `chapters.finalize` → `chapters`. */
-export function nodeOf(stage: string): string {
-  return stage.split(".")[0] ?? stage;
-}
-
-/** The stage under which a stage's output is kept and read: that of a parent's finalize is the parent's. */
-export function recordOf(stage: string): string {
-  return stage.replace(/\.finalize$/, "");
-}
-
-/** The options of a stage: those of its node, but a parent's finalize has its own. */
+/** How a stage is run: as the options of its node say, but a finalize and a compensation have their own. */
 export function policyOf(definition: AnyDefinition, stage: string): Policy {
-  const node = nodeNamed(definition, nodeOf(stage));
-  return (stage.endsWith(".finalize") ? node?.finalize : node) ?? {};
+  const { node, part } = placeOf(definition, stage);
+  if (part === "finalize" || part === "compensate") return node?.[part] ?? {};
+  // A parent's timeout is that of the whole node, which the component watches.
+  return node?.children === undefined ? (node ?? {}) : { ...node, timeout: undefined };
 }
 
-export function nodeNamed(definition: AnyDefinition, name: string): CompiledNode {
-  return (definition.nodes as Readonly<Record<string, CompiledNode>>)[name];
+/** Whether what a stage reads and makes is to be kept from logs, views and scheduled arguments. */
+export function isSensitive(definition: AnyDefinition, stage: string): boolean {
+  return placeOf(definition, stage).node?.sensitive === true;
+}
+
+/** What its record says of a stage, whatever comes of it. */
+export function marksOf(
+  definition: AnyDefinition,
+  stage: string,
+): { sensitive?: true; undoable?: true } {
+  const { node, part } = placeOf(definition, stage);
+  return {
+    ...(node?.sensitive === true ? { sensitive: true } : {}),
+    ...(part === undefined && node?.compensate !== undefined ? { undoable: true } : {}),
+  };
 }
 
 /**
- * Where the values are that a stage reads by name. Inside a parent, `output` is what its handler made, absent without one, and
- * `children` what its children did; `*` is everything that came before.
+ * Where the values are that a stage reads by name. A name is looked for in the sequence in which the stage stands, then in those around
+ * it. Inside a parent `output` is what its handler made, absent without one, and `children` what its children did; for a compensation
+ * `output` is what its step made, and `error` why the run is being undone; `loop` is the state of the innermost loop; and `*` is everything.
+ * @param pass the passes of the loops around the stage, outermost first.
  */
 export function readsOf(
   definition: AnyDefinition,
   stage: string,
   names: readonly string[],
+  pass: readonly number[],
 ): Read[] {
-  const node = nodeOf(stage);
-  const all = names.includes("*") ? everything(definition, stage) : names;
-  const hasOutput = hasHandler(nodeNamed(definition, node));
-  const present = all.filter((name) => name !== "output" || hasOutput);
-  return present.map((name) => {
-    if (name === "output") return { name, stage: `${node}.output` };
-    if (name === "children") return { name, stage: node, children: true };
-    return { name, stage: name };
+  const place = placeOf(definition, stage);
+  const all = names.includes("*") ? everything(place) : names;
+  return all.flatMap((name) => {
+    const read = readNamed(place, name, pass);
+    if (read === undefined) return [];
+    const was = formerStage(definition, read.stage);
+    const sensitive = isSensitive(definition, stage) || isSensitive(definition, read.stage);
+    return [
+      {
+        ...read,
+        ...(was === undefined ? {} : { was }),
+        ...(sensitive ? { sensitive } : {}),
+      },
+    ];
   });
 }
 
-function everything(definition: AnyDefinition, stage: string): string[] {
-  const node = nodeOf(stage);
-  const nodes = Object.keys(definition.nodes);
-  const before = ["input", ...nodes.slice(0, nodes.indexOf(node))];
-  if (stage.endsWith(".finalize")) return [...before, "output", "children"];
-  const isParent = nodeNamed(definition, node)?.children !== undefined;
-  return isParent && stage === node ? [...before, "output"] : before;
+function readNamed(place: Place, name: string, pass: readonly number[]): Read | undefined {
+  const { node, path, part, sequences, loops } = place;
+  const within = (depth: number) => (depth === 0 ? {} : { pass: pass.slice(0, depth) });
+  if (name === "input") return { name, stage: "input" };
+  if (name === "error") return { name, stage: "", cause: true };
+  if (name === "loop") {
+    const loop = loops.at(-1);
+    return loop === undefined
+      ? undefined
+      : { name, stage: loop, ...within(loops.length - 1), loop: true };
+  }
+  if (name === "output") {
+    if (part === "compensate") return { name, stage: path, ...within(loops.length) };
+    return hasHandler(node) ? { name, stage: `${path}.output`, ...within(loops.length) } : undefined;
+  }
+  if (name === "children") return { name, stage: path, ...within(loops.length), children: true };
+  const sequence = sequences.findLast(({ nodes }) => Object.hasOwn(nodes, name)) ?? sequences[0];
+  return { name, stage: `${sequence?.prefix ?? ""}${name}`, ...within(sequence?.depth ?? 0) };
 }
 
-function hasHandler(node: CompiledNode): boolean {
-  return [node?.action, node?.mutation, node?.query].some((handler) => handler !== undefined);
+function everything({ node, part, sequences, loops }: Place): string[] {
+  const before = sequences.flatMap(({ nodes, at }) => {
+    const names = Object.keys(nodes);
+    // A sleep has no output, so it is in no scope.
+    return names.slice(0, Math.max(0, names.indexOf(at))).filter((name) => !isSleep(nodes[name]));
+  });
+  const around = ["input", ...before, ...(loops.length > 0 ? ["loop"] : [])];
+  if (part === "compensate") return [...around, "output", "error"];
+  if (part === "finalize") return [...around, "output", "children"];
+  return node?.children !== undefined && part === undefined ? [...around, "output"] : around;
+}
+
+function isSleep(node: CompiledNode): boolean {
+  return node?.duration !== undefined;
 }

@@ -1,19 +1,14 @@
 import { createFunctionHandle } from "convex/server";
 import type { Value } from "convex/values";
-import type { Stage } from "../component/validators.js";
+import type { Beginning } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
+import { durationMs } from "../definition/duration.js";
 import type { AnySchema } from "../definition/schema.js";
 import { actionFunction } from "./action-function.js";
 import type { Functions } from "./functions.js";
 import { parseInput } from "./input.js";
-import { readsOf } from "./reads.js";
-
-/** How a run of a workflow begins: what the component must know. */
-export interface Beginning {
-  readonly workflow: string;
-  readonly resume: string;
-  readonly first: Stage;
-}
+import { placeOf } from "./place.js";
+import { marksOf, readsOf } from "./reads.js";
 
 /**
  * A compiled workflow, as `workflow.start` and a parent's children take it. Its type knows the input only; what else there is to know
@@ -23,6 +18,10 @@ export interface WorkflowReference<Input> {
   readonly "~input"?: (input: Input) => void;
   readonly name: string;
   readonly definition: AnyDefinition;
+  /** The hash of its plan. */
+  readonly plan: string;
+  /** What each node of its top level reads of `input` and of the others; `*` for everything. */
+  readonly nodes: Readonly<Record<string, readonly string[]>>;
   /** @throws where the input does not fit the workflow's schema. */
   parse(input: unknown): Value;
   begin(): Promise<Beginning>;
@@ -34,27 +33,51 @@ export interface WorkflowReference<Input> {
  */
 export type First = { action: string; reads: readonly string[] } | { stage: string };
 
+/** What generated code says of a workflow as a whole. */
+export interface Facts {
+  readonly input: AnySchema;
+  readonly first: First;
+  readonly plan: string;
+  readonly nodes: Readonly<Record<string, readonly string[]>>;
+}
+
 export function referenceTo(
   name: string,
   definition: AnyDefinition,
   functions: Functions,
-  { input, first }: { input: AnySchema; first: First },
+  { input, first, plan, nodes }: Facts,
 ): WorkflowReference<unknown> {
+  const { timeout, retention } = definition.options;
   return {
     name,
     definition,
+    plan,
+    nodes,
     parse: (value) => parseInput(name, input, value),
     begin: async () => ({
       workflow: name,
+      plan,
       resume: await createFunctionHandle(functions.resume),
-      first:
-        "action" in first
-          ? {
-              stage: first.action,
-              action: await actionFunction(functions, definition, first.action),
-              reads: readsOf(definition, first.action, first.reads),
-            }
-          : { stage: first.stage, reads: [] },
+      first: await beginningAt(definition, functions, first),
+      ...(timeout === undefined ? {} : { timeoutMs: durationMs(timeout) }),
+      ...(retention === undefined ? {} : { retentionMs: durationMs(retention) }),
     }),
+  };
+}
+
+async function beginningAt(
+  definition: AnyDefinition,
+  functions: Functions,
+  first: First,
+): Promise<Beginning["first"]> {
+  if (!("action" in first)) return { stage: first.stage, reads: [] };
+  const { node, part } = placeOf(definition, first.action);
+  // The time of a parent is watched from where its workflow arrives at it.
+  if (part !== undefined && node?.timeout !== undefined) return { stage: first.action, reads: [] };
+  return {
+    stage: first.action,
+    action: await actionFunction(functions, definition, first.action),
+    reads: readsOf(definition, first.action, first.reads, []),
+    ...marksOf(definition, first.action),
   };
 }

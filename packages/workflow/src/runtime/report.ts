@@ -2,7 +2,7 @@ import type { GenericActionCtx } from "convex/server";
 import type { Token } from "../component/validators.js";
 import type { Attempt } from "./attempt.js";
 import { describeThrown } from "../errors/failure.js";
-import type { Bound } from "./run.js";
+import type { Bound } from "./transaction.js";
 
 /**
  * Hands an attempt's result to the completion. If that fails, because of what was executed with it, once more with nothing executed

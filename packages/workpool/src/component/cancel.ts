@@ -10,7 +10,7 @@ import { endWork } from "./complete.js";
 export async function cancelWork(ctx: MutationCtx, work: Doc<"works">): Promise<boolean> {
   const canceled = { kind: "canceled" } as const;
   if (work.due !== undefined) {
-    await cancelPending(ctx, work.due.job);
+    if (work.due.job !== undefined) await cancelPending(ctx, work.due.job);
     await endWork(ctx, work, undefined, canceled);
     return true;
   }
@@ -20,6 +20,8 @@ export async function cancelWork(ctx: MutationCtx, work: Doc<"works">): Promise<
   }
   await takeBack(ctx, work._id);
   const slot = await slotOf(ctx, work._id);
+  // It was canceled before, while it ran, and still does.
+  if (slot !== null && work.canceled === true) return false;
   // It has a slot, but its function may not have begun: as when it is canceled in the transaction that enqueued it.
   // But where it has ended, and it is its report that is to begin, it goes on to its end.
   if (
@@ -41,7 +43,10 @@ export async function cancelWork(ctx: MutationCtx, work: Doc<"works">): Promise<
  * commits. If it is this one, the mutation begins anew and finds no work; if it is the mutation, this one begins anew and finds none.
  * And a mutation that settles itself, and cancels its own work before that, is known by its job.
  */
-async function cancelPending(ctx: MutationCtx, job: Id<"_scheduled_functions">): Promise<boolean> {
+export async function cancelPending(
+  ctx: MutationCtx,
+  job: Id<"_scheduled_functions">,
+): Promise<boolean> {
   const scheduled = await ctx.db.system.get("_scheduled_functions", job);
   if (scheduled?.state.kind !== "pending") return false;
   if ((await ctx.meta.getRequestMetadata()).scheduledFunctionId === job) return false;

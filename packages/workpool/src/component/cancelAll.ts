@@ -1,29 +1,17 @@
 import { paginator } from "convex-helpers/server/pagination";
 import { v } from "convex/values";
-import { hasRoom } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
-import { cancelWork } from "./cancel.js";
+import { cancelMany } from "./cancelMany.js";
+import { continuationArgs, goOn, goOnWith } from "./continuations.js";
 import schema from "./schema.js";
-import { countWithoutSlot } from "./tallies.js";
 
 /** How many works a page holds where nothing else is said. */
 const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;
 
-/**
- * A page ends early once less than this is left of its transaction: half of the limits, so that the callback of its last work finds as
- * much as callbacks may count on.
- */
-const HALF_OF_A_TRANSACTION = {
-  bytesRead: 8 << 20,
-  bytesWritten: 8 << 20,
-  databaseQueries: 2_048,
-  documentsRead: 16_000,
-  documentsWritten: 8_000,
-  functionsScheduled: 500,
-  scheduledFunctionArgsBytes: 8 << 20,
-};
+/** So many works are read at once: each comes with its arguments of up to 8 kB, and its context. */
+const READ_AT_ONCE = 5;
 
 /**
  * Cancels all works that are there now, a page in this transaction and each further one in its own.
@@ -35,50 +23,56 @@ export async function cancelEverything(ctx: MutationCtx, limit = DEFAULT_PAGE): 
     throw new Error(
       `cancelAll: limit is ${limit}: the size of a page must be a whole number from 1 to ${LARGEST_PAGE}`,
     );
-  await cancelPage(ctx, { cursor: null, upTo: await newestAtMost(ctx, Date.now()), limit });
+  const upTo = await newestAtMost(ctx, Date.now());
+  const next = await cancelPage(ctx, { cursor: null, upTo, limit });
+  if (next !== null) await goOn(ctx, internal.cancelAll.nextPage, next);
 }
 
 /** Cancels the next page. */
 export const nextPage = internalMutation({
-  args: { cursor: v.union(v.string(), v.null()), upTo: v.number(), limit: v.number() },
+  args: continuationArgs,
   returns: v.null(),
-  handler: async (ctx, page): Promise<null> => {
-    await cancelPage(ctx, page);
-    return null;
-  },
+  handler: async (ctx, { continuation }): Promise<null> =>
+    await goOnWith<Page>(ctx, continuation, (page, failures) => cancelPage(ctx, page, failures)),
 });
 
 const MOMENT_MS = 10;
 
-interface Page {
+/* A continuation keeps it as a value, and an interface is none: so this is a type. */
+type Page = {
   /** Where the page before ended. */
   readonly cursor: string | null;
   /** The `_creationTime` of the newest work to cancel. */
   readonly upTo: number;
   readonly limit: number;
-}
+};
 
 /**
  * Works that run stay, marked as canceled: so each page begins behind the one before, wherever that ended, and what a page has left behind
  * is not met again.
+ * @param failures how often this page has failed; see `goOnWith`.
+ * @returns where the next page begins, or null after the last.
  */
-async function cancelPage(ctx: MutationCtx, { cursor, upTo, limit }: Page): Promise<void> {
+async function cancelPage(
+  ctx: MutationCtx,
+  { cursor, upTo, limit }: Page,
+  failures = 0,
+): Promise<Page | null> {
+  const size = failures === 0 ? limit : 1;
   let at = cursor;
-  let isDone = false;
-  let ended = 0;
-  for (let i = 0; i < limit && !isDone; i++) {
-    if (!(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) break;
+  for (let done = 0; done < size; ) {
     const next = await paginator(ctx.db, schema)
       .query("works")
       .withIndex("by_creation_time", (q) => q.lte("_creationTime", upTo))
-      .paginate({ cursor: at, numItems: 1 });
-    for (const work of next.page) if (await cancelWork(ctx, work)) ended += 1;
+      .paginate({ cursor: at, numItems: Math.min(READ_AT_ONCE, size - done) });
+    const canceled = await cancelMany(ctx, next.page, failures);
+    // What was canceled of these is gone, or marked: to begin at the same place again takes little.
+    if (canceled < next.page.length) return { cursor: at, upTo, limit };
+    if (next.isDone) return null;
     at = next.continueCursor;
-    isDone = next.isDone;
+    done += next.page.length;
   }
-  await countWithoutSlot(ctx, "canceled", ended);
-  if (!isDone)
-    await ctx.scheduler.runAfter(0, internal.cancelAll.nextPage, { cursor: at, upTo, limit });
+  return { cursor: at, upTo, limit };
 }
 
 /**

@@ -1,18 +1,17 @@
 import type { FunctionHandle } from "convex/server";
-import { type Infer, v } from "convex/values";
+import { type Infer, type Value, v } from "convex/values";
 import { hasRoom, leaveRoom, messageOf, ROOM_TO_COMPLETE, ROOM_TO_RECORD } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, mutation, type MutationCtx, query } from "./_generated/server.js";
-import { cancelWork } from "./cancel.js";
-import { endWork } from "./complete.js";
+import { cancelMany } from "./cancelMany.js";
 import { applyClassConfig } from "./config.js";
+import { continuationArgs, goOn, goOnWith } from "./continuations.js";
 import { enqueueMembers } from "./enqueue.js";
 import { enqueueFields } from "./enqueueFields.js";
 import { dropValue, keepValue, keptValue } from "./largeValues.js";
 import { anyMember } from "./members.js";
 import { vGroupCounts } from "./schema.js";
-import { countWithoutSlot } from "./tallies.js";
 
 /** More failures than that are either tolerated all, or not at all: a member that fails reads those before it. */
 const MOST_TOLERATED = 500;
@@ -141,27 +140,46 @@ export const status = query({
 });
 
 /** Cancels the members of a group that is over, those without a seat first: once this has committed, no seat is given any more. */
-export async function cancelRest(
+export async function cancelRest(ctx: MutationCtx, group: Id<"groups">): Promise<void> {
+  const next = await cancelPage(ctx, { group, after: -1 });
+  if (next !== null) await goOn(ctx, internal.groups.cancelMore, next);
+}
+
+/** Cancels the next page of them. */
+export const cancelMore = internalMutation({
+  args: continuationArgs,
+  returns: v.null(),
+  handler: async (ctx, { continuation }): Promise<null> =>
+    await goOnWith<Page>(ctx, continuation, (page, failures) => cancelPage(ctx, page, failures)),
+});
+
+/* A continuation keeps it as a value, and an interface is none: so this is a type. */
+type Page = {
+  readonly group: Id<"groups">;
+  /** The place of the last member with a seat that was canceled, or goes on. */
+  readonly after: number;
+};
+
+/** @returns where the next page begins, or null after the last. */
+async function cancelPage(
   ctx: MutationCtx,
-  group: Id<"groups">,
-  after: number = -1,
-): Promise<void> {
+  { group, after }: Page,
+  failures = 0,
+): Promise<Page | null> {
+  const size = failures === 0 ? CANCEL_PAGE : 1;
   const standing = await ctx.db
     .query("works")
     .withIndex("by_group", (q) => q.eq("group", group).eq("seated", false))
-    .take(CANCEL_PAGE);
-  for (const member of standing) await endWork(ctx, member, undefined, { kind: "canceled" });
-  await countWithoutSlot(ctx, "canceled", standing.length);
+    .take(size);
+  if ((await cancelMany(ctx, standing, failures)) < standing.length || standing.length === size)
+    return { group, after };
   const seated = await ctx.db
     .query("works")
     .withIndex("by_group", (q) => q.eq("group", group).eq("seated", true).gt("place", after))
-    .take(CANCEL_PAGE - standing.length);
-  let ended = 0;
-  for (const member of seated) if (await cancelWork(ctx, member)) ended += 1;
-  await countWithoutSlot(ctx, "canceled", ended);
-  if (standing.length + seated.length < CANCEL_PAGE) return;
-  const next = { group, after: seated.at(-1)?.place ?? after };
-  await ctx.scheduler.runAfter(0, internal.groups.cancelMore, next);
+    .take(size - standing.length);
+  const done = await cancelMany(ctx, seated, failures);
+  if (done === seated.length && standing.length + seated.length < size) return null;
+  return { group, after: seated[done - 1]?.place ?? after };
 }
 
 /** To be called last by the end of the member that had the rest canceled: nobody else may be left to finish the group. */
@@ -172,61 +190,82 @@ export async function finishIfOver(ctx: MutationCtx, id: Id<"groups">): Promise<
   else await ctx.db.patch("groups", id, { finishing: undefined });
 }
 
-/** The next page of {@link cancelRest}. */
-export const cancelMore = internalMutation({
-  args: { group: v.id("groups"), after: v.number() },
-  returns: v.null(),
-  handler: async (ctx, { group, after }): Promise<null> => {
-    await cancelRest(ctx, group, after);
-    return null;
-  },
-});
-
 type Counts = Infer<typeof vGroupCounts>;
 const NOTHING_COUNTED: Counts = { failed: 0, canceled: 0 };
 
 /** Counts what became of the members of a group that has none left, and calls its callback. */
-export async function finishGroup(
+export async function finishGroup(ctx: MutationCtx, group: Doc<"groups">): Promise<void> {
+  const next = await finishPage(ctx, group, NOTHING_COUNTED, FEW_FAILURES);
+  if (next === null) return;
+  await ctx.db.patch("groups", group._id, { finishing: true });
+  await goOn(ctx, internal.groups.finishMore, next);
+}
+
+/** The next page of that. */
+export const finishMore = internalMutation({
+  args: continuationArgs,
+  returns: v.null(),
+  handler: async (ctx, { continuation }): Promise<null> =>
+    await goOnWith<Counted>(ctx, continuation, async ({ group, counts }, failures) => {
+      const found = await ctx.db.get("groups", group);
+      if (found === null) return null;
+      const page = failures === 0 ? FAILURES_PAGE : FEW_FAILURES;
+      return await finishPage(ctx, found, counts, page, failures < 2);
+    }),
+});
+
+/* As `Page` a type. */
+type Counted = { readonly group: Id<"groups">; readonly counts: Counts };
+
+/**
+ * Counts up to so many failures, and calls back if these were the last.
+ * @param calls whether to call back: not where that has failed again and again so that nobody could catch it.
+ * @returns where to go on, or null where the group is done.
+ */
+async function finishPage(
   ctx: MutationCtx,
   group: Doc<"groups">,
-  before: Counts = NOTHING_COUNTED,
-  page = FEW_FAILURES,
-): Promise<void> {
+  before: Counts,
+  page: number,
+  calls = true,
+): Promise<Counted | null> {
   const counts = { ...before };
   const isLast =
     (await hasRoom(ctx, ROOM_TO_COMPLETE)) && (await countFailures(ctx, group._id, counts, page));
-  if (!isLast) {
-    await ctx.db.patch("groups", group._id, { finishing: true });
-    await ctx.scheduler.runAfter(0, internal.groups.finishMore, { group: group._id, counts });
-    return;
-  }
-  const { onDone, total, verdict } = group;
-  const { failed, canceled } = counts;
+  if (!isLast) return { group: group._id, counts };
+  const { onDone } = group;
   const kept = { inline: onDone?.context, large: onDone?.largeContext };
   const context = await keptValue(ctx, kept);
   await dropValue(ctx, kept);
   await ctx.db.delete("groups", group._id);
-  if (onDone === undefined) return;
-  const result = {
-    ...(verdict ?? { kind: "success" }),
-    total,
-    succeeded: total - failed - canceled,
-    failed,
-    canceled,
-  };
-  const args = { groupId: group._id, result, ...(context === undefined ? {} : { context }) };
+  if (onDone !== undefined) await callBack(ctx, group, onDone.fn, context, counts, calls);
+  return null;
+}
+
+async function callBack(
+  ctx: MutationCtx,
+  { _id, total, verdict, member }: Doc<"groups">,
+  fn: string,
+  context: Value | undefined,
+  { failed, canceled }: Counts,
+  calls: boolean,
+): Promise<void> {
+  const counts = { total, succeeded: total - failed - canceled, failed, canceled };
+  const result = { ...(verdict ?? { kind: "success" as const }), ...counts };
+  const args = { groupId: _id, result, ...(context === undefined ? {} : { context }) };
   try {
-    await ctx.runMutation(onDone.fn as FunctionHandle<"mutation">, args, {
+    if (!calls) throw new Error("Its transaction has failed again and again");
+    await ctx.runMutation(fn as FunctionHandle<"mutation">, args, {
       transactionLimits: await leaveRoom(ctx, ROOM_TO_RECORD),
     });
   } catch (error) {
     const message = messageOf(error);
     console.error(`The callback of a group threw; its writes are rolled back. ${message}`);
     await ctx.db.insert("failedCallbacks", {
-      workId: group._id,
-      name: group.member.name,
-      fn: onDone.fn,
-      resultKind: result.kind as "success" | "failed" | "canceled",
+      workId: _id,
+      name: member.name,
+      fn,
+      resultKind: result.kind,
       error: message,
     });
   }
@@ -249,14 +288,3 @@ async function countFailures(
   }
   return failures.length < page;
 }
-
-/** The next page of {@link finishGroup}. */
-export const finishMore = internalMutation({
-  args: { group: v.id("groups"), counts: vGroupCounts },
-  returns: v.null(),
-  handler: async (ctx, { group, counts }): Promise<null> => {
-    const found = await ctx.db.get("groups", group);
-    if (found !== null) await finishGroup(ctx, found, counts, FAILURES_PAGE);
-    return null;
-  },
-});

@@ -1,14 +1,30 @@
-import { setAside } from "../core/index.js";
+import { paginator } from "convex-helpers/server/pagination";
+import { v } from "convex/values";
+import { hasRoom, ROOM_TO_RECOVER, setAside } from "../core/index.js";
+import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import type { MutationCtx } from "./_generated/server.js";
+import { internalMutation, internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server.js";
 import { endAttempt } from "./complete.js";
+import { continuationArgs, goOn, goOnWith } from "./continuations.js";
+import { delayWork } from "./enqueue.js";
 import { warn } from "./log.js";
+import schema from "./schema.js";
 import { enqueueDue } from "./worker.js";
 
-/** A delayed start that is so late has not come, or the scheduler is far behind: which of the two, its job tells. */
-const LATE_MS = 60_000;
-/** How many late starts one look deals with. */
-const PAGE = 20;
+/** A delayed start that is so late has not come, or the scheduler is behind: which of the two, its job tells. */
+const LATE_MS = 10_000;
+/** How many late starts one look reads, … */
+const LOOK_PAGE = 100;
+/** … and how many it makes up for by itself. More are made up for in pages. */
+const FEW = 20;
+/** How many delayed works a page of a repair reads. */
+const REPAIR_PAGE = 100;
+/**
+ * The watchdog stays on for works that are due so soon, and looks so long after that: by then it would look at their own start anyway,
+ * which so takes no look more.
+ */
+const SOON_MS = 510_000;
+const LOOK_AFTER_MS = 30_000;
 
 /** A running work was lost: an attempt of it has failed. */
 export async function loseAttempt(
@@ -24,27 +40,128 @@ export async function loseAttempt(
 }
 
 /**
- * Puts delayed works, and such as wait for their next attempt, in the place where their start should have put them long ago: it was
- * canceled by hand, cleaned away, or failed. One that cannot be started is set aside.
+ * Makes up for the starts of delayed works, and of such as wait for their next attempt, that should have come and were lost: canceled by
+ * hand, cleaned away, or failed.
+ * @returns when to look again, for works that are due soon; or null.
  */
-export async function startLate(ctx: MutationCtx): Promise<void> {
-  const late = await ctx.db
-    .query("works")
-    .withIndex("by_due", (q) => q.gt("due.at", undefined).lt("due.at", Date.now() - LATE_MS))
-    .take(PAGE);
-  for (const work of late) {
-    if (work.due === undefined) continue;
-    const job = await ctx.db.system.get("_scheduled_functions", work.due.job);
-    if (job !== null && ["pending", "inProgress"].includes(job.state.kind)) continue;
-    await warn(
-      ctx,
-      `The start of "${work.name ?? work.fn}" (${work._id}) did not come: it starts now`,
-    );
-    try {
-      await enqueueDue(ctx, work);
-    } catch (error) {
-      await ctx.db.patch("works", work._id, { due: undefined });
-      await setAside(ctx, work._id, error);
+export async function startLate(ctx: MutationCtx): Promise<number | null> {
+  const { lost, lastDue } = await ctx.runQuery(
+    internal.recovery.lookAtDelayed,
+    {},
+    { useStaleSnapshot: true },
+  );
+  if (lost.length > FEW) await goOn(ctx, internal.recovery.repairMore, allUpTo(Date.now()));
+  else
+    for (const id of lost) {
+      const work = await ctx.db.get("works", id);
+      if (work !== null) await rearm(ctx, work);
     }
+  return lastDue === null ? null : lastDue + LOOK_AFTER_MS;
+}
+
+/** What a look has to know of delayed works; for reading from a stale snapshot, as their starts write them. */
+export const lookAtDelayed = internalQuery({
+  args: {},
+  returns: v.object({
+    /** Those that are late and will not start by themselves. */
+    lost: v.array(v.id("works")),
+    /** When the last of those is due that are due soon. */
+    lastDue: v.union(v.number(), v.null()),
+  }),
+  handler: async (ctx) => {
+    const now = Date.now();
+    const late = await ctx.db
+      .query("works")
+      .withIndex("by_due", (q) => q.gt("due.at", undefined).lte("due.at", now - LATE_MS))
+      .take(LOOK_PAGE);
+    const lost: Id<"works">[] = [];
+    for (const work of late) if (await isStartLost(ctx, work)) lost.push(work._id);
+    const soon = await ctx.db
+      .query("works")
+      .withIndex("by_due", (q) => q.gt("due.at", now - LATE_MS).lte("due.at", now + SOON_MS))
+      .order("desc")
+      .first();
+    return { lost, lastDue: soon?.due?.at ?? null };
+  },
+});
+
+/** Whether a work that waits for its time, or for its next attempt, waits in vain. */
+export async function isStartLost(ctx: QueryCtx, { due }: Doc<"works">): Promise<boolean> {
+  if (due === undefined) return false;
+  const job = due.job === undefined ? null : await ctx.db.system.get("_scheduled_functions", due.job);
+  return job === null || !["pending", "inProgress"].includes(job.state.kind);
+}
+
+/**
+ * Sees to it that all delayed works start, and all that wait for their next attempt, whatever became of what was to start them: a page of
+ * them in this transaction, and each further one in its own.
+ */
+export async function repairDelayed(ctx: MutationCtx): Promise<void> {
+  const next = await repairPage(ctx, allUpTo(Number.MAX_SAFE_INTEGER));
+  if (next !== null) await goOn(ctx, internal.recovery.repairMore, next);
+}
+
+/** The same for those alone that are due at one time. */
+export async function repairDueAt(ctx: MutationCtx, at: number): Promise<void> {
+  await goOn(ctx, internal.recovery.repairMore, { cursor: null, from: at, upTo: at });
+}
+
+/** The next page of that. */
+export const repairMore = internalMutation({
+  args: continuationArgs,
+  returns: v.null(),
+  handler: async (ctx, { continuation }): Promise<null> =>
+    await goOnWith<Page>(ctx, continuation, (page, failures) => repairPage(ctx, page, failures)),
+});
+
+/* A continuation keeps it as a value, and an interface is none: so this is a type. */
+type Page = {
+  /** Where the page before ended. */
+  readonly cursor: string | null;
+  /** Of works that are due in this time. */
+  readonly from: number;
+  readonly upTo: number;
+};
+
+function allUpTo(upTo: number): Page {
+  return { cursor: null, from: 0, upTo };
+}
+
+/** @returns where the next page begins, or null after the last. */
+async function repairPage(
+  ctx: MutationCtx,
+  { cursor, from, upTo }: Page,
+  failures = 0,
+): Promise<Page | null> {
+  const found = await paginator(ctx.db, schema)
+    .query("works")
+    .withIndex("by_due", (q) => q.gte("due.at", from).lte("due.at", upTo))
+    .paginate({ cursor, numItems: failures === 0 ? REPAIR_PAGE : 1 });
+  for (const work of found.page) {
+    // Those before it are seen to: to begin at the same place again takes little.
+    if (!(await hasRoom(ctx, ROOM_TO_RECOVER))) return { cursor, from, upTo };
+    if (failures < 2) await rearm(ctx, work);
+    else await leaveDelayed(ctx, work, "its start has failed again and again");
   }
+  return found.isDone ? null : { cursor: found.continueCursor, from, upTo };
+}
+
+/** Has a work start, now or when it is due, if its own start was lost. One that cannot be started is set aside. */
+async function rearm(ctx: MutationCtx, work: Doc<"works">): Promise<void> {
+  if (work.due === undefined || !(await isStartLost(ctx, work))) return;
+  if (work.due.at > Date.now()) return await delayWork(ctx, work._id, work.due.at, work.attempts);
+  await warn(
+    ctx,
+    `The start of "${work.name ?? work.fn}" (${work._id}) did not come: it starts now`,
+  );
+  try {
+    await enqueueDue(ctx, work);
+  } catch (error) {
+    await leaveDelayed(ctx, work, error);
+  }
+}
+
+async function leaveDelayed(ctx: MutationCtx, work: Doc<"works">, error: unknown): Promise<void> {
+  await ctx.db.patch("works", work._id, { due: undefined });
+  await setAside(ctx, work._id, error);
 }

@@ -43,8 +43,11 @@ export default defineSchema({
         excludeKinds: v.optional(v.array(vResultKind)),
       }),
     ),
-    /** Present while the work is delayed or waits for its next attempt: the function that will start it, and when. */
-    due: v.optional(v.object({ job: v.id("_scheduled_functions"), at: v.number() })),
+    /**
+     * Present while the work is delayed or waits for its next attempt: the function that will start it, and when. Of many that are enqueued
+     * together, some get that function in a later transaction.
+     */
+    due: v.optional(v.object({ job: v.optional(v.id("_scheduled_functions")), at: v.number() })),
     /** When its time came, of a work that was delayed or is tried again; ms since the epoch. Default: when it was enqueued. */
     readyAt: v.optional(v.number()),
     /** Canceled while it ran: a failure is not tried again. */
@@ -113,6 +116,20 @@ export default defineSchema({
     kind: v.union(v.literal("failed"), v.literal("canceled")),
     error: v.optional(v.string()),
   }).index("by_group", ["group"]),
+
+  /**
+   * What goes on in further transactions: a page of a `cancelAll`, of a group, of a repair, of a large batch that is delayed. Written by the
+   * page before; deleted by the last one; read by the watchdog's looks, so that one which is lost goes on.
+   */
+  continuations: defineTable({
+    /** The handle of the function that does a page, and what it begins with. */
+    fn: v.string(),
+    page: v.any(),
+    /** The scheduled function that will do it. Absent only while it is being inserted. */
+    job: v.optional(v.id("_scheduled_functions")),
+    /** How often in a row that has failed. */
+    failures: v.number(),
+  }),
 
   /** Arguments and contexts from 8 kB, so that `works` stays small. Written and deleted together with the work; read when it starts or ends. */
   largeValues: defineTable({ value: v.any() }),

@@ -37,7 +37,7 @@ export const list = query({
 });
 
 /**
- * Enqueues a work again that was set aside. @returns whether it was.
+ * Enqueues a work again that was set aside, also if it was canceled before that. @returns whether it was set aside.
  * @throws where it still cannot be processed; nothing is changed then. `lib.cancel` ends it.
  */
 export const retry = mutation({
@@ -47,8 +47,9 @@ export const retry = mutation({
     if (!(await takeBack(ctx, id))) return false;
     const workId = ctx.db.normalizeId("works", id);
     const work = workId === null ? null : await ctx.db.get("works", workId);
-    if (work !== null)
-      await enqueueWork(ctx, await workOf(work, await argsOfWork(ctx, work)), host);
+    if (work === null) return true;
+    if (work.canceled === true) await ctx.db.patch("works", work._id, { canceled: undefined });
+    await enqueueWork(ctx, await workOf(work, await argsOfWork(ctx, work)), host);
     return true;
   },
 });

@@ -67,8 +67,17 @@ export interface PoolWatch {
    * @param why what became of the function, for the error of the attempt.
    */
   readonly lost: (ctx: HostMutationCtx, work: string, slot: SlotId, why: string) => Promise<void>;
-  /** Called once at the end of each sweep, for what else the host wants to have looked after. What it throws is logged. */
-  readonly alsoLook?: (ctx: HostMutationCtx) => Promise<void>;
+  /**
+   * Called once at the end of each look, for what else the host wants to have looked after: things that it has scheduled itself, and of
+   * whose beginning it has told the pool with `keepLooking`. That there are none any more is to be concluded from a serializable read.
+   *
+   * What it throws is logged, and there is another look, as after a time far ahead.
+   *
+   * @returns when the host wants the next look, in ms since the epoch; nothing or null where it has nothing more to look after. While it
+   * returns a time the watch does not end, though no slot be held, and the next look comes then, but no sooner than in 10 s and no later than
+   * in 540 s. A thing that is due in days would keep the watch on for days: that is for the host to decide.
+   */
+  readonly alsoLook?: (ctx: HostMutationCtx) => Promise<number | null | void>;
 }
 
 /** Something that is to run in a slot. */

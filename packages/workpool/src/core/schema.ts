@@ -24,6 +24,8 @@ export const poolTables = {
     draining: v.optional(v.boolean()),
     /** The watchdog is scheduled. True whenever a slot is held, so that a start need not look into `watch`. */
     watched: v.optional(v.boolean()),
+    /** The watchdog is scheduled for what its host wants to have looked after; whether a slot is held or not. */
+    looking: v.optional(v.boolean()),
     /** The shortest timeout that the watchdog's next look is early enough for: a start with a shorter one brings the look forward. */
     shortestTimeoutMs: v.optional(v.number()),
     /** When that was written. */
@@ -32,13 +34,13 @@ export const poolTables = {
 
   /**
    * At most one document: the watchdog's next look. Written when the pool goes from idle to busy, when a timeout comes in that is shorter
-   * than those before, and by each look. Read by those, and by an enqueue that joins the line: so completions and starts never touch it.
+   * than those before, when the host has something to look after, and by each look. Read by those, and by an enqueue that joins the line: so completions and starts never touch it.
    */
   watch: defineTable({
     /** Names the one look that counts: any other that is still scheduled does nothing. */
     generation: v.number(),
     at: v.number(),
-    /** Absent while nothing runs. */
+    /** Absent while nothing runs, and there is nothing else to look after. */
     job: v.optional(v.id("_scheduled_functions")),
     /** When the pool became busy, or last lost a work: the looks come ever less often from then on. */
     since: v.number(),

@@ -15,7 +15,15 @@ import { drainLine } from "./parallelism.js";
 import { completeWork } from "./pool.js";
 import { hasRoom, leaveRoom, ROOM_TO_COMPLETE, ROOM_TO_LOOK, ROOM_TO_RECOVER } from "./room.js";
 import { setAside } from "./set-aside.js";
-import { GRACE_MS, least, LONGEST_PAUSE_MS, nextLook, readWatch, scheduleLook } from "./watch.js";
+import {
+  GRACE_MS,
+  least,
+  lookForHost,
+  LONGEST_PAUSE_MS,
+  nextLook,
+  readWatch,
+  scheduleLook,
+} from "./watch.js";
 import type { Look, Seen, SweepArgs } from "./watch-validators.js";
 
 /** No stale snapshot is older, by far. */
@@ -55,20 +63,16 @@ export async function sweepSlots(
   await finish(ctx, host, host.watch, soFar(0));
 }
 
-/** Schedules the next look; or ends the watch, if by a serializable read nothing runs. */
+/** Schedules the next look; or ends the watch, if by a serializable read nothing runs, and there is nothing else to look after. */
 async function finish(
   ctx: PoolMutationCtx,
   host: PoolHost,
   hooks: PoolWatch,
   seen: Seen,
 ): Promise<void> {
-  try {
-    await hooks.alsoLook?.(ctx);
-  } catch (error) {
-    console.error(`The pool could not look after all that is its host's: ${messageOf(error)}`);
-  }
-  // Nothing of what follows is needed where no slot was lost; it costs little, and is the last to notice. It also opens the gate at last.
-  await drainLine(ctx, host);
+  await drainAlong(ctx, host);
+  // After that, for what was done there may be something to look after too.
+  const wanted = await lookedByHost(ctx, hooks);
   const gate = await readGate(ctx);
   const watch = await readWatch(ctx);
   if (gate === null || watch === null) return;
@@ -76,24 +80,72 @@ async function finish(
     .query("slots")
     .withIndex("by_work", (q) => q.gt("work", undefined))
     .first();
+  const now = Date.now();
+  // A work that was started here, or something of the host's that began here, may have scheduled a look already.
+  const already = watch.job === undefined ? Infinity : watch.at;
+  const forHost = least(wanted, gate.draining === true ? now : undefined);
+  const byHost = forHost === undefined ? Infinity : lookForHost(forHost, now);
   if (held === null) {
-    await ctx.db.patch("gate", gate._id, { watched: false, shortestTimeoutMs: undefined });
-    await ctx.db.patch("watch", watch._id, { job: undefined });
+    await watchForHostOnly(ctx, gate, forHost !== undefined);
+    if (forHost === undefined) await ctx.db.patch("watch", watch._id, { job: undefined });
+    else await scheduleLook(ctx, hooks, { at: Math.min(byHost, already), since: watch.since });
     return;
   }
-  const now = Date.now();
   // Works that are lost are seldom lost alone.
   const since = seen.lost > 0 ? now : watch.since;
   const { oldestStart, nextDeadline, shortestTimeoutMs } = seen;
   const shortest = stillShortest(gate, shortestTimeoutMs, now);
   if (shortest !== gate.shortestTimeoutMs)
     await ctx.db.patch("gate", gate._id, { shortestTimeoutMs: shortest, shortestSince: now });
+  if (gate.watched !== true) await ctx.db.patch("gate", gate._id, { watched: true });
   const byAge = lookByAge(since, seen.lost > 0 ? now : oldestStart, now);
   const byTimeout = shortest === undefined ? Infinity : now + shortest + GRACE_MS;
-  // A work that was started here may have scheduled a look already.
-  const already = watch.job === undefined ? Infinity : watch.at;
-  const at = Math.min(byAge, byTimeout, nextDeadline ?? Infinity, already);
+  const at = Math.min(byAge, byTimeout, nextDeadline ?? Infinity, byHost, already);
   await scheduleLook(ctx, hooks, { at, since });
+}
+
+/** Nothing runs: a start has to see to the watchdog again, though one be scheduled for the host. */
+async function watchForHostOnly(
+  ctx: PoolMutationCtx,
+  { _id, watched, looking = false }: Doc<"gate">,
+  forHost: boolean,
+): Promise<void> {
+  if (watched !== true && looking === forHost) return;
+  await ctx.db.patch("gate", _id, {
+    watched: false,
+    looking: forHost ? true : undefined,
+    shortestTimeoutMs: undefined,
+  });
+}
+
+/**
+ * Starts what waits though slots are free: not needed where no slot was lost, and no drain was; it costs little, and is the last to notice.
+ * It also opens the gate at last. In a nested transaction, where its host has registered one, so that the look goes on if it throws.
+ */
+async function drainAlong(ctx: PoolMutationCtx, host: PoolHost): Promise<void> {
+  if (host.drainLine === undefined) return await drainLine(ctx, host);
+  const gate = await readGate(ctx);
+  if (gate === null || gate.open || gate.maxParallelism === 0) return;
+  try {
+    await ctx.runMutation(
+      host.drainLine,
+      {},
+      { transactionLimits: await leaveRoom(ctx, ROOM_TO_COMPLETE) },
+    );
+  } catch (error) {
+    console.error(`The pool could not start all that waits: ${messageOf(error)}`);
+  }
+}
+
+/** Lets the host look after what is its own. @returns when it wants the next look, in ms since the epoch, if it does. */
+async function lookedByHost(ctx: PoolMutationCtx, hooks: PoolWatch): Promise<number | undefined> {
+  try {
+    return (await hooks.alsoLook?.(ctx)) ?? undefined;
+  } catch (error) {
+    console.error(`The pool could not look after all that is its host's: ${messageOf(error)}`);
+    // Whatever it was to look after still is to be.
+    return Infinity;
+  }
 }
 
 /**

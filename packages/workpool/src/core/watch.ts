@@ -1,11 +1,21 @@
-import type { Doc, HostQueryCtx, PoolHost, PoolMutationCtx, PoolWatch, Work } from "./context.js";
-import { readGate } from "./gate.js";
+import type {
+  Doc,
+  HostMutationCtx,
+  HostQueryCtx,
+  PoolHost,
+  PoolMutationCtx,
+  PoolWatch,
+  Work,
+} from "./context.js";
+import { ensureGate, readGate } from "./gate.js";
 import type { Seen } from "./watch-validators.js";
 
 /** The first look at a pool that has become busy comes after so long, and each further one after three times as long … */
 const FIRST_LOOK_MS = 30_000;
 /** … earlier where what runs takes seconds at most … */
 const FIRST_LOOK_AT_BRIEF_MS = 10_000;
+/** What the host wants to have looked after is looked at no more often than that. */
+const SHORTEST_PAUSE_MS = 10_000;
 /** … and never longer than this after the one before it. */
 export const LONGEST_PAUSE_MS = 540_000;
 /** A work that has not reported so long after its timeout is lost. */
@@ -50,11 +60,33 @@ export async function keepWatch(
       timeoutMs,
     ),
   });
-  if (fresh.watched !== true) return await scheduleLook(ctx, host.watch, { at, since: now });
   const watch = await readWatch(ctx);
+  if (fresh.watched !== true) {
+    // There may be one already for what is the host's.
+    const already = watch?.job === undefined || watch.at < now ? Infinity : watch.at;
+    return await scheduleLook(ctx, host.watch, { at: Math.min(at, already), since: now });
+  }
   // A look that is going on will see it.
   if (watch === null || (watch.job !== undefined && at < watch.at))
     await scheduleLook(ctx, host.watch, { at });
+}
+
+/**
+ * Has the watchdog scheduled, if it is not, for the sake of something that the host has scheduled itself in this transaction: its
+ * `alsoLook` is then called in 30 s, or where the watchdog is on already at its next look, which is at most 540 s away. From there on
+ * `alsoLook` says how long it is needed. Costs a read of the gate where the watchdog is on.
+ */
+export async function keepLooking(ctx: HostMutationCtx, host: PoolHost): Promise<void> {
+  const gate = await ensureGate(ctx);
+  if (host.watch === undefined || gate.watched === true || gate.looking === true) return;
+  await ctx.db.patch("gate", gate._id, { looking: true });
+  const now = Date.now();
+  await scheduleLook(ctx, host.watch, { at: now + FIRST_LOOK_MS, since: now });
+}
+
+/** When to look again for the sake of the host, which wants it at `wanted`. */
+export function lookForHost(wanted: number, now: number): number {
+  return Math.min(Math.max(wanted, now + SHORTEST_PAUSE_MS), now + LONGEST_PAUSE_MS);
 }
 
 function covers(gate: Doc<"gate">, { timeoutMs = Infinity }: Expectation): boolean {

@@ -4,6 +4,7 @@ import {
   completeWork,
   drainLine as drainPoolLine,
   enqueueWork,
+  keepLooking,
   lineHead as headOfLine,
   lookArgs,
   lookAtSlots,
@@ -42,6 +43,15 @@ export const host: PoolHost = {
         throw new Error("A look that is going on can be canceled");
       if (work.startsWith("poison")) throw new Error("it cannot be recovered");
       await ctx.db.insert("gone", { work, message: why });
+    },
+    alsoLook: async (ctx: MutationCtx) => {
+      for (const chore of await ctx.db.query("chores").withIndex("by_at").collect()) {
+        if (chore.at > Date.now()) return chore.at;
+        if (chore.label === "throws") throw new Error("it cannot be seen to");
+        await ctx.db.insert("events", { what: "chore", label: chore.label, at: Date.now() });
+        await ctx.db.delete("chores", chore._id);
+      }
+      return null;
     },
   },
 };
@@ -106,6 +116,17 @@ export const enqueue = internalMutation({
   returns: v.null(),
   handler: async (ctx, job): Promise<null> => {
     await enqueueWork(recording(ctx, "enqueue"), await workOf(job), host);
+    return null;
+  },
+});
+
+/** Has the host something to see to besides its works. */
+export const addChore = internalMutation({
+  args: { label: v.string(), at: v.number() },
+  returns: v.null(),
+  handler: async (ctx, chore): Promise<null> => {
+    await ctx.db.insert("chores", chore);
+    await keepLooking(recording(ctx, "keepLooking"), host);
     return null;
   },
 });

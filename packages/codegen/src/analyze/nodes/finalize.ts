@@ -1,36 +1,32 @@
-import { readHandler, stagePlan } from "../handlers.js";
+import { handlerKinds, readHandler } from "../handlers.js";
 import { readOptions } from "../options.js";
-import { nodePlan, type NodeKind } from "./node-kind.js";
-import { reportUnsupportedOptions } from "./option-rules.js";
+import { stagePlan } from "../stages.js";
+import { nodePlan, type Named, type NodeKind } from "./node-kind.js";
+import { policies, reportUnknown } from "./option-rules.js";
 
 const name = "finalize";
-const planned = ["retry", "timeout", "isolate"];
+const planned = [...policies, "sensitive"];
 
 /** `.finalize({ action | mutation | query })`: one stage, whose output is the workflow's. */
 export const finalize: NodeKind = {
-  analyze(call, { file, scope }) {
+  analyze(call, { file, scope, prefix }) {
     const at = call.kindNode;
+    if (prefix !== "") {
+      const inside = JSON.stringify(prefix.slice(0, -1));
+      const message = `a finalize stands inside ${inside}; only a workflow has one`;
+      const hint = "make it a step: the last node of a case or a body gives its output";
+      file.report("finalizeInBody", at, message, { hint });
+      return undefined;
+    }
+    const named: Named = { name, at, path: name, code: [name], label: name };
     const options = readOptions(call.call.getArguments()[0], at, name, file);
-    if (options === undefined)
-      return nodePlan(call, file, { kind: name, name, at, stages: [], isFinalize: true });
-    reportUnsupportedOptions(options, name, file);
-    const handler = readHandler(
-      options,
-      at,
-      { of: name, references: false, optional: false },
-      file,
-    );
+    if (options === undefined) return nodePlan(call, named, file, { stages: [], isFinalize: true });
+    reportUnknown(options, [...handlerKinds, ...planned], name, file);
+    const rules = { of: name, references: false, optional: false };
+    const handler = readHandler(options, at, rules, file);
     const mention = { elsewhere: name, within: name };
-    const stage =
-      handler && stagePlan({ ...handler, name, label: name, mention, visible: scope }, file);
-    return nodePlan(call, file, {
-      kind: name,
-      name,
-      at,
-      stages: [stage],
-      options,
-      planned,
-      isFinalize: true,
-    });
+    const parts = { name, node: name, code: [name], label: name, mention, visible: scope };
+    const stage = handler && stagePlan({ ...handler, ...parts }, file);
+    return nodePlan(call, named, file, { stages: [stage], options, planned, isFinalize: true });
   },
 };

@@ -1,18 +1,37 @@
 import { Node } from "ts-morph";
-import type { NodePlan, StagePlan } from "../../plan/schema.js";
+import type { BodyPlan, NodePlan, StagePlan } from "../../plan/schema.js";
 import type { NodeCall } from "../definitions.js";
 import type { DefinitionFile } from "../definition-file.js";
 import type { Workflows } from "../children.js";
 import { literalOptions, placesOf, type Options } from "../options.js";
 import { sourceHash } from "../tokens.js";
 
-/** What the analysis of a node needs to know of what is around it. */
-export interface NodeContext {
+/** Where a line of nodes stands: a workflow's own, that of a case, or the body of a loop. */
+export interface Surroundings {
+  /** What the names of its stages begin with, with the dot: empty at the top level, `route.big.`, `agent.`. */
+  readonly prefix: string;
+  /** Where its nodes are found among the definition's: nowhere at the top level, `agent`, `body`. */
+  readonly code: readonly string[];
+  /** The names that its first node may read. */
+  readonly scope: readonly string[];
+}
+
+/** A line of nodes that was read. */
+export interface ReadNodes {
+  readonly nodes: NodePlan[];
+  /** Whether one of them could not be read, which has been reported. */
+  readonly hasUnreadNodes: boolean;
+  /** Whether the name of one of them, or of one inside them, is computed. */
+  readonly hasUnknownNames: boolean;
+}
+
+/** What the analysis of a node needs to know of what is around it. In `scope` are the names that a handler of this node may read. */
+export interface NodeContext extends Surroundings {
   readonly file: DefinitionFile;
   readonly workflow: string;
-  /** The names a handler of this node may read: `input` and the nodes before it. */
-  readonly scope: readonly string[];
   readonly workflows: Workflows;
+  /** Reads the nodes inside this one. */
+  readonly readNodes: (calls: readonly NodeCall[], inside: Surroundings) => ReadNodes;
 }
 
 /** How one kind of node is read. Its stages say how it is lowered: see emit/stages. */
@@ -21,14 +40,24 @@ export interface NodeKind {
   analyze(call: NodeCall, context: NodeContext): NodePlan | undefined;
 }
 
+/** A node's name, and what follows from it. */
+export interface Named {
+  readonly name: string;
+  /** Where the name is written. */
+  readonly at: Node;
+  /** Its name, after those of the nodes and cases around it. */
+  readonly path: string;
+  readonly code: readonly string[];
+  /** How a person calls it: `step "agent.think"`. */
+  readonly label: string;
+}
+
 /** The name of a node, which must be written out. Whether it is a good one is for the rules of `check`. */
-export function readName(
-  call: NodeCall,
-  context: NodeContext,
-): { name: string; node: Node } | undefined {
+export function readName(call: NodeCall, context: NodeContext): Named | undefined {
   const [argument] = call.call.getArguments();
   const name = literalName(call);
-  if (name !== undefined && argument !== undefined) return { name, node: argument };
+  if (name !== undefined && argument !== undefined)
+    return named(call.kind, name, argument, context);
   context.file.report(
     "computedName",
     argument ?? call.kindNode,
@@ -40,6 +69,11 @@ export function readName(
   return undefined;
 }
 
+function named(kind: string, name: string, at: Node, { prefix, code }: NodeContext): Named {
+  const path = prefix + name;
+  return { name, at, path, code: [...code, name], label: `${kind} ${JSON.stringify(path)}` };
+}
+
 /** The name of a node, when it is written out. */
 export function literalName(call: NodeCall): string | undefined {
   const [argument] = call.call.getArguments();
@@ -48,30 +82,61 @@ export function literalName(call: NodeCall): string | undefined {
   return undefined;
 }
 
+/** What the one stage of a node, which bears its name, has from it. */
+export const ofNode = ({ name, path, code, label }: Named) => ({
+  name: path,
+  node: path,
+  code,
+  label,
+  mention: { elsewhere: JSON.stringify(name), within: JSON.stringify(name) },
+});
+
+/** What a part of a node, such as its finalize, has from it. */
+export const ofPart = (
+  { name, path, code, label }: Named,
+  part: string,
+  inDefinition = [part],
+) => ({
+  name: `${path}.${part}`,
+  node: path,
+  code: [...code, ...inDefinition],
+  label: `${label}, ${part}`,
+  mention: { elsewhere: `the ${part} of ${JSON.stringify(name)}`, within: `its ${part}` },
+});
+
 /** What the plan of a node is made of. */
 interface NodeParts {
-  readonly kind: string;
-  readonly name: string;
-  readonly at: Node;
   readonly stages: readonly (StagePlan | undefined)[];
   readonly options?: Options;
   /** The options that belong into the plan where they are literals. */
   readonly planned?: readonly string[];
+  readonly bodies?: BodyPlan[];
+  /** The part of the source that its hash is of. Default: all that it is called with. */
+  readonly source?: readonly Node[];
   readonly isFinalize?: boolean;
+  readonly hasOutput?: boolean;
 }
 
 /** A node of the plan. One that cannot be read whole has fewer stages; it keeps its name, which other nodes may read. */
-export function nodePlan(call: NodeCall, file: DefinitionFile, parts: NodeParts): NodePlan {
-  const { kind, name, at, options, planned = [], isFinalize = false } = parts;
+export function nodePlan(
+  call: NodeCall,
+  { name, path, at }: Named,
+  file: DefinitionFile,
+  parts: NodeParts,
+): NodePlan {
+  const { options, planned = [], isFinalize = false, hasOutput = true, bodies } = parts;
   return {
     name,
-    kind,
+    kind: call.kind,
     stages: parts.stages.filter((stage) => stage !== undefined),
     options: options === undefined ? {} : literalOptions(options, planned),
-    hash: sourceHash(call.call.getArguments()),
+    hash: sourceHash(parts.source ?? call.call.getArguments(), file),
+    bodies,
+    path,
     place: file.placeOf(at),
     optionPlaces: placesOf(options, file),
     isNamed: !isFinalize,
     endsWorkflow: isFinalize,
+    hasOutput,
   };
 }

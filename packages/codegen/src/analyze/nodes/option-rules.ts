@@ -1,22 +1,35 @@
+import { nearest } from "../../diagnostics/nearest.js";
 import type { DefinitionFile } from "../definition-file.js";
+import { handlerKinds } from "../handlers.js";
 import type { Options } from "../options.js";
 
-/** Options of the language that this version does not compile; to ignore one would change what the workflow does. */
-const later = new Set(["compensate", "recover", "sensitive", "reduce"]);
+/** How a handler is run; with every handler. */
+export const policies: readonly string[] = ["retry", "timeout", "isolate"];
 
-export function reportUnsupportedOptions(options: Options, of: string, file: DefinitionFile): void {
-  for (const option of options.values()) {
-    if (!later.has(option.name)) continue;
-    file.report(
-      "unsupportedOption",
-      option.nameNode,
-      `${of} has the option \`${option.name}\`, which is not supported yet by this version`,
-      {
-        hint: "remove it for now",
-      },
-    );
+/** Reports options that nothing knows. */
+export function reportUnknown(
+  options: Options,
+  known: readonly string[],
+  of: string,
+  file: DefinitionFile,
+): void {
+  for (const { name, nameNode } of options.values()) {
+    const near = nearest(name, known);
+    // What stands in the place of something that is missing is reported as that.
+    const isSlip = near !== undefined && !options.has(near) && needed.has(near);
+    if (known.includes(name) || isSlip) continue;
+    file.report("noEffect", nameNode, `\`${name}\` is no option of ${of}: it has no effect`, {
+      hint:
+        near === undefined ? `its options are ${known.join(", ")}` : `did you mean \`${near}\`?`,
+    });
   }
 }
+
+/** Options whose absence is reported, by whichever kind of node. */
+const needed = new Set([
+  ...handlerKinds,
+  ...["children", "on", "cases", "initial", "body", "until", "maxIterations", "step"],
+]);
 
 /** Reports the options of a node that stand in an order in which TypeScript infers `unknown` or `any`. */
 export function reportOrder(
@@ -40,5 +53,24 @@ export function reportOrder(
       },
     );
     return;
+  }
+}
+
+/** Reports the options that a node cannot do without. */
+export function reportMissing(
+  options: Options,
+  needed: Readonly<Record<string, string>>,
+  { label, at }: { readonly label: string; readonly at: Parameters<DefinitionFile["report"]>[1] },
+  file: DefinitionFile,
+): void {
+  for (const [name, example] of Object.entries(needed)) {
+    if (options.has(name)) continue;
+    const slip = [...options.keys()].find((each) => nearest(each, [name]) !== undefined);
+    file.report("missingOption", at, `${label} has no \`${name}\``, {
+      hint:
+        slip === undefined
+          ? `add \`${name}: ${example}\``
+          : `did you mean \`${name}\` where it has \`${slip}\`?`,
+    });
   }
 }

@@ -1,34 +1,79 @@
-import { readHandler, stagePlan } from "../handlers.js";
-import { readOptions } from "../options.js";
-import { nodePlan, readName, type NodeKind } from "./node-kind.js";
-import { reportUnsupportedOptions } from "./option-rules.js";
+import type { StagePlan } from "../../plan/schema.js";
+import { handlerKinds, readHandler } from "../handlers.js";
+import { functionOf } from "../functions.js";
+import { readOptions, type Options } from "../options.js";
+import { readsOf, type Reads } from "../reads.js";
+import { stagePlan } from "../stages.js";
+import {
+  nodePlan,
+  ofNode,
+  ofPart,
+  readName,
+  type Named,
+  type NodeContext,
+  type NodeKind,
+} from "./node-kind.js";
+import { policies, reportOrder, reportUnknown } from "./option-rules.js";
 
-/** `.step(name, { action | mutation | query, args? })`: one stage, that of its function. */
+const planned = [...policies, "sensitive"];
+const known = [...handlerKinds, "args", ...planned, "recover", "compensate"];
+const order = [handlerKinds, ["compensate"]];
+
+/**
+ * `.step(name, { action | mutation | query, args?, recover?, compensate? })`: the stage of its function, and that of what undoes it,
+ * which stands in no sequence.
+ */
 export const step: NodeKind = {
   analyze(call, context) {
-    const { file, scope } = context;
+    const { file, scope: visible } = context;
     const named = readName(call, context);
     if (named === undefined) return undefined;
-    const { name, node: at } = named;
-    const label = `step ${JSON.stringify(name)}`;
-    const options = readOptions(call.call.getArguments()[1], call.kindNode, label, file);
-    if (options === undefined) return nodePlan(call, file, { kind: "step", name, at, stages: [] });
-    reportUnsupportedOptions(options, label, file);
-    const handler = readHandler(
-      options,
-      at,
-      { of: label, references: true, optional: false },
-      file,
-    );
-    const mention = { elsewhere: JSON.stringify(name), within: JSON.stringify(name) };
-    const stage = handler && stagePlan({ ...handler, name, label, mention, visible: scope }, file);
-    return nodePlan(call, file, {
-      kind: "step",
-      name,
-      at,
-      stages: [stage],
-      options,
-      planned: ["retry", "timeout", "isolate"],
-    });
+    const options = readOptions(call.call.getArguments()[1], call.kindNode, named.label, file);
+    if (options === undefined) return nodePlan(call, named, file, { stages: [] });
+    reportUnknown(options, known, named.label, file);
+    reportOrder(options, order, named.label, file);
+    const rules = { of: named.label, references: true, optional: false };
+    const handler = readHandler(options, named.at, rules, file);
+    const reads = readRecover(options, named, context);
+    const recover = reads && { reads, visible };
+    const stage = handler && stagePlan({ ...handler, ...ofNode(named), visible, recover }, file);
+    const stages = [stage, compensateStage(options, named, context)];
+    return nodePlan(call, named, file, { stages, options, planned });
   },
 };
+
+/** What `recover(error, scope)` reads. */
+function readRecover(options: Options, { label }: Named, { file }: NodeContext): Reads | undefined {
+  const option = options.get("recover");
+  if (option === undefined) return undefined;
+  const fn = functionOf(option.value, file);
+  if (fn !== undefined) return readsOf(fn, 1, file);
+  file.report("unknownHandler", option.value, `the recover of ${label} cannot be seen here`, {
+    hint: "write a function here or at the top of this file: `(error, { input }) => …`",
+  });
+  return undefined;
+}
+
+function compensateStage(
+  all: Options,
+  named: Named,
+  { file, scope }: NodeContext,
+): StagePlan | undefined {
+  const option = all.get("compensate");
+  if (option === undefined) return undefined;
+  const part = ofPart(named, "compensate");
+  const options = readOptions(option.value, option.nameNode, part.label, file);
+  if (options === undefined) return undefined;
+  const query = options.get("query");
+  if (query !== undefined) {
+    const message = `${part.label}, is a query, which cannot undo anything`;
+    const hint = "make it a mutation or an action";
+    file.report("queryCompensation", query.nameNode, message, { hint });
+    return undefined;
+  }
+  reportUnknown(options, [...handlerKinds, "args", ...policies], part.label, file);
+  const rules = { of: part.label, references: true, optional: false };
+  const handler = readHandler(options, option.nameNode, rules, file);
+  const visible = [...scope, "output", "error"];
+  return handler && stagePlan({ ...handler, ...part, visible, isAside: true }, file);
+}

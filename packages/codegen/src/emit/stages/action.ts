@@ -7,14 +7,17 @@ import {
   members,
   string,
 } from "../print/code.js";
+import type { Doc } from "../print/doc.js";
 import {
   argsCall,
+  followingText,
   inDefinition,
   lead,
-  mentioned,
-  runFunction,
+  toStage,
+  type StageFile,
   type StageLowering,
 } from "./lowering.js";
+import type { StagePlan } from "../../plan/schema.js";
 
 /** A stage that is queued: the action, which reports to its completion, which goes on. */
 export const action: StageLowering = {
@@ -23,43 +26,47 @@ export const action: StageLowering = {
   sections(stage, file) {
     const name = stageIdentifier(stage.name);
     const done = completionName(stage.name);
-    const stageName = string(stage.name);
-    const own = file.local("own");
-    const next = file.after(stage);
-    const handler = members(inDefinition(stage, "action", file));
     const what = stage.reference === undefined ? "an action" : `runs ${stage.reference}`;
     return [
       {
         comment: `${lead(stage, file)}: queues ${name}.`,
-        code: runFunction(
-          file.arrival(stage),
-          callWithList("run.action", [stageName], stage.reads.map(string)),
+        code: toStage(
+          stage,
+          callWithList("run.action", [string(stage.name)], stage.reads.map(string)),
           file,
         ),
       },
       {
         comment: `${lead(stage, file)}: ${what}; then ${done}.`,
-        code: exportedConst(
-          name,
-          file.runtime("StepAction"),
-          stage.reference === undefined
-            ? call(`${own}.action`, [stageName, handler])
-            : callWithArrow(
-                `${own}.action`,
-                [stageName],
-                "ctx, scope",
-                call("ctx.runAction", [handler, argsCall(stage, file)]),
-              ),
-        ),
+        code: actionFunction(name, stage, file),
       },
       {
-        comment: `After ${stage.mention.elsewhere}: ${next === undefined ? "the run is complete" : mentioned(next, stage)}.`,
-        code: exportedConst(
-          done,
-          file.runtime("Completion"),
-          call(`${own}.completion`, [stageName, file.arrival(next)]),
-        ),
+        comment: `After ${stage.mention.elsewhere}: ${followingText(stage, file)}.`,
+        code: completionFunction(done, stage, file),
       },
     ];
   },
 };
+
+/** The action of a stage, under its own name or one it once had. */
+export function actionFunction(name: string, stage: StagePlan, file: StageFile): Doc {
+  const own = file.local("own");
+  const handler = members(inDefinition(stage, "action", file));
+  const value =
+    stage.reference === undefined
+      ? call(`${own}.action`, [string(stage.name), handler])
+      : callWithArrow(
+          `${own}.action`,
+          [string(stage.name)],
+          "ctx, scope",
+          call("ctx.runAction", [handler, argsCall(stage, file)]),
+        );
+  return exportedConst(name, file.runtime("StepAction"), value);
+}
+
+/** What such an action reports to. */
+export function completionFunction(name: string, stage: StagePlan, file: StageFile): Doc {
+  const next = file.arrival(file.after(stage));
+  const value = call(`${file.local("own")}.completion`, [string(stage.name), next]);
+  return exportedConst(name, file.runtime("Completion"), value);
+}

@@ -6,6 +6,8 @@ import {
   mentioned,
   runFunction,
   thenText,
+  toStage,
+  type Section,
   type StageFile,
   type StageLowering,
 } from "./lowering.js";
@@ -28,26 +30,44 @@ export const children: StageLowering = {
         : `then ${mentioned(finalize, stage)}`;
     const starting = {
       comment: `${lead(stage, file)}: its children in parallel; ${following}.`,
-      code: runFunction(file.arrival(stage), start, file),
+      code: toStage(stage, start, file),
     };
-    if (finalize !== undefined) return [starting];
-    const gather = call("run.gather", [string(stage.name), file.arrival(file.after(stage))]);
-    return [
-      starting,
-      {
-        comment: `After the last child of ${JSON.stringify(stage.name)}: its output is { output, children }; ${thenText(stage, file)}.`,
-        code: runFunction(file.afterChildren(stage), gather, file),
-      },
-    ];
+    return isEnteredByFinalize(stage, file) ? [starting] : [starting, ending(stage, file)];
   },
 
-  afterChildren(stage, file) {
+  entryAfter(stage, file) {
     const finalize = finalizeOf(stage, file);
-    return finalize === undefined ? file.afterChildren(stage) : file.arrival(finalize);
+    return finalize !== undefined && isEnteredByFinalize(stage, file)
+      ? file.arrival({ at: "stage", stage: finalize })
+      : file.afterChildren(stage);
   },
 };
 
+/** A finalize takes the outputs of the children itself, unless they are folded first. */
+const isEnteredByFinalize = (stage: StagePlan, file: StageFile): boolean =>
+  finalizeOf(stage, file) !== undefined && stage.reduce !== true;
+
+/** What a run does after the last child, where that is more than to go on with the finalize. */
+function ending(stage: StagePlan, file: StageFile): Section {
+  const [name, next] = [string(stage.name), file.arrival(file.after(stage))];
+  const after = `After the last child of ${stage.label.replace(/^\w+ /, "")}`;
+  const isReduced = stage.reduce === true;
+  if (finalizeOf(stage, file) !== undefined) {
+    return {
+      comment: `${after}: their outputs are reduced; ${thenText(stage, file)}.`,
+      code: runFunction(file.afterChildren(stage), call("run.reduce", [name, next]), file),
+    };
+  }
+  const output = isReduced ? "{ output, children }, reduced" : "{ output, children }";
+  return {
+    comment: `${after}: its output is ${output}; ${thenText(stage, file)}.`,
+    code: runFunction(file.afterChildren(stage), call("run.gather", [name, next]), file),
+  };
+}
+
 function finalizeOf(stage: StagePlan, file: StageFile): StagePlan | undefined {
   const next = file.after(stage);
-  return next?.name === `${stage.name}.finalize` ? next : undefined;
+  return next.at === "stage" && next.stage.name === `${stage.name}.finalize`
+    ? next.stage
+    : undefined;
 }

@@ -1,5 +1,6 @@
-import type { StagePlan } from "../../plan/schema.js";
 import { capitalized, stageIdentifier } from "../../plan/functions.js";
+import type { Following } from "../../plan/flow.js";
+import type { BodyPlan, StagePlan } from "../../plan/schema.js";
 import { call } from "../print/code.js";
 import { group, hardline, ifBreak, indent, softline, type Doc } from "../print/doc.js";
 
@@ -17,21 +18,25 @@ export interface StageFile {
   runtime(name: string): string;
   /** The local name of a constant of the file: `own`, `nodes`. */
   local(name: "own" | "nodes"): string;
-  /** The function that a run arrives at a stage by, or at its end. */
-  arrival(stage: StagePlan | undefined): string;
+  /** The function that a run arrives at a stage by, or at the end of its line. */
+  arrival(at: Following): string;
   /** The function that a run goes on by after the last child of a stage. */
   afterChildren(stage: StagePlan): string;
   /** The reference of another workflow, or of this one; imports it. */
   reference(workflow: string): string;
   readonly workflowNames: readonly string[];
-  after(stage: StagePlan): StagePlan | undefined;
+  after(stage: StagePlan): Following;
+  /** The nodes inside a stage's node. */
+  bodies(stage: StagePlan): readonly BodyPlan[];
 }
 
 /** How one kind of stage is written. */
 export interface StageLowering {
   sections(stage: StagePlan, file: StageFile): Section[];
-  /** The function that the component enters by after the last child, for a stage that has children. */
-  afterChildren?(stage: StagePlan, file: StageFile): string;
+  /** What a run does at the end of one of the bodies of a stage that has some. */
+  endOfBody?(stage: StagePlan, body: BodyPlan, file: StageFile): Section;
+  /** The function that the component enters by when what a stage waits for has come, for a stage that waits. */
+  entryAfter?(stage: StagePlan, file: StageFile): string;
   /** Whether the component can schedule the stage directly when a run starts. */
   readonly isScheduled: boolean;
 }
@@ -55,10 +60,13 @@ export function runFunction(name: string, result: Doc, file: StageFile): Doc {
   ];
 }
 
+/** The function by which a run arrives at a stage. */
+export const toStage = (stage: StagePlan, result: Doc, file: StageFile): Doc =>
+  runFunction(file.arrival({ at: "stage", stage }), result, file);
+
 /** Where a stage's code is found in the definition: `nodes.chapters.finalize.mutation`. */
 export function inDefinition(stage: StagePlan, member: string, file: StageFile): string[] {
-  const path = stage.name.split(".").filter((part, index) => index === 0 || part !== "output");
-  return [file.local("nodes"), ...path, member];
+  return [file.local("nodes"), ...stage.code, member];
 }
 
 /** A call of the user's `args`: `nodes.save.args(scope)`. */
@@ -67,22 +75,26 @@ export function argsCall(stage: StagePlan, file: StageFile): Doc {
 }
 
 /** `then "save"`, or that the run is complete. */
-export function thenText(stage: StagePlan, file: StageFile): string {
+export const thenText = (stage: StagePlan, file: StageFile): string =>
+  `then ${followingText(stage, file)}`;
+
+/** `"save"`, or that the run is complete. */
+export function followingText(stage: StagePlan, file: StageFile): string {
   const next = file.after(stage);
-  return next === undefined ? "then the run is complete" : `then ${mentioned(next, stage)}`;
+  if (next.at === "stage") return mentioned(next.stage, stage);
+  if (next.at === "endOfBody") return next.body.end;
+  return next.at === "undone" ? "it is undone" : "the run is complete";
 }
 
 /** How a stage is called in a sentence about another one. */
 export function mentioned(stage: StagePlan, from: StagePlan): string {
-  return nodeName(stage) === nodeName(from) ? stage.mention.within : stage.mention.elsewhere;
+  return stage.node === from.node ? stage.mention.within : stage.mention.elsewhere;
 }
 
 /** How the comment of a stage begins. */
 export function lead(stage: StagePlan, file: StageFile): string {
   return `${file.source}, ${stage.label}`;
 }
-
-const nodeName = (stage: StagePlan): string => stage.name.split(".")[0] ?? stage.name;
 
 export const arrivalName = (stage: StagePlan): string =>
   `to${capitalized(stageIdentifier(stage.name))}`;

@@ -5,8 +5,8 @@ import {
   argsCall,
   inDefinition,
   lead,
-  runFunction,
   thenText,
+  toStage,
   type Section,
   type StageLowering,
 } from "./lowering.js";
@@ -25,18 +25,14 @@ export function transaction(kind: Exclude<FunctionKind, "action">): StageLowerin
         return [
           {
             comment: `${lead(stage, file)}: runs ${stage.reference}; ${thenText(stage, file)}.`,
-            code: runFunction(
-              file.arrival(stage),
-              callWithArrow(`run.${kind}`, arrival, "ctx, scope", body),
-              file,
-            ),
+            code: toStage(stage, callWithArrow(`run.${kind}`, arrival, "ctx, scope", body), file),
           },
         ];
       }
       const type = file.runtime(`Step${capitalized(kind)}`);
       const arriving: Section = {
         comment: `${lead(stage, file)}: runs ${stageIdentifier(stage.name)}; ${thenText(stage, file)}.`,
-        code: runFunction(file.arrival(stage), call(`run.${kind}`, arrival), file),
+        code: toStage(stage, call(`run.${kind}`, arrival), file),
       };
       const own: Section = {
         comment: `${lead(stage, file)}: a ${kind}, inside the transaction that arrives at it.`,

@@ -9,9 +9,14 @@
  */
 import type * as children from "../children.js";
 import type * as config from "../config.js";
+import type * as deadlines from "../deadlines.js";
 import type * as ending from "../ending.js";
+import type * as entering from "../entering.js";
+import type * as events from "../events.js";
 import type * as lib from "../lib.js";
 import type * as line from "../line.js";
+import type * as steering from "../steering.js";
+import type * as tolerance from "../tolerance.js";
 import type * as views from "../views.js";
 import type * as watchdog from "../watchdog.js";
 
@@ -21,9 +26,14 @@ import { anyApi, componentsGeneric } from "convex/server";
 const fullApi: ApiFromModules<{
   children: typeof children;
   config: typeof config;
+  deadlines: typeof deadlines;
   ending: typeof ending;
+  entering: typeof entering;
+  events: typeof events;
   lib: typeof lib;
   line: typeof line;
+  steering: typeof steering;
+  tolerance: typeof tolerance;
   views: typeof views;
   watchdog: typeof watchdog;
 }> = anyApi as any;

@@ -15,8 +15,45 @@ import type { FunctionReference } from "convex/server";
  * Useful when expecting a parameter like `components.myComponent`.
  */
 export type ComponentApi<Name extends string | undefined = string | undefined> = {
+  children: {
+    outputs: FunctionReference<
+      "query",
+      "internal",
+      { run: string; stage: string; pass?: Array<number>; from: number; most: number },
+      { outputs: Array<{ key: string | number; output: any }>; isLast: boolean },
+      Name
+    >;
+    reduced: FunctionReference<
+      "query",
+      "internal",
+      { run: string; stage: string; pass?: Array<number> },
+      { value: any; from: number },
+      Name
+    >;
+  };
   config: {
     update: FunctionReference<"mutation", "internal", { maxParallelism: number }, null, Name>;
+  };
+  events: {
+    send: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        runId: string;
+        name: string;
+        value: any;
+        receivers: Array<{ stage: string; isInLoop: boolean }>;
+      },
+      "taken" | "kept" | "ended" | "past" | "unknown",
+      Name
+    >;
+    take: FunctionReference<
+      "mutation",
+      "internal",
+      { run: string; names: Array<string> },
+      { name: string; value: any } | null,
+      Name
+    >;
   };
   lib: {
     cancel: FunctionReference<
@@ -26,10 +63,37 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "canceled" | "ended" | "unknown",
       Name
     >;
+    isCanceled: FunctionReference<
+      "query",
+      "internal",
+      {
+        token: {
+          run: string;
+          step: string;
+          attempt: number;
+          pass?: Array<number>;
+          generation?: number;
+        };
+      },
+      boolean,
+      Name
+    >;
     load: FunctionReference<
       "query",
       "internal",
-      { run: string; reads: Array<{ name: string; stage: string; children?: boolean }> },
+      {
+        run: string;
+        reads: Array<{
+          name: string;
+          stage: string;
+          pass?: Array<number>;
+          children?: boolean;
+          loop?: boolean;
+          cause?: boolean;
+          was?: string;
+          sensitive?: boolean;
+        }>;
+      },
       any,
       Name
     >;
@@ -37,10 +101,41 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "mutation",
       "internal",
       {
-        token: { run: string; step: string; attempt: number };
+        token: {
+          run: string;
+          step: string;
+          attempt: number;
+          pass?: Array<number>;
+          generation?: number;
+        };
         slot?: string;
+        stage?: string;
         outcome:
-          | { kind: "success"; output: any }
+          | {
+              kind: "success";
+              output: any;
+              error?: {
+                message: string;
+                kind:
+                  | "thrown"
+                  | "nonRetryable"
+                  | "timedOut"
+                  | "canceled"
+                  | "childFailed"
+                  | "invalidInput"
+                  | "invalidOutput"
+                  | "tooLarge"
+                  | "lost"
+                  | "removedNode";
+                data?: any;
+                workflow: string;
+                node: string;
+                attempt: number;
+                key?: string;
+                cause?: any;
+                compensationErrors?: Array<any>;
+              };
+            }
           | {
               kind: "failed";
               error: {
@@ -62,6 +157,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 attempt: number;
                 key?: string;
                 cause?: any;
+                compensationErrors?: Array<any>;
               };
             }
           | {
@@ -85,13 +181,25 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 attempt: number;
                 key?: string;
                 cause?: any;
+                compensationErrors?: Array<any>;
               };
               dueAt: number;
             }
           | { kind: "open" };
         fused: Array<{
           stage: string;
-          kind: "input" | "entry" | "action" | "mutation" | "query" | "children";
+          pass?: Array<number>;
+          kind:
+            | "input"
+            | "entry"
+            | "action"
+            | "mutation"
+            | "query"
+            | "children"
+            | "sleep"
+            | "event"
+            | "branch"
+            | "loop";
           startedAt: number;
           output?: any;
           error?: {
@@ -113,55 +221,111 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             attempt: number;
             key?: string;
             cause?: any;
+            compensationErrors?: Array<any>;
           };
+          iteration?: number;
+          isOver?: boolean;
+          exists?: boolean;
+          sensitive?: boolean;
+          undoable?: boolean;
         }>;
+        reduced?: { stage: string; pass?: Array<number>; value: any };
+        deadlines?: Array<{ stage: string; pass?: Array<number>; ms?: number }>;
         next:
           | {
               kind: "stage";
               stage: {
                 stage: string;
+                pass?: Array<number>;
                 action?: { fn: string; timeoutMs?: number };
-                reads: Array<{ name: string; stage: string; children?: boolean }>;
+                reads: Array<{
+                  name: string;
+                  stage: string;
+                  pass?: Array<number>;
+                  children?: boolean;
+                  loop?: boolean;
+                  cause?: boolean;
+                  was?: string;
+                  sensitive?: boolean;
+                }>;
+                sensitive?: boolean;
+                undoable?: boolean;
               };
             }
           | {
               kind: "children";
-              stage: string;
-              children: Array<{
-                workflow: string;
-                resume: string;
-                first: {
-                  stage: string;
-                  action?: { fn: string; timeoutMs?: number };
-                  reads: Array<{ name: string; stage: string; children?: boolean }>;
-                };
-                key?: string;
-                input: any;
-                error?: {
-                  message: string;
-                  kind:
-                    | "thrown"
-                    | "nonRetryable"
-                    | "timedOut"
-                    | "canceled"
-                    | "childFailed"
-                    | "invalidInput"
-                    | "invalidOutput"
-                    | "tooLarge"
-                    | "lost"
-                    | "removedNode";
-                  data?: any;
+              children: {
+                stage: string;
+                pass?: Array<number>;
+                begins: Array<{
                   workflow: string;
-                  node: string;
-                  attempt: number;
-                  key?: string;
-                  cause?: any;
-                };
-              }>;
-              keyed: boolean;
-              concurrency?: number;
+                  plan?: string;
+                  resume: string;
+                  first: {
+                    stage: string;
+                    pass?: Array<number>;
+                    action?: { fn: string; timeoutMs?: number };
+                    reads: Array<{
+                      name: string;
+                      stage: string;
+                      pass?: Array<number>;
+                      children?: boolean;
+                      loop?: boolean;
+                      cause?: boolean;
+                      was?: string;
+                      sensitive?: boolean;
+                    }>;
+                    sensitive?: boolean;
+                    undoable?: boolean;
+                  };
+                  timeoutMs?: number;
+                  retentionMs?: number;
+                }>;
+                pages: Array<
+                  Array<{
+                    begin: number;
+                    key?: string;
+                    input: any;
+                    error?: {
+                      message: string;
+                      kind:
+                        | "thrown"
+                        | "nonRetryable"
+                        | "timedOut"
+                        | "canceled"
+                        | "childFailed"
+                        | "invalidInput"
+                        | "invalidOutput"
+                        | "tooLarge"
+                        | "lost"
+                        | "removedNode";
+                      data?: any;
+                      workflow: string;
+                      node: string;
+                      attempt: number;
+                      key?: string;
+                      cause?: any;
+                      compensationErrors?: Array<any>;
+                    };
+                  }>
+                >;
+                keyed: boolean;
+                concurrency?: number;
+                tolerate?: "all" | { failures: number } | { percentage: number };
+                single?: boolean;
+              };
             }
-          | { kind: "complete"; stage: string }
+          | { kind: "sleep"; stage: string; pass?: Array<number>; until: number }
+          | {
+              kind: "event";
+              stage: string;
+              pass?: Array<number>;
+              names: Array<string>;
+              timeoutMs?: number;
+              sensitive?: boolean;
+            }
+          | { kind: "reduce"; stage: string; pass?: Array<number>; accumulated: any; from: number }
+          | { kind: "complete"; stage: string | null; undoable: boolean }
           | {
               kind: "fail";
               error: {
@@ -183,8 +347,10 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 attempt: number;
                 key?: string;
                 cause?: any;
+                compensationErrors?: Array<any>;
               };
             }
+          | { kind: "undone" }
           | { kind: "wait" };
       },
       { stale: boolean },
@@ -195,17 +361,43 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "internal",
       {
         workflow: string;
+        plan?: string;
         resume: string;
         first: {
           stage: string;
+          pass?: Array<number>;
           action?: { fn: string; timeoutMs?: number };
-          reads: Array<{ name: string; stage: string; children?: boolean }>;
+          reads: Array<{
+            name: string;
+            stage: string;
+            pass?: Array<number>;
+            children?: boolean;
+            loop?: boolean;
+            cause?: boolean;
+            was?: string;
+            sensitive?: boolean;
+          }>;
+          sensitive?: boolean;
+          undoable?: boolean;
         };
+        timeoutMs?: number;
+        retentionMs?: number;
         input: any;
         key?: string;
+        at?: number;
+        onComplete?: { fn: string; context: any };
         maxParallelism?: number;
       },
       string,
+      Name
+    >;
+  };
+  steering: {
+    kept: FunctionReference<
+      "query",
+      "internal",
+      { run: string; generation: number },
+      Array<string>,
       Name
     >;
   };
@@ -217,12 +409,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         runId: string;
         workflow: string;
-        state: "pending" | "running" | "completed" | "failed" | "canceled";
+        state:
+          "pending" | "running" | "completed" | "compensating" | "failed" | "canceled" | "timedOut";
         startedAt: number;
         endedAt?: number;
         active: Array<{
           node: string;
-          state: "pending" | "running" | "waiting" | "completed" | "failed" | "canceled";
+          state:
+            "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
           since: number;
           attempt: number;
           dueAt?: number;
@@ -246,6 +440,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             attempt: number;
             key?: string;
             cause?: any;
+            compensationErrors?: Array<any>;
           }>;
         }>;
         output?: any;
@@ -268,6 +463,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           attempt: number;
           key?: string;
           cause?: any;
+          compensationErrors?: Array<any>;
         };
       } | null,
       Name
@@ -284,7 +480,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           key?: string;
           index: number;
           workflow: string;
-          state: "pending" | "running" | "completed" | "failed" | "canceled";
+          state:
+            | "pending"
+            | "running"
+            | "completed"
+            | "compensating"
+            | "failed"
+            | "canceled"
+            | "timedOut";
           startedAt: number;
           endedAt?: number;
           error?: {
@@ -306,11 +509,23 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             attempt: number;
             key?: string;
             cause?: any;
+            compensationErrors?: Array<any>;
           };
           steps: Array<{
             stage: string;
-            kind: "input" | "entry" | "action" | "mutation" | "query" | "children";
-            state: "pending" | "running" | "waiting" | "completed" | "failed" | "canceled";
+            kind:
+              | "input"
+              | "entry"
+              | "action"
+              | "mutation"
+              | "query"
+              | "children"
+              | "sleep"
+              | "event"
+              | "branch"
+              | "loop";
+            state:
+              "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
             attempt: number;
             startedAt: number;
             endedAt?: number;
@@ -334,6 +549,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               attempt: number;
               key?: string;
               cause?: any;
+              compensationErrors?: Array<any>;
             }>;
           }>;
         }>;

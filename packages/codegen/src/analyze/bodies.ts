@@ -1,0 +1,80 @@
+import { Node } from "ts-morph";
+import type { BodyPlan } from "../plan/schema.js";
+import type { DefinitionFile } from "./definition-file.js";
+import type { NodeCall } from "./definitions.js";
+import { functionOf, unwrap, type FunctionNode } from "./functions.js";
+import type { NodeContext, Surroundings } from "./nodes/node-kind.js";
+import type { Option } from "./options.js";
+
+/** What the nodes inside another one hang on. */
+interface Inside extends Omit<Surroundings, "prefix"> {
+  /** That of the case; `body` of a loop. */
+  readonly key: string;
+  /** What the names of its stages begin with, but for the dot. */
+  readonly path: string;
+  readonly label: string;
+  readonly end: string;
+}
+
+/** Reads a case of a branch, or the body of a loop: a function from a builder to a chain of nodes. */
+export function bodyPlan(option: Option, inside: Inside, context: NodeContext): BodyPlan {
+  const { key, path, label, end, code, scope } = inside;
+  const calls = chainOf(option, label, context.file);
+  const inner = { prefix: `${path}.`, code, scope };
+  const read = context.readNodes(calls ?? [], inner);
+  return {
+    key,
+    nodes: read.nodes,
+    path,
+    label,
+    end,
+    place: context.file.placeOf(option.nameNode),
+    visible: scope,
+    hasUnreadNodes: calls === undefined || read.hasUnreadNodes,
+    hasUnknownNames: calls === undefined || read.hasUnknownNames,
+  };
+}
+
+/** The calls of `(b) => b.step(…).step(…)`; undefined, and reported, when they are not written out. */
+function chainOf(option: Option, label: string, file: DefinitionFile): NodeCall[] | undefined {
+  const fn = functionOf(option.value, file);
+  const parameter = fn?.getParameters()[0]?.getNameNode();
+  const returned = fn && returnedBy(fn);
+  if (returned === undefined || !Node.isIdentifier(parameter)) {
+    report(option.value, label, file);
+    return undefined;
+  }
+  const calls: NodeCall[] = [];
+  let node = unwrap(returned);
+  while (Node.isCallExpression(node)) {
+    const callee = node.getExpression();
+    const kindNode = Node.isPropertyAccessExpression(callee) ? callee.getNameNode() : undefined;
+    if (
+      !Node.isPropertyAccessExpression(callee) ||
+      !Node.isIdentifier(kindNode) ||
+      callee.hasQuestionDotToken() ||
+      node.hasQuestionDotToken()
+    )
+      break;
+    calls.unshift({ kind: kindNode.getText(), kindNode, call: node });
+    node = unwrap(callee.getExpression());
+  }
+  if (Node.isIdentifier(node) && node.getText() === parameter.getText()) return calls;
+  report(node, label, file);
+  return undefined;
+}
+
+/** What a function gives, when that is all it does. */
+function returnedBy(fn: FunctionNode): Node | undefined {
+  if (fn.isAsync() || (!Node.isArrowFunction(fn) && fn.isGenerator())) return undefined;
+  const body = fn.getBody();
+  if (!Node.isBlock(body)) return body;
+  const [only, second] = body.getStatements();
+  return second === undefined && Node.isReturnStatement(only) ? only.getExpression() : undefined;
+}
+
+function report(at: Node, label: string, file: DefinitionFile): void {
+  file.report("computedChain", at, `${label} is not written out as one chain of plain calls`, {
+    hint: "write `(b) => b.step(…).step(…)` with every node in that one chain",
+  });
+}

@@ -1,0 +1,32 @@
+import { childWorkflow } from "../children.js";
+import { scopeReads } from "../handlers.js";
+import { stagePlan } from "../stages.js";
+import { nodePlan, ofNode, readName, type NodeKind } from "./node-kind.js";
+
+/** `.child(name, workflow, args)`: one stage, a run of the workflow. */
+export const child: NodeKind = {
+  analyze(call, context) {
+    const { file, scope: visible } = context;
+    const named = readName(call, context);
+    if (named === undefined) return undefined;
+    const { label, at } = named;
+    const [, workflow, args] = call.call.getArguments();
+    if (workflow === undefined || args === undefined) {
+      const missing = workflow === undefined ? "workflow" : "args";
+      file.report("missingOption", at, `${label} has no ${missing}`, {
+        hint: 'write all three: `.child("name", workflow, ({ input }) => ({ … }))`',
+      });
+    }
+    const name = workflow && childWorkflow(workflow, label, file, context.workflows);
+    const reads = args && scopeReads(args, `the args of ${label}`, file);
+    const policy = { values: {}, computed: [], places: new Map() };
+    const stage =
+      name !== undefined && reads !== undefined
+        ? stagePlan(
+            { ...ofNode(named), kind: "child", reads, visible, policy, at, workflows: [name] },
+            file,
+          )
+        : undefined;
+    return nodePlan(call, named, file, { stages: [stage] });
+  },
+};

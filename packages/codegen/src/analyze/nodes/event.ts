@@ -1,0 +1,48 @@
+import { objectOf } from "../held-options.js";
+import { policyOf, readOptions, type Options } from "../options.js";
+import { stagePlan } from "../stages.js";
+import {
+  nodePlan,
+  ofNode,
+  readName,
+  type Named,
+  type NodeContext,
+  type NodeKind,
+} from "./node-kind.js";
+import { reportUnknown } from "./option-rules.js";
+
+const planned = ["timeout", "sensitive"];
+
+/** `.event(name, { schema | anyOf, timeout? })`: one stage, which reads nothing. */
+export const event: NodeKind = {
+  analyze(call, context) {
+    const { file, scope: visible } = context;
+    const named = readName(call, context);
+    if (named === undefined) return undefined;
+    const options = readOptions(call.call.getArguments()[1], call.kindNode, named.label, file);
+    if (options === undefined) return nodePlan(call, named, file, { stages: [] });
+    reportUnknown(options, ["schema", "anyOf", ...planned], named.label, file);
+    checkSchema(options, named, context);
+    const policy = policyOf(options, file);
+    const parts = { kind: "event" as const, reads: [], visible, policy, at: named.at };
+    const stages = [stagePlan({ ...ofNode(named), ...parts }, file)];
+    return nodePlan(call, named, file, { stages, options, planned });
+  },
+};
+
+/** An event has one schema, or one for each of several names. */
+function checkSchema(options: Options, { label, at }: Named, { file }: NodeContext): void {
+  const [schema, anyOf] = [options.get("schema"), options.get("anyOf")];
+  const report = (where: typeof at, message: string, hint: string) =>
+    file.report("oneSchema", where, `${label} ${message}`, { hint });
+  if (schema === undefined && anyOf === undefined) {
+    const hint = "write `schema: z.object({ … })`; for several events `anyOf: { name: schema }`";
+    report(at, "has neither schema nor anyOf, so nothing says what it waits for", hint);
+  } else if (schema !== undefined && anyOf !== undefined) {
+    report(anyOf.nameNode, "has both schema and anyOf", "keep one; anyOf is for several events");
+  }
+  if (anyOf !== undefined && objectOf(anyOf.value, file)?.getProperties().length === 0) {
+    const hint = "write `anyOf: { approved: schema, rejected: schema }`";
+    report(anyOf.nameNode, "waits for any of no events", hint);
+  }
+}

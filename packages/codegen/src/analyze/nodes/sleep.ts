@@ -1,0 +1,63 @@
+import { Node } from "ts-morph";
+import { constantOf, functionOf, unwrap } from "../functions.js";
+import { literalOptions, literalValue, placesOf, type Option } from "../options.js";
+import { readsOf, type Reads } from "../reads.js";
+import { stagePlan } from "../stages.js";
+import type { DefinitionFile } from "../definition-file.js";
+import { nodePlan, ofNode, readName, type NodeKind } from "./node-kind.js";
+
+/** `.sleep(name, duration | (scope) => duration | Date)`: one stage, which makes nothing. */
+export const sleep: NodeKind = {
+  analyze(call, context) {
+    const { file, scope: visible } = context;
+    const named = readName(call, context);
+    if (named === undefined) return undefined;
+    const { label, at } = named;
+    const [, value] = call.call.getArguments();
+    const option: Option | undefined = value && {
+      name: "duration",
+      nameNode: value,
+      value: heldIn(value, file),
+    };
+    if (option === undefined) {
+      file.report("missingOption", at, `${label} has no duration`, {
+        hint: 'write it after the name: `.sleep("settle", "10m")`, or a function of the scope',
+      });
+    }
+    const reads = option && readDuration(option.value, label, file);
+    const options = new Map(option && [["duration", option]]);
+    const values = literalOptions(options, ["duration"]);
+    const policy = { values, computed: [], places: placesOf(options, file) };
+    const stage =
+      reads && stagePlan({ ...ofNode(named), kind: "sleep", reads, visible, policy, at }, file);
+    const parts = { stages: [stage], options, planned: ["duration"], hasOutput: false };
+    return nodePlan(call, named, file, parts);
+  },
+};
+
+/** The value of a const of the file stands for its name. */
+function heldIn(value: Node, file: DefinitionFile): Node {
+  const node = unwrap(value);
+  return (Node.isIdentifier(node) ? constantOf(node.getText(), file) : undefined) ?? value;
+}
+
+/** What a duration reads: nothing, where it is none but a value. */
+function readDuration(value: Node, label: string, file: DefinitionFile): Reads | undefined {
+  const fn = functionOf(value, file);
+  if (fn !== undefined) return readsOf(fn, 0, file);
+  if (isValue(unwrap(value))) return [];
+  file.report("unknownHandler", value, `the duration of ${label} cannot be seen here`, {
+    hint: "write it here or as a const at the top of this file, or a function of the scope: `({ input }) => input.delay`",
+  });
+  return undefined;
+}
+
+/** Whether an expression cannot be a function, whatever it gives. */
+function isValue(node: Node): boolean {
+  return (
+    literalValue(node) !== undefined ||
+    Node.isBinaryExpression(node) ||
+    Node.isNewExpression(node) ||
+    Node.isTemplateExpression(node)
+  );
+}

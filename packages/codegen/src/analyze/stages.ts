@@ -1,0 +1,64 @@
+import type { Node } from "ts-morph";
+import type { Policy, Reader, StagePlan } from "../plan/schema.js";
+import type { DefinitionFile } from "./definition-file.js";
+import type { Reads } from "./reads.js";
+
+/** What one function of a stage reads, of what it may read. */
+interface Reading {
+  readonly reads: Reads;
+  readonly visible: readonly string[];
+}
+
+/** What a stage of the plan is made of. */
+export interface StageParts extends Reading {
+  readonly name: string;
+  readonly node: string;
+  readonly code: readonly string[];
+  readonly label: string;
+  readonly mention: StagePlan["mention"];
+  readonly kind: StagePlan["kind"];
+  readonly policy: Policy;
+  readonly at: Node;
+  readonly isAside?: boolean;
+  readonly reference?: string;
+  readonly recover?: Reading;
+  readonly until?: Reading;
+  readonly reduce?: true;
+  readonly workflows?: string[];
+}
+
+/** A stage of the plan. Its reads stand in the order of the scope, so that they do not depend on how a handler is written. */
+export function stagePlan(parts: StageParts, file: DefinitionFile): StagePlan {
+  const { name, kind, node, code, label, mention, policy, isAside = false } = parts;
+  const { reference, reduce, workflows, recover, until } = parts;
+  const readings = [parts, recover, until].filter((each) => each !== undefined);
+  return {
+    name,
+    kind,
+    reads: ordered(parts),
+    reference,
+    recover: recover && ordered(recover),
+    until: until && ordered(until),
+    reduce,
+    workflows,
+    node,
+    code,
+    label,
+    mention,
+    policy,
+    isAside,
+    readers: readings.map(readerOf),
+    place: file.placeOf(parts.at),
+  };
+}
+
+function ordered({ reads, visible }: Reading): string[] {
+  if (reads === "*") return ["*"];
+  const names = new Set(reads.map(({ name }) => name));
+  return visible.filter((name) => names.has(name));
+}
+
+const readerOf = ({ reads, visible }: Reading): Reader => ({
+  reads: reads === "*" ? [] : reads,
+  visible,
+});

@@ -1,0 +1,31 @@
+import type { Command } from "commander";
+import type { CheckOptions } from "../check.js";
+import type { Terminal } from "../terminal.js";
+import { dirOption, examples } from "./shared.js";
+
+export function registerCheck(program: Command, terminal: Terminal): void {
+  program
+    .command("check")
+    .description("write nothing; say what is out of date, and what becomes of runs in flight")
+    .addOption(dirOption())
+    .option(
+      "--against <plan.json>",
+      "the plan that is deployed (default: the committed one, in _workflows)",
+    )
+    .option("--json", "print what was found as JSON, to stdout")
+    .addHelpText(
+      "after",
+      examples(
+        [
+          "workflow-codegen check",
+          "git show origin/main:convex/_workflows/plan.json > deployed.json",
+          "workflow-codegen check --against deployed.json      before a deploy",
+        ],
+        "Exits with 1 on errors, when generate would write or remove something, and on changes that stop runs in flight.",
+      ),
+    )
+    .action(async (options: CheckOptions) => {
+      const { check } = await import("../check.js");
+      terminal.exitCode = await check(options, terminal);
+    });
+}

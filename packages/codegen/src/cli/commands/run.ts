@@ -1,0 +1,42 @@
+import { type Command, InvalidArgumentError } from "commander";
+import type { RunOptions } from "../run.js";
+import { dirOption, examples } from "./shared.js";
+
+export function registerRun(program: Command): void {
+  program
+    .command("run")
+    .description("compile, then run a workflow in this process: no account, no network")
+    .argument("<workflow>", "the name of an exported definition")
+    .option("--input <json>", "the run's input as JSON, or @path of a file that holds it", "{}")
+    .option(
+      "--file <field=@path>",
+      "put a file into storage, and its id into that field of the input; may be repeated",
+      collectFile,
+    )
+    .addOption(dirOption())
+    .option("--skip-time", "do not wait for backoff, timeouts and sleeps", false)
+    .addHelpText(
+      "after",
+      examples(
+        [
+          'workflow-codegen run greet --input \'{ "name": "Ada" }\'',
+          "workflow-codegen run ingest --input @input.json --file storageId=@report.pdf",
+        ],
+        "The output is printed to stdout as JSON, progress to stderr. Exits with 1 when the run fails.",
+      ),
+    )
+    .action(async (workflow: string, options: RunOptions) => {
+      const { runCommand } = await import("../run.js");
+      await runCommand(workflow, options);
+    });
+}
+
+type Files = NonNullable<RunOptions["file"]>;
+
+function collectFile(given: string, before: Files = []): Files {
+  const [, field, path] = /^([^=]+)=@?(.+)$/.exec(given) ?? [];
+  if (field === undefined || path === undefined) {
+    throw new InvalidArgumentError("It must be field=@path, such as storageId=@report.txt.");
+  }
+  return [...before, { field, path }];
+}

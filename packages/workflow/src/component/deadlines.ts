@@ -1,0 +1,73 @@
+import { v } from "convex/values";
+import { durationText } from "../definition/duration.js";
+import type { StepError } from "../definition/step-error.js";
+import { internal } from "./_generated/api.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import { internalMutation, type MutationCtx } from "./_generated/server.js";
+import { cancelPending, endRun } from "./ending.js";
+import type { Deadline } from "./validators.js";
+
+/** The time that a whole run may take begins now. */
+export async function beginDeadline(
+  ctx: MutationCtx,
+  run: Id<"runs">,
+  ms: number,
+  where: Pick<Deadline, "stage" | "pass"> | undefined = undefined,
+): Promise<void> {
+  const at = Date.now() + ms;
+  const deadline = await ctx.db.insert("deadlines", {
+    run,
+    at,
+    ...(where === undefined ? {} : { stage: where.stage }),
+    ...(where?.pass === undefined ? {} : { pass: where.pass }),
+  });
+  const job = await ctx.scheduler.runAt(at, internal.deadlines.expire, { deadline, ms });
+  await ctx.db.patch("deadlines", deadline, { job });
+}
+
+/** That of a parent begins, or need not be watched any more. */
+export async function setDeadline(
+  ctx: MutationCtx,
+  run: Id<"runs">,
+  { stage, pass, ms }: Deadline,
+): Promise<void> {
+  if (ms !== undefined) return await beginDeadline(ctx, run, ms, { stage, pass });
+  const some = ctx.db
+    .query("deadlines")
+    .withIndex("by_run", (q) => q.eq("run", run).eq("stage", stage));
+  for (const deadline of await some.collect())
+    if (String(deadline.pass ?? []) === String(pass ?? [])) await lift(ctx, deadline);
+}
+
+/** The run has ended: none of its deadlines matters. */
+export async function liftDeadlines(ctx: MutationCtx, run: Id<"runs">): Promise<void> {
+  const all = ctx.db.query("deadlines").withIndex("by_run", (q) => q.eq("run", run));
+  for (const deadline of await all.collect()) await lift(ctx, deadline);
+}
+
+async function lift(ctx: MutationCtx, { _id, job }: Doc<"deadlines">): Promise<void> {
+  await ctx.db.delete("deadlines", _id);
+  if (job !== undefined) await cancelPending(ctx, job);
+}
+
+/** The time is up: a run ends `timedOut`; a parent fails its run. */
+export const expire = internalMutation({
+  args: { deadline: v.id("deadlines"), ms: v.number() },
+  returns: v.null(),
+  handler: async (ctx, { deadline: id, ms }) => {
+    const deadline = await ctx.db.get("deadlines", id);
+    const run = deadline === null ? null : await ctx.db.get("runs", deadline.run);
+    if (deadline === null || run === null || run.state !== "running") return null;
+    const { stage } = deadline;
+    const what = stage === undefined ? `The run of "${run.workflow}"` : `"${stage}"`;
+    const error: StepError = {
+      message: `${what} took longer than its timeout of ${durationText(ms)}`,
+      kind: "timedOut",
+      workflow: run.workflow,
+      node: stage ?? "",
+      attempt: 1,
+    };
+    await endRun(ctx, run, { state: stage === undefined ? "timedOut" : "failed", error });
+    return null;
+  },
+});

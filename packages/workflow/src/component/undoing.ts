@@ -1,0 +1,128 @@
+import type { StepError } from "../definition/step-error.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import type { MutationCtx } from "./_generated/server.js";
+import { finishRun } from "./ending.js";
+import { arriveAt } from "./entering.js";
+import { ACTIVE_STATES } from "./validators.js";
+
+/*
+ * Compensation. What a run has done that can be undone stands in `undos`, in the order of completion: its own steps, and children that have
+ * such steps. When the run ends badly, the last entry is undone first; then the one before it. A child that is complete is undone in the
+ * same way, by its own entries, while the run above it is `compensating`.
+ */
+
+/** A step with a compensation is completed. */
+export async function undoableDone(
+  ctx: MutationCtx,
+  { _id, run }: Pick<Doc<"steps">, "_id" | "run">,
+): Promise<void> {
+  await ctx.db.insert("undos", { run, step: _id });
+}
+
+/** A child is completed that may have done something which can be undone: then so has its parent. */
+export async function childDone(ctx: MutationCtx, child: Doc<"runs">): Promise<void> {
+  const { _id, parentRun, parentStep } = child;
+  if (parentRun === undefined || parentStep === undefined) return;
+  if ((await lastUndo(ctx, _id)) === null) return;
+  await ctx.db.insert("undos", { run: parentRun, step: parentStep, child: _id });
+}
+
+/** What the run has done last, of all that is not yet undone. */
+export async function lastUndo(ctx: MutationCtx, run: Id<"runs">): Promise<Doc<"undos"> | null> {
+  return await ctx.db
+    .query("undos")
+    .withIndex("by_run", (q) => q.eq("run", run))
+    .order("desc")
+    .first();
+}
+
+/** Goes on undoing a run that is compensating, or a child of one; when nothing is left, the run comes to its end. */
+export async function undoNext(ctx: MutationCtx, id: Id<"runs">): Promise<void> {
+  const run = await ctx.db.get("runs", id);
+  if (run === null) return;
+  const undo = await lastUndo(ctx, id);
+  if (undo === null) return await allUndone(ctx, run);
+  if (undo.child !== undefined) return await undoNext(ctx, undo.child);
+  const step = await ctx.db.get("steps", undo.step);
+  if (step === null) {
+    await ctx.db.delete("undos", undo._id);
+    return await undoNext(ctx, id);
+  }
+  const { pass, generation, sensitive } = step;
+  const stage = {
+    stage: `${step.stage}.compensate`,
+    ...(pass === undefined ? {} : { pass }),
+    ...(sensitive === undefined ? {} : { sensitive }),
+    reads: [],
+  };
+  await arriveAt(ctx, { run: id, generation }, stage, new Map(), { undo: undo._id });
+}
+
+async function allUndone(ctx: MutationCtx, run: Doc<"runs">): Promise<void> {
+  const { endsAs, error } = run;
+  if (run.state === "compensating" && endsAs !== undefined && error !== undefined)
+    return await finishRun(ctx, run, { state: endsAs, error });
+  // A child that is complete, and undone with its parent.
+  const { parentRun } = run;
+  const above = parentRun === undefined ? null : await lastUndo(ctx, parentRun);
+  if (above === null || above.child !== run._id) return;
+  await ctx.db.delete("undos", above._id);
+  await undoNext(ctx, above.run);
+}
+
+/** A compensation has ended, well or not: its error is listed in that of the run which is compensating; then the next. */
+export async function undone(
+  ctx: MutationCtx,
+  step: Doc<"steps">,
+  error: StepError | undefined,
+): Promise<void> {
+  if (step.undo === undefined) return;
+  await ctx.db.delete("undos", step.undo);
+  if (error !== undefined) await listError(ctx, step.run, error);
+  await undoNext(ctx, step.run);
+}
+
+async function listError(ctx: MutationCtx, id: Id<"runs">, error: StepError): Promise<void> {
+  const run = await ctx.db.get("runs", id);
+  if (run === null) return;
+  if (run.state !== "compensating" || run.error === undefined) {
+    if (run.parentRun !== undefined) await listError(ctx, run.parentRun, error);
+    return;
+  }
+  const { cause: _cause, compensationErrors: _errors, ...listed } = error;
+  const before = (run.error.compensationErrors ?? []) as StepError[];
+  // The error stands in one document; of very many the first ones say enough.
+  if (before.length >= MAX_LISTED) return;
+  await ctx.db.patch("runs", id, {
+    error: { ...run.error, compensationErrors: [...before, listed] },
+  });
+}
+
+/** How many errors of compensations a run's error lists; the others are in the step records. */
+const MAX_LISTED = 20;
+
+/** A child has ended whose parent is at its end already: it may be the last that the parent's run waited for before it undoes itself. */
+export async function childOfClosedEnded(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> {
+  const run = await ctx.db.get("runs", parent.run);
+  if (run?.state !== "compensating") return;
+  for (const state of ["compensating", "running", "pending"] as const) {
+    const child = await ctx.db
+      .query("runs")
+      .withIndex("by_parent_state", (q) => q.eq("parentStep", parent._id).eq("state", state))
+      .first();
+    if (child !== null) return;
+  }
+  if (!(await isUndoing(ctx, run._id))) await undoNext(ctx, run._id);
+}
+
+/** Whether a compensation of the run is under way: nothing else of it is active any more. */
+async function isUndoing(ctx: MutationCtx, run: Id<"runs">): Promise<boolean> {
+  for (const state of ACTIVE_STATES) {
+    const step = await ctx.db
+      .query("steps")
+      .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", state))
+      .first();
+    if (step !== null) return true;
+  }
+  return false;
+}

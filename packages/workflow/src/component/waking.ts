@@ -1,0 +1,74 @@
+import type { Doc } from "./_generated/dataModel.js";
+import type { MutationCtx } from "./_generated/server.js";
+import { insertLater } from "./children.js";
+import { tokenOf, wake } from "./entering.js";
+import { settle } from "./settle.js";
+import { ACTIVE_STATES, type Event } from "./validators.js";
+
+/** What should have been woken so long ago has perhaps been lost, in ms. The scheduler is seldom that far behind. */
+const LATE_MS = 15_000;
+/** A look sees to what is due as soon as this, in ms; what sleeps longer does not keep the watchdog on. */
+const SOON_MS = 60_000;
+/** How many records one look sees to. */
+const PAGE = 50;
+
+/**
+ * What the pool's watchdog also looks after: steps that should have been woken. A scheduled mutation that throws is gone for good, and one
+ * may be canceled or cleaned away by hand.
+ * @returns when to look again, in ms since the epoch; null where nothing is due soon.
+ */
+export async function lookAfterWaking(ctx: MutationCtx): Promise<number | null> {
+  const now = Date.now();
+  const late = await ctx.db
+    .query("steps")
+    .withIndex("by_wake", (q) => q.gt("wakeAt", undefined).lt("wakeAt", now - LATE_MS))
+    .take(PAGE);
+  for (const step of late) await seeTo(ctx, step);
+  if (late.length === PAGE) return now;
+  const next = await ctx.db
+    .query("steps")
+    .withIndex("by_wake", (q) => q.gte("wakeAt", now - LATE_MS).lt("wakeAt", now + SOON_MS))
+    .first();
+  return next?.wakeAt === undefined ? null : next.wakeAt + LATE_MS + 1;
+}
+
+/** Wakes a step again whose scheduled function will not come. One that failed would fail again: then its run is told. */
+async function seeTo(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
+  if (step.held === true || !ACTIVE_STATES.some((state) => state === step.state)) {
+    await ctx.db.patch("steps", step._id, { wakeAt: undefined });
+    return;
+  }
+  const job =
+    step.job === undefined ? null : await ctx.db.system.get("_scheduled_functions", step.job);
+  if (job?.state.kind === "pending" || job?.state.kind === "inProgress") return;
+  if (job?.state.kind !== "failed") return await rearm(ctx, step);
+  const run = await ctx.db.get("runs", step.run);
+  if (run === null) return;
+  const error = {
+    message: `The run could not go on at "${step.stage}": ${job.state.error}`,
+    kind: "lost" as const,
+    workflow: run.workflow,
+    node: step.stage,
+    attempt: step.attempt,
+  };
+  const outcome = { kind: "failed" as const, error };
+  await settle(ctx, { token: tokenOf(step), outcome, fused: [], next: { kind: "fail", error } });
+}
+
+/** Schedules anew what goes on with a step that waits: at once where it is due. An action that is in the pool is the pool's. */
+export async function rearm(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
+  if (step.inserting === true) return await insertLater(ctx, step._id);
+  const event = eventOf(step);
+  if (event === undefined) return;
+  const at = Math.max(Date.now(), step.dueAt ?? 0);
+  await wake(ctx, step, { event, at });
+}
+
+/** What is said to a step when it is woken; undefined where nothing is. */
+function eventOf({ kind, state, event, dueAt, joined }: Doc<"steps">): Event | undefined {
+  if (event !== undefined) return event;
+  if (kind === "entry" || state === "pending") return { kind: "arrive" };
+  if (kind === "action") return state === "waiting" ? { kind: "arrive" } : undefined;
+  if (kind === "children") return joined === true ? { kind: "joined" } : undefined;
+  return dueAt === undefined ? undefined : { kind: "due" };
+}

@@ -1,0 +1,114 @@
+import type { WorkflowOptions } from "./definition.js";
+import type { AnySchema } from "./schema.js";
+
+type Nodes = Record<string, unknown>;
+
+/**
+ * The value behind a builder: it gathers nodes in the order in which they are written. Their types are the business of `Builder`; what is
+ * checked here are mistakes that JavaScript lets pass.
+ */
+class Sequence {
+  readonly nodes: Nodes = {};
+  readonly #around: ReadonlySet<string>;
+
+  /** @param around the names of nodes that what stands in here can see besides. */
+  constructor(around: ReadonlySet<string>) {
+    this.#around = around;
+  }
+
+  step(name: string, node: unknown): this {
+    return this.add(name, node);
+  }
+
+  parent(name: string, node: unknown): this {
+    return this.add(name, node);
+  }
+
+  sleep(name: string, duration: unknown): this {
+    return this.add(name, { duration });
+  }
+
+  event(name: string, node: unknown): this {
+    return this.add(name, node);
+  }
+
+  branch(name: string, node: { on: unknown; cases: Readonly<Record<string, unknown>> }): this {
+    const cases = Object.entries(node.cases).map(([key, build]) => [
+      key,
+      this.#nested(`Case "${key}" of branch "${name}"`, build),
+    ]);
+    if (cases.length === 0)
+      throw new Error(
+        `Branch "${name}" has no cases: give it at least one, { key: (b) => b.step(…) }`,
+      );
+    return this.add(name, { ...node, cases: Object.fromEntries(cases) });
+  }
+
+  loop(name: string, node: { body: unknown }): this {
+    const place = `The body of loop "${name}"`;
+    const body = this.#nested(place, node.body);
+    if (Object.keys(body).length === 0)
+      throw new Error(`${place} is empty: give it at least one node, (b) => b.step(…)`);
+    return this.add(name, { ...node, body });
+  }
+
+  child(name: string, workflow: unknown, args: unknown): this {
+    return this.add(name, { workflow, args });
+  }
+
+  protected add(name: string, node: unknown): this {
+    if (this.#names().has(name)) throw new Error(`The node name "${name}" is already taken`);
+    this.nodes[name] = node;
+    return this;
+  }
+
+  #names(): ReadonlySet<string> {
+    return new Set([...this.#around, ...Object.keys(this.nodes)]);
+  }
+
+  /** The nodes that a callback adds to the builder it is given. */
+  #nested(place: string, build: unknown): Nodes {
+    if (typeof build !== "function")
+      throw new TypeError(`${place} must be a function that adds nodes: (b) => b.step(…)`);
+    const inside = new Inside(place, this.#names());
+    if (build(inside) === inside) return inside.nodes;
+    throw new Error(`${place} must return the builder it was given: (b) => b.step(…)`);
+  }
+}
+
+/** A loop's body, or a case of a branch. */
+class Inside extends Sequence {
+  readonly #place: string;
+
+  constructor(place: string, around: ReadonlySet<string>) {
+    super(around);
+    this.#place = place;
+  }
+
+  finalize(): never {
+    throw new Error(
+      `${this.#place} has a .finalize: only a workflow has one. The output here is that of the last node; make that a .step`,
+    );
+  }
+}
+
+/** A whole workflow. */
+export class Definer extends Sequence {
+  constructor(readonly options: WorkflowOptions<AnySchema>) {
+    super(new Set());
+  }
+
+  finalize(node: unknown): this {
+    return this.add("finalize", node);
+  }
+
+  protected override add(name: string, node: unknown): this {
+    if (Object.hasOwn(this.nodes, "finalize"))
+      throw new Error(
+        name === "finalize"
+          ? "A workflow has one .finalize; here is a second"
+          : `Node "${name}" comes after .finalize, which is the last node`,
+      );
+    return super.add(name, node);
+  }
+}

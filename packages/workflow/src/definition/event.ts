@@ -1,0 +1,38 @@
+import type { Duration } from "./duration.js";
+import type { AnySchema, InferOutput } from "./schema.js";
+import type { ValidAt } from "./values.js";
+
+/** By the event's name, what parses its payload. */
+export type Schemas = Readonly<Record<string, AnySchema>>;
+
+/** What an event node waits for. One of `Schema` and `S` is `never`: that which was not given. */
+export type EventNode<
+  Schema extends AnySchema,
+  S extends Schemas,
+  Timeout extends Duration | undefined,
+> = (
+  | {
+      /** Waits for an event of the node's own name; parses its payload, in `workflow.sendEvent`. */
+      schema: Schema;
+      anyOf?: never;
+    }
+  | {
+      /** Waits for the first event of any of these names; parses their payloads. */
+      anyOf: S;
+      schema?: never;
+    }
+) & {
+  /** How long the run waits. Default: for ever, or until the run's own timeout. */
+  timeout?: Timeout;
+} & ValidAt<"schema", InferOutput<Schema>> &
+  ValidAt<"anyOf", Named<S>>;
+
+/** Which event came, and its payload. */
+export type Named<S extends Schemas> = {
+  [Name in keyof S]: { name: Name; value: InferOutput<S[Name]> };
+}[keyof S];
+
+/** An event node's output: the event, or with a timeout a union told apart by `timedOut`. */
+export type EventOutput<Event, Timeout extends Duration | undefined> = Timeout extends undefined
+  ? Event
+  : { timedOut: false; event: Event } | { timedOut: true };

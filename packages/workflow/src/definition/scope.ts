@@ -1,0 +1,70 @@
+/*
+ * A scope is carried as a tuple of [name, output] and made an object only where a handler asks: of the forms tried, the only one whose
+ * checking stays linear in the number of nodes. A node without an output stands in it as [never, name]: its name is taken, and as a
+ * mapped type leaves out the key `never`, no handler sees it.
+ */
+export type Entries = readonly (readonly [string, unknown])[];
+
+/** Writes an object type out, so that the editor shows its members and not how it was made. */
+export type Simplify<T> = { [K in keyof T]: T[K] } & {};
+
+/** What a handler sees: `input`, and the outputs of the nodes before it by their names. */
+export type ScopeOf<Scope extends Entries> = {
+  [Entry in Scope[number] as Entry[0]]: Entry[1];
+} & {};
+
+/** Names that are taken by nodes without an output. */
+type Silent<Scope extends Entries> = Extract<Scope[number], readonly [never, string]>[1];
+
+/** The names of all nodes, also of those without an output. */
+export type NamesOf<Scope extends Entries> = Exclude<Scope[number][0], "input"> | Silent<Scope>;
+
+/** They have a meaning of their own in a scope, or in generated code. */
+type Reserved =
+  | "output"
+  | "children"
+  | "loop"
+  | "error"
+  | "run"
+  | "resume"
+  | "reference"
+  | "finalize"
+  | "compensate";
+
+/** A name that a node can have here; in the place of one that it cannot, why. */
+export type Free<Scope extends Entries, Name> = Name extends Reserved
+  ? `the name "${Name}" is reserved`
+  : Name extends Scope[number][0] | Silent<Scope>
+    ? `the name "${Name & string}" is already taken`
+    : Name;
+
+/** What the body of a loop and its `until` see as `loop`. */
+export interface Loop<State> {
+  /** In the body: what `initial`, or the pass before, gave. In `until`: what the pass that has just ended gave. */
+  readonly state: State;
+  /** Which pass it is, from 1. */
+  readonly iteration: number;
+}
+
+/** The scope inside a loop. The `loop` of a loop around it is hidden. */
+export type InLoop<Scope extends Entries, State> = [
+  ...("loop" extends Scope[number][0] ? WithoutLoop<Scope> : Scope),
+  ["loop", Loop<State>],
+];
+
+type WithoutLoop<Scope extends Entries, Kept extends Entries = []> = Scope extends readonly [
+  infer First extends readonly [string, unknown],
+  ...infer Rest extends Entries,
+]
+  ? WithoutLoop<
+      Rest,
+      First extends readonly ["loop", unknown] ? LoopOr<First, Kept> : [...Kept, First]
+    >
+  : Kept;
+
+/* `never`, the name of a silent node, fits "loop" too. */
+type LoopOr<First extends readonly [string, unknown], Kept extends Entries> = [First[0]] extends [
+  never,
+]
+  ? [...Kept, First]
+  : Kept;

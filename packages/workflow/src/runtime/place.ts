@@ -1,0 +1,96 @@
+import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
+
+type Nodes = Readonly<Record<string, CompiledNode>>;
+
+/** What a stage is of its node: the node itself, or a part of it. */
+export type Part = "output" | "finalize" | "compensate" | undefined;
+
+/** A sequence of nodes around a stage: the workflow's, a case's, or a loop's body. */
+interface Sequence {
+  /** What the paths of its nodes begin with: empty, `route.big.`, `agent.`. */
+  readonly prefix: string;
+  readonly nodes: Nodes;
+  /** The node of it that the stage is, or stands in. */
+  readonly at: string;
+  /** How many loops are around it. */
+  readonly depth: number;
+}
+
+/** Where a stage stands in its definition. */
+export interface Place {
+  /** As the definition holds it; undefined where it has no such node (any more). */
+  readonly node: CompiledNode;
+  readonly path: string;
+  readonly part: Part;
+  /** Outermost first; never empty. */
+  readonly sequences: readonly Sequence[];
+  /** The paths of the loops around it, outermost first. */
+  readonly loops: readonly string[];
+}
+
+/** Finds a stage, such as `save`, `chapters.finalize`, `route.big.x` or `agent.think.compensate`. */
+export function placeOf(definition: AnyDefinition, stage: string): Place {
+  const names = stage.split(".");
+  const sequences: Sequence[] = [];
+  const loops: string[] = [];
+  let nodes = definition.nodes as Nodes;
+  let prefix = "";
+  for (;;) {
+    const at = names.shift() ?? "";
+    const node = Object.hasOwn(nodes, at) ? nodes[at] : undefined;
+    const path = prefix + at;
+    sequences.push({ prefix, nodes, at, depth: loops.length });
+    const part = names[0];
+    if (isCase(node, part)) {
+      nodes = node.cases[part];
+      prefix = `${path}.${part}.`;
+      names.shift();
+    } else if (isBody(node, part)) {
+      nodes = node.body;
+      prefix = `${path}.`;
+      loops.push(path);
+    } else return { node, path, part: part as Part, sequences, loops };
+  }
+}
+
+function isCase(node: CompiledNode, key: string | undefined): key is string {
+  return key !== undefined && node?.cases !== undefined && Object.hasOwn(node.cases, key);
+}
+
+function isBody(node: CompiledNode, name: string | undefined): name is string {
+  return name !== undefined && node?.body !== undefined;
+}
+
+/** The name of the node of the top level that a stage belongs to: `route.big.x` → `route`. */
+export function topLevelOf(stage: string): string {
+  return stage.split(".")[0] ?? stage;
+}
+
+/** The stage under which a stage's output is kept and read: that of a parent's finalize is the parent's. */
+export function recordOf(stage: string): string {
+  return stage.replace(/\.finalize$/, "");
+}
+
+/** The stage that a node begins with: a parent with a handler begins with that. */
+export function firstStageOf(definition: AnyDefinition, path: string): string {
+  const { node } = placeOf(definition, path);
+  return node?.children !== undefined && hasHandler(node) ? `${path}.output` : path;
+}
+
+export function hasHandler(node: CompiledNode): boolean {
+  return [node?.action, node?.mutation, node?.query].some((handler) => handler !== undefined);
+}
+
+/** What a stage is called now: its own name, or that to which the workflow's `renamed` maps it, or its node, or a node around it. */
+export function renamedStage(definition: AnyDefinition, stage: string): string {
+  for (const [old, name] of Object.entries(definition.options.renamed ?? {}))
+    if (stage === old || stage.startsWith(`${old}.`)) return name + stage.slice(old.length);
+  return stage;
+}
+
+/** What a stage was called before it was renamed; undefined where it was not. */
+export function formerStage(definition: AnyDefinition, stage: string): string | undefined {
+  for (const [old, name] of Object.entries(definition.options.renamed ?? {}))
+    if (stage === name || stage.startsWith(`${name}.`)) return old + stage.slice(name.length);
+  return undefined;
+}

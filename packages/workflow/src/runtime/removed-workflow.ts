@@ -1,0 +1,14 @@
+import type { ComponentApi } from "../component/_generated/component.js";
+import { compiled, type Compiled } from "./compiled.js";
+
+/**
+ * What a workflow that was removed leaves behind: its runs, wherever they are, fail with `removedNode`.
+ * @param workflow its name.
+ */
+export function removedWorkflow(
+  component: ComponentApi,
+  workflow: string,
+): Pick<Compiled, "removed" | "removedCompletion" | "resume"> {
+  // No schema is asked for what nobody starts.
+  return compiled(component, workflow, { options: { input: undefined as never }, nodes: {} as never });
+}

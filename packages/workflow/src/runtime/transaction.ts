@@ -1,0 +1,380 @@
+import type { GenericMutationCtx } from "convex/server";
+import { leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
+import { getConvexSize, type Value } from "convex/values";
+import type { ComponentApi } from "../component/_generated/component.js";
+import type {
+  ActionFunction,
+  Deadline,
+  Fused,
+  Next,
+  Outcome,
+  Read,
+  Settlement,
+  StepKind,
+  Token,
+} from "../component/validators.js";
+import type { AnyDefinition } from "../definition/definition.js";
+import { durationMs } from "../definition/duration.js";
+import type { StepError } from "../definition/step-error.js";
+import { describeThrown, Failure, type Problem } from "../errors/failure.js";
+import { Budget } from "./budget.js";
+import type { Functions } from "./functions.js";
+import { firstStageOf, placeOf, recordOf, topLevelOf } from "./place.js";
+import { marksOf, readsOf } from "./reads.js";
+import type { Arrival, Arrive, Run } from "./run.js";
+import { checkedOutput } from "./values.js";
+
+/** What a run needs to know of its workflow. */
+export interface Bound {
+  readonly component: ComponentApi;
+  readonly workflow: string;
+  readonly definition: AnyDefinition;
+  readonly functions: Functions;
+  /** What follows a stage, as generated code has said: after an action, after a wait, and what `recover` reads. */
+  readonly following: ReadonlyMap<string, Arrive>;
+  readonly recovers: ReadonlyMap<string, readonly string[]>;
+}
+
+export interface TransactionOptions {
+  readonly slot?: string | undefined;
+  /** Whether stages that follow may be executed in this transaction. */
+  readonly fuse: boolean;
+  /** What the stage reads, by name, where it came along. */
+  readonly scope?: Readonly<Record<string, unknown>> | null;
+}
+
+/** How a stage is executed inside the transaction that arrives at it. */
+interface Execution {
+  readonly stage: string;
+  readonly kind: StepKind;
+  execute(): Promise<unknown>;
+  /** Has the stage run once more, alone: what went wrong may be that it shared this transaction with others. */
+  readonly again?: (() => void) | undefined;
+}
+
+/**
+ * One transaction of a run, as the kinds of nodes see it: what the run has at hand, what is executed here, where it goes. All of it is
+ * reported to the component in one call.
+ */
+export class Transaction {
+  readonly #values = new Map<string, unknown>();
+  readonly #fused: Fused[] = [];
+  readonly #deadlines: Deadline[] = [];
+  #reduced: Settlement["reduced"];
+  readonly #budget = new Budget();
+  #outcome: Outcome = { kind: "open" };
+  #next: Next | undefined;
+  /** A stage with `isolate` was executed, or this transaction follows one that failed: nothing more is executed here. */
+  #closed: boolean;
+  #kept: ReadonlySet<string> | undefined;
+  /** The passes of the loops that the run is in, outermost first. */
+  pass: readonly number[];
+
+  constructor(
+    readonly ctx: GenericMutationCtx<any>,
+    readonly own: Bound,
+    readonly token: Token,
+    /** The stage that the token names, as it is called now. */
+    readonly stage: string,
+    readonly options: TransactionOptions,
+  ) {
+    this.#closed = !options.fuse;
+    this.pass = token.pass ?? [];
+  }
+
+  /** Whether this is where the transaction came in: nothing has happened in it yet. */
+  isArrivalAt(stage: string): boolean {
+    return this.#outcome.kind === "open" && this.#fused.length === 0 && stage === this.stage;
+  }
+
+  /** Whether so much was executed here that the run should go on in the next transaction. */
+  async isFull(): Promise<boolean> {
+    return this.#fused.length > 0 && (await this.#budget.isSpent(this.ctx));
+  }
+
+  /** Whether a mutation or query should be executed in the next transaction: this one is full, or no other is to run in it. */
+  async isClosed(): Promise<boolean> {
+    return this.#closed || (await this.#budget.isSpent(this.ctx));
+  }
+
+  /** Something was done here that counts as a stage. */
+  spend(): void {
+    this.#budget.spend(0);
+  }
+
+  /** Nothing more is executed in this transaction. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /**
+   * Whether the stage's node has kept its result when the run was restarted, so that the run only passes by. Costs one nested query in a
+   * restarted run, nothing in others.
+   */
+  async isKept(stage: string): Promise<boolean> {
+    const { run, generation = 1 } = this.token;
+    if (generation === 1 || stage.includes(".compensate")) return false;
+    this.#kept ??= new Set(
+      await this.ctx.runQuery(this.own.component.steering.kept, { run, generation }),
+    );
+    return this.#kept.has(topLevelOf(stage));
+  }
+
+  /** What a stage reads, by name. */
+  async scope(stage: string, names: readonly string[]): Promise<Record<string, unknown>> {
+    const reads = this.reads(stage, names);
+    this.#takeArguments(stage, reads);
+    const missing = reads.filter((read) => !this.#values.has(keyOf(read)));
+    if (missing.length > 0) {
+      const { run } = this.token;
+      const transactionLimits = await leaveRoom(this.ctx, ROOM_TO_COMPLETE);
+      const { load } = this.own.component.lib;
+      const loaded = await this.ctx.runQuery(load, { run, reads: missing }, { transactionLimits });
+      for (const read of missing) this.#values.set(keyOf(read), loaded[read.name]);
+    }
+    return Object.fromEntries(reads.map((read) => [read.name, this.#values.get(keyOf(read))]));
+  }
+
+  /** What the stage reads may have come along with the call. */
+  #takeArguments(stage: string, reads: readonly Read[]): void {
+    const { scope } = this.options;
+    if (!scope || !this.isArrivalAt(stage)) return;
+    for (const read of reads)
+      if (read.name in scope) this.#values.set(keyOf(read), scope[read.name]);
+  }
+
+  reads(stage: string, names: readonly string[]): Read[] {
+    return readsOf(this.own.definition, stage, names, this.pass);
+  }
+
+  /** The output of a stage of the present pass. */
+  async outputOf(stage: string): Promise<Value> {
+    const read = { name: "output", ...this.#at(recordOf(stage)) };
+    if (!this.#values.has(keyOf(read))) {
+      const { run } = this.token;
+      const loaded = await this.ctx.runQuery(this.own.component.lib.load, { run, reads: [read] });
+      this.#values.set(keyOf(read), loaded.output);
+    }
+    return (this.#values.get(keyOf(read)) ?? null) as Value;
+  }
+
+  /** Has later stages see a value where they read the stage. */
+  know(stage: string, output: unknown, aspect?: "loop" | "children"): void {
+    const where = this.#at(stage);
+    this.#values.set(keyOf(aspect === undefined ? where : { ...where, [aspect]: true }), output);
+  }
+
+  /** A stage and the passes of the loops around it. */
+  #at(stage: string): { stage: string; pass?: number[] } {
+    const depth = placeOf(this.own.definition, stage).loops.length;
+    return depth === 0 ? { stage } : { stage, pass: this.pass.slice(0, depth) };
+  }
+
+  /** The outputs of a parent's children were folded into a value, which stands in their place. */
+  folded(stage: string, value: Value): void {
+    this.know(stage, value, "children");
+    this.#reduced = { ...this.#at(stage), value };
+  }
+
+  /** Executes a stage, keeps what came of it for the report, and goes on. */
+  async record({ stage, kind, execute, again }: Execution, next: Arrive, run: Run): Arrival {
+    const startedAt = Date.now();
+    try {
+      this.add({ ...this.#facts(stage), kind, startedAt, output: checkedOutput(stage, await execute()) });
+    } catch (error) {
+      const problem = describeThrown(error);
+      // What an application throws on purpose has data, or a kind; a limit or a timeout of the platform has neither.
+      if (again !== undefined && problem.kind === "thrown" && problem.data === undefined)
+        return again();
+      const failure = this.errorAt(stage, problem, 1);
+      const fused = { ...this.#facts(stage), kind, startedAt, error: failure };
+      const recovered = await this.#recovered(stage, failure);
+      if (recovered.kind === "failed") {
+        this.#fused.push({ ...fused, error: recovered.error });
+        this.#next = isCompensation(stage)
+          ? { kind: "undone" }
+          : { kind: "fail", error: recovered.error };
+        return;
+      }
+      this.add({ ...fused, output: recovered.output });
+    }
+    await next(run);
+  }
+
+  /** Adds a stage that was executed here, in the place of what was to be reported of the same record. */
+  add(fused: Fused & { output: Value }): void {
+    const { stage, output } = fused;
+    const same = this.#fused.findIndex(
+      (other) => other.stage === stage && keyOf(other) === keyOf(fused),
+    );
+    if (same === -1) this.#fused.push(fused);
+    else
+      this.#fused[same] = {
+        ...fused,
+        startedAt: this.#fused[same]?.startedAt ?? fused.startedAt,
+        ...(this.#fused[same]?.exists === true ? { exists: true } : { exists: undefined }),
+      };
+    this.#budget.spend(getConvexSize(output));
+    this.know(recordOf(stage), output);
+    this.#endDeadline(stage);
+  }
+
+  /** What is recorded of a stage whatever comes of it. */
+  #facts(stage: string): Pick<Fused, "stage" | "pass" | "sensitive" | "undoable"> {
+    return { ...this.#at(stage), ...this.marks(stage) };
+  }
+
+  /** What its record says of a stage, whatever comes of it. */
+  marks(stage: string): { sensitive?: true; undoable?: true } {
+    return marksOf(this.own.definition, stage);
+  }
+
+  /** A parent's time begins to run, where the stage is its first one and not at a further attempt. */
+  beginDeadline(stage: string): void {
+    const { definition } = this.own;
+    const { node, path } = placeOf(definition, stage);
+    if (node?.children === undefined || node.timeout === undefined) return;
+    const isRetry = this.isArrivalAt(stage) && this.token.attempt > 1;
+    if (isRetry || stage !== firstStageOf(definition, path)) return;
+    this.#deadlines.push({ ...this.#at(path), ms: durationMs(node.timeout) });
+  }
+
+  /** The stage's output is its parent's, whose time need not be watched any more. */
+  #endDeadline(stage: string): void {
+    const { node, path, part } = placeOf(this.own.definition, stage);
+    const isOver = part === "finalize" || (part === undefined && node?.finalize === undefined);
+    if (node?.children === undefined || node.timeout === undefined || !isOver) return;
+    const begun = this.#deadlines.findIndex((deadline) => keyOf(deadline) === keyOf(this.#at(path)));
+    if (begun >= 0) this.#deadlines.splice(begun, 1);
+    else this.#deadlines.push(this.#at(path));
+  }
+
+  /** The run goes on with a stage in the next transaction, or in an action. */
+  goTo(stage: string, names: readonly string[], action?: ActionFunction): void {
+    const reads = this.reads(stage, names);
+    const where = { ...this.#at(stage), ...this.marks(stage), action, reads };
+    this.#next = { kind: "stage", stage: where };
+  }
+
+  /** What the run does next. */
+  goOn(next: Next): void {
+    this.#next = next;
+  }
+
+  /** Where a stage that the run waits at stands. */
+  at(stage: string): { stage: string; pass?: number[] } {
+    return this.#at(stage);
+  }
+
+  /** The run fails at a stage. */
+  fail(stage: string, problem: Problem): void {
+    const error = this.errorAt(stage, problem, 1);
+    if (this.isArrivalAt(stage)) this.#outcome = { kind: "failed", error };
+    this.#next = isCompensation(stage) ? { kind: "undone" } : { kind: "fail", error };
+  }
+
+  /** The stage that the token names has ended well. */
+  succeeded(output: Value): void {
+    this.#outcome = { kind: "success", output };
+    this.know(recordOf(this.stage), output);
+    this.#endDeadline(this.stage);
+  }
+
+  /**
+   * The stage that the token names has failed: it waits for another attempt, or recovers, or the run fails.
+   * @returns whether it has recovered, so that the run goes on.
+   */
+  async failed(problem: Problem, retryAt: number | null): Promise<boolean> {
+    const error = this.errorAt(this.stage, problem, this.token.attempt);
+    if (retryAt !== null) {
+      this.#outcome = { kind: "retry", error, dueAt: retryAt };
+      this.#next = { kind: "wait" };
+      return false;
+    }
+    const recovered = await this.#recovered(this.stage, error);
+    if (recovered.kind === "success") {
+      this.succeeded(recovered.output);
+      this.#outcome = { kind: "success", output: recovered.output, error };
+      return true;
+    }
+    this.#outcome = { kind: "failed", error: recovered.error };
+    this.#next = isCompensation(this.stage)
+      ? { kind: "undone" }
+      : { kind: "fail", error: recovered.error };
+    return false;
+  }
+
+  /** What `recover` makes of a step's failure, if it has one. */
+  async #recovered(
+    stage: string,
+    error: StepError,
+  ): Promise<{ kind: "success"; output: Value } | { kind: "failed"; error: StepError }> {
+    const { node, part } = placeOf(this.own.definition, stage);
+    const names = this.own.recovers.get(stage);
+    const isAsked = part === undefined && names !== undefined && error.kind !== "canceled";
+    if (!isAsked || node?.recover === undefined) return { kind: "failed", error };
+    try {
+      const given = await node.recover(error, await this.scope(stage, names));
+      return { kind: "success", output: checkedOutput(stage, given) };
+    } catch (thrown) {
+      const problem = describeThrown(thrown);
+      const message = `The recover of "${stage}" failed: ${problem.message}`;
+      return {
+        kind: "failed",
+        error: { ...this.errorAt(stage, { ...problem, message }, error.attempt), cause: error },
+      };
+    }
+  }
+
+  /**
+   * Reports to the component, in one call. What was executed here is recorded even if what should come next cannot be started: then
+   * the run fails with that error.
+   * @throws where the caller calls again without fusion, and where mutations were executed for a run that has meanwhile gone another way:
+   *   so they are rolled back.
+   */
+  async commit(): Promise<void> {
+    const next = this.#next;
+    if (next === undefined)
+      throw new Error(`Nothing follows "${this.stage}" in "${this.own.workflow}"`);
+    const { stale } = await this.#settle(next).catch(async (error: unknown) => {
+      if (this.options.fuse && this.#fused.length > 0) throw error;
+      const failure = this.errorAt(this.stage, describeThrown(error), this.token.attempt);
+      return await this.#settle({ kind: "fail", error: failure });
+    });
+    if (stale && this.#fused.length > 0)
+      throw new Failure("canceled", `The run went another way while "${this.stage}" was ending`);
+  }
+
+  async #settle(next: Next): Promise<{ stale: boolean }> {
+    return await this.ctx.runMutation(this.own.component.lib.settle, {
+      token: this.token,
+      slot: this.options.slot,
+      stage: this.stage,
+      outcome: this.#outcome,
+      fused: this.#fused,
+      ...(this.#reduced === undefined ? {} : { reduced: this.#reduced }),
+      ...(this.#deadlines.length > 0 ? { deadlines: this.#deadlines } : {}),
+      next,
+    });
+  }
+
+  errorAt(stage: string, problem: Problem, attempt: number): StepError {
+    return { ...problem, workflow: this.own.workflow, node: stage, attempt };
+  }
+}
+
+function isCompensation(stage: string): boolean {
+  return stage.endsWith(".compensate");
+}
+
+/** Names a value among those that a run has at hand. */
+function keyOf({
+  stage,
+  pass = [],
+  children,
+  loop,
+  cause,
+}: Pick<Read, "stage" | "pass" | "children" | "loop" | "cause">): string {
+  const aspect = children ? "children" : loop ? "loop" : cause ? "cause" : "output";
+  return `${stage} ${pass.join(".")} ${aspect}`;
+}
