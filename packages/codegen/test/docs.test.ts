@@ -21,10 +21,9 @@ test.each(["ingestDocument.ts", "index.ts"])(
     const generated = await readFile(join(fixtures, "documents/expected/_workflows", name), "utf8");
     // In the page, code is laid out for this repository.
     const shown = await format(generated, { printWidth: 100, parser: "typescript" });
-    const unsealed = shown.replace(
-      /^\/\/ workflow-codegen \S+, content \w+$/m,
-      "// workflow-codegen …, content …",
-    );
+    const unsealed = shown
+      .replace(/^\/\/ workflow-codegen \S+, content \w+$/m, "// workflow-codegen …, content …")
+      .replace(/^ {2}plan: "\w+",$/m, '  plan: "…",');
     expect(await readFile(join(docs, "generated-code.md"), "utf8")).toContain(unsealed);
   },
 );

@@ -43,7 +43,7 @@ test("an edit that adds lines or comments, or formats anew, changes nothing", as
   expect(await files(edited)).toEqual(await files(text));
 });
 
-test("an edit inside a handler changes only that node's hash", async () => {
+test("an edit inside a handler changes only that node's hash, and the plan's", async () => {
   const [source] = discover(join(fixtures, "steps", "convex"));
   const text = source?.text ?? "";
   const before = await compileSources([{ file: "orders.workflow.ts", text }]);

@@ -10,10 +10,7 @@ const root = join(packageFolder, "../..");
 /** Inside the package, so that its imports are found. */
 const scratch = join(packageFolder, "node_modules", ".types-test");
 
-/** `recursion` needs `childNamed`, which the language does not offer yet. */
-const features = (await foldersIn(fixtures)).filter(
-  (name) => name !== "errors" && name !== "recursion",
-);
+const features = (await foldersIn(fixtures)).filter((name) => name !== "errors");
 
 /** What `npx convex codegen` writes, without its comments. */
 function apiTypes(modules: readonly string[]): string {

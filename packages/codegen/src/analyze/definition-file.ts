@@ -43,10 +43,9 @@ export function definitionFile(file: string, source: SourceFile): DefinitionFile
 }
 
 export function placeAt(source: SourceFile, file: string, position: number, width: number): Place {
-  const { line, column } = source.getLineAndColumnAtPos(position);
-  const [firstLine = ""] = source
-    .getFullText()
-    .slice(position, position + width)
-    .split("\n");
-  return { file, line, column, length: Math.max(1, firstLine.length) };
+  // By the table of lines that the parser keeps: the wrapped file counts them anew every time.
+  const { line, character } = source.compilerNode.getLineAndCharacterOfPosition(position);
+  const lineEnd = source.compilerNode.text.indexOf("\n", position);
+  const length = lineEnd < 0 ? width : Math.min(width, lineEnd - position);
+  return { file, line: line + 1, column: character + 1, length: Math.max(1, length) };
 }

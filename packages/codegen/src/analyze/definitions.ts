@@ -7,6 +7,7 @@ import {
   type VariableDeclaration,
 } from "ts-morph";
 import type { DefinitionFile } from "./definition-file.js";
+import { identifiersIn } from "./descendants.js";
 import { isImported } from "./modules.js";
 import { isReference } from "./scoping.js";
 
@@ -38,8 +39,7 @@ const writeOut =
 
 /** Finds the definitions of a file, and says of the others why they cannot be read. */
 export function findDefinitions(file: DefinitionFile): FoundInFile {
-  const chains = file.source
-    .getDescendantsOfKind(SyntaxKind.CallExpression)
+  const chains = callsIn(file.source, namesOf(file.imports, "defineWorkflow"))
     .filter((call) => isImported(call.getExpression(), file.imports, "defineWorkflow"))
     .map((root) => ({ root, chain: climb(root) }));
   const held = new Map<
@@ -156,10 +156,9 @@ function reportLoose(
 /** `base.step(…)`, where `base` is a definition: what the workflow is made of is then spread over statements. */
 function reportContinued(locals: ReadonlySet<string>, file: DefinitionFile): Set<string> {
   const continued = new Set<string>();
-  for (const id of file.source.getDescendantsOfKind(SyntaxKind.Identifier)) {
+  for (const id of identifiersIn(file.source, (text) => locals.has(text))) {
     const member = id.getParent();
-    if (!locals.has(id.getText()) || !isReference(id) || !Node.isPropertyAccessExpression(member))
-      continue;
+    if (!isReference(id) || !Node.isPropertyAccessExpression(member)) continue;
     if (member.getExpression() !== id || !Node.isCallExpression(member.getParent())) continue;
     continued.add(id.getText());
     file.report(

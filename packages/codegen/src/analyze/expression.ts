@@ -1,5 +1,6 @@
 import { Node, SyntaxKind } from "ts-morph";
 import type { Expression } from "../plan/expression.js";
+import { identifiersIn } from "./descendants.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 import { hasComments } from "./tokens.js";
 
@@ -86,10 +87,9 @@ function verbatim(node: Node, imported: ReadonlySet<string>): Expression {
   const start = node.getStart();
   const text = node.getText();
   let end = 0;
-  for (const id of node.getDescendantsOfKind(SyntaxKind.Identifier)) {
+  for (const id of identifiersIn(node, (text) => imported.has(text))) {
     const name = id.getText();
-    if (!imported.has(name) || !isReference(id) || isDeclaredBetween(id, node.getParentOrThrow()))
-      continue;
+    if (!isReference(id) || isDeclaredBetween(id, node.getParentOrThrow())) continue;
     const at = id.getStart() - start;
     parts.push(text.slice(end, at), {
       name,

@@ -3,6 +3,7 @@ import type { ImportedName } from "../plan/expression.js";
 import type { InputPlan } from "../plan/schema.js";
 import { definitionModule, moduleFromOutput } from "../plan/paths.js";
 import type { DefinitionFile } from "./definition-file.js";
+import { identifiersIn } from "./descendants.js";
 import { toExpression } from "./expression.js";
 import { unwrap } from "./functions.js";
 import { readOptions, type Options } from "./options.js";
@@ -64,7 +65,7 @@ export function readInput(
 
 /** The names an expression takes from outside itself. */
 function freeNames(expression: Node): Identifier[] {
-  const inside = expression.getDescendantsOfKind(SyntaxKind.Identifier);
+  const inside = identifiersIn(expression);
   const all = Node.isIdentifier(expression) ? [expression] : inside;
   const boundary = expression.getParentOrThrow();
   return all.filter((id) => isReference(id) && !isDeclaredBetween(id, boundary));

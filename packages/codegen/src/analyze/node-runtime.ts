@@ -3,6 +3,7 @@ import { Node, SyntaxKind, type ImportDeclaration } from "ts-morph";
 import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
 import { resolveModule } from "../plan/paths.js";
 import type { DefinitionFile } from "./definition-file.js";
+import { identifiersIn } from "./descendants.js";
 import { isReference } from "./scoping.js";
 
 /** Reads a file of the functions folder, by its path relative to it; undefined when it is not there. */
@@ -26,9 +27,9 @@ export function usedModules(file: DefinitionFile): UsedModule[] {
     const names = valueNames(declaration);
     // An import without names is there for what it does.
     if (names === undefined) return [{ module, place }];
-    const id = source
-      .getDescendantsOfKind(SyntaxKind.Identifier)
-      .find((each) => names.has(each.getText()) && isReference(each) && isValue(each));
+    const id = identifiersIn(source, (text) => names.has(text)).find(
+      (each) => isReference(each) && isValue(each),
+    );
     return id === undefined
       ? []
       : [{ module, place, use: { name: id.getText(), place: placeOf(id) } }];

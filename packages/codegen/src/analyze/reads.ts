@@ -1,6 +1,7 @@
-import { Node, SyntaxKind, type Identifier, type ObjectBindingPattern } from "ts-morph";
+import { Node, type Identifier, type ObjectBindingPattern } from "ts-morph";
 import type { Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./definition-file.js";
+import { identifiersIn } from "./descendants.js";
 import type { FunctionNode } from "./functions.js";
 import { declaresVar, isDeclaredBetween, isReference } from "./scoping.js";
 
@@ -45,8 +46,9 @@ function keyText(key: Node): string | undefined {
 /** Every use of the scope parameter must be the reading of one name; the first that is not makes it all of them. */
 function readsThrough(parameter: Identifier, fn: FunctionNode, file: DefinitionFile): Reads {
   const reads: Read[] = [];
-  for (const id of fn.getDescendantsOfKind(SyntaxKind.Identifier)) {
-    if (id === parameter || id.getText() !== parameter.getText()) continue;
+  const name = parameter.getText();
+  for (const id of identifiersIn(fn, (text) => text === name)) {
+    if (id === parameter) continue;
     if (!isReference(id) || isDeclaredBetween(id, fn)) continue;
     const found = readsOfUse(id, file);
     if (found === "*") return "*";
@@ -100,7 +102,5 @@ function stringText(node: Node): string | undefined {
 /** An arrow function has no `arguments` of its own. */
 function usesArguments(fn: FunctionNode): boolean {
   if (Node.isArrowFunction(fn)) return false;
-  return fn
-    .getDescendantsOfKind(SyntaxKind.Identifier)
-    .some((id) => id.getText() === "arguments" && isReference(id));
+  return identifiersIn(fn, (text) => text === "arguments").some(isReference);
 }

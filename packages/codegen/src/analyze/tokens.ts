@@ -4,18 +4,40 @@ import type { DefinitionFile } from "./definition-file.js";
 import { functionOf, unwrap } from "./functions.js";
 import { objectOf } from "./held-options.js";
 
-/** The tokens of a piece of source, without white space and comments. */
+const scanner = ts.createScanner(ts.ScriptTarget.Latest, true);
+
+/**
+ * The tokens of a piece of source, without white space and comments. Over the bare syntax tree, with only what stands between its nodes
+ * scanned again: to have the tokens made as nodes would take longer than to parse the file.
+ */
 function tokensOf(node: Node): string[] {
   const source = node.getSourceFile().compilerNode;
-  // Over the bare syntax tree: to wrap every token would take longer than to parse the file.
-  const visit = (part: ts.Node): string[] => {
-    if (ts.isJSDoc(part)) return [];
-    const children = part.getChildren(source);
-    if (children.length > 0) return children.flatMap(visit);
-    const text = part.getText(source);
-    return text === "" ? [] : [text];
+  const tokens: string[] = [];
+  const scan = (from: number, to: number): void => {
+    if (from === to) return;
+    scanner.resetTokenState(from);
+    while (scanner.scan() !== ts.SyntaxKind.EndOfFileToken && scanner.getTokenEnd() <= to)
+      tokens.push(scanner.getTokenText());
   };
-  return visit(node.compilerNode);
+  const visit = (part: ts.Node): void => {
+    if (part.kind < ts.SyntaxKind.FirstNode) {
+      const text = part.getText(source);
+      if (text !== "") tokens.push(text);
+      return;
+    }
+    let at = part.pos;
+    ts.forEachChild(part, (child) => {
+      scan(at, child.pos);
+      visit(child);
+      at = child.end;
+    });
+    scan(at, part.end);
+  };
+  scanner.setText(source.text);
+  visit(node.compilerNode);
+  // Not to hold on to the file.
+  scanner.setText("");
+  return tokens;
 }
 
 const closing = new Set([")", "]", "}"]);

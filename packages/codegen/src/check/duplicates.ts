@@ -20,7 +20,7 @@ export function checkDuplicates({ workflows }: ProjectPlan): Diagnostic[] {
     ),
     ...workflows.flatMap((workflow) => [
       ...allLines(workflow.nodes).flatMap((line) => checkLine(workflow, line)),
-      ...checkHidden(workflow),
+      ...checkHidden(workflow.nodes),
       ...checkFunctions(workflow),
     ]),
   ];
@@ -50,26 +50,26 @@ function checkLine(workflow: WorkflowPlan, line: readonly NodePlan[]): Diagnosti
     );
 }
 
-/** A node inside another one, of a name that its handlers can already read. */
-function checkHidden(workflow: WorkflowPlan): Diagnostic[] {
-  const nodes = allNodes(workflow.nodes);
-  const bodies = nodes.flatMap(({ bodies: inside = [] }) => inside);
-  return bodies.flatMap((body) => {
-    const around = body.path.split(".").map((_, index, names) => names.slice(0, index).join("."));
-    return body.nodes.flatMap((node) => {
-      const outer = nodes.find(
-        ({ name, path, hasOutput }) =>
-          hasOutput && name === node.name && around.includes(path.slice(0, -name.length - 1)),
-      );
-      if (outer === undefined || !body.visible.includes(node.name)) return [];
-      const quoted = JSON.stringify(node.name);
-      return diagnostic(
-        "hiddenName",
-        node.place,
-        `${body.label} has a node named ${quoted}, as a node before it is: what reads it could mean either`,
-        { hint: "rename one", related: [{ message: "the other one", place: outer.place }] },
-      );
+/** A node inside another one, of the name of one before the other: what reads that name could mean either. */
+function checkHidden(
+  nodes: readonly NodePlan[],
+  around: ReadonlyMap<string, NodePlan> = new Map(),
+  within = "",
+): Diagnostic[] {
+  const before = new Map(around);
+  return nodes.flatMap((node) => {
+    const outer = around.get(node.name);
+    const inner = (node.bodies ?? []).flatMap((body) =>
+      checkHidden(body.nodes, before, body.label),
+    );
+    if (node.name !== "") before.set(node.name, before.get(node.name) ?? node);
+    if (outer === undefined) return inner;
+    const message = `${within} has a node named ${JSON.stringify(node.name)}, as one before it is`;
+    const hidden = diagnostic("hiddenName", node.place, message, {
+      hint: "rename one: what reads that name could mean either",
+      related: [{ message: "the other one", place: outer.place }],
     });
+    return [hidden, ...inner];
   });
 }
 

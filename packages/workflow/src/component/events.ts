@@ -86,7 +86,11 @@ async function isAhead(
       const [loop = stage] = stage.split(".");
       const record = await stepOfStage(ctx, run, loop);
       if (record?.endedAt === undefined) return true;
-    } else if ((await stepOfStage(ctx, run, stage)) === null) return true;
+    } else {
+      const record = await stepOfStage(ctx, run, stage);
+      // Where a scheduled function is on its way to the node, it has a record already.
+      if (record === null || record.kind === "entry") return true;
+    }
   }
   return false;
 }

@@ -114,11 +114,11 @@ export async function settledOutput(
   parent: Doc<"steps">,
   child: Doc<"runs">,
 ): Promise<unknown> {
-  const output = await outputOf(ctx, child);
+  const isComplete = child.state === "completed";
+  // A workflow of sleeps only has no output.
+  const output = isComplete ? ((await outputOf(ctx, child)) ?? null) : undefined;
   if (parent.tolerate === undefined) return output;
-  return child.state === "completed"
-    ? { ok: true, output: output ?? null }
-    : { ok: false, error: child.error };
+  return isComplete ? { ok: true, output } : { ok: false, error: child.error };
 }
 
 /** The output of a run that is complete; undefined of any other. */

@@ -71,10 +71,8 @@ export type EnqueueSettings = Pick<Common, "maxParallelism" | "logLevel"> & {
 
 /** One call into the component carries at most so much, … */
 const BATCH_BYTES = 8_000_000;
-/** … and so many works: each writes up to four documents of a transaction's 16,000, … */
+/** … and so many works: each writes up to four documents of a transaction's 16,000. */
 const BATCH_WORKS = 4_000;
-/** … or, delayed, so many: each takes one of the 1,000 functions that a transaction may schedule. */
-const BATCH_DELAYED_WORKS = 900;
 
 /**
  * Enqueues one work. `Workpool` does the same with less to say; this is for code that is handed a component.
@@ -204,26 +202,17 @@ function pathOf(fn: FunctionReference<WorkKind, FunctionVisibility>): string | u
   return isHandle(fn) ? undefined : getFunctionAddress(fn).name;
 }
 
-/** Parts of a batch that one call into the component can carry each. */
-export function partsOf<Args extends Record<string, Value>>(
-  { runAt, onComplete }: Pick<Common, "runAt" | "onComplete">,
+/** Parts of a batch that one call into the component can carry each. Each work stores a copy of the context. */
+export function* partsOf<Args extends Record<string, Value>>(
+  { onComplete }: Pick<Common, "onComplete">,
   argsList: readonly Args[],
 ): Generator<Args[]> {
-  const most = runAt === undefined ? BATCH_WORKS : BATCH_DELAYED_WORKS;
-  return bySize(argsList, getConvexSize(onComplete?.context), most);
-}
-
-/** Parts of a batch that one call can carry. Each work stores a copy of the context. */
-function* bySize<Args extends Record<string, Value>>(
-  argsList: readonly Args[],
-  contextBytes: number,
-  most: number,
-): Generator<Args[]> {
+  const contextBytes = getConvexSize(onComplete?.context);
   let part: Args[] = [];
   let bytes = 0;
   for (const args of argsList) {
     const size = getConvexSize(args) + contextBytes;
-    if (part.length > 0 && (bytes + size > BATCH_BYTES || part.length === most)) {
+    if (part.length > 0 && (bytes + size > BATCH_BYTES || part.length === BATCH_WORKS)) {
       yield part;
       part = [];
       bytes = 0;

@@ -189,6 +189,15 @@ export class Workpool {
   }
 
   /**
+   * Has everything go on whose scheduled function was lost: canceled by hand, cleaned away, or left behind by a restore from a backup. The
+   * pool notices most of that by itself, some time later; only a delayed work, or one that waits for its next attempt, stays where it is while the
+   * pool is idle. Where nothing was lost it does no harm. In pages, as {@link cancelAll}.
+   */
+  async repair(ctx: MutationRunner): Promise<void> {
+    await ctx.runMutation(this.component.lib.repair, {});
+  }
+
+  /**
    * The state of a work: `pending` while it waits for a slot, its time, or its next attempt; `running` while it has a slot; `finished`
    * when it has ended, or if the id is unknown. `previousAttempts` counts those that have ended.
    */

@@ -60,7 +60,7 @@ async function cancelPage(
 ): Promise<Page | null> {
   const size = failures === 0 ? limit : 1;
   let at = cursor;
-  for (let done = 0; done < size; ) {
+  for (let done = 0; done < size;) {
     const next = await paginator(ctx.db, schema)
       .query("works")
       .withIndex("by_creation_time", (q) => q.lte("_creationTime", upTo))

@@ -4,21 +4,8 @@ import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { cancelPending, cancelWork } from "./cancel.js";
+import { HALF_OF_A_TRANSACTION } from "./continuations.js";
 import { countWithoutSlot } from "./tallies.js";
-
-/**
- * A page ends early once less than this is left of its transaction: half of the limits, so that the callback of its last work finds as
- * much as callbacks may count on.
- */
-const HALF_OF_A_TRANSACTION = {
-  bytesRead: 8 << 20,
-  bytesWritten: 8 << 20,
-  databaseQueries: 2_048,
-  documentsRead: 16_000,
-  documentsWritten: 8_000,
-  functionsScheduled: 500,
-  scheduledFunctionArgsBytes: 8 << 20,
-};
 
 /**
  * Cancels works, one after the other. One that cannot be canceled is set aside, and harms no other.
@@ -83,7 +70,10 @@ async function leaveUncanceled(
   const wasWaiting = await leaveLineCanceled(ctx, _id);
   if (wasWaiting || due !== undefined || seated === false) {
     // A member gets a seat, as it may be retried.
-    await ctx.db.patch("works", _id, { due: undefined, ...(seated === false ? { seated: true } : {}) });
+    await ctx.db.patch("works", _id, {
+      due: undefined,
+      ...(seated === false ? { seated: true } : {}),
+    });
     await setAside(ctx, _id, `It could not be canceled: ${messageOf(error)}`);
   } else if (!(await isSetAside(ctx, _id))) {
     await ctx.db.patch("works", _id, { canceled: true });

@@ -7,6 +7,20 @@ import { internalQuery, type MutationCtx, type QueryCtx } from "./_generated/ser
 import { host } from "./host.js";
 import { warn } from "./log.js";
 
+/**
+ * A page ends early once less than this is left of its transaction: half of the limits, so that the callback of its last work finds as
+ * much as callbacks may count on.
+ */
+export const HALF_OF_A_TRANSACTION = {
+  bytesRead: 8 << 20,
+  bytesWritten: 8 << 20,
+  databaseQueries: 2_048,
+  documentsRead: 16_000,
+  documentsWritten: 8_000,
+  functionsScheduled: 500,
+  scheduledFunctionArgsBytes: 8 << 20,
+};
+
 /** How many of them one look deals with. */
 const MOST_LOOKED_AT = 100;
 /** How long after a look there is another, while something goes on. */
@@ -101,8 +115,7 @@ export const look = internalQuery({
 const FAILED = "its scheduled function failed";
 
 async function lossOf(ctx: QueryCtx, { job }: Doc<"continuations">): Promise<string | null> {
-  const scheduled =
-    job === undefined ? null : await ctx.db.system.get("_scheduled_functions", job);
+  const scheduled = job === undefined ? null : await ctx.db.system.get("_scheduled_functions", job);
   if (scheduled === null) return "its scheduled function is gone";
   if (scheduled.state.kind === "failed") return FAILED;
   if (scheduled.state.kind === "canceled") return "its scheduled function was canceled";

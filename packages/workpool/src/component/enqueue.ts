@@ -7,11 +7,18 @@ import type { Enqueue } from "./enqueueFields.js";
 import { logAllStarted, logEnqueued, logStarted, logWaiting } from "./events.js";
 import { host } from "./host.js";
 import { keepValue } from "./largeValues.js";
+import { repairDueAt } from "./recovery.js";
 import { startTime } from "./startTime.js";
 import { workOf } from "./work.js";
 
 /** What the records of works have besides, that are not of the ordinary kind. */
-export type Special = Pick<Doc<"works">, "settles" | "timeoutMs" | "group" | "place" | "seated">;
+export type Special = Pick<
+  Doc<"works">,
+  "settles" | "timeoutMs" | "group" | "place" | "seated" | "due"
+>;
+
+/** So many of the 1,000 functions that a transaction may schedule are left to whoever enqueues many delayed works in it. */
+const FUNCTIONS_LEFT = 100;
 
 /** Enqueues one work for each of `argsList`, in their order. */
 export async function enqueueAll(
@@ -23,9 +30,10 @@ export async function enqueueAll(
   const at = await startTime(ctx, enqueue.runAt, enqueue.name);
   if (enqueue.retry !== undefined) checkRetryBehavior(enqueue.retry);
   const works: Doc<"works">[] = [];
-  for (const args of argsList) works.push(await insertWork(ctx, enqueue, args, special));
+  const kept = at === null ? special : { ...special, due: { at } };
+  for (const args of argsList) works.push(await insertWork(ctx, enqueue, args, kept));
   if (at !== null) {
-    for (const { _id } of works) await delayWork(ctx, _id, at);
+    await delayAll(ctx, works, at);
     await logEnqueued(ctx, works, at);
   } else if (works.length === 1 && works[0] !== undefined) {
     const how = await enqueueWork(ctx, await workOf(works[0], argsList[0]), host);
@@ -75,6 +83,18 @@ export async function enqueueMembers(
   );
   const started = begins.length === 0 ? 0 : await enqueueWorks(ctx, begins, host);
   await logAllStarted(ctx, works.slice(0, started));
+}
+
+/** Has works started later that are enqueued together: as many as one transaction can schedule in this one, the others in further ones. */
+async function delayAll(
+  ctx: MutationCtx,
+  works: readonly Doc<"works">[],
+  at: number,
+): Promise<void> {
+  const { functionsScheduled } = await ctx.meta.getTransactionMetrics();
+  const room = Math.max(works.length === 1 ? 1 : 0, functionsScheduled.remaining - FUNCTIONS_LEFT);
+  for (const { _id } of works.slice(0, room)) await delayWork(ctx, _id, at);
+  if (works.length > room) await repairDueAt(ctx, at);
 }
 
 /** Has a work started later: it holds no slot till then, and one scheduled function. */

@@ -9,6 +9,7 @@ import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, internalQuery, type MutationCtx } from "./_generated/server.js";
 import { callBack } from "./callback.js";
+import { reviveContinuations } from "./continuations.js";
 import { logCompleted, logStarted } from "./events.js";
 import { reportIfDue, warnOfStall } from "./eventsReport.js";
 import { cancelRest, finishGroup, finishIfOver } from "./groups.js";
@@ -41,10 +42,14 @@ export const host: PoolHost = {
       if (work !== null) await loseAttempt(ctx, work, slot, why);
     },
     alsoLook: async (ctx: MutationCtx) => {
-      await startLate(ctx);
+      const times = [await startLate(ctx)];
       // Whoever ends something makes the reports; this is for when nothing ends, and for the last ends before the pool falls idle.
       await reportIfDue(ctx, true);
       await warnOfStall(ctx);
+      // After what may have something go on.
+      times.push(await reviveContinuations(ctx));
+      const wanted = times.filter((time) => time !== null);
+      return wanted.length === 0 ? null : Math.min(...wanted);
     },
   },
   functionGone: async (ctx: MutationCtx, id, message) => {

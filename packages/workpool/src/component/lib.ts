@@ -1,10 +1,13 @@
 import { v } from "convex/values";
+import { lookNow } from "../core/index.js";
 import { mutation, query } from "./_generated/server.js";
 import { cancelWork } from "./cancel.js";
 import { cancelEverything } from "./cancelAll.js";
 import { applyClassConfig } from "./config.js";
 import { enqueueAll } from "./enqueue.js";
 import { enqueueFields } from "./enqueueFields.js";
+import { host } from "./host.js";
+import { repairDelayed } from "./recovery.js";
 import { type Status, statusOf, vStatus } from "./status.js";
 import { countWithoutSlot } from "./tallies.js";
 
@@ -52,6 +55,21 @@ export const cancelAll = mutation({
   returns: v.null(),
   handler: async (ctx, { limit }): Promise<null> => {
     await cancelEverything(ctx, limit);
+    return null;
+  },
+});
+
+/**
+ * Sees to it that everything goes on whose scheduled function was lost, and at once what the watchdog would see to in time: as after a restore
+ * from a backup, which brings no scheduled functions back. Delayed works, and such as wait for their next attempt, in pages: one in this
+ * transaction, each further one in its own.
+ */
+export const repair = mutation({
+  args: {},
+  returns: v.null(),
+  handler: async (ctx): Promise<null> => {
+    await lookNow(ctx, host);
+    await repairDelayed(ctx);
     return null;
   },
 });

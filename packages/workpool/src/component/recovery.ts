@@ -1,11 +1,16 @@
 import { paginator } from "convex-helpers/server/pagination";
 import { v } from "convex/values";
-import { hasRoom, ROOM_TO_RECOVER, setAside } from "../core/index.js";
+import { hasRoom, setAside } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalMutation, internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server.js";
+import {
+  internalMutation,
+  internalQuery,
+  type MutationCtx,
+  type QueryCtx,
+} from "./_generated/server.js";
 import { endAttempt } from "./complete.js";
-import { continuationArgs, goOn, goOnWith } from "./continuations.js";
+import { continuationArgs, goOn, goOnWith, HALF_OF_A_TRANSACTION } from "./continuations.js";
 import { delayWork } from "./enqueue.js";
 import { warn } from "./log.js";
 import schema from "./schema.js";
@@ -54,7 +59,7 @@ export async function startLate(ctx: MutationCtx): Promise<number | null> {
   else
     for (const id of lost) {
       const work = await ctx.db.get("works", id);
-      if (work !== null) await rearm(ctx, work);
+      if (work !== null && (await isStartLost(ctx, work))) await rearm(ctx, work);
     }
   return lastDue === null ? null : lastDue + LOOK_AFTER_MS;
 }
@@ -88,7 +93,8 @@ export const lookAtDelayed = internalQuery({
 /** Whether a work that waits for its time, or for its next attempt, waits in vain. */
 export async function isStartLost(ctx: QueryCtx, { due }: Doc<"works">): Promise<boolean> {
   if (due === undefined) return false;
-  const job = due.job === undefined ? null : await ctx.db.system.get("_scheduled_functions", due.job);
+  const job =
+    due.job === undefined ? null : await ctx.db.system.get("_scheduled_functions", due.job);
   return job === null || !["pending", "inProgress"].includes(job.state.kind);
 }
 
@@ -139,21 +145,21 @@ async function repairPage(
     .paginate({ cursor, numItems: failures === 0 ? REPAIR_PAGE : 1 });
   for (const work of found.page) {
     // Those before it are seen to: to begin at the same place again takes little.
-    if (!(await hasRoom(ctx, ROOM_TO_RECOVER))) return { cursor, from, upTo };
+    if (!(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) return { cursor, from, upTo };
+    if (!(await isStartLost(ctx, work))) continue;
     if (failures < 2) await rearm(ctx, work);
-    else await leaveDelayed(ctx, work, "its start has failed again and again");
+    else await leaveDelayed(ctx, work, "It could not be started: that has failed again and again");
   }
   return found.isDone ? null : { cursor: found.continueCursor, from, upTo };
 }
 
-/** Has a work start, now or when it is due, if its own start was lost. One that cannot be started is set aside. */
+/** Has a work start whose own start was lost, now or when it is due. One that cannot be started is set aside. */
 async function rearm(ctx: MutationCtx, work: Doc<"works">): Promise<void> {
-  if (work.due === undefined || !(await isStartLost(ctx, work))) return;
-  if (work.due.at > Date.now()) return await delayWork(ctx, work._id, work.due.at, work.attempts);
-  await warn(
-    ctx,
-    `The start of "${work.name ?? work.fn}" (${work._id}) did not come: it starts now`,
-  );
+  const { _id, due, name, fn, attempts } = work;
+  if (due === undefined) return;
+  if (due.at > Date.now()) return await delayWork(ctx, _id, due.at, attempts);
+  if (due.job !== undefined)
+    await warn(ctx, `The start of "${name ?? fn}" (${_id}) did not come: it starts now`);
   try {
     await enqueueDue(ctx, work);
   } catch (error) {

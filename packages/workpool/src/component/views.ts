@@ -5,11 +5,15 @@ import { logLevelOf, vLogLevel } from "../core/index.js";
 import { mutation, query } from "./_generated/server.js";
 import { countsSince, NOTHING_COUNTED, vCounts } from "./counts.js";
 import { readFigures } from "./figures.js";
+import { isStartLost } from "./recovery.js";
 import schema from "./schema.js";
-import { seen, seenById, vFailedCallback, vSeenWork } from "./viewsRows.js";
+import { seen, seenById, vDelayedWork, vFailedCallback, vSeenWork } from "./viewsRows.js";
 
 /** So many works are read at once at most: each comes with its arguments of up to 8 kB, and its context. */
 const LARGEST_PAGE = 200;
+
+/** A scheduler that is busy is not so late. */
+const OVERDUE_MS = 60_000;
 
 const vSummary = v.object({
   maxParallelism: v.number(),
@@ -21,6 +25,8 @@ const vSummary = v.object({
   /** Works that wait for their time, or for their next attempt; at least so many, if `delayedIsAtLeast`. */
   delayed: v.number(),
   delayedIsAtLeast: v.boolean(),
+  /** Of the delayed: those whose time came a minute ago or more, and who still have not started. Not 0 for long: see `lib.repair`. */
+  overdue: v.number(),
   /** Since when the first in line waits, and the longest of the running works runs; ms since the epoch. Null where there is none. */
   oldestWaitingSince: v.union(v.number(), v.null()),
   oldestRunningSince: v.union(v.number(), v.null()),
@@ -43,6 +49,7 @@ export const summary = query({
   returns: vSummary,
   handler: async (ctx): Promise<Infer<typeof vSummary>> => {
     const figures = await readFigures(ctx);
+    const overdueAt = Date.now() - OVERDUE_MS;
     const last = await ctx.db.query("reports").first();
     const delayed = await ctx.db
       .query("works")
@@ -57,6 +64,7 @@ export const summary = query({
       waitingIsAtLeast: figures.backlogIsAtLeast,
       delayed: Math.min(delayed.length, LARGEST_PAGE),
       delayedIsAtLeast: delayed.length > LARGEST_PAGE,
+      overdue: delayed.filter(({ due }) => due !== undefined && due.at <= overdueAt).length,
       oldestWaitingSince: figures.oldestWaitingSince,
       oldestRunningSince: figures.oldestStartAt,
       failedCallbacks: failed.length,
@@ -104,13 +112,17 @@ export const running = query({
 /** Works that wait for their time or for their next attempt, the next to come first; `at` is when. */
 export const delayed = query({
   args: pageArgs,
-  returns: paginationResultValidator(vSeenWork),
+  returns: paginationResultValidator(vDelayedWork),
   handler: async (ctx, { paginationOpts }) => {
     const works = await paginator(ctx.db, schema)
       .query("works")
       .withIndex("by_due", (q) => q.gt("due.at", 0))
       .paginate(bounded(paginationOpts));
-    return { ...works, page: works.page.map((work) => seen(work, work.due?.at ?? 0)) };
+    const page = works.page.map(async (work) => ({
+      ...seen(work, work.due?.at ?? 0),
+      stalled: await isStartLost(ctx, work),
+    }));
+    return { ...works, page: await Promise.all(page) };
   },
 });
 

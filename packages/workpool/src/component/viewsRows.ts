@@ -19,6 +19,12 @@ export const vSeenWork = v.object({
 });
 export type SeenWork = Infer<typeof vSeenWork>;
 
+export const vDelayedWork = v.object({
+  ...vSeenWork.fields,
+  /** What was to start it is canceled, gone, or has failed: it starts with the next look of the watchdog after its time, or by `lib.repair`. */
+  stalled: v.boolean(),
+});
+
 export const vFailedCallback = v.object({
   id: v.string(),
   workId: v.string(),

@@ -30,6 +30,6 @@ export { poolTables } from "./schema.js";
 export { isSetAside, setAside, takeBack } from "./set-aside.js";
 export { slotOf, watchReport } from "./slots.js";
 export { lookAtSlots, recoverSlot, sweepSlots } from "./sweep.js";
-export { keepLooking } from "./watch.js";
+export { keepLooking, lookNow } from "./watch.js";
 export { lookArgs, recoverArgs, sweepArgs, vLook } from "./watch-validators.js";
 export { type Tally, vTally } from "./tally.js";

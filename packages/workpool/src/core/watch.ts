@@ -84,6 +84,15 @@ export async function keepLooking(ctx: HostMutationCtx, host: PoolHost): Promise
   await scheduleLook(ctx, host.watch, { at: now + FIRST_LOOK_MS, since: now });
 }
 
+/** Has the watchdog look at once, whether it is scheduled or not, or was lost: as after a restore from a backup, which brings no job back. */
+export async function lookNow(ctx: HostMutationCtx, host: PoolHost): Promise<void> {
+  if (host.watch === undefined) return;
+  const gate = await ensureGate(ctx);
+  if (gate.watched !== true && gate.looking !== true)
+    await ctx.db.patch("gate", gate._id, { looking: true });
+  await scheduleLook(ctx, host.watch, { at: Date.now() });
+}
+
 /** When to look again for the sake of the host, which wants it at `wanted`. */
 export function lookForHost(wanted: number, now: number): number {
   return Math.min(Math.max(wanted, now + SHORTEST_PAUSE_MS), now + LONGEST_PAUSE_MS);

@@ -28,7 +28,7 @@ export const branch: NodeKind = {
     const { label, at } = named;
     const options = readOptions(call.call.getArguments()[1], call.kindNode, label, file);
     if (options === undefined) return nodePlan(call, named, file, { stages: [] });
-    reportUnknown(options, [...order.flat(), "sensitive"], label, file);
+    reportUnknown(options, order.flat(), label, file);
     reportMissing(options, needed, named, file);
     reportOrder(options, order, label, file);
     const on = options.get("on");
@@ -43,7 +43,6 @@ export const branch: NodeKind = {
       stages: [stage],
       bodies: [...(cases?.values() ?? [])].map((each) => readCase(each, named, context)),
       options,
-      planned: ["sensitive"],
       source: on === undefined ? [] : [on.value],
     });
   },

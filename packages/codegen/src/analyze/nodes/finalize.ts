@@ -5,7 +5,6 @@ import { nodePlan, type Named, type NodeKind } from "./node-kind.js";
 import { policies, reportUnknown } from "./option-rules.js";
 
 const name = "finalize";
-const planned = [...policies, "sensitive"];
 
 /** `.finalize({ action | mutation | query })`: one stage, whose output is the workflow's. */
 export const finalize: NodeKind = {
@@ -21,12 +20,17 @@ export const finalize: NodeKind = {
     const named: Named = { name, at, path: name, code: [name], label: name };
     const options = readOptions(call.call.getArguments()[0], at, name, file);
     if (options === undefined) return nodePlan(call, named, file, { stages: [], isFinalize: true });
-    reportUnknown(options, [...handlerKinds, ...planned], name, file);
+    reportUnknown(options, [...handlerKinds, ...policies], name, file);
     const rules = { of: name, references: false, optional: false };
     const handler = readHandler(options, at, rules, file);
     const mention = { elsewhere: name, within: name };
     const parts = { name, node: name, code: [name], label: name, mention, visible: scope };
     const stage = handler && stagePlan({ ...handler, ...parts }, file);
-    return nodePlan(call, named, file, { stages: [stage], options, planned, isFinalize: true });
+    return nodePlan(call, named, file, {
+      stages: [stage],
+      options,
+      planned: policies,
+      isFinalize: true,
+    });
   },
 };

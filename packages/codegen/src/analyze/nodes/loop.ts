@@ -6,7 +6,7 @@ import { nodePlan, ofNode, readName, type NodeKind } from "./node-kind.js";
 import { reportMissing, reportOrder, reportUnknown } from "./option-rules.js";
 
 const order = [["state"], ["initial"], ["body"], ["until"]];
-const planned = ["maxIterations", "sensitive"];
+const planned = ["maxIterations"];
 const needed = {
   initial: "(scope) => …",
   body: "(b) => b.step(…)",

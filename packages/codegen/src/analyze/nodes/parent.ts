@@ -15,8 +15,8 @@ import {
 } from "./node-kind.js";
 import { policies, reportMissing, reportOrder, reportUnknown } from "./option-rules.js";
 
-const order = [handlerKinds, ["children"], ["reduce"], ["finalize"]];
-const planned = [...policies, "sensitive", "concurrency", "tolerate"];
+const order = [handlerKinds, ["children", "tolerate"], ["reduce"], ["finalize"]];
+const planned = [...policies, "concurrency", "tolerate"];
 const known = [...order.flat(), ...planned];
 
 /** What the stages of one parent have in common. */

@@ -71,7 +71,7 @@ function compensateStage(
     file.report("queryCompensation", query.nameNode, message, { hint });
     return undefined;
   }
-  reportUnknown(options, [...handlerKinds, "args", ...policies], part.label, file);
+  reportUnknown(options, ["action", "mutation", "args", "retry", "timeout"], part.label, file);
   const rules = { of: part.label, references: true, optional: false };
   const handler = readHandler(options, option.nameNode, rules, file);
   const visible = [...scope, "output", "error"];

@@ -79,11 +79,11 @@ export function print(doc: Doc, width = 80): string {
       text += current;
       column += current.length;
     } else if (isSequence(current)) {
-      for (const part of current.toReversed()) rest.push({ ...frame, doc: part });
+      pushAll(rest, current, margin, mode);
     } else if (current.type === "indent") {
       rest.push({ indent: margin + 2, mode, doc: current.content });
     } else if (current.type === "ifBreak") {
-      rest.push({ ...frame, doc: chosen(current, mode, modes) });
+      rest.push({ indent: margin, mode, doc: chosen(current, mode, modes) });
     } else if (current.type === "line") {
       if (mode === "flat" && !current.hard) {
         text += current.flat;
@@ -144,21 +144,27 @@ function fits(start: Frame, { rest, room, modes }: Measured): boolean {
   while (left >= 0) {
     const frame = stack.pop() ?? rest[--restIndex];
     if (frame === undefined) return true;
-    const { mode, doc } = frame;
+    const { indent: margin, mode, doc } = frame;
     if (typeof doc === "string") left -= doc.length;
-    else if (isSequence(doc))
-      for (const part of doc.toReversed()) stack.push({ ...frame, doc: part });
-    else if (doc.type === "indent") stack.push({ ...frame, doc: doc.content });
-    else if (doc.type === "ifBreak") stack.push({ ...frame, doc: chosen(doc, mode, modes) });
+    else if (isSequence(doc)) pushAll(stack, doc, margin, mode);
+    else if (doc.type === "indent") stack.push({ indent: margin, mode, doc: doc.content });
+    else if (doc.type === "ifBreak")
+      stack.push({ indent: margin, mode, doc: chosen(doc, mode, modes) });
     else if (doc.type === "group")
-      stack.push({ ...frame, mode: doc.broken ? "broken" : mode, doc: doc.content });
+      stack.push({ indent: margin, mode: doc.broken ? "broken" : mode, doc: doc.content });
     else if (doc.type === "choice") {
       const state = mode === "broken" ? doc.states.at(-1) : doc.states[0];
-      stack.push({ ...frame, doc: state ?? "" });
+      stack.push({ indent: margin, mode, doc: state ?? "" });
     } else if (mode === "broken" || doc.hard) return true;
     else left -= doc.flat.length;
   }
   return false;
+}
+
+/** The parts of a sequence, the first of them on top. In place, as all of a file goes through here several times. */
+function pushAll(stack: Frame[], parts: readonly Doc[], margin: number, mode: Mode): void {
+  for (let at = parts.length - 1; at >= 0; at--)
+    stack.push({ indent: margin, mode, doc: parts[at] ?? "" });
 }
 
 function chosen(

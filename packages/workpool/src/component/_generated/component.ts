@@ -130,6 +130,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       Array<string>,
       Name
     >;
+    repair: FunctionReference<"mutation", "internal", {}, null, Name>;
     status: FunctionReference<
       "query",
       "internal",
@@ -219,6 +220,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           previousAttempts: number;
           at: number;
           canceled: boolean;
+          stalled: boolean;
         }>;
         continueCursor: string;
         isDone: boolean;
@@ -298,6 +300,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         waitingIsAtLeast: boolean;
         delayed: number;
         delayedIsAtLeast: boolean;
+        overdue: number;
         oldestWaitingSince: number | null;
         oldestRunningSince: number | null;
         failedCallbacks: number;
