@@ -5,7 +5,11 @@ import { compareDiagnostics, type Diagnostic } from "./diagnostics/diagnostic.js
 import { frameOf } from "./diagnostics/format.js";
 import { discover, readText, type SourceText } from "./discover/discover.js";
 import { emit, type GeneratedFile } from "./emit/emit.js";
-import type { ProjectPlan } from "./plan/schema.js";
+import { leftoversOf } from "./plan/leftovers.js";
+import { outputFolder } from "./plan/paths.js";
+import { PlanUnreadable, readPlan } from "./plan/read.js";
+import type { ProjectPlan, WrittenPlan } from "./plan/schema.js";
+import { oneSideOf } from "./write/own-files.js";
 
 export { driftOf, writeGenerated, WriteRefused, type Written } from "./write/write-generated.js";
 export type { GeneratedFile } from "./emit/emit.js";
@@ -13,6 +17,11 @@ export type { GeneratedFile } from "./emit/emit.js";
 export interface CompileOptions {
   /** Absolute path of the app's functions folder, usually `convex`. */
   readonly functionsDir: string;
+  /**
+   * Whether what earlier versions left behind is dropped: functions of stages and workflows that are gone, at which runs may still be.
+   * Default: false.
+   */
+  readonly drop?: boolean;
 }
 
 export interface CompileResult {
@@ -30,32 +39,42 @@ export interface CompileResult {
 }
 
 /** Compiles the definitions of an app; writes nothing. See docs/compiler.md for the passes. */
-export async function compile({ functionsDir }: CompileOptions): Promise<CompileResult> {
-  return new Compiler().compile({ functionsDir });
+export async function compile(options: CompileOptions): Promise<CompileResult> {
+  return new Compiler().compile(options);
 }
 
-/** The same, from texts. */
-export async function compileSources(sources: readonly SourceText[]): Promise<CompileResult> {
-  return new Compiler().compileSources(sources);
+/** The same, from texts; `before` is the plan that was written last. */
+export async function compileSources(
+  sources: readonly SourceText[],
+  before?: WrittenPlan,
+): Promise<CompileResult> {
+  return new Compiler().compileSources(sources, undefined, before);
 }
 
 /** Compiles again and again, and only analyses what has changed in between. */
 export class Compiler {
   #analyzer: Analyzer | undefined;
 
-  compile({ functionsDir }: CompileOptions): Promise<CompileResult> {
-    return this.compileSources(discover(functionsDir), (file) =>
-      readText(join(functionsDir, file)),
-    );
+  compile({ functionsDir, drop = false }: CompileOptions): Promise<CompileResult> {
+    const read = (file: string) => readText(join(functionsDir, file));
+    const before = drop ? undefined : planBefore(read);
+    return this.compileSources(discover(functionsDir), read, before);
   }
 
-  /** @param read gives the other files of the functions folder, by their path in it; undefined for those that are not there */
+  /**
+   * @param read gives the other files of the functions folder, by their path in it; undefined for those that are not there
+   * @param before the plan that was written last: what is gone since is left behind
+   */
   async compileSources(
     sources: readonly SourceText[],
     read: (file: string) => string | undefined = () => undefined,
+    before?: WrittenPlan,
   ): Promise<CompileResult> {
-    const nothing = { plan: { workflows: [] }, diagnostics: [], files: [], ok: true };
-    if (sources.length === 0) return { ...nothing, sources, consulted: new Map() };
+    const nothing = { diagnostics: [], ok: true, sources, consulted: new Map() };
+    if (sources.length === 0) {
+      const plan: ProjectPlan = { workflows: [], removed: leftoversOf(before, []) };
+      return { ...nothing, plan, files: emit(plan) };
+    }
     // Loading ts-morph takes longer than compiling: only where there is something to parse.
     const { Analyzer } = await import("./analyze/analyze.js");
     this.#analyzer ??= new Analyzer();
@@ -65,13 +84,25 @@ export class Compiler {
       return consulted.get(file);
     });
     for (const { file } of sources) consulted.delete(file);
-    const plan: ProjectPlan = { workflows };
+    const plan: ProjectPlan = { workflows, removed: leftoversOf(before, workflows) };
     const diagnostics = [...unread, ...check(plan)]
       .map((diagnostic) => withFrames(diagnostic, sources))
       .sort(compareDiagnostics);
     const ok = diagnostics.every(({ severity }) => severity !== "error");
     const files = ok ? emit(plan) : [];
     return { plan, diagnostics, files, ok, sources, consulted };
+  }
+}
+
+/** The plan in the output folder. One that cannot be read says nothing of what is gone. */
+function planBefore(read: (file: string) => string | undefined): WrittenPlan | undefined {
+  const path = `${outputFolder}/plan.json`;
+  const text = read(path);
+  try {
+    return text === undefined ? undefined : readPlan(oneSideOf(text), path);
+  } catch (error) {
+    if (error instanceof PlanUnreadable) return undefined;
+    throw error;
   }
 }
 

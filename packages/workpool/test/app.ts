@@ -120,6 +120,20 @@ export class TestApp {
     });
   }
 
+  /** Has the scheduled functions of this name never run, as after somebody has canceled them; and where `gone`, as after a restore from a backup. */
+  async losePending(name: string, { gone = false } = {}): Promise<number> {
+    return await this.inPool(async (ctx) => {
+      const jobs = await ctx.db.system.query("_scheduled_functions").collect();
+      const lost = jobs.filter((job) => job.name === name && job.state.kind === "pending");
+      const system = ctx.db as unknown as { delete(table: string, id: string): Promise<void> };
+      for (const { _id } of lost) {
+        await ctx.scheduler.cancel(_id);
+        if (gone) await system.delete("_scheduled_functions", _id);
+      }
+      return lost.length;
+    });
+  }
+
   async setMaxParallelism(maxParallelism: number): Promise<void> {
     await this.t.mutation((ctx) =>
       ctx.runMutation(components.workpool.config.update, { maxParallelism }),
@@ -139,6 +153,7 @@ export class TestApp {
       works: (await ctx.db.query("works").collect()).length,
       waiting: (await ctx.db.query("waiting").collect()).length,
       largeArgs: (await ctx.db.query("largeArgs").collect()).length,
+      continuations: (await ctx.db.query("continuations").collect()).length,
       groups: (await ctx.db.query("groups").collect()).length,
       groupFailures: (await ctx.db.query("groupFailures").collect()).length,
       setAside: (await ctx.db.query("setAside").collect()).length,
@@ -158,6 +173,7 @@ export const NOTHING_LEFT = {
   works: 0,
   waiting: 0,
   largeArgs: 0,
+  continuations: 0,
   groups: 0,
   groupFailures: 0,
   setAside: 0,

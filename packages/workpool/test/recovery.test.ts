@@ -376,24 +376,6 @@ describe("a work that cannot be processed", () => {
 });
 
 describe("what is scheduled besides", () => {
-  test("a delayed start that was canceled by hand is made up for by the next look", async () => {
-    const app = new TestApp();
-    await app.t.mutation((ctx) =>
-      app.pool.enqueueAction(ctx, echo, { value: 1 }, { runAfter: 5 * SECOND, onComplete }),
-    );
-    await app.inPool(async (ctx) => {
-      const work = await ctx.db.query("works").first();
-      await ctx.scheduler.cancel(work!.due!.job);
-    });
-    await app.drive(2 * MINUTE);
-    expect(await app.labels("ended")).toEqual([]);
-    // The pool is idle, and nothing looks. The next work has it looked at.
-    await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, echo, { value: 2 }));
-    await app.driveOut();
-    expect(await app.labels("ended")).toEqual(["success"]);
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-  });
-
   test("the watchdog's own look that was canceled is scheduled again by whoever joins the line", async () => {
     const app = new TestApp({ maxParallelism: 1 });
     await enqueueHang(app);

@@ -1,4 +1,9 @@
-import { makeFunctionReference } from "convex/server";
+import {
+  type GenericActionCtx,
+  type GenericDataModel,
+  type GenericMutationCtx,
+  makeFunctionReference,
+} from "convex/server";
 import { describe, expect, test } from "vitest";
 import { mostAtOnce, NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { internal } from "./convex/_generated/api.js";
@@ -146,13 +151,62 @@ describe("starting later", () => {
     ]);
   });
 
-  test("a delayed batch is split from an action, as a transaction schedules 1,000 functions", async () => {
+  test.each(["mutation", "action"] as const)(
+    "a delayed batch of more than the 1,000 functions that a transaction schedules starts in time, all of it, from a mutation or action: %s",
+    async (from) => {
+      const WORKS = 1_300;
+      const app = new TestApp({ maxParallelism: 0 });
+      const now = Date.now();
+      const argsList = Array.from({ length: WORKS }, (_, i) => ({ label: `${i}` }));
+      type Ctx = Pick<
+        GenericMutationCtx<GenericDataModel> | GenericActionCtx<GenericDataModel>,
+        "runQuery" | "runMutation" | "scheduler"
+      >;
+      const enqueue = async (ctx: Ctx) => {
+        const ids = await app.pool.enqueueMutationBatch(ctx, internal.jobs.write, argsList, {
+          runAfter: 20_000,
+        });
+        // What else the caller schedules in the same transaction.
+        for (let i = 0; i < 90; i++)
+          await ctx.scheduler.runAfter(0, internal.jobs.record, { what: "own", label: "own" });
+        return ids;
+      };
+      const ids =
+        from === "mutation"
+          ? await app.t.mutation((ctx) => enqueue(ctx))
+          : await app.t.action((ctx) => enqueue(ctx));
+      expect(new Set(ids).size).toBe(WORKS);
+      await app.drive(10_000);
+      expect(await app.leftovers()).toMatchObject({
+        works: WORKS,
+        scheduled: WORKS,
+        continuations: 0,
+        waiting: 0,
+      });
+      await app.drive(11_000 - (Date.now() - now - 10_000));
+      expect(await app.leftovers()).toMatchObject({ works: WORKS, scheduled: 0, waiting: WORKS });
+      expect(app.counter.violations).toEqual([]);
+      expect(console.warn).not.toHaveBeenCalled();
+    },
+  );
+
+  test("a delayed batch is canceled like any other, also those works that were not scheduled yet", async () => {
     const app = new TestApp();
     const argsList = Array.from({ length: 1_200 }, (_, i) => ({ label: `${i}` }));
-    await app.t.action((ctx) =>
-      app.pool.enqueueMutationBatch(ctx, internal.jobs.write, argsList, { runAfter: 60_000 }),
-    );
-    expect(await app.leftovers()).toMatchObject({ works: 1_200, scheduled: 1_200, waiting: 0 });
+    const onComplete = internal.callbacks.ended;
+    await app.t.mutation(async (ctx) => {
+      const ids = await app.pool.enqueueMutationBatch(ctx, internal.jobs.write, argsList, {
+        runAfter: 20_000,
+        onComplete,
+      });
+      await app.pool.cancel(ctx, ids.at(-1)!);
+      expect(await app.pool.status(ctx, ids.at(-2)!)).toMatchObject({ state: "pending" });
+      await app.pool.cancelAll(ctx);
+    });
+    await app.driveOut();
+    expect(await app.labels("ended")).toEqual(Array(1_200).fill("canceled"));
+    expect(await app.labels("write")).toEqual([]);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
   test("a start that comes again changes nothing", async () => {

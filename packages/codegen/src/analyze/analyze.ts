@@ -6,6 +6,7 @@ import type { DefinitionFile } from "./definition-file.js";
 import { findDefinitions, type FoundInFile } from "./definitions.js";
 import { checkRuntime, usedModules, type ReadModule, type UsedModule } from "./node-runtime.js";
 import { Parser } from "./parser.js";
+import { allReexports, type Reexports } from "./reexports.js";
 import { workflowPlan } from "./workflow.js";
 
 export interface Analysis {
@@ -39,7 +40,8 @@ export class Analyzer {
     const parsed = new Set(files.map(({ file }) => file));
     const unread = sources.map(({ file }) => file).filter((file) => !parsed.has(file));
     const found = files.map((file) => ({ file, ...this.#found(file) }));
-    const known = workflowsOf(found, unread);
+    const reexports = allReexports(files, read);
+    const known = workflowsOf(found, unread, reexports);
     const results = files.map((file) => this.#plans(file, known));
     const runtime = files.flatMap((file) =>
       checkRuntime(file.file, file.source.getFullText(), this.#found(file).modules, read),
@@ -82,6 +84,7 @@ interface KnownWorkflows extends Workflows {
 function workflowsOf(
   files: readonly { file: DefinitionFile; found: FoundInFile }[],
   unread: readonly string[],
+  reexports: Reexports,
 ): KnownWorkflows {
   const byPlace = new Map<string, string | null>();
   const key = (file: string, name: string) => `${file}\n${name}`;
@@ -97,6 +100,7 @@ function workflowsOf(
     names,
     unread: new Set(unread),
     local: (file, local) => byPlace.get(key(file, local)),
-    identity: JSON.stringify([names, unread, [...byPlace]]),
+    reexports,
+    identity: JSON.stringify([names, unread, [...byPlace], [...reexports]]),
   };
 }

@@ -1,9 +1,10 @@
 import { Node, SyntaxKind, type CallExpression } from "ts-morph";
 import { nearest } from "../diagnostics/nearest.js";
 import type { DefinitionFile } from "./definition-file.js";
-import { unwrap, type FunctionNode } from "./functions.js";
+import { constantOf, unwrap, type FunctionNode } from "./functions.js";
 import { resolveModule } from "../plan/paths.js";
 import { isImported } from "./modules.js";
+import { placesOf, type Reexports, type Target } from "./reexports.js";
 
 /** The workflows of the project, as other definitions may name them. */
 export interface Workflows {
@@ -12,6 +13,7 @@ export interface Workflows {
   readonly unread: ReadonlySet<string>;
   /** The workflow held by a variable of a file; null when it is a definition that was reported already. */
   local(file: string, local: string): string | null | undefined;
+  readonly reexports: Reexports;
 }
 
 /**
@@ -66,25 +68,40 @@ export function childWorkflow(
 function workflowOf(argument: Node, file: DefinitionFile, known: Workflows): Resolved {
   const target = targetOf(unwrap(argument), file);
   if (target === undefined) return undefined;
-  const workflow = known.local(target.file, target.name);
+  const places = placesOf(target, known.reexports);
+  const found = places.map(({ module, name }) => known.local(`${module}.ts`, name));
+  const workflow = found.find((each) => each !== undefined);
   if (workflow === null) return "reported";
   if (workflow !== undefined) return { workflow };
   // A name of this file that is no definition may still hold one; that of another definition file cannot.
-  if (target.file === file.file || known.unread.has(target.file)) return undefined;
+  const isOpen = places.some(({ module }) => known.unread.has(`${module}.ts`));
+  const isDefinition = places.at(-1)?.module.endsWith(".workflow") === true;
+  if (`${target.module}.ts` === file.file || isOpen || !isDefinition) return undefined;
   return reportUnknown(argument, target.name, file, known);
 }
 
-/** The file and the exported name that an expression stands for, when it is imported from a definition file or local. */
-function targetOf(node: Node, file: DefinitionFile): { file: string; name: string } | undefined {
+/** The file and the exported name that an expression stands for, when it is imported from a file of the app or local. */
+function targetOf(
+  node: Node,
+  file: DefinitionFile,
+  seen: readonly string[] = [],
+): Target | undefined {
   const isMember = Node.isPropertyAccessExpression(node);
   const root = isMember ? node.getExpression() : node;
   if (!Node.isIdentifier(root)) return undefined;
   const from = file.imports.get(root.getText());
-  if (from === undefined) return isMember ? undefined : { file: file.file, name: root.getText() };
+  if (from === undefined) {
+    if (isMember) return undefined;
+    const name = root.getText();
+    // `const other = workflow` is the workflow.
+    const held = constantOf(name, file);
+    if (Node.isIdentifier(held) && !seen.includes(held.getText()))
+      return targetOf(held, file, [...seen, name]);
+    return { module: file.file.replace(/\.ts$/, ""), name };
+  }
   const module = resolveModule(file.file, from.module);
-  if (module === undefined || !module.endsWith(".workflow")) return undefined;
-  if (isMember !== (from.imported === "*")) return undefined;
-  return { file: `${module}.ts`, name: isMember ? node.getName() : from.imported };
+  if (module === undefined || isMember !== (from.imported === "*")) return undefined;
+  return { module, name: isMember ? node.getName() : from.imported };
 }
 
 function childNamed(call: CallExpression, file: DefinitionFile, known: Workflows): Resolved {

@@ -1,4 +1,4 @@
-import type { Node, SourceFile } from "ts-morph";
+import type { Node, SourceFile, ts } from "ts-morph";
 import type { CodeName } from "../diagnostics/codes.js";
 import {
   diagnostic,
@@ -43,9 +43,28 @@ export function definitionFile(file: string, source: SourceFile): DefinitionFile
 }
 
 export function placeAt(source: SourceFile, file: string, position: number, width: number): Place {
-  // By the table of lines that the parser keeps: the wrapped file counts them anew every time.
-  const { line, character } = source.compilerNode.getLineAndCharacterOfPosition(position);
-  const lineEnd = source.compilerNode.text.indexOf("\n", position);
-  const length = lineEnd < 0 ? width : Math.min(width, lineEnd - position);
-  return { file, line: line + 1, column: character + 1, length: Math.max(1, length) };
+  const ends = lineEndsOf(source.compilerNode);
+  // The first line that does not end before the position.
+  let line = 0;
+  for (let high = ends.length; line < high;) {
+    const middle = (line + high) >> 1;
+    if ((ends[middle] ?? 0) < position) line = middle + 1;
+    else high = middle;
+  }
+  const column = position - (ends[line - 1] ?? -1);
+  const length = Math.min(width, (ends[line] ?? position + width) - position);
+  return { file, line: line + 1, column, length: Math.max(1, length) };
 }
+
+/** Where the lines of a file end. Every option of every node has its place, so these are not counted anew each time. */
+function lineEndsOf(source: ts.SourceFile): readonly number[] {
+  const known = lineEnds.get(source);
+  if (known !== undefined) return known;
+  const ends: number[] = [];
+  for (let at = source.text.indexOf("\n"); at >= 0; at = source.text.indexOf("\n", at + 1))
+    ends.push(at);
+  lineEnds.set(source, ends);
+  return ends;
+}
+
+const lineEnds = new WeakMap<ts.SourceFile, readonly number[]>();

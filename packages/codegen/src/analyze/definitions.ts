@@ -7,9 +7,9 @@ import {
   type VariableDeclaration,
 } from "ts-morph";
 import type { DefinitionFile } from "./definition-file.js";
-import { identifiersIn } from "./descendants.js";
-import { isImported } from "./modules.js";
-import { isReference } from "./scoping.js";
+import { callsOf, identifiersIn } from "./descendants.js";
+import { isImported, localNamesOf } from "./modules.js";
+import { isDeclaredBetween, isReference } from "./scoping.js";
 
 /** One `.step(…)` or the like in the chain of a definition. */
 export interface NodeCall {
@@ -39,7 +39,10 @@ const writeOut =
 
 /** Finds the definitions of a file, and says of the others why they cannot be read. */
 export function findDefinitions(file: DefinitionFile): FoundInFile {
-  const chains = callsIn(file.source, namesOf(file.imports, "defineWorkflow"))
+  const chains = callsOf(
+    file.source,
+    localNamesOf(file.imports, "defineWorkflow").add("defineWorkflow"),
+  )
     .filter((call) => isImported(call.getExpression(), file.imports, "defineWorkflow"))
     .map((root) => ({ root, chain: climb(root) }));
   const held = new Map<
@@ -159,6 +162,7 @@ function reportContinued(locals: ReadonlySet<string>, file: DefinitionFile): Set
   for (const id of identifiersIn(file.source, (text) => locals.has(text))) {
     const member = id.getParent();
     if (!isReference(id) || !Node.isPropertyAccessExpression(member)) continue;
+    if (isDeclaredBetween(id, file.source)) continue;
     if (member.getExpression() !== id || !Node.isCallExpression(member.getParent())) continue;
     continued.add(id.getText());
     file.report(

@@ -1,4 +1,4 @@
-import { ts, type Identifier, type Node } from "ts-morph";
+import { ts, type CallExpression, type Identifier, type Node } from "ts-morph";
 
 /**
  * The identifiers inside a node, in the order of the source.
@@ -14,17 +14,34 @@ export function identifiersIn(
 ): Identifier[] {
   const found: Identifier[] = [];
   const visit = (part: ts.Node): void => {
-    if (ts.isIdentifier(part) && wanted(part.text)) found.push(wrapped(part, node));
+    if (ts.isIdentifier(part) && wanted(part.text)) found.push(wrapped(part, node) as Identifier);
     else ts.forEachChild(part, visit);
   };
   ts.forEachChild(node.compilerNode, visit);
   return found;
 }
 
+/** The calls inside a node of what has one of these names, by itself or as a member of something, in the order of the source. */
+export function callsOf(node: Node, names: ReadonlySet<string>): CallExpression[] {
+  const found: CallExpression[] = [];
+  const visit = (part: ts.Node): void => {
+    if (ts.isCallExpression(part) && names.has(calleeName(part) ?? ""))
+      found.push(wrapped(part, node) as CallExpression);
+    ts.forEachChild(part, visit);
+  };
+  ts.forEachChild(node.compilerNode, visit);
+  return found;
+}
+
+function calleeName({ expression }: ts.CallExpression): string | undefined {
+  if (ts.isIdentifier(expression)) return expression.text;
+  return ts.isPropertyAccessExpression(expression) ? expression.name.text : undefined;
+}
+
 /** What ts-morph itself does wherever it hands out a node; there is no public way from a bare node to the wrapped one. */
-function wrapped(part: ts.Identifier, of: Node): Identifier {
+function wrapped(part: ts.Node, of: Node): Node {
   const { _getNodeFromCompilerNode: wrap } = of as unknown as {
     _getNodeFromCompilerNode(part: ts.Node): Node;
   };
-  return wrap.call(of, part) as Identifier;
+  return wrap.call(of, part);
 }

@@ -1,5 +1,6 @@
-import { Node, SyntaxKind, type Identifier, type ObjectLiteralExpression } from "ts-morph";
+import { Node, type Identifier, type ObjectLiteralExpression } from "ts-morph";
 import type { DefinitionFile } from "./definition-file.js";
+import { identifiersIn } from "./descendants.js";
 import { constantOf, unwrap } from "./functions.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
@@ -13,11 +14,11 @@ export function objectOf(value: Node, file: DefinitionFile): ObjectLiteralExpres
   if (!Node.isIdentifier(node)) return undefined;
   const held = constantOf(node.getText(), file);
   if (!Node.isObjectLiteralExpression(held)) return undefined;
-  const uses = file.source
-    .getDescendantsOfKind(SyntaxKind.Identifier)
-    .filter((id) => id.getText() === node.getText() && isReference(id));
-  const isOwn = (id: Identifier) => !isDeclaredBetween(id, file.source);
-  return uses.filter(isOwn).every(leavesAsItIs) ? held : undefined;
+  const name = node.getText();
+  const uses = identifiersIn(file.source, (text) => text === name).filter(
+    (id) => isReference(id) && !isDeclaredBetween(id, file.source),
+  );
+  return uses.every(leavesAsItIs) ? held : undefined;
 }
 
 /** Whether a use of an object only reads it: it is a node's options, or one of them, or one of its members is taken. */

@@ -137,7 +137,7 @@ function isBuiltIn(module: string): boolean {
 }
 
 /** The file of the app that a relative module name stands for; not one that is generated. */
-function moduleFile(
+export function moduleFile(
   from: string,
   module: string,
   read: ReadModule,

@@ -1,11 +1,12 @@
 import { nearest } from "../diagnostics/nearest.js";
-import type { InputPlan, NodePlan, WorkflowPlan } from "../plan/schema.js";
+import type { InputPlan, NodePlan, Renaming, WorkflowPlan } from "../plan/schema.js";
 import type { Workflows } from "./children.js";
+import type { DefinitionFile } from "./definition-file.js";
 import type { FoundDefinition, NodeCall } from "./definitions.js";
 import { readInput, readWorkflowOptions } from "./input.js";
 import { literalName, type NodeContext, type ReadNodes } from "./nodes/node-kind.js";
 import { nodeKinds } from "./nodes/table.js";
-import { literalOptions, placesOf } from "./options.js";
+import { literalOptions, literalValue, placesOf, readOptions, type Options } from "./options.js";
 
 /** The plan of one definition; what is wrong with it is reported to its file. */
 export function workflowPlan(definition: FoundDefinition, workflows: Workflows): WorkflowPlan {
@@ -21,9 +22,26 @@ export function workflowPlan(definition: FoundDefinition, workflows: Workflows):
     input: input ?? unreadInput,
     options: options === undefined ? {} : literalOptions(options, planned),
     ...read,
+    renamings: options === undefined ? [] : readRenamings(options, name, file),
     optionPlaces: placesOf(options, file),
     place: file.placeOf(nameNode),
   };
+}
+
+/** The entries of `renamed: { old: "new" }`, which are part of what is generated. */
+function readRenamings(all: Options, workflow: string, file: DefinitionFile): Renaming[] {
+  const option = all.get("renamed");
+  const of = `\`renamed\` of workflow ${JSON.stringify(workflow)}`;
+  const options = option && readOptions(option.value, option.nameNode, of, file);
+  return [...(options?.values() ?? [])].flatMap(({ name: old, nameNode, value }) => {
+    const now = literalValue(value);
+    if (typeof now === "string") return { old, now, place: file.placeOf(nameNode) };
+    const message = `the new name of ${JSON.stringify(old)} in ${of} is not written out`;
+    file.report("unreadableOptions", value, message, {
+      hint: 'write it as a string: `old: "new"`',
+    });
+    return [];
+  });
 }
 
 const planned = ["retry", "timeout", "retention", "renamed"];

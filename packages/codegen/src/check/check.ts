@@ -3,6 +3,7 @@ import type { ProjectPlan } from "../plan/schema.js";
 import { checkDuplicates } from "./duplicates.js";
 import { checkNames } from "./names.js";
 import { checkOptions } from "./options.js";
+import { checkRenamings } from "./renamings.js";
 import { checkStructure } from "./structure.js";
 
 const rules: readonly ((plan: ProjectPlan) => Diagnostic[])[] = [
@@ -10,6 +11,7 @@ const rules: readonly ((plan: ProjectPlan) => Diagnostic[])[] = [
   checkDuplicates,
   checkStructure,
   checkOptions,
+  checkRenamings,
 ];
 
 /** Everything that can be read in the definitions and would not work. */

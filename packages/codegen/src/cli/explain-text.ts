@@ -1,29 +1,43 @@
 import pc from "picocolors";
-import type { StageExplained, WorkflowExplained } from "../explain/explain.js";
+import type { NodeExplained, StageExplained, WorkflowExplained } from "../explain/explain.js";
 
 /** One workflow as a table: a line for every stage, and the sum of a run. */
 export function explainText(workflow: WorkflowExplained, color: boolean): string {
   const colors = pc.createColors(color);
-  const rows = workflow.nodes.flatMap(({ stages }) => stages.map(row));
+  const rows = workflow.nodes.flatMap(rowsOf);
   const head = ["stage", "runs", "root executions", "reads", "attempts", "at worst"];
   const [title = "", ...lines] = table([head, ...rows]);
   return [
     `${colors.bold(workflow.name)} ${colors.dim(`(${workflow.file})`)}`,
     `  ${colors.dim(title)}`,
     ...lines.map((line) => `  ${line}`),
-    `  A run: ${workflow.rootExecutions} root executions${perChild(workflow)}; ${worst(workflow)}.`,
+    `  A run: ${workflow.isAtMost ? "at most " : ""}${workflow.rootExecutions} root executions${perChild(workflow)}; ${worst(workflow)}.`,
   ].join("\n");
 }
 
-function row(stage: StageExplained): string[] {
+/** A node's own stages, then those of the nodes inside it. */
+function rowsOf(node: NodeExplained): string[][] {
+  const inside = (node.bodies ?? []).flatMap(({ nodes }) => nodes.flatMap(rowsOf));
+  return [...node.stages.map((stage) => row(stage, node)), ...inside];
+}
+
+function row(stage: StageExplained, node: NodeExplained): string[] {
   return [
     stage.name,
-    stage.reference === undefined ? stage.kind : `${stage.kind} ${stage.reference}`,
+    runs(stage, node),
     String(stage.rootExecutions),
     reads(stage.reads),
     stage.attempts === undefined ? "" : String(stage.attempts ?? "computed"),
     stage.worstCaseMs === null ? "open" : time(stage.worstCaseMs),
   ];
+}
+
+function runs({ kind, reference, isCompensation }: StageExplained, node: NodeExplained): string {
+  if (node.maxPasses !== undefined)
+    return node.maxPasses === null ? "loop" : `loop, at most ${node.maxPasses} passes`;
+  if (node.bodies !== undefined) return `${kind}, one of ${node.bodies.length}`;
+  const what = reference === undefined ? kind : `${kind} ${reference}`;
+  return isCompensation === true ? `${what}, to undo it` : what;
 }
 
 function reads(names: readonly string[]): string {

@@ -1,6 +1,6 @@
 import pc from "picocolors";
 import { Compiler, writeGenerated, type CompileResult, type Written } from "../compile.js";
-import type { SourceText } from "../discover/discover.js";
+import { isSame, type SourceText } from "../discover/discover.js";
 import { Rounds } from "../watch/rounds.js";
 import { WatchedFolders } from "../watch/folders.js";
 import { displayPath } from "./functions-folder.js";
@@ -68,7 +68,7 @@ class Session {
   /** Says what is new: an edit of another file of the app, and a problem that is still the same, are not. */
   #tell(result: CompileResult, written: Written, elapsedMs: number): void {
     const print = printTo(this.#terminal);
-    const edited = !sameSources(this.#sources, result.sources);
+    const edited = this.#sources === undefined || !isSame(this.#sources, result.sources);
     const changed = written.written.length + written.removed.length > 0;
     this.#sources = result.sources;
     const broken = this.#problem;
@@ -98,12 +98,3 @@ class Session {
 
 const nothing: Written = { written: [], removed: [], unchanged: [], edited: [] };
 
-function sameSources(
-  before: readonly SourceText[] | undefined,
-  now: readonly SourceText[],
-): boolean {
-  return (
-    before?.length === now.length &&
-    before.every(({ file, text }, index) => file === now[index]?.file && text === now[index]?.text)
-  );
-}

@@ -1,4 +1,5 @@
-import { compile, writeGenerated, type CompileResult } from "../compile.js";
+import { Compiler, writeGenerated, type CompileResult } from "../compile.js";
+import { discover, isSame } from "../discover/discover.js";
 import { keepStamp } from "../stamp/stamp.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
 import { counted, printDiagnostics, report } from "./generate-report.js";
@@ -22,7 +23,7 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
     return 0;
   }
   const folder = displayPath(terminal.cwd, functionsDir);
-  const result = await compile({ functionsDir });
+  const result = await compileLatest(functionsDir);
   printDiagnostics(result, folder, terminal);
   if (!result.ok) return 1;
   const written = await writeGenerated(functionsDir, result.files, { force });
@@ -30,6 +31,18 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   const elapsedMs = performance.now() - started;
   printTo(terminal).out(report(result, written, folder, elapsedMs, terminal));
   return 0;
+}
+
+/**
+ * Compiles what is on the disk by the time there is something to write: to load the compiler takes long enough for a definition to be
+ * saved, and compiled by one that watches, whose output must not be replaced by an older one.
+ */
+async function compileLatest(functionsDir: string): Promise<CompileResult> {
+  const compiler = new Compiler();
+  let result = await compiler.compile({ functionsDir });
+  for (let again = 0; again < 3 && !isSame(result.sources, discover(functionsDir)); again++)
+    result = await compiler.compile({ functionsDir });
+  return result;
 }
 
 const neverInterrupted = new AbortController().signal;

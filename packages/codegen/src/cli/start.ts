@@ -12,7 +12,7 @@ const terminal: Terminal = {
 };
 
 /** Errors that say all there is to say; any other is a fault of the compiler, whose stack helps to find it. */
-const expected = new Set(["UsageError", "WriteRefused", "PlanUnreadable"]);
+const expected = new Set(["UsageError", "WriteRefused", "WriteFailed", "PlanUnreadable"]);
 
 try {
   await createProgram(terminal).exitOverride().parseAsync(process.argv);

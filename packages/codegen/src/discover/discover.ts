@@ -25,6 +25,14 @@ export function discover(functionsDir: string): SourceText[] {
     .filter(({ text }) => text.includes("defineWorkflow"));
 }
 
+/** Whether two looks found the same files with the same texts. */
+export function isSame(before: readonly SourceText[], now: readonly SourceText[]): boolean {
+  return (
+    before.length === now.length &&
+    before.every(({ file, text }, index) => file === now[index]?.file && text === now[index]?.text)
+  );
+}
+
 /** A file's text as the compiler sees it; undefined when there is no such file. */
 export function readText(path: string): string | undefined {
   try {

@@ -1,5 +1,6 @@
 import { allNodes, Flow, type Following } from "../plan/flow.js";
 import { capitalized, generatedFunctions, stageIdentifier, stagesOf } from "../plan/functions.js";
+import { leftFunctions } from "../plan/leftovers.js";
 import { definitionModule } from "../plan/paths.js";
 import type { BodyPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { importsFrom, type ImportSpecifier } from "./imports.js";
@@ -22,8 +23,13 @@ export class FileScope implements StageFile {
   constructor(
     readonly workflow: WorkflowPlan,
     readonly workflowNames: readonly string[],
+    left: readonly string[],
   ) {
-    const exported = generatedFunctions(workflow).map(({ name }) => name);
+    const functions = generatedFunctions(workflow).map(({ name }) => name);
+    const leftNames = leftFunctions(workflow, left).flatMap((each) => [
+      ...[each.action ?? [], each.completion ?? []].flat(),
+    ]);
+    const exported = [...functions, ...leftNames];
     const globals = workflow.input.kind === "copy" ? workflow.input.globals : [];
     this.names = new FileNames([
       "reference",

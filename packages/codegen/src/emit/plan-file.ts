@@ -10,9 +10,11 @@ type WrittenWorkflow = WrittenPlan["workflows"][number];
 const laidOut = new WeakMap<WrittenWorkflow, string>();
 
 /** `plan.json`, laid out so that Prettier leaves it as it is. */
-export function planText({ workflows, ...rest }: WrittenPlan): string {
+export function planText({ workflows, removed, ...rest }: WrittenPlan): string {
   const head = print(layOut(rest)).replace(/\n\}$/, "");
-  return `${head},\n  "workflows": [${workflows.map(workflowText).join(",")}\n  ]\n}\n`;
+  const left = removed === undefined ? "" : `,\n  "removed": ${print(indent(layOut(removed)))}`;
+  const all = workflows.map(workflowText).join(",");
+  return `${head},\n  "workflows": [${all}\n  ]${left}\n}\n`;
 }
 
 /** A workflow at the depth that it has in the file. */

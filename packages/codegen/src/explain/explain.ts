@@ -1,13 +1,23 @@
-import type { NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import { durationMs } from "../plan/duration.js";
+import { stagesOf } from "../plan/functions.js";
+import type { BodyPlan, NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { childExecutions, rootExecutions } from "./executions.js";
-import { worstCase, type WorstCase } from "./worst-case.js";
+import { limitOf, passesOf, worstCase, type WorstCase } from "./worst-case.js";
 
-/** What a run of a workflow costs and takes, when nothing fails; and at worst. */
-export interface WorkflowExplained {
+/** What something costs and takes at most, when nothing fails; and at worst. */
+interface Bound {
+  /** Of a branch those of its most expensive case, of a loop those of all its passes. Where their number is computed, of one. */
+  readonly rootExecutions: number;
+  /** Null when that depends on something else. */
+  readonly worstCaseMs: number | null;
+}
+
+/** What a run of a workflow costs and takes. */
+export interface WorkflowExplained extends Bound {
   readonly name: string;
   readonly file: string;
-  /** Of the run itself; its children come on top. */
-  readonly rootExecutions: number;
+  /** Whether not every run costs as much: it has branches or loops. */
+  readonly isAtMost: boolean;
   /** What each child adds: its own run, without its children, and its part of the fan-out. */
   readonly perChild: readonly {
     readonly node: string;
@@ -15,17 +25,25 @@ export interface WorkflowExplained {
     readonly workflow: string | undefined;
     readonly rootExecutions: number | undefined;
   }[];
-  readonly worstCaseMs: number | null;
   /** Why there is no worst case: the stages whose time depends on something else. */
   readonly openEnded: readonly string[];
   readonly nodes: readonly NodeExplained[];
 }
 
-export interface NodeExplained {
+export interface NodeExplained extends Bound {
   readonly name: string;
   readonly kind: string;
-  readonly rootExecutions: number;
+  /** How many passes a loop makes at most; null when that is computed. */
+  readonly maxPasses?: number | null;
   readonly stages: readonly StageExplained[];
+  /** The cases of a branch, the body of a loop. */
+  readonly bodies?: readonly BodyExplained[];
+}
+
+/** One case, or one pass of a loop. */
+export interface BodyExplained extends Bound {
+  readonly key: string;
+  readonly nodes: readonly NodeExplained[];
 }
 
 export interface StageExplained extends WorstCase {
@@ -35,6 +53,8 @@ export interface StageExplained extends WorstCase {
   readonly rootExecutions: number;
   /** Names of the scope; `["*"]` for all of them. */
   readonly reads: readonly string[];
+  /** Whether it runs only when the run is undone, so that it counts in no sum. */
+  readonly isCompensation?: true;
 }
 
 /** Explains one workflow, or all. */
@@ -46,46 +66,96 @@ export function explain({ workflows }: ProjectPlan, only?: string): WorkflowExpl
 
 function explainWorkflow(workflow: WorkflowPlan, all: readonly WorkflowPlan[]): WorkflowExplained {
   const nodes = workflow.nodes.map((node) => explainNode(node, workflow));
-  const stages = nodes.flatMap((node) => node.stages);
-  const openEnded = stages.filter(({ worstCaseMs }) => worstCaseMs === null);
-  const total = sum(stages.map(({ worstCaseMs }) => worstCaseMs ?? 0));
+  const total = sumOf(nodes);
+  const worstCaseMs = limited(total.worstCaseMs, durationMs(workflow.options["timeout"]));
   return {
     name: workflow.name,
     file: workflow.file,
-    rootExecutions: sum(nodes.map((node) => node.rootExecutions)),
-    perChild: workflow.nodes.flatMap((node) => childrenOf(node, all)),
-    worstCaseMs: openEnded.length > 0 ? null : total,
-    openEnded: openEnded.map(({ name }) => name),
+    rootExecutions: total.rootExecutions,
+    isAtMost: nodes.some(({ bodies }) => bodies !== undefined),
+    perChild: stagesOf(workflow).flatMap((stage) => childrenOf(stage, all)),
+    worstCaseMs,
+    openEnded: worstCaseMs === null ? nodes.flatMap(openEnded) : [],
     nodes,
   };
 }
 
 function explainNode(node: NodePlan, workflow: WorkflowPlan): NodeExplained {
   const stages = node.stages.map((stage): StageExplained => {
-    const { name, kind, reference, reads } = stage;
+    const { name, kind, reference, reads, isAside } = stage;
+    const own = { name, kind, reference, rootExecutions: rootExecutions(stage), reads };
     const worst = worstCase(stage, workflow);
-    return { name, kind, reference, rootExecutions: rootExecutions(stage), reads, ...worst };
+    return { ...own, ...worst, ...(isAside ? { isCompensation: true } : {}) };
   });
-  const total = sum(stages.map((stage) => stage.rootExecutions));
-  return { name: node.name, kind: node.kind, rootExecutions: total, stages };
+  const own = sumOf(stages.filter(({ isCompensation }) => isCompensation !== true));
+  const { path: name, kind } = node;
+  if (node.bodies === undefined) {
+    const worstCaseMs = limited(own.worstCaseMs, limitOf(node));
+    return { name, kind, rootExecutions: own.rootExecutions, worstCaseMs, stages };
+  }
+  const bodies = node.bodies.map((body) => explainBody(body, workflow));
+  const passes = passesOf(node);
+  const inside = times(greatestOf(bodies), passes);
+  const maxPasses = stages.some((stage) => stage.kind === "loop") ? { maxPasses: passes } : {};
+  return { name, kind, ...sumOf([own, inside]), ...maxPasses, stages, bodies };
+}
+
+function explainBody({ key, nodes }: BodyPlan, workflow: WorkflowPlan): BodyExplained {
+  const explained = nodes.map((node) => explainNode(node, workflow));
+  return { key, ...sumOf(explained), nodes: explained };
 }
 
 function childrenOf(
-  node: NodePlan,
+  stage: StagePlan,
   all: readonly WorkflowPlan[],
 ): WorkflowExplained["perChild"][number][] {
-  return node.stages.filter(childExecutions.has).flatMap(({ workflows }) =>
-    (workflows ?? [undefined]).map((name) => {
-      const child = all.find((workflow) => workflow.name === name);
-      const own = child?.nodes.flatMap(({ stages }) => stages.map(rootExecutions));
-      return {
-        node: node.name,
-        workflow: name,
-        rootExecutions: own && sum([...own, childExecutions.each]),
-      };
-    }),
-  );
+  if (!childExecutions.has(stage)) return [];
+  return (stage.workflows ?? [undefined]).map((name) => {
+    const child = all.find((workflow) => workflow.name === name);
+    const own = child && sumOf(child.nodes.map((node) => explainNode(node, child)));
+    return {
+      node: stage.node,
+      workflow: name,
+      rootExecutions: own && sum([own.rootExecutions, childExecutions.each]),
+    };
+  });
 }
+
+/** The stages of a node, and of those inside it, whose time depends on something else. */
+function openEnded(node: NodeExplained): string[] {
+  // A limit of its own covers what is in it.
+  if (node.worstCaseMs !== null) return [];
+  const own = node.stages.filter(
+    ({ worstCaseMs, isCompensation }) => worstCaseMs === null && isCompensation !== true,
+  );
+  const passes = node.maxPasses === null ? [`the passes of ${node.name}`] : [];
+  const inside = (node.bodies ?? []).flatMap(({ nodes }) => nodes.flatMap(openEnded));
+  return [...own.map(({ name }) => name), ...passes, ...inside];
+}
+
+const sumOf = (bounds: readonly Bound[]): Bound => ({
+  rootExecutions: sum(bounds.map((bound) => bound.rootExecutions)),
+  worstCaseMs: all(bounds, (times) => times.reduce((total, ms) => total + ms, 0)),
+});
+
+const greatestOf = (bounds: readonly Bound[]): Bound => ({
+  rootExecutions: Math.max(0, ...bounds.map((bound) => bound.rootExecutions)),
+  worstCaseMs: all(bounds, (times) => Math.max(0, ...times)),
+});
+
+const times = (bound: Bound, count: number | null): Bound => ({
+  rootExecutions: sum([bound.rootExecutions * (count ?? 1)]),
+  worstCaseMs: bound.worstCaseMs === null || count === null ? null : bound.worstCaseMs * count,
+});
+
+/** What is made of all the times; null when one of them is open. */
+function all(bounds: readonly Bound[], made: (times: readonly number[]) => number): number | null {
+  const known = bounds.flatMap(({ worstCaseMs }) => worstCaseMs ?? []);
+  return known.length < bounds.length ? null : made(known);
+}
+
+const limited = (ms: number | null, limit: number | undefined): number | null =>
+  limit === undefined ? ms : Math.min(ms ?? limit, limit);
 
 /** Of tenths, without the crumbs of binary fractions. */
 function sum(numbers: readonly number[]): number {

@@ -1,6 +1,6 @@
 import { durationMs } from "../plan/duration.js";
 import { longestWaits, retryOf } from "../plan/retry.js";
-import type { StagePlan, WorkflowPlan } from "../plan/schema.js";
+import type { NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 
 /** The longest that a stage can take, in ms; null when that depends on something else. */
 export interface WorstCase {
@@ -19,15 +19,19 @@ export function worstCase(stage: StagePlan, workflow: WorkflowPlan): WorstCase {
   return byKind[stage.kind](stage, workflow);
 }
 
+const inTransaction = (): WorstCase => ({ worstCaseMs: transactionMs });
+
 const byKind: Readonly<
   Record<StagePlan["kind"], (stage: StagePlan, workflow: WorkflowPlan) => WorstCase>
 > = {
   action,
-  mutation: () => ({ worstCaseMs: transactionMs }),
-  query: () => ({ worstCaseMs: transactionMs }),
-  children,
+  mutation: inTransaction,
+  query: inTransaction,
+  // As long as its children take, whose number is not known.
+  children: waiting,
   sleep: ({ policy }) => ({ worstCaseMs: durationMs(policy.values["duration"]) ?? null }),
-  event: children,
+  event: waiting,
+  // What is decided in the transaction that arrives takes no time of its own.
   branch: () => ({ worstCaseMs: 0 }),
   loop: () => ({ worstCaseMs: 0 }),
   child: () => ({ worstCaseMs: null }),
@@ -45,8 +49,8 @@ function action({ policy }: StagePlan, workflow: WorkflowPlan): WorstCase {
   return { attempts, timeoutMs, worstCaseMs };
 }
 
-/** As long as its children take, whose number is not known; the timeout of a parent ends them. */
-function children({ policy }: StagePlan): WorstCase {
+/** As long as its timeout, if it has one. */
+function waiting({ policy }: StagePlan): WorstCase {
   const timeoutMs = timeoutOf(policy);
   return { timeoutMs, worstCaseMs: timeoutMs ?? null };
 }
@@ -62,4 +66,18 @@ function workflowPolicy({
 }: WorkflowPlan): Pick<StagePlan["policy"], "values" | "computed"> {
   const computed = [...optionPlaces.keys()].filter((name) => !(name in options));
   return { values: options, computed };
+}
+
+/** After how many ms a node ends whatever is going on in it; undefined when it has no such limit. */
+export function limitOf({ stages, options }: NodePlan): number | undefined {
+  // The timeout of a parent covers all its stages; that of any other node is its one stage's.
+  const hasChildren = stages.some(({ kind }) => kind === "children");
+  return hasChildren ? durationMs(options["timeout"]) : undefined;
+}
+
+/** How many passes a node with bodies makes at most; null when that is computed. */
+export function passesOf({ stages, options }: NodePlan): number | null {
+  if (!stages.some(({ kind }) => kind === "loop")) return 1;
+  const max = options["maxIterations"];
+  return typeof max === "number" ? max : null;
 }

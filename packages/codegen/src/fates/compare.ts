@@ -1,6 +1,7 @@
 import type { WrittenPlan } from "../plan/schema.js";
 import { quote, type Change, type WorkflowThen } from "./change.js";
-import { addedNodes, changedNodes, goneNodes, movedNodes } from "./nodes.js";
+import { linePairs } from "./lines.js";
+import { compareLine } from "./nodes.js";
 
 /**
  * What has changed between two plans, and what becomes of the runs that are in flight. Results are kept by node name, and what is
@@ -35,6 +36,7 @@ function newWorkflow({ name }: WorkflowThen): Change {
 function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
   if (before.hash === now.hash) return [];
   const whole = (message: string): Change => ({ workflow: now.name, fate: "safe", message });
+  const { pairs, goneCases } = linePairs(before, now);
   const differ = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b);
   return [
     ...(differ(before.input, now.input)
@@ -43,9 +45,13 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
     ...(differ(before.options, now.options)
       ? [whole("other options: they hold for what starts from now on")]
       : []),
-    ...goneNodes(before, now),
-    ...changedNodes(before, now),
-    ...movedNodes(before, now),
-    ...addedNodes(before, now),
+    ...goneCases.map((path): Change => ({
+      workflow: now.name,
+      node: path,
+      fate: "stops",
+      message: "the case is removed: runs that are in it stop",
+      hint: "keep the case, chosen by nothing, until no run is in it any more",
+    })),
+    ...pairs.flatMap((pair) => compareLine(pair, now.name)),
   ];
 }

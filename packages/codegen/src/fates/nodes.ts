@@ -1,23 +1,32 @@
-import { quote, type Change, type NodeThen, type WorkflowThen } from "./change.js";
+import { quote, type Change, type NodeThen } from "./change.js";
+import { joined, type LinePair, type Placed } from "./lines.js";
 import { longestCommon } from "./order.js";
 
-const find = ({ nodes }: WorkflowThen, name: string): NodeThen | undefined =>
+/** What became of the nodes of one line. */
+export function compareLine(line: LinePair, workflow: string): Change[] {
+  return [goneNodes, renamedNodes, changedNodes, movedNodes, addedNodes].flatMap((rule) =>
+    rule(line, workflow),
+  );
+}
+
+const find = (nodes: readonly Placed[], name: string): Placed | undefined =>
   nodes.find((node) => node.name === name);
 
-const missingIn = (other: WorkflowThen, { nodes }: WorkflowThen): NodeThen[] =>
+const missingIn = (other: readonly Placed[], nodes: readonly Placed[]): Placed[] =>
   nodes.filter(({ name }) => find(other, name) === undefined);
 
 /** A node that is gone takes the runs that are at it with it, unless it is there under another name. */
-export function goneNodes(before: WorkflowThen, now: WorkflowThen): Change[] {
+function goneNodes({ before, now }: LinePair, workflow: string): Change[] {
   const added = new Set(missingIn(before, now));
   return missingIn(now, before).map((gone): Change => {
-    const about = { workflow: now.name, node: gone.name };
+    const about = { workflow, node: gone.path };
     const renamed = [...added].find((node) => isRenamed(gone, node, before, now));
     if (renamed === undefined) {
+      const which = gone.node.bodies === undefined ? "at it" : "at it or inside it";
       return {
         ...about,
         fate: "stops",
-        message: "the node is removed: runs that are at it stop; those before or after it go on",
+        message: `the node is removed: runs that are ${which} stop; those before or after it go on`,
         hint: "keep the node until no run is at it any more, or let those runs be started anew",
       };
     }
@@ -26,46 +35,66 @@ export function goneNodes(before: WorkflowThen, now: WorkflowThen): Change[] {
       ...about,
       fate: "rename",
       message: `the node seems to be renamed to ${quote(renamed.name)}: runs that are at it stop, and ${quote(renamed.name)} has no result in runs that are past it`,
-      hint: `this version has no mapping of names yet: keep the name ${quote(gone.name)} until no run is in flight`,
+      hint: `say so in the options of the workflow: \`renamed: { ${key(gone.path)}: ${quote(renamed.path)} }\``,
     };
   });
 }
 
+const key = (path: string): string => (path.includes(".") ? quote(path) : path);
+
 /** The same kind of node with the same stages, between the same neighbours. */
 function isRenamed(
-  gone: NodeThen,
-  added: NodeThen,
-  before: WorkflowThen,
-  now: WorkflowThen,
+  gone: Placed,
+  added: Placed,
+  before: readonly Placed[],
+  now: readonly Placed[],
 ): boolean {
-  const shape = ({ name, kind, stages }: NodeThen) =>
-    JSON.stringify([
-      kind,
-      stages.map((stage) => [
-        stage.name.slice(name.length),
-        stage.kind,
-        stage.reference,
-        stage.workflows,
-      ]),
-    ]);
   return (
-    shape(gone) === shape(added) && neighbour(gone, before, now) === neighbour(added, now, before)
+    shape(gone.node, gone.path) === shape(added.node, added.path) &&
+    neighbour(gone, before, now) === neighbour(added, now, before)
   );
 }
 
+/** What a node is made of, whatever it is called. */
+function shape({ kind, stages, bodies = [] }: NodeThen, path: string): string {
+  const inner = bodies.map((body) => [body.key, body.nodes.map(({ name }) => name)]);
+  const own = stages.map((stage) => [
+    stage.name.slice(path.length),
+    stage.kind,
+    stage.reference,
+    stage.workflows,
+  ]);
+  return JSON.stringify([kind, own, inner]);
+}
+
 /** The last node before this one that both plans have. */
-function neighbour(node: NodeThen, within: WorkflowThen, other: WorkflowThen): string | undefined {
-  const earlier = within.nodes.slice(0, within.nodes.indexOf(node));
+function neighbour(
+  node: Placed,
+  within: readonly Placed[],
+  other: readonly Placed[],
+): string | undefined {
+  const earlier = within.slice(0, within.indexOf(node));
   return earlier.findLast(({ name }) => find(other, name) !== undefined)?.name;
 }
 
+/** A node of which the workflow says what it is called now. */
+function renamedNodes({ inside, before, now }: LinePair, workflow: string): Change[] {
+  return before.flatMap(({ node, name, path }): Change[] => {
+    const is = joined(inside, name);
+    // A node that only stands in a renamed one has kept its name.
+    if (node.name === name || find(now, name) === undefined) return [];
+    const message = `renamed to ${quote(is)}: runs that are at it go on there, and those that are past it keep its result`;
+    return [{ workflow, node: path, fate: "safe", message }];
+  });
+}
+
 /** A node under the same name goes on with its new code, as long as what a run waits for is still there. */
-export function changedNodes(before: WorkflowThen, now: WorkflowThen): Change[] {
-  return before.nodes.flatMap((old): Change[] => {
-    const node = find(now, old.name);
-    if (node === undefined || JSON.stringify(old) === JSON.stringify(node)) return [];
-    const about = { workflow: now.name, node: node.name };
-    const lost = old.stages.filter((stage) => !isKept(stage, node));
+function changedNodes({ before, now }: LinePair, workflow: string): Change[] {
+  return before.flatMap((old): Change[] => {
+    const placed = find(now, old.name);
+    if (placed === undefined || own(old) === own(placed)) return [];
+    const about = { workflow, node: placed.path };
+    const lost = old.node.stages.filter((stage) => !isKept(stage, old, placed));
     if (lost.length === 0) {
       const message = "changed: runs in flight go on, and run the new code when they get there";
       return [{ ...about, fate: "safe", message }];
@@ -82,49 +111,67 @@ export function changedNodes(before: WorkflowThen, now: WorkflowThen): Change[] 
   });
 }
 
+/** All of a node but its name, where it stands, and the nodes inside it, which are compared by themselves. */
+function own({ node, path }: Placed): string {
+  const { name: _, bodies = [], stages, ...rest } = node;
+  const named = stages.map((stage) => ({ ...stage, name: stage.name.slice(path.length) }));
+  return JSON.stringify([rest, named, bodies.map((body) => body.key)]);
+}
+
 type Stage = NodeThen["stages"][number];
 
-/** An action and the children of a parent report back to what they were started by; what runs inside a transaction does not. */
-const reportsBack: readonly Stage["kind"][] = ["action", "children"];
+/** A run waits at these until something comes back to them by their name; at all others it is for one transaction only. */
+const waitsAt: readonly Stage["kind"][] = ["action", "children", "child", "sleep", "event"];
 
-function isKept(old: Stage, node: NodeThen): boolean {
-  const stage = node.stages.find(({ name }) => name === old.name);
-  return stage !== undefined && (stage.kind === old.kind || !reportsBack.includes(old.kind));
+function isKept(old: Stage, before: Placed, now: Placed): boolean {
+  const part = (stage: Stage, { path }: Placed) => stage.name.slice(path.length);
+  const stage = now.node.stages.find((each) => part(each, now) === part(old, before));
+  return stage !== undefined && (stage.kind === old.kind || !waitsAt.includes(old.kind));
 }
 
 /** Nodes that both plans have, in another order. */
-export function movedNodes(before: WorkflowThen, now: WorkflowThen): Change[] {
-  const names = (workflow: WorkflowThen, other: WorkflowThen) =>
-    workflow.nodes.map(({ name }) => name).filter((name) => find(other, name) !== undefined);
+function movedNodes({ before, now }: LinePair, workflow: string): Change[] {
+  const names = (nodes: readonly Placed[], other: readonly Placed[]) =>
+    nodes.map(({ name }) => name).filter((name) => find(other, name) !== undefined);
   const order = names(now, before);
   const kept = new Set(longestCommon(names(before, now), order));
-  return order
-    .filter((name) => !kept.has(name))
-    .map((node) => ({
-      workflow: now.name,
-      node,
+  return now
+    .filter(({ name }) => order.includes(name) && !kept.has(name))
+    .map(({ path }) => ({
+      workflow,
+      node: path,
       fate: "safe",
       message: "moved: runs in flight go on in the new order from where they are",
     }));
 }
 
 /** A node that is new: runs that are past its place never run it, and later nodes do not find its result. */
-export function addedNodes(before: WorkflowThen, now: WorkflowThen): Change[] {
-  return missingIn(before, now).map((node): Change => {
-    const later = now.nodes.slice(now.nodes.indexOf(node) + 1);
-    const about = { workflow: now.name, node: node.name, fate: "safe" } as const;
-    if (!later.some(({ name }) => find(before, name) !== undefined))
-      return { ...about, message: "added at the end: runs in flight run it too" };
-    const readers = later.filter(({ stages }) =>
-      stages.some(({ reads }) => reads.includes(node.name) || reads.includes("*")),
-    );
+function addedNodes({ inside, before, now }: LinePair, workflow: string): Change[] {
+  return missingIn(before, now).map((added): Change => {
+    const later = now.slice(now.indexOf(added) + 1);
+    const about = { workflow, node: added.path, fate: "safe" } as const;
+    if (!later.some(({ name }) => find(before, name) !== undefined)) {
+      const where = inside === "" ? "at the end" : `at the end of ${inside}`;
+      return { ...about, message: `added ${where}: runs in flight run it too` };
+    }
+    const readers = later.filter(({ node }) => readsOf(node).has(added.name));
     const message = "added: runs that are past its place do not run it";
     if (readers.length === 0) return { ...about, message };
-    const names = readers.map(({ name }) => quote(name)).join(" and ");
+    const names = readers.map(({ path }) => quote(path)).join(" and ");
     return {
       ...about,
       message: `${message}, and ${names} ${readers.length === 1 ? "reads" : "read"} undefined in them`,
       hint: `let ${names} work without it`,
     };
   });
+}
+
+/** The names that a node reads, by all its stages and those inside it; everything, where one of them reads everything. */
+function readsOf(node: NodeThen): { has(name: string): boolean } {
+  const collect = ({ stages, bodies = [] }: NodeThen): string[] => [
+    ...stages.flatMap(({ reads, recover = [], until = [] }) => [...reads, ...recover, ...until]),
+    ...bodies.flatMap((body) => body.nodes.flatMap(collect)),
+  ];
+  const names = new Set(collect(node));
+  return names.has("*") ? { has: () => true } : names;
 }

@@ -1,4 +1,4 @@
-import type { Graph, GraphWorkflow } from "./model.js";
+import type { Graph, GraphWorkflow, Shape } from "./model.js";
 
 /** A graph in the language of Graphviz. */
 export function dot(graph: Graph): string {
@@ -20,12 +20,23 @@ function cluster({ name, nodes, edges }: GraphWorkflow): string[] {
     `    label=${text(name)};`,
     ...nodes.map((node) => {
       const label = text([node.name, ...node.runs, ...node.policies].join("\n"));
-      return `    ${id(name, node.name)} [label=${label}${node.fansOut ? ", peripheries=2" : ""}];`;
+      return `    ${id(name, node.name)} [label=${label}${attributes[node.shape]}];`;
     }),
-    ...edges.map(({ from, to }) => `    ${id(name, from)} -> ${id(name, to)};`),
+    ...edges.map(({ from, to, label }) => {
+      const when = label === undefined ? "" : ` [label=${text(label)}]`;
+      return `    ${id(name, from)} -> ${id(name, to)}${when};`;
+    }),
     "  }",
   ];
 }
+
+const attributes: Readonly<Record<Shape, string>> = {
+  run: "",
+  fanOut: ", peripheries=2",
+  wait: ", style=rounded",
+  decision: ", shape=diamond",
+  loop: ", shape=hexagon",
+};
 
 /** An edge cannot end at a cluster: it ends at the first node of the workflow. */
 function arrow(graph: Graph, workflow: string, node: string, child: string | undefined): string {

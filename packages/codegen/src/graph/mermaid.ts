@@ -1,4 +1,4 @@
-import type { Graph, GraphNode, GraphWorkflow } from "./model.js";
+import type { Graph, GraphNode, GraphWorkflow, Shape } from "./model.js";
 
 /** A graph as a Mermaid flowchart, as GitHub and most documentation tools show it. */
 export function mermaid(graph: Graph): string {
@@ -21,15 +21,26 @@ function subgraph({ name, nodes, edges }: GraphWorkflow): string[] {
   return [
     `  subgraph ${workflowId(name)}[${label([name])}]`,
     ...nodes.map((node) => `    ${nodeId(name, node.name)}${shaped(node)}`),
-    ...edges.map(({ from, to }) => `    ${nodeId(name, from)} --> ${nodeId(name, to)}`),
+    ...edges.map((edge) => {
+      const when = edge.label === undefined ? "" : `|${label([edge.label])}|`;
+      return `    ${nodeId(name, edge.from)} -->${when} ${nodeId(name, edge.to)}`;
+    }),
     "  end",
   ];
 }
 
-/** A node that starts others has a border of its own. */
+/** Boxes; a double border for what starts other runs, round ends for what waits, and the usual signs for decisions and loops. */
+const brackets: Readonly<Record<Shape, readonly [string, string]>> = {
+  run: ["[", "]"],
+  fanOut: ["[[", "]]"],
+  wait: ["([", "])"],
+  decision: ["{", "}"],
+  loop: ["{{", "}}"],
+};
+
 function shaped(node: GraphNode): string {
-  const text = label([node.name, ...node.runs, ...node.policies]);
-  return node.fansOut ? `[[${text}]]` : `[${text}]`;
+  const [open, close] = brackets[node.shape];
+  return `${open}${label([node.name, ...node.runs, ...node.policies])}${close}`;
 }
 
 /** In quotes; the name stands first, the rest under it. */

@@ -1,3 +1,5 @@
+import { allNodes } from "../plan/flow.js";
+import { stagesOf } from "../plan/functions.js";
 import type { NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 
 /** What the drawing of a plan consists of, whatever it is drawn in. */
@@ -17,14 +19,24 @@ export interface Graph {
 export interface GraphWorkflow {
   readonly name: string;
   readonly file: string;
+  /** Also those inside others. */
   readonly nodes: readonly GraphNode[];
-  /** From one node to the next. */
-  readonly edges: readonly { readonly from: string; readonly to: string }[];
+  readonly edges: readonly GraphEdge[];
+}
+
+/** From one node to the next. */
+export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  /** When the run goes this way: the case of a branch, `next pass` and `done` of a loop. Absent when it always does. */
+  readonly label?: string;
 }
 
 export interface GraphNode {
+  /** Its path: `route.big.x`. */
   readonly name: string;
   readonly kind: string;
+  readonly shape: Shape;
   /** What it runs, in order: `action internal.documents.outline`, `children`, `mutation`. */
   readonly runs: readonly string[];
   /** How it is run: `retry 5×`, `timeout 30s`, `8 at once`. */
@@ -33,19 +45,18 @@ export interface GraphNode {
   readonly fansOut: boolean;
 }
 
+/** How a node is drawn: what is run, what starts other runs, what waits, what decides, what repeats. */
+export type Shape = "run" | "fanOut" | "wait" | "decision" | "loop";
+
 /** The graph of one workflow, or of all. */
 export function graphOf({ workflows }: ProjectPlan, only?: string): Graph {
   const drawn = workflows.filter(({ name }) => only === undefined || name === only);
   const children = drawn.flatMap((workflow) =>
-    workflow.nodes.flatMap((node) =>
-      node.stages.filter(startsRuns).flatMap(({ workflows: known }) =>
-        (known ?? [undefined]).map((child) => ({
-          workflow: workflow.name,
-          node: node.name,
-          child,
-        })),
+    stagesOf(workflow)
+      .filter(({ kind }) => startsRuns(kind))
+      .flatMap(({ node, workflows: known }) =>
+        (known ?? [undefined]).map((child) => ({ workflow: workflow.name, node, child })),
       ),
-    ),
   );
   const names = new Set(drawn.map(({ name }) => name));
   const started = new Set(children.flatMap(({ child }) => child ?? []));
@@ -56,27 +67,93 @@ export function graphOf({ workflows }: ProjectPlan, only?: string): Graph {
   };
 }
 
-const startsRuns = ({ kind }: StagePlan): boolean => kind === "children";
+const shapes: Readonly<Record<StagePlan["kind"], Shape>> = {
+  action: "run",
+  mutation: "run",
+  query: "run",
+  children: "fanOut",
+  child: "fanOut",
+  sleep: "wait",
+  event: "wait",
+  branch: "decision",
+  loop: "loop",
+};
+
+const startsRuns = (kind: StagePlan["kind"]): boolean => shapes[kind] === "fanOut";
 
 function graphWorkflow({ name, file, nodes }: WorkflowPlan): GraphWorkflow {
-  const edges = nodes.slice(1).map((node, index) => ({
-    from: nodes[index]?.name ?? node.name,
-    to: node.name,
-  }));
-  return { name, file, nodes: nodes.map(graphNode), edges };
+  return { name, file, nodes: allNodes(nodes).map(graphNode), edges: edgesOf(nodes) };
 }
 
-function graphNode({ name, kind, stages, options }: NodePlan): GraphNode {
+type Exit = Omit<GraphEdge, "to">;
+
+/** The edges along a line of nodes, and inside each of them. */
+function edgesOf(nodes: readonly NodePlan[]): GraphEdge[] {
+  return nodes.flatMap((node, index) => {
+    const next = nodes[index + 1];
+    const out = next === undefined ? [] : exitsOf(node).map((exit) => to(exit, next));
+    return [...insideOf(node), ...out];
+  });
+}
+
+const to = (exit: Exit, { path }: NodePlan): GraphEdge => ({ ...exit, to: path });
+
+/** From where a run leaves a node. */
+function exitsOf(node: NodePlan): Exit[] {
+  const shape = shapeOf(node);
+  if (shape === "loop") return [{ from: node.path, label: "done" }];
+  if (shape !== "decision") return [{ from: node.path }];
+  return (node.bodies ?? []).flatMap(({ key, nodes }) => {
+    const last = nodes.at(-1);
+    return last === undefined ? [{ from: node.path, label: key }] : exitsOf(last);
+  });
+}
+
+/** Into the bodies of a node, through them, and of a loop back. */
+function insideOf(node: NodePlan): GraphEdge[] {
+  const isLoop = shapeOf(node) === "loop";
+  return (node.bodies ?? []).flatMap(({ key, nodes }) => {
+    const [first] = nodes;
+    const last = nodes.at(-1);
+    if (first === undefined || last === undefined) return [];
+    const into: GraphEdge = { from: node.path, to: first.path, ...(isLoop ? {} : { label: key }) };
+    const back = isLoop
+      ? exitsOf(last).map((exit) => to({ label: "next pass", ...exit }, node))
+      : [];
+    return [into, ...edgesOf(nodes), ...back];
+  });
+}
+
+/** A node is drawn as its most remarkable stage is. */
+function shapeOf({ stages }: NodePlan): Shape {
+  const [shape = "run"] = stages.map(({ kind }) => shapes[kind]).filter((each) => each !== "run");
+  return shape;
+}
+
+function graphNode(node: NodePlan): GraphNode {
+  const { path, kind, stages, options } = node;
+  const policies = Object.entries(options).flatMap(
+    ([option, value]) => policyText(option, value) ?? [],
+  );
   return {
-    name,
+    name: path,
     kind,
-    runs: stages.map((stage) =>
-      stage.reference === undefined ? stage.kind : `${stage.kind} ${stage.reference}`,
-    ),
-    policies: Object.entries(options).flatMap(([option, value]) => policyText(option, value) ?? []),
-    fansOut: stages.some(startsRuns),
+    shape: shapeOf(node),
+    runs: stages.map(runText),
+    policies: [...policies, ...stages.flatMap(stageTexts)],
+    fansOut: stages.some((stage) => startsRuns(stage.kind)),
   };
 }
+
+function runText({ kind, reference, isAside }: StagePlan): string {
+  const what = reference === undefined ? kind : `${kind} ${reference}`;
+  return isAside ? `undone by ${what}` : what;
+}
+
+const stageTexts = ({ recover, reduce }: StagePlan): string[] => [
+  ...(recover === undefined ? [] : ["recovers"]),
+  ...(reduce === true ? ["reduces"] : []),
+];
 
 type Value = NodePlan["options"][string];
 
@@ -91,9 +168,12 @@ const policyTexts: Readonly<Record<string, (value: Value) => string | undefined>
     return typeof attempts === "number" ? `retry ${attempts}×` : undefined;
   },
   timeout: (value) => `timeout ${typeof value === "number" ? `${value}ms` : String(value)}`,
+  duration: (value) => (typeof value === "number" ? `${value}ms` : String(value)),
+  maxIterations: (value) => `at most ${String(value)} passes`,
   concurrency: (value) => `${String(value)} at once`,
   tolerate: (value) => `tolerates ${typeof value === "string" ? value : JSON.stringify(value)}`,
   isolate: (value) => (value === true ? "own transaction" : undefined),
+  sensitive: (value) => (value === true ? "sensitive" : undefined),
 };
 
 function policyText(option: string, value: Value): string | undefined {

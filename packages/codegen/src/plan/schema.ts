@@ -76,6 +76,14 @@ export const workflow = z.object({
   nodes: z.array(node),
 });
 
+/** What an earlier version of a workflow leaves behind, so that no run is at a function that is not there. */
+export const leftover = z.object({
+  workflow: z.string(),
+  /** Its action stages that are gone. */
+  stages: z.array(z.string()),
+});
+export type Leftover = z.infer<typeof leftover>;
+
 /** What is written to `_workflows/plan.json`. */
 export const writtenPlan = z.object({
   generatedBy: z.literal("workflow-codegen"),
@@ -83,6 +91,8 @@ export const writtenPlan = z.object({
   compiler: z.string().optional(),
   version: z.literal(planVersion),
   workflows: z.array(workflow.extend({ hash: z.string() })),
+  /** Absent when there is nothing. */
+  removed: z.array(leftover).optional(),
 });
 export type WrittenPlan = z.infer<typeof writtenPlan>;
 
@@ -98,6 +108,14 @@ export interface Policy {
   readonly computed: readonly string[];
   /** Where each option beside them stands. */
   readonly places: ReadonlyMap<string, Place>;
+}
+
+/** One entry of a workflow's `renamed`. */
+export interface Renaming {
+  readonly old: string;
+  /** What the node is called now. */
+  readonly now: string;
+  readonly place: Place;
 }
 
 /** What a handler reads, and where. */
@@ -178,6 +196,7 @@ export interface WorkflowPlan extends z.infer<typeof workflow> {
   readonly place: Place;
   /** Where each of its options stands, also those that are not literals. */
   readonly optionPlaces: ReadonlyMap<string, Place>;
+  readonly renamings: readonly Renaming[];
   /** Whether a node's name is computed, so that a name which nothing seems to give may be that node's. */
   readonly hasUnknownNames: boolean;
   /** Whether one of its nodes could not be read, which has been reported. */
@@ -186,4 +205,6 @@ export interface WorkflowPlan extends z.infer<typeof workflow> {
 
 export interface ProjectPlan {
   readonly workflows: readonly WorkflowPlan[];
+  /** What workflows and stages that are gone leave behind. Default: nothing. */
+  readonly removed?: readonly Leftover[];
 }

@@ -14,12 +14,13 @@ type WrittenWorkflow = WrittenPlan["workflows"][number];
 const writtenBefore = new WeakMap<WorkflowPlan, WrittenWorkflow>();
 
 /** The plan as it is committed: without places, with a hash for every workflow. */
-export function toWritten({ workflows }: ProjectPlan): WrittenPlan {
+export function toWritten({ workflows, removed = [] }: ProjectPlan): WrittenPlan {
   return {
     generatedBy: "workflow-codegen",
     compiler: compilerVersion(),
     version: planVersion,
     workflows: workflows.map(writtenWorkflowOf),
+    ...(removed.length === 0 ? {} : { removed: [...removed] }),
   };
 }
 

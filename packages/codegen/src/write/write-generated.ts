@@ -1,6 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, realpath, rename, rm, writeFile } from "node:fs/promises";
-import { join, relative, isAbsolute } from "node:path";
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { isAbsolute, join, relative } from "node:path";
 import type { GeneratedFile } from "../emit/emit.js";
 import { isUntouched } from "../emit/seal.js";
 import { outputFolder } from "../plan/paths.js";
@@ -19,6 +28,11 @@ export class WriteRefused extends Error {
   override readonly name = "WriteRefused";
 }
 
+/** The disk did not take a file. Those before it are written, each whole; to run again, when it can be, does the rest. */
+export class WriteFailed extends Error {
+  override readonly name = "WriteFailed";
+}
+
 export interface WriteOptions {
   /** Whether edits by hand are written over. Default: they are refused. */
   readonly force?: boolean;
@@ -30,6 +44,7 @@ export interface WriteOptions {
  *
  * @param functionsDir absolute path of the app's functions folder
  * @throws WriteRefused when a file of another origin, or one that was edited by hand, is in the way, or the folder leads elsewhere
+ * @throws WriteFailed
  */
 export async function writeGenerated(
   functionsDir: string,
@@ -38,11 +53,19 @@ export async function writeGenerated(
 ): Promise<Written> {
   const drift = await driftOf(functionsDir, files);
   if (drift.edited.length > 0 && !force) throw new WriteRefused(editedByHand(drift.edited));
-  const stale = files.filter(({ path }) => drift.written.includes(path));
-  if (stale.length > 0) await mkdir(join(functionsDir, outputFolder), { recursive: true });
-  // Backwards: the index, which is the first of them, imports the others.
-  for (const { path, text } of stale.toReversed()) await replace(join(functionsDir, path), text);
-  for (const path of drift.removed) await rm(join(functionsDir, path), { force: true });
+  const written = new Set(drift.written);
+  const folder = join(functionsDir, outputFolder);
+  try {
+    if (written.size > 0) mkdirSync(folder, { recursive: true });
+    if (written.size + drift.removed.length > 0) removeTemporaries(folder);
+    // Backwards: the index, which is the first of them, imports the others.
+    for (const { path, text } of files.toReversed())
+      if (written.has(path)) replace(folder, join(functionsDir, path), text);
+    for (const path of drift.removed) rmSync(join(functionsDir, path), { force: true });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new WriteFailed(`cannot write generated code: ${why}`, { cause });
+  }
   return drift;
 }
 
@@ -64,7 +87,7 @@ export async function driftOf(
   functionsDir: string,
   files: readonly GeneratedFile[],
 ): Promise<Written> {
-  await refuseFolderElsewhere(functionsDir);
+  refuseFolderElsewhere(functionsDir);
   const { own, foreign } = presentFiles(functionsDir);
   const inTheWay = files.find(({ path }) => foreign.has(path));
   if (inTheWay !== undefined) {
@@ -89,26 +112,47 @@ export async function driftOf(
 }
 
 /** A link could lead the compiler to write anywhere. */
-async function refuseFolderElsewhere(functionsDir: string): Promise<void> {
+function refuseFolderElsewhere(functionsDir: string): void {
   const folder = join(functionsDir, outputFolder);
-  const target = await realpath(folder).catch(() => undefined);
-  if (target === undefined) return;
-  const inside = relative(await realpath(functionsDir), target);
+  if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return;
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new WriteRefused(
+      `cannot write generated code: ${folder} is no folder; move it away, as the compiler needs a folder of that name`,
+    );
+  }
+  const target = realpathSync(folder);
+  const inside = relative(realpathSync(functionsDir), target);
   if (inside !== "" && !inside.startsWith("..") && !isAbsolute(inside)) return;
   throw new WriteRefused(
     `cannot write generated code: ${folder} leads to ${target}, outside the functions folder; make it a folder of its own`,
   );
 }
 
-/** A reader sees the old text or the new one, never a part: the new one is written beside it and takes its place. */
-async function replace(path: string, text: string): Promise<void> {
-  const folder = join(path, "..");
-  const temporary = join(folder, `.${randomUUID()}.tmp`);
+/**
+ * A reader sees the old text or the new one, never a part: the new one is written beside it and takes its place. Synchronously, as the
+ * files are small and to wait for each would take longer than to write it.
+ */
+function replace(folder: string, path: string, text: string): void {
+  const temporary = join(folder, `.workflow-codegen-${randomUUID()}.tmp`);
   try {
-    await writeFile(temporary, text, { flag: "wx" });
-    await rename(temporary, path);
+    writeFileSync(temporary, text, { flag: "wx" });
+    renameSync(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
+  }
+}
+
+/** Ms after which a temporary file belongs to nobody any more: it stands for less than one while it is written. */
+const abandonedMs = 60_000;
+
+/** Removes what a compiler that was killed has left. One that runs beside this one may be about to use its own. */
+function removeTemporaries(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    if (!/^\.workflow-codegen-[0-9a-f-]{36}\.tmp$/.test(name)) continue;
+    const path = join(folder, name);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isFile() === true && Date.now() - found.mtimeMs > abandonedMs)
+      rmSync(path, { force: true });
   }
 }

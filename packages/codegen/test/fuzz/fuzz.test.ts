@@ -1,13 +1,19 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { Parser } from "../../src/analyze/parser.js";
-import { compileSources, writeGenerated, type CompileResult } from "../../src/compile.js";
+import {
+  compileSources,
+  writeGenerated,
+  type CompileResult,
+  type GeneratedFile,
+} from "../../src/compile.js";
 import { formatDiagnostic } from "../../src/diagnostics/format.js";
 import { discover, normalized, type SourceText } from "../../src/discover/discover.js";
 import { readPlan } from "../../src/plan/read.js";
 import { filesIn, fixtures } from "../golden.js";
+import { scratchFolder, typeErrors, writeGeneratedTypes } from "../type-check.js";
 import { mutate, randomOf } from "./mutate.js";
 
 /** More of them, and others: `FUZZ_ROUNDS=5000 FUZZ_SEED=7 npx vitest run --root packages/codegen fuzz`. */
@@ -17,18 +23,25 @@ const firstSeed = Number(process.env["FUZZ_SEED"] ?? 1);
 /** Ms that one compilation may take on a busy machine; one takes some ten. */
 const patienceMs = 5_000;
 
-const originals = ["documents", "steps", "parents", "reads", "inputs", "names", "placement"].map(
-  (name) => discover(join(fixtures, name, "convex")),
-);
+const features = [
+  ...["documents", "steps", "parents", "reads", "inputs", "names", "placement"],
+  ...["every-kind", "recursion"],
+];
+const originals = features.map((feature) => ({
+  feature,
+  sources: discover(join(fixtures, feature, "convex")),
+}));
 
-function mutated(seed: number): SourceText[] {
+/** A fixture with one of its definitions broken. */
+function mutated(seed: number): { feature: string; sources: SourceText[] } {
   const random = randomOf(seed);
-  const sources = originals[Math.floor(random() * originals.length)] ?? [];
+  const { feature = "", sources = [] } = originals[Math.floor(random() * originals.length)] ?? {};
   const chosen = Math.floor(random() * sources.length);
-  return sources.map(({ file, text }, index) => ({
+  const texts = sources.map(({ file, text }, index) => ({
     file,
     text: index === chosen ? normalized(mutate(text, random)) : text,
   }));
+  return { feature, sources: texts };
 }
 
 /** What is wrong with the answer to a broken definition; undefined when nothing is. */
@@ -53,20 +66,25 @@ function faultOf(sources: readonly SourceText[], result: CompileResult): string 
   return stray && `a file of a strange name: ${stray.path}`;
 }
 
+/** How many apps have their types checked by one process: more would be quicker, and take more memory. */
+const batch = 500;
+
 test(
-  `${rounds} broken definitions each give a diagnostic with a place and a hint, or output that parses`,
+  `${rounds} broken definitions each give a diagnostic with a place and a hint, or output that type-checks`,
   async () => {
     const root = await mkdtemp(join(tmpdir(), "stepwise-fuzz-"));
     const functionsDir = join(root, "app", "convex");
     await mkdir(functionsDir, { recursive: true });
+    const apps = new TypeChecked();
     const answers = { compiled: 0, refused: 0 };
     for (let seed = firstSeed; seed < firstSeed + rounds; seed++) {
-      const sources = mutated(seed);
+      const { feature, sources } = mutated(seed);
       const started = performance.now();
       try {
         const result = await compileSources(sources);
         expect(faultOf(sources, result)).toBeUndefined();
         if (result.ok) await writeGenerated(functionsDir, result.files);
+        if (result.ok) await apps.add(String(seed), feature, sources, result.files);
         answers[result.ok ? "compiled" : "refused"]++;
       } catch (cause) {
         const texts = sources.map(({ text }) => text).join("\n----\n");
@@ -74,11 +92,57 @@ test(
       }
       expect(performance.now() - started, `seed ${seed}`).toBeLessThan(patienceMs);
     }
+    await apps.check();
+    expect(apps.faults).toEqual([]);
     const written = Object.keys(await filesIn(root));
     expect(written.filter((path) => !path.startsWith("app/convex/_workflows/"))).toEqual([]);
-    // Both answers are there, so that neither half of this is empty.
+    // All answers are there, so that no part of this is empty.
     expect(Math.min(answers.compiled, answers.refused)).toBeGreaterThan(rounds / 20);
+    expect(apps.sound).toBeGreaterThan(rounds / 20);
     await rm(root, { recursive: true });
   },
-  Math.max(60_000, rounds * 100),
+  Math.max(240_000, rounds * 200),
 );
+
+/** Apps with their generated code, whose types are checked together. */
+class TypeChecked {
+  /** Errors in generated files of apps whose own files have none, with the seed as the first folder. */
+  readonly faults: string[] = [];
+  /** How many apps had no errors of their own. */
+  sound = 0;
+  #names: string[] = [];
+  readonly #scratch = scratchFolder("fuzz");
+
+  async add(
+    name: string,
+    feature: string,
+    sources: readonly SourceText[],
+    files: readonly GeneratedFile[],
+  ): Promise<void> {
+    if (this.#names.length === 0) await rm(this.#scratch, { recursive: true, force: true });
+    const folder = join(this.#scratch, name);
+    await cp(join(fixtures, feature, "convex"), folder, { recursive: true });
+    const texts = [...sources.map(({ file, text }) => ({ path: file, text })), ...files];
+    for (const { path, text } of texts) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    }
+    await writeGeneratedTypes(folder);
+    this.#names.push(name);
+    if (this.#names.length === batch) await this.check();
+  }
+
+  async check(): Promise<void> {
+    if (this.#names.length === 0) return;
+    const errors = await typeErrors(this.#scratch);
+    const isGenerated = (file: string) => /^\d+\/_workflows\//.test(file);
+    // What is wrong in a definition is shown there, by the editor; its generated code may then have types that make no sense.
+    const unsound = new Set(
+      errors.filter(({ file }) => !isGenerated(file)).map(({ file }) => file.split("/")[0]),
+    );
+    for (const { file, message } of errors)
+      if (!unsound.has(file.split("/")[0])) this.faults.push(file + message);
+    this.sound += this.#names.filter((name) => !unsound.has(name)).length;
+    console.log(this.#names.length, unsound.size, errors.slice(0, 40)); this.#names = [];
+  }
+}

@@ -5,28 +5,31 @@ import type { Fused } from "./validators.js";
 
 /** So many of a loop's newest passes keep their records; and the first one does. */
 const KEPT_PASSES = 100;
-/** How many records of one pass are looked at; a loop inside a loop may have left more, which stay. */
-const MOST = 500;
+/** How many records are looked at in one go; a loop inside a loop may have left more, which stay. */
+const MOST = 1_000;
 
 /**
- * Forgets the pass that has become too old when a loop begins a pass, but for what can be undone. It reads no other pass, so the last pass of
- * a long loop reads as much as the first.
+ * Forgets the passes that have become too old when a loop begins a pass, but for what can be undone. It reads no other passes, so the last
+ * pass of a long loop reads as much as the first.
+ * @param before at which pass the loop was when this was last called.
  */
 export async function forgetPasses(
   ctx: MutationCtx,
   run: Id<"runs">,
   { stage, pass = [], iteration = 0 }: Pick<Fused, "stage" | "pass" | "iteration">,
+  before: number,
 ): Promise<void> {
-  const old = iteration - KEPT_PASSES;
-  if (old <= 1) return;
+  const from = Math.max(2, before - KEPT_PASSES);
+  const to = iteration - KEPT_PASSES;
+  if (to <= from) return;
   const steps = await ctx.db
     .query("steps")
     .withIndex("by_run_pass", (q) =>
       q
         .eq("run", run)
         .eq("kept", undefined)
-        .gte("pass", [...pass, old])
-        .lt("pass", [...pass, old + 1]),
+        .gte("pass", [...pass, from])
+        .lt("pass", [...pass, to]),
     )
     .take(MOST);
   for (const step of steps) {

@@ -139,14 +139,15 @@ async function recordFused(
     ...result,
   };
   let id: Id<"steps">;
+  let before: Doc<"steps"> | null = null;
   if (outcome.kind === "open" && keyOf(step) === keyOf(fused)) {
     id = step._id;
     await ctx.db.patch("steps", id, { ...record, ...ASLEEP });
   } else if (fused.exists === true) {
-    const existing = await stepOfStage(ctx, step.run, stage, pass);
-    if (existing === null) throw new Error(`The run goes on with "${stage}", but was never there`);
-    id = existing._id;
-    await ctx.db.patch("steps", id, { ...record, startedAt: existing.startedAt });
+    before = await stepOfStage(ctx, step.run, stage, pass);
+    if (before === null) throw new Error(`The run goes on with "${stage}", but was never there`);
+    id = before._id;
+    await ctx.db.patch("steps", id, { ...record, startedAt: before.startedAt });
   } else {
     const { run, generation } = step;
     id = await ctx.db.insert("steps", {
@@ -161,7 +162,7 @@ async function recordFused(
   }
   if (iteration !== undefined) {
     progress.known.set(keyOf({ ...fused, loop: true }), { state: output, iteration });
-    await forgetPasses(ctx, step.run, fused);
+    await forgetPasses(ctx, step.run, fused, before?.iteration ?? 1);
   }
   if (undoable === true && result.state === "completed")
     await undoableDone(ctx, { _id: id, run: step.run });

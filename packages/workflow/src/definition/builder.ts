@@ -3,34 +3,18 @@ import type { Definition, Finalized, WorkflowOptions } from "./definition.js";
 import { Definer } from "./definer.js";
 import type { Duration } from "./duration.js";
 import type { EventNode, EventOutput, Named, Schemas } from "./event.js";
-import type {
-  AnyReference,
-  Inline,
-  InlineStep,
-  Policy,
-  ReferenceStep,
-  Returned,
-  UndoReference,
-} from "./node.js";
+import type { LoopNode, StateOf } from "./loop.js";
+import type { Inline, InlineStep, Policy, ReferenceStep, Returned, UndoReference } from "./node.js";
 import type { Absent, ParentNode, ParentOutput } from "./parent.js";
 import type { AnySchema, InferInput, InferOutput } from "./schema.js";
-import type { Entries, Free, InLoop, Loop, NamesOf, ScopeOf, Simplify } from "./scope.js";
-import type { Stored, Valid, ValidAt } from "./values.js";
+import type { Entries, Free, NamesOf, ScopeOf } from "./scope.js";
+import type { Given, Stored, Valid } from "./values.js";
 
 /** What the callback of a case or a body gives back: the builder that it was given, with the nodes it added. */
 export interface Sequence<Output> {
   readonly "~output"?: () => Output;
   readonly "~finalized"?: "a case or a body has no .finalize: its output is that of its last node";
 }
-
-type Primitive = string | number | boolean | bigint;
-type Literals<Literal extends Primitive> =
-  | Literal
-  | null
-  | undefined
-  | object
-  | readonly Literals<Literal>[]
-  | { readonly [key: string]: Literals<Literal> };
 
 type OutputOfCase<Case> = Case extends (b: never) => Sequence<infer Output> ? Output : never;
 
@@ -59,16 +43,16 @@ export interface Builder<Input, Scope extends Entries, Output> extends Definitio
   >(
     name: Free<Scope, Name>,
     node: InlineStep<ScopeOf<Scope>, Result, Recovered, Undo>,
-  ): With<Input, Scope, Name, Stored<Result> | Stored<NoInfer<Recovered>>>;
+  ): With<Input, Scope, Name, Stored<Result> | Stored<Given<Recovered>>>;
   step<
     const Name extends string,
-    Reference extends AnyReference,
+    Reference,
     Recovered = never,
     Undo extends UndoReference = UndoReference,
   >(
     name: Free<Scope, Name>,
     node: ReferenceStep<Reference, ScopeOf<Scope>, Recovered, Undo>,
-  ): With<Input, Scope, Name, Returned<Reference> | Stored<NoInfer<Recovered>>>;
+  ): With<Input, Scope, Name, Returned<Reference> | Stored<Given<Recovered>>>;
 
   /**
    * Runs `children` in parallel, after a handler of its own if it has one, and gathers their outputs in the order, or under the keys,
@@ -127,45 +111,13 @@ export interface Builder<Input, Scope extends Entries, Output> extends Definitio
 
   /**
    * Runs its body once or more: what its last node gives is the next pass's `loop.state`, and at the end the output. Names inside are not
-   * seen after the loop. The order matters to inference: state, initial, body, until.
+   * seen after the loop. The order matters to inference: initial, body, until.
    */
-  loop<
-    const Name extends string,
-    Schema extends AnySchema,
-    Literal extends Primitive,
-    Initial extends Literals<Literal>,
-  >(
+  loop<const Name extends string, Initial, Schema extends AnySchema = never>(
     name: Free<Scope, Name>,
-    node: {
-      /** Says the state's type where `initial` cannot: an empty list, one member of a union. Nothing is parsed with it. */
-      state: Schema;
-      initial: (scope: ScopeOf<Scope>) => Initial;
-      body: (
-        b: Builder<Input, InLoop<Scope, InferOutput<Schema>>, null>,
-      ) => Sequence<InferOutput<Schema>>;
-      until: (
-        scope: Simplify<Omit<ScopeOf<Scope>, "loop"> & { loop: Loop<InferOutput<Schema>> }>,
-      ) => boolean;
-      maxIterations: number;
-    } & ([Initial] extends [InferOutput<Schema>]
-      ? unknown
-      : { initial: (scope: never) => InferOutput<Schema> }) &
-      ValidAt<"state", InferOutput<Schema>>,
-  ): With<Input, Scope, Name, InferOutput<Schema>>;
-  loop<const Name extends string, State>(
-    name: Free<Scope, Name>,
-    node: {
-      /** The first pass's `loop.state`. */
-      initial: (scope: ScopeOf<Scope>) => State;
-      /** Adds the nodes of a pass. They see the scope and `loop`. */
-      body: (b: Builder<Input, InLoop<Scope, State>, null>) => Sequence<NoInfer<State>>;
-      /** Whether the pass that has just ended was the last. */
-      until: (scope: Simplify<Omit<ScopeOf<Scope>, "loop"> & { loop: Loop<State> }>) => boolean;
-      /** After so many passes without an end the run fails. From 1 to 100,000. */
-      maxIterations: number;
-      state?: "what `initial` and the last node of the body give must be what this schema says";
-    } & ValidAt<"initial", State>,
-  ): With<Input, Scope, Name, State>;
+    node: LoopNode<Input, Scope, Initial, Schema>,
+  ): With<Input, Scope, Name, StateOf<Initial, Schema>>;
+
   /**
    * One child run. Its output is the node's.
    * @param workflow the definition that the child runs. Of one that is its own descendant: see `childNamed`.

@@ -3,7 +3,7 @@ import type { ActionCtx, Info, MutationCtx, QueryCtx } from "./context.js";
 import type { Duration } from "./duration.js";
 import type { Simplify } from "./scope.js";
 import type { StepError } from "./step-error.js";
-import type { Stored, Valid, ValidAt } from "./values.js";
+import type { Given, Misfit, Stored, Valid, ValidAt } from "./values.js";
 
 export type FunctionKind = "action" | "mutation" | "query";
 
@@ -43,7 +43,7 @@ export type UndoReference = AnyReference<"action" | "mutation">;
 
 /**
  * What undoes a step, inline or as a reference with `args`. Its scope is that of the step with `output`, what the step gave, and `error`,
- * why the run is undone. Its own result is dropped.
+ * why the run is being undone. Its own result is dropped.
  */
 type Compensation<Scope, Undo extends UndoReference> = (
   | { action: Handler<ActionCtx, Scope, unknown>; mutation?: never; args?: never }
@@ -61,7 +61,7 @@ type Compensation<Scope, Undo extends UndoReference> = (
 ) &
   Pick<Policy, "retry" | "timeout">;
 
-/** What a step says besides its function. The order matters to inference: handler, compensate. */
+/** What a step says besides its function. The order matters to inference: handler, recover, compensate. */
 interface StepOptions<Scope, Result, Recovered, Undo extends UndoReference> extends Policy {
   /** Neither its result nor its arguments are shown, logged, or passed as arguments of a scheduled function. Default: false. */
   sensitive?: boolean;
@@ -71,10 +71,13 @@ interface StepOptions<Scope, Result, Recovered, Undo extends UndoReference> exte
    */
   recover?: (error: StepError, scope: Scope) => MaybePromise<Recovered>;
   /**
-   * Undoes the step when it was completed and the run fails, times out or is canceled later: compensations run in the reverse order in
-   * which their steps were completed. It is retried like a step; when it fails for good the others still run.
+   * Undoes the step when it was completed, be it by `recover`, and the run fails, times out or is canceled later. Compensations run one by
+   * one, the step that was completed last first. Each is retried like a step; when one fails for good the others still run.
    */
-  compensate?: Compensation<Simplify<Scope & { output: Result; error: StepError }>, Undo>;
+  compensate?: Compensation<
+    Simplify<Scope & { output: Result | Stored<Given<Recovered>>; error: StepError }>,
+    Undo
+  >;
 }
 
 export type InlineStep<Scope, Result, Recovered, Undo extends UndoReference> = Inline<
@@ -84,20 +87,36 @@ export type InlineStep<Scope, Result, Recovered, Undo extends UndoReference> = I
   Valid<Result> &
   ValidAt<"recover", Recovered>;
 
-export type ReferenceStep<
-  Reference extends AnyReference,
-  Scope,
-  Recovered,
-  Undo extends UndoReference,
-> = (
-  | { action: Reference & AnyReference<"action">; mutation?: never; query?: never }
-  | { mutation: Reference & AnyReference<"mutation">; action?: never; query?: never }
-  | { query: Reference & AnyReference<"query">; action?: never; mutation?: never }
+/*
+ * A reference of the right kind as it is; anything else with what is wrong. A misused inline handler ends up here too, and compilers that print
+ * the error of the last overload only print this.
+ */
+type Referenced<Reference, Kind extends FunctionKind> =
+  Reference extends AnyReference<Kind>
+    ? Reference
+    : Reference extends AnyReference
+      ? `this is a reference to ${WithArticle<Reference["_type"]>}: write \`${Reference["_type"]}\` instead of \`${Kind}\``
+      : Reference extends (...args: never[]) => infer Result
+        ? Misfit<
+            Awaited<Result>,
+            "the handler itself is right: one of the step's other options is not"
+          >
+        : AnyReference<Kind>;
+
+type WithArticle<Kind extends FunctionKind> = Kind extends "action" ? "an action" : `a ${Kind}`;
+
+export type ReferenceStep<Reference, Scope, Recovered, Undo extends UndoReference> = (
+  | { action: Referenced<Reference, "action">; mutation?: never; query?: never }
+  | { mutation: Referenced<Reference, "mutation">; action?: never; query?: never }
+  | { query: Referenced<Reference, "query">; action?: never; mutation?: never }
 ) & {
   /** The function's arguments, from what came before. */
-  args: (scope: Scope) => FunctionArgs<Reference>;
+  args: (scope: Scope) => ArgsOf<Reference>;
 } & StepOptions<Scope, Returned<Reference>, Recovered, Undo> &
   ValidAt<"recover", Recovered>;
 
 /** What a referenced function returned, as it is stored. */
-export type Returned<Reference extends AnyReference> = Stored<FunctionReturnType<Reference>>;
+export type Returned<Reference> = Reference extends AnyReference
+  ? Stored<FunctionReturnType<Reference>>
+  : never;
+type ArgsOf<Reference> = Reference extends AnyReference ? FunctionArgs<Reference> : never;

@@ -2,7 +2,7 @@ import type { ChildOutput, ChildrenOutput, Tolerate } from "./children.js";
 import type { Duration } from "./duration.js";
 import type { Inline, NoHandler, Policy } from "./node.js";
 import type { Simplify } from "./scope.js";
-import type { IsAny, Stored, Valid, ValidAt } from "./values.js";
+import type { Given, IsAny, Stored, Valid, ValidAt } from "./values.js";
 
 declare const absent: unique symbol;
 /** In the place of a type of something that a parent was not given: its handler, or `reduce`. */
@@ -42,10 +42,10 @@ interface Reduce<C, Tolerated, Reduced> {
    * @param key its index in the list, or its key in the record.
    */
   step: (
-    accumulated: NoInfer<Reduced>,
+    accumulated: Given<Reduced>,
     child: ChildOutput<C, Tolerated>,
     key: string | number,
-  ) => NoInfer<Reduced>;
+  ) => Given<Reduced>;
 }
 
 /** A parent. The order matters to inference: handler, children, tolerate, reduce, finalize. */
@@ -56,7 +56,7 @@ export type ParentNode<
   Tolerated extends Tolerate | undefined,
   Reduced,
   Result,
-> = (Inline<Scope, Handled> | NoHandler) &
+> = (NoHandler | Inline<Scope, Handled>) &
   Valid<Handled> &
   ValidAt<"reduce", Reduced> &
   Omit<Policy, "timeout"> & {

@@ -1,17 +1,20 @@
 /*
- * A scope is carried as a tuple of [name, output] and made an object only where a handler asks: of the forms tried, the only one whose
- * checking stays linear in the number of nodes. A node without an output stands in it as [never, name]: its name is taken, and as a
- * mapped type leaves out the key `never`, no handler sees it.
+ * A scope is carried as a tuple of [name, output] and made an object only where a handler asks: of the forms tried, the only one that can
+ * be checked for hundreds of nodes. A node without an output stands in it as [never, name]: its name is taken, and as a mapped type leaves
+ * out the key `never`, no handler sees it.
  */
 export type Entries = readonly (readonly [string, unknown])[];
 
 /** Writes an object type out, so that the editor shows its members and not how it was made. */
 export type Simplify<T> = { [K in keyof T]: T[K] } & {};
 
-/** What a handler sees: `input`, and the outputs of the nodes before it by their names. */
-export type ScopeOf<Scope extends Entries> = {
-  [Entry in Scope[number] as Entry[0]]: Entry[1];
-} & {};
+/**
+ * What a handler sees: `input`, and the outputs of the nodes before it by their names. It is conditional, though it always holds, because the
+ * editor then shows the members and not this name.
+ */
+export type ScopeOf<Scope extends Entries> = Scope extends Entries
+  ? { [Entry in Scope[number] as Entry[0]]: Entry[1] }
+  : never;
 
 /** Names that are taken by nodes without an output. */
 type Silent<Scope extends Entries> = Extract<Scope[number], readonly [never, string]>[1];

@@ -47,7 +47,7 @@ type Problem<
  * Intersected with a node: nothing where a value of the type can be stored, else the problem in the place of these members of it. Nothing is
  * inferred from here: the whole node would become a candidate for the type.
  */
-export type ValidAt<Member extends string, T> = Checked<Member, NoInfer<T>>;
+export type ValidAt<Member extends string, T> = Checked<Member, Given<T>>;
 
 type Checked<Member extends string, T> = [T] extends [Value | undefined | void]
   ? unknown
@@ -60,5 +60,13 @@ type Checked<Member extends string, T> = [T] extends [Value | undefined | void]
 /** The same for what a node's handler returns. */
 export type Valid<Result> = ValidAt<"action" | "mutation" | "query", Result>;
 
+/**
+ * The type itself, but nothing is inferred from where this stands. Unlike `NoInfer` it leaves no trace in what the editor shows.
+ */
+export type Given<T> = [T][T extends unknown ? 0 : never];
+
 /** A result as it is stored: nothing returned is null. */
 export type Stored<T> = IsAny<T> extends true ? T : T extends void | undefined ? null : T;
+
+/** Why a result cannot be stored; where nothing is wrong with it, `Else`. */
+export type Misfit<T, Else> = [Problem<T>] extends [never] ? Else : Problem<T>;

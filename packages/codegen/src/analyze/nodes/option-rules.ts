@@ -14,10 +14,10 @@ export function reportUnknown(
   file: DefinitionFile,
 ): void {
   for (const { name, nameNode } of options.values()) {
+    if (known.includes(name)) continue;
     const near = nearest(name, known);
     // What stands in the place of something that is missing is reported as that.
-    const isSlip = near !== undefined && !options.has(near) && needed.has(near);
-    if (known.includes(name) || isSlip) continue;
+    if (near !== undefined && !options.has(near) && needed.has(near)) continue;
     file.report("noEffect", nameNode, `\`${name}\` is no option of ${of}: it has no effect`, {
       hint:
         near === undefined ? `its options are ${known.join(", ")}` : `did you mean \`${near}\`?`,

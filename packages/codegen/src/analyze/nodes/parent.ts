@@ -1,7 +1,7 @@
-import type { StagePlan } from "../../plan/schema.js";
+import type { Policy, StagePlan } from "../../plan/schema.js";
 import { childWorkflows } from "../children.js";
 import { functionOf } from "../functions.js";
-import { handlerKinds, readHandler, scopeReads } from "../handlers.js";
+import { handlerKinds, readHandler, scopeReads, type Handler } from "../handlers.js";
 import { policyOf, readOptions, type Options } from "../options.js";
 import { stagePlan } from "../stages.js";
 import {
@@ -65,7 +65,13 @@ function outputStage(visible: readonly string[], of: Parent): StagePlan | undefi
     label: `${of.label}, handler`,
     mention: { elsewhere: `the handler of ${JSON.stringify(of.name)}`, within: "its handler" },
   };
-  return handler && stagePlan({ ...handler, ...part, visible }, file);
+  return handler && stagePlan({ ...handler, ...part, visible, policy: ofHandler(handler) }, file);
+}
+
+/** The timeout of a parent is that of all its stages together, not of one attempt of its handler. */
+function ofHandler({ policy }: Handler): Policy {
+  const { timeout: _, ...values } = policy.values;
+  return { ...policy, values, computed: policy.computed.filter((name) => name !== "timeout") };
 }
 
 const isHandler = (name: string): boolean => handlerKinds.some((kind) => kind === name);

@@ -1,0 +1,199 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, utimesSync, watch } from "node:fs";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { compileSources } from "../../src/compile.js";
+import { discover, type SourceText } from "../../src/discover/discover.js";
+import { builtCommand, removeBuilt } from "../built.js";
+import { randomOf } from "../fuzz/mutate.js";
+import { filesIn, fixtures } from "../golden.js";
+import { app } from "./command.js";
+
+/** The command as processes of their own: what happens when they are killed, run side by side, or run elsewhere. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+let main = "";
+beforeAll(async () => {
+  main = await builtCommand();
+});
+afterAll(() => removeBuilt(main));
+
+async function save(folder: string, sources: readonly SourceText[]): Promise<void> {
+  for (const { file, text } of sources) {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await writeFile(join(folder, file), text);
+  }
+}
+
+/** What must be written of sources, by path in the functions folder. */
+async function expectedOf(sources: readonly SourceText[]): Promise<Record<string, string>> {
+  const { files } = await compileSources(sources);
+  return Object.fromEntries(files.map(({ path, text }) => [path, text]));
+}
+
+/** What is in the output folder of the app, but for temporary files. */
+const output = async (functionsDir = join(app(), "convex")) => {
+  const files = await filesIn(join(functionsDir, "_workflows"));
+  const kept = Object.entries(files).filter(([name]) => !name.startsWith("."));
+  return Object.fromEntries(kept.map(([name, text]) => [`_workflows/${name}`, text]));
+};
+
+const temporaries = () =>
+  readdirSync(join(app(), "convex/_workflows")).filter((name) => name.startsWith("."));
+
+function generate(...args: string[]) {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [main, ...args], {
+    cwd: app(),
+    encoding: "utf8",
+  });
+  return { stdout, stderr, status };
+}
+
+/** Small workflows, each in a file of its own. */
+const small = (count: number, step: string): SourceText[] =>
+  Array.from({ length: count }, (_, index) => ({
+    file: `w${index}.workflow.ts`,
+    text: `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const w${index} = defineWorkflow({ input: z.object({}) }).step("${step}", { query: () => 1 });
+`,
+  }));
+
+test("a process that is killed in the middle of writing leaves each file whole, old or new", async () => {
+  const versions = [small(100, "first"), small(100, "second")];
+  const texts = await Promise.all(versions.map(expectedOf));
+  const folder = join(app(), "convex/_workflows");
+  await mkdir(folder, { recursive: true });
+  const random = randomOf(1);
+  let halfway = 0;
+  for (let round = 0; round < 6; round++) {
+    await save(join(app(), "convex"), versions[round % 2] ?? []);
+    const child = spawn(process.execPath, [main, "--dir", "convex"], { cwd: app() });
+    const exited = once(child, "exit");
+    const watcher = watch(folder, () => {
+      watcher.close();
+      setTimeout(() => child.kill("SIGKILL"), random() * 8);
+    });
+    await exited;
+    watcher.close();
+    const found = Object.entries(await output());
+    const written = found.map(([path, text]) => {
+      const version = texts.findIndex((expected) => expected[path] === text);
+      expect(version, `round ${round}: ${path} is of neither version`).toBeGreaterThanOrEqual(0);
+      return version;
+    });
+    if (found.length < 102 || new Set(written).size > 1) halfway++;
+  }
+  // Else nothing has been shown.
+  expect(halfway).toBeGreaterThan(0);
+  // The next one makes it right, and takes away what is old enough to belong to nobody.
+  await writeFile(join(folder, ".workflow-codegen-00000000-0000-0000-0000-000000000000.tmp"), "");
+  await writeFile(join(folder, ".mine.tmp"), "");
+  for (const name of temporaries()) utimesSync(join(folder, name), 0, 0);
+  await save(join(app(), "convex"), small(100, "third"));
+  expect(generate().status).toBe(0);
+  expect(await output()).toEqual(await expectedOf(small(100, "third")));
+  expect(temporaries()).toEqual([".mine.tmp"]);
+});
+
+test("several compilers at once write what one would", async () => {
+  const sources = small(40, "only");
+  await save(join(app(), "convex"), sources);
+  const ended = await Promise.all(
+    [1, 2, 3].map(async () => {
+      const child = spawn(process.execPath, [main], { cwd: app(), stdio: "ignore" });
+      const [code] = (await once(child, "exit")) as [number | null];
+      return code;
+    }),
+  );
+  expect(ended).toEqual([0, 0, 0]);
+  expect(await output()).toEqual(await expectedOf(sources));
+  expect(temporaries()).toEqual([]);
+  expect(generate().stdout).toContain("Everything is up to date.");
+});
+
+test("a compiler that was slow does not write over what a later one made of a later definition", async () => {
+  const [older, newer] = [small(3, "older"), small(3, "newer")];
+  const folder = join(app(), "convex");
+  await save(folder, older);
+  // It has read the definitions when it loads what analyses them; and that it gets only when the other one has ended.
+  const go = join(app(), "go");
+  const hook = `import { existsSync, writeFileSync } from "node:fs";
+export async function resolve(specifier, context, next) {
+  if (specifier.endsWith("/analyze/analyze.js")) {
+    writeFileSync(${JSON.stringify(join(app(), "waiting"))}, "");
+    while (!existsSync(${JSON.stringify(go)})) await new Promise((done) => setTimeout(done, 5));
+  }
+  return next(specifier, context);
+}`;
+  const asModule = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`;
+  const register = asModule(
+    `import { register } from "node:module"; register(${JSON.stringify(asModule(hook))});`,
+  );
+  const slow = spawn(process.execPath, ["--import", register, main], { cwd: app() });
+  const exited = once(slow, "exit");
+  await vi.waitFor(() => expect(existsSync(join(app(), "waiting"))).toBe(true), 30_000);
+  await save(folder, newer);
+  expect(generate().status).toBe(0);
+  await writeFile(go, "");
+  expect(await exited).toEqual([0, null]);
+  expect(await output()).toEqual(await expectedOf(newer));
+});
+
+test("definitions in the same files give the same bytes wherever and however they are compiled", async () => {
+  const sources = discover(join(fixtures, "parents", "convex"));
+  const expected = await expectedOf(sources);
+  const shuffled = sources.toSorted(() => randomOf(sources.length)() - 0.5).toReversed();
+  const onWindows = shuffled.map(({ file, text }) => ({
+    file,
+    text: `\ufeff${text.replaceAll("\n", "\r\n")}`,
+  }));
+  const machines = [
+    { folder: join(app(), "here/convex"), cwd: join(app(), "here"), sources, env: {} },
+    {
+      folder: join(app(), "un autre endroit", "ç", "back end"),
+      cwd: join(app(), "un autre endroit"),
+      sources: onWindows,
+      // Where "I" and "i" are letters of their own, and the day has begun already.
+      env: { LC_ALL: "tr_TR.UTF-8", LANG: "tr_TR.UTF-8", TZ: "Pacific/Kiritimati" },
+    },
+    {
+      folder: join(app(), "there/convex"),
+      cwd: "/",
+      sources: shuffled,
+      env: { LC_ALL: "C", LANG: "C", TZ: "America/Los_Angeles", NO_COLOR: "1", CI: "1" },
+    },
+  ];
+  for (const { folder, cwd, sources: texts, env } of machines) {
+    await mkdir(cwd, { recursive: true });
+    await save(folder, texts);
+    const args = [main, "--dir", relative(cwd, folder)];
+    const done = spawnSync(process.execPath, args, {
+      cwd,
+      env: { PATH: process.env["PATH"], ...env },
+      encoding: "utf8",
+    });
+    expect(done.stderr).toBe("");
+    expect(await output(folder), folder).toEqual(expected);
+    // Deleted, it is made again.
+    await rm(join(folder, "_workflows"), { recursive: true });
+    spawnSync(process.execPath, args, { cwd });
+    expect(await output(folder), folder).toEqual(expected);
+  }
+});
+
+test("what cannot be written is said in a sentence, without a stack", async () => {
+  const folder = join(app(), "convex");
+  await save(folder, small(1, "only"));
+  await writeFile(join(folder, "_workflows"), "mine");
+  const blocked = generate();
+  expect(blocked.status).toBe(1);
+  expect(blocked.stderr).toMatch(/^cannot write generated code: .*_workflows is no folder; .*\n$/);
+  expect(readFileSync(join(folder, "_workflows"), "utf8")).toBe("mine");
+  await rm(join(folder, "_workflows"));
+  await symlink(join(app(), "nowhere"), join(folder, "_workflows"));
+  expect(generate().stderr).toContain("_workflows is no folder");
+  expect(existsSync(join(app(), "nowhere"))).toBe(false);
+});

@@ -1,0 +1,86 @@
+import { execFile } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { filesIn } from "./golden.js";
+
+const packageFolder = new URL("..", import.meta.url).pathname;
+const root = join(packageFolder, "../..");
+
+/** A folder for apps whose types are checked: inside the package, so that their imports are found. */
+export const scratchFolder = (name: string): string =>
+  join(packageFolder, "node_modules", ".cache", `stepwise-types-${name}`);
+
+/** Gives an app what `npx convex codegen` writes, without its comments. */
+export async function writeGeneratedTypes(functionsDir: string): Promise<void> {
+  const modules = Object.keys(await filesIn(functionsDir))
+    .filter((path) => path.endsWith(".ts") && !path.endsWith(".workflow.ts"))
+    .map((path) => path.replace(/\.ts$/, ""));
+  await mkdir(join(functionsDir, "_generated"));
+  await writeFile(join(functionsDir, "_generated/api.d.ts"), apiTypes(modules));
+  await writeFile(
+    join(functionsDir, "_generated/dataModel.d.ts"),
+    'export type { AnyDataModel as DataModel } from "convex/server";\n',
+  );
+}
+
+function apiTypes(modules: readonly string[]): string {
+  const name = (module: string) => module.replaceAll("/", "_");
+  return `import type { ApiFromModules, FilterApi, FunctionReference } from "convex/server";
+${modules.map((module) => `import type * as ${name(module)} from "../${module}.js";`).join("\n")}
+declare const fullApi: ApiFromModules<{
+${modules.map((module) => `  "${module}": typeof ${name(module)};`).join("\n")}
+}>;
+export declare const api: FilterApi<typeof fullApi, FunctionReference<any, "public">>;
+export declare const internal: FilterApi<typeof fullApi, FunctionReference<any, "internal">>;
+export declare const components: {
+  workflow: import("@stepwise/workflow/_generated/component.js").ComponentApi<"workflow">;
+};
+`;
+}
+
+/** One error of a type check: the first line of it, and the file it is in, relative to the folder that was checked. */
+export interface TypeError {
+  readonly file: string;
+  readonly message: string;
+}
+
+/**
+ * Checks the types of all apps in a folder at once, as strictly as this repository does.
+ *
+ * @param compilerOptions beyond those of `tsconfig.base.json`
+ * @param include files and folders in it. Default: all
+ */
+export async function typeErrors(
+  folder: string,
+  compilerOptions: Readonly<Record<string, unknown>> = {},
+  include: readonly string[] = ["**/*"],
+): Promise<TypeError[]> {
+  const config = {
+    extends: join(root, "tsconfig.base.json"),
+    compilerOptions: {
+      module: "esnext",
+      moduleResolution: "bundler",
+      types: [],
+      exactOptionalPropertyTypes: false,
+      ...compilerOptions,
+    },
+    include,
+  };
+  await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  const run = promisify(execFile)(process.execPath, [tsc, "-p", folder, "--pretty", "false"], {
+    cwd: folder,
+    maxBuffer: 1 << 30,
+  });
+  const output = await run.then(
+    () => "",
+    (error: { stdout: string; stderr: string }) => error.stdout + error.stderr,
+  );
+  // What follows a message on lines of its own begins with white space.
+  return output.split("\n").flatMap((line): TypeError[] => {
+    if (line === "" || line.startsWith(" ")) return [];
+    const [, file, message] = /^(.*?)(\(\d+,\d+\): error .*)$/.exec(line) ?? ["", "", line];
+    return [{ file: file ?? "", message: message ?? line }];
+  });
+}

@@ -1,0 +1,49 @@
+import { child, defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { leaf } from "./parents.workflow";
+
+/* Runs of a size that meets the platform's limits. */
+
+export const quick = defineWorkflow({ input: z.object({ n: z.number() }) }).step("n", {
+  query: (_ctx, { input }) => input.n,
+});
+
+export const tenThousand = defineWorkflow({
+  input: z.object({ of: z.number(), concurrency: z.number() }),
+}).parent("all", {
+  children: ({ input }) => Array.from({ length: input.of }, (_, n) => child(leaf, { n })),
+  concurrency: 200,
+  finalize: {
+    mutation: (_ctx, { children }) => ({
+      count: children.length,
+      inOrder: children.every((output, n) => output === n * 10),
+    }),
+  },
+});
+
+export const tenThousandFolded = defineWorkflow({ input: z.object({ of: z.number() }) }).parent(
+  "all",
+  {
+    children: ({ input }) => Array.from({ length: input.of }, (_, n) => child(quick, { n })),
+    reduce: { initial: { sum: 0, last: -1 }, step: ({ sum, last }, n) => ({ sum: sum + n, last: last === n - 1 ? n : NaN }) },
+  },
+);
+
+export const longLoop = defineWorkflow({ input: z.object({ passes: z.number() }) })
+  .loop("count", {
+    initial: () => ({ n: 0 }),
+    body: (b) => b.step("add", { mutation: (_ctx, { loop }) => ({ n: loop.state.n + 1 }) }),
+    until: ({ loop, input }) => loop.iteration >= input.passes,
+    maxIterations: 100_000,
+  })
+  .finalize({ query: (_ctx, { count }) => count.n });
+
+export const longActionLoop = defineWorkflow({ input: z.object({ passes: z.number() }) }).loop(
+  "count",
+  {
+    initial: () => ({ n: 0 }),
+    body: (b) => b.step("add", { action: (_ctx, { loop }) => ({ n: loop.state.n + 1 }) }),
+    until: ({ loop, input }) => loop.iteration >= input.passes,
+    maxIterations: 100_000,
+  },
+);

@@ -1,0 +1,33 @@
+import { describe, expect, test } from "vitest";
+import { useTestApp } from "./harness.js";
+
+const use = useTestApp();
+
+describe("large", () => {
+  test("[S80] [S79] the last of 5,000 passes costs what the first did; of most passes nothing is kept", async () => {
+    const id = await use.app.start("longLoop", { passes: 5_000 });
+    await use.app.drive();
+    expect(await use.app.status("longLoop", id)).toMatchObject({ state: "completed", output: 5_000 });
+    const kept = await use.app.inComponent(async (ctx) => (await ctx.db.query("steps").collect()).length);
+    expect(kept).toBeLessThanOrEqual(110);
+  }, 120_000);
+
+  test("[S56] 10,000 children: all outputs, in order, none missing or doubled", async () => {
+    const id = await use.app.start("tenThousand", { of: 10_000, concurrency: 200 });
+    await use.app.drive();
+    expect(await use.app.status("tenThousand", id)).toMatchObject({
+      state: "completed",
+      output: { count: 10_000, inOrder: true },
+    });
+    await use.app.expectNothingLeft();
+  }, 300_000);
+
+  test("[S57] 10,000 outputs are folded, in order", async () => {
+    const id = await use.app.start("tenThousandFolded", { of: 10_000 });
+    await use.app.drive();
+    expect(await use.app.status("tenThousandFolded", id)).toMatchObject({
+      state: "completed",
+      output: { children: { sum: 49_995_000, last: 9_999 } },
+    });
+  }, 300_000);
+});

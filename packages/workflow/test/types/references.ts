@@ -1,0 +1,16 @@
+import type { FunctionReference } from "convex/server";
+
+/** What `_generated/api` declares in an app. */
+export declare const internal: {
+  users: {
+    get: FunctionReference<
+      "action",
+      "internal",
+      { id: string },
+      { email: string; topics: string[] }
+    >;
+    count: FunctionReference<"query", "internal", { id: string }, number>;
+    save: FunctionReference<"mutation", "internal", { email: string }, null>;
+    release: FunctionReference<"action", "internal", { seats: number }, null>;
+  };
+};
