@@ -10,6 +10,8 @@ type Chain = {
   readonly ms: number;
 };
 
+type Started = Chain & { readonly runId: string };
+
 /** What one run of a chain took, from its start to its end. */
 export interface ChainRun {
   readonly totals: Totals;
@@ -19,6 +21,7 @@ export interface ChainRun {
 }
 
 const start = makeFunctionReference<"mutation", Chain, string>("runs:start");
+const send = makeFunctionReference<"mutation", Chain & { runId: string }, null>("runs:send");
 const output = makeFunctionReference<"query", Chain & { runId: string }, number | null>(
   "runs:output",
 );
@@ -46,21 +49,58 @@ export class BackEnd {
    */
   async runChain(kind: string, length: number, ms = 0): Promise<ChainRun> {
     const chain = { kind, length, ms };
+    this.counter.clear();
+    return await this.#end([{ ...chain, runId: await this.startChain(kind, length, ms) }]);
+  }
+
+  /** Runs a workflow of events, sending the next one whenever some seconds have passed. */
+  async runWithEvents(kind: string, length: number): Promise<ChainRun> {
+    const chain = { kind, length, ms: 0 };
+    this.counter.clear();
+    const runId = await this.startChain(kind, length);
+    for (let sent = 0; sent < length; sent++) {
+      await this.#pass(2_000);
+      await this.#t.mutation(send, { ...chain, runId });
+    }
+    return await this.#end([{ ...chain, runId }]);
+  }
+
+  /** Runs the same chain so many times at once. */
+  async runCrowd(kind: string, length: number, runs: number): Promise<ChainRun> {
+    const chain = { kind, length, ms: 0 };
+    this.counter.clear();
+    const started: Started[] = [];
+    for (let i = 0; i < runs; i++)
+      started.push({ ...chain, runId: await this.startChain(kind, length) });
+    return await this.#end(started);
+  }
+
+  /** Lets runs come to their end, then everything else to rest. */
+  async #end(runs: readonly Started[]): Promise<ChainRun> {
     const { counter, timers } = this;
-    counter.clear();
-    const runId = await this.startChain(kind, length, ms);
-    let counted: number | null = null;
+    const left = [...runs];
     const done = async () => {
-      counted = await this.#t.query(output, { ...chain, runId });
-      return counted !== null;
+      for (const run of left.slice(-1)) {
+        const counted = await this.#t.query(output, run);
+        if (counted === null) return false;
+        if (counted !== run.length)
+          throw new Error(`${run.kind} of ${run.length} steps counted to ${counted}`);
+        left.pop();
+      }
+      return left.length === 0;
     };
     const { virtualMs } = await counter.drive({ timers, done });
-    if (counted !== length) throw new Error(`${kind} of ${length} steps counted to ${counted}`);
     const totals = counter.totals();
     const last = counter.calls.length;
     await counter.drive({ timers });
     const after = new Set(counter.calls.slice(last));
     return { totals, virtualMs, afterwards: counter.totals((call) => after.has(call)) };
+  }
+
+  async #pass(ms: number): Promise<void> {
+    let passed = false;
+    setTimeout(() => (passed = true), ms);
+    await this.counter.drive({ timers: this.timers, done: () => passed });
   }
 
   /** How many scheduled functions are still to run, of the app and of a component. */

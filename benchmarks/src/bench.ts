@@ -7,7 +7,7 @@ import { Measurement } from "./measure.js";
 import { PoolMeasurement } from "./measure-pool.js";
 import { stretchRows, workRows } from "./pool-rows.js";
 import { results } from "./results.js";
-import { AFTERWARDS_SCENES, CHAIN_SCENES, type ChainScene } from "./scenes.js";
+import { AFTERWARDS_SCENES, CHAIN_SCENES, CROWD, SHAPE_SCENES, type ChainScene } from "./scenes.js";
 import { type Row, table } from "./table.js";
 
 // What is measured prints to the console now and then: events, and the errors that retries follow. The tables do not go that way, nor do
@@ -18,7 +18,10 @@ for (const method of ["log", "info", "debug", "warn", "error"] as const) console
 const chains = CHAIN_SCENES.flatMap(({ ours, lengths }) =>
   [1, ...lengths].map((length) => ({ kind: ours, length })),
 );
-const [ours, peer] = [await loadOurs(unique(chains)), await loadPeer()];
+const shapes = SHAPE_SCENES.flatMap(({ ours, n }) =>
+  [1, n].map((length) => ({ kind: ours, length })),
+);
+const [ours, peer] = [await loadOurs(unique([...chains, ...shapes])), await loadPeer()];
 
 // Only now, because until here time is real; and always from the same moment, so that results are the same.
 const timers = installTimers({ now: Date.UTC(2030, 0) });
@@ -29,6 +32,20 @@ const measured = { ours: new Measurement(ours, timers), peer: new Measurement(pe
 const steps: Row[] = [];
 for (const scene of CHAIN_SCENES)
   for (const length of scene.lengths) steps.push(await stepRow(scene, length));
+const nodes: Row[] = [];
+for (const { title, ours, peer, n, sends } of SHAPE_SCENES)
+  nodes.push({
+    title,
+    n,
+    ours: await measured.ours.shape(ours, n, sends),
+    peer: await measured.peer.shape(peer, n, sends),
+  });
+nodes.push({
+  title: `an action in one of ${CROWD.runs} runs of N at once`,
+  n: CROWD.length,
+  ours: await measured.ours.crowd(CROWD.ours, CROWD.length, CROWD.runs),
+  peer: await measured.peer.crowd(CROWD.peer, CROWD.length, CROWD.runs),
+});
 const afterwards: Row[] = [];
 for (const { title, ours, peer, n } of AFTERWARDS_SCENES)
   afterwards.push({
@@ -43,9 +60,10 @@ timers.uninstall();
 
 const peers = ["@convex-dev/workflow", "@convex-dev/workpool"].map(withVersion).join(" on ");
 const file = fileURLToPath(new URL("../results.md", import.meta.url));
-await writeFile(file, results({ steps, afterwards, ...poolTables }, peers));
+await writeFile(file, results({ steps, nodes, afterwards, ...poolTables }, peers));
 print(`Each cell: ours / ${peers}. What is counted, and how: benchmarks/results.md`);
 print(`\nA step of a chain of N\n${table(steps)}`);
+print(`\nOther nodes\n${table(nodes)}`);
 print(`\nAfter the end of a run\n${table(afterwards)}`);
 print(`\nA work in a pool\n${table(poolTables.works)}`);
 print(`\nA pool over a stretch of time, in all\n${table(poolTables.stretches)}`);

@@ -21,29 +21,59 @@ const STEPS = {
   query: ({ name, value }) => `query: async (_ctx, { ${name} }) => ${value} + 1`,
 } satisfies Record<string, (previous: Previous) => string>;
 
+/** Nodes of other kinds: what follows the workflow's input, with an output of N. */
+const SHAPES = {
+  /** N children with a single action each. */
+  fanOut: (length) => [
+    `  .parent("all", { children: () => Array.from({ length: ${length} }, () => child(leaf, { n: 0, ms: 0 })),`,
+    "    finalize: { query: (_ctx, { children }) => children.reduce((sum, n) => sum + n, 0) } })",
+  ],
+  /** N sleeps of a second. */
+  sleeps: (length) => [
+    ...numbered(length, (i) => `  .sleep("s${i}", 1_000)`),
+    `  .finalize({ query: () => ${length} })`,
+  ],
+  /** N events, each of which counts one. */
+  events: (length) => [
+    ...numbered(length, (i) => `  .event("e${i}", { anyOf: { one: z.number() } })`),
+    `  .finalize({ query: (_ctx, scope) => ${numbered(length, (i) => `scope.e${i}.value`).join(" + ")} })`,
+  ],
+} satisfies Record<string, (length: number) => string[]>;
+
+function numbered(length: number, line: (i: number) => string): string[] {
+  return Array.from({ length }, (_, i) => line(i + 1));
+}
+
 export interface Chain {
-  readonly kind: keyof typeof STEPS;
+  readonly kind: keyof typeof STEPS | keyof typeof SHAPES;
   readonly length: number;
 }
 
 /** The text of a definition file with a workflow `<kind><length>` for each chain. */
 export function chainDefinitions(chains: readonly Chain[]): string {
   return [
-    'import { defineWorkflow } from "@stepwise/workflow";',
+    'import { child, defineWorkflow } from "@stepwise/workflow";',
     'import { z } from "zod";',
     'import { internal } from "./_generated/api";',
+    `${HEAD("leaf")}\n  .step("act", { ${STEPS.inlineAction(FIRST)} })`,
     ...chains.map(definition),
   ].join("\n");
 }
 
+const FIRST: Previous = { name: "input", value: "input.n" };
+
+const HEAD = (name: string) =>
+  `export const ${name} = defineWorkflow({ input: z.object({ n: z.number(), ms: z.number() }) })`;
+
 function definition({ kind, length }: Chain): string {
-  const steps = Array.from({ length }, (_, i) => {
-    const first = { name: "input", value: "input.n" };
-    const previous = i === 0 ? first : { name: `s${i}`, value: `s${i}` };
-    return `  .step("s${i + 1}", { ${STEPS[kind](previous)} })`;
+  return [HEAD(`${kind}${length}`), ...nodes(kind, length)].join("\n");
+}
+
+function nodes(kind: Chain["kind"], length: number): string[] {
+  if (kind in SHAPES) return SHAPES[kind as keyof typeof SHAPES](length);
+  const step = STEPS[kind as keyof typeof STEPS];
+  return numbered(length, (i) => {
+    const previous = i === 1 ? FIRST : { name: `s${i - 1}`, value: `s${i - 1}` };
+    return `  .step("s${i}", { ${step(previous)} })`;
   });
-  return [
-    `export const ${kind}${length} = defineWorkflow({ input: z.object({ n: z.number(), ms: z.number() }) })`,
-    ...steps,
-  ].join("\n");
 }

@@ -18,6 +18,24 @@ export class Measurement {
     return costOfStep(await this.run(kind, length, ms), shortest, length - 1, ms);
   }
 
+  /** One of the N things in a run: what a run of N takes beyond a run of one of them. */
+  async shape(kind: string, n: number, sends = false): Promise<Cost> {
+    const run = async (length: number) =>
+      await this.#onFreshBackEnd((back) =>
+        sends ? back.runWithEvents(kind, length) : back.runChain(kind, length),
+      );
+    const { waitMs: _, ...cost } = costOfStep(await run(n), await run(1), n - 1);
+    return cost;
+  }
+
+  /** A step of one of many chains that are started at once. */
+  async crowd(kind: string, length: number, runs: number): Promise<Cost> {
+    const run = async (steps: number) =>
+      await this.#onFreshBackEnd((back) => back.runCrowd(kind, steps, runs));
+    const { waitMs: _, ...cost } = costOfStep(await run(length), await run(1), (length - 1) * runs);
+    return cost;
+  }
+
   /** A run of a chain on a back end on which nothing has run. */
   async run(kind: string, length: number, ms = 0): Promise<ChainRun> {
     const key = [kind, length, ms].join();

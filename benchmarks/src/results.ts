@@ -2,6 +2,7 @@ import { type Row, table } from "./table.js";
 
 export interface Tables {
   readonly steps: readonly Row[];
+  readonly nodes: readonly Row[];
   readonly afterwards: readonly Row[];
   readonly works: readonly Row[];
   readonly stretches: readonly Row[];
@@ -9,7 +10,7 @@ export interface Tables {
 
 /** What `results.md` says. The same on every machine: it holds no times and no dates. */
 export function results(tables: Tables, peers: string): string {
-  const { steps, afterwards, works, stretches } = tables;
+  const { steps, nodes, afterwards, works, stretches } = tables;
   return `# What a step costs
 
 Written by \`npm run bench\`. Each cell is ours / the peer's, which is ${peers}. Nothing here is a time that was taken: these are counts, so they
@@ -22,6 +23,14 @@ ${table(steps)}
 A chain is a run of N steps, each of which takes the output of the one before it and adds one. What one step takes is what a run of N takes
 beyond a run of one step, over N - 1; so what it takes to start and to end a run is not in it. A fused step has no executions of its own but
 a nested one: a transaction runs up to 20 of them, so what is counted there is its share.
+
+## Other nodes
+
+${table(nodes)}
+
+What a run with N of them takes beyond a run with one, over N - 1. A child has a single action, which ours starts as a run of its own, and
+the peer as one of the steps of the same run. An event is sent by a client, whose call is counted, some seconds after the run has begun to wait for it. Of 50
+runs at once it is what runs of 10 actions take beyond runs of one, for each action.
 
 ## After the end of a run
 

@@ -23,7 +23,7 @@ export const CHAIN_SCENES: readonly ChainScene[] = [
   { title: "mutation, `isolate`", ours: "isolatedMutation", peer: "mutation", lengths },
   { title: "query, fused", ours: "query", peer: "query", lengths },
   { title: "… the peer's `inline`", ours: "query", peer: "inlineQuery", lengths },
-  ...[7, 250, 730, 10_000].map((ms) => ({
+  ...[7, 50, 250, 730, 10_000, 30_000].map((ms) => ({
     title: `action of ${ms} ms`,
     ours: "busyAction" as const,
     peer: "busyAction",
@@ -31,6 +31,30 @@ export const CHAIN_SCENES: readonly ChainScene[] = [
     ms,
   })),
 ];
+
+/** Nodes of other kinds, each N times in a run, or N runs. */
+export const SHAPE_SCENES: readonly ShapeScene[] = [
+  ...[10, 100, 1_000].map((n) => ({
+    title: "a child of a fan-out of N",
+    ours: "fanOut" as const,
+    peer: "fanOut",
+    n,
+  })),
+  { title: "a sleep", ours: "sleeps", peer: "sleeps", n: 10 },
+  { title: "an event, with its sender's call", ours: "events", peer: "events", n: 10, sends: true },
+];
+
+export interface ShapeScene {
+  readonly title: string;
+  readonly ours: Chain["kind"];
+  readonly peer: string;
+  readonly n: number;
+  /** Whether each of the N waits for an event. Default: false. */
+  readonly sends?: boolean;
+}
+
+/** Runs that are started at once. */
+export const CROWD = { runs: 50, ours: "inlineAction", peer: "action", length: 10 } as const;
 
 /** Runs whose end is looked beyond. */
 export const AFTERWARDS_SCENES = [

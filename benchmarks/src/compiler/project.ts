@@ -49,7 +49,9 @@ export function definition(index: number, edits = 0): string {
     index === 0
       ? ""
       : `import { ${other} } from "${index % perFolder === 0 ? "../" : "./"}${
-          index % perFolder === 0 ? definitionFile(index - 1).replace(/\.ts$/, "") : `${other}.workflow`
+          index % perFolder === 0
+            ? definitionFile(index - 1).replace(/\.ts$/, "")
+            : `${other}.workflow`
         }";\n`;
   return `import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";

@@ -7,7 +7,6 @@ import { discover, readText, type SourceText } from "./discover/discover.js";
 import { emit, type GeneratedFile } from "./emit/emit.js";
 import { leftoversOf } from "./plan/leftovers.js";
 import { outputFolder } from "./plan/paths.js";
-import { PlanUnreadable, readPlan } from "./plan/read.js";
 import type { ProjectPlan, WrittenPlan } from "./plan/schema.js";
 import { oneSideOf } from "./write/own-files.js";
 
@@ -22,6 +21,8 @@ export interface CompileOptions {
    * Default: false.
    */
   readonly drop?: boolean;
+  /** The plan that was written last. Default: the one in the output folder. */
+  readonly before?: WrittenPlan;
 }
 
 export interface CompileResult {
@@ -55,10 +56,11 @@ export async function compileSources(
 export class Compiler {
   #analyzer: Analyzer | undefined;
 
-  compile({ functionsDir, drop = false }: CompileOptions): Promise<CompileResult> {
+  async compile({ functionsDir, drop = false, before }: CompileOptions): Promise<CompileResult> {
     const read = (file: string) => readText(join(functionsDir, file));
-    const before = drop ? undefined : planBefore(read);
-    return this.compileSources(discover(functionsDir), read, before);
+    const sources = discover(functionsDir);
+    const then = drop ? undefined : (before ?? (await writtenLast(functionsDir)));
+    return this.compileSources(sources, read, then);
   }
 
   /**
@@ -95,11 +97,14 @@ export class Compiler {
 }
 
 /** The plan in the output folder. One that cannot be read says nothing of what is gone. */
-function planBefore(read: (file: string) => string | undefined): WrittenPlan | undefined {
+export async function writtenLast(functionsDir: string): Promise<WrittenPlan | undefined> {
   const path = `${outputFolder}/plan.json`;
-  const text = read(path);
+  const text = readText(join(functionsDir, path));
+  if (text === undefined) return undefined;
+  // It brings along a library that takes its time, and a new app has no plan to read.
+  const { PlanUnreadable, readPlan } = await import("./plan/read.js");
   try {
-    return text === undefined ? undefined : readPlan(oneSideOf(text), path);
+    return readPlan(oneSideOf(text), path);
   } catch (error) {
     if (error instanceof PlanUnreadable) return undefined;
     throw error;

@@ -56,6 +56,32 @@ test("a compiler that is used again gives what a new one would, whatever changed
   ]);
 });
 
+test("what a file hands on is looked up again when that file has changed", async () => {
+  const compiler = new Compiler();
+  const [leaves] = sources.filter(({ file }) => file === "leaves.workflow.ts");
+  const user = {
+    file: "user.workflow.ts",
+    text: `import { child, defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { one } from "./barrel";
+export const user = defineWorkflow({ input: z.object({}) }).parent("p", { children: () => [child(one, {})] });`,
+  };
+  const startedBy = async (barrel: string | undefined) => {
+    const { plan } = await compiler.compileSources([leaves!, user], (file) =>
+      file === "barrel.ts" ? barrel : undefined,
+    );
+    return plan.workflows.find(({ name }) => name === "user")?.nodes[0]?.stages[0]?.workflows;
+  };
+  expect(await startedBy('export { countWords as one } from "./leaves.workflow";')).toEqual([
+    "countWords",
+  ]);
+  expect(await startedBy('export { checkSpelling as one } from "./leaves.workflow";')).toEqual([
+    "checkSpelling",
+  ]);
+  // It may then be any.
+  expect(await startedBy(undefined)).toBeUndefined();
+});
+
 test("the same after a hundred random edits", async () => {
   const random = randomOf(1);
   const versions = Array.from({ length: 100 }, () => {

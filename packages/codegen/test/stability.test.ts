@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { compile, compileSources } from "../src/compile.js";
 import { discover } from "../src/discover/discover.js";
+import { allNodes } from "../src/plan/flow.js";
 import { writtenPlan } from "../src/plan/schema.js";
 import { fixtures } from "./golden.js";
 
@@ -54,9 +55,53 @@ test("an edit inside a handler changes only that node's hash, and the plan's", a
     plan.workflows.flatMap(({ nodes }) => nodes.map(({ hash }) => hash));
   const changed = hashes(after).filter((hash, index) => hash !== hashes(before)[index]);
   expect(changed).toHaveLength(1);
-  expect(after.files.filter(({ path }) => path.endsWith(".ts"))).toEqual(
-    before.files.filter(({ path }) => path.endsWith(".ts")),
-  );
+  // The hashes of the plan and of the file's own content change with it, and no other line.
+  const lines = ({ files }: typeof before) =>
+    files
+      .filter(({ path }) => path.endsWith(".ts"))
+      .flatMap(({ text: code }) => code.split("\n"))
+      .filter((line) => !/^\/\/ workflow-codegen |^ {2}plan: "/.test(line));
+  expect(lines(after)).toEqual(lines(before));
+});
+
+test("what a node names of its file, a handler or its options, is part of its hash; what it calls is not", async () => {
+  const text = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+const options = { action: () => 1, retry: { maxAttempts: 2, initialBackoffMs: 1, base: 1 } };
+async function handler() { return helper(); }
+function helper() { return "helped"; }
+export const flow = defineWorkflow({ input: z.object({}) })
+  .step("held", options)
+  .step("named", { action: handler })
+  .step("other", { action: () => 1 });`;
+  const hashes = async (from: string, to: string) => {
+    const edited = text.replace(from, to);
+    const { plan } = await compileSources([{ file: "a.workflow.ts", text: edited }]);
+    return plan.workflows.flatMap(({ nodes }) => nodes.map(({ hash }) => hash));
+  };
+  const before = await hashes("", "");
+  const changed = async (from: string, to: string) =>
+    (await hashes(from, to)).map((hash, index) => hash !== before[index]);
+  expect(await changed("maxAttempts: 2", "maxAttempts: 3")).toEqual([true, false, false]);
+  expect(await changed("return helper()", "return helper() + 1")).toEqual([false, true, false]);
+  expect(await changed('"helped"', '"other"')).toEqual([false, false, false]);
+});
+
+test("what stands inside a branch or a loop is part of its own hash, and not of theirs", async () => {
+  const sources = discover(join(fixtures, "every-kind", "convex"));
+  const edited = sources.map(({ file, text }) => ({
+    file,
+    text: text.replace("loop.state.messages.join()", "loop.state.messages.join(1)"),
+  }));
+  const hashes = async (all: typeof sources) => {
+    const { plan } = await compileSources(all);
+    return allNodes(plan.workflows.flatMap(({ nodes }) => nodes)).map(
+      ({ path, hash }) => path + hash,
+    );
+  };
+  const before = new Set(await hashes(sources));
+  const changed = (await hashes(edited)).filter((each) => !before.has(each));
+  expect(changed.map((each) => each.slice(0, -16))).toEqual(["agent.think"]);
 });
 
 test("plan.json is what its schema says, and holds no line numbers", async () => {

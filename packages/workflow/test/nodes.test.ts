@@ -112,12 +112,15 @@ describe("branch", () => {
 });
 
 describe("loop", () => {
-  test.each([true, false])("[S78] each pass has the output of the one before (%s)", async (inAction) => {
-    const output = (await use.app.output("counted", { to: 12, inAction })) as { keys: string[] };
-    expect(output).toMatchObject({ n: 12 });
-    expect(new Set(output.keys).size).toBe(3);
-    await use.app.expectNothingLeft();
-  });
+  test.each([true, false])(
+    "[S78] each pass has the output of the one before (%s)",
+    async (inAction) => {
+      const output = (await use.app.output("counted", { to: 12, inAction })) as { keys: string[] };
+      expect(output).toMatchObject({ n: 12 });
+      expect(new Set(output.keys).size).toBe(3);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S78] it runs at least once, and fails after maxIterations", async () => {
     expect(await use.app.output("counted", { to: 0 })).toMatchObject({ n: 1 });

@@ -1,3 +1,4 @@
+import { makeFunctionReference } from "convex/server";
 import { describe, expect, test, vi } from "vitest";
 import { cancelGroup, enqueueGroup, type GroupOptions } from "../src/client/index.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
@@ -316,8 +317,12 @@ describe("what goes on in pages", () => {
     const app = await paused();
     await enqueueWrites(app, 30);
     await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: 10 }));
-    // Two looks before its next page.
-    for (let i = 0; i < 2; i++) await app.t.mutation((ctx) => app.pool.repair(ctx));
+    // A look before its next page.
+    await app.inPool(async (ctx) => {
+      const sweep = makeFunctionReference<"mutation">("watchdog:sweep");
+      const { generation } = (await ctx.db.query("watch").first())!;
+      await ctx.runMutation(sweep, { generation });
+    });
     await app.driveOut();
     expect(await app.labels("ended")).toEqual(Array(30).fill("canceled"));
     expect(app.counter.totals((call) => call.name === "cancelAll:nextPage").executions).toBe(3);

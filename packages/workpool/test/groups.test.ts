@@ -231,6 +231,40 @@ describe("a group", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
+  test("[POOL 5] a poison document that stops the loop for good: a member that cannot be started as its seat is given to it is set aside, and the seat goes on", async () => {
+    const app = await poolOf(3);
+    const large = "x".repeat(20_000);
+    const jobs = [0, large, large, 3, 4].map((value) => ({ value }));
+    await app.t.mutation((ctx) =>
+      enqueueGroup(workpool, ctx, "action", internal.jobs.echo, jobs, {
+        onDone,
+        onEach,
+        concurrency: 1,
+      }),
+    );
+    const broken = await app.inPool(async (ctx) => {
+      const values = await ctx.db.query("largeValues").collect();
+      for (const value of values) await ctx.db.delete("largeValues", value._id);
+      return values.map((value) => value.value);
+    });
+    await app.drive();
+    expect(await app.labels("ended")).toEqual(["success", "success", "success"]);
+    expect(await done(app)).toEqual([]);
+    expect(await app.leftovers()).toEqual({ ...NOTHING_LEFT, works: 2, setAside: 2, groups: 1 });
+    // Repaired, they are retried, and then the group is done.
+    const list = await app.t.query((ctx) => ctx.runQuery(workpool.setAside.list, {}));
+    for (const { workId } of list) {
+      await app.inPool(async (ctx) => {
+        const largeArgs = await ctx.db.insert("largeValues", { value: broken[0] });
+        await ctx.db.patch("works", ctx.db.normalizeId("works", workId)!, { largeArgs });
+      });
+      await app.t.mutation((ctx) => ctx.runMutation(workpool.setAside.retry, { id: workId }));
+    }
+    await app.driveOut();
+    expect(await done(app)).toMatchObject([{ kind: "success", total: 5, succeeded: 5 }]);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
   test("its callback throws: the group is done all the same, and the error is kept", async () => {
     const app = new TestApp();
     await app.t.mutation((ctx) =>

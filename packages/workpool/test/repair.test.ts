@@ -132,6 +132,7 @@ describe("a repair", () => {
       ["1", 5 * SECOND],
       ["2", 5 * SECOND],
     ]);
+    expect(app.counter.totals((call) => call.name === "worker:startDue").executions).toBe(3);
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
@@ -143,7 +144,7 @@ describe("a repair", () => {
     expect(roots(app)).toBe(1);
   });
 
-  test("after a restore from a backup, which brings no scheduled function back, has everything go on", async () => {
+  test("after a restore from a backup, which brings no scheduled function back, has what waits for a slot go on at once", async () => {
     const app = new TestApp({ maxParallelism: 2 });
     await app.t.mutation((ctx) =>
       app.pool.enqueueActionBatch(
@@ -155,10 +156,8 @@ describe("a repair", () => {
         },
       ),
     );
-    await delayed(app, 2, 5 * SECOND);
     await app.drive(SECOND);
-    for (const name of ["worker:startDue", "watchdog:sweep"])
-      await app.losePending(name, { gone: true });
+    await app.losePending("watchdog:sweep", { gone: true });
     for (let i = 0; i < 2; i++)
       await app.inPool(async (ctx) => {
         const held = await ctx.db
@@ -176,7 +175,7 @@ describe("a repair", () => {
     // Those that ran have failed, the others ran.
     expect((await app.labels("ended")).sort()).toEqual([
       ...Array(2).fill("failed"),
-      ...Array(4).fill("success"),
+      ...Array(2).fill("success"),
     ]);
     await app.driveOut();
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
@@ -220,6 +219,17 @@ describe("the watchdog, for the sake of delayed works", () => {
     await busyFor(app, SECOND);
     await app.drive(11 * 60 * MINUTE);
     expect(looks(app)).toBe(1);
+  });
+
+  test("looks once for all that are due soon", async () => {
+    const app = new TestApp();
+    await app.setMaxParallelism(0);
+    for (let i = 1; i <= 20; i++) await delayed(app, 1, i * 20 * SECOND);
+    // Has it look: nothing that is enqueued to a paused pool does.
+    await repair(app);
+    await app.driveOut();
+    expect(looks(app)).toBe(2);
+    expect(await app.leftovers()).toMatchObject({ waiting: 20, scheduled: 0 });
   });
 
   test("takes no more of them than for works that are enqueued when they are due", async () => {

@@ -23,3 +23,13 @@ export const output = internalQueryGeneric({
     return status?.state === "completed" ? (status.output as number) : null;
   },
 });
+
+/** Sends the event that a run waits for. */
+export const send = internalMutationGeneric({
+  args: { ...chain, runId: vRunId },
+  returns: v.null(),
+  handler: async (ctx, { kind, length, runId }) => {
+    await workflow.sendEvent(ctx, workflows[`${kind}${length}`]!, runId, "one", 1);
+    return null;
+  },
+});

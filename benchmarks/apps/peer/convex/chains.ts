@@ -29,3 +29,20 @@ export const query = chain((step, n) => step.runQuery(steps.read, { n }));
 const inline = { inline: true };
 export const inlineMutation = chain((step, n) => step.runMutation(steps.write, { n }, inline));
 export const inlineQuery = chain((step, n) => step.runQuery(steps.read, { n }, inline));
+
+/* Nodes of other kinds: the same number of them. */
+export const fanOut = defineWorkflow(component, {
+  args: { length: v.number(), ms: v.number() },
+  returns: v.number(),
+}).handler(async (step, { length }): Promise<number> => {
+  const children = Array.from({ length }, () => step.runAction(steps.act, { n: 0 }));
+  return (await Promise.all(children)).reduce((sum, n) => sum + n, 0);
+});
+export const sleeps = chain(async (step, n) => {
+  await step.sleep(1_000);
+  return n + 1;
+});
+export const events = chain(async (step, n) => {
+  const one: number = await step.awaitEvent({ name: "one", validator: v.number() });
+  return n + one;
+});

@@ -1,5 +1,6 @@
 import {
   getStatus,
+  sendEvent,
   start as startWorkflow,
   vWorkflowId,
   type WorkflowArgs,
@@ -41,5 +42,15 @@ export const output = internalQueryGeneric({
     const status = await getStatus(ctx, component, runId);
     if (status.type === "failed") throw new Error(status.error);
     return status.type === "completed" ? (status.result as number) : null;
+  },
+});
+
+/** Sends the event that a run waits for. */
+export const send = internalMutationGeneric({
+  args: { ...chain, runId: vWorkflowId },
+  returns: v.null(),
+  handler: async (ctx, { runId: workflowId }) => {
+    await sendEvent(ctx, component, { name: "one", workflowId, value: 1 });
+    return null;
   },
 });

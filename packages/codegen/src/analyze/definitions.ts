@@ -1,6 +1,5 @@
 import {
   Node,
-  SyntaxKind,
   VariableDeclarationKind,
   type CallExpression,
   type Identifier,

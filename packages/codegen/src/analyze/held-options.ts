@@ -2,6 +2,7 @@ import { Node, type Identifier, type ObjectLiteralExpression } from "ts-morph";
 import type { DefinitionFile } from "./definition-file.js";
 import { identifiersIn } from "./descendants.js";
 import { constantOf, unwrap } from "./functions.js";
+import { isImported } from "./modules.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
 /**
@@ -18,17 +19,18 @@ export function objectOf(value: Node, file: DefinitionFile): ObjectLiteralExpres
   const uses = identifiersIn(file.source, (text) => text === name).filter(
     (id) => isReference(id) && !isDeclaredBetween(id, file.source),
   );
-  return uses.every(leavesAsItIs) ? held : undefined;
+  return uses.every((id) => leavesAsItIs(id, file)) ? held : undefined;
 }
 
 /** Whether a use of an object only reads it: it is a node's options, or one of them, or one of its members is taken. */
-function leavesAsItIs(id: Identifier): boolean {
+function leavesAsItIs(id: Identifier, file: DefinitionFile): boolean {
   let node: Node = id;
   let parent = node.getParent();
   while (parent !== undefined && unwrap(parent) === id)
     [node, parent] = [parent, parent.getParent()];
   if (Node.isCallExpression(parent)) {
     const callee = parent.getExpression();
+    if (isImported(callee, file.imports, "defineWorkflow")) return true;
     return parent.getArguments().includes(node) && Node.isPropertyAccessExpression(callee)
       ? isChain(callee.getExpression())
       : false;

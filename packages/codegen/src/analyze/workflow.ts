@@ -5,6 +5,7 @@ import type { DefinitionFile } from "./definition-file.js";
 import type { FoundDefinition, NodeCall } from "./definitions.js";
 import { readInput, readWorkflowOptions } from "./input.js";
 import { literalName, type NodeContext, type ReadNodes } from "./nodes/node-kind.js";
+import { reportUnknown } from "./nodes/option-rules.js";
 import { nodeKinds } from "./nodes/table.js";
 import { literalOptions, literalValue, placesOf, readOptions, type Options } from "./options.js";
 
@@ -12,6 +13,8 @@ import { literalOptions, literalValue, placesOf, readOptions, type Options } fro
 export function workflowPlan(definition: FoundDefinition, workflows: Workflows): WorkflowPlan {
   const { file, name, nameNode, root } = definition;
   const options = readWorkflowOptions(root, name, file);
+  if (options !== undefined)
+    reportUnknown(options, ["input", ...planned], `workflow ${JSON.stringify(name)}`, file);
   const input = options && readInput(options, root.getExpression(), name, file);
   const readNodes: NodeContext["readNodes"] = (calls, inside) =>
     nodesOf(calls, { ...inside, file, workflow: name, workflows, readNodes });
@@ -31,12 +34,12 @@ export function workflowPlan(definition: FoundDefinition, workflows: Workflows):
 /** The entries of `renamed: { old: "new" }`, which are part of what is generated. */
 function readRenamings(all: Options, workflow: string, file: DefinitionFile): Renaming[] {
   const option = all.get("renamed");
-  const of = `\`renamed\` of workflow ${JSON.stringify(workflow)}`;
+  const of = `workflow ${JSON.stringify(workflow)}, renamed`;
   const options = option && readOptions(option.value, option.nameNode, of, file);
   return [...(options?.values() ?? [])].flatMap(({ name: old, nameNode, value }) => {
     const now = literalValue(value);
     if (typeof now === "string") return { old, now, place: file.placeOf(nameNode) };
-    const message = `the new name of ${JSON.stringify(old)} in ${of} is not written out`;
+    const message = `${of}: the new name of ${JSON.stringify(old)} is not written out`;
     file.report("unreadableOptions", value, message, {
       hint: 'write it as a string: `old: "new"`',
     });

@@ -23,10 +23,12 @@ const rules: Readonly<Record<string, (value: Value) => string | undefined>> = {
 };
 
 /** Which stages an option is for; on a node without one it does nothing. */
-const appliesTo: Readonly<Record<string, readonly StagePlan["kind"][]>> = {
-  retry: ["action"],
-  timeout: ["action", "children", "event"],
-  isolate: ["mutation", "query"],
+const appliesTo: Readonly<
+  Record<string, { readonly kinds: readonly StagePlan["kind"][]; readonly are: string }>
+> = {
+  retry: { kinds: ["action"], are: "actions" },
+  timeout: { kinds: ["action", "children", "event"], are: "actions, parents and events" },
+  isolate: { kinds: ["mutation", "query"], are: "mutations and queries" },
 };
 
 /** Options whose values cannot be, and options that do nothing where they stand. */
@@ -87,12 +89,12 @@ function checkValues(of: string, { options, optionPlaces }: HasOptions): Diagnos
 function checkEffects({ label, stages, optionPlaces }: Owner): Diagnostic[] {
   // Without stages it could not be read, which has been reported.
   if (stages.length === 0) return [];
-  return Object.entries(appliesTo).flatMap(([name, kinds]) => {
+  return Object.entries(appliesTo).flatMap(([name, { kinds, are }]) => {
     const place = optionPlaces.get(name);
     if (place === undefined || stages.some(({ kind }) => kinds.includes(kind))) return [];
     return [
       diagnostic("noEffect", place, `\`${name}\` has no effect on ${label}`, {
-        hint: `it is for ${kinds.join(" and ")} only: remove it`,
+        hint: `it is for ${are} only: remove it`,
       }),
     ];
   });

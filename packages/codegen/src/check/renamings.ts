@@ -53,7 +53,7 @@ function checkRenaming(
   // The passes of a loop are counted by the loops around a node.
   if (old.split(".").length === now.split(".").length) return [];
   return report(
-    `maps ${was} to ${is}, which does not stand inside as many others`,
-    "a node can be renamed where it stands; a run cannot follow it elsewhere",
+    `maps ${was} to ${is}, which stands elsewhere`,
+    "a run can follow a node to another name, but not into or out of another node",
   );
 }

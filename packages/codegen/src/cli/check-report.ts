@@ -51,3 +51,26 @@ export function printChanges({ changes }: Findings, terminal: Terminal): void {
   if (harmful > 0) print.out(`${plural(harmful, "change")} would stop runs in flight.`);
   else if (changes.length > 0) print.out("Runs in flight go on.");
 }
+
+/** Prints what earlier versions have left behind, and what has become or may become of it. */
+export function printLeft(
+  { left, dropped, ok }: Findings,
+  isAsked: boolean,
+  terminal: Terminal,
+): void {
+  const print = printTo(terminal);
+  const colors = pc.createColors(terminal.color);
+  const word = dropped ? colors.red("dropped") : colors.dim("kept for runs in flight");
+  for (const name of leftNames(left)) print.out(`${word} ${name}`);
+  if (isAsked && left.length === 0) print.out("Nothing is left behind by earlier versions.");
+  else if (isAsked && !ok) print.out("Nothing was dropped, as not all is well.");
+  else if (left.length > 0 && !isAsked)
+    print.out("Once no run of an earlier version is in flight, check --drop removes what is kept.");
+}
+
+/** `sendMail › outline` for a stage that is gone, `invoice` for a workflow with all its stages. */
+export function leftNames(left: Findings["left"]): string[] {
+  return left.flatMap(({ workflow, stages }) =>
+    stages.length === 0 ? [workflow] : stages.map((stage) => `${workflow} › ${stage}`),
+  );
+}

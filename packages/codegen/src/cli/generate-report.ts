@@ -3,6 +3,7 @@ import type { CompileResult, Written } from "../compile.js";
 import { formatDiagnostic } from "../diagnostics/format.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { ProjectPlan } from "../plan/schema.js";
+import { leftNames } from "./check-report.js";
 import { countsText, plural } from "./counts.js";
 import { printTo, type Terminal } from "./terminal.js";
 
@@ -36,16 +37,30 @@ export function report(
 ): string {
   const colors = pc.createColors(terminal.color);
   const path = (file: string) => (folder === "." ? file : `${folder}/${file}`);
+  const left = leftNames(result.plan.removed ?? []);
   const lines = [
-    ...written.written.map((file) => `${colors.green("wrote")} ${path(file)}`),
-    ...written.removed.map((file) => `${colors.red("removed")} ${path(file)}`),
+    ...some(written.written.map(path)).map((file) => `${colors.green("wrote")} ${file}`),
+    ...some(written.removed.map(path)).map((file) => `${colors.red("removed")} ${file}`),
   ];
+  if (lines.length > 0 && left.length > 0)
+    lines.push(colors.dim(`kept for runs in flight: ${left.join(", ")} (see check --drop)`));
   if (result.plan.workflows.length === 0) {
     const none = `No workflow found: none of ${path("**/*.workflow.ts")} calls defineWorkflow().`;
     return [...lines, none].join("\n");
   }
   const changes = lines.length === 0 ? colors.dim(" Everything is up to date.") : "";
   return [...lines, `${countsText(counted(result.plan), elapsedMs)}${changes}`].join("\n");
+}
+
+/** How many files are named; of more, the rest is counted. */
+const mostNamed = 20;
+
+function some(files: readonly string[]): string[] {
+  if (files.length <= mostNamed) return [...files];
+  return [
+    ...files.slice(0, mostNamed - 1),
+    `… and ${plural(files.length - mostNamed + 1, "other file")}`,
+  ];
 }
 
 export function counted({ workflows }: ProjectPlan): { workflows: number; nodes: number } {

@@ -1,6 +1,15 @@
+import { join } from "node:path";
 import pc from "picocolors";
-import { Compiler, writeGenerated, type CompileResult, type Written } from "../compile.js";
-import { isSame, type SourceText } from "../discover/discover.js";
+import {
+  Compiler,
+  writeGenerated,
+  writtenLast,
+  type CompileResult,
+  type Written,
+} from "../compile.js";
+import { isSame, readText, type SourceText } from "../discover/discover.js";
+import { outputFolder } from "../plan/paths.js";
+import type { WrittenPlan } from "../plan/schema.js";
 import { Rounds } from "../watch/rounds.js";
 import { WatchedFolders } from "../watch/folders.js";
 import { displayPath } from "./functions-folder.js";
@@ -41,6 +50,9 @@ class Session {
   readonly #functionsDir: string;
   readonly #terminal: Terminal;
   readonly #force: boolean;
+  /** The plan in the output folder, as this session knows it. */
+  #planText: string | undefined;
+  #before: WrittenPlan | undefined;
   #sources: readonly SourceText[] | undefined;
   #problem: string | undefined;
 
@@ -53,16 +65,32 @@ class Session {
   async round(startedAt: number): Promise<void> {
     try {
       const functionsDir = this.#functionsDir;
-      const result = await this.#compiler.compile({ functionsDir });
+      await this.#lookAtPlan();
+      const before = this.#before;
+      const result = await this.#compiler.compile(
+        before === undefined ? { functionsDir, drop: true } : { functionsDir, before },
+      );
       const written = result.ok
         ? await writeGenerated(functionsDir, result.files, { force: this.#force })
         : nothing;
+      if (result.ok) this.#planText = result.files.find(({ path }) => path === planPath)?.text;
       this.#tell(result, written, performance.now() - startedAt);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       if (message !== this.#problem) printTo(this.#terminal).err(`${this.#clock()} ${message}`);
       this.#problem = message;
     }
+  }
+
+  /**
+   * What is left behind is told by the plan that was there when this began, not by that of the last round: names that were only there
+   * while somebody typed them are no run's. A plan that somebody else has written since, such as `git pull`, is a new beginning.
+   */
+  async #lookAtPlan(): Promise<void> {
+    const text = readText(join(this.#functionsDir, planPath));
+    if (text === this.#planText) return;
+    this.#planText = text;
+    this.#before = await writtenLast(this.#functionsDir);
   }
 
   /** Says what is new: an edit of another file of the app, and a problem that is still the same, are not. */
@@ -96,5 +124,6 @@ class Session {
   }
 }
 
-const nothing: Written = { written: [], removed: [], unchanged: [], edited: [] };
+const planPath = `${outputFolder}/plan.json`;
 
+const nothing: Written = { written: [], removed: [], unchanged: [], edited: [] };

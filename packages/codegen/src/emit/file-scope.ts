@@ -26,9 +26,9 @@ export class FileScope implements StageFile {
     left: readonly string[],
   ) {
     const functions = generatedFunctions(workflow).map(({ name }) => name);
-    const leftNames = leftFunctions(workflow, left).flatMap((each) => [
-      ...[each.action ?? [], each.completion ?? []].flat(),
-    ]);
+    const leftNames = leftFunctions(workflow, left).flatMap(({ action, completion }) =>
+      [action, completion].filter((name) => name !== undefined),
+    );
     const exported = [...functions, ...leftNames];
     const globals = workflow.input.kind === "copy" ? workflow.input.globals : [];
     this.names = new FileNames([

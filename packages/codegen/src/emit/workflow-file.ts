@@ -8,6 +8,7 @@ import { leftSections } from "./leftovers.js";
 import {
   call,
   callHugging,
+  callWithList,
   exportedConst,
   object,
   property,
@@ -73,10 +74,12 @@ function nodeSections({ stages, bodies = [] }: NodePlan, file: FileScope): Secti
 }
 
 function recoverSection(stage: StagePlan, reads: readonly string[], file: FileScope): Section {
-  const args = [string(stage.name), strings(reads)];
   return {
     comment: `${file.source}, ${stage.label}: what its recover reads.`,
-    code: [call(`${file.local("own")}.recover`, args), ";"],
+    code: [
+      callWithList(`${file.local("own")}.recover`, [string(stage.name)], reads.map(string)),
+      ";",
+    ],
   };
 }
 

@@ -59,10 +59,10 @@ export function linePairs(
 }
 
 function linesOf(nodes: readonly NodeThen[], inside = "", isCase = false): Line[] {
-  const inner = nodes.flatMap(({ name, kind, bodies = [] }) =>
+  const inner = nodes.flatMap(({ name, stages, bodies = [] }) =>
     bodies.flatMap((body) => {
       const path = joined(inside, name);
-      const holdsCases = kind === "branch";
+      const holdsCases = stages.some(({ kind }) => kind === "branch");
       return linesOf(body.nodes, holdsCases ? joined(path, body.key) : path, holdsCases);
     }),
   );

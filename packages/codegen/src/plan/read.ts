@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { planVersion, writtenPlan, type WrittenPlan } from "./schema.js";
+import { writtenPlan, type WrittenPlan } from "./schema.js";
+import { planVersion } from "./version.js";
 
 /** A text that is no plan of this version. */
 export class PlanUnreadable extends Error {

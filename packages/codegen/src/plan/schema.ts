@@ -1,9 +1,13 @@
 import * as z from "zod";
 import type { Place } from "../diagnostics/diagnostic.js";
 import { importedName, type Expression } from "./expression.js";
+import { planVersion } from "./version.js";
 
-/** Raised when `plan.json` changes so that an older compiler cannot read it. */
-export const planVersion = 1;
+/* Names of the last plan come into generated code and into the names of files; so they are looked at, as those of definitions are. */
+const identifier = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "is no identifier");
+const stageName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/, "is no name of a stage");
 
 export const functionKind = z.enum(["action", "mutation", "query"]);
 export type FunctionKind = z.infer<typeof functionKind>;
@@ -11,7 +15,7 @@ export type FunctionKind = z.infer<typeof functionKind>;
 /** What has one step record and one line of control flow; see docs/generated-code.md. */
 export const stage = z.object({
   /** `save`, or `chapters.output`, `chapters.finalize`, `charge.compensate`; of a case `route.big.x`, of a body `agent.think`. */
-  name: z.string(),
+  name: stageName,
   kind: z.enum([
     "action",
     "mutation",
@@ -68,7 +72,7 @@ export const input = z.discriminatedUnion("kind", [
 ]);
 
 export const workflow = z.object({
-  name: z.string(),
+  name: identifier,
   /** The file of its definition, relative to the functions folder. */
   file: z.string(),
   input,
@@ -78,9 +82,9 @@ export const workflow = z.object({
 
 /** What an earlier version of a workflow leaves behind, so that no run is at a function that is not there. */
 export const leftover = z.object({
-  workflow: z.string(),
+  workflow: identifier,
   /** Its action stages that are gone. */
-  stages: z.array(z.string()),
+  stages: z.array(stageName),
 });
 export type Leftover = z.infer<typeof leftover>;
 

@@ -1,14 +1,20 @@
 import { createHash } from "node:crypto";
 import { compilerVersion } from "../version.js";
-import {
-  planVersion,
-  workflow as writtenWorkflow,
-  type ProjectPlan,
-  type WorkflowPlan,
-  type WrittenPlan,
+import type { ImportedName } from "./expression.js";
+import type {
+  BodyPlan,
+  InputPlan,
+  NodePlan,
+  ProjectPlan,
+  StagePlan,
+  WorkflowPlan,
+  WrittenPlan,
 } from "./schema.js";
+import { planVersion } from "./version.js";
 
 type WrittenWorkflow = WrittenPlan["workflows"][number];
+type WrittenNode = WrittenWorkflow["nodes"][number];
+type WrittenStage = WrittenNode["stages"][number];
 
 /** Those that were written before: a watching compiler has most of them again and again. */
 const writtenBefore = new WeakMap<WorkflowPlan, WrittenWorkflow>();
@@ -27,10 +33,56 @@ export function toWritten({ workflows, removed = [] }: ProjectPlan): WrittenPlan
 function writtenWorkflowOf(placed: WorkflowPlan): WrittenWorkflow {
   const before = writtenBefore.get(placed);
   if (before !== undefined) return before;
-  const workflow = writtenWorkflow.parse(placed);
+  const { name, file, input, options, nodes } = placed;
+  const workflow: Every<Omit<WrittenWorkflow, "hash">> = {
+    name,
+    file,
+    input: inputOf(input),
+    options,
+    nodes: nodes.map(nodeOf),
+  };
   const written = { ...workflow, hash: hashOf(JSON.stringify(workflow)) };
   writtenBefore.set(placed, written);
   return written;
+}
+
+/*
+ * Each takes what is written out of what is known, in the order of the schema. By hand, as the schema's library takes longer to load
+ * than a small app to compile; that nothing is forgotten is seen by its types, and by a test against the schema.
+ */
+
+/** With each field named, also those that may be absent. */
+type Every<T> = { [Field in keyof Required<T>]: T[Field] };
+
+function inputOf(input: InputPlan): WrittenWorkflow["input"] {
+  if (input.kind === "import") return { kind: "import", import: importOf(input.import) };
+  return { kind: "copy", text: input.text, imports: input.imports.map(importOf) };
+}
+
+const importOf = ({ local, imported, module, typeOnly }: ImportedName): Every<ImportedName> => ({
+  local,
+  imported,
+  module,
+  typeOnly,
+});
+
+const nodeOf = ({ name, kind, stages, options, hash, bodies }: NodePlan): Every<WrittenNode> => ({
+  name,
+  kind,
+  stages: stages.map(stageOf),
+  options,
+  hash,
+  bodies: bodies?.map(bodyOf),
+});
+
+const bodyOf = ({ key, nodes }: BodyPlan): Every<NonNullable<WrittenNode["bodies"]>[number]> => ({
+  key,
+  nodes: nodes.map(nodeOf),
+});
+
+function stageOf(stage: StagePlan): Every<WrittenStage> {
+  const { name, kind, reads, reference, recover, until, reduce, workflows } = stage;
+  return { name, kind, reads, reference, recover, until, reduce, workflows };
 }
 
 /** The hash of a workflow's plan, under which its runs are started. */

@@ -70,8 +70,8 @@ test("a change that stops runs names workflow and node, says what to do, and exi
   expect(out).toContain(
     'needs a mapping of names fulfilOrder › receipt: the node seems to be renamed to "bill"',
   );
-  expect(out).toMatch(/hint: .*keep the name "receipt"/);
-  expect(out).toMatch(/would stop runs in flight\.\n$/);
+  expect(out).toContain('`renamed: { receipt: "bill" }`');
+  expect(out).toContain("1 change would stop runs in flight.\n");
 });
 
 test("a change that is safe is told, and exits with 0", async () => {
@@ -102,6 +102,8 @@ test("--json gives all of it as data, and nothing else on stdout", async () => {
     problems: [],
     drift: { written: [], removed: [], edited: [] },
     changes: [],
+    left: [],
+    dropped: false,
   });
   await rm(join(app(), "convex/_workflows/ping.ts"));
   await edit("export const ping", "export const pong");
@@ -142,5 +144,40 @@ test.each([
   });
   await expect(workflowCodegen("check", "--against", "nowhere.json")).rejects.toThrow(
     "There is no plan at nowhere.json.",
+  );
+});
+
+test("what is left behind is named; --drop removes it when all is well, and tells what", async () => {
+  await workflowCodegen();
+  const generated = () => readFile(join(app(), "convex/_workflows/fulfilOrder.ts"), "utf8");
+  const text = await readFile(definitions(), "utf8");
+  const [action = ""] = /(?<=export const )\w+(?=: StepAction)/.exec(await generated()) ?? [];
+  expect(action).not.toBe("");
+  await writeFile(definitions(), text.replaceAll(`"${action}"`, '"another"'));
+  // Nothing is dropped of code that is out of date.
+  const early = await workflowCodegen("check", "--drop");
+  expect(early.code).toBe(1);
+  expect(early.out).toContain("Nothing was dropped, as not all is well.\n");
+  const { out: said } = await workflowCodegen();
+  expect(said).toContain(`kept for runs in flight: fulfilOrder › ${action} (see check --drop)\n`);
+  expect(await generated()).toContain(`own.removed("${action}")`);
+  expect(await workflowCodegen("check")).toMatchObject({
+    code: 0,
+    out: `Generated code is up to date.\nkept for runs in flight fulfilOrder › ${action}\nOnce no run of an earlier version is in flight, check --drop removes what is kept.\n`,
+  });
+  expect(JSON.parse((await workflowCodegen("check", "--json")).out)).toMatchObject({
+    left: [{ workflow: "fulfilOrder", stages: [action] }],
+    dropped: false,
+  });
+  // To generate again keeps it.
+  expect((await workflowCodegen()).out).toContain("Everything is up to date.");
+  expect(await workflowCodegen("check", "--drop")).toMatchObject({
+    code: 0,
+    out: `Generated code is up to date.\ndropped fulfilOrder › ${action}\n`,
+  });
+  expect(await generated()).not.toContain("removed");
+  expect((await workflowCodegen()).out).toContain("Everything is up to date.");
+  expect((await workflowCodegen("check", "--drop")).out).toContain(
+    "Nothing is left behind by earlier versions.",
   );
 });

@@ -97,10 +97,111 @@ test("a finalize of a parent is run by its own settings", async () => {
     '.parent("p", { action: () => 1, timeout: "1m", children: () => [child(leaf, {})], finalize: { action: () => 1, timeout: "2s", retry: true } })',
   );
   expect(nodes[0]?.stages).toMatchObject([
-    { name: "p.output", attempts: 1, timeoutMs: 60_000 },
+    { name: "p.output", attempts: 1, worstCaseMs: half },
     { name: "p", worstCaseMs: 60_000 },
     { name: "p.finalize", attempts: 5, timeoutMs: 2_000 },
   ]);
+});
+
+test("[S40] the timeout of a parent covers its handler, its children and its finalize", async () => {
+  const { nodes, worstCaseMs } = await explained(
+    '.parent("p", { action: () => 1, timeout: "1m", children: () => [child(leaf, {})], finalize: { action: () => 1 } })',
+  );
+  expect(nodes[0]?.worstCaseMs).toBe(60_000);
+  expect(worstCaseMs).toBe(60_000);
+});
+
+const steps = (count: number) =>
+  Array.from(
+    { length: count },
+    (_, n) => `.step("s${n}", { action: () => 1, timeout: "1m" })`,
+  ).join("");
+
+test.each<[what: string, node: string, executions: number, worst: number | null]>([
+  ["a sleep", '.sleep("a", "1h")', 1, 3_600_000],
+  ["a computed sleep", '.sleep("a", () => 5)', 1, null],
+  ["an event", '.event("a", { schema: z.any() })', 0, null],
+  ["an event with a timeout", '.event("a", { schema: z.any(), timeout: "1d" })', 0, 86_400_000],
+  ["a child", '.child("a", leaf, () => ({}))', 0, null],
+  [
+    "a branch: its most expensive case",
+    `.branch("a", { on: () => f(), cases: { x: (b) => b${steps(2)}, y: (b) => b, z: (b) => b${steps(1)} } })`,
+    4,
+    120_000,
+  ],
+  [
+    "a loop: all its passes",
+    `.loop("a", { initial: () => 1, body: (b) => b${steps(2)}, until: () => true, maxIterations: 10 })`,
+    40,
+    20 * 60_000,
+  ],
+  [
+    "a loop in a loop: all passes of both",
+    `.loop("a", { initial: () => 1, maxIterations: 10, until: () => true, body: (b) =>
+      b.loop("c", { initial: () => 1, body: (d) => d${steps(1)}, until: () => true, maxIterations: 3 }) })`
+      .replace("maxIterations: 10, until: () => true, body: (b)", "body: (b)")
+      .replace(/ \}\)$/, ", until: () => true, maxIterations: 10 })"),
+    60,
+    30 * 60_000,
+  ],
+  [
+    "a loop of which the passes are computed: one pass",
+    `.loop("a", { initial: () => 1, body: (b) => b${steps(1)}, until: () => true, maxIterations: computed })`,
+    2,
+    null,
+  ],
+  [
+    "a step with a compensation",
+    '.step("a", { mutation: () => 1, compensate: { action: () => 1 } })',
+    0.1,
+    1_000,
+  ],
+])("%s costs and takes at most", async (_what, node, executions, worst) => {
+  const { rootExecutions, worstCaseMs } = await explained(node);
+  expect({ rootExecutions, worstCaseMs }).toEqual({
+    rootExecutions: executions,
+    worstCaseMs: worst,
+  });
+});
+
+test("[S41] the timeout of a workflow is its worst case, whatever is in it", async () => {
+  const flow = await explained('.event("a", { schema: z.any() })', 'timeout: "1h"');
+  expect(flow).toMatchObject({ worstCaseMs: 3_600_000, openEnded: [] });
+});
+
+test("what takes less than the timeout of its workflow takes less", async () => {
+  const { worstCaseMs } = await explained('.sleep("a", "1m")', 'timeout: "1h"');
+  expect(worstCaseMs).toBe(60_000);
+});
+
+test("what has no limit inside a loop is named", async () => {
+  const flow = await explained(
+    '.loop("a", { initial: () => 1, body: (b) => b.event("e", { schema: z.any() }).sleep("s", 5), until: () => true, maxIterations: computed })',
+  );
+  expect(flow.openEnded).toEqual(["the passes of a", "a.e"]);
+});
+
+test("for people, the nodes inside others stand under them, by their paths", async () => {
+  await use("every-kind");
+  const { out } = await workflowCodegen("explain", "drip");
+  expect(out).toBe(`drip (drip.workflow.ts)
+  stage              runs                             root executions  reads                        attempts  at worst
+  profile            action                           2                input                        5         2 h 30 m
+  settle             sleep                            1                input                                  open
+  approval           event                            0                nothing                                open
+  route              branch, one of 2                 0                profile                                0 ms
+  route.big.x        action                           2                profile                      1         30 m
+  route.big.y        query                            0.1              input, x                               1 s
+  route.small.z      mutation                         0.1              nothing                                1 s
+  agent              loop, at most 10 passes          0                profile                                0 ms
+  agent.think        action                           2                loop                         1         30 m
+  agent.next         mutation                         0.1              profile, loop, think                   1 s
+  one                child                            0                profile                                open
+  charge             action internal.payments.charge  3                input                        1         30 m
+  charge.compensate  mutation, to undo it             0.1              input, output, error                   1 s
+  finalize           mutation                         0.1              approval, route, agent, one            1 s
+  A run: at most 29.2 root executions, and 2.2 for each summarize of one; at worst 30 d.
+`);
 });
 
 test("for people it is a table, with a line for each stage and the sum of a run", async () => {

@@ -51,6 +51,66 @@ test("retries, timeouts and references are in the drawing", async () => {
   expect(policies.length).toBeGreaterThan(0);
 });
 
+test("sleeps, events, branches, loops and children are told apart, and where a run goes from each", async () => {
+  await use("every-kind");
+  const { out } = await workflowCodegen("graph", "drip");
+  expect(out).toBe(`flowchart TD
+  subgraph w_drip["drip"]
+    n_drip.profile["profile<br/>action<br/>retry 5×"]
+    n_drip.settle(["settle<br/>sleep"])
+    n_drip.approval(["approval<br/>event"])
+    n_drip.route{"route<br/>branch"}
+    n_drip.route.big.x["route.big.x<br/>action"]
+    n_drip.route.big.y["route.big.y<br/>query"]
+    n_drip.route.small.z["route.small.z<br/>mutation"]
+    n_drip.agent{{"agent<br/>loop<br/>at most 10 passes"}}
+    n_drip.agent.think["agent.think<br/>action"]
+    n_drip.agent.next["agent.next<br/>mutation"]
+    n_drip.one[["one<br/>child"]]
+    n_drip.charge["charge<br/>action internal.payments.charge<br/>undone by mutation<br/>recovers"]
+    n_drip.finalize["finalize<br/>mutation"]
+    n_drip.profile --> n_drip.settle
+    n_drip.settle --> n_drip.approval
+    n_drip.approval --> n_drip.route
+    n_drip.route -->|"big"| n_drip.route.big.x
+    n_drip.route.big.x --> n_drip.route.big.y
+    n_drip.route -->|"small"| n_drip.route.small.z
+    n_drip.route.big.y --> n_drip.agent
+    n_drip.route.small.z --> n_drip.agent
+    n_drip.agent --> n_drip.agent.think
+    n_drip.agent.think --> n_drip.agent.next
+    n_drip.agent.next -->|"next pass"| n_drip.agent
+    n_drip.agent -->|"done"| n_drip.one
+    n_drip.one --> n_drip.charge
+    n_drip.charge --> n_drip.finalize
+  end
+  w_summarize[["summarize"]]
+  n_drip.one -.-> w_summarize
+`);
+});
+
+test("a case without nodes leads past its branch; a branch or a loop in another is drawn through", async () => {
+  await use("branches");
+  const { out } = await workflowCodegen("graph", "shipping");
+  expect(out).toContain('n_shipping.way -->|"none"| n_shipping.label');
+  expect(out).toContain("n_shipping.way.freight.load --> n_shipping.label");
+  const json = JSON.parse((await workflowCodegen("graph", "nested", "--format", "json")).out);
+  expect(json.workflows[0].edges).toContainEqual({
+    from: "outer.left.inner",
+    to: "outer.left.inner.up.climb",
+    label: "up",
+  });
+});
+
+test("--format dot has the same shapes and labels", async () => {
+  await use("every-kind");
+  const { out } = await workflowCodegen("graph", "drip", "--format", "dot");
+  expect(out).toContain('"drip.route" [label="route\\nbranch", shape=diamond];');
+  expect(out).toContain('"drip.agent" [label="agent\\nloop\\nat most 10 passes", shape=hexagon];');
+  expect(out).toContain('"drip.settle" [label="settle\\nsleep", style=rounded];');
+  expect(out).toContain('"drip.agent.next" -> "drip.agent" [label="next pass"];');
+});
+
 test("--format dot is the same graph for Graphviz, and --out writes it to a file", async () => {
   await use("parents");
   const { out } = await workflowCodegen("graph", "--format", "dot", "--out", "all.dot");

@@ -98,3 +98,27 @@ test("a file of another origin that comes in the way is told, and survived", asy
   await writeFile(join(app, "convex/nudge.ts"), "");
   await says(/Mended\.[^]*wrote convex\/_workflows\/added\.ts/);
 });
+
+test("names that were there only while somebody typed leave nothing behind; those of the plan that was there do", async () => {
+  const generated = () => readFile(join(app, "convex/_workflows/sendMail.ts"), "utf8");
+  await edit('"send"', '"sen"');
+  await says("wrote convex/_workflows/sendMail.ts");
+  printed.out = "";
+  await edit('"sen"', '"sent"');
+  await says("wrote convex/_workflows/sendMail.ts");
+  expect(await generated()).not.toContain("removed");
+  // A plan from elsewhere, as `git pull` brings one: what it has is deployed, or will be.
+  const plan = join(app, "convex/_workflows/plan.json");
+  const pulled = JSON.parse(await readFile(plan, "utf8"));
+  pulled.removed = [{ workflow: "sendMail", stages: ["first"] }];
+  await writeFile(plan, JSON.stringify(pulled));
+  printed.out = "";
+  await edit('"sent"', '"posted"');
+  await says("kept for runs in flight: sendMail › first, sendMail › sent (see check --drop)");
+  for (const stage of ["first", "sent"])
+    expect(await generated()).toContain(`own.removed("${stage}")`);
+  printed.out = "";
+  await edit('"posted"', '"mailed"');
+  await says("kept for runs in flight: sendMail › first, sendMail › sent (see check --drop)");
+  expect(await generated()).not.toContain("posted");
+});

@@ -5,12 +5,12 @@ import { longestCommon } from "../../src/fates/order.js";
 import type { WrittenPlan } from "../../src/plan/schema.js";
 import { toWritten } from "../../src/plan/write.js";
 
-async function planOf(nodes: string, more = ""): Promise<WrittenPlan> {
+async function planOf(nodes: string, more = "", options = ""): Promise<WrittenPlan> {
   const text = `import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
 export const leaf = defineWorkflow({ input: z.object({}) }).step("only", { query: () => 1 });
-export const flow = defineWorkflow({ input: z.object({}) })${nodes};
+export const flow = defineWorkflow({ input: z.object({})${options} })${nodes};
 ${more}`;
   const { plan, diagnostics } = await compileSources([{ file: "flow.workflow.ts", text }]);
   expect(diagnostics.map(({ message }) => message)).toEqual([]);
@@ -28,6 +28,14 @@ const b = '.step("b", { action: (ctx, { input }) => input })';
 const c = '.step("c", { mutation: () => 3 })';
 const parent = (options: string) =>
   `.parent("p", { ${options}children: () => [child(leaf, {})], finalize: { action: () => 1 } })`;
+
+const a2 = a.replace("1", "2");
+const undone = '.step("a", { action: () => 1, compensate: { action: () => 2 } })';
+const sleep = (duration: string) => `.sleep("s", ${JSON.stringify(duration)})`;
+const one = (workflow: string) => `.child("one", ${workflow}, () => ({}))`;
+const branch = (cases: string) => `.branch("route", { on: () => f(), cases: { ${cases} } })`;
+const loop = (body: string) =>
+  `.loop("turn", { initial: () => 1, body: (b) => b${body}, until: () => true, maxIterations: 3 })`;
 
 test.each<[what: string, before: string, now: string, fates: string[]]>([
   ["nothing", a + b, a + b, []],
@@ -84,8 +92,157 @@ test.each<[what: string, before: string, now: string, fates: string[]]>([
     '.step("p", { action: () => 1 })',
     ["flow.p: stops"],
   ],
+
+  ["[S113] another duration of a sleep", sleep("1d"), sleep("2d"), ["flow.s: safe"]],
+  [
+    "a sleep that becomes a step",
+    sleep("1d"),
+    '.step("s", { action: () => 1 })',
+    ["flow.s: stops"],
+  ],
+  [
+    "an event that becomes a sleep",
+    '.event("s", { schema: z.any() })',
+    sleep("1d"),
+    ["flow.s: stops"],
+  ],
+  ["another child", one("leaf"), one("leaf").replace("({})", "({ a: 1 })"), ["flow.one: safe"]],
+  [
+    "a child that becomes a parent",
+    one("leaf"),
+    parent("").replace('"p"', '"one"'),
+    ["flow.one: stops"],
+  ],
+  ["a step that gets a compensation", a, undone, ["flow.a: safe"]],
+  ["[S117] a step that loses its compensation", undone, a, ["flow.a: stops"]],
+  [
+    "code in a case",
+    branch(`x: (b) => b${a}`),
+    branch(`x: (b) => b${a2}`),
+    ["flow.route.x.a: safe"],
+  ],
+  [
+    "[S114] a case that is added",
+    branch("x: (b) => b"),
+    branch("x: (b) => b, y: (b) => b"),
+    ["flow.route: safe"],
+  ],
+  [
+    "[S117] a case that is removed, with what is in it",
+    branch(`x: (b) => b, y: (b) => b${a}`),
+    branch("x: (b) => b"),
+    ["flow.route.y: stops", "flow.route: safe"],
+  ],
+  [
+    "another choice",
+    branch("x: (b) => b"),
+    branch("x: (b) => b").replace("() =>", "(scope) =>"),
+    ["flow.route: safe"],
+  ],
+  ["[S115] nodes of a body that change places", loop(a + b), loop(b + a), ["flow.turn.b: safe"]],
+  ["[S117] a node of a body that is removed", loop(a + b), loop(a), ["flow.turn.b: stops"]],
+  ["[S114] a node added at the end of a body", loop(a), loop(a + b), ["flow.turn.b: safe"]],
+  ["[S113] another end of a loop", loop(a), loop(a).replace("true", "false"), ["flow.turn: safe"]],
+  ["[S117] a loop that is removed, with what is in it", b + loop(a), b, ["flow.turn: stops"]],
+  [
+    "a node that moves out of a body",
+    loop(a + b),
+    loop(a) + b,
+    ["flow.b: safe", "flow.turn.b: stops"],
+  ],
+  [
+    "a renamed node of a body, which nothing says",
+    loop(a + b),
+    loop(a + b.replace('"b"', '"d"')),
+    ["flow.turn.b: rename", "flow.turn.d: safe"],
+  ],
+  [
+    "a renamed loop, which nothing says",
+    loop(a) + b,
+    loop(a).replace('"turn"', '"round"') + b,
+    ["flow.turn: rename", "flow.round: safe"],
+  ],
 ])("%s: the fate of runs in flight", async (_what, before, now, fates) => {
   expect(await changes(before, now)).toEqual(fates);
+});
+
+test.each<[what: string, before: string, now: string, renamed: string, fates: string[]]>([
+  ["a node", a + b + c, `${a}${b.replace('"b"', '"d"')}${c}`, 'b: "d"', ["b: safe"]],
+  [
+    "a node that has changed too",
+    a + b,
+    a.replace('"a"', '"d"').replace("1", "2") + b,
+    'a: "d"',
+    ["a: safe", "d: safe"],
+  ],
+  [
+    "a node whose kind is another",
+    a + b,
+    a.replace('"a"', '"d"').replace("action", "mutation") + b,
+    'a: "d"',
+    ["a: safe", "d: stops"],
+  ],
+  [
+    "a loop, with what is in it",
+    loop(a),
+    loop(a).replace("turn", "round"),
+    'turn: "round"',
+    ["turn: safe"],
+  ],
+  [
+    "a node in a loop",
+    loop(a + b),
+    loop(a + b.replace('"b"', '"d"')),
+    '"turn.b": "turn.d"',
+    ["turn.b: safe"],
+  ],
+  [
+    "a case",
+    branch(`x: (b) => b${a}`),
+    branch(`y: (b) => b${a}`),
+    '"route.x": "route.y"',
+    ["route: safe"],
+  ],
+  [
+    "a node in a case, and the branch around it",
+    branch(`x: (b) => b${a}`),
+    branch(`x: (b) => b${a.replace('"a"', '"d"')}`).replace("route", "way"),
+    '"route.x.a": "way.x.d", route: "way"',
+    ["route: safe", "route.x.a: safe"],
+  ],
+])(
+  "[S116] a renaming that the workflow knows of is safe: %s",
+  async (_what, before, now, renamed, fates) => {
+    const then = await planOf(before);
+    const all = compare(then, await planOf(now, "", `, renamed: { ${renamed} }`));
+    expect(all.flatMap(({ node, fate }) => (node === undefined ? [] : `${node}: ${fate}`))).toEqual(
+      fates,
+    );
+  },
+);
+
+test("[S116] where a node seems to be renamed, what to write is the hint", async () => {
+  const [change] = compare(
+    await planOf(loop(a + b)),
+    await planOf(loop(a + b.replace('"b"', '"d"'))),
+  );
+  expect(change?.hint).toContain('`renamed: { "turn.b": "turn.d" }`');
+  const [top] = compare(await planOf(a + b), await planOf(a + b.replace('"b"', '"d"')));
+  expect(top?.hint).toContain('`renamed: { b: "d" }`');
+});
+
+test("[S114] the nodes inside others that read an added one are named, by the one they are in", async () => {
+  const reader = loop('.step("r", { query: (ctx, { a }) => a })');
+  const without = loop('.step("r", { query: (ctx, { input }) => input })');
+  const changed = compare(await planOf(without), await planOf(a + reader));
+  expect(changed.find(({ node }) => node === "a")?.message).toContain('"turn" reads undefined');
+  const inBody = compare(
+    await planOf(loop('.step("r", { query: (ctx, { input }) => input })')),
+    await planOf(loop(`${a}.step("r", { query: (ctx, { a }) => a })`)),
+  );
+  expect(inBody.find(({ node }) => node === "turn.a")?.message).toContain(
+    '"turn.r" reads undefined',
+  );
 });
 
 test("[S118] a workflow that is removed stops its runs, a new one stops none", async () => {

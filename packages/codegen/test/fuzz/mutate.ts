@@ -128,12 +128,33 @@ const renameAll: Mutation = (tokens, random) => {
   for (const [index, each] of tokens.entries()) if (each === name) tokens[index] = other ?? "";
 };
 
-const mutations: readonly Mutation[] = [drop, double, swap, move, rename, rename, renameAll];
+/** A name becomes a hostile one wherever it stands, as a string or bare: what is left is as sound as it was, if that name may be used. */
+const renameThroughout: Mutation = (tokens, random) => {
+  const bare = new Set(tokens.filter((each) => /^[\p{L}_$]/u.test(each)));
+  const quoted = tokens.flatMap((each) => (/^"[\p{L}_$]/u.test(each) ? each.slice(1, -1) : []));
+  // Names that stand in both ways are those of nodes that are read; a few others are those of workflows.
+  const names = [...new Set(quoted.filter((name) => bare.has(name) || random() < 0.2))];
+  const exported = tokens.flatMap((each, index) =>
+    each === "const" && tokens[index - 2] === "export" ? (tokens[index + 2] ?? []) : [],
+  );
+  const all = random() < 0.7 ? names : exported;
+  const name = all[at(all, random)];
+  const other = hostile[at(hostile, random)] ?? "";
+  for (const [index, each] of tokens.entries()) {
+    if (each === name) tokens[index] = other;
+    else if (each === JSON.stringify(name)) tokens[index] = JSON.stringify(other);
+  }
+};
 
-/** A definition with a few things wrong. */
+const destructive: readonly Mutation[] = [drop, double, swap, move, rename, rename, renameAll];
+
+/** A definition with a few things wrong, or with a name that nobody should choose. */
 export function mutate(text: string, random: () => number): string {
   const tokens = text.match(token) ?? [];
-  const count = 1 + Math.floor(random() * 3);
-  for (let done = 0; done < count; done++) mutations[at(mutations, random)]?.(tokens, random);
+  if (random() < 0.4) renameThroughout(tokens, random);
+  else {
+    const count = 1 + Math.floor(random() * 3);
+    for (let done = 0; done < count; done++) destructive[at(destructive, random)]?.(tokens, random);
+  }
   return tokens.join("");
 }

@@ -101,16 +101,17 @@ export async function fillSeats(ctx: MutationCtx, id: Id<"steps">): Promise<void
   const parent = await ctx.db.get("steps", id);
   if (parent === null || parent.state !== "waiting" || parent.joined || parent.held) return;
   const { seats = 1 } = parent;
-  const inState = (state: "pending" | "running") =>
+  const allIn = (state: "pending" | "running") =>
     ctx.db
       .query("runs")
       .withIndex("by_parent_state", (q) => q.eq("parentStep", id).eq("state", state));
-  const running = (await inState("running").take(seats)).length;
-  const startable = await inState("pending").take(seats - running);
+  const running = (await allIn("running").take(seats)).length;
+  const startable = await allIn("pending").take(seats - running);
   for (const child of startable) await begin(ctx, child);
   const refused = await firstRefused(ctx, parent);
   if (refused !== null) return await failParent(ctx, parent, refused);
-  if (running + startable.length === 0 && parent.inserting !== true) await join(ctx, parent);
+  if (running + startable.length > 0 || parent.inserting === true) return;
+  if ((await inState(ctx, id, "compensating")) === null) await join(ctx, parent);
 }
 
 /** Of the children that have ended badly the first one, where there are more of them than the parent lets pass. */
@@ -208,7 +209,8 @@ export async function childEnded(ctx: MutationCtx, child: Doc<"runs">): Promise<
   if (parent.inserting === true) return;
   for (const state of ["running", "compensating"] as const)
     if ((await inState(ctx, parent._id, state)) !== null) return;
-  const isTooMany = parent.tolerate !== undefined && !(await isTolerated(ctx, parent, { isLast: true }));
+  const isTooMany =
+    parent.tolerate !== undefined && !(await isTolerated(ctx, parent, { isLast: true }));
   if (isTooMany) await failParent(ctx, parent, child);
   else await join(ctx, parent);
 }

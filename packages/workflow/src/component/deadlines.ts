@@ -17,12 +17,21 @@ export async function beginDeadline(
   const at = Date.now() + ms;
   const deadline = await ctx.db.insert("deadlines", {
     run,
+    ms,
     at,
     ...(where === undefined ? {} : { stage: where.stage }),
     ...(where?.pass === undefined ? {} : { pass: where.pass }),
   });
-  const job = await ctx.scheduler.runAt(at, internal.deadlines.expire, { deadline, ms });
-  await ctx.db.patch("deadlines", deadline, { job });
+  await watchDeadline(ctx, { _id: deadline, at });
+}
+
+/** Schedules what happens when the time is up. */
+export async function watchDeadline(
+  ctx: MutationCtx,
+  { _id, at }: Pick<Doc<"deadlines">, "_id" | "at">,
+): Promise<void> {
+  const job = await ctx.scheduler.runAt(at, internal.deadlines.expire, { deadline: _id });
+  await ctx.db.patch("deadlines", _id, { job });
 }
 
 /** That of a parent begins, or need not be watched any more. */
@@ -31,12 +40,14 @@ export async function setDeadline(
   run: Id<"runs">,
   { stage, pass, ms }: Deadline,
 ): Promise<void> {
-  if (ms !== undefined) return await beginDeadline(ctx, run, ms, { stage, pass });
-  const some = ctx.db
+  const ofStage = await ctx.db
     .query("deadlines")
-    .withIndex("by_run", (q) => q.eq("run", run).eq("stage", stage));
-  for (const deadline of await some.collect())
-    if (String(deadline.pass ?? []) === String(pass ?? [])) await lift(ctx, deadline);
+    .withIndex("by_run", (q) => q.eq("run", run).eq("stage", stage))
+    .collect();
+  const begun = ofStage.filter((other) => String(other.pass ?? []) === String(pass ?? []));
+  if (ms === undefined) for (const deadline of begun) await lift(ctx, deadline);
+  // A run may come to the parent's beginning again: as when it was paused before that had begun. The time goes on.
+  else if (begun.length === 0) await beginDeadline(ctx, run, ms, { stage, pass });
 }
 
 /** The run has ended: none of its deadlines matters. */
@@ -52,13 +63,13 @@ async function lift(ctx: MutationCtx, { _id, job }: Doc<"deadlines">): Promise<v
 
 /** The time is up: a run ends `timedOut`; a parent fails its run. */
 export const expire = internalMutation({
-  args: { deadline: v.id("deadlines"), ms: v.number() },
+  args: { deadline: v.id("deadlines") },
   returns: v.null(),
-  handler: async (ctx, { deadline: id, ms }) => {
+  handler: async (ctx, { deadline: id }) => {
     const deadline = await ctx.db.get("deadlines", id);
     const run = deadline === null ? null : await ctx.db.get("runs", deadline.run);
     if (deadline === null || run === null || run.state !== "running") return null;
-    const { stage } = deadline;
+    const { stage, ms } = deadline;
     const what = stage === undefined ? `The run of "${run.workflow}"` : `"${stage}"`;
     const error: StepError = {
       message: `${what} took longer than its timeout of ${durationText(ms)}`,

@@ -12,11 +12,12 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { childEnded, dropPages } from "./children.js";
 import { announceEnd } from "./completing.js";
+import { goOn, goOnWith } from "./continuations.js";
 import { liftDeadlines } from "./deadlines.js";
 import { pool } from "./line.js";
 import { expireLater } from "./retention.js";
 import { childDone, childOfClosedEnded, lastUndo, undoNext } from "./undoing.js";
-import { ACTIVE_STATES, type BadEnd } from "./validators.js";
+import { ACTIVE_STATES, type BadEnd, continuationArgs } from "./validators.js";
 
 /** How many runs one transaction cancels, on all levels of a tree together; each is some ten reads and writes. */
 const PAGE = 250;
@@ -29,8 +30,7 @@ interface Bad {
   state: BadEnd;
   error: StepError;
 }
-type End =
-  { state: "completed"; outputStep: Id<"steps"> | undefined; undoable?: boolean } | Bad;
+type End = { state: "completed"; outputStep: Id<"steps"> | undefined; undoable?: boolean } | Bad;
 
 /**
  * Ends a run: nothing of it is left waiting or scheduled, and whoever waits for it goes on. One that ends badly and has done something that
@@ -52,6 +52,8 @@ export async function endRun(
     endsAs: end.state,
     error: end.error,
     first: undefined,
+    // What undoes it is not held.
+    paused: undefined,
   });
   if (!waitsFor) await undoNext(ctx, run._id);
 }
@@ -60,7 +62,8 @@ export async function endRun(
 export async function finishRun(ctx: MutationCtx, run: Doc<"runs">, end: End): Promise<void> {
   const { state } = end;
   const result = state === "completed" ? { outputStep: end.outputStep } : { error: end.error };
-  const ended = { state, ...result, first: undefined, endsAs: undefined, endedAt: Date.now() };
+  const gone = { first: undefined, endsAs: undefined, paused: undefined };
+  const ended = { state, ...result, ...gone, endedAt: Date.now() };
   await ctx.db.patch("runs", run._id, { ...ended, ...(await expireLater(ctx, run)) });
   await liftDeadlines(ctx, run._id);
   if (state === "completed" && end.undoable === true) await childDone(ctx, run);
@@ -117,7 +120,12 @@ async function closeStep(
 ): Promise<boolean> {
   // The job stays: it may be the very one that ends the run.
   const closed = { state, endedAt: Date.now(), dueAt: undefined, wakeAt: undefined };
-  await ctx.db.patch("steps", step._id, { ...closed, event: undefined, held: undefined });
+  await ctx.db.patch("steps", step._id, {
+    ...closed,
+    event: undefined,
+    isLastTry: undefined,
+    held: undefined,
+  });
   if (step.kind === "action" && step.state === "running") await withdraw(ctx, step._id);
   else if (step.job !== undefined) await cancelPending(ctx, step.job);
   if (step.kind !== "children") return false;
@@ -138,12 +146,13 @@ export async function hasChildrenToWaitFor(
   return compensating !== null;
 }
 
-/** Takes an action out of the pool, unless it has begun. */
-async function withdraw(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
-  if (await leaveLineCanceled(ctx, step)) return;
+/** Takes an action out of the pool, unless it has begun. @returns whether it had not begun. */
+export async function withdraw(ctx: MutationCtx, step: Id<"steps">): Promise<boolean> {
+  if (await leaveLineCanceled(ctx, step)) return true;
   const slot = await slotOf(ctx, step);
-  if (slot?.job !== undefined && (await cancelPending(ctx, slot.job)))
-    await completeWork(ctx, pool, { work: step, slot: slot._id });
+  if (slot?.job === undefined || !(await cancelPending(ctx, slot.job))) return false;
+  await completeWork(ctx, pool, { work: step, slot: slot._id });
+  return true;
 }
 
 /**
@@ -152,7 +161,10 @@ async function withdraw(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
  * Or it is the one that calls this, which its state does not tell either.
  * @returns whether it had not begun.
  */
-export async function cancelPending(ctx: MutationCtx, job: Id<"_scheduled_functions">): Promise<boolean> {
+export async function cancelPending(
+  ctx: MutationCtx,
+  job: Id<"_scheduled_functions">,
+): Promise<boolean> {
   if (await isOwnJob(ctx, job)) return false;
   const scheduled = await ctx.db.system.get("_scheduled_functions", job);
   if (scheduled?.state.kind !== "pending") return false;
@@ -178,6 +190,16 @@ export async function cancelChildren(
   parent: Id<"steps">,
   page: Page = { left: PAGE },
 ): Promise<void> {
+  if (await cancelSomeChildren(ctx, parent, page))
+    await goOn(ctx, internal.ending.cancelMoreChildren, parent);
+}
+
+/** @returns whether there may be more of them. */
+async function cancelSomeChildren(
+  ctx: MutationCtx,
+  parent: Id<"steps">,
+  page: Page,
+): Promise<boolean> {
   const children: Doc<"runs">[] = [];
   for (const state of ["running", "pending"] as const) {
     if (page.left === 0) break;
@@ -188,26 +210,24 @@ export async function cancelChildren(
     page.left -= some.length;
     children.push(...some);
   }
-  let more = page.left === 0;
+  const isFull = page.left === 0;
   for (const child of children) {
     // What waits in the pool's line is read with its arguments, which may be large.
-    if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) {
-      more = true;
-      break;
-    }
+    if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return true;
     await cancelRun(ctx, child, page);
   }
-  if (more) await ctx.scheduler.runAfter(0, internal.ending.cancelMoreChildren, { parent });
+  return isFull;
 }
 
 /** The next page of {@link cancelChildren}. */
 export const cancelMoreChildren = internalMutation({
-  args: { parent: v.id("steps") },
+  args: continuationArgs,
   returns: v.null(),
-  handler: async (ctx, { parent }) => {
-    await cancelChildren(ctx, parent);
-    const step = await ctx.db.get("steps", parent);
-    if (step !== null) await childOfClosedEnded(ctx, step);
-    return null;
-  },
+  handler: async (ctx, { continuation }): Promise<null> =>
+    await goOnWith<Id<"steps">>(ctx, continuation, async (parent) => {
+      const isMore = await cancelSomeChildren(ctx, parent, { left: PAGE });
+      const step = await ctx.db.get("steps", parent);
+      if (step !== null) await childOfClosedEnded(ctx, step);
+      return isMore ? parent : null;
+    }),
 });

@@ -1,7 +1,13 @@
-import { enqueueWork, keepLooking, leaveRoom, ROOM_TO_RECORD, type Work } from "@stepwise/workpool/core";
+import {
+  enqueueWork,
+  keepLooking,
+  leaveRoom,
+  ROOM_TO_COMPLETE,
+  type Work,
+} from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { getConvexSize, v, type Value } from "convex/values";
-import { describeThrown } from "../errors/failure.js";
+import { describeThrown, type Problem } from "../errors/failure.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
@@ -9,7 +15,14 @@ import { beginDeadline } from "./deadlines.js";
 import { pool } from "./line.js";
 import { keyOf, loadScope, type Known } from "./scope.js";
 import { isActive, settle } from "./settle.js";
-import { vEvent, vToken, type ActionFunction, type Event, type Stage, type Token } from "./validators.js";
+import {
+  vEvent,
+  vToken,
+  type ActionFunction,
+  type Event,
+  type Stage,
+  type Token,
+} from "./validators.js";
 
 /**
  * Up to this size a scope goes along as arguments; beyond, it is loaded by the function that needs it. Arguments are kept for a week
@@ -32,48 +45,76 @@ export function tokenOf({ _id, run, attempt, pass, generation }: StepOf): Token 
   };
 }
 
-/** What the fields of a record hold besides for being woken: what is said then, if it does not follow from the record. */
+/** How a step is woken. */
 export interface Waking {
+  /** What is said to it. Default: that the run arrives there. */
   event?: Event;
   /** In ms since the epoch. Default: now. */
-  at?: number;
+  at?: number | undefined;
   scope?: Record<string, unknown> | null;
+  /** It failed before: nothing more is executed in the transaction. Default: false. */
+  isLastTry?: boolean;
 }
 
 /**
  * Has the run go on at a step: schedules the workflow's `resume`, and writes into the step's record that it is, so that it can be looked
- * after, called off, and scheduled anew. A run that is paused is only told so in its record.
+ * after, called off, and scheduled anew. What is due at once is scheduled as it is, and the pool's watchdog sees to it; what is due later
+ * goes through {@link deliver}, because nothing watches while all sleeps. A run that is paused is only told so in its record.
  */
 export async function wake(
   ctx: MutationCtx,
   step: StepOf & Pick<Doc<"steps">, "stage" | "held">,
-  { event, at = Date.now(), scope = null }: Waking,
+  { event = { kind: "arrive" }, at = Date.now(), scope = null, isLastTry = false }: Waking,
   fields: Partial<Doc<"steps">> = {},
 ): Promise<void> {
-  const token = tokenOf({ ...step, ...fields });
-  const said = event ?? { kind: "arrive" as const };
   const isHeld = fields.held ?? step.held;
-  const job = isHeld
-    ? undefined
-    : await ctx.scheduler.runAt(at, internal.entering.deliver, { token, event: said, scope });
+  const token = tokenOf({ ...step, ...fields });
+  const entry = { token, stage: step.stage, event, scope, fuse: !isLastTry };
+  const job = isHeld ? undefined : await schedule(ctx, entry, at);
   await ctx.db.patch("steps", step._id, {
     ...fields,
     job,
     wakeAt: at,
-    event: said.kind === "arrive" ? undefined : said,
+    event: event.kind === "arrive" ? undefined : event,
+    isLastTry: isLastTry ? true : undefined,
   });
   if (!isHeld && at <= Date.now()) await keepLooking(ctx, pool);
 }
 
+type Entry = { token: Token; stage: string; event: Event; scope: unknown; fuse: boolean };
+
+async function schedule(
+  ctx: MutationCtx,
+  { fuse, ...entry }: Entry,
+  at: number,
+): Promise<Id<"_scheduled_functions">> {
+  const run = await ctx.db.get("runs", entry.token.run as Id<"runs">);
+  if (at <= Date.now() && run !== null) {
+    const args = { ...entry, fuse, callsAgain: false };
+    try {
+      return await ctx.scheduler.runAfter(0, run.resume as FunctionHandle<"mutation">, args);
+    } catch {
+      // A deploy took the workflow away. The run is told so in a transaction of its own.
+    }
+  }
+  return await ctx.scheduler.runAt(at, internal.entering.deliver, entry);
+}
+
 /** The fields of a record that say how it is woken, when it is not to be any more. */
-export const ASLEEP = { job: undefined, wakeAt: undefined, event: undefined, dueAt: undefined };
+export const ASLEEP = {
+  job: undefined,
+  wakeAt: undefined,
+  event: undefined,
+  isLastTry: undefined,
+  dueAt: undefined,
+};
 
 /**
  * Enters the workflow. If that fails because of what it executed on the way, once more with nothing executed beside it; if that fails too, the
  * step fails with that error: a scheduled mutation that throws is gone for good.
  */
 export const deliver = internalMutation({
-  args: { token: vToken, event: vEvent, scope: v.any() },
+  args: { token: vToken, stage: v.string(), event: vEvent, scope: v.any() },
   returns: v.null(),
   handler: async (ctx, { token, event, scope }) => {
     await enterRun(ctx, token, event, scope);
@@ -91,7 +132,8 @@ export async function enterRun(
   const id = ctx.db.normalizeId("steps", token.step);
   const step = id === null ? null : await ctx.db.get("steps", id);
   const run = step === null ? null : await ctx.db.get("runs", step.run);
-  if (step === null || run === null || !isActive(step, token)) return;
+  // A step that is held is entered when its run goes on.
+  if (step === null || run === null || !isActive(step, token) || step.held === true) return;
   if (run.state === "pending") {
     await ctx.db.patch("runs", run._id, { state: "running", startedAt: Date.now() });
     if (run.timeoutMs !== undefined) await beginDeadline(ctx, run._id, run.timeoutMs);
@@ -99,8 +141,8 @@ export async function enterRun(
   const enter = async (fuse: boolean) =>
     await ctx.runMutation(
       run.resume as FunctionHandle<"mutation">,
-      { token, stage: step.stage, event, scope, fuse },
-      { transactionLimits: await leaveRoom(ctx, ROOM_TO_RECORD) },
+      { token, stage: step.stage, event, scope, fuse, callsAgain: fuse },
+      { transactionLimits: await leaveRoom(ctx, ROOM_TO_COMPLETE) },
     );
   try {
     await enter(true);
@@ -108,16 +150,25 @@ export async function enterRun(
     try {
       await enter(false);
     } catch (failure) {
-      const at = { workflow: run.workflow, node: step.stage, attempt: step.attempt };
-      const error = { ...describeThrown(failure), ...at };
-      await settle(ctx, {
-        token,
-        outcome: { kind: "failed", error },
-        fused: [],
-        next: { kind: "fail", error },
-      });
+      await failStep(ctx, step, run, describeThrown(failure));
     }
   }
+}
+
+/** The run cannot go on at a step. */
+export async function failStep(
+  ctx: MutationCtx,
+  step: Doc<"steps">,
+  { workflow }: Doc<"runs">,
+  problem: Problem,
+): Promise<void> {
+  const error = { ...problem, workflow, node: step.stage, attempt: step.attempt };
+  await settle(ctx, {
+    token: tokenOf(step),
+    outcome: { kind: "failed", error },
+    fused: [],
+    next: { kind: "fail", error },
+  });
 }
 
 /** Has a new run begin at its first stage: now, or at a time in ms since the epoch. */

@@ -1,8 +1,10 @@
-import { v } from "convex/values";
+import { v, type Infer } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, type MutationCtx } from "./_generated/server.js";
 import { enterRun, tokenOf } from "./entering.js";
 import { stepOfStage } from "./scope.js";
+import { runWithKey } from "./starting.js";
+import { vRunState } from "./validators.js";
 
 /** Takes the oldest event of one of the names out of a run's inbox; null where there is none. */
 export const take = mutation({
@@ -26,71 +28,127 @@ export const take = mutation({
   },
 });
 
+/** A node that takes events of the name. */
 const vReceiver = v.object({
   stage: v.string(),
+  /** What it was called before it was renamed. */
+  was: v.optional(v.string()),
   /** It may be reached again. */
   isInLoop: v.boolean(),
+  /** The payload does not fit its schema. */
+  refuses: v.optional(v.boolean()),
+  /** What its schema makes of the payload, where that is not what others make of it. */
+  value: v.optional(v.any()),
 });
+type Receiver = Infer<typeof vReceiver>;
 
 /**
  * Gives a run an event: one that waits for it goes on, in this transaction; else it is kept for the first node of the name that the run
  * comes to.
- * @returns what became of it. `ended`: the run has; `past`: so are all nodes that take such an event; neither changes anything.
+ * @returns what became of it. `ended`: the run has; `past`: so are all nodes that take such an event; `refused`: the node does not take
+ * this payload. Nothing is changed then.
  */
 export const send = mutation({
-  args: { runId: v.string(), name: v.string(), value: v.any(), receivers: v.array(vReceiver) },
+  args: {
+    workflow: v.string(),
+    run: v.union(v.object({ runId: v.string() }), v.object({ key: v.string() })),
+    name: v.string(),
+    value: v.any(),
+    receivers: v.array(vReceiver),
+  },
   returns: v.union(
-    v.literal("taken"),
-    v.literal("kept"),
-    v.literal("ended"),
-    v.literal("past"),
-    v.literal("unknown"),
+    v.object({ kind: v.union(v.literal("taken"), v.literal("kept")) }),
+    v.object({ kind: v.union(v.literal("past"), v.literal("unknown")) }),
+    v.object({ kind: v.literal("ended"), state: vRunState }),
+    v.object({ kind: v.literal("refused"), stage: v.string() }),
   ),
-  handler: async (ctx, { runId, name, value, receivers }) => {
-    const id = ctx.db.normalizeId("runs", runId);
-    const run = id === null ? null : await ctx.db.get("runs", id);
-    if (run === null) return "unknown";
-    if (run.state !== "running" && run.state !== "pending") return "ended";
-    const waiting = await stepWaitingFor(ctx, run._id, name);
+  handler: async (ctx, { workflow, run: which, name, value, receivers }) => {
+    const run = await runNamed(ctx, workflow, which);
+    if (run === null) return { kind: "unknown" as const };
+    const { _id: id, state } = run;
+    if (state !== "running" && state !== "pending") return { kind: "ended" as const, state };
+    const waiting = await stepWaitingFor(ctx, id, name, receivers);
+    const receiver =
+      waiting === undefined
+        ? await firstAhead(ctx, id, receivers)
+        : receivers.find((one) => isOf(one, waiting));
+    if (receiver === undefined) return { kind: "past" as const };
+    const { stage, refuses } = receiver;
+    if (refuses === true) return { kind: "refused" as const, stage };
+    const given = "value" in receiver ? receiver.value : value;
     if (waiting !== undefined && waiting.held !== true) {
-      await enterRun(ctx, tokenOf(waiting), { kind: "got", name, value });
-      return "taken";
+      await enterRun(ctx, tokenOf(waiting), { kind: "got", name, value: given });
+      return { kind: "taken" as const };
     }
-    if (waiting === undefined && !(await isAhead(ctx, run._id, receivers))) return "past";
-    await ctx.db.insert("inbox", { run: run._id, name, value });
-    return "kept";
+    await ctx.db.insert("inbox", { run: id, name, value: given });
+    return { kind: "kept" as const };
   },
 });
 
-/** The step of a run that waits for an event of a name. */
-export async function stepWaitingFor(
+async function runNamed(
+  ctx: MutationCtx,
+  workflow: string,
+  which: { runId: string } | { key: string },
+): Promise<Doc<"runs"> | null> {
+  if ("key" in which) return await runWithKey(ctx, workflow, which.key);
+  const id = ctx.db.normalizeId("runs", which.runId);
+  const run = id === null ? null : await ctx.db.get("runs", id);
+  return run?.workflow === workflow ? run : null;
+}
+
+/** Whether a step is one of the node, under its name or the one before it was renamed. */
+function isOf({ stage, was }: Receiver, step: Doc<"steps">): boolean {
+  return step.stage === stage || step.stage === was;
+}
+
+/** The step of a run that waits for an event of a name. One that waits since before its node was renamed knows the former name. */
+async function stepWaitingFor(
   ctx: MutationCtx,
   run: Id<"runs">,
   name: string,
+  receivers: readonly Receiver[],
 ): Promise<Doc<"steps"> | undefined> {
   const waiting = await ctx.db
     .query("steps")
     .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", "waiting"))
     .collect();
-  return waiting.find(({ names }) => names?.includes(name) === true);
+  return waiting.find(
+    (step) =>
+      step.names !== undefined &&
+      receivers.some(
+        (receiver) =>
+          isOf(receiver, step) && (step.names?.includes(name) || step.stage !== receiver.stage),
+      ),
+  );
 }
 
-/** Whether the run may still come to one of the nodes. */
+/** The first of the nodes, in their order, that the run may still come to; of those that take the payload, if there is one. */
+async function firstAhead(
+  ctx: MutationCtx,
+  run: Id<"runs">,
+  receivers: readonly Receiver[],
+): Promise<Receiver | undefined> {
+  let refusing: Receiver | undefined;
+  for (const receiver of receivers) {
+    if (!(await isAhead(ctx, run, receiver))) continue;
+    if (receiver.refuses !== true) return receiver;
+    refusing ??= receiver;
+  }
+  return refusing;
+}
+
 async function isAhead(
   ctx: MutationCtx,
   run: Id<"runs">,
-  receivers: readonly { stage: string; isInLoop: boolean }[],
+  { stage, was, isInLoop }: Receiver,
 ): Promise<boolean> {
-  for (const { stage, isInLoop } of receivers) {
-    if (isInLoop) {
-      const [loop = stage] = stage.split(".");
-      const record = await stepOfStage(ctx, run, loop);
-      if (record?.endedAt === undefined) return true;
-    } else {
-      const record = await stepOfStage(ctx, run, stage);
-      // Where a scheduled function is on its way to the node, it has a record already.
-      if (record === null || record.kind === "entry") return true;
-    }
-  }
-  return false;
+  const [top = stage] = stage.split(".");
+  const around = top === stage ? null : await stepOfStage(ctx, run, top);
+  if (around?.endedAt !== undefined) return false;
+  if (isInLoop) return true;
+  const record =
+    (await stepOfStage(ctx, run, stage)) ??
+    (was === undefined ? null : await stepOfStage(ctx, run, was));
+  // Where a scheduled function is on its way to the node, it has a record already.
+  return record === null || record.kind === "entry";
 }

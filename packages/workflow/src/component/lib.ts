@@ -1,16 +1,15 @@
 import { v } from "convex/values";
 import { mutation, query } from "./_generated/server.js";
-import { cancelRun } from "./ending.js";
 import { loadScope } from "./scope.js";
 import { isActive, settle as settleStep } from "./settle.js";
-import { startRun, vStart } from "./starting.js";
+import { startFields, startRuns } from "./starting.js";
 import { settleArgs, vRead, vToken } from "./validators.js";
 
-/** Starts a run, or gives the one that was started with the same key. */
+/** Starts runs of a workflow, or gives those that were started with the same keys. @returns their ids, in the order of the starts. */
 export const start = mutation({
-  args: { ...vStart.fields, maxParallelism: v.optional(v.number()) },
-  returns: v.string(),
-  handler: async (ctx, { maxParallelism, ...start }) => await startRun(ctx, start, maxParallelism),
+  args: startFields,
+  returns: v.array(v.string()),
+  handler: async (ctx, start) => await startRuns(ctx, start),
 });
 
 /** Records what became of a stage and starts what comes next. */
@@ -40,17 +39,5 @@ export const isCanceled = query({
     const id = ctx.db.normalizeId("steps", token.step);
     const step = id === null ? null : await ctx.db.get("steps", id);
     return step === null || !isActive(step, token);
-  },
-});
-
-/** Cancels a run and everything under it. */
-export const cancel = mutation({
-  args: { runId: v.string() },
-  returns: v.union(v.literal("canceled"), v.literal("ended"), v.literal("unknown")),
-  handler: async (ctx, { runId }) => {
-    const id = ctx.db.normalizeId("runs", runId);
-    const run = id === null ? null : await ctx.db.get("runs", id);
-    if (run === null) return "unknown";
-    return (await cancelRun(ctx, run)) ? "canceled" : "ended";
   },
 });

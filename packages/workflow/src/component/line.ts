@@ -4,6 +4,7 @@ import type { ErrorKind } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import { internalMutation, internalQuery, type MutationCtx } from "./_generated/server.js";
 import { wake } from "./entering.js";
+import { lookAfterContinuations } from "./continuations.js";
 import { lookAfterWaking } from "./waking.js";
 
 /** The pool's look along its line; see `leaveLineFirst` there. */
@@ -34,7 +35,11 @@ export const pool: PoolHost = {
     sweep: internal.watchdog.sweep,
     look: internal.watchdog.look,
     recover: internal.watchdog.recover,
-    alsoLook: lookAfterWaking,
+    alsoLook: async (ctx: MutationCtx) => {
+      const times = [await lookAfterContinuations(ctx), await lookAfterWaking(ctx)];
+      const wanted = times.filter((at) => at !== null);
+      return wanted.length === 0 ? null : Math.min(...wanted);
+    },
     lost: (ctx: MutationCtx, work, _slot, why) =>
       attemptFailed(ctx, work, "lost", `Its action was lost: ${why}`),
   },

@@ -1,12 +1,17 @@
+import { takeBack } from "@stepwise/workpool/core";
+import { v } from "convex/values";
+import { internal } from "./_generated/api.js";
+import { continuationArgs } from "./validators.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import type { MutationCtx } from "./_generated/server.js";
-
-/** How many runs one transaction removes on its way. */
-const PAGE = 100;
+import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
+import { dropPages } from "./children.js";
+import { goOn, goOnWith, hasRoomInPage } from "./continuations.js";
+import { cancelPending, withdraw } from "./ending.js";
 
 /**
- * Removes the children of a parent whose record is to be forgotten, with what is under them.
- * @returns false where they can be undone, or are too many for one go: then they stay.
+ * Removes the children of a parent whose record is to be forgotten, with what is under them: as many as fit into this transaction, the
+ * others in pages.
+ * @returns false where they can be undone, or have not all ended: then they stay.
  */
 export async function removeChildren(ctx: MutationCtx, parent: Id<"steps">): Promise<boolean> {
   const undo = await ctx.db
@@ -14,20 +19,112 @@ export async function removeChildren(ctx: MutationCtx, parent: Id<"steps">): Pro
     .withIndex("by_step", (q) => q.eq("step", parent))
     .first();
   if (undo !== null) return false;
-  const children = await ctx.db
-    .query("runs")
-    .withIndex("by_parent", (q) => q.eq("parentStep", parent))
-    .take(PAGE + 1);
-  if (children.length > PAGE || children.some(({ endedAt }) => endedAt === undefined)) return false;
-  for (const child of children) await removeRun(ctx, child);
+  for (const state of ["pending", "running", "compensating"] as const) {
+    const child = await ctx.db
+      .query("runs")
+      .withIndex("by_parent_state", (q) => q.eq("parentStep", parent).eq("state", state))
+      .first();
+    if (child !== null) return false;
+  }
+  if (!(await removeFamily(ctx, parent)))
+    await goOn(ctx, internal.removing.removeMoreChildren, parent);
   return true;
 }
 
-async function removeRun(ctx: MutationCtx, run: Doc<"runs">): Promise<void> {
-  const steps = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run._id));
-  for await (const step of steps) {
-    if (step.kind === "children") await removeChildren(ctx, step._id);
-    await ctx.db.delete("steps", step._id);
+/** The next page of {@link removeChildren}. */
+export const removeMoreChildren = internalMutation({
+  args: continuationArgs,
+  returns: v.null(),
+  handler: async (ctx, { continuation }): Promise<null> =>
+    await goOnWith<Id<"steps">>(ctx, continuation, async (parent) =>
+      (await removeFamily(ctx, parent)) ? null : parent,
+    ),
+});
+
+/** Whether something under an ended run of the top level is being undone: it would not be, if it were removed. */
+export async function isUndoneBelow(ctx: QueryCtx, run: Id<"runs">): Promise<boolean> {
+  const compensating = await ctx.db
+    .query("runs")
+    .withIndex("by_root_state", (q) => q.eq("root", run).eq("state", "compensating"))
+    .first();
+  return compensating !== null;
+}
+
+/**
+ * Removes a run of the top level. Its own document goes at once, so that nobody finds it any more and its key is free; everything else of it
+ * and of the runs under it in this transaction as far as it fits, then in pages.
+ */
+export async function removeRun(ctx: MutationCtx, run: Id<"runs">): Promise<void> {
+  await ctx.db.delete("runs", run);
+  if (!(await removeRowsOf(ctx, run))) await goOn(ctx, internal.removing.removeMore, run);
+}
+
+/** The next page of {@link removeRun}. */
+export const removeMore = internalMutation({
+  args: continuationArgs,
+  returns: v.null(),
+  handler: async (ctx, { continuation }): Promise<null> =>
+    await goOnWith<Id<"runs">>(ctx, continuation, async (run) =>
+      (await removeRowsOf(ctx, run)) ? null : run,
+    ),
+});
+
+/**
+ * Removes all that belongs to a run but its own document, and the runs under it.
+ * @returns false where this transaction has done its part: what is left is for the next.
+ */
+async function removeRowsOf(ctx: MutationCtx, run: Id<"runs">): Promise<boolean> {
+  const steps = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run));
+  for await (const step of steps) if (!(await removeStep(ctx, step))) return false;
+  const rest = [
+    ctx.db.query("inbox").withIndex("by_run_name", (q) => q.eq("run", run)),
+    ctx.db.query("undos").withIndex("by_run", (q) => q.eq("run", run)),
+    ctx.db.query("contexts").withIndex("by_run", (q) => q.eq("run", run)),
+  ];
+  for (const rows of rest)
+    for await (const { _id } of rows) {
+      if (!(await hasRoomInPage(ctx))) return false;
+      await ctx.db.delete(_id);
+    }
+  const deadlines = ctx.db.query("deadlines").withIndex("by_run", (q) => q.eq("run", run));
+  for await (const { _id, job } of deadlines) {
+    await ctx.db.delete("deadlines", _id);
+    if (job !== undefined) await cancelPending(ctx, job);
   }
-  await ctx.db.delete("runs", run._id);
+  return true;
+}
+
+/**
+ * Removes a step record: what would go on with it, what it has in the pool, its children, what could undo it. An action that runs gives its
+ * slot back when it ends.
+ * @returns false where this transaction has done its part: the record is still there then.
+ */
+export async function removeStep(ctx: MutationCtx, step: Doc<"steps">): Promise<boolean> {
+  if (!(await hasRoomInPage(ctx))) return false;
+  if (step.kind === "children") {
+    if (step.inserting === true) await dropPages(ctx, step._id);
+    if (!(await removeFamily(ctx, step._id))) return false;
+  }
+  if (step.endedAt === undefined) {
+    if (step.kind === "action" && step.state === "running") await withdraw(ctx, step._id);
+    else if (step.job !== undefined) await cancelPending(ctx, step.job);
+  }
+  if (step.kind === "action" && (await ctx.db.query("setAside").first()) !== null)
+    await takeBack(ctx, step._id);
+  if (step.undoable === true || step.kind === "children") {
+    const undos = ctx.db.query("undos").withIndex("by_step", (q) => q.eq("step", step._id));
+    for await (const { _id } of undos) await ctx.db.delete("undos", _id);
+  }
+  await ctx.db.delete("steps", step._id);
+  return true;
+}
+
+/** Removes the children of a parent, with what is under them. @returns as {@link removeRowsOf}. */
+async function removeFamily(ctx: MutationCtx, parent: Id<"steps">): Promise<boolean> {
+  const children = ctx.db.query("runs").withIndex("by_parent", (q) => q.eq("parentStep", parent));
+  for await (const { _id } of children) {
+    if (!(await hasRoomInPage(ctx)) || !(await removeRowsOf(ctx, _id))) return false;
+    await ctx.db.delete("runs", _id);
+  }
+  return true;
 }

@@ -31,6 +31,8 @@ export default defineSchema({
     plan: v.optional(v.string()),
     /** How often it was restarted, plus one; absent where it never was. */
     generation: v.optional(v.number()),
+    /** The nodes of the top level whose results its last restart has left. */
+    kept: v.optional(v.array(v.string())),
     /** Given to `start` as `key`: makes it idempotent. */
     startKey: v.optional(v.string()),
     /** Of a child: the run and the step record whose child it is, its place, and its key if the children were given as a record. */
@@ -64,6 +66,7 @@ export default defineSchema({
     .index("by_key", ["workflow", "startKey"])
     .index("by_parent_state", ["parentStep", "state", "index"])
     .index("by_parent", ["parentStep", "index"])
+    .index("by_parent_run", ["parentRun"])
     // Children have a root; so the runs of the top level are those whose root is undefined.
     .index("by_root", ["root"])
     .index("by_root_workflow", ["root", "workflow"])
@@ -107,12 +110,16 @@ export default defineSchema({
     job: v.optional(v.id("_scheduled_functions")),
     wakeAt: v.optional(v.number()),
     event: v.optional(vEvent),
+    /** That function has failed before, and was scheduled once more. */
+    isLastTry: v.optional(v.boolean()),
     /** The run was paused: nothing goes on with it. */
     held: v.optional(v.boolean()),
     /** A loop may not forget it. */
     kept: v.optional(v.boolean()),
     /** It has a compensation. */
     undoable: v.optional(v.boolean()),
+    /** It, or something of it, was undone. */
+    undone: v.optional(v.boolean()),
     /** Of a compensation: what it undoes. */
     undo: v.optional(v.id("undos")),
     /** Of a loop: which pass it is at. Its output is the loop's state. */
@@ -172,7 +179,27 @@ export default defineSchema({
     /** The parent; absent for the whole run. */
     stage: v.optional(v.string()),
     pass: v.optional(vPass),
+    /** How long it was, and until when that is. */
+    ms: v.number(),
     at: v.number(),
     job: v.optional(v.id("_scheduled_functions")),
   }).index("by_run", ["run", "stage"]),
+
+  /**
+   * What goes on in transactions of its own because it is too much for one: removing, pausing, canceling, restarting, repairing. Written by
+   * each of its pages, deleted by the last.
+   */
+  continuations: defineTable({
+    /** The handle of the function that does a page, and what it is given. */
+    fn: v.string(),
+    page: v.any(),
+    /** The scheduled function that will do it. Absent only while it is being inserted. */
+    job: v.optional(v.id("_scheduled_functions")),
+  }),
+
+  /**
+   * At most one document: when runs whose retention is over will be removed next. Written when a run ends that is the first to expire, and by
+   * each removal.
+   */
+  expiries: defineTable({ at: v.number(), job: v.optional(v.id("_scheduled_functions")) }),
 });

@@ -32,12 +32,7 @@ export async function loadScope(
   return scope;
 }
 
-async function valueOf(
-  ctx: QueryCtx,
-  run: Id<"runs">,
-  read: Read,
-  known: Known,
-): Promise<unknown> {
+async function valueOf(ctx: QueryCtx, run: Id<"runs">, read: Read, known: Known): Promise<unknown> {
   if (read.cause === true) return await causeOf(ctx, run);
   if (read.children === true) return await childrenOutputs(ctx, run, read);
   const key = keyOf(read);

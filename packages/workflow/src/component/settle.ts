@@ -40,7 +40,8 @@ export async function settle(
     if (found === null || found.attempt === token.attempt) await completeWork(ctx, pool, ended);
     return { stale: found === null || !(await isOwnJob(ctx, found.job)) };
   }
-  if (found.held === true && fused.length > 0)
+  // What a step that pauses its own run has executed stays; so it is with what is executed by the same transaction.
+  if (found.held === true && fused.some(isOfApp) && !(await isOwnJob(ctx, found.job)))
     throw new Error(`The run is paused: nothing of it starts`);
   const step = { ...found, stage: settlement.stage ?? found.stage };
   if (step.stage !== found.stage) await ctx.db.patch("steps", found._id, { stage: step.stage });
@@ -55,6 +56,11 @@ export async function settle(
   const isEntry = outcome.kind === "open" && step.kind === "entry";
   if (isEntry && !isRecorded(step, fused, next)) await pass(ctx, step);
   return { stale: false };
+}
+
+/** Whether a function of the app was executed; the others are only about where the run goes. */
+function isOfApp({ kind }: Fused): boolean {
+  return kind === "mutation" || kind === "query";
 }
 
 async function stepNamed(ctx: MutationCtx, token: Token): Promise<Doc<"steps"> | null> {
@@ -92,6 +98,9 @@ async function recordOutcome(
     const errors = withError(step, outcome.error);
     const fields = { state: "waiting" as const, attempt: step.attempt + 1, errors, dueAt };
     await wake(ctx, step, { at: dueAt }, fields);
+  } else if (step.kind === "children" && step.event !== undefined) {
+    // The run goes on after the children. Their record waits for the finalize; it is not to be woken again.
+    await ctx.db.patch("steps", step._id, ASLEEP);
   }
 }
 
@@ -199,8 +208,12 @@ async function storeOutput(
 function isRecorded(step: Doc<"steps">, fused: readonly Fused[], next: Next): boolean {
   if (next.kind === "fail" || next.kind === "undone") return true;
   const own = keyOf(step);
-  const begun = next.kind === "children" ? next.children : next.kind === "stage" ? next.stage : next;
-  const isNext = "stage" in begun && begun.stage !== null && keyOf({ pass: [], ...begun, stage: begun.stage }) === own;
+  const begun =
+    next.kind === "children" ? next.children : next.kind === "stage" ? next.stage : next;
+  const isNext =
+    "stage" in begun &&
+    begun.stage !== null &&
+    keyOf({ pass: [], ...begun, stage: begun.stage }) === own;
   return isNext || fused.some((stage) => keyOf(stage) === own);
 }
 

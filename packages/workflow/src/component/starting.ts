@@ -1,41 +1,84 @@
+import { enqueueWork, enqueueWorks, type Work } from "@stepwise/workpool/core";
 import { v, type Infer } from "convex/values";
-import type { Id } from "./_generated/dataModel.js";
-import type { MutationCtx } from "./_generated/server.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 import { insertInput } from "./children.js";
 import { applyManagerConfig } from "./config.js";
 import { beginDeadline } from "./deadlines.js";
-import { beginRun, knownInput } from "./entering.js";
+import { arriveAt, beginAction, knownInput } from "./entering.js";
+import { pool } from "./line.js";
 import { vBeginning } from "./validators.js";
 
-/** What a run starts with. */
-export const vStart = v.object({
-  ...vBeginning.fields,
+/** What one run starts with. */
+const vStart = v.object({
   input: v.any(),
+  /** Of all runs of the workflow, only one has it. */
   key: v.optional(v.string()),
-  /** When it begins, in ms since the epoch. Default: now. */
-  at: v.optional(v.number()),
-  /** The handle of a mutation to call at its end, and what to call it with. */
-  onComplete: v.optional(v.object({ fn: v.string(), context: v.any() })),
 });
 type Start = Infer<typeof vStart>;
 
-/** Starts a run of the top level, or gives the one that was started with the same key. */
-export async function startRun(
+/** What runs start with that are started together. */
+export const startFields = {
+  begin: vBeginning,
+  starts: v.array(vStart),
+  /** When they begin, in ms since the epoch. Default: now. */
+  at: v.optional(v.number()),
+  /** The handle of a mutation to call at the end of each, and what to call it with. */
+  onComplete: v.optional(v.object({ fn: v.string(), context: v.any() })),
+  maxParallelism: v.optional(v.number()),
+};
+const vTogether = v.object(startFields);
+type Together = Omit<Infer<typeof vTogether>, "starts">;
+
+/** Starts runs of the top level; where one was started with the same key, that is given. @returns their ids, in the order of the starts. */
+export async function startRuns(
   ctx: MutationCtx,
-  { workflow, plan, resume, first, timeoutMs, retentionMs, input, key, at, onComplete }: Start,
-  maxParallelism: number | undefined,
-): Promise<Id<"runs">> {
-  if (key !== undefined) {
-    const same = await ctx.db
-      .query("runs")
-      .withIndex("by_key", (q) => q.eq("workflow", workflow).eq("startKey", key))
-      .first();
-    if (same !== null) return same._id;
+  { starts, ...together }: Infer<typeof vTogether>,
+): Promise<Id<"runs">[]> {
+  const ids: Id<"runs">[] = [];
+  const works: Work[] = [];
+  let isConfigured = false;
+  for (const start of starts) {
+    const same = await runWithKey(ctx, together.begin.workflow, start.key);
+    if (same !== null) {
+      ids.push(same._id);
+      continue;
+    }
+    if (!isConfigured) await applyManagerConfig(ctx, together.maxParallelism);
+    isConfigured = true;
+    ids.push(await startRun(ctx, start, together, works));
   }
-  await applyManagerConfig(ctx, maxParallelism);
+  const [first] = works;
+  // One by itself looks for a slot where others do not: starts that come at the same moment seldom meet.
+  if (first !== undefined && works.length === 1) await enqueueWork(ctx, first, pool);
+  else if (works.length > 1) await enqueueWorks(ctx, works, pool);
+  return ids;
+}
+
+/** The run that was started with a key; null where none was. */
+export async function runWithKey(
+  ctx: QueryCtx,
+  workflow: string,
+  key: string | undefined,
+): Promise<Doc<"runs"> | null> {
+  if (key === undefined) return null;
+  return await ctx.db
+    .query("runs")
+    .withIndex("by_key", (q) => q.eq("workflow", workflow).eq("startKey", key))
+    .first();
+}
+
+/** @param works what the pool is to run for it is added here. */
+async function startRun(
+  ctx: MutationCtx,
+  { input, key }: Start,
+  { begin, at, onComplete }: Together,
+  works: Work[],
+): Promise<Id<"runs">> {
+  const { workflow, plan, resume, first, timeoutMs, retentionMs } = begin;
   const now = Date.now();
   const later = at !== undefined && at > now ? at : undefined;
-  const id = await ctx.db.insert("runs", {
+  const run = await ctx.db.insert("runs", {
     workflow,
     ...(plan === undefined ? {} : { plan }),
     resume,
@@ -48,9 +91,12 @@ export async function startRun(
     ...(onComplete === undefined ? {} : { onComplete: onComplete.fn }),
   });
   if (onComplete !== undefined)
-    await ctx.db.insert("contexts", { run: id, context: onComplete.context });
-  if (timeoutMs !== undefined && later === undefined) await beginDeadline(ctx, id, timeoutMs);
-  await insertInput(ctx, id, input);
-  await beginRun(ctx, { _id: id }, first, knownInput(input), later);
-  return id;
+    await ctx.db.insert("contexts", { run, context: onComplete.context });
+  if (timeoutMs !== undefined && later === undefined) await beginDeadline(ctx, run, timeoutMs);
+  await insertInput(ctx, run, input);
+  const known = knownInput(input);
+  if (first.action === undefined || later !== undefined)
+    await arriveAt(ctx, { run }, first, known, { at: later });
+  else works.push(await beginAction(ctx, { run }, first.action, first, known));
+  return run;
 }

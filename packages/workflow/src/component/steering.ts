@@ -1,19 +1,114 @@
 import { v } from "convex/values";
-import { query } from "./_generated/server.js";
+import type { Doc } from "./_generated/dataModel.js";
+import { mutation, query, type QueryCtx } from "./_generated/server.js";
+import { cancelRun } from "./ending.js";
+import { pauseRun, resumeRun } from "./pausing.js";
+import { isUndoneBelow, removeRun } from "./removing.js";
+import { repairAll } from "./repairing.js";
+import { restartFields, restartRun } from "./restarting.js";
 
-/** The stages of the top level that have a result: those that a restart has left. */
+/* What becomes of a run from outside. What cannot be done changes nothing, and the answer says why. */
+
+async function runOf(ctx: QueryCtx, runId: string): Promise<Doc<"runs"> | null> {
+  const id = ctx.db.normalizeId("runs", runId);
+  return id === null ? null : await ctx.db.get("runs", id);
+}
+
+function goesOn({ state }: Doc<"runs">): boolean {
+  return state === "running" || state === "pending";
+}
+
+/** Cancels a run and everything under it. */
+export const cancel = mutation({
+  args: { runId: v.string() },
+  returns: v.union(v.literal("canceled"), v.literal("ended"), v.literal("unknown")),
+  handler: async (ctx, { runId }) => {
+    const run = await runOf(ctx, runId);
+    if (run === null) return "unknown";
+    return (await cancelRun(ctx, run)) ? "canceled" : "ended";
+  },
+});
+
+/** Pauses a run and everything under it. */
+export const pause = mutation({
+  args: { runId: v.string() },
+  returns: v.union(v.literal("paused"), v.literal("ended"), v.literal("unknown")),
+  handler: async (ctx, { runId }) => {
+    const run = await runOf(ctx, runId);
+    if (run === null) return "unknown";
+    if (!goesOn(run)) return "ended";
+    await pauseRun(ctx, run);
+    return "paused";
+  },
+});
+
+/** Has a run that was paused go on, and everything under it. */
+export const resume = mutation({
+  args: { runId: v.string() },
+  returns: v.union(v.literal("resumed"), v.literal("not paused"), v.literal("unknown")),
+  handler: async (ctx, { runId }) => {
+    const run = await runOf(ctx, runId);
+    if (run === null) return "unknown";
+    if (run.paused !== true) return "not paused";
+    await resumeRun(ctx, run);
+    return "resumed";
+  },
+});
+
+/** Has a run that has ended begin anew, whole or from a node. */
+export const restart = mutation({
+  args: { runId: v.string(), ...restartFields },
+  returns: v.union(
+    v.literal("restarted"),
+    v.literal("goes on"),
+    v.literal("child"),
+    v.literal("unknown"),
+  ),
+  handler: async (ctx, { runId, ...restart }) => {
+    const run = await runOf(ctx, runId);
+    if (run === null || run.workflow !== restart.begin.workflow) return "unknown";
+    if (run.parentRun !== undefined) return "child";
+    if (run.endedAt === undefined || (await isUndoneBelow(ctx, run._id))) return "goes on";
+    await restartRun(ctx, run, restart);
+    return "restarted";
+  },
+});
+
+/** Removes a run that has ended, and everything under it. */
+export const cleanup = mutation({
+  args: { runId: v.string() },
+  returns: v.union(
+    v.literal("removed"),
+    v.literal("goes on"),
+    v.literal("child"),
+    v.literal("unknown"),
+  ),
+  handler: async (ctx, { runId }) => {
+    const run = await runOf(ctx, runId);
+    if (run === null) return "unknown";
+    if (run.parentRun !== undefined) return "child";
+    if (run.endedAt === undefined || (await isUndoneBelow(ctx, run._id))) return "goes on";
+    await removeRun(ctx, run._id);
+    return "removed";
+  },
+});
+
+/** Has everything go on whose scheduled function was lost. */
+export const repair = mutation({
+  args: {},
+  returns: v.null(),
+  handler: async (ctx) => {
+    await repairAll(ctx);
+    return null;
+  },
+});
+
+/** The nodes of the top level that have kept their result when the run was restarted. */
 export const kept = query({
   args: { run: v.string(), generation: v.number() },
   returns: v.array(v.string()),
-  handler: async (ctx, { run, generation }) => {
-    const id = ctx.db.normalizeId("runs", run);
-    if (id === null) return [];
-    const steps = ctx.db.query("steps").withIndex("by_run_state", (q) =>
-      q.eq("run", id).eq("state", "completed"),
-    );
-    const names: string[] = [];
-    for await (const step of steps)
-      if (!step.stage.includes(".") && (step.generation ?? 1) < generation) names.push(step.stage);
-    return names;
+  handler: async (ctx, { run: runId, generation }) => {
+    const run = await runOf(ctx, runId);
+    return run?.generation === generation ? (run.kept ?? []) : [];
   },
 });

@@ -3,6 +3,7 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { finishRun } from "./ending.js";
 import { arriveAt } from "./entering.js";
+import { stepOfStage } from "./scope.js";
 import { ACTIVE_STATES } from "./validators.js";
 
 /*
@@ -67,6 +68,7 @@ async function allUndone(ctx: MutationCtx, run: Doc<"runs">): Promise<void> {
   const above = parentRun === undefined ? null : await lastUndo(ctx, parentRun);
   if (above === null || above.child !== run._id) return;
   await ctx.db.delete("undos", above._id);
+  await markUndone(ctx, above.step);
   await undoNext(ctx, above.run);
 }
 
@@ -77,9 +79,23 @@ export async function undone(
   error: StepError | undefined,
 ): Promise<void> {
   if (step.undo === undefined) return;
-  await ctx.db.delete("undos", step.undo);
+  const undo = await ctx.db.get("undos", step.undo);
+  if (undo !== null) {
+    await ctx.db.delete("undos", undo._id);
+    await markUndone(ctx, undo.step);
+  }
   if (error !== undefined) await listError(ctx, step.run, error);
   await undoNext(ctx, step.run);
+}
+
+/** What was undone says so, and with it the node of the top level that it is a part of: a restart cannot keep its result. */
+async function markUndone(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
+  const step = await ctx.db.get("steps", id);
+  if (step === null) return;
+  await ctx.db.patch("steps", id, { undone: true });
+  const [top = step.stage] = step.stage.split(".");
+  const around = top === step.stage ? null : await stepOfStage(ctx, step.run, top);
+  if (around !== null) await ctx.db.patch("steps", around._id, { undone: true });
 }
 
 async function listError(ctx: MutationCtx, id: Id<"runs">, error: StepError): Promise<void> {

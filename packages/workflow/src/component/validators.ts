@@ -271,3 +271,6 @@ export const settleArgs = {
   next: vNext,
 };
 export type Settlement = ObjectType<typeof settleArgs>;
+
+/** The arguments of every function that goes on with something; see `continuations.ts`. */
+export const continuationArgs = { continuation: v.id("continuations") };

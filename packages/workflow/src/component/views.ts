@@ -1,12 +1,11 @@
-import { isWaiting } from "@stepwise/workpool/core";
+import { isWaiting, slotOf } from "@stepwise/workpool/core";
 import { v, type Infer } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { query, type QueryCtx } from "./_generated/server.js";
+import { countChildren, vChildren } from "./counting.js";
 import { outputOf } from "./scope.js";
-import { ACTIVE_STATES, vError, vRunState, vStepKind, vStepState } from "./validators.js";
+import { ACTIVE_STATES, vError, vPass, vRunState, vStepKind, vStepState } from "./validators.js";
 
-/** How many children `status` counts; beyond, it says so. Their runs are small documents. */
-const MAX_COUNTED = 5_000;
 /** How many runs `tree` shows. */
 const MAX_TREE = 500;
 /** What `tree` leaves unread of the 16 MiB that it may read: the next record may hold an output of 1 MiB. */
@@ -14,44 +13,66 @@ const TREE_ROOM_BYTES = 2 * 1024 * 1024;
 
 const vActiveNode = v.object({
   node: v.string(),
+  kind: vStepKind,
+  pass: v.optional(vPass),
   state: vStepState,
   /** Since when it is in that state or, of an action, since when it was queued; ms since the epoch. */
   since: v.number(),
   attempt: v.number(),
   dueAt: v.optional(v.number()),
-  children: v.optional(v.object({ done: v.number(), total: v.number() })),
+  events: v.optional(v.array(v.string())),
+  iteration: v.optional(v.number()),
+  children: v.optional(vChildren),
   errors: v.array(vError),
+  paused: v.optional(v.boolean()),
+  stalled: v.optional(v.boolean()),
 });
 
 export const vStatus = v.object({
   runId: v.string(),
   workflow: v.string(),
   state: vRunState,
+  key: v.optional(v.string()),
+  plan: v.optional(v.string()),
+  generation: v.number(),
+  parentRunId: v.optional(v.string()),
   startedAt: v.number(),
   endedAt: v.optional(v.number()),
+  expiresAt: v.optional(v.number()),
   active: v.array(vActiveNode),
+  paused: v.boolean(),
+  stalled: v.boolean(),
   output: v.optional(v.any()),
   error: v.optional(vError),
+  onCompleteError: v.optional(v.string()),
 });
 
-/** How a run is doing: its state, where it is, and its output or error. Null for an unknown id. */
+/** How a run is doing: its state, where it is, and its output or error. Null for an unknown id, and for one of another workflow. */
 export const status = query({
-  args: { runId: v.string() },
+  args: { runId: v.string(), workflow: v.optional(v.string()) },
   returns: v.union(vStatus, v.null()),
-  handler: async (ctx, { runId }): Promise<Infer<typeof vStatus> | null> => {
+  handler: async (ctx, { runId, workflow }): Promise<Infer<typeof vStatus> | null> => {
     const id = ctx.db.normalizeId("runs", runId);
     const run = id === null ? null : await ctx.db.get("runs", id);
-    if (run === null) return null;
-    const ended = run.endedAt !== undefined;
+    if (run === null || (workflow !== undefined && run.workflow !== workflow)) return null;
+    const active = run.endedAt === undefined ? await activeNodes(ctx, run._id) : [];
     return {
       runId: run._id,
       workflow: run.workflow,
       state: run.state,
+      key: run.startKey,
+      plan: run.plan,
+      generation: run.generation ?? 1,
+      parentRunId: run.parentRun,
       startedAt: run.startedAt,
       endedAt: run.endedAt,
-      active: ended ? [] : await activeNodes(ctx, run._id),
+      expiresAt: run.expiresAt,
+      active,
+      paused: run.paused === true || active.some(({ paused }) => paused),
+      stalled: active.some(({ stalled }) => stalled),
       output: await outputOf(ctx, run),
       error: run.error,
+      onCompleteError: run.onCompleteError,
     };
   },
 });
@@ -68,32 +89,50 @@ async function activeNodes(ctx: QueryCtx, run: Id<"runs">): Promise<Infer<typeof
 }
 
 async function activeNode(ctx: QueryCtx, step: Doc<"steps">): Promise<Infer<typeof vActiveNode>> {
+  const { kind, wakeAt = 0 } = step;
+  // A run that was started for later waits at its first stage.
+  const dueAt = step.dueAt ?? (kind === "entry" && wakeAt > step.startedAt ? wakeAt : undefined);
   return {
     node: step.stage,
+    kind,
+    pass: step.pass,
     state: await stateOf(ctx, step),
     since: step.startedAt,
     attempt: step.attempt,
-    dueAt: step.dueAt,
+    dueAt,
+    events: step.names,
+    iteration: step.iteration,
     errors: step.errors ?? [],
     ...(step.kind === "children" ? { children: await countChildren(ctx, step) } : {}),
+    ...(step.held === true ? { paused: true } : {}),
+    ...((await isStalled(ctx, step)) ? { stalled: true } : {}),
   };
 }
 
 /** An action that was given to the pool is pending as long as it waits for a slot; its own record does not say so. */
-async function stateOf(ctx: QueryCtx, step: Doc<"steps">): Promise<Doc<"steps">["state"]> {
+export async function stateOf(ctx: QueryCtx, step: Doc<"steps">): Promise<Doc<"steps">["state"]> {
   const queued = step.state === "running" && step.kind === "action";
   return queued && (await isWaiting(ctx, step._id)) ? "pending" : step.state;
 }
 
-async function countChildren(
-  ctx: QueryCtx,
-  step: Doc<"steps">,
-): Promise<{ done: number; total: number }> {
-  const completed = await ctx.db
-    .query("runs")
-    .withIndex("by_parent_state", (q) => q.eq("parentStep", step._id).eq("state", "completed"))
-    .take(MAX_COUNTED);
-  return { done: completed.length, total: step.total ?? 0 };
+/**
+ * Whether nothing will go on with a step by itself: the scheduled function that would was canceled, has failed, or is gone. The watchdog sees
+ * to what is due soon, and a repair to all.
+ */
+async function isStalled(ctx: QueryCtx, step: Doc<"steps">): Promise<boolean> {
+  if (step.held === true) return false;
+  if (step.kind === "action" && step.state === "running") {
+    if (await isWaiting(ctx, step._id)) return false;
+    const slot = await slotOf(ctx, step._id);
+    return slot === null || (slot.job !== undefined && (await isOver(ctx, slot.job)));
+  }
+  if (step.wakeAt === undefined) return false;
+  return step.job === undefined || (await isOver(ctx, step.job));
+}
+
+async function isOver(ctx: QueryCtx, job: Id<"_scheduled_functions">): Promise<boolean> {
+  const scheduled = await ctx.db.system.get("_scheduled_functions", job);
+  return scheduled?.state.kind !== "pending" && scheduled?.state.kind !== "inProgress";
 }
 
 const vTreeStep = v.object({

@@ -1,8 +1,7 @@
 import type { Doc } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { insertLater } from "./children.js";
-import { tokenOf, wake } from "./entering.js";
-import { settle } from "./settle.js";
+import { failStep, wake } from "./entering.js";
 import { ACTIVE_STATES, type Event } from "./validators.js";
 
 /** What should have been woken so long ago has perhaps been lost, in ms. The scheduler is seldom that far behind. */
@@ -32,8 +31,8 @@ export async function lookAfterWaking(ctx: MutationCtx): Promise<number | null> 
   return next?.wakeAt === undefined ? null : next.wakeAt + LATE_MS + 1;
 }
 
-/** Wakes a step again whose scheduled function will not come. One that failed would fail again: then its run is told. */
-async function seeTo(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
+/** Wakes a step again whose scheduled function will not come. One that failed does so once more, with less to do; then its run is told. */
+export async function seeTo(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
   if (step.held === true || !ACTIVE_STATES.some((state) => state === step.state)) {
     await ctx.db.patch("steps", step._id, { wakeAt: undefined });
     return;
@@ -41,34 +40,32 @@ async function seeTo(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
   const job =
     step.job === undefined ? null : await ctx.db.system.get("_scheduled_functions", step.job);
   if (job?.state.kind === "pending" || job?.state.kind === "inProgress") return;
-  if (job?.state.kind !== "failed") return await rearm(ctx, step);
+  const failure = job?.state.kind === "failed" ? job.state.error : undefined;
+  if (failure === undefined || step.isLastTry !== true)
+    return await rearm(ctx, step, failure !== undefined);
   const run = await ctx.db.get("runs", step.run);
-  if (run === null) return;
-  const error = {
-    message: `The run could not go on at "${step.stage}": ${job.state.error}`,
-    kind: "lost" as const,
-    workflow: run.workflow,
-    node: step.stage,
-    attempt: step.attempt,
-  };
-  const outcome = { kind: "failed" as const, error };
-  await settle(ctx, { token: tokenOf(step), outcome, fused: [], next: { kind: "fail", error } });
+  const message = `The run could not go on at "${step.stage}": ${failure}`;
+  if (run !== null) await failStep(ctx, step, run, { kind: "thrown", message });
 }
 
 /** Schedules anew what goes on with a step that waits: at once where it is due. An action that is in the pool is the pool's. */
-export async function rearm(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
+export async function rearm(
+  ctx: MutationCtx,
+  step: Doc<"steps">,
+  isLastTry = false,
+): Promise<void> {
   if (step.inserting === true) return await insertLater(ctx, step._id);
   const event = eventOf(step);
   if (event === undefined) return;
-  const at = Math.max(Date.now(), step.dueAt ?? 0);
-  await wake(ctx, step, { event, at });
+  const at = Math.max(Date.now(), step.wakeAt ?? step.dueAt ?? 0);
+  await wake(ctx, step, { event, at, isLastTry });
 }
 
 /** What is said to a step when it is woken; undefined where nothing is. */
-function eventOf({ kind, state, event, dueAt, joined }: Doc<"steps">): Event | undefined {
+function eventOf({ kind, state, event, dueAt }: Doc<"steps">): Event | undefined {
   if (event !== undefined) return event;
   if (kind === "entry" || state === "pending") return { kind: "arrive" };
   if (kind === "action") return state === "waiting" ? { kind: "arrive" } : undefined;
-  if (kind === "children") return joined === true ? { kind: "joined" } : undefined;
+  if (kind === "children") return undefined;
   return dueAt === undefined ? undefined : { kind: "due" };
 }

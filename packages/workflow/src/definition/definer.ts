@@ -32,8 +32,8 @@ class Sequence {
     return this.add(name, node);
   }
 
-  branch(name: string, node: { on: unknown; cases: Readonly<Record<string, unknown>> }): this {
-    const cases = Object.entries(node.cases).map(([key, build]) => [
+  branch(name: string, node: { on: unknown; cases?: Readonly<Record<string, unknown>> }): this {
+    const cases = Object.entries(node.cases ?? {}).map(([key, build]) => [
       key,
       this.#nested(`Case "${key}" of branch "${name}"`, build),
     ]);

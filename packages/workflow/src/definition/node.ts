@@ -66,8 +66,8 @@ interface StepOptions<Scope, Result, Recovered, Undo extends UndoReference> exte
   /** Neither its result nor its arguments are shown, logged, or passed as arguments of a scheduled function. Default: false. */
   sensitive?: boolean;
   /**
-   * Gives a value to go on with when the step has failed for good; the run's timeline keeps the error. If it throws, the run fails with the
-   * step's error, whose `cause` is then what was thrown here. Not asked when the run is canceled. Default: the run fails.
+   * Gives a value to go on with when the step has failed for good; the run's timeline keeps the error. If it throws, the run fails with that,
+   * and the step's own error is its `cause`. Not asked when the run is canceled. Default: the run fails.
    */
   recover?: (error: StepError, scope: Scope) => MaybePromise<Recovered>;
   /**

@@ -27,8 +27,8 @@ export type StepError = {
   /** Of a failed child: its index in the list, or its key in the record, that `children` gave. */
   key?: string;
   /**
-   * Of kind `childFailed`: the child's own error. Of a step whose `recover` threw: what that threw. Up to 6 stand inside each other; of a
-   * longer chain, the innermost is the last.
+   * Of kind `childFailed`: the child's own error. Of a `recover` that threw: the step's error, which it was asked about. Up to 6 stand inside
+   * each other; of a longer chain, the innermost is the last.
    */
   cause?: StepError;
   /** Of a run: the errors of the compensations that failed for good, in the order in which they ran. Absent if none did. */

@@ -102,7 +102,11 @@ export function compiled(
       args: completionArgs,
       returns: v.null(),
       handler: async (ctx, { token, slot, report: reported, fuse }) => {
-        const transaction = new Transaction(ctx, own, token, stage, { slot, fuse });
+        const transaction = new Transaction(ctx, own, token, stage, {
+          slot,
+          fuse,
+          callsAgain: fuse,
+        });
         if (isRemoved) await transaction.failed(removedProblem(stage), null);
         else if (reported.kind === "success") {
           transaction.succeeded(reported.output);
@@ -155,9 +159,9 @@ export function compiled(
       return internalMutationGeneric({
         args: resumeArgs,
         returns: v.null(),
-        handler: async (ctx, { token, stage: before, event, scope, fuse }) => {
+        handler: async (ctx, { token, stage: before, event, scope, ...options }) => {
           const stage = Object.hasOwn(at, before) ? before : renamedStage(definition, before);
-          const transaction = new Transaction(ctx, own, token, stage, { fuse, scope });
+          const transaction = new Transaction(ctx, own, token, stage, { ...options, scope });
           const entry = (entries: Readonly<Record<string, Arrive>>) =>
             Object.hasOwn(entries, stage) ? entries[stage] : undefined;
           const { node } = placeOf(definition, stage);

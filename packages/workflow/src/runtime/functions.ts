@@ -44,6 +44,8 @@ export const resumeArgs = {
   scope: v.any(),
   /** As for a completion. */
   fuse: v.boolean(),
+  /** Whether the caller calls again, without fusion, when this fails. */
+  callsAgain: v.boolean(),
 };
 
 /** Of a mutation or query that is called as a nested transaction: for which run, and what makes its record different from others. */

@@ -70,7 +70,9 @@ function readNamed(place: Place, name: string, pass: readonly number[]): Read | 
   }
   if (name === "output") {
     if (part === "compensate") return { name, stage: path, ...within(loops.length) };
-    return hasHandler(node) ? { name, stage: `${path}.output`, ...within(loops.length) } : undefined;
+    return hasHandler(node)
+      ? { name, stage: `${path}.output`, ...within(loops.length) }
+      : undefined;
   }
   if (name === "children") return { name, stage: path, ...within(loops.length), children: true };
   const sequence = sequences.findLast(({ nodes }) => Object.hasOwn(nodes, name)) ?? sequences[0];

@@ -10,5 +10,8 @@ export function removedWorkflow(
   workflow: string,
 ): Pick<Compiled, "removed" | "removedCompletion" | "resume"> {
   // No schema is asked for what nobody starts.
-  return compiled(component, workflow, { options: { input: undefined as never }, nodes: {} as never });
+  return compiled(component, workflow, {
+    options: { input: undefined as never },
+    nodes: {} as never,
+  });
 }

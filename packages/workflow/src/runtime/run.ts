@@ -78,12 +78,7 @@ export class Run {
   }
 
   /** Waits for a time, or until a date. */
-  async sleep(
-    stage: string,
-    reads: readonly string[],
-    duration: unknown,
-    next: Arrive,
-  ): Arrival {
+  async sleep(stage: string, reads: readonly string[], duration: unknown, next: Arrive): Arrival {
     if (await this.transaction.isKept(stage)) return await next(this);
     await sleep(this, stage, reads, duration, next);
   }

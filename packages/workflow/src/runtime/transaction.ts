@@ -39,6 +39,8 @@ export interface TransactionOptions {
   readonly slot?: string | undefined;
   /** Whether stages that follow may be executed in this transaction. */
   readonly fuse: boolean;
+  /** Whether the caller calls again, without fusion, when this transaction fails. */
+  readonly callsAgain: boolean;
   /** What the stage reads, by name, where it came along. */
   readonly scope?: Readonly<Record<string, unknown>> | null;
 }
@@ -180,7 +182,12 @@ export class Transaction {
   async record({ stage, kind, execute, again }: Execution, next: Arrive, run: Run): Arrival {
     const startedAt = Date.now();
     try {
-      this.add({ ...this.#facts(stage), kind, startedAt, output: checkedOutput(stage, await execute()) });
+      this.add({
+        ...this.#facts(stage),
+        kind,
+        startedAt,
+        output: checkedOutput(stage, await execute()),
+      });
     } catch (error) {
       const problem = describeThrown(error);
       // What an application throws on purpose has data, or a kind; a limit or a timeout of the platform has neither.
@@ -244,7 +251,9 @@ export class Transaction {
     const { node, path, part } = placeOf(this.own.definition, stage);
     const isOver = part === "finalize" || (part === undefined && node?.finalize === undefined);
     if (node?.children === undefined || node.timeout === undefined || !isOver) return;
-    const begun = this.#deadlines.findIndex((deadline) => keyOf(deadline) === keyOf(this.#at(path)));
+    const begun = this.#deadlines.findIndex(
+      (deadline) => keyOf(deadline) === keyOf(this.#at(path)),
+    );
     if (begun >= 0) this.#deadlines.splice(begun, 1);
     else this.#deadlines.push(this.#at(path));
   }
@@ -337,7 +346,7 @@ export class Transaction {
     if (next === undefined)
       throw new Error(`Nothing follows "${this.stage}" in "${this.own.workflow}"`);
     const { stale } = await this.#settle(next).catch(async (error: unknown) => {
-      if (this.options.fuse && this.#fused.length > 0) throw error;
+      if (this.options.callsAgain && this.#fused.length > 0) throw error;
       const failure = this.errorAt(this.stage, describeThrown(error), this.token.attempt);
       return await this.#settle({ kind: "fail", error: failure });
     });

@@ -25,7 +25,10 @@ export const tenThousandFolded = defineWorkflow({ input: z.object({ of: z.number
   "all",
   {
     children: ({ input }) => Array.from({ length: input.of }, (_, n) => child(quick, { n })),
-    reduce: { initial: { sum: 0, last: -1 }, step: ({ sum, last }, n) => ({ sum: sum + n, last: last === n - 1 ? n : NaN }) },
+    reduce: {
+      initial: { sum: 0, last: -1 },
+      step: ({ sum, last }, n) => ({ sum: sum + n, last: last === n - 1 ? n : NaN }),
+    },
   },
 );
 

@@ -10,9 +10,7 @@ export const sleeps = defineWorkflow({
 })
   .step("before", { mutation: internal.app.log, args: () => ({ text: "before" }) })
   .sleep("fixed", "10m")
-  .sleep("computed", ({ input }) =>
-    input.until === undefined ? input.ms : new Date(input.until),
-  )
+  .sleep("computed", ({ input }) => (input.until === undefined ? input.ms : new Date(input.until)))
   .step("after", { mutation: internal.app.log, args: () => ({ text: "after" }) });
 
 export const approval = defineWorkflow({ input: z.object({}) })
@@ -69,23 +67,26 @@ export const counted = defineWorkflow({
   })
   .finalize({ query: (_ctx, { count }) => count });
 
-export const nestedLoops = defineWorkflow({ input: z.object({ outer: z.number() }) }).loop("outer", {
-  initial: () => [] as string[],
-  body: (b) =>
-    b
-      .loop("inner", {
-        initial: () => 0,
-        body: (c) =>
-          c.step("add", { mutation: (_ctx, { loop }) => loop.state + 1 }).sleep("rest", "1s"),
-        until: ({ loop }) => loop.state >= 2,
-        maxIterations: 5,
-      })
-      .step("noted", {
-        mutation: (_ctx, { loop, inner }) => [...loop.state, `${loop.iteration}:${inner}`],
-      }),
-  until: ({ loop, input }) => loop.iteration >= input.outer,
-  maxIterations: 10,
-});
+export const nestedLoops = defineWorkflow({ input: z.object({ outer: z.number() }) }).loop(
+  "outer",
+  {
+    initial: () => [] as string[],
+    body: (b) =>
+      b
+        .loop("inner", {
+          initial: () => 0,
+          body: (c) =>
+            c.step("add", { mutation: (_ctx, { loop }) => loop.state + 1 }).sleep("rest", "1s"),
+          until: ({ loop }) => loop.state >= 2,
+          maxIterations: 5,
+        })
+        .step("noted", {
+          mutation: (_ctx, { loop, inner }) => [...loop.state, `${loop.iteration}:${inner}`],
+        }),
+    until: ({ loop, input }) => loop.iteration >= input.outer,
+    maxIterations: 10,
+  },
+);
 
 export const single = defineWorkflow({ input: z.object({ n: z.number(), fails: z.boolean() }) })
   .child("one", leaf, ({ input }) => ({ n: input.n, fails: input.fails }))
@@ -167,7 +168,9 @@ export const sagaAbove = defineWorkflow({ input: z.object({ children: z.number()
     },
   });
 
-export const risky = defineWorkflow({ input: z.object({ how: z.enum(["well", "badly", "worse"]) }) })
+export const risky = defineWorkflow({
+  input: z.object({ how: z.enum(["well", "badly", "worse"]) }),
+})
   .step("tried", {
     action: async (_ctx, { input }) => {
       if (input.how !== "well") throw new Error("tried in vain");

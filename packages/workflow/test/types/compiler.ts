@@ -49,7 +49,7 @@ export function messagesByLine(printed: string): Map<number, string> {
   const messages = new Map<number, string>();
   let line = -1;
   for (const text of printed.split("\n")) {
-    const found = /file\.ts[(:](\d+)[,:]\d+\)?(?: -|:) error TS\d+: (.*)/.exec(text);
+    const found = /file\.ts\((\d+),\d+\): error TS\d+: (.*)/.exec(text);
     if (found !== null) line = Number(found[1]) - 1;
     const message = found?.[2] ?? text;
     messages.set(line, `${messages.get(line) ?? ""}${message}\n`);

@@ -1,4 +1,3 @@
-import type { FunctionReference } from "convex/server";
 import { v } from "convex/values";
 import { describe, expectTypeOf, test } from "vitest";
 import { z } from "zod";
@@ -9,18 +8,7 @@ import {
   type WorkflowOutput,
   type WorkflowScope,
 } from "../../src/definition/index.js";
-
-declare const internal: {
-  users: {
-    get: FunctionReference<
-      "action",
-      "internal",
-      { id: string },
-      { email: string; topics: string[] }
-    >;
-    save: FunctionReference<"mutation", "internal", { email: string }, null>;
-  };
-};
+import { internal } from "./references.js";
 
 const summarize = defineWorkflow({
   input: z.object({ topic: z.string(), n: z.number().default(3) }),
@@ -129,54 +117,5 @@ describe("inference", () => {
       .step("json", { action: async () => null as Json })
       .step("any", { action: async () => JSON.parse("1") });
     expectTypeOf<WorkflowScope<typeof b>["tree"]>().toEqualTypeOf<Tree>();
-  });
-});
-
-describe("errors", () => {
-  const b = defineWorkflow({ input: z.object({ a: z.string() }) });
-
-  test("results that are no Convex values", () => {
-    // @ts-expect-error result.at: A Date is not a Convex value
-    b.step("e1", { action: async () => ({ at: new Date() }) });
-    // @ts-expect-error result.m: A Map is not a Convex value
-    b.step("e2", { mutation: async () => ({ m: new Map<string, number>() }) });
-    // @ts-expect-error result.f: A function is not a Convex value
-    b.step("e3", { query: () => ({ f: () => 1 }) });
-    // @ts-expect-error result.list[].at: A Date is not a Convex value
-    b.step("e4", { action: async () => ({ list: [{ at: new Date() }] }) });
-    // @ts-expect-error result.m: A Map is not a Convex value
-    b.finalize({ mutation: async () => ({ m: new Map() }) });
-  });
-
-  test("arguments of a reference", () => {
-    // @ts-expect-error number is not assignable to string
-    b.step("e5", { action: internal.users.get, args: () => ({ id: 1 }) });
-    // @ts-expect-error args is missing
-    b.step("e6", { action: internal.users.get });
-    // @ts-expect-error a mutation in the place of an action
-    b.step("e7", { action: internal.users.save, args: () => ({ email: "" }) });
-  });
-
-  test("names", () => {
-    // @ts-expect-error outlin is not in the scope
-    b.step("e8", { action: async (_ctx, { outlin }) => 1 });
-    // @ts-expect-error nope is not in the input
-    b.step("e9", { action: async (_ctx, { input }) => input.nope });
-    // @ts-expect-error the name "x" is already taken
-    b.step("x", { action: async () => 1 }).step("x", { action: async () => 2 });
-    // @ts-expect-error unknown option
-    b.step("e10", { action: async () => 1, retri: true });
-  });
-
-  test("kinds and contexts", () => {
-    // @ts-expect-error both kinds
-    b.step("e11", { action: async () => 1, mutation: async () => 1 });
-    // @ts-expect-error an action has no db
-    b.step("e12", { action: async (ctx) => await ctx.db.query("users").first() });
-  });
-
-  test("the input of a child", () => {
-    // @ts-expect-error topi is not in the input
-    b.parent("e13", { children: () => [child(summarize, { topi: "x" })] });
   });
 });

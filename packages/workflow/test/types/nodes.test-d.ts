@@ -24,10 +24,6 @@ const flag = defineWorkflow({ input: z.object({ on: z.boolean() }) }).step("flag
   query: (_ctx, { input }) => input.on,
 });
 const begin = defineWorkflow({ input: z.object({ email: z.string(), seats: z.number() }) });
-const plan = z.object({
-  messages: z.array(z.string()),
-  phase: z.enum(["plan", "revise", "done"]),
-});
 
 describe("step", () => {
   test("what recover gives joins the output", () => {
@@ -394,7 +390,10 @@ describe("loop", () => {
 
   test("state types what initial cannot: an empty list, one member of a union", () => {
     const b = begin.loop("agent", {
-      state: plan,
+      state: z.object({
+        messages: z.array(z.string()),
+        phase: z.enum(["plan", "revise", "done"]),
+      }),
       initial: () => ({ messages: [], phase: "plan" as const }),
       body: (b) =>
         b.step("next", {
@@ -402,14 +401,17 @@ describe("loop", () => {
             expectTypeOf(loop.state.phase).toEqualTypeOf<"plan" | "revise" | "done">();
             return {
               messages: [...loop.state.messages, "x"],
-              phase: loop.iteration > 2 ? "done" : "revise",
+              phase: loop.iteration > 2 ? ("done" as const) : ("revise" as const),
             };
           },
         }),
       until: ({ loop }) => loop.state.phase === "done",
       maxIterations: 10,
     });
-    expectTypeOf<WorkflowOutput<typeof b>>().toEqualTypeOf<z.infer<typeof plan>>();
+    expectTypeOf<WorkflowOutput<typeof b>>().toEqualTypeOf<{
+      messages: string[];
+      phase: "plan" | "revise" | "done";
+    }>();
   });
 
   test("a body may hold any node; of loops inside each other, each has its own loop", () => {

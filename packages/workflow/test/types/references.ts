@@ -13,4 +13,15 @@ export declare const internal: {
     save: FunctionReference<"mutation", "internal", { email: string }, null>;
     release: FunctionReference<"action", "internal", { seats: number }, null>;
   };
+  payments: {
+    charge: FunctionReference<
+      "action",
+      "internal",
+      { email: string; cents: number },
+      { receipt: string }
+    >;
+  };
+  mails: {
+    send: FunctionReference<"action", "internal", { to: string; text: string }, { id: string }>;
+  };
 };

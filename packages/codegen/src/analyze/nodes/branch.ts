@@ -14,9 +14,8 @@ import {
   type NodeContext,
   type NodeKind,
 } from "./node-kind.js";
-import { reportMissing, reportOrder, reportUnknown } from "./option-rules.js";
+import { reportMissing, reportUnknown } from "./option-rules.js";
 
-const order = [["on"], ["cases"]];
 const needed = { on: "({ input }) => …", cases: "{ key: (b) => b.step(…) }" };
 
 /** `.branch(name, { on, cases })`: one stage, and those of its cases. */
@@ -28,9 +27,8 @@ export const branch: NodeKind = {
     const { label, at } = named;
     const options = readOptions(call.call.getArguments()[1], call.kindNode, label, file);
     if (options === undefined) return nodePlan(call, named, file, { stages: [] });
-    reportUnknown(options, order.flat(), label, file);
+    reportUnknown(options, Object.keys(needed), label, file);
     reportMissing(options, needed, named, file);
-    reportOrder(options, order, label, file);
     const on = options.get("on");
     const reads = on && scopeReads(on.value, `the \`on\` of ${label}`, file);
     const cases = readCases(options, named, context);
@@ -51,8 +49,7 @@ export const branch: NodeKind = {
 /** The cases by their keys; undefined when they cannot be read, which has been reported. */
 function readCases(all: Options, of: Named, { file }: NodeContext): Options | undefined {
   const option = all.get("cases");
-  const cases =
-    option && readOptions(option.value, option.nameNode, `the cases of ${of.label}`, file);
+  const cases = option && readOptions(option.value, option.nameNode, `${of.label}, cases`, file);
   if (option !== undefined && cases?.size === 0) {
     file.report("noCases", option.nameNode, `${of.label} has no cases`, {
       hint: "write one for every key that `on` gives: `cases: { key: (b) => b.step(…) }`",

@@ -111,7 +111,7 @@ interface NodeParts {
   /** The options that belong into the plan where they are literals. */
   readonly planned?: readonly string[];
   readonly bodies?: BodyPlan[];
-  /** The part of the source that its hash is of. Default: all that it is called with. */
+  /** The part of the source that its hash is of. Default: all that it is called with, but its name. */
   readonly source?: readonly Node[];
   readonly isFinalize?: boolean;
   readonly hasOutput?: boolean;
@@ -130,7 +130,7 @@ export function nodePlan(
     kind: call.kind,
     stages: parts.stages.filter((stage) => stage !== undefined),
     options: options === undefined ? {} : literalOptions(options, planned),
-    hash: sourceHash(parts.source ?? call.call.getArguments(), file),
+    hash: sourceHash(parts.source ?? call.call.getArguments().filter((each) => each !== at), file),
     bodies,
     path,
     place: file.placeOf(at),

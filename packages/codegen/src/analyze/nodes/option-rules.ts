@@ -13,8 +13,10 @@ export function reportUnknown(
   of: string,
   file: DefinitionFile,
 ): void {
+  // Of what has no handler, the options of one are reported as what has no effect there.
+  const others = known.includes("mutation") || known.includes("input") ? [] : policies;
   for (const { name, nameNode } of options.values()) {
-    if (known.includes(name)) continue;
+    if (known.includes(name) || others.includes(name)) continue;
     const near = nearest(name, known);
     // What stands in the place of something that is missing is reported as that.
     if (near !== undefined && !options.has(near) && needed.has(near)) continue;
@@ -26,9 +28,16 @@ export function reportUnknown(
 }
 
 /** Options whose absence is reported, by whichever kind of node. */
-const needed = new Set([
+const needed: ReadonlySet<string> = new Set([
   ...handlerKinds,
-  ...["children", "on", "cases", "initial", "body", "until", "maxIterations", "step"],
+  "children",
+  "on",
+  "cases",
+  "initial",
+  "body",
+  "until",
+  "maxIterations",
+  "step",
 ]);
 
 /** Reports the options of a node that stand in an order in which TypeScript infers `unknown` or `any`. */

@@ -109,7 +109,7 @@ function isReduced({ options: all, label, context: { file } }: Parent): boolean 
   const of = `${label}, reduce`;
   const options = readOptions(option.value, option.nameNode, of, file);
   if (options !== undefined) {
-    const needed = { initial: "…", step: "(all, { output }) => …" };
+    const needed = { initial: "0", step: "(total, output) => …" };
     reportMissing(options, needed, { label: of, at: option.nameNode }, file);
   }
   return true;

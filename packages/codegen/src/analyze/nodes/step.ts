@@ -66,7 +66,7 @@ function compensateStage(
   if (options === undefined) return undefined;
   const query = options.get("query");
   if (query !== undefined) {
-    const message = `${part.label}, is a query, which cannot undo anything`;
+    const message = `${part.label} is a query, which cannot undo anything`;
     const hint = "make it a mutation or an action";
     file.report("queryCompensation", query.nameNode, message, { hint });
     return undefined;

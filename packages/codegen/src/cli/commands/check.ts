@@ -6,13 +6,14 @@ import { dirOption, examples } from "./shared.js";
 export function registerCheck(program: Command, terminal: Terminal): void {
   program
     .command("check")
-    .description("write nothing; say what is out of date, and what becomes of runs in flight")
+    .description("say what is out of date, and what becomes of runs in flight; write nothing")
     .addOption(dirOption())
     .option(
       "--against <plan.json>",
       "the plan that is deployed (default: the committed one, in _workflows)",
     )
     .option("--json", "print what was found as JSON, to stdout")
+    .option("--drop", "when all is well, remove what nodes and workflows that are gone have left")
     .addHelpText(
       "after",
       examples(
@@ -20,8 +21,10 @@ export function registerCheck(program: Command, terminal: Terminal): void {
           "workflow-codegen check",
           "git show origin/main:convex/_workflows/plan.json > deployed.json",
           "workflow-codegen check --against deployed.json      before a deploy",
+          "workflow-codegen check --drop                       when no older run is in flight any more",
         ],
-        "Exits with 1 on errors, when generate would write or remove something, and on changes that stop runs in flight.",
+        "Exits with 1 on errors, when generate would write or remove something, and on changes that stop runs in flight." +
+          "\nNodes and workflows that are gone leave their functions behind, for the runs that are at them; --drop is the only way to remove these.",
       ),
     )
     .action(async (options: CheckOptions) => {

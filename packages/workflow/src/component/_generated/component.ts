@@ -39,12 +39,32 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "mutation",
       "internal",
       {
-        runId: string;
+        workflow: string;
+        run: { runId: string } | { key: string };
         name: string;
         value: any;
-        receivers: Array<{ stage: string; isInLoop: boolean }>;
+        receivers: Array<{
+          stage: string;
+          was?: string;
+          isInLoop: boolean;
+          refuses?: boolean;
+          value?: any;
+        }>;
       },
-      "taken" | "kept" | "ended" | "past" | "unknown",
+      | { kind: "taken" | "kept" }
+      | { kind: "past" | "unknown" }
+      | {
+          kind: "ended";
+          state:
+            | "pending"
+            | "running"
+            | "completed"
+            | "compensating"
+            | "failed"
+            | "canceled"
+            | "timedOut";
+        }
+      | { kind: "refused"; stage: string },
       Name
     >;
     take: FunctionReference<
@@ -56,13 +76,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     >;
   };
   lib: {
-    cancel: FunctionReference<
-      "mutation",
-      "internal",
-      { runId: string },
-      "canceled" | "ended" | "unknown",
-      Name
-    >;
     isCanceled: FunctionReference<
       "query",
       "internal",
@@ -360,39 +373,235 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "mutation",
       "internal",
       {
-        workflow: string;
-        plan?: string;
-        resume: string;
-        first: {
-          stage: string;
-          pass?: Array<number>;
-          action?: { fn: string; timeoutMs?: number };
-          reads: Array<{
-            name: string;
+        begin: {
+          workflow: string;
+          plan?: string;
+          resume: string;
+          first: {
             stage: string;
             pass?: Array<number>;
-            children?: boolean;
-            loop?: boolean;
-            cause?: boolean;
-            was?: string;
+            action?: { fn: string; timeoutMs?: number };
+            reads: Array<{
+              name: string;
+              stage: string;
+              pass?: Array<number>;
+              children?: boolean;
+              loop?: boolean;
+              cause?: boolean;
+              was?: string;
+              sensitive?: boolean;
+            }>;
             sensitive?: boolean;
-          }>;
-          sensitive?: boolean;
-          undoable?: boolean;
+            undoable?: boolean;
+          };
+          timeoutMs?: number;
+          retentionMs?: number;
         };
-        timeoutMs?: number;
-        retentionMs?: number;
-        input: any;
-        key?: string;
+        starts: Array<{ input: any; key?: string }>;
         at?: number;
         onComplete?: { fn: string; context: any };
         maxParallelism?: number;
       },
-      string,
+      Array<string>,
+      Name
+    >;
+  };
+  listing: {
+    atStages: FunctionReference<
+      "query",
+      "internal",
+      {
+        workflow?: string;
+        state?:
+          "pending" | "running" | "completed" | "compensating" | "failed" | "canceled" | "timedOut";
+        notOfPlan?: string;
+        children?: boolean;
+        stages: Array<string>;
+        page: { numItems: number; cursor: string | null; endCursor?: string | null };
+      },
+      {
+        page: Array<{
+          runId: string;
+          workflow: string;
+          state:
+            | "pending"
+            | "running"
+            | "completed"
+            | "compensating"
+            | "failed"
+            | "canceled"
+            | "timedOut";
+          key?: string;
+          plan?: string;
+          generation: number;
+          parentRunId?: string;
+          index?: number;
+          childKey?: string;
+          startedAt: number;
+          endedAt?: number;
+          paused: boolean;
+          error?: {
+            message: string;
+            kind:
+              | "thrown"
+              | "nonRetryable"
+              | "timedOut"
+              | "canceled"
+              | "childFailed"
+              | "invalidInput"
+              | "invalidOutput"
+              | "tooLarge"
+              | "lost"
+              | "removedNode";
+            data?: any;
+            workflow: string;
+            node: string;
+            attempt: number;
+            key?: string;
+            cause?: any;
+            compensationErrors?: Array<any>;
+          };
+        }>;
+        isDone: boolean;
+        continueCursor: string;
+      },
+      Name
+    >;
+    children: FunctionReference<
+      "query",
+      "internal",
+      {
+        workflow?: string;
+        state?:
+          "pending" | "running" | "completed" | "compensating" | "failed" | "canceled" | "timedOut";
+        notOfPlan?: string;
+        children?: boolean;
+        parent: string;
+        page: { numItems: number; cursor: string | null; endCursor?: string | null };
+      },
+      {
+        page: Array<{
+          runId: string;
+          workflow: string;
+          state:
+            | "pending"
+            | "running"
+            | "completed"
+            | "compensating"
+            | "failed"
+            | "canceled"
+            | "timedOut";
+          key?: string;
+          plan?: string;
+          generation: number;
+          parentRunId?: string;
+          index?: number;
+          childKey?: string;
+          startedAt: number;
+          endedAt?: number;
+          paused: boolean;
+          error?: {
+            message: string;
+            kind:
+              | "thrown"
+              | "nonRetryable"
+              | "timedOut"
+              | "canceled"
+              | "childFailed"
+              | "invalidInput"
+              | "invalidOutput"
+              | "tooLarge"
+              | "lost"
+              | "removedNode";
+            data?: any;
+            workflow: string;
+            node: string;
+            attempt: number;
+            key?: string;
+            cause?: any;
+            compensationErrors?: Array<any>;
+          };
+        }>;
+        isDone: boolean;
+        continueCursor: string;
+      },
+      Name
+    >;
+    runs: FunctionReference<
+      "query",
+      "internal",
+      {
+        workflow?: string;
+        state?:
+          "pending" | "running" | "completed" | "compensating" | "failed" | "canceled" | "timedOut";
+        notOfPlan?: string;
+        children?: boolean;
+        page: { numItems: number; cursor: string | null; endCursor?: string | null };
+      },
+      {
+        page: Array<{
+          runId: string;
+          workflow: string;
+          state:
+            | "pending"
+            | "running"
+            | "completed"
+            | "compensating"
+            | "failed"
+            | "canceled"
+            | "timedOut";
+          key?: string;
+          plan?: string;
+          generation: number;
+          parentRunId?: string;
+          index?: number;
+          childKey?: string;
+          startedAt: number;
+          endedAt?: number;
+          paused: boolean;
+          error?: {
+            message: string;
+            kind:
+              | "thrown"
+              | "nonRetryable"
+              | "timedOut"
+              | "canceled"
+              | "childFailed"
+              | "invalidInput"
+              | "invalidOutput"
+              | "tooLarge"
+              | "lost"
+              | "removedNode";
+            data?: any;
+            workflow: string;
+            node: string;
+            attempt: number;
+            key?: string;
+            cause?: any;
+            compensationErrors?: Array<any>;
+          };
+        }>;
+        isDone: boolean;
+        continueCursor: string;
+      },
       Name
     >;
   };
   steering: {
+    cancel: FunctionReference<
+      "mutation",
+      "internal",
+      { runId: string },
+      "canceled" | "ended" | "unknown",
+      Name
+    >;
+    cleanup: FunctionReference<
+      "mutation",
+      "internal",
+      { runId: string },
+      "removed" | "goes on" | "child" | "unknown",
+      Name
+    >;
     kept: FunctionReference<
       "query",
       "internal",
@@ -400,27 +609,104 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       Array<string>,
       Name
     >;
-  };
-  views: {
-    status: FunctionReference<
-      "query",
+    pause: FunctionReference<
+      "mutation",
       "internal",
       { runId: string },
+      "paused" | "ended" | "unknown",
+      Name
+    >;
+    repair: FunctionReference<"mutation", "internal", {}, null, Name>;
+    restart: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        runId: string;
+        begin: {
+          workflow: string;
+          plan?: string;
+          resume: string;
+          first: {
+            stage: string;
+            pass?: Array<number>;
+            action?: { fn: string; timeoutMs?: number };
+            reads: Array<{
+              name: string;
+              stage: string;
+              pass?: Array<number>;
+              children?: boolean;
+              loop?: boolean;
+              cause?: boolean;
+              was?: string;
+              sensitive?: boolean;
+            }>;
+            sensitive?: boolean;
+            undoable?: boolean;
+          };
+          timeoutMs?: number;
+          retentionMs?: number;
+        };
+        nodes: Array<{ name: string; was?: string; stage: string; reads: Array<string> }>;
+        from?: string;
+      },
+      "restarted" | "goes on" | "child" | "unknown",
+      Name
+    >;
+    resume: FunctionReference<
+      "mutation",
+      "internal",
+      { runId: string },
+      "resumed" | "not paused" | "unknown",
+      Name
+    >;
+  };
+  timeline: {
+    steps: FunctionReference<
+      "query",
+      "internal",
       {
         runId: string;
         workflow: string;
+        page: { numItems: number; cursor: string | null; endCursor?: string | null };
+      },
+      {
         state:
           "pending" | "running" | "completed" | "compensating" | "failed" | "canceled" | "timedOut";
-        startedAt: number;
-        endedAt?: number;
-        active: Array<{
-          node: string;
+        generation: number;
+        records: Array<{
+          stage: string;
+          kind:
+            | "input"
+            | "entry"
+            | "action"
+            | "mutation"
+            | "query"
+            | "children"
+            | "sleep"
+            | "event"
+            | "branch"
+            | "loop";
+          pass?: Array<number>;
           state:
             "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
-          since: number;
+          generation: number;
           attempt: number;
+          startedAt: number;
+          endedAt?: number;
           dueAt?: number;
-          children?: { done: number; total: number };
+          iteration?: number;
+          events?: Array<string>;
+          children?: {
+            total: number;
+            done: number;
+            failed: number;
+            running: number;
+            isEstimate?: boolean;
+          };
+          output?: any;
+          sensitive: boolean;
+          undone: boolean;
+          paused: boolean;
           errors: Array<{
             message: string;
             kind:
@@ -443,6 +729,83 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             compensationErrors?: Array<any>;
           }>;
         }>;
+        isDone: boolean;
+        continueCursor: string;
+      } | null,
+      Name
+    >;
+  };
+  views: {
+    status: FunctionReference<
+      "query",
+      "internal",
+      { runId: string; workflow?: string },
+      {
+        runId: string;
+        workflow: string;
+        state:
+          "pending" | "running" | "completed" | "compensating" | "failed" | "canceled" | "timedOut";
+        key?: string;
+        plan?: string;
+        generation: number;
+        parentRunId?: string;
+        startedAt: number;
+        endedAt?: number;
+        expiresAt?: number;
+        active: Array<{
+          node: string;
+          kind:
+            | "input"
+            | "entry"
+            | "action"
+            | "mutation"
+            | "query"
+            | "children"
+            | "sleep"
+            | "event"
+            | "branch"
+            | "loop";
+          pass?: Array<number>;
+          state:
+            "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
+          since: number;
+          attempt: number;
+          dueAt?: number;
+          events?: Array<string>;
+          iteration?: number;
+          children?: {
+            total: number;
+            done: number;
+            failed: number;
+            running: number;
+            isEstimate?: boolean;
+          };
+          errors: Array<{
+            message: string;
+            kind:
+              | "thrown"
+              | "nonRetryable"
+              | "timedOut"
+              | "canceled"
+              | "childFailed"
+              | "invalidInput"
+              | "invalidOutput"
+              | "tooLarge"
+              | "lost"
+              | "removedNode";
+            data?: any;
+            workflow: string;
+            node: string;
+            attempt: number;
+            key?: string;
+            cause?: any;
+            compensationErrors?: Array<any>;
+          }>;
+          paused?: boolean;
+          stalled?: boolean;
+        }>;
+        paused: boolean;
+        stalled: boolean;
         output?: any;
         error?: {
           message: string;
@@ -465,6 +828,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           cause?: any;
           compensationErrors?: Array<any>;
         };
+        onCompleteError?: string;
       } | null,
       Name
     >;

@@ -154,10 +154,13 @@ export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
   const { node } = placeOf(own.definition, stage);
   try {
     const { initial, step } = node.reduce;
-    let { value: accumulated, from } = await transaction.ctx.runQuery(own.component.children.reduced, {
-      run: token.run,
-      ...transaction.at(stage),
-    });
+    let { value: accumulated, from } = await transaction.ctx.runQuery(
+      own.component.children.reduced,
+      {
+        run: token.run,
+        ...transaction.at(stage),
+      },
+    );
     if (from === 0) accumulated = initial;
     for (;;) {
       const page = await transaction.ctx.runQuery(own.component.children.outputs, {

@@ -1,0 +1,129 @@
+import { expect, test } from "vitest";
+import { compileSources, type CompileResult } from "../../src/compile.js";
+import type { WrittenPlan } from "../../src/plan/schema.js";
+import { toWritten } from "../../src/plan/write.js";
+
+const definition = (name: string, nodes: string, options = "") =>
+  `export const ${name} = defineWorkflow({ input: z.object({})${options} })${nodes};\n`;
+
+async function compiled(text: string, before?: WrittenPlan): Promise<CompileResult> {
+  const imports = `import { defineWorkflow } from "@stepwise/workflow";\nimport { z } from "zod";\n`;
+  const result = await compileSources([{ file: "a.workflow.ts", text: imports + text }], before);
+  expect(result.diagnostics).toEqual([]);
+  return result;
+}
+
+const planOf = async (text: string, before?: WrittenPlan) =>
+  toWritten((await compiled(text, before)).plan);
+
+const fileOf = ({ files }: CompileResult, name: string) =>
+  files.find(({ path }) => path === `_workflows/${name}`)?.text;
+
+/** The exports of a generated file, each with what it is made by. */
+function exportsOf(text = ""): string[] {
+  const found = text.matchAll(/export const (\w+): \w+ = own\.(\w+)\(\s*("[\w.]+")?/g);
+  return [...found].map(([, name, made, stage = ""]) => `${name}: ${made} ${stage}`.trim());
+}
+
+const a = '.step("a", { action: () => 1 })';
+const b = '.step("b", { action: () => 2 })';
+const c = '.step("c", { action: () => 3 })';
+const loop = (body: string) =>
+  `.loop("turn", { initial: () => 1, body: (c) => c${body}, until: () => true, maxIterations: 3 })`;
+
+test("[S117] an action that is gone leaves its functions behind, which end the runs that are at it", async () => {
+  const before = await planOf(definition("flow", a + b + loop(c)));
+  const result = await compiled(definition("flow", b), before);
+  expect(exportsOf(fileOf(result, "flow.ts"))).toEqual([
+    "reference: reference",
+    'b: action "b"',
+    'bDone: completion "b"',
+    'a: removed "a"',
+    'aDone: removedCompletion "a"',
+    'turnC: removed "turn.c"',
+    'turnCDone: removedCompletion "turn.c"',
+    "resume: resume",
+  ]);
+});
+
+test("they are left behind by every later compilation too, and go when the action comes back", async () => {
+  const then = await planOf(definition("flow", a + b));
+  const later = await planOf(definition("flow", b), then);
+  const again = await planOf(definition("flow", b), later);
+  expect(again).toEqual(later);
+  expect(again.removed).toEqual([{ workflow: "flow", stages: ["a"] }]);
+  const back = await planOf(definition("flow", a + b), again);
+  expect(back.removed).toBeUndefined();
+  expect(back).toEqual(then);
+});
+
+test("[S116] where the workflow says what it is called now, they are those of that stage", async () => {
+  const before = await planOf(definition("flow", a + loop(c)));
+  const now = a.replace('"a"', '"now"') + loop(c).replace("turn", "round");
+  const renamed = ', renamed: { a: "now", turn: "round" }';
+  const result = await compiled(definition("flow", now, renamed), before);
+  const text = fileOf(result, "flow.ts");
+  expect(exportsOf(text)).toEqual(
+    expect.arrayContaining([
+      'a: action "now"',
+      'aDone: completion "now"',
+      'turnC: action "round.c"',
+      'turnCDone: completion "round.c"',
+    ]),
+  );
+  expect(text).not.toContain("removed");
+});
+
+test("an action under whose name is something else now leaves what has a name of its own", async () => {
+  const before = await planOf(definition("flow", a + b));
+  const mutation = a.replace("action", "mutation");
+  const result = await compiled(definition("flow", mutation + b), before);
+  const exported = exportsOf(fileOf(result, "flow.ts"));
+  expect(exported).toContain('a: mutation "a"');
+  expect(exported).toContain('aDone: removedCompletion "a"');
+  expect(exported).not.toContain('a: removed "a"');
+});
+
+test("[S118] a workflow that is gone leaves a file which ends its runs, and is not in the index", async () => {
+  const before = await planOf(
+    definition("flow", a) + definition("old", a + loop(b)) + definition("idle", '.sleep("s", 5)'),
+  );
+  const result = await compiled(definition("flow", a), before);
+  expect(exportsOf(fileOf(result, "old.ts"))).toEqual([
+    'a: removed "a"',
+    'aDone: removedCompletion "a"',
+    'turnB: removed "turn.b"',
+    'turnBDone: removedCompletion "turn.b"',
+    "resume: resume",
+  ]);
+  expect(fileOf(result, "old.ts")).toContain('removedWorkflow(components.workflow, "old")');
+  expect(exportsOf(fileOf(result, "idle.ts"))).toEqual(["resume: resume"]);
+  expect(fileOf(result, "index.ts")).not.toMatch(/old|idle/);
+});
+
+test("all workflows can be gone", async () => {
+  const before = await planOf(definition("flow", a));
+  const { files } = await compileSources([], before);
+  expect(files.map(({ path }) => path)).toEqual([
+    "_workflows/index.ts",
+    "_workflows/plan.json",
+    "_workflows/flow.ts",
+  ]);
+});
+
+test("a workflow whose name has only another case now leaves no file: it would be the same one", async () => {
+  const before = await planOf(definition("flow", a));
+  const { files } = await compiled(definition("Flow", a), before);
+  expect(files.map(({ path }) => path)).toEqual([
+    "_workflows/index.ts",
+    "_workflows/plan.json",
+    "_workflows/Flow.ts",
+  ]);
+});
+
+test("what is left behind takes its name from nothing, and gives its name to no local", async () => {
+  const before = await planOf(definition("flow", '.step("toEnd", { action: () => 1 })'));
+  const text = fileOf(await compiled(definition("flow", a), before), "flow.ts");
+  expect(text).toContain("export const toEnd: StepAction = own.removed");
+  expect(text).toContain("function toEnd_(run: Run)");
+});

@@ -1,0 +1,94 @@
+import { hasRoom, keepLooking } from "@stepwise/workpool/core";
+import { createFunctionHandle, type FunctionHandle, type FunctionReference } from "convex/server";
+import type { Value } from "convex/values";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import type { MutationCtx, QueryCtx } from "./_generated/server.js";
+import { pool } from "./line.js";
+
+/**
+ * A page ends where less than this is left of its transaction, half of what there is: whoever called has the other half for what it does
+ * itself.
+ */
+const HALF_OF_A_TRANSACTION = {
+  bytesRead: 8 << 20,
+  bytesWritten: 8 << 20,
+  databaseQueries: 2_048,
+  documentsRead: 16_000,
+  documentsWritten: 8_000,
+  functionsScheduled: 500,
+  scheduledFunctionArgsBytes: 8 << 20,
+};
+
+/** How many of them one look deals with. */
+const MOST_LOOKED_AT = 100;
+/** How long after a look there is another, in ms, while something goes on. */
+const LOOK_AGAIN_MS = 60_000;
+
+/** Whether something else may be done in this transaction, or is to be left to the next. */
+export async function hasRoomInPage(ctx: QueryCtx): Promise<boolean> {
+  return await hasRoom(ctx, HALF_OF_A_TRANSACTION);
+}
+
+type GoesOn = FunctionReference<
+  "mutation",
+  "internal",
+  { continuation: Id<"continuations"> },
+  null
+>;
+
+/**
+ * Has something go on in a transaction of its own that is too much for this one. It is watched: where its scheduled function is lost or
+ * fails, it is scheduled again.
+ * @param fn calls {@link goOnWith}.
+ * @param page what to go on with.
+ */
+export async function goOn(ctx: MutationCtx, fn: GoesOn, page: Value): Promise<void> {
+  const handle = await createFunctionHandle(fn);
+  const id = await ctx.db.insert("continuations", { fn: handle, page });
+  await schedule(ctx, id, { fn: handle, page });
+  await keepLooking(ctx, pool);
+}
+
+/**
+ * Does the next page of something, and has the one after it scheduled.
+ * @param doPage does it. @returns what is left to do, or null at the end.
+ */
+export async function goOnWith<Page extends Value>(
+  ctx: MutationCtx,
+  id: Id<"continuations">,
+  doPage: (page: Page) => Promise<Page | null>,
+): Promise<null> {
+  const continuation = await ctx.db.get("continuations", id);
+  if (continuation === null) return null;
+  // What was kept is what the same function gave.
+  const next = await doPage(continuation.page as Page);
+  if (next === null) await ctx.db.delete("continuations", id);
+  else await schedule(ctx, id, { fn: continuation.fn, page: next });
+  return null;
+}
+
+async function schedule(
+  ctx: MutationCtx,
+  id: Id<"continuations">,
+  { fn, page }: Pick<Doc<"continuations">, "fn" | "page">,
+): Promise<void> {
+  const job = await ctx.scheduler.runAfter(0, fn as FunctionHandle<"mutation">, {
+    continuation: id,
+  });
+  await ctx.db.patch("continuations", id, { job, page });
+}
+
+/**
+ * Has those go on whose scheduled function was lost. For the pool's watchdog, and for a repair.
+ * @returns when to look again, in ms since the epoch; null where nothing goes on.
+ */
+export async function lookAfterContinuations(ctx: MutationCtx): Promise<number | null> {
+  const some = await ctx.db.query("continuations").take(MOST_LOOKED_AT);
+  for (const each of some) if (await isLost(ctx, each)) await schedule(ctx, each._id, each);
+  return some.length === 0 ? null : Date.now() + LOOK_AGAIN_MS;
+}
+
+async function isLost(ctx: QueryCtx, { job }: Doc<"continuations">): Promise<boolean> {
+  const scheduled = job === undefined ? null : await ctx.db.system.get("_scheduled_functions", job);
+  return scheduled?.state.kind !== "pending" && scheduled?.state.kind !== "inProgress";
+}

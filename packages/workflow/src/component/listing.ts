@@ -1,0 +1,161 @@
+import { paginator } from "convex-helpers/server/pagination";
+import { mergedStream, stream } from "convex-helpers/server/stream";
+import { v, type Infer } from "convex/values";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import { query, type QueryCtx } from "./_generated/server.js";
+import schema from "./schema.js";
+import { vPage } from "./timeline.js";
+import { vError, vRunState } from "./validators.js";
+
+/** How many documents a page reads at most: where few of them are what is asked for, it has less than so many rows. */
+const MAX_READ = 1_000;
+/** The same in bytes: a run's error may have causes and data. Of step records, which may hold 1 MiB, it is less. */
+const MAX_PAGE_BYTES = 4 << 20;
+
+export const vListed = v.object({
+  runId: v.string(),
+  workflow: v.string(),
+  state: vRunState,
+  key: v.optional(v.string()),
+  plan: v.optional(v.string()),
+  generation: v.number(),
+  parentRunId: v.optional(v.string()),
+  /** Of a child: its place among its siblings, and its key where they were given as a record. */
+  index: v.optional(v.number()),
+  childKey: v.optional(v.string()),
+  startedAt: v.number(),
+  endedAt: v.optional(v.number()),
+  paused: v.boolean(),
+  error: v.optional(vError),
+});
+
+const vListedPage = v.object({
+  page: v.array(vListed),
+  isDone: v.boolean(),
+  continueCursor: v.string(),
+});
+
+/** What is asked for, beside the index that serves it best. */
+const filters = {
+  workflow: v.optional(v.string()),
+  state: v.optional(vRunState),
+  /** Those that did not start under the plan of this hash. */
+  notOfPlan: v.optional(v.string()),
+  /** Runs under others too. */
+  children: v.optional(v.boolean()),
+};
+const vFilter = v.object(filters);
+type Filter = Infer<typeof vFilter>;
+
+function fits(run: Doc<"runs">, { workflow, state, notOfPlan, children }: Filter): boolean {
+  return (
+    (workflow === undefined || run.workflow === workflow) &&
+    (state === undefined || run.state === state) &&
+    (notOfPlan === undefined || run.plan !== notOfPlan) &&
+    (children === true || run.root === undefined)
+  );
+}
+
+/** Runs, the newest first, in pages. */
+export const runs = query({
+  args: { ...filters, page: vPage },
+  returns: vListedPage,
+  handler: async (ctx, { page, ...filter }) => {
+    const { workflow, state, children } = filter;
+    const all = paginator(ctx.db, schema).query("runs");
+    const some =
+      children === true
+        ? all.withIndex("by_creation_time")
+        : workflow !== undefined && state !== undefined
+          ? all.withIndex("by_root_workflow_state", (q) =>
+              q.eq("root", undefined).eq("workflow", workflow).eq("state", state),
+            )
+          : workflow !== undefined
+            ? all.withIndex("by_root_workflow", (q) =>
+                q.eq("root", undefined).eq("workflow", workflow),
+              )
+            : state !== undefined
+              ? all.withIndex("by_root_state", (q) => q.eq("root", undefined).eq("state", state))
+              : all.withIndex("by_root", (q) => q.eq("root", undefined));
+    const found = await some
+      .order("desc")
+      .filterWith(async (run) => fits(run, filter))
+      .paginate({ ...page, maximumRowsRead: MAX_READ, maximumBytesRead: MAX_PAGE_BYTES });
+    return listed(found);
+  },
+});
+
+/** The children of a run, in the order in which they were given, in pages. */
+export const children = query({
+  args: { ...filters, parent: v.string(), page: vPage },
+  returns: vListedPage,
+  handler: async (ctx, { parent, page, ...filter }) => {
+    const id = ctx.db.normalizeId("runs", parent);
+    if (id === null) return { page: [], isDone: true, continueCursor: "" };
+    const found = await paginator(ctx.db, schema)
+      .query("runs")
+      .withIndex("by_parent_run", (q) => q.eq("parentRun", id))
+      .filterWith(async (run) => fits(run, { ...filter, children: true }))
+      .paginate({ ...page, maximumRowsRead: MAX_READ, maximumBytesRead: MAX_PAGE_BYTES });
+    return listed(found);
+  },
+});
+
+/** The runs that are at one of the stages, that which has come there last first, in pages. */
+export const atStages = query({
+  args: { ...filters, stages: v.array(v.string()), page: vPage },
+  returns: vListedPage,
+  handler: async (ctx, { stages, page, ...filter }) => {
+    const atStage = stages.map((stage) =>
+      stream(ctx.db, schema)
+        .query("steps")
+        .withIndex("by_stage", (q) => q.eq("stage", stage).eq("endedAt", undefined))
+        .order("desc"),
+    );
+    const found = await mergedStream(atStage, ["_creationTime"])
+      .filterWith(async (step) => (await runAt(ctx, step, filter)) !== null)
+      .paginate({ ...page, maximumRowsRead: MAX_READ, maximumBytesRead: MAX_PAGE_BYTES });
+    const rows: Doc<"runs">[] = [];
+    for (const step of found.page) {
+      const run = await runAt(ctx, step, filter);
+      if (run !== null) rows.push(run);
+    }
+    return listed({ ...found, page: rows });
+  },
+});
+
+async function runAt(
+  ctx: QueryCtx,
+  { run: id }: { run: Id<"runs"> },
+  filter: Filter,
+): Promise<Doc<"runs"> | null> {
+  const run = await ctx.db.get("runs", id);
+  return run !== null && fits(run, filter) ? run : null;
+}
+
+function listed(found: {
+  page: Doc<"runs">[];
+  isDone: boolean;
+  continueCursor: string;
+}): Infer<typeof vListedPage> {
+  const { isDone, continueCursor } = found;
+  return { page: found.page.map(listedRun), isDone, continueCursor };
+}
+
+function listedRun(run: Doc<"runs">): Infer<typeof vListed> {
+  const isChild = run.parentRun !== undefined;
+  return {
+    runId: run._id,
+    workflow: run.workflow,
+    state: run.state,
+    key: run.startKey,
+    plan: run.plan,
+    generation: run.generation ?? 1,
+    parentRunId: run.parentRun,
+    ...(isChild ? { index: run.index, childKey: run.childKey } : {}),
+    startedAt: run.startedAt,
+    endedAt: run.endedAt,
+    paused: run.paused === true,
+    error: run.error,
+  };
+}

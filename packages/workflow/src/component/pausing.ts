@@ -1,0 +1,143 @@
+import { v } from "convex/values";
+import { internal } from "./_generated/api.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import { internalMutation, type MutationCtx } from "./_generated/server.js";
+import { fillSeats } from "./children.js";
+import { goOn, goOnWith, hasRoomInPage } from "./continuations.js";
+import { cancelPending, isOwnJob, withdraw } from "./ending.js";
+import { wake } from "./entering.js";
+import { rearm } from "./waking.js";
+import { ACTIVE_STATES, continuationArgs } from "./validators.js";
+
+/*
+ * A pause is written into the records of the steps in which something is still to come, of the run and of those under it: `held`. What runs
+ * ends, and what it reports is recorded; what comes next gets a record that is held too. Nothing that is held is scheduled.
+ */
+
+/** How many runs one transaction pauses, or has go on. */
+const PAGE = 250;
+/** How many runs the present transaction may still see to. */
+interface Page {
+  left: number;
+}
+
+/** Where a page of children was cut off: those after `after` of the parent `step` are still to be seen to. */
+type Rest = { step: Id<"steps">; after: number; held: boolean };
+
+/** Pauses a run that goes on, and those under it: a page of them here, the others in transactions that follow. */
+export async function pauseRun(ctx: MutationCtx, run: Doc<"runs">): Promise<void> {
+  if (run.paused === true) return;
+  await ctx.db.patch("runs", run._id, { paused: true });
+  await seeToRun(ctx, run._id, true, { left: PAGE });
+}
+
+/** Has a run that was paused go on, in the same way. */
+export async function resumeRun(ctx: MutationCtx, run: Doc<"runs">): Promise<void> {
+  await ctx.db.patch("runs", run._id, { paused: undefined });
+  await seeToRun(ctx, run._id, false, { left: PAGE });
+}
+
+async function seeToRun(
+  ctx: MutationCtx,
+  run: Id<"runs">,
+  held: boolean,
+  page: Page,
+): Promise<void> {
+  for (const state of ACTIVE_STATES) {
+    const steps = await ctx.db
+      .query("steps")
+      .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", state))
+      .collect();
+    for (const step of steps) {
+      // A loop has nothing to come itself: what goes on stands in its body.
+      if (step.kind === "loop") continue;
+      if (held) await hold(ctx, step);
+      else if (step.held === true) await release(ctx, step);
+      if (step.kind === "children")
+        await seeToChildren(ctx, { step: step._id, after: -1, held }, page);
+    }
+  }
+}
+
+/** The children that run; those that wait for their turn wait on, for the parent's record is held. */
+async function seeToChildren(ctx: MutationCtx, rest: Rest, page: Page): Promise<void> {
+  const following = await seeToSomeChildren(ctx, rest, page);
+  if (following !== null) await goOn(ctx, internal.pausing.seeToMore, following);
+}
+
+async function seeToSomeChildren(ctx: MutationCtx, rest: Rest, page: Page): Promise<Rest | null> {
+  if (page.left === 0) return rest;
+  const children = await ctx.db
+    .query("runs")
+    .withIndex("by_parent_state", (q) =>
+      q.eq("parentStep", rest.step).eq("state", "running").gt("index", rest.after),
+    )
+    .take(page.left);
+  page.left -= children.length;
+  let { after } = rest;
+  for (const child of children) {
+    if (!(await hasRoomInPage(ctx))) return { ...rest, after };
+    await seeToRun(ctx, child._id, rest.held, page);
+    after = child.index;
+  }
+  return page.left === 0 ? { ...rest, after } : null;
+}
+
+/** The next page of children. What has been decided otherwise meanwhile is left alone: the parent's record says so. */
+export const seeToMore = internalMutation({
+  args: continuationArgs,
+  returns: v.null(),
+  handler: async (ctx, { continuation }): Promise<null> =>
+    await goOnWith<Rest>(ctx, continuation, async (rest) => {
+      const parent = await ctx.db.get("steps", rest.step);
+      if (parent === null || (parent.held === true) !== rest.held) return null;
+      return await seeToSomeChildren(ctx, rest, { left: PAGE });
+    }),
+});
+
+/** Nothing goes on with a step: what was scheduled is called off, and an action that has not begun leaves the pool. */
+async function hold(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
+  if (step.held === true) return;
+  if (step.kind === "action" && step.state === "running") {
+    const isAhead = await withdraw(ctx, step._id);
+    await ctx.db.patch("steps", step._id, { held: true, ...(isAhead ? { state: "pending" } : {}) });
+    return;
+  }
+  const { job } = step;
+  // Children are inserted on: none of them starts. The job of a step that pauses its own run is how its report is told from others.
+  const staysScheduled = job === undefined || step.inserting === true || (await isOwnJob(ctx, job));
+  if (!staysScheduled) await cancelPending(ctx, job);
+  await ctx.db.patch("steps", step._id, {
+    held: true,
+    ...(staysScheduled ? {} : { job: undefined }),
+  });
+}
+
+/** What was held goes on: at once where it was due meanwhile. */
+async function release(ctx: MutationCtx, held: Doc<"steps">): Promise<void> {
+  const step = { ...held, held: undefined };
+  if (await hasEarlyEvent(ctx, step)) {
+    // The run comes to the node again, and finds the event in its inbox.
+    const fields = { kind: "entry", state: "pending", held: undefined } as const;
+    return await wake(ctx, step, {}, { ...fields, names: undefined, dueAt: undefined });
+  }
+  await ctx.db.patch("steps", step._id, { held: undefined });
+  if (step.inserting !== true) await rearm(ctx, step);
+  if (step.kind === "children") await fillSeats(ctx, step._id);
+}
+
+/** Whether an event that the step waits for came while it was held, and in time. */
+async function hasEarlyEvent(
+  ctx: MutationCtx,
+  { run, state, names = [], dueAt = Infinity }: Doc<"steps">,
+): Promise<boolean> {
+  if (state !== "waiting") return false;
+  for (const name of names) {
+    const event = await ctx.db
+      .query("inbox")
+      .withIndex("by_run_name", (q) => q.eq("run", run).eq("name", name))
+      .first();
+    if (event !== null && event._creationTime <= dueAt) return true;
+  }
+  return false;
+}

@@ -1,0 +1,175 @@
+import { v, type Infer } from "convex/values";
+import { internal } from "./_generated/api.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import { internalMutation, type MutationCtx } from "./_generated/server.js";
+import { goOn, goOnWith, hasRoomInPage } from "./continuations.js";
+import { beginDeadline } from "./deadlines.js";
+import { beginRun } from "./entering.js";
+import { removeStep } from "./removing.js";
+import { stepOfStage } from "./scope.js";
+import { continuationArgs, vBeginning } from "./validators.js";
+
+/** A node of a workflow's top level, in their order, as a restart needs to know it. */
+export const vNode = v.object({
+  name: v.string(),
+  /** What it was called before it was renamed. */
+  was: v.optional(v.string()),
+  /** The stage that it begins with. */
+  stage: v.string(),
+  /** The names that it reads; `*` for everything. */
+  reads: v.array(v.string()),
+});
+type Node = Infer<typeof vNode>;
+
+export const restartFields = {
+  begin: vBeginning,
+  nodes: v.array(vNode),
+  /** The node to begin at; what does not depend on it keeps its result. Default: the run begins anew. */
+  from: v.optional(v.string()),
+};
+const vRestart = v.object(restartFields);
+
+/* A continuation keeps it as a value, and an interface is none: so these are types. */
+type Restart = Infer<typeof vRestart>;
+/** How far a restart has come: the nodes before `at` are seen to. */
+type Progress = {
+  run: Id<"runs">;
+  generation: number;
+  restart: Restart;
+  at: number;
+  affected: string[];
+  kept: string[];
+};
+
+/**
+ * Has a run that has ended begin anew, as a new generation. What is to be done again is removed first, with what is under it: as far as it
+ * fits into this transaction, then in pages. Until that is done the run is `pending`.
+ */
+export async function restartRun(
+  ctx: MutationCtx,
+  { _id: run, generation: before = 1 }: Doc<"runs">,
+  restart: Restart,
+): Promise<void> {
+  const generation = before + 1;
+  const { plan, resume, timeoutMs, retentionMs } = restart.begin;
+  await ctx.db.patch("runs", run, {
+    state: "pending",
+    generation,
+    plan,
+    resume,
+    timeoutMs,
+    retentionMs,
+    kept: undefined,
+    startedAt: Date.now(),
+    endedAt: undefined,
+    expiresAt: undefined,
+    outputStep: undefined,
+    error: undefined,
+    onCompleteError: undefined,
+  });
+  const rest = await goOnRestarting(ctx, {
+    run,
+    generation,
+    restart,
+    at: 0,
+    affected: [],
+    kept: [],
+  });
+  if (rest !== null) await goOn(ctx, internal.restarting.restartMore, rest);
+}
+
+/** The next page of {@link restartRun}. */
+export const restartMore = internalMutation({
+  args: continuationArgs,
+  returns: v.null(),
+  handler: async (ctx, { continuation }): Promise<null> =>
+    await goOnWith<Progress>(ctx, continuation, (progress) => goOnRestarting(ctx, progress)),
+});
+
+/** @returns how far it has come where the transaction has done its part; null where the run has begun, or was canceled. */
+async function goOnRestarting(ctx: MutationCtx, progress: Progress): Promise<Progress | null> {
+  const { run, generation, restart } = progress;
+  const { nodes, from } = restart;
+  const current = await ctx.db.get("runs", run);
+  if (current?.state !== "pending" || current.generation !== generation) return null;
+  if (from === undefined) {
+    if (!(await removeAll(ctx, run))) return progress;
+    await begin(ctx, current, restart, nodes[0], []);
+    return null;
+  }
+  const affected = new Set(progress.affected);
+  const kept = [...progress.kept];
+  for (let at = progress.at; at < nodes.length; at++) {
+    const node = nodes[at]!;
+    const stopped = { ...progress, at, affected: [...affected], kept };
+    if (!(await hasRoomInPage(ctx))) return stopped;
+    if (node.name !== from && (await isKept(ctx, run, node, affected))) {
+      kept.push(node.name);
+      continue;
+    }
+    affected.add(node.name);
+    stopped.affected.push(node.name);
+    for (const name of [node.name, node.was])
+      if (name !== undefined && !(await removeNode(ctx, run, name))) return stopped;
+  }
+  const first = nodes.find(({ name }) => affected.has(name));
+  await begin(ctx, current, restart, first, kept);
+  return null;
+}
+
+/** Whether a node's result stands: it has one, which was not undone, and nothing that it reads is done again. */
+async function isKept(
+  ctx: MutationCtx,
+  run: Id<"runs">,
+  { name, was, reads }: Node,
+  affected: ReadonlySet<string>,
+): Promise<boolean> {
+  const isAffected = reads.includes("*")
+    ? affected.size > 0
+    : reads.some((read) => affected.has(read));
+  if (isAffected) return false;
+  let record = await stepOfStage(ctx, run, name);
+  if (record === null && was !== undefined) {
+    record = await stepOfStage(ctx, run, was);
+    if (record?.state === "completed") await ctx.db.patch("steps", record._id, { stage: name });
+  }
+  return record?.state === "completed" && record.undone !== true;
+}
+
+/** Removes the records of a node and of all that stands in it. @returns false where the transaction has done its part. */
+async function removeNode(ctx: MutationCtx, run: Id<"runs">, name: string): Promise<boolean> {
+  const steps = ctx.db.query("steps");
+  const own = steps.withIndex("by_run_stage", (q) => q.eq("run", run).eq("stage", name));
+  for await (const step of own) if (!(await removeStep(ctx, step))) return false;
+  const inside = ctx.db
+    .query("steps")
+    .withIndex("by_run_stage", (q) =>
+      q.eq("run", run).gte("stage", `${name}.`).lt("stage", `${name}/`),
+    );
+  for await (const step of inside) if (!(await removeStep(ctx, step))) return false;
+  return true;
+}
+
+/** Removes the records of everything but the input. @returns false where the transaction has done its part. */
+async function removeAll(ctx: MutationCtx, run: Id<"runs">): Promise<boolean> {
+  const ofRun = () => ctx.db.query("steps");
+  const before = ofRun().withIndex("by_run_stage", (q) => q.eq("run", run).lt("stage", "input"));
+  for await (const step of before) if (!(await removeStep(ctx, step))) return false;
+  const after = ofRun().withIndex("by_run_stage", (q) => q.eq("run", run).gt("stage", "input"));
+  for await (const step of after) if (!(await removeStep(ctx, step))) return false;
+  return true;
+}
+
+async function begin(
+  ctx: MutationCtx,
+  run: Doc<"runs">,
+  { begin, nodes }: Restart,
+  at: Node | undefined,
+  kept: string[],
+): Promise<void> {
+  const { timeoutMs } = begin;
+  await ctx.db.patch("runs", run._id, { state: "running", startedAt: Date.now(), kept });
+  if (timeoutMs !== undefined) await beginDeadline(ctx, run._id, timeoutMs);
+  const isFirst = at === undefined || at === nodes[0];
+  await beginRun(ctx, run, isFirst ? begin.first : { stage: at.stage, reads: [] }, new Map());
+}

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { chainOf } from "./chain.js";
+import { compile } from "./compiler.js";
+
+/** What it takes to check a workflow of so many nodes: the best of some times, and how many types were instantiated, which does not vary. */
+async function measure(nodes: number, times: number) {
+  const seconds: number[] = [];
+  let instantiations = NaN;
+  for (let time = 0; time < times; time++) {
+    const printed = await compile(`speed-${nodes}`, chainOf(nodes), [
+      "--extendedDiagnostics",
+      "--singleThreaded",
+    ]);
+    expect(printed).not.toContain("error TS");
+    seconds.push(figure(printed, "Total time"));
+    instantiations = figure(printed, "Instantiations");
+  }
+  return { seconds: Math.min(...seconds), instantiations };
+}
+
+function figure(printed: string, name: string): number {
+  const [, value] = new RegExp(`^${name}: +([\\d.]+)`, "m").exec(printed) ?? [];
+  if (value === undefined) throw new Error(`tsc has not printed "${name}":\n${printed}`);
+  return Number(value);
+}
+
+const one = await measure(1, 2);
+const fifty = await measure(50, 1);
+const hundred = await measure(100, 2);
+
+test("a workflow of 100 nodes of all kinds is checked in a few times what one of a single node takes", async ({
+  annotate,
+}) => {
+  await annotate(`1 node: ${one.seconds} s; 100 nodes: ${hundred.seconds} s`);
+  // 3 to 4 as seen on a quiet machine.
+  expect(hundred.seconds / one.seconds).toBeLessThan(12);
+});
+
+test("twice the nodes are less than four times the work", () => {
+  const work = (measured: typeof one) => measured.instantiations - one.instantiations;
+  expect(work(hundred) / work(fifty)).toBeLessThan(3.5);
+});

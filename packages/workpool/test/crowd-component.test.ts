@@ -1,0 +1,234 @@
+import { createFunctionHandle } from "convex/server";
+import { describe, expect, test } from "vitest";
+import { cancelGroup, enqueueGroup, groupStatus, type WorkId } from "../src/client/index.js";
+import { internal as pool } from "../src/component/_generated/api.js";
+import type { Id } from "../src/component/_generated/dataModel.js";
+import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
+import { components, internal } from "./convex/_generated/api.js";
+
+/*
+ * The component with as many works as a pool may ever hold. convex-test reads all of its documents for each query, so 100,000 works can be
+ * there, but only some of them can end in a test; all of them end where there are a few thousand.
+ */
+
+virtualTime();
+
+const onComplete = internal.callbacks.ended;
+const onDone = internal.callbacks.groupDone;
+const { wait, write } = internal.jobs;
+const { workpool } = components;
+const CROWD = 100_000;
+const PAGE = 10_000;
+
+/**
+ * Puts works in line that do nothing, written as an enqueue writes them, and not one by one through it, which would take convex-test minutes.
+ * @returns their ids.
+ */
+async function standInLine(app: TestApp, works: number): Promise<Id<"works">[]> {
+  const [fn, callback] = await app.t.run(() =>
+    Promise.all([createFunctionHandle(write), createFunctionHandle(onComplete)]),
+  );
+  const ids: Id<"works">[] = [];
+  for (let from = 0; from < works; from += PAGE)
+    await app.inPool(async (ctx) => {
+      const worker = await createFunctionHandle(pool.worker.runMutation);
+      for (let i = from; i < Math.min(works, from + PAGE); i++) {
+        const work = await ctx.db.insert("works", {
+          kind: "mutation",
+          fn,
+          args: { label: "crowd" },
+          attempts: 0,
+          // A hundredth of them has a callback: it writes a document, and convex-test reads those too.
+          ...(i % 100 === 0 ? { onComplete: { fn: callback } } : {}),
+        });
+        const args = { workId: work, attempt: 1 };
+        await ctx.db.insert("waiting", {
+          work,
+          fn: worker,
+          args,
+          brief: true,
+          at: ctx.db.vars.commitTs,
+        });
+        ids.push(work);
+      }
+    });
+  return ids;
+}
+
+/** No call has failed, nor read or written more than a part of what a transaction may. */
+function expectWithinLimits(
+  app: TestApp,
+  { documents, bytes }: { documents: number; bytes: number },
+) {
+  expect(app.counter.violations).toEqual([]);
+  expect(app.counter.calls.filter((call) => call.failed)).toEqual([]);
+  for (const { name, total } of app.counter.calls) {
+    expect(total.documentsRead, name).toBeLessThanOrEqual(documents);
+    expect(total.bytesRead, name).toBeLessThanOrEqual(bytes);
+    expect(total.documentsWritten, name).toBeLessThanOrEqual(documents);
+  }
+}
+
+describe("100,000 works waiting in the component", () => {
+  test("reach no limit of a transaction, whatever is done", async () => {
+    const app = new TestApp();
+    await app.setMaxParallelism(2);
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueActionBatch(ctx, wait, [{ ms: 1_000 }, { ms: 1_000 }]),
+    );
+    const ids = await standInLine(app, CROWD);
+    await app.inPool(async (ctx) => {
+      const gate = await ctx.db.query("gate").first();
+      await ctx.db.patch("gate", gate!._id, { open: false, closedAt: Date.now() });
+    });
+    app.counter.clear();
+
+    const last = await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, wait, { ms: 1 }));
+    const status = (id: string) => app.t.query((ctx) => app.pool.status(ctx, id as WorkId));
+    expect(await status(last)).toMatchObject({ state: "pending" });
+    expect(await status(ids[CROWD / 2]!)).toMatchObject({ state: "pending" });
+    await app.t.mutation((ctx) => app.pool.cancel(ctx, ids[CROWD / 2]! as string as WorkId));
+    expect(await status(ids[CROWD / 2]!)).toEqual({ state: "finished" });
+    // The two that run end; of the line some run, and the pause stops them.
+    await app.drive(1_000);
+    await app.setMaxParallelism(0);
+    await app.drive(1_000);
+    const ran = (await app.labels("write")).length;
+    expect(ran).toBeGreaterThanOrEqual(2);
+    await app.setMaxParallelism(20);
+    await app.setMaxParallelism(0);
+    await app.drive(1_000);
+    expect((await app.labels("write")).length).toBeGreaterThanOrEqual(ran + 20);
+    // A look, and all that it looks after.
+    await app.t.mutation((ctx) => app.pool.repair(ctx));
+    await app.drive(10);
+    expectWithinLimits(app, { documents: 320, bytes: 160 << 10 });
+
+    app.counter.clear();
+    const summary = await app.t.query((ctx) => ctx.runQuery(workpool.views.summary, {}));
+    expect(summary).toMatchObject({ waiting: 1_000, waitingIsAtLeast: true });
+    const paginationOpts = { cursor: null, numItems: 1_000 };
+    await app.t.query((ctx) => ctx.runQuery(workpool.views.waiting, { paginationOpts }));
+    expectWithinLimits(app, { documents: 1_300, bytes: 1 << 20 });
+  }, 240_000);
+
+  test("are canceled page by page, none of which is larger as there are more: the first pages of a cancelAll", async () => {
+    const PAGES = 4;
+    const LIMIT = 25;
+    const app = new TestApp();
+    await app.setMaxParallelism(0);
+    await standInLine(app, CROWD);
+    app.counter.clear();
+    await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: LIMIT }));
+    const pages = () => app.counter.totals((call) => call.name === "cancelAll:nextPage").executions;
+    while (pages() < PAGES - 1) await app.drive(1);
+    const left = await app.t.query((ctx) => ctx.runQuery(workpool.views.summary, {}));
+    expect(left.sinceReport.canceled).toBe((1 + pages()) * LIMIT);
+    // As few as such a page takes of a small pool, see below.
+    const [calls] = [app.counter.calls.filter(({ name }) => /cancelAll/.test(name))];
+    for (const { total, failed } of calls) {
+      expect(failed).toBe(false);
+      expect(total.documentsRead).toBeLessThanOrEqual(6 * LIMIT);
+      expect(total.documentsWritten).toBeLessThanOrEqual(4 * LIMIT);
+    }
+  }, 240_000);
+});
+
+describe("some thousands", () => {
+  test("of works that wait are canceled by one cancelAll, to the last, within the limits of each transaction", async () => {
+    const WORKS = 4_000;
+    const app = new TestApp();
+    await app.setMaxParallelism(0);
+    await standInLine(app, WORKS);
+    app.counter.clear();
+    await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: 1_000 }));
+    await app.driveOut();
+    expect(await app.labels("ended")).toEqual(Array(WORKS / 100).fill("canceled"));
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    expect(app.counter.violations).toEqual([]);
+    // A page of 1,000 in each transaction, the first in that of the call; and one look.
+    const roots = app.counter.totals((call) => call.name !== "inline").rootExecutions;
+    expect(roots).toBeLessThanOrEqual(WORKS / 1_000 + 1);
+  }, 240_000);
+
+  test("of members of a group end, with one callback", async () => {
+    const MEMBERS = 2_500;
+    const app = new TestApp();
+    await app.setMaxParallelism(100);
+    const jobs = Array.from({ length: MEMBERS }, (_, i) => ({ label: "", fails: i % 50 === 0 }));
+    await app.t.mutation((ctx) =>
+      enqueueGroup(workpool, ctx, "mutation", write, jobs, {
+        onDone,
+        tolerate: "all",
+        concurrency: 50,
+      }),
+    );
+    await app.driveOut();
+    const done = (await app.events("done")).map((event) => event.data.result);
+    const failed = MEMBERS / 50;
+    expect(done).toEqual([
+      { kind: "success", total: MEMBERS, succeeded: MEMBERS - failed, failed, canceled: 0 },
+    ]);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    expect(app.counter.violations).toEqual([]);
+  }, 240_000);
+});
+
+describe("10,000 members of a group", () => {
+  const MEMBERS = 10_000;
+  const begin = (app: TestApp) =>
+    app.t.action((ctx) =>
+      enqueueGroup(
+        workpool,
+        ctx,
+        "mutation",
+        write,
+        Array.from({ length: MEMBERS }, () => ({ label: "" })),
+        { onDone, concurrency: 10 },
+      ),
+    );
+  /** Takes out most members that wait for a seat, as if they had ended: all of them would take convex-test many minutes. */
+  const skip = (app: TestApp, left: number) =>
+    app.inPool(async (ctx) => {
+      const standing = await ctx.db
+        .query("works")
+        .withIndex("by_group", (q) => q.gt("group", undefined))
+        .collect();
+      const waiting = standing.filter((work) => work.seated === false);
+      for (const work of waiting.slice(left)) await ctx.db.delete("works", work._id);
+    });
+
+  test("are enqueued, run in seats, and end with one callback, within the limits of each transaction", async () => {
+    const app = new TestApp();
+    await app.setMaxParallelism(20);
+    const group = await begin(app);
+    expect(await app.t.query((ctx) => groupStatus(workpool, ctx, group))).toMatchObject({
+      total: MEMBERS,
+    });
+    app.counter.clear();
+    while ((await app.labels("write")).length < 100) await app.drive(1);
+    expectWithinLimits(app, { documents: 100, bytes: 64 << 10 });
+    await skip(app, 50);
+    await app.driveOut();
+    expect((await app.events("done")).map((event) => event.data.result)).toEqual([
+      { kind: "success", total: MEMBERS, succeeded: MEMBERS, failed: 0, canceled: 0 },
+    ]);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    expectWithinLimits(app, { documents: 100, bytes: 64 << 10 });
+  }, 240_000);
+
+  test("are canceled in pages, and end with one callback", async () => {
+    const app = new TestApp();
+    await app.setMaxParallelism(0);
+    const group = await begin(app);
+    app.counter.clear();
+    await app.t.mutation((ctx) => cancelGroup(workpool, ctx, group));
+    await skip(app, 150);
+    await app.driveOut();
+    const [result, ...more] = (await app.events("done")).map((event) => event.data.result);
+    expect(more).toEqual([]);
+    expect(result).toMatchObject({ kind: "canceled", total: MEMBERS, canceled: 260 });
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    expect(app.counter.violations).toEqual([]);
+  }, 240_000);
+});

@@ -1,0 +1,57 @@
+// Lists the promises of docs/promises.md with the tests that name them. Fails where one has no test, or a test names one that does not exist.
+// With the path of vitest's JSON report only tests that have passed count; without it, those that there are.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+const [report] = process.argv.slice(2);
+
+/** The tests as `{ name, file }`. */
+function testsOf(report) {
+  if (report !== undefined) {
+    const { testResults } = JSON.parse(readFileSync(report, "utf8"));
+    return testResults.flatMap(({ name: file, assertionResults }) =>
+      assertionResults
+        .filter(({ status }) => status === "passed")
+        .map(({ fullName }) => ({ name: fullName, file })),
+    );
+  }
+  const scratch = mkdtempSync(join(tmpdir(), "stepwise-promises-"));
+  try {
+    const list = join(scratch, "tests.json");
+    execFileSync("npx", ["vitest", "list", `--json=${list}`], { cwd: root, stdio: "ignore" });
+    return JSON.parse(readFileSync(list, "utf8"));
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+}
+
+const text = readFileSync(join(root, "docs/promises.md"), "utf8");
+const promises = new Map(
+  [...text.matchAll(/^- (S\d+)\. (.*)$/gm)].map(([, number, promise]) => [
+    number,
+    { promise, tests: [] },
+  ]),
+);
+
+let wrong = 0;
+for (const { name, file } of testsOf(report))
+  for (const [, number] of name.matchAll(/\[(S\d+)\]/g)) {
+    const found = promises.get(number);
+    if (found !== undefined) found.tests.push(`${relative(root, file)}: ${name}`);
+    else {
+      wrong++;
+      console.error(`${name} names ${number}, which is no promise`);
+    }
+  }
+for (const [number, { promise, tests }] of promises) {
+  console.log(`${number}. ${promise}`);
+  for (const test of tests) console.log(`    ${test}`);
+  if (tests.length > 0) continue;
+  wrong++;
+  console.error(`${number} has no test`);
+}
+console.log(`${promises.size} promises, ${wrong} wrong`);
+process.exitCode = wrong === 0 ? 0 : 1;
