@@ -4,6 +4,7 @@ import { wrapAccessor } from "./accessor.js";
 import { type Call, frames } from "./call.js";
 import { type Drive, drive, type DriveOptions } from "./drive.js";
 import type { Recording } from "./execute.js";
+import { withIndexes } from "./indexed/back-end.js";
 import { LimitError, type Violation } from "./limits.js";
 import { type Modules, wrapModules } from "./modules.js";
 import { byFunction, type CallFilter, type FunctionRow, totals, type Totals } from "./summary.js";
@@ -15,6 +16,12 @@ export interface CounterOptions {
    * sizes of arguments and results. Default: true.
    */
   readonly limits?: boolean;
+  /**
+   * Whether queries are answered from sorted indexes, instead of convex-test's look through all
+   * documents. The results are the same. Default: true; it throws where convex-test is another
+   * version than the one it knows.
+   */
+  readonly indexes?: boolean;
 }
 
 export interface CountedTestOptions<Schema extends GenericSchema> {
@@ -41,6 +48,7 @@ export class Counter {
   violations: Violation[] = [];
 
   readonly #limits: boolean;
+  readonly #indexes: boolean;
   readonly #listeners = new Set<(call: Call) => void>();
   #nextId = 0;
   #activity = 0;
@@ -48,6 +56,7 @@ export class Counter {
 
   constructor(options: CounterOptions = {}) {
     this.#limits = options.limits ?? true;
+    this.#indexes = options.indexes ?? true;
   }
 
   /** `convexTest()` over wrapped modules; components registered with the result are wrapped too. */
@@ -59,7 +68,7 @@ export class Counter {
       modules: wrapModules(this.#recording, "", options.modules),
       transactionLimits: options.transactionLimits ?? true,
     });
-    return wrapAccessor(this.#recording, t);
+    return wrapAccessor(this.#recording, this.#indexes ? withIndexes(t) : t);
   }
 
   /** Forgets the calls and violations so far. */

@@ -1,12 +1,32 @@
 export { NonRetryableError } from "@stepwise/workpool/core";
+export type { MutationRunner, QueryRunner } from "./client/context.js";
+export type { RunOrKey } from "./client/events.js";
+export type { ListedRun, ListFilter, Page, PageOptions } from "./client/listing.js";
 export {
   vRunId,
   WorkflowManager,
   type RunId,
-  type StartOptions,
   type WorkflowManagerOptions,
 } from "./client/manager.js";
+export type { NodeName, NodePath } from "./client/nodes.js";
+export {
+  vOnCompleteArgs,
+  vRunResult,
+  vStepError,
+  type OnComplete,
+  type OnCompleteOption,
+  type RunResult,
+} from "./client/on-complete.js";
+export type { StartBatchOptions, StartOptions } from "./client/start.js";
+export type {
+  ActiveNode,
+  ChildCounts,
+  NodeKind,
+  OutputOf,
+  RunState,
+  Status,
+} from "./client/status.js";
+export type { TimelineEntry } from "./client/timeline.js";
 export type { WorkflowReference } from "./runtime/reference.js";
-export type { ActiveNode, OutputOf, Status } from "./client/status.js";
 // With a star, so that the generated `declare module` can add to `Register`.
 export * from "./definition/index.js";

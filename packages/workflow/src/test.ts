@@ -1,7 +1,11 @@
 import type { convexTest } from "convex-test";
 import schema from "./component/schema.js";
+import { TestKit, type KitOptions, type TestedApp } from "./test/kit.js";
+import type { FakeTimers } from "./test/virtual-time.js";
 
 export { schema };
+export type { Ended, KitOptions, TestKit, Timer } from "./test/kit.js";
+export type { Stub } from "./test/stubs.js";
 
 /** The component's modules by path, for `convexTest().registerComponent`; by hand, because only Vite knows `import.meta.glob`. */
 export const modules: Record<string, () => Promise<unknown>> = {
@@ -27,14 +31,45 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/watchdog.js": () => import("./component/watchdog.js"),
 };
 
+type Registry = Pick<ReturnType<typeof convexTest>, "registerComponent">;
+
 /**
  * Mounts the component in a test.
  * @param t what `convexTest()` returned.
  * @param name the name under which the app mounts it. Default: `workflow`.
  */
-export function register(
-  t: Pick<ReturnType<typeof convexTest>, "registerComponent">,
-  name = "workflow",
-): void {
+export function register(t: Registry, name = "workflow"): void {
   t.registerComponent(name, schema, modules);
+}
+
+/**
+ * Mounts the component in a test, and gives what workflows are tested with: in virtual time, with stubs for steps. Stubs of a kit before are
+ * gone.
+ * @param t what `convexTest()` returned.
+ * @param vi vitest's. `vi.useFakeTimers()` must have been called when the kit is used.
+ *
+ * @example
+ * beforeEach(() => void vi.useFakeTimers());
+ * afterEach(() => void vi.useRealTimers());
+ *
+ * test("an order that cannot be shipped is refunded", async () => {
+ *   const kit = testKit(convexTest(schema, modules), vi);
+ *   const refund = vi.fn();
+ *   kit.stub(workflows.order, "charge", () => ({ receipt: "r1" }));
+ *   kit.stub(workflows.order, "charge.compensate", refund);
+ *   kit.stub(workflows.order, "ship", () => { throw new Error("no truck"); });
+ *   const runId = await kit.start(workflows.order, { orderId });
+ *   expect(await kit.runToEnd(workflows.order, runId)).toMatchObject({ state: "failed" });
+ *   expect(refund).toHaveBeenCalledOnce();
+ * });
+ */
+export function testKit(
+  t: Registry & TestedApp,
+  vi: FakeTimers,
+  options: KitOptions = {},
+): TestKit {
+  const all = { ...modules, "./component/looks.js": () => import("./test/functions.js") };
+  t.registerComponent(options.name ?? "workflow", schema, all);
+  const loaded = Promise.all(Object.values(all).map((load) => load()));
+  return new TestKit(t, vi, loaded, options);
 }

@@ -43,13 +43,15 @@ describe("sleep", () => {
 });
 
 async function send(runId: string, name: string, value: unknown, stage = name) {
-  const receivers = [{ stage, isInLoop: false }];
-  return await use.app.t.mutation(components.workflow.events.send, {
-    runId,
+  const [top] = await use.app.tree(runId);
+  const { kind } = await use.app.t.mutation(components.workflow.events.send, {
+    workflow: top!.workflow,
+    run: { runId },
     name,
     value,
-    receivers,
+    receivers: [{ stage, isInLoop: false }],
   });
+  return kind;
 }
 
 describe("event", () => {

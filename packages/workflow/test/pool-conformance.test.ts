@@ -61,6 +61,8 @@ function chainOf(name: string, length: number, job: (input: Job) => Promise<null
     reference: own.reference<WorkflowReference<Job>>({
       input,
       first: { action: "link0", reads: ["input"] },
+      plan: "",
+      nodes: {},
     }),
     module: { ...functions, resume: own.resume({ at }) },
   };

@@ -1,4 +1,4 @@
-import { Node } from "ts-morph";
+import { Node } from "../ts-morph.js";
 import type { BodyPlan } from "../plan/schema.js";
 import type { DefinitionFile } from "./definition-file.js";
 import type { NodeCall } from "./definitions.js";

@@ -1,4 +1,5 @@
-import { Node, SyntaxKind, type CallExpression } from "ts-morph";
+import type { CallExpression } from "ts-morph";
+import { Node, SyntaxKind } from "../ts-morph.js";
 import { nearest } from "../diagnostics/nearest.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { constantOf, unwrap, type FunctionNode } from "./functions.js";

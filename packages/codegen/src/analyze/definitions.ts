@@ -1,10 +1,5 @@
-import {
-  Node,
-  VariableDeclarationKind,
-  type CallExpression,
-  type Identifier,
-  type VariableDeclaration,
-} from "ts-morph";
+import type { CallExpression, Identifier, VariableDeclaration } from "ts-morph";
+import { Node, VariableDeclarationKind } from "../ts-morph.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { callsOf, identifiersIn } from "./descendants.js";
 import { isImported, localNamesOf } from "./modules.js";

@@ -1,4 +1,5 @@
-import { ts, type CallExpression, type Identifier, type Node } from "ts-morph";
+import type { CallExpression, Identifier, Node } from "ts-morph";
+import { ts, type TypeScript } from "../ts-morph.js";
 
 /**
  * The identifiers inside a node, in the order of the source.
@@ -13,7 +14,7 @@ export function identifiersIn(
   wanted: (text: string) => boolean = () => true,
 ): Identifier[] {
   const found: Identifier[] = [];
-  const visit = (part: ts.Node): void => {
+  const visit = (part: TypeScript.Node): void => {
     if (ts.isIdentifier(part) && wanted(part.text)) found.push(wrapped(part, node) as Identifier);
     else ts.forEachChild(part, visit);
   };
@@ -24,7 +25,7 @@ export function identifiersIn(
 /** The calls inside a node of what has one of these names, by itself or as a member of something, in the order of the source. */
 export function callsOf(node: Node, names: ReadonlySet<string>): CallExpression[] {
   const found: CallExpression[] = [];
-  const visit = (part: ts.Node): void => {
+  const visit = (part: TypeScript.Node): void => {
     if (ts.isCallExpression(part) && names.has(calleeName(part) ?? ""))
       found.push(wrapped(part, node) as CallExpression);
     ts.forEachChild(part, visit);
@@ -33,15 +34,15 @@ export function callsOf(node: Node, names: ReadonlySet<string>): CallExpression[
   return found;
 }
 
-function calleeName({ expression }: ts.CallExpression): string | undefined {
+function calleeName({ expression }: TypeScript.CallExpression): string | undefined {
   if (ts.isIdentifier(expression)) return expression.text;
   return ts.isPropertyAccessExpression(expression) ? expression.name.text : undefined;
 }
 
 /** What ts-morph itself does wherever it hands out a node; there is no public way from a bare node to the wrapped one. */
-function wrapped(part: ts.Node, of: Node): Node {
+function wrapped(part: TypeScript.Node, of: Node): Node {
   const { _getNodeFromCompilerNode: wrap } = of as unknown as {
-    _getNodeFromCompilerNode(part: ts.Node): Node;
+    _getNodeFromCompilerNode(part: TypeScript.Node): Node;
   };
   return wrap.call(of, part);
 }

@@ -1,4 +1,4 @@
-import { Node, SyntaxKind } from "ts-morph";
+import { Node, SyntaxKind } from "../ts-morph.js";
 import type { Expression } from "../plan/expression.js";
 import { identifiersIn } from "./descendants.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";

@@ -1,11 +1,10 @@
-import {
-  Node,
-  VariableDeclarationKind,
-  type ArrowFunction,
-  type FunctionDeclaration,
-  type FunctionExpression,
-  type MethodDeclaration,
+import type {
+  ArrowFunction,
+  FunctionDeclaration,
+  FunctionExpression,
+  MethodDeclaration,
 } from "ts-morph";
+import { Node, VariableDeclarationKind } from "../ts-morph.js";
 import type { DefinitionFile } from "./definition-file.js";
 
 /** A function whose body the compiler can read. */

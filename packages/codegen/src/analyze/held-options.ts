@@ -1,4 +1,5 @@
-import { Node, type Identifier, type ObjectLiteralExpression } from "ts-morph";
+import type { Identifier, ObjectLiteralExpression } from "ts-morph";
+import { Node } from "../ts-morph.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { identifiersIn } from "./descendants.js";
 import { constantOf, unwrap } from "./functions.js";

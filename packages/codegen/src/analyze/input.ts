@@ -1,4 +1,5 @@
-import { Node, SyntaxKind, type CallExpression, type Identifier } from "ts-morph";
+import type { CallExpression, Identifier } from "ts-morph";
+import { Node, SyntaxKind } from "../ts-morph.js";
 import type { ImportedName } from "../plan/expression.js";
 import type { InputPlan } from "../plan/schema.js";
 import { definitionModule, moduleFromOutput } from "../plan/paths.js";

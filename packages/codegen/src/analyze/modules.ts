@@ -1,4 +1,5 @@
-import { Node, type SourceFile } from "ts-morph";
+import type { SourceFile } from "ts-morph";
+import { Node } from "../ts-morph.js";
 
 /** What a name that is imported stands for. */
 export interface Import {

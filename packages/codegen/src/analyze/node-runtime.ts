@@ -1,5 +1,6 @@
 import { builtinModules } from "node:module";
-import { Node, SyntaxKind, type ImportDeclaration } from "ts-morph";
+import type { ImportDeclaration } from "ts-morph";
+import { Node, SyntaxKind } from "../ts-morph.js";
 import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
 import { resolveModule } from "../plan/paths.js";
 import type { DefinitionFile } from "./definition-file.js";

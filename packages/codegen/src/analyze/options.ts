@@ -1,5 +1,6 @@
-import { Node, SyntaxKind, type MethodDeclaration, type ObjectLiteralExpression } from "ts-morph";
+import type { MethodDeclaration, ObjectLiteralExpression } from "ts-morph";
 import type { z } from "zod";
+import { Node, SyntaxKind } from "../ts-morph.js";
 import type { Place } from "../diagnostics/diagnostic.js";
 import type { Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./definition-file.js";

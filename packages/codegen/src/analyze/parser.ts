@@ -1,4 +1,5 @@
-import { Project, ScriptTarget, ts, type SourceFile } from "ts-morph";
+import type { SourceFile } from "ts-morph";
+import { Project, ScriptTarget, ts } from "../ts-morph.js";
 import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
 import { definitionFile, placeAt, type DefinitionFile } from "./definition-file.js";

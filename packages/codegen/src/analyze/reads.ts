@@ -1,4 +1,5 @@
-import { Node, type Identifier, type ObjectBindingPattern } from "ts-morph";
+import type { Identifier, ObjectBindingPattern } from "ts-morph";
+import { Node } from "../ts-morph.js";
 import type { Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { identifiersIn } from "./descendants.js";

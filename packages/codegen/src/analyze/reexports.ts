@@ -1,4 +1,4 @@
-import { ts } from "ts-morph";
+import { ts, type TypeScript } from "../ts-morph.js";
 import { resolveModule } from "../plan/paths.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { moduleFile, type ReadModule } from "./node-runtime.js";
@@ -28,7 +28,7 @@ export interface Target {
 export function allReexports(files: readonly DefinitionFile[], read: ReadModule): Reexports {
   const reexports = new Map<string, readonly Reexport[]>();
   const waiting: { from: string; module: string }[] = [];
-  const add = (module: string, file: string, source: ts.SourceFile) => {
+  const add = (module: string, file: string, source: TypeScript.SourceFile) => {
     const found = reexportsOf(file, source);
     reexports.set(module, found);
     waiting.push(...found.map((each) => ({ from: "", module: `./${each.module}` })));
@@ -69,7 +69,7 @@ export function placesOf(
 }
 
 /** `export … from "…"`, and exports of what the file imports. */
-function reexportsOf(file: string, source: ts.SourceFile): Reexport[] {
+function reexportsOf(file: string, source: TypeScript.SourceFile): Reexport[] {
   const found: Reexport[] = [];
   const add = (exported: string, imported: string, from: string) => {
     const module = resolveModule(file, from);

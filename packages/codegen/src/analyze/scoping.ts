@@ -1,10 +1,5 @@
-import {
-  Node,
-  SyntaxKind,
-  VariableDeclarationKind,
-  type Identifier,
-  type Statement,
-} from "ts-morph";
+import type { Identifier, Statement } from "ts-morph";
+import { Node, SyntaxKind, VariableDeclarationKind } from "../ts-morph.js";
 
 /** Which declaration a name belongs to, decided by the blocks around it alone. */
 

@@ -1,4 +1,4 @@
-import { Node, ts } from "ts-morph";
+import { Node, ts, type TypeScript } from "../ts-morph.js";
 import { hashOf } from "../plan/write.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { functionOf, unwrap } from "./functions.js";
@@ -19,7 +19,7 @@ function tokensOf(node: Node): string[] {
     while (scanner.scan() !== ts.SyntaxKind.EndOfFileToken && scanner.getTokenEnd() <= to)
       tokens.push(scanner.getTokenText());
   };
-  const visit = (part: ts.Node): void => {
+  const visit = (part: TypeScript.Node): void => {
     if (part.kind < ts.SyntaxKind.FirstNode) {
       const text = part.getText(source);
       if (text !== "") tokens.push(text);

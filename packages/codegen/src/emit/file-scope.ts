@@ -26,9 +26,7 @@ export class FileScope implements StageFile {
     left: readonly string[],
   ) {
     const functions = generatedFunctions(workflow).map(({ name }) => name);
-    const leftNames = leftFunctions(workflow, left).flatMap(({ action, completion }) =>
-      [action, completion].filter((name) => name !== undefined),
-    );
+    const leftNames = leftFunctions(workflow, left).map(({ name }) => name);
     const exported = [...functions, ...leftNames];
     const globals = workflow.input.kind === "copy" ? workflow.input.globals : [];
     this.names = new FileNames([

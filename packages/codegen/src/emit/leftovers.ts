@@ -1,6 +1,6 @@
+import { stagesOf } from "../plan/functions.js";
 import { leftFunctions, renamedTo } from "../plan/leftovers.js";
-import { completionName, stageIdentifier, stagesOf } from "../plan/functions.js";
-import type { Leftover } from "../plan/schema.js";
+import type { Leftover, StagePlan } from "../plan/schema.js";
 import type { FileScope } from "./file-scope.js";
 import { importsFrom } from "./imports.js";
 import { call, exportedConst, object, property, string } from "./print/code.js";
@@ -12,56 +12,56 @@ import type { Section } from "./stages/lowering.js";
 /** What the earlier stages of a workflow leave behind in its file. */
 export function leftSections(stages: readonly string[], file: FileScope): Section[] {
   const { workflow } = file;
-  return leftFunctions(workflow, stages).flatMap(({ stage, action, completion }) => {
-    const name = renamedTo(stage, workflow.options["renamed"]);
-    const now = stagesOf(workflow).find((each) => each.name === name && each.kind === "action");
+  return leftFunctions(workflow, stages).map(({ stage, name, isCompletion }) => {
+    const renamed = renamedTo(stage, workflow.options["renamed"]);
+    const now = stagesOf(workflow).find((each) => each.name === renamed && each.kind === "action");
     const was = `${workflow.file}, ${JSON.stringify(stage)} of an earlier version`;
-    if (now !== undefined) {
-      const what = `${was}: is ${JSON.stringify(now.name)} now.`;
-      return [
-        ...(action === undefined
-          ? []
-          : [{ comment: what, code: actionFunction(action, now, file) }]),
-        ...(completion === undefined
-          ? []
-          : [{ comment: what, code: completionFunction(completion, now, file) }]),
-      ];
-    }
-    const own = file.local("own");
-    const types = { action: file.runtime("StepAction"), completion: file.runtime("Completion") };
-    const code = removedFunctions(stage, { action, completion }, own, types);
-    return code.map((each) => ({
-      comment: `${was}, which is gone: a run that is at it ends.`,
-      code: each,
-    }));
+    return now === undefined
+      ? {
+          comment: `${was}, which is gone: a run that is at it ends.`,
+          code: removedFunction(stage, name, isCompletion, file),
+        }
+      : {
+          comment: `${was}: is ${JSON.stringify(now.name)} now.`,
+          code: renamedFunction(now, name, isCompletion, file),
+        };
   });
 }
 
-/** The functions of a stage that is gone: those that have a name. */
-function removedFunctions(
-  stage: string,
-  names: { readonly action?: string; readonly completion?: string },
-  own: string,
-  types: { readonly action: string; readonly completion: string },
-): Doc[] {
-  const { action, completion } = names;
-  const removed = call(`${own}.removed`, [string(stage)]);
-  const removedCompletion = call(`${own}.removedCompletion`, [string(stage)]);
-  return [
-    ...(action === undefined ? [] : [exportedConst(action, types.action, removed)]),
-    ...(completion === undefined
-      ? []
-      : [exportedConst(completion, types.completion, removedCompletion)]),
-  ];
+const renamedFunction = (now: StagePlan, name: string, isCompletion: boolean, file: FileScope) =>
+  isCompletion ? completionFunction(name, now, file) : actionFunction(name, now, file);
+
+/** What a function of a stage that is gone needs of its file. */
+interface Names {
+  local(name: "own"): string;
+  runtime(name: string): string;
+}
+
+function removedFunction(stage: string, name: string, isCompletion: boolean, file: Names): Doc {
+  const [type, made] = isCompletion
+    ? ["Completion", "removedCompletion"]
+    : ["StepAction", "removed"];
+  const value = call(`${file.local("own")}.${made}`, [string(stage)]);
+  return exportedConst(name, file.runtime(type), value);
 }
 
 /** The generated file of a workflow that is gone. */
 export function removedWorkflowFile({ workflow, stages }: Leftover): string {
-  const types = stages.length === 0 ? ["Resume"] : ["Completion", "Resume", "StepAction"];
+  const types = new Set(["Resume"]);
+  const names: Names = {
+    local: (name) => name,
+    runtime(name) {
+      types.add(name);
+      return name;
+    },
+  };
+  const functions = leftFunctions(undefined, stages).map(({ stage, name, isCompletion }) =>
+    removedFunction(stage, name, isCompletion, names),
+  );
   const imports = [
     ...importsFrom("@stepwise/workflow/runtime", [
       { imported: "removedWorkflow", local: "removedWorkflow" },
-      ...types.map((imported) => ({ imported, local: imported, typeOnly: true })),
+      ...[...types].sort().map((type) => ({ imported: type, local: type, typeOnly: true })),
     ]),
     ...importsFrom("../_generated/api", [{ imported: "components", local: "components" }]),
   ];
@@ -70,23 +70,9 @@ export function removedWorkflowFile({ workflow, stages }: Leftover): string {
     call("removedWorkflow", ["components.workflow", string(workflow)]),
     ";",
   ];
-  const functions = stages.map((stage): Doc => {
-    const names = { action: stageIdentifier(stage), completion: completionName(stage) };
-    const code = removedFunctions(stage, names, "own", {
-      action: "StepAction",
-      completion: "Completion",
-    });
-    return join([hardline, hardline], code);
-  });
-  const resume = exportedConst(
-    "resume",
-    "Resume",
-    call("own.resume", [object([property("at", "{}")])]),
-  );
+  const entries = object([property("at", "{}")]);
+  const resume = exportedConst("resume", "Resume", call("own.resume", [entries]));
   const head = `// Generated by workflow-codegen: the workflow ${commentText(JSON.stringify(workflow))} is gone; its runs that have not ended, end here.`;
-  const sections = [bound, ...functions, resume];
-  return print([
-    join([hardline, hardline], [[head, hardline, join(hardline, imports)], ...sections]),
-    hardline,
-  ]);
+  const sections = [[head, hardline, join(hardline, imports)], bound, ...functions, resume];
+  return print([join([hardline, hardline], sections), hardline]);
 }

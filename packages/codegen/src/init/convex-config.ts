@@ -1,11 +1,5 @@
-import {
-  Node,
-  Project,
-  SyntaxKind,
-  type CallExpression,
-  type SourceFile,
-  type VariableDeclaration,
-} from "ts-morph";
+import type { CallExpression, SourceFile, VariableDeclaration } from "ts-morph";
+import { Node, Project, SyntaxKind } from "../ts-morph.js";
 import { insert, type Edit } from "./edit.js";
 
 const component = "@stepwise/workflow/convex.config";

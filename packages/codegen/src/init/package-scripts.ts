@@ -1,4 +1,5 @@
-import { Node, Project, type ObjectLiteralExpression } from "ts-morph";
+import type { ObjectLiteralExpression } from "ts-morph";
+import { Node, Project } from "../ts-morph.js";
 import { insert, type Edit } from "./edit.js";
 
 const file = "package.json";

@@ -46,23 +46,32 @@ function actionsIn(nodes: readonly WrittenNode[]): string[] {
 const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
   a < b ? -1 : a > b ? 1 : 0;
 
-/** The functions that a stage leaves behind. */
-export interface LeftFunctions {
+/** A function that a stage leaves behind. */
+export interface LeftFunction {
   readonly stage: string;
-  /** Those whose names something else has not taken meanwhile. */
-  readonly action?: string;
-  readonly completion?: string;
+  readonly name: string;
+  /** Whether it is that which the action reports to, and not the action. */
+  readonly isCompletion: boolean;
 }
 
-/** The functions that a workflow's earlier stages leave behind. */
-export function leftFunctions(workflow: WorkflowPlan, stages: readonly string[]): LeftFunctions[] {
-  const taken = new Set(generatedFunctions(workflow).map(({ name }) => name));
-  const free = (name: string) => (taken.has(name) ? undefined : name);
-  return stages.map((stage) => ({
-    stage,
-    action: free(stageIdentifier(stage)),
-    completion: free(completionName(stage)),
-  }));
+/**
+ * The functions that stages leave behind, but for those whose name something else has taken meanwhile.
+ *
+ * @param workflow the one whose stages they were; undefined when it is gone too
+ */
+export function leftFunctions(
+  workflow: WorkflowPlan | undefined,
+  stages: readonly string[],
+): LeftFunction[] {
+  const taken = new Set(workflow && generatedFunctions(workflow).map(({ name }) => name));
+  // What the copied input means by the name of a global must not be one of these.
+  if (workflow?.input.kind === "copy") for (const name of workflow.input.globals) taken.add(name);
+  const both = stages.flatMap((stage): LeftFunction[] => [
+    { stage, name: stageIdentifier(stage), isCompletion: false },
+    { stage, name: completionName(stage), isCompletion: true },
+  ]);
+  // `a.b` and `aB`, of different versions, had functions of one name.
+  return both.filter(({ name }) => !taken.has(name) && taken.add(name));
 }
 
 /** What a stage is called now, by the workflow's `renamed`: its node, or one around it, may have been renamed. */

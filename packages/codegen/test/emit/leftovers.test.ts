@@ -127,3 +127,21 @@ test("what is left behind takes its name from nothing, and gives its name to no 
   expect(text).toContain("export const toEnd: StepAction = own.removed");
   expect(text).toContain("function toEnd_(run: Run)");
 });
+
+test("where two stages that are gone had functions of one name, there is one; none has that of a global of the input", async () => {
+  const first = await planOf(definition("flow", a + '.step("turnC", { action: () => 1 })'));
+  const second = await planOf(definition("flow", a + loop(c)), first);
+  const gone = await compileSources([], second);
+  expect(exportsOf(fileOf(gone, "flow.ts"))).toEqual([
+    'a: removed "a"',
+    'aDone: removedCompletion "a"',
+    'turnC: removed "turn.c"',
+    'turnCDone: removedCompletion "turn.c"',
+    "resume: resume",
+  ]);
+  const hiding = await planOf(definition("flow", a + '.step("Date", { action: () => 1 })'));
+  const dated = definition("flow", a).replace("{}", "{ at: z.number().max(Date.now()) }");
+  const names = exportsOf(fileOf(await compiled(dated, hiding), "flow.ts"));
+  expect(names).toContain('DateDone: removedCompletion "Date"');
+  expect(names).not.toContain('Date: removed "Date"');
+});

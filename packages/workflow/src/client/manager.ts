@@ -1,8 +1,29 @@
-import type { GenericMutationCtx, GenericQueryCtx } from "convex/server";
+import { checkMaxParallelism } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
+import { durationMs, type Duration } from "../definition/duration.js";
+import { firstStageOf, formerStage } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
+import type { MutationRunner, QueryRunner } from "./context.js";
+import { sendEvent, type RunOrKey } from "./events.js";
+import {
+  listRuns,
+  type ListedRun,
+  type ListFilter,
+  type Page,
+  type PageOptions,
+} from "./listing.js";
+import { checkNode, type NodeName } from "./nodes.js";
+import type { OnComplete } from "./on-complete.js";
+import {
+  startAll,
+  startOf,
+  type StartBatchOptions,
+  type StartOptions,
+  type StartSettings,
+} from "./start.js";
 import type { Status } from "./status.js";
+import { timelineOf, type TimelineEntry } from "./timeline.js";
 
 /** The id of a run, as `start` returns it. */
 export type RunId = string;
@@ -15,67 +36,241 @@ export interface WorkflowManagerOptions {
    * and to pause, call `components.workflow.config.update`. Default: what is stored; 10 at first.
    */
   maxParallelism?: number;
+  /**
+   * How long a run of a workflow that says nothing of `retention` is kept after its end; then it is removed in the background, with what is
+   * under it. It holds for runs that start from now on. Default: for ever.
+   */
+  retention?: Duration;
 }
 
-export interface StartOptions {
-  /** Makes the start idempotent: the same key of the same workflow gives the same run, whatever its state. */
-  key?: string;
-}
-
-/** Starts, watches and steers the runs of an app. Everything runs inside the caller's transaction. */
+/**
+ * Starts, watches and steers the runs of an app. Each member makes one call into the component: called in a mutation or query it is part of
+ * its transaction, in an action it is one of its own.
+ */
 export class WorkflowManager {
-  /** @param component the component as it is mounted: `components.workflow`. */
-  constructor(
-    private readonly component: ComponentApi,
-    private readonly options: WorkflowManagerOptions = {},
-  ) {}
+  readonly #settings: StartSettings;
 
   /**
-   * Starts a run.
+   * @param component the component as it is mounted: `components.workflow`.
+   * @throws where an option is out of its range.
+   */
+  constructor(
+    private readonly component: ComponentApi,
+    { maxParallelism, retention }: WorkflowManagerOptions = {},
+  ) {
+    if (maxParallelism !== undefined) checkMaxParallelism(maxParallelism);
+    const retentionMs = retention === undefined ? undefined : durationMs(retention);
+    this.#settings = { maxParallelism, retentionMs };
+  }
+
+  /**
+   * Starts a run, as soon as the caller's transaction has committed.
    * @param workflow one of the generated `workflows`.
    * @param input parsed with the workflow's schema; what the schema makes of it is what handlers see.
-   * @returns the run's id.
-   * @throws where the input does not fit, naming the workflow and each bad field, or is too large. There is no run then.
+   * @param options `key`, `runAt` or `runAfter`, `onComplete`.
+   * @returns the run's id; of one that was started with the same key before, that.
+   * @throws where the input does not fit, naming the workflow and each bad field, or is too large; where an option is none. There is no run
+   * then, and the caller's transaction can go on.
    */
-  async start<Input>(
-    ctx: Pick<GenericMutationCtx<any>, "runMutation">,
+  async start<Input, Callback extends OnComplete = OnComplete>(
+    ctx: MutationRunner,
     workflow: WorkflowReference<Input>,
     input: NoInfer<Input>,
-    { key }: StartOptions = {},
+    { key, ...options }: StartOptions<Callback> = {},
   ): Promise<RunId> {
-    const parsed = workflow.parse(input);
-    return await ctx.runMutation(this.component.lib.start, {
-      ...(await workflow.begin()),
-      input: parsed,
-      key,
-      maxParallelism: this.options.maxParallelism,
-    });
+    const start = { input: workflow.parse(input), ...(key === undefined ? {} : { key }) };
+    const common = await startOf(workflow, options, this.#settings);
+    const starts = [start];
+    const [id] = await ctx.runMutation(this.component.lib.start, { ...common, starts });
+    if (id === undefined) throw new Error("A run that was started has no id");
+    return id;
+  }
+
+  /**
+   * Starts a run for each of the inputs, in as few calls into the component as 500 runs and 4 MB of inputs each allow. In a mutation all of
+   * it is part of its transaction, which may schedule 1,000 functions: one for each run that does not wait for a slot. From an action each
+   * call is a transaction, and one that fails leaves the runs of those before it started.
+   * @param options as for {@link start}; `key` is a function that gives each run its own.
+   * @returns the ids, in the order of the inputs.
+   * @throws as {@link start} does, before anything is started; the message says which input it is.
+   */
+  async startBatch<Input, Callback extends OnComplete = OnComplete>(
+    ctx: MutationRunner,
+    workflow: WorkflowReference<Input>,
+    inputs: readonly NoInfer<Input>[],
+    options: StartBatchOptions<NoInfer<Input>, Callback> = {},
+  ): Promise<RunId[]> {
+    return await startAll(this.component, ctx, workflow, inputs, options, this.#settings);
   }
 
   /**
    * How a run is doing: its state, the nodes it is at, and its output or error.
    * @param workflow the workflow that the run is of; it types the output.
-   * @returns null where there is no such run.
+   * @returns null where there is no such run of the workflow.
    */
   async status<Workflow extends WorkflowReference<never>>(
-    ctx: Pick<GenericQueryCtx<any>, "runQuery">,
+    ctx: QueryRunner,
     workflow: Workflow,
     runId: RunId,
   ): Promise<Status<Workflow> | null> {
-    const status = await ctx.runQuery(this.component.views.status, { runId });
-    if (status === null || status.workflow !== workflow.name) return null;
+    const { name, plan } = workflow;
+    const found = await ctx.runQuery(this.component.views.status, { runId, workflow: name });
+    if (found === null) return null;
+    const isOutdated = found.plan !== plan;
     // The output was checked when it was stored; its type is that of the definition.
-    return status as Status<Workflow>;
+    return { ...found, isOutdated } as unknown as Status<Workflow>;
   }
 
   /**
-   * Cancels a run and everything under it. A step that runs is not stopped, but what comes of it changes nothing.
-   * @returns false where the run has ended already; nothing is changed then.
+   * A run's timeline: what became of its nodes, in the order in which they were reached, in pages; nodes that it has passed by are `skipped`.
+   * Of a loop the records of the first pass and of the newest 100 are there, and a node inside is `skipped` where none of its passes came to it.
+   * The results of `sensitive` nodes are not shown. A page may be shorter than asked for, where results are large.
+   * @param workflow the workflow that the run is of.
+   * @returns an empty page where there is no such run of the workflow.
+   */
+  async steps(
+    ctx: QueryRunner,
+    workflow: WorkflowReference<never>,
+    runId: RunId,
+    page: PageOptions,
+  ): Promise<Page<TimelineEntry>> {
+    return await timelineOf(this.component, ctx, workflow, runId, page);
+  }
+
+  /**
+   * Runs, the newest first, in pages. One page reads a bounded number of documents: where few of them are what is asked for it may be
+   * shorter, or empty, and yet not be the last.
+   * @param filter by workflow, state, the node they are at, `outdated`, `parent`. Default: all runs of the top level.
+   * @throws where the filter does not go together, or its node is none of the workflow.
+   */
+  async list<Workflow extends WorkflowReference<never> = WorkflowReference<never>>(
+    ctx: QueryRunner,
+    filter: ListFilter<Workflow>,
+    page: PageOptions,
+  ): Promise<Page<ListedRun>> {
+    return await listRuns(this.component, ctx, filter, page);
+  }
+
+  /**
+   * Gives a run an event. One that waits for it goes on in this transaction; else the event is kept, in order, for the first node of the name
+   * that the run comes to.
+   * @param run the run's id, or `{ key }` with which it was started.
+   * @param name the event's: that of its node, or one of its `anyOf`.
+   * @param payload parsed with the node's schema.
+   * @returns whether it was `taken` by a node that waits, or `kept`.
+   * @throws where no node of the workflow waits for such an event (with the nearest name), the payload does not fit, there is no such run,
+   * it goes on no more, or is past all nodes that would take it. Nothing is changed then.
+   */
+  async sendEvent(
+    ctx: MutationRunner,
+    workflow: WorkflowReference<never>,
+    run: RunOrKey,
+    name: string,
+    payload: unknown,
+  ): Promise<"taken" | "kept"> {
+    return await sendEvent(this.component, ctx, workflow, run, name, payload);
+  }
+
+  /**
+   * Cancels a run and everything under it. A step that runs is not stopped, but what comes of it changes nothing. What was done is undone,
+   * where it has a `compensate`.
+   * @returns false where the run has ended already, or is being undone; nothing is changed then.
    * @throws where there is no such run.
    */
-  async cancel(ctx: Pick<GenericMutationCtx<any>, "runMutation">, runId: RunId): Promise<boolean> {
-    const result = await ctx.runMutation(this.component.lib.cancel, { runId });
-    if (result === "unknown") throw new Error(`Cannot cancel run "${runId}": there is no such run`);
+  async cancel(ctx: MutationRunner, runId: RunId): Promise<boolean> {
+    const result = await ctx.runMutation(this.component.steering.cancel, { runId });
+    if (result === "unknown") throw unknownRun("cancel", runId);
     return result === "canceled";
   }
+
+  /**
+   * Has a run that has ended begin anew, with the same input, as a new generation: what actions of before still report changes nothing, and
+   * idempotency keys are new. Its `onComplete` is called again at the end. Nothing is undone: what was done before is forgotten, where it is done
+   * again.
+   * @param options.from a node of the top level: nodes that come to no other result because of it keep theirs; those are the nodes that were
+   * completed, were not undone, and read neither it nor, over whichever other nodes, anything of it. Default: everything is done again.
+   * @throws where there is no such run of the workflow, it goes on or is being undone, it is a child, or there is no such node.
+   */
+  async restart<Workflow extends WorkflowReference<never>>(
+    ctx: MutationRunner,
+    workflow: Workflow,
+    runId: RunId,
+    { from }: { from?: NodeName<Workflow> } = {},
+  ): Promise<void> {
+    const { name, definition, nodes } = workflow;
+    if (from !== undefined) checkNode(name, definition, from, { onTop: true });
+    const { begin } = await startOf(workflow, {}, this.#settings);
+    const result = await ctx.runMutation(this.component.steering.restart, {
+      runId,
+      begin,
+      nodes: Object.keys(definition.nodes).map((node) => {
+        const was = formerStage(definition, node);
+        return {
+          name: node,
+          ...(was === undefined ? {} : { was }),
+          stage: firstStageOf(definition, node),
+          reads: [...(nodes[node] ?? ["*"])],
+        };
+      }),
+      ...(from === undefined ? {} : { from }),
+    });
+    if (result !== "restarted") throw refusal("restart", runId, result);
+  }
+
+  /**
+   * Pauses a run and everything under it: what runs ends, and nothing new starts until {@link resume}. Deadlines go on counting, and events
+   * are kept. A run that ends meanwhile, because it is canceled, its time is over, or what ran was the last or has failed, is not paused any
+   * more: what it has done is undone.
+   * @returns false where the run has ended already, or is being undone; nothing is changed then.
+   * @throws where there is no such run.
+   */
+  async pause(ctx: MutationRunner, runId: RunId): Promise<boolean> {
+    const result = await ctx.runMutation(this.component.steering.pause, { runId });
+    if (result === "unknown") throw unknownRun("pause", runId);
+    return result === "paused";
+  }
+
+  /**
+   * Has a run that was paused go on, and everything under it. Timers that fell due meanwhile fire at once, and events that came in time are
+   * taken.
+   * @returns false where the run is not paused; nothing is changed then.
+   * @throws where there is no such run.
+   */
+  async resume(ctx: MutationRunner, runId: RunId): Promise<boolean> {
+    const result = await ctx.runMutation(this.component.steering.resume, { runId });
+    if (result === "unknown") throw unknownRun("resume", runId);
+    return result === "resumed";
+  }
+
+  /**
+   * Removes a run that has ended, and everything under it. It is gone at once, and its key is free; what else there is of it is removed in this
+   * transaction as far as it fits, and in others that follow.
+   * @throws where there is no such run, it goes on or is being undone, or is a child.
+   */
+  async cleanup(ctx: MutationRunner, runId: RunId): Promise<void> {
+    const result = await ctx.runMutation(this.component.steering.cleanup, { runId });
+    if (result !== "removed") throw refusal("clean up", runId, result);
+  }
+
+  /**
+   * Has everything go on whose scheduled function was lost: canceled by hand, cleaned away, or left behind by a restore from a backup, which
+   * brings none back. What is due soon the component notices by itself, while steps run; what sleeps for long, only this. What is still
+   * scheduled is left alone, so it does no harm to call it twice. In pages: one in this transaction, each further one in its own.
+   */
+  async repair(ctx: MutationRunner): Promise<void> {
+    await ctx.runMutation(this.component.steering.repair, {});
+  }
+}
+
+function unknownRun(verb: string, runId: RunId): Error {
+  return new Error(`Cannot ${verb} run "${runId}": there is no such run`);
+}
+
+function refusal(verb: string, runId: RunId, why: "unknown" | "child" | "goes on"): Error {
+  if (why === "unknown") return unknownRun(verb, runId);
+  const reason =
+    why === "child"
+      ? `it is the child of another run; ${verb} the one at the top`
+      : "it goes on; cancel it, or wait until it has ended";
+  return new Error(`Cannot ${verb} run "${runId}": ${reason}`);
 }

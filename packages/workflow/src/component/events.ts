@@ -57,8 +57,10 @@ export const send = mutation({
     receivers: v.array(vReceiver),
   },
   returns: v.union(
-    v.object({ kind: v.union(v.literal("taken"), v.literal("kept")) }),
-    v.object({ kind: v.union(v.literal("past"), v.literal("unknown")) }),
+    v.object({ kind: v.literal("taken") }),
+    v.object({ kind: v.literal("kept") }),
+    v.object({ kind: v.literal("past") }),
+    v.object({ kind: v.literal("unknown") }),
     v.object({ kind: v.literal("ended"), state: vRunState }),
     v.object({ kind: v.literal("refused"), stage: v.string() }),
   ),

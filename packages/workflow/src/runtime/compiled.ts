@@ -6,7 +6,7 @@ import {
 } from "convex/server";
 import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import type { Token } from "../component/validators.js";
+import type { Read, Token } from "../component/validators.js";
 import type { Info } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
@@ -24,13 +24,15 @@ import {
   type StepMutation,
   type StepQuery,
 } from "./functions.js";
+import { identityOf, nestedInfo } from "./info.js";
 import { dueOutput, eventOutput } from "./nodes/event.js";
 import { placeOf, renamedStage } from "./place.js";
-import { policyOf } from "./reads.js";
+import { policyOf, readsOf } from "./reads.js";
 import { referenceTo, type Facts, type WorkflowReference } from "./reference.js";
 import { report } from "./report.js";
 import { retryAt } from "./retry.js";
 import { Run, type Arrive } from "./run.js";
+import { stubOf } from "./stubs.js";
 import { Transaction, type Bound } from "./transaction.js";
 import { checkedOutput } from "./values.js";
 
@@ -83,16 +85,21 @@ export function compiled(
       args: actionArgs,
       returns: v.null(),
       handler: async (ctx, { token, slot, scope, reads, previousError }) => {
-        const load = async () => await ctx.runQuery(component.lib.load, { run: token.run, reads });
+        const load = async (some: Read[]) =>
+          await ctx.runQuery(component.lib.load, { run: token.run, reads: some });
         const info = {
           ...identityOf(token, stage),
           previousError,
           isCanceled: async () => await ctx.runQuery(component.lib.isCanceled, { token }),
         };
         // A scope that cannot be loaded is a failure of the attempt like any other: it is reported.
-        const attempt = await attemptOf(stage, policyOf(definition, stage), info, async (full) =>
-          handler(ctx, unpackedScope(scope ?? (await load())), full),
-        );
+        const attempt = await attemptOf(stage, policyOf(definition, stage), info, async (full) => {
+          const stub = stubOf(definition, stage);
+          if (stub === undefined)
+            return handler(ctx, unpackedScope(scope ?? (await load(reads))), full);
+          const all = readsOf(definition, stage, ["*"], token.pass ?? []);
+          return stub(unpackedScope(await load(all)), full);
+        });
         await report(ctx, own, stage, token, slot, attempt);
         return null;
       },
@@ -199,32 +206,14 @@ async function follow(transaction: Transaction, arrive: Arrive): Promise<void> {
   }
 }
 
-type Identity = Pick<Token, "run" | "attempt" | "pass" | "generation">;
-
-/** What a handler is told of its own execution. */
-function identityOf({ run, attempt, pass = [], generation = 1 }: Identity, stage: string) {
-  const inPass = pass.length === 0 ? "" : `#${pass.join(".")}`;
-  const again = generation === 1 ? "" : `~${generation}`;
-  return { runId: run, attempt, idempotencyKey: `${run}/${stage}${inPass}${again}` };
-}
-
 /** A handler inside a nested transaction. An error leaves it as a {@link Failure}, so that it keeps what it was on the way out. */
 async function nested(
   stage: string,
   { runId, ...of }: { runId: string } & Pick<Token, "pass" | "generation">,
   handler: (info: Info) => unknown,
 ): Promise<unknown> {
-  const info = {
-    ...identityOf({ run: runId, attempt: 1, ...of }, stage),
-    previousError: null,
-    isCanceled: async () => false,
-    /** Never aborted; made for whoever asks for it. */
-    get signal() {
-      return new AbortController().signal;
-    },
-  };
   try {
-    return checkedOutput(stage, await handler(info));
+    return checkedOutput(stage, await handler(nestedInfo({ run: runId, ...of }, stage)));
   } catch (error) {
     const { kind, message, data } = describeThrown(error);
     throw new Failure(kind, message, data);

@@ -1,4 +1,4 @@
-import { Node, SyntaxKind } from "ts-morph";
+import { Node, SyntaxKind } from "../../ts-morph.js";
 import type { BodyPlan } from "../../plan/schema.js";
 import { bodyPlan } from "../bodies.js";
 import type { DefinitionFile } from "../definition-file.js";

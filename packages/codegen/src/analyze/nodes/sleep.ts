@@ -1,4 +1,4 @@
-import { Node } from "ts-morph";
+import { Node } from "../../ts-morph.js";
 import { constantOf, functionOf, unwrap } from "../functions.js";
 import { literalOptions, literalValue, placesOf, type Option } from "../options.js";
 import { readsOf, type Reads } from "../reads.js";

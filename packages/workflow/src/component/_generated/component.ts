@@ -51,8 +51,10 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           value?: any;
         }>;
       },
-      | { kind: "taken" | "kept" }
-      | { kind: "past" | "unknown" }
+      | { kind: "taken" }
+      | { kind: "kept" }
+      | { kind: "past" }
+      | { kind: "unknown" }
       | {
           kind: "ended";
           state:

@@ -1,8 +1,11 @@
 import type { GenericMutationCtx } from "convex/server";
 import { leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import type { AnyReference } from "../../definition/node.js";
+import { unpackedScope } from "../../packing.js";
+import { nestedInfo } from "../info.js";
 import { policyOf } from "../reads.js";
 import type { Arrival, Arrive, Run } from "../run.js";
+import { stubOf } from "../stubs.js";
 
 type Args = Record<string, unknown>;
 
@@ -36,7 +39,8 @@ export async function execute(
     return transaction.goTo(stage, reads);
   if (isolate) transaction.close();
   transaction.beginDeadline(stage);
-  const again = isArrival ? undefined : () => transaction.goTo(stage, reads);
+  const stub = stubOf(own.definition, stage);
+  const again = isArrival || stub !== undefined ? undefined : () => transaction.goTo(stage, reads);
   const generated: Call = (ctx, scope) => {
     const args = { ...identityOf(token), scope };
     return kind === "mutation"
@@ -48,11 +52,14 @@ export async function execute(
     ...(transaction.pass.length > 0 ? { pass: [...transaction.pass] } : {}),
     ...(generation === undefined ? {} : { generation }),
   });
-  const nested = async () =>
-    await (call ?? generated)(
-      await nesting(transaction.ctx),
-      await transaction.scope(stage, reads),
-    );
+  const nested = async () => {
+    if (stub !== undefined) {
+      const info = nestedInfo({ ...token, pass: [...transaction.pass] }, stage);
+      return await stub(unpackedScope(await transaction.scope(stage, ["*"])), info);
+    }
+    const scope = await transaction.scope(stage, reads);
+    return await (call ?? generated)(await nesting(transaction.ctx), scope);
+  };
   await transaction.record({ stage, kind, execute: nested, again }, next, run);
 }
 

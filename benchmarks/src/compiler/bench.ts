@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { cpus, tmpdir, totalmem } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { peakMegabytes, shortest, type Command } from "./processes.js";
+import { type Project, writeProject } from "./project.js";
+import { type Row, table } from "./rows.js";
+import { answersToSaves, percentile } from "./watching.js";
+
+const codegen = dirname(createRequire(import.meta.url).resolve("@stepwise/codegen/package.json"));
+const command = join(codegen, "bin/workflow-codegen.js");
+const tsMorph = pathToFileURL(
+  createRequire(join(codegen, "package.json")).resolve("ts-morph"),
+).href;
+const parseBare = fileURLToPath(new URL("./parse-bare.js", import.meta.url));
+
+const scratch = mkdtempSync(join(tmpdir(), "stepwise-bench-"));
+const project = (workflows: number) => writeProject(join(scratch, `${workflows}`), workflows);
+
+/** The compiler, when nothing of the last time is there. */
+const cold = ({ folder, functionsDir }: Project): Command => ({
+  args: [command],
+  cwd: folder,
+  before() {
+    rmSync(join(folder, "node_modules"), { recursive: true, force: true });
+    rmSync(join(functionsDir, "_workflows"), { recursive: true, force: true });
+  },
+});
+const bare = ({ folder, functionsDir }: Project): Command => ({
+  args: [parseBare, tsMorph, functionsDir],
+  cwd: folder,
+});
+const nothing: Command = { args: ["-e", "0"], cwd: scratch };
+
+const ms = (value: number) => `${Math.round(value)} ms`;
+const rows: Row[] = [];
+const print = (text: string) => process.stdout.write(`${text}\n`);
+
+try {
+  const sizes = [10, 100, 500] as const;
+  const limits = { 10: 1.5, 100: 2, 500: 4 } as const;
+  const projects = { 10: project(10), 100: project(100), 500: project(500), 1000: project(1000) };
+
+  for (const size of sizes) {
+    const made = projects[size];
+    const best = shortest(size === 500 ? 4 : 7, { cold: cold(made), bare: bare(made) });
+    rows.push({
+      title: `${size} workflows, cold`,
+      measured: `${ms(best.cold)}; to import ts-morph and parse them ${ms(best.bare)}`,
+      value: best.cold / best.bare,
+      limit: limits[size],
+      unit: "times",
+    });
+  }
+
+  const unchanged: Command = { args: [command], cwd: projects[500].folder };
+  const second = shortest(12, { unchanged, nothing });
+  rows.unshift({
+    title: "500 workflows, nothing changed",
+    measured: `${ms(second.unchanged)}; \`node -e 0\` ${ms(second.nothing)}`,
+    value: second.unchanged / second.nothing,
+    limit: 2.5,
+    unit: "times",
+  });
+
+  const grown = shortest(3, { hundred: cold(projects[100]), thousand: cold(projects[1000]) });
+  rows.push({
+    title: "1,000 workflows, cold",
+    measured: `${ms(grown.thousand)}; 100 workflows ${ms(grown.hundred)}`,
+    value: grown.thousand / grown.hundred,
+    limit: 12,
+    unit: "times",
+  });
+
+  rows.push({
+    title: "500 workflows, memory",
+    measured: "the most at any moment of a cold run",
+    value: peakMegabytes(cold(projects[500])),
+    limit: 300,
+    unit: "MB",
+  });
+
+  const answers = await answersToSaves(command, projects[100], 60);
+  rows.push({
+    title: "100 workflows, watched",
+    measured: `60 saves: half within ${ms(percentile(answers, 0.5))}, the slowest ${ms(Math.max(...answers))}`,
+    value: percentile(answers, 0.95),
+    limit: 100,
+    unit: "ms",
+  });
+
+  const text = `# How long the compiler takes
+
+Written by \`npm run bench\`, on ${cpus()[0]?.model.trim()} (${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB), Node ${process.versions.node}. These are times, so they are different on every machine and each time;
+what is to hold is a ratio wherever two things can be compared.
+
+${table(rows)}
+
+Each is a whole process, from its start to its end: \`workflow-codegen\` as it is installed, on an app that is generated for it, one workflow of
+six nodes in each file. Where two things are compared, they are run in turn, several times each, and the shortest time of each
+counts. _Cold_: neither output nor anything else is there from a time before. _Watched_: \`generate --watch\` is
+running; a definition is saved with a step of another name, and the time is from the beginning of the save until both the workflow's file
+and \`plan.json\` are written, at the 95th percentile; 10 ms of it are waited in case more is saved.
+`;
+  writeFileSync(fileURLToPath(new URL("../../compiler.md", import.meta.url)), text);
+  print(`\nHow long the compiler takes\n${table(rows)}`);
+} finally {
+  rmSync(scratch, { recursive: true });
+}

@@ -1,0 +1,16 @@
+import { createRequire } from "node:module";
+import type * as TsMorph from "ts-morph";
+
+/*
+ * What is used of ts-morph. By `require`, because Node looks through all of a CommonJS package, here with TypeScript in it, before it
+ * imports that: it would take a quarter longer to load than it does, and loading it is most of the time a small app takes to compile.
+ */
+const library = createRequire(import.meta.url)("ts-morph") as typeof TsMorph;
+
+export const { Project, ScriptTarget, SyntaxKind, VariableDeclarationKind, ts } = library;
+
+export const Node = library.Node;
+export type Node = TsMorph.Node;
+
+/** The types of `ts`. */
+export type { ts as TypeScript } from "ts-morph";

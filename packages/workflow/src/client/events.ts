@@ -1,0 +1,83 @@
+import { compareValues, type Value } from "convex/values";
+import type { FunctionArgs } from "convex/server";
+import type { ComponentApi } from "../component/_generated/component.js";
+import type { AnyDefinition } from "../definition/definition.js";
+import { describeThrown, Failure, type Problem } from "../errors/failure.js";
+import { parseValue } from "../runtime/input.js";
+import { receiversOf } from "../runtime/nodes/event.js";
+import { formerStage } from "../runtime/place.js";
+import type { WorkflowReference } from "../runtime/reference.js";
+import type { MutationRunner } from "./context.js";
+import { suggestion } from "./nearest.js";
+
+/** Which run: by its id, or by the key that it was started with. */
+export type RunOrKey = string | { key: string };
+
+type Sent = FunctionArgs<ComponentApi["events"]["send"]>;
+type Receiver = Sent["receivers"][number];
+
+/** Sends a run an event. @returns whether it waited for it. @throws as `WorkflowManager.sendEvent` tells. */
+export async function sendEvent(
+  component: ComponentApi,
+  ctx: MutationRunner,
+  { name: workflow, definition }: WorkflowReference<never>,
+  which: RunOrKey,
+  name: string,
+  payload: unknown,
+): Promise<"taken" | "kept"> {
+  const { value, receivers, problems } = parsed(workflow, definition, name, payload);
+  const sent = await ctx.runMutation(component.events.send, {
+    workflow,
+    run: typeof which === "string" ? { runId: which } : which,
+    name,
+    value,
+    receivers,
+  });
+  if (sent.kind === "taken" || sent.kind === "kept") return sent.kind;
+  const run = typeof which === "string" ? `run "${which}"` : `the run of key "${which.key}"`;
+  const failed = (why: string) =>
+    new Error(`Cannot send "${name}" to ${run} of "${workflow}": ${why}`);
+  if (sent.kind === "unknown") throw failed("there is no such run");
+  if (sent.kind === "ended") throw failed(`it goes on no more, but is ${sent.state}`);
+  if (sent.kind === "past") throw failed("it is past every node that takes such an event");
+  throw failed(problems.get(sent.stage)?.message ?? "the node does not take it");
+}
+
+/**
+ * The payload as each node of the name takes it.
+ * @throws where there is no such node, or none takes this payload.
+ */
+function parsed(workflow: string, definition: AnyDefinition, name: string, payload: unknown) {
+  const all = receiversOf(definition.nodes);
+  const named = all.filter((one) => one.name === name);
+  if (named.length === 0) {
+    const known = [...new Set(all.map((one) => one.name))];
+    throw new Error(
+      `No node of workflow "${workflow}" waits for an event "${name}"${suggestion(name, known)}`,
+    );
+  }
+  const problems = new Map<string, Problem>();
+  const receivers: Receiver[] = [];
+  let common: { value: Value } | undefined;
+  for (const { stage, schema, isInLoop } of named) {
+    const was = formerStage(definition, stage);
+    const receiver = { stage, isInLoop, ...(was === undefined ? {} : { was }) };
+    try {
+      const value = parseValue(
+        { subject: `The event "${name}" of "${stage}"`, root: name },
+        schema,
+        payload,
+      );
+      common ??= { value };
+      const differs = compareValues(value, common.value) !== 0;
+      receivers.push({ ...receiver, ...(differs ? { value } : {}) });
+    } catch (error) {
+      problems.set(stage, describeThrown(error));
+      receivers.push({ ...receiver, refuses: true });
+    }
+  }
+  const [problem] = problems.values();
+  if (problem !== undefined && common === undefined)
+    throw new Failure(problem.kind, problem.message, problem.data);
+  return { value: common?.value ?? null, receivers, problems };
+}

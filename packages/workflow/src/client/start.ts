@@ -1,0 +1,143 @@
+import { createFunctionHandle } from "convex/server";
+import { getConvexSize, type Value } from "convex/values";
+import type { FunctionArgs } from "convex/server";
+import type { ComponentApi } from "../component/_generated/component.js";
+import { durationMs, type Duration } from "../definition/duration.js";
+import { describeThrown, Failure } from "../errors/failure.js";
+import type { WorkflowReference } from "../runtime/reference.js";
+import type { MutationRunner } from "./context.js";
+import type { OnComplete, OnCompleteOption } from "./on-complete.js";
+
+type WhenOption =
+  | {
+      /** When it begins: a date, or ms since the epoch. One that is past is now. Default: now. */
+      runAt?: Date | number;
+      runAfter?: undefined;
+    }
+  | {
+      runAt?: undefined;
+      /** After how long it begins: ms, or text such as `"10m"`. Default: at once. */
+      runAfter?: Duration;
+    };
+
+interface CommonOptions<Callback extends OnComplete> {
+  /**
+   * A mutation that is called once when the run has ended, however: `{ fn, context }`. It is called in the transaction that ends the run,
+   * as a nested one: if it throws, the run's result stays, and `status` tells the error. A run that is restarted calls it again at its end.
+   */
+  onComplete?: OnCompleteOption<Callback>;
+}
+
+export type StartOptions<Callback extends OnComplete = OnComplete> = CommonOptions<Callback> &
+  WhenOption & {
+    /** Makes the start idempotent: the same key of the same workflow gives the same run, whatever its state, until that is removed. */
+    key?: string;
+  };
+
+export type StartBatchOptions<
+  Input,
+  Callback extends OnComplete = OnComplete,
+> = CommonOptions<Callback> &
+  WhenOption & {
+    /** Gives each run its key; see `start`. */
+    key?: (input: Input, index: number) => string;
+  };
+
+/** What the manager adds to every start. */
+export interface StartSettings {
+  readonly maxParallelism: number | undefined;
+  readonly retentionMs: number | undefined;
+}
+
+type Starts = FunctionArgs<ComponentApi["lib"]["start"]>;
+
+/** What runs of a workflow start with that are started together. @throws where the options do not go together. */
+export async function startOf<Callback extends OnComplete>(
+  workflow: WorkflowReference<never>,
+  { runAt, runAfter, onComplete }: CommonOptions<Callback> & WhenOption,
+  { maxParallelism, retentionMs }: StartSettings,
+): Promise<Omit<Starts, "starts">> {
+  const begin = await workflow.begin();
+  const at = startTime(workflow.name, runAt, runAfter);
+  return {
+    begin:
+      begin.retentionMs === undefined && retentionMs !== undefined
+        ? { ...begin, retentionMs }
+        : begin,
+    ...(at === undefined ? {} : { at }),
+    ...(onComplete === undefined
+      ? {}
+      : {
+          onComplete: {
+            fn: await createFunctionHandle(onComplete.fn),
+            context: onComplete.context ?? null,
+          },
+        }),
+    ...(maxParallelism === undefined ? {} : { maxParallelism }),
+  };
+}
+
+function startTime(
+  workflow: string,
+  runAt: Date | number | undefined,
+  runAfter: Duration | undefined,
+): number | undefined {
+  if (runAt !== undefined && runAfter !== undefined)
+    throw new Error(`Starting "${workflow}": both runAt and runAfter are given; give one of them`);
+  if (runAfter !== undefined) return Date.now() + durationMs(runAfter);
+  if (runAt === undefined) return undefined;
+  const at = runAt instanceof Date ? runAt.getTime() : runAt;
+  if (!Number.isFinite(at)) throw new Error(`Starting "${workflow}": runAt is no time`);
+  return at;
+}
+
+/** One call into the component carries at most so many bytes of inputs, … */
+const BATCH_BYTES = 4_000_000;
+/** … and so many runs: each writes up to four documents, and may schedule one function, of which a transaction may 1,000. */
+const BATCH_RUNS = 500;
+
+/** Starts runs, in as few calls into the component as can carry them. @returns their ids, in the order of the inputs. */
+export async function startAll<Input>(
+  component: ComponentApi,
+  ctx: MutationRunner,
+  workflow: WorkflowReference<Input>,
+  inputs: readonly Input[],
+  { key, ...options }: StartBatchOptions<Input>,
+  settings: StartSettings,
+): Promise<string[]> {
+  const starts = inputs.map((input, index) => ({
+    input: parsedAt(workflow, input, index),
+    ...(key === undefined ? {} : { key: key(input, index) }),
+  }));
+  const common = await startOf(workflow, options, settings);
+  const ids: string[] = [];
+  for (const part of partsOf(starts))
+    ids.push(...(await ctx.runMutation(component.lib.start, { ...common, starts: part })));
+  return ids;
+}
+
+/** @throws as `parse` does, and says which input it was. */
+function parsedAt(workflow: WorkflowReference<never>, input: unknown, index: number): Value {
+  try {
+    return workflow.parse(input);
+  } catch (error) {
+    const { kind, message, data } = describeThrown(error);
+    throw new Failure(kind, `Input ${index} of the batch: ${message}`, data);
+  }
+}
+
+function* partsOf(starts: Starts["starts"]): Generator<Starts["starts"]> {
+  let part: Starts["starts"] = [];
+  let bytes = 0;
+  for (const start of starts) {
+    const size = getConvexSize(start as Value);
+    if (part.length > 0 && (bytes + size > BATCH_BYTES || part.length === BATCH_RUNS)) {
+      yield part;
+      part = [];
+      bytes = 0;
+    }
+    part.push(start);
+    bytes += size;
+  }
+  if (part.length > 0) yield part;
+}

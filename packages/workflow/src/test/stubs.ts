@@ -1,0 +1,73 @@
+import type { NodePath } from "../client/nodes.js";
+import { suggestion } from "../client/nearest.js";
+import type { Info } from "../definition/context.js";
+import type {
+  AnyDefinition,
+  CompiledNode,
+  WorkflowOutput,
+  WorkflowScope,
+} from "../definition/definition.js";
+import { hasHandler } from "../runtime/place.js";
+import type { WorkflowReference } from "../runtime/reference.js";
+import { setStub } from "../runtime/stubs.js";
+
+type DefinitionOf<Workflow> = Workflow extends { readonly "~definition": infer Definition }
+  ? Definition
+  : never;
+
+/** What the function of a node gives: known of a step of the top level and of `finalize`. */
+type ResultOf<Definition, Node> = Node extends "finalize"
+  ? WorkflowOutput<Definition>
+  : Node extends keyof WorkflowScope<Definition>
+    ? WorkflowScope<Definition>[Node]
+    : unknown;
+
+/* Inside a loop, a case, a parent or a compensation there is more than the types of the top level tell. */
+type StubScope<Definition, Node> = Node extends `${string}.${string}`
+  ? WorkflowScope<Definition> & Readonly<Record<string, any>>
+  : Omit<WorkflowScope<Definition>, Node & string>;
+
+/**
+ * What stands in for the function of a node. It has no `ctx`, so it neither reads nor writes.
+ * @param scope `input` and the outputs of all nodes before, whatever the node itself reads. Types do not tell which these are: a later node is undefined.
+ * @param info as a handler has it.
+ */
+export type Stub<Workflow, Node> = (
+  scope: StubScope<DefinitionOf<Workflow>, Node>,
+  info: Info,
+) => ResultOf<DefinitionOf<Workflow>, Node> | Promise<ResultOf<DefinitionOf<Workflow>, Node>>;
+
+/**
+ * Puts a stub in the place of a node's function.
+ * @throws where the workflow has no such node, or that has no function of this name.
+ */
+export function stubNode<
+  Workflow extends WorkflowReference<never>,
+  Node extends NodePath<Workflow>,
+>({ name, definition }: Workflow, node: Node, stub: Stub<Workflow, Node>): void {
+  const stages = stagesWithFunctions(definition.nodes);
+  if (!stages.includes(node))
+    throw new Error(
+      `Workflow "${name}" has no function "${node}" to be stubbed${suggestion(node, stages)}`,
+    );
+  setStub(definition, node, stub);
+}
+
+/** The stages that have a function of the app's: steps, the handlers and finalizes of parents, compensations, the finalize. */
+function stagesWithFunctions(nodes: AnyDefinition["nodes"], prefix = ""): string[] {
+  return Object.entries<CompiledNode>(nodes).flatMap(([name, node]) => {
+    const path = prefix + name;
+    const isParent = node.children !== undefined;
+    const bodies = node.body === undefined ? [] : stagesWithFunctions(node.body, `${path}.`);
+    const cases = Object.entries<AnyDefinition["nodes"]>(node.cases ?? {}).flatMap(([key, nodes]) =>
+      stagesWithFunctions(nodes, `${path}.${key}.`),
+    );
+    return [
+      ...(hasHandler(node) ? [isParent ? `${path}.output` : path] : []),
+      ...(isParent && hasHandler(node.finalize) ? [`${path}.finalize`] : []),
+      ...(hasHandler(node.compensate) ? [`${path}.compensate`] : []),
+      ...bodies,
+      ...cases,
+    ];
+  });
+}

@@ -1,0 +1,138 @@
+import { child, defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { internal } from "./_generated/api";
+import { leaf, leaves } from "./parents.workflow";
+
+/* Workflows to be watched, paused, restarted and removed. */
+
+/** Writes down that its nodes ran. `d` fails until the log says that all is mended. */
+export const chain = defineWorkflow({ input: z.object({ fails: z.boolean().default(false) }) })
+  .step("a", {
+    action: async (ctx, _scope, info) => {
+      await ctx.runMutation(internal.app.log, { text: "a" });
+      return info.idempotencyKey;
+    },
+  })
+  .step("b", {
+    mutation: async (ctx, { a }) => {
+      await ctx.db.insert("log", { text: "b" });
+      return `b after ${a}`;
+    },
+  })
+  .step("c", {
+    action: async (ctx, { input }) => {
+      await ctx.runMutation(internal.app.log, { text: "c" });
+      return input.fails;
+    },
+  })
+  .step("d", {
+    mutation: async (ctx, { b, c }) => {
+      const log = await ctx.db.query("log").collect();
+      if (c && !log.some(({ text }) => text === "mended")) throw new Error("d fails");
+      await ctx.db.insert("log", { text: "d" });
+      return { b, c };
+    },
+  })
+  .finalize({ query: async (_ctx, { d }) => d.b });
+
+/** Of two things that are done, one is undone when the last fails. */
+export const booked = defineWorkflow({ input: z.object({}) })
+  .step("look", {
+    action: async (ctx) => {
+      await ctx.runMutation(internal.app.log, { text: "look" });
+      return "seen";
+    },
+  })
+  .branch("how", {
+    on: () => "well",
+    cases: {
+      well: (b) =>
+        b.step("book", {
+          mutation: async (ctx) => {
+            await ctx.db.insert("log", { text: "book" });
+            return 1;
+          },
+          compensate: {
+            mutation: async (ctx) => void (await ctx.db.insert("log", { text: "unbook" })),
+          },
+        }),
+      badly: (b) => b.step("never", { query: async () => 2 }),
+    },
+  })
+  .step("pay", {
+    mutation: async (ctx) => {
+      const log = await ctx.db.query("log").collect();
+      if (!log.some(({ text }) => text === "mended")) throw new Error("no pay");
+      return "paid";
+    },
+  });
+
+/** Everything that can wait, one after the other. */
+export const patient = defineWorkflow({ input: z.object({ leaves }) })
+  .step("slow", {
+    action: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 60_000));
+      return "slow";
+    },
+  })
+  .step("noted", { mutation: internal.app.log, args: ({ slow }) => ({ text: `noted ${slow}` }) })
+  .sleep("rest", "1h")
+  .event("decision", { schema: z.string(), timeout: "2h" })
+  .parent("all", {
+    children: ({ input }) => input.leaves.map((one) => child(leaf, one)),
+    finalize: {
+      action: async (_ctx, { children }) => {
+        await new Promise((resolve) => setTimeout(resolve, 60_000));
+        return children;
+      },
+    },
+  })
+  .finalize({ query: async (_ctx, { decision, all }) => ({ decision, all }) });
+
+/** Two nodes of one event with different schemas, in a loop and after it, and one in a case that is not chosen. */
+export const told = defineWorkflow({ input: z.object({ passes: z.number() }) })
+  .loop("ask", {
+    initial: () => "",
+    body: (b) =>
+      b
+        .event("answer", { schema: z.object({ text: z.string() }) })
+        .step("said", { mutation: async (_ctx, { answer }) => answer.text }),
+    until: ({ loop, input }) => loop.iteration >= input.passes,
+    maxIterations: 10,
+  })
+  .branch("how", {
+    on: () => "quietly",
+    cases: {
+      quietly: (b) => b.sleep("rest", "1h").step("rested", { query: async () => null }),
+      loudly: (b) => b.event("shout", { schema: z.string() }),
+    },
+  })
+  .event("last", { anyOf: { answer: z.object({ text: z.string(), n: z.number().default(7) }) } })
+  .finalize({ query: async (_ctx, { ask, last }) => ({ ask, last: last.value }) });
+
+/** A secret, read by an action and given by an event. */
+export const secretive = defineWorkflow({ input: z.object({}) })
+  .step("token", {
+    mutation: async () => "s3cret",
+    sensitive: true,
+  })
+  .step("used", { action: async (_ctx, { token }) => token.length, sensitive: true })
+  .step("open", { query: async (_ctx, { used }) => used });
+
+/** Pauses itself, and then goes on. */
+export const pausesItself = defineWorkflow({ input: z.object({ first: z.boolean() }) })
+  .step("before", { action: async () => null })
+  .step("paused", {
+    mutation: async (ctx, _scope, { runId }) => {
+      await ctx.db.insert("log", { text: "pausing" });
+      await ctx.runMutation(internal.manager.pause, { runId });
+    },
+  })
+  .step("after", { mutation: internal.app.log, args: () => ({ text: "after" }) });
+
+/** A run that takes long below: a list of leaves in a child of a child. */
+export const deeply = defineWorkflow({ input: z.object({ leaves }) }).child(
+  "middle",
+  middle(),
+  ({ input }) => input,
+);
