@@ -17,11 +17,14 @@ export function wrapModules(recording: Recording, component: string, modules: Mo
   return Object.fromEntries(
     Object.entries(modules).map(([path, load]) => {
       const file = path.slice(root.length).replace(/\.[^.]+$/, "");
-      let wrapped: Promise<unknown> | undefined;
-      const loadWrapped = () =>
-        (wrapped ??= loading(recording, load).then((module) =>
-          wrapModule(recording, component, file, module),
-        ));
+      let last: { module: unknown; wrapped: unknown } | undefined;
+      // Asked for each time: another version of the module may have been deployed.
+      const loadWrapped = async () => {
+        const module = await loading(recording, load);
+        if (last === undefined || last.module !== module)
+          last = { module, wrapped: wrapModule(recording, component, file, module) };
+        return last.wrapped;
+      };
       return [path, loadWrapped];
     }),
   );

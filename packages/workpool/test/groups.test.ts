@@ -304,17 +304,6 @@ describe("a group", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("of 1,200 members of which most fail is counted over several transactions, and ends with one callback", async () => {
-    const app = await poolOf(50);
-    const failing = Array.from({ length: 1_100 }, (_, i) => i);
-    await mutations(app, 1_200, failing, { tolerate: "all", concurrency: 25 });
-    await app.drive();
-    expect(await done(app)).toEqual([
-      { kind: "success", total: 1_200, succeeded: 100, failed: 1_100, canceled: 0 },
-    ]);
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-  }, 60_000);
-
   test("with more than one call can carry comes in pages, and its members in order", async () => {
     const app = await poolOf(1);
     const text = "x".repeat(900_000);

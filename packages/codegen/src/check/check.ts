@@ -1,11 +1,12 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
-import type { ProjectPlan } from "../plan/schema.js";
-import { checkDuplicates } from "./duplicates.js";
+import type { ProjectPlan, WorkflowPlan } from "../plan/schema.js";
+import { checkDuplicates, checkDuplicateWorkflows } from "./duplicates.js";
 import { checkNames } from "./names.js";
 import { checkOptions } from "./options.js";
 import { checkRenamings } from "./renamings.js";
 import { checkStructure } from "./structure.js";
 
+/** The rules that each workflow is held to by itself. */
 const rules: readonly ((plan: ProjectPlan) => Diagnostic[])[] = [
   checkNames,
   checkDuplicates,
@@ -14,7 +15,18 @@ const rules: readonly ((plan: ProjectPlan) => Diagnostic[])[] = [
   checkRenamings,
 ];
 
+/** What was found in workflows before: a watching compiler has most of them again and again. */
+const foundBefore = new WeakMap<WorkflowPlan, Diagnostic[]>();
+
 /** Everything that can be read in the definitions and would not work. */
-export function check(plan: ProjectPlan): Diagnostic[] {
-  return rules.flatMap((rule) => rule(plan));
+export function check({ workflows }: ProjectPlan): Diagnostic[] {
+  return [...checkDuplicateWorkflows(workflows), ...workflows.flatMap(foundIn)];
+}
+
+function foundIn(workflow: WorkflowPlan): Diagnostic[] {
+  const before = foundBefore.get(workflow);
+  if (before !== undefined) return before;
+  const found = rules.flatMap((rule) => rule({ workflows: [workflow] }));
+  foundBefore.set(workflow, found);
+  return found;
 }

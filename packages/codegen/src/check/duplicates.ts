@@ -8,22 +8,24 @@ interface Named {
   readonly place: Place;
 }
 
-/** Two of one name; both places are shown. */
+/** Two workflows of one name; both places are shown. */
+export function checkDuplicateWorkflows(workflows: ProjectPlan["workflows"]): Diagnostic[] {
+  // Names that differ only in case are one file on macOS and Windows, and one interface.
+  return repeated(workflows, (workflow) => workflow.name.toLowerCase()).map(([first, second]) =>
+    diagnostic("duplicateWorkflow", second.place, duplicateWorkflow(first, second), {
+      hint: "rename one: a workflow is known by its name in the whole app",
+      related: [{ message: "the other one", place: first.place }],
+    }),
+  );
+}
+
+/** Two of one name in a workflow; both places are shown. */
 export function checkDuplicates({ workflows }: ProjectPlan): Diagnostic[] {
-  return [
-    // Names that differ only in case are one file on macOS and Windows, and one interface.
-    ...repeated(workflows, (workflow) => workflow.name.toLowerCase()).map(([first, second]) =>
-      diagnostic("duplicateWorkflow", second.place, duplicateWorkflow(first, second), {
-        hint: "rename one: a workflow is known by its name in the whole app",
-        related: [{ message: "the other one", place: first.place }],
-      }),
-    ),
-    ...workflows.flatMap((workflow) => [
-      ...allLines(workflow.nodes).flatMap((line) => checkLine(workflow, line)),
-      ...checkHidden(workflow.nodes),
-      ...checkFunctions(workflow),
-    ]),
-  ];
+  return workflows.flatMap((workflow) => [
+    ...allLines(workflow.nodes).flatMap((line) => checkLine(workflow, line)),
+    ...checkHidden(workflow.nodes),
+    ...checkFunctions(workflow),
+  ]);
 }
 
 function duplicateWorkflow(first: WorkflowPlan, second: WorkflowPlan): string {

@@ -32,7 +32,7 @@ export function definitionFiles(functionsDir: string): DefinitionFiles {
     for (const entry of entriesOf(join(functionsDir, folder))) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory() && mayHoldDefinitions(path)) folders.push(path);
-      else if (isDefinitionFile(entry, join(functionsDir, path))) files.push(path);
+      else if (isDefinitionFile(entry, `${functionsDir}/${path}`)) files.push(path);
     }
   }
   return { files: files.sort(), folders: folders.sort() };

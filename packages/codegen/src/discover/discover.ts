@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { definitionFiles } from "./definition-files.js";
 
 /** A file that may hold definitions. */
@@ -19,7 +18,7 @@ export interface SourceText {
 export function discover(functionsDir: string): SourceText[] {
   return definitionFiles(functionsDir)
     .files.flatMap((file) => {
-      const text = readText(join(functionsDir, file));
+      const text = readText(`${functionsDir}/${file}`);
       return text === undefined ? [] : [{ file, text }];
     })
     .filter(({ text }) => text.includes("defineWorkflow"));

@@ -36,7 +36,7 @@ export function emit(plan: ProjectPlan): GeneratedFile[] {
         path: `${outputFolder}/${each.workflow}.ts`,
         text: removedWorkflowFile(each),
       })),
-  ].map((file) => sealed(file));
+  ].map(sealed);
 }
 
 function workflowText(

@@ -12,7 +12,19 @@ const seal = /^\/\/ workflow-codegen (\S+), content ([0-9a-f]{16})\n/;
  * `plan.json` stays as it is: it holds the version, and a hash in every workflow. One hash of it all would be a conflict wherever two
  * branches meet that change different workflows.
  */
-export function sealed({ path, text }: GeneratedFile, version = compilerVersion()): GeneratedFile {
+export function sealed(file: GeneratedFile): GeneratedFile {
+  const before = sealedBefore.get(file.path);
+  if (before?.text === file.text) return before.sealed;
+  const after = sealedBy(compilerVersion(), file);
+  sealedBefore.set(file.path, { text: file.text, sealed: after });
+  return after;
+}
+
+/** What was sealed last under each path: a watching compiler has nearly all of it again. */
+const sealedBefore = new Map<string, { readonly text: string; readonly sealed: GeneratedFile }>();
+
+/** The same, by a compiler of some version. */
+export function sealedBy(version: string, { path, text }: GeneratedFile): GeneratedFile {
   const [first] = firstLine.exec(text) ?? [];
   if (first === undefined) return { path, text };
   const rest = text.slice(first.length);

@@ -60,7 +60,10 @@ export async function writeGenerated(
     if (written.size + drift.removed.length > 0) removeTemporaries(folder);
     // Backwards: the index, which is the first of them, imports the others.
     for (const { path, text } of files.toReversed())
-      if (written.has(path)) replace(folder, join(functionsDir, path), text);
+      if (written.has(path)) {
+        replace(folder, join(functionsDir, path), text);
+        lastWritten.set(join(functionsDir, path), text);
+      }
     for (const path of drift.removed) rmSync(join(functionsDir, path), { force: true });
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
@@ -68,6 +71,9 @@ export async function writeGenerated(
   }
   return drift;
 }
+
+/** What this process has written, by full path: a watching compiler need not look whether that was edited by hand. */
+const lastWritten = new Map<string, string>();
 
 function editedByHand(paths: readonly string[]): string {
   const [first, ...others] = paths;
@@ -101,7 +107,8 @@ export async function driftOf(
   const removed = [...own.keys()].filter((path) => !wanted.has(path));
   const isEdited = (path: string) => {
     const text = own.get(path);
-    return text !== undefined && oneSideOf(text) === text && !isUntouched(path, text);
+    if (text === undefined || text === lastWritten.get(join(functionsDir, path))) return false;
+    return oneSideOf(text) === text && !isUntouched(path, text);
   };
   return {
     written,

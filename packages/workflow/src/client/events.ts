@@ -1,3 +1,4 @@
+import { formerName } from "../renaming.js";
 import { compareValues, type Value } from "convex/values";
 import type { FunctionArgs } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
@@ -5,7 +6,6 @@ import type { AnyDefinition } from "../definition/definition.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { parseValue } from "../runtime/input.js";
 import { receiversOf } from "../runtime/nodes/event.js";
-import { formerStage } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import type { MutationRunner } from "./context.js";
 import { suggestion } from "./nearest.js";
@@ -60,7 +60,7 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
   const receivers: Receiver[] = [];
   let common: { value: Value } | undefined;
   for (const { stage, schema, isInLoop } of named) {
-    const was = formerStage(definition, stage);
+    const was = formerName(definition.options.renamed, stage);
     const receiver = { stage, isInLoop, ...(was === undefined ? {} : { was }) };
     try {
       const value = parseValue(

@@ -1,8 +1,9 @@
+import { formerName } from "../renaming.js";
 import { checkMaxParallelism } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import { durationMs, type Duration } from "../definition/duration.js";
-import { firstStageOf, formerStage } from "../runtime/place.js";
+import { firstStageOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import type { MutationRunner, QueryRunner } from "./context.js";
 import { sendEvent, type RunOrKey } from "./events.js";
@@ -204,7 +205,7 @@ export class WorkflowManager {
       runId,
       begin,
       nodes: Object.keys(definition.nodes).map((node) => {
-        const was = formerStage(definition, node);
+        const was = formerName(definition.options.renamed, node);
         return {
           name: node,
           ...(was === undefined ? {} : { was }),

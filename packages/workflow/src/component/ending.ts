@@ -16,6 +16,7 @@ import { goOn, goOnWith } from "./continuations.js";
 import { liftDeadlines } from "./deadlines.js";
 import { pool } from "./line.js";
 import { expireLater } from "./retention.js";
+import { keptInRun } from "./scope.js";
 import { childDone, childOfClosedEnded, lastUndo, undoNext } from "./undoing.js";
 import { ACTIVE_STATES, type BadEnd, continuationArgs } from "./validators.js";
 
@@ -30,7 +31,14 @@ interface Bad {
   state: BadEnd;
   error: StepError;
 }
-type End = { state: "completed"; outputStep: Id<"steps"> | undefined; undoable?: boolean } | Bad;
+interface Completed {
+  state: "completed";
+  /** The record that holds the output, and the output. */
+  outputStep: Id<"steps"> | undefined;
+  output: unknown;
+  undoable?: boolean;
+}
+type End = Completed | Bad;
 
 /**
  * Ends a run: nothing of it is left waiting or scheduled, and whoever waits for it goes on. One that ends badly and has done something that
@@ -61,7 +69,10 @@ export async function endRun(
 /** The run is at its end. */
 export async function finishRun(ctx: MutationCtx, run: Doc<"runs">, end: End): Promise<void> {
   const { state } = end;
-  const result = state === "completed" ? { outputStep: end.outputStep } : { error: end.error };
+  const result =
+    state === "completed"
+      ? { outputStep: end.outputStep, ...keptInRun(run, end.output) }
+      : { error: end.error };
   const gone = { first: undefined, endsAs: undefined, paused: undefined };
   const ended = { state, ...result, ...gone, endedAt: Date.now() };
   await ctx.db.patch("runs", run._id, { ...ended, ...(await expireLater(ctx, run)) });

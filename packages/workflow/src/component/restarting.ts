@@ -64,6 +64,7 @@ export async function restartRun(
     endedAt: undefined,
     expiresAt: undefined,
     outputStep: undefined,
+    output: undefined,
     error: undefined,
     onCompleteError: undefined,
   });

@@ -53,6 +53,8 @@ export default defineSchema({
     endedAt: v.optional(v.number()),
     /** The step record that holds the run's output. */
     outputStep: v.optional(v.id("steps")),
+    /** Of a child: the output itself as well, where it is small; see `scope.ts`. */
+    output: v.optional(v.any()),
     error: v.optional(vError),
     /** While it is `compensating`: in which state it will end. `error` is why. */
     endsAs: v.optional(vBadEnd),

@@ -11,6 +11,11 @@ import type { Read } from "./validators.js";
  * of it is for what comes after.
  */
 const MAX_GATHERED_BYTES = 11 * 1024 * 1024;
+/**
+ * Up to so many bytes of output stand in the child's run too. A transaction may read 4,096 index ranges, and every record read by its id is
+ * one; the runs of all children are one together. Of outputs that are larger than this no more can be gathered than it may read so.
+ */
+const MAX_KEPT_IN_RUN_BYTES = 4 * 1024;
 
 /** What the present transaction has at hand of what is read from a stage, by {@link keyOf}. */
 export type Known = ReadonlyMap<string, unknown>;
@@ -90,8 +95,8 @@ async function childrenOutputs(ctx: QueryCtx, run: Id<"runs">, read: Read): Prom
   let bytes = 0;
   for await (const child of children) {
     const output = await settledOutput(ctx, parent, child);
-    bytes +=
-      getConvexSize(child as Value) + (output === undefined ? 0 : getConvexSize(output as Value));
+    bytes += getConvexSize(child as Value);
+    if (output !== undefined && child.output === undefined) bytes += getConvexSize(output as Value);
     if (bytes > MAX_GATHERED_BYTES)
       throw new Failure(
         "tooLarge",
@@ -116,8 +121,15 @@ export async function settledOutput(
   return isComplete ? { ok: true, output } : { ok: false, error: child.error };
 }
 
+/** The output as a field of the run that has it, if the run is a child and the output is small. */
+export function keptInRun(run: Doc<"runs">, output: unknown): { output?: unknown } {
+  if (run.parentStep === undefined || output === undefined) return {};
+  return getConvexSize(output as Value) > MAX_KEPT_IN_RUN_BYTES ? {} : { output };
+}
+
 /** The output of a run that is complete; undefined of any other. */
 export async function outputOf(ctx: QueryCtx, run: Doc<"runs">): Promise<unknown> {
+  if (run.output !== undefined) return run.output;
   if (run.outputStep === undefined) return undefined;
   return (await ctx.db.get("steps", run.outputStep))?.output;
 }

@@ -1,6 +1,7 @@
 import { completeWork, enqueueWork, type SlotId, type Work } from "@stepwise/workpool/core";
 import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
+import { formerName } from "../renaming.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { foldedFurther, startChildren } from "./children.js";
@@ -20,6 +21,7 @@ interface Progress {
   /** The ids and outputs of the stages that ended here. */
   readonly ids: Map<string, Id<"steps">>;
   readonly known: Map<string, unknown>;
+  readonly renamed: Settlement["renamed"];
 }
 
 /**
@@ -45,7 +47,12 @@ export async function settle(
     throw new Error(`The run is paused: nothing of it starts`);
   const step = { ...found, stage: settlement.stage ?? found.stage };
   if (step.stage !== found.stage) await ctx.db.patch("steps", found._id, { stage: step.stage });
-  const progress: Progress = { step, ids: new Map([[keyOf(step), step._id]]), known: new Map() };
+  const progress: Progress = {
+    step,
+    ids: new Map([[keyOf(step), step._id]]),
+    known: new Map(),
+    renamed: settlement.renamed,
+  };
   await recordOutcome(ctx, progress, settlement);
   for (const stage of fused) await recordFused(ctx, progress, stage, settlement);
   if (settlement.reduced !== undefined) await foldedFurther(ctx, step.run, settlement.reduced);
@@ -153,7 +160,7 @@ async function recordFused(
     id = step._id;
     await ctx.db.patch("steps", id, { ...record, ...ASLEEP });
   } else if (fused.exists === true) {
-    before = await stepOfStage(ctx, step.run, stage, pass);
+    before = await recordNow(ctx, progress, fused);
     if (before === null) throw new Error(`The run goes on with "${stage}", but was never there`);
     id = before._id;
     await ctx.db.patch("steps", id, { ...record, startedAt: before.startedAt });
@@ -185,23 +192,37 @@ const FINALIZE = ".finalize";
  */
 async function storeOutput(
   ctx: MutationCtx,
-  { step, ids, known }: Progress,
+  progress: Progress,
   { stage, pass }: Pick<Fused, "stage" | "pass">,
   output: unknown,
 ): Promise<{ output?: unknown }> {
+  const { ids, known } = progress;
   if (!stage.endsWith(FINALIZE)) {
     known.set(keyOf({ stage, pass }), output);
     return { output };
   }
   const parent = { stage: stage.slice(0, -FINALIZE.length), pass };
-  const record =
-    ids.get(keyOf(parent)) ?? (await stepOfStage(ctx, step.run, parent.stage, pass))?._id;
+  const record = progress.ids.get(keyOf(parent)) ?? (await recordNow(ctx, progress, parent))?._id;
   if (record === undefined) throw new Error(`The run has a "${stage}", but no "${parent.stage}"`);
   const ended = { state: "completed" as const, endedAt: Date.now(), ...ASLEEP, output };
   await ctx.db.patch("steps", record, ended);
   ids.set(keyOf(parent), record);
   known.set(keyOf(parent), output);
   return {};
+}
+
+/** The record of a stage that the run was at before: under its name, or the one that it had then, which it then loses. */
+async function recordNow(
+  ctx: MutationCtx,
+  { step: { run }, renamed }: Progress,
+  { stage, pass }: Pick<Fused, "stage" | "pass">,
+): Promise<Doc<"steps"> | null> {
+  const now = await stepOfStage(ctx, run, stage, pass);
+  const was = formerName(renamed, stage);
+  const before = now === null && was !== undefined ? await stepOfStage(ctx, run, was, pass) : null;
+  if (before === null) return now;
+  await ctx.db.patch("steps", before._id, { stage });
+  return { ...before, stage };
 }
 
 /** Whether the record with which the run arrived is that of something which happened here, or begins here. */
@@ -272,16 +293,27 @@ async function goOn(
       else await endRun(ctx, await runOf(ctx, step), { state: "failed", error: next.error });
       return undefined;
     case "complete": {
-      const outputStep =
-        next.stage === null
-          ? undefined
-          : (progress.ids.get(keyOf({ stage: next.stage })) ??
-            (await stepOfStage(ctx, step.run, next.stage))?._id);
+      const result = await resultOf(ctx, progress, next.stage);
       const { undoable } = next;
-      await endRun(ctx, await runOf(ctx, step), { state: "completed", outputStep, undoable });
+      await endRun(ctx, await runOf(ctx, step), { state: "completed", ...result, undoable });
       return undefined;
     }
   }
+}
+
+/** The record of the stage whose output is the run's, and that output; null is a run without one. */
+async function resultOf(
+  ctx: MutationCtx,
+  { step, ids, known }: Progress,
+  stage: string | null,
+): Promise<{ outputStep: Id<"steps"> | undefined; output: unknown }> {
+  if (stage === null) return { outputStep: undefined, output: undefined };
+  const key = keyOf({ stage });
+  const id = ids.get(key);
+  if (id !== undefined && known.has(key)) return { outputStep: id, output: known.get(key) };
+  const record =
+    id === undefined ? await stepOfStage(ctx, step.run, stage) : await ctx.db.get("steps", id);
+  return { outputStep: record?._id, output: record?.output };
 }
 
 /** The run waits: until a time, or for an event and perhaps until a time. */

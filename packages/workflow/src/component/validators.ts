@@ -263,6 +263,8 @@ export const settleArgs = {
   slot: v.optional(v.string()),
   /** What the stage of the token is called now, where it was renamed. */
   stage: v.optional(v.string()),
+  /** The nodes that were renamed, from their old names to the new ones: records may be under either. */
+  renamed: v.optional(v.record(v.string(), v.string())),
   outcome: vOutcome,
   fused: v.array(vFused),
   /** Children whose outputs were folded here. */

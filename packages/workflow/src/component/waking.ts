@@ -40,11 +40,11 @@ export async function seeTo(ctx: MutationCtx, step: Doc<"steps">): Promise<void>
   const job =
     step.job === undefined ? null : await ctx.db.system.get("_scheduled_functions", step.job);
   if (job?.state.kind === "pending" || job?.state.kind === "inProgress") return;
-  const failure = job?.state.kind === "failed" ? job.state.error : undefined;
-  if (failure === undefined || step.isLastTry !== true)
-    return await rearm(ctx, step, failure !== undefined);
+  const state = job?.state;
+  if (state?.kind !== "failed" || step.isLastTry !== true)
+    return await rearm(ctx, step, state?.kind === "failed");
   const run = await ctx.db.get("runs", step.run);
-  const message = `The run could not go on at "${step.stage}": ${failure}`;
+  const message = `The run could not go on at "${step.stage}": ${state.error}`;
   if (run !== null) await failStep(ctx, step, run, { kind: "thrown", message });
 }
 

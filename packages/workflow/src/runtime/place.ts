@@ -82,15 +82,8 @@ export function hasHandler(node: CompiledNode): boolean {
 }
 
 /** What a stage is called now: its own name, or that to which the workflow's `renamed` maps it, or its node, or a node around it. */
-export function renamedStage(definition: AnyDefinition, stage: string): string {
-  for (const [old, name] of Object.entries(definition.options.renamed ?? {}))
+export function renamedStage({ options: { renamed = {} } }: AnyDefinition, stage: string): string {
+  for (const [old, name] of Object.entries(renamed))
     if (stage === old || stage.startsWith(`${old}.`)) return name + stage.slice(old.length);
   return stage;
-}
-
-/** What a stage was called before it was renamed; undefined where it was not. */
-export function formerStage(definition: AnyDefinition, stage: string): string | undefined {
-  for (const [old, name] of Object.entries(definition.options.renamed ?? {}))
-    if (stage === name || stage.startsWith(`${name}.`)) return old + stage.slice(name.length);
-  return undefined;
 }

@@ -1,7 +1,8 @@
 import type { Read } from "../component/validators.js";
 import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
 import type { Policy } from "../definition/node.js";
-import { formerStage, hasHandler, placeOf, type Place } from "./place.js";
+import { formerName } from "../renaming.js";
+import { hasHandler, placeOf, type Place } from "./place.js";
 
 /** How a stage is run: as the options of its node say, but a finalize and a compensation have their own. */
 export function policyOf(definition: AnyDefinition, stage: string): Policy {
@@ -45,7 +46,7 @@ export function readsOf(
   return all.flatMap((name) => {
     const read = readNamed(place, name, pass);
     if (read === undefined) return [];
-    const was = formerStage(definition, read.stage);
+    const was = formerName(definition.options.renamed, read.stage);
     const sensitive = isSensitive(definition, stage) || isSensitive(definition, read.stage);
     return [
       {

@@ -355,10 +355,12 @@ export class Transaction {
   }
 
   async #settle(next: Next): Promise<{ stale: boolean }> {
+    const { renamed } = this.own.definition.options;
     return await this.ctx.runMutation(this.own.component.lib.settle, {
       token: this.token,
       slot: this.options.slot,
       stage: this.stage,
+      ...(renamed === undefined ? {} : { renamed: { ...renamed } }),
       outcome: this.#outcome,
       fused: this.#fused,
       ...(this.#reduced === undefined ? {} : { reduced: this.#reduced }),

@@ -90,6 +90,19 @@ const vStep = v.object({
 });
 export type TimelineStep = Infer<typeof vStep>;
 
+/** The runs of a workflow that are no children, in the order in which they were started. */
+export const started = query({
+  args: { workflow: v.string() },
+  returns: v.array(v.id("runs")),
+  handler: async (ctx, { workflow }) => {
+    const found = await ctx.db
+      .query("runs")
+      .withIndex("by_root_workflow", (q) => q.eq("root", undefined).eq("workflow", workflow))
+      .collect();
+    return found.map(({ _id }) => _id);
+  },
+});
+
 /** One run. @throws where there is none. */
 export const run = query({
   args: { runId: v.string() },

@@ -8,8 +8,9 @@ import {
   type GenericQueryCtx,
 } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { WorkflowManager, type RunId, type StartOptions } from "../client/manager.js";
+import { WorkflowManager, type RunId } from "../client/manager.js";
 import type { NodePath } from "../client/nodes.js";
+import type { StartOptions } from "../client/start.js";
 import type { Status } from "../client/status.js";
 import type { Duration } from "../definition/duration.js";
 import type { WorkflowReference } from "../runtime/reference.js";
@@ -81,6 +82,11 @@ export class TestKit {
     return await this.t.mutation(
       async (ctx) => await this.#manager.start(ctx, workflow, input, options),
     );
+  }
+
+  /** The ids of a workflow's runs, in the order in which they were started, by whomever; without those that are children of others. */
+  async runsOf(workflow: WorkflowReference<never>): Promise<RunId[]> {
+    return await this.#look(this.#looks.started, { workflow: workflow.name });
   }
 
   /** Lets all happen that needs no time: until every run has ended, or waits for a time or an event. The clock stands still. */

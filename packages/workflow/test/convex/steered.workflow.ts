@@ -36,7 +36,7 @@ export const chain = defineWorkflow({ input: z.object({ fails: z.boolean().defau
   .finalize({ query: async (_ctx, { d }) => d.b });
 
 /** Of two things that are done, one is undone when the last fails. */
-export const booked = defineWorkflow({ input: z.object({}) })
+export const booked = defineWorkflow({ input: z.object({ well: z.boolean().default(true) }) })
   .step("look", {
     action: async (ctx) => {
       await ctx.runMutation(internal.app.log, { text: "look" });
@@ -44,7 +44,7 @@ export const booked = defineWorkflow({ input: z.object({}) })
     },
   })
   .branch("how", {
-    on: () => "well",
+    on: ({ input }) => (input.well ? "well" : "badly"),
     cases: {
       well: (b) =>
         b.step("book", {
@@ -90,7 +90,9 @@ export const patient = defineWorkflow({ input: z.object({ leaves }) })
   .finalize({ query: async (_ctx, { decision, all }) => ({ decision, all }) });
 
 /** Two nodes of one event with different schemas, in a loop and after it, and one in a case that is not chosen. */
-export const told = defineWorkflow({ input: z.object({ passes: z.number() }) })
+export const told = defineWorkflow({
+  input: z.object({ passes: z.number(), loud: z.boolean().default(false) }),
+})
   .loop("ask", {
     initial: () => "",
     body: (b) =>
@@ -101,7 +103,7 @@ export const told = defineWorkflow({ input: z.object({ passes: z.number() }) })
     maxIterations: 10,
   })
   .branch("how", {
-    on: () => "quietly",
+    on: ({ input }) => (input.loud ? "loudly" : "quietly"),
     cases: {
       quietly: (b) => b.sleep("rest", "1h").step("rested", { query: async () => null }),
       loudly: (b) => b.event("shout", { schema: z.string() }),
@@ -130,9 +132,13 @@ export const pausesItself = defineWorkflow({ input: z.object({ first: z.boolean(
   })
   .step("after", { mutation: internal.app.log, args: () => ({ text: "after" }) });
 
-/** A run that takes long below: a list of leaves in a child of a child. */
-export const deeply = defineWorkflow({ input: z.object({ leaves }) }).child(
-  "middle",
-  middle(),
-  ({ input }) => input,
-);
+/** Keeps more than one query can read. */
+export const hoards = defineWorkflow({ input: z.object({}) })
+  .step("one", { action: async () => "x".repeat(900_000) })
+  .step("two", { action: async () => "x".repeat(900_000) })
+  .step("three", { action: async () => "x".repeat(900_000) })
+  .step("four", { action: async () => "x".repeat(900_000) })
+  .step("five", { action: async () => "x".repeat(900_000) })
+  .step("six", { action: async () => "x".repeat(900_000) })
+  .step("seven", { action: async () => "x".repeat(900_000) })
+  .step("eight", { action: async () => "x".repeat(900_000) });

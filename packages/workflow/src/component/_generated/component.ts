@@ -125,6 +125,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         slot?: string;
         stage?: string;
+        renamed?: Record<string, string>;
         outcome:
           | {
               kind: "success";

@@ -4,6 +4,7 @@ import type * as _workflows_index from "../_workflows/index.js";
 import type * as _workflows_kinds from "../_workflows/kinds.js";
 import type * as app from "../app.js";
 import type * as ballast from "../ballast.js";
+import type * as manager from "../manager.js";
 import type * as runs from "../runs.js";
 
 declare const fullApi: ApiFromModules<{
@@ -12,6 +13,7 @@ declare const fullApi: ApiFromModules<{
   "_workflows/kinds": typeof _workflows_kinds;
   app: typeof app;
   ballast: typeof ballast;
+  manager: typeof manager;
   runs: typeof runs;
 }>;
 export declare const api: FilterApi<typeof fullApi, FunctionReference<any, "public">>;

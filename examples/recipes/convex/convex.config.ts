@@ -1,0 +1,7 @@
+import workflow from "@stepwise/workflow/convex.config";
+import { defineApp } from "convex/server";
+
+const app = defineApp();
+app.use(workflow);
+
+export default app;

@@ -1,0 +1,38 @@
+import { v } from "convex/values";
+import { internalMutation, mutation } from "./_generated/server";
+import { workflow, workflows } from "./_workflows/index";
+
+/** Someone leaves an address: the mails begin. */
+export const signUp = mutation({
+  args: { email: v.string() },
+  returns: v.id("leads"),
+  handler: async (ctx, { email }) => {
+    const leadId = await ctx.db.insert("leads", { email, state: "warm", mailsSent: 0 });
+    await workflow.start(ctx, workflows.drip, { leadId, email }, { key: leadId });
+    return leadId;
+  },
+});
+
+/** A lead takes a plan: no more mails, but for one of thanks. */
+export const convert = mutation({
+  args: { leadId: v.id("leads"), plan: v.string() },
+  returns: v.null(),
+  handler: async (ctx, { leadId, plan }) => {
+    const lead = await ctx.db.get("leads", leadId);
+    if (lead === null) throw new Error(`There is no lead ${leadId}`);
+    if (lead.state === "warm")
+      await workflow.sendEvent(ctx, workflows.drip, { key: leadId }, "converted", { plan });
+    await ctx.db.patch("leads", leadId, { state: "customer" });
+    return null;
+  },
+});
+
+/** A lead has had all mails, and has not become a customer. Run by the workflow. */
+export const shelve = internalMutation({
+  args: { leadId: v.id("leads") },
+  returns: v.null(),
+  handler: async (ctx, { leadId }) => {
+    await ctx.db.patch("leads", leadId, { state: "cold" });
+    return null;
+  },
+});

@@ -1,0 +1,23 @@
+import { testKit } from "@stepwise/workflow/test";
+import { convexTest } from "convex-test";
+import { afterEach, beforeEach, vi } from "vitest";
+import schema from "../convex/schema";
+
+const modules = import.meta.glob(["../convex/**/*.ts", "../convex/**/*.js"]);
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** The app on a back end of its own, in virtual time, with every limit of a transaction on. */
+export function newApp() {
+  const t = convexTest({ schema, modules, transactionLimits: true });
+  const begun = Date.now();
+  const hours = () => (Date.now() - begun) / 3_600_000;
+  return {
+    t,
+    kit: testKit(t, vi),
+    /** How many hours of virtual time have gone by. */
+    hours,
+    days: () => hours() / 24,
+  };
+}

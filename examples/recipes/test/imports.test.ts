@@ -1,0 +1,112 @@
+import { expect, test } from "vitest";
+import { api } from "../convex/_generated/api";
+import { workflows } from "../convex/_workflows/index";
+import type { CustomerRecord } from "../convex/services";
+import { newApp } from "./app";
+
+const { importCustomer, importCustomers } = workflows;
+
+const PAGE = 100;
+
+/** A system with so many customers, some of whom no mail reaches. */
+function source(count: number, isBad: (index: number) => boolean) {
+  const { t, kit } = newApp();
+  const records = Array.from(
+    { length: count },
+    (_, index): CustomerRecord => ({
+      id: `c${index}`,
+      name: `Customer ${index}`,
+      email: isBad(index) ? `nobody${index}` : `c${index}@example.com`,
+    }),
+  );
+  kit.stub(importCustomers, "pages.page", ({ loop }) => {
+    const from = Number(loop.state.cursor ?? 0);
+    const next = from + PAGE < count ? String(from + PAGE) : null;
+    return { records: records.slice(from, from + PAGE), next };
+  });
+  kit.stub(importCustomer, "checked", ({ input }) => {
+    if (!input.email.includes("@")) throw new Error(`No mail arrives at ${input.email}`);
+    return null;
+  });
+  const begin = async () => {
+    const importId = await t.mutation(api.imports.begin, { source: "crm" });
+    const runId = (await kit.runsOf(importCustomers)).at(-1) ?? "";
+    return { importId, runId };
+  };
+  const customers = async () =>
+    await t.run(async (ctx) => (await ctx.db.query("customers").collect()).length);
+  return { t, kit, begin, customers };
+}
+
+test("2,000 records in 20 pages: those that are good are there, of the others it is told what is wrong", async () => {
+  const { t, kit, begin, customers } = source(2_000, (index) => index % 100 === 42);
+  const { importId, runId } = await begin();
+  expect(await kit.runToEnd(importCustomers, runId)).toMatchObject({
+    state: "completed",
+    output: { imported: 1_980, failed: 20 },
+  });
+  expect(await customers()).toBe(1_980);
+  const report = await t.query(api.imports.progress, { importId });
+  expect(report?.problems).toHaveLength(20);
+  expect(report?.problems[19]).toBe("No mail arrives at nobody1942");
+  expect((await kit.timeline(runId)).slice(0, 13)).toEqual([
+    "pages completed",
+    "pages.page #1 completed",
+    "pages.customers #1 completed",
+    "  [0..41] importCustomer completed",
+    "    checked completed",
+    "    saved completed",
+    "  [42] importCustomer failed",
+    "    checked failed, 2 attempts",
+    "  [43..99] importCustomer completed",
+    "    checked completed",
+    "    saved completed",
+    "pages.progress #1 completed",
+    "pages.page #2 completed",
+  ]);
+});
+
+test("a client sees the report grow, page by page", async () => {
+  const { t, kit, begin } = source(250, (index) => index === 150);
+  const { importId, runId } = await begin();
+  expect(await t.query(api.imports.progress, { importId })).toMatchObject({ imported: 0 });
+  // The bad one is tried once more, so the second page takes a moment.
+  await kit.settle();
+  expect(await t.query(api.imports.progress, { importId })).toMatchObject({ imported: 100 });
+  await kit.runToEnd(importCustomers, runId);
+  expect(await t.query(api.imports.progress, { importId })).toMatchObject({
+    imported: 249,
+    failed: 1,
+  });
+});
+
+test("a source that is mostly wrong stops the import, and what was imported before stays", async () => {
+  const { kit, begin, customers } = source(300, (index) => index >= 100);
+  const { runId } = await begin();
+  expect(await kit.runToEnd(importCustomers, runId)).toMatchObject({
+    state: "failed",
+    error: { kind: "childFailed", node: "pages.customers" },
+  });
+  expect(await customers()).toBe(100);
+});
+
+test("the same source imported twice gives every customer once", async () => {
+  const { kit, begin, customers } = source(120, () => false);
+  for (const { runId } of [await begin(), await begin()])
+    expect(await kit.runToEnd(importCustomers, runId)).toMatchObject({
+      output: { imported: 120, failed: 0 },
+    });
+  expect(await customers()).toBe(120);
+});
+
+test("a page that cannot be fetched at first is fetched again", async () => {
+  const { kit, begin } = source(10, () => false);
+  kit.stub(importCustomers, "pages.page", (_scope, { attempt }) => {
+    if (attempt === 1) throw new Error("503");
+    return { records: [], next: null };
+  });
+  const { runId } = await begin();
+  expect(await kit.runToEnd(importCustomers, runId)).toMatchObject({
+    output: { imported: 0, failed: 0 },
+  });
+});

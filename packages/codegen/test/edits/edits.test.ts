@@ -1,0 +1,278 @@
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Deployment, Releases, type Version } from "./deployed.js";
+
+/** A run sleeps an hour at each of these nodes, one after the other. */
+const PLACES = ["nap", "ask", "work", "kids", "choose.left.rest", "again.rest", "one"] as const;
+type Place = (typeof PLACES)[number];
+
+const NODES = {
+  first: `.step("first", {
+    query: () => "first",
+    compensate: { mutation: async (ctx) => { await ctx.runMutation(internal.runs.log, { text: "first undone" }); } },
+  })`,
+  nap: `.sleep("nap", "1h")`,
+  ask: `.event("ask", { schema: z.string(), timeout: "1h" })`,
+  work: `.step("work", {
+    action: (_ctx, { first }, { attempt }) => { if (attempt === 1) throw new Error("once"); return first + " worked"; },
+    retry: { maxAttempts: 2, initialBackoffMs: 3_600_000, base: 1 },
+  })`,
+  kids: `.parent("kids", {
+    children: () => [child(kid, {})],
+    finalize: { query: (_ctx, { children }) => children.length },
+  })`,
+  choose: `.branch("choose", { on: () => "left" as const, cases: {
+    left: (b) => b.step("made", { query: () => "left" }).sleep("rest", "1h").step("then", { query: (_ctx, { made }) => made }),
+  } })`,
+  again: `.loop("again", {
+    initial: () => 0,
+    body: (b) => b.sleep("rest", "1h").step("add", { mutation: (_ctx, { loop }) => loop.state + 1 }),
+    until: () => true,
+    maxIterations: 3,
+  })`,
+  one: `.child("one", kid, () => ({}))`,
+  last: `.finalize({ query: (_ctx, { first, work, kids, choose, again, one }) => ({ first, work, kids, choose, again, one }) })`,
+};
+type Nodes = Record<string, string>;
+
+function definitions(nodes: Nodes, options = "", input = "z.object({})"): string {
+  return `
+import { child, defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { internal } from "./_generated/api";
+export const kid = defineWorkflow({ input: z.object({}) }).sleep("rest", "1h").step("grown", { query: () => "grown" });
+export const flow = defineWorkflow({ input: ${input}${options} })
+${Object.values(nodes).join("\n")};
+`;
+}
+
+const BASE = definitions(NODES);
+const WHOLE = {
+  first: "first",
+  work: "first worked",
+  kids: 1,
+  choose: "left",
+  again: 1,
+  one: "grown",
+};
+
+/** The nodes with one of them changed, renamed, or without it. */
+function changed(name: keyof typeof NODES, from: string, to: string): Nodes {
+  const text = NODES[name].replaceAll(from, to);
+  if (text === NODES[name]) throw new Error(`${name} does not hold ${from}`);
+  return { ...NODES, [name]: text };
+}
+function without(...names: (keyof typeof NODES)[]): Nodes {
+  return Object.fromEntries(
+    Object.entries(NODES).filter(([name]) => !names.includes(name as keyof typeof NODES)),
+  );
+}
+/** Nothing reads what is removed. */
+function removed(name: "nap" | "ask" | "work" | "kids" | "choose" | "again" | "one"): Nodes {
+  const last = NODES.last.replaceAll(`, ${name}`, "");
+  return { ...without(name), last };
+}
+function renamed(name: keyof typeof NODES): Nodes {
+  const nodes = changed(name, `"${name}"`, `"${name}Anew"`);
+  const reads = (text: string) =>
+    text
+      .replace(`, ${name},`, `, ${name}Anew: ${name},`)
+      .replace(`, ${name} })`, `, ${name}Anew: ${name} })`)
+      .replace(`{ ${name} }`, `{ ${name}Anew: ${name} }`)
+      .replace(`{ ${name},`, `{ ${name}Anew: ${name},`);
+  return Object.fromEntries(
+    Object.entries(nodes).map(([key, text]) => [key, key === name ? text : reads(text)]),
+  );
+}
+/** With a node more, before another. */
+function inserted(before: keyof typeof NODES, text: string): Nodes {
+  return Object.fromEntries(
+    Object.entries(NODES).flatMap(([name, node]) =>
+      name === before
+        ? [
+            ["added", text],
+            [name, node],
+          ]
+        : [[name, node]],
+    ),
+  );
+}
+
+type Fate = "completes" | "removed";
+interface Edit {
+  readonly what: string;
+  readonly definitions: string;
+  /** What becomes of a run that sleeps there. */
+  readonly fate: (place: Place) => Fate;
+  readonly output?: (place: Place) => object;
+}
+
+const goesOn = () => "completes" as const;
+const failsAt = (node: string) => (place: Place) =>
+  place === node || place.startsWith(`${node}.`) ? "removed" : "completes";
+const after = (place: Place, node: Place) => PLACES.indexOf(place) > PLACES.indexOf(node);
+
+const addedQuery = `.step("added", { query: () => "added" })`;
+const readsAdded = NODES.last
+  .replace("first,", "first, added,")
+  .replace("({ first,", "({ first, added: added ?? null,");
+
+const EDITS: Edit[] = [
+  {
+    what: "[S113] code inside a node",
+    definitions: definitions(changed("work", "worked", "worked hard")),
+    fate: goesOn,
+    output: (place) => (after(place, "work") ? {} : { work: "first worked hard" }),
+  },
+  {
+    what: "[S113] another duration",
+    definitions: definitions(changed("nap", "1h", "2h")),
+    fate: goesOn,
+  },
+  {
+    what: "[S113] other retry settings",
+    definitions: definitions(changed("work", "maxAttempts: 2", "maxAttempts: 5")),
+    fate: goesOn,
+  },
+  {
+    what: "[S113] a timeout for the whole workflow",
+    definitions: definitions(NODES, ', timeout: "30 days"'),
+    fate: goesOn,
+  },
+  {
+    what: "[S113] an optional field in the input",
+    definitions: definitions(NODES, "", "z.object({ more: z.string().optional() })"),
+    fate: goesOn,
+  },
+  {
+    what: "[S113] another kind of function under a name",
+    definitions: definitions(changed("first", 'query: () => "first"', 'mutation: () => "first"')),
+    fate: goesOn,
+  },
+  {
+    what: "[S113] a handler, an action now, under a name that was a query",
+    definitions: definitions(changed("choose", 'step("then", { query:', 'step("then", { action:')),
+    fate: goesOn,
+  },
+  {
+    what: "[S114] a node added at the end",
+    definitions: definitions({ ...inserted("last", addedQuery), last: readsAdded }),
+    fate: goesOn,
+    output: () => ({ added: "added" }),
+  },
+  {
+    what: "[S114] a node added before: its reader gets nothing",
+    definitions: definitions({ ...inserted("nap", addedQuery), last: readsAdded }),
+    fate: goesOn,
+    output: () => ({ added: null }),
+  },
+  {
+    what: "[S114] a node added in the middle",
+    definitions: definitions({ ...inserted("kids", addedQuery), last: readsAdded }),
+    fate: goesOn,
+    output: (place) => ({ added: after(place, "work") ? null : "added" }),
+  },
+  {
+    what: "[S114] a node added inside a case, after the sleep",
+    definitions: definitions(
+      changed("choose", '.step("then"', '.step("more", { query: () => 1 }).step("then"'),
+    ),
+    fate: goesOn,
+  },
+  {
+    what: "[S115] a node renamed that is done",
+    definitions: definitions(
+      {
+        ...changed("first", '"first", {', '"begun", {'),
+        work: NODES.work.replaceAll("{ first }", "{ begun: first }"),
+        last: NODES.last.replace("{ first,", "{ begun: first,"),
+      },
+      ', renamed: { first: "begun" }',
+    ),
+    fate: goesOn,
+  },
+  {
+    what: "[S115] nodes in another order before the place",
+    definitions: definitions({ nap: NODES.nap, first: NODES.first, ...without("nap", "first") }),
+    fate: goesOn,
+  },
+  ...(["nap", "ask", "work", "kids", "choose", "again", "one"] as const).flatMap((name): Edit[] => [
+    {
+      what: `[S115] [S117] ${name} removed`,
+      definitions: definitions(removed(name)),
+      fate: failsAt(name),
+      output: () => ({ [name]: undefined }),
+    },
+    {
+      what: `[S116] ${name} renamed, with the mapping`,
+      definitions: definitions(renamed(name), `, renamed: { ${name}: "${name}Anew" }`),
+      fate: goesOn,
+    },
+    {
+      what: `[S117] ${name} renamed, without the mapping`,
+      definitions: definitions(renamed(name)),
+      fate: failsAt(name),
+      output: (place) =>
+        PLACES.findIndex((at) => at === name || at.startsWith(`${name}.`)) < PLACES.indexOf(place)
+          ? { [name]: undefined }
+          : {},
+    },
+  ]),
+  {
+    what: "[S117] a sleep that has become a step",
+    definitions: definitions(
+      changed("nap", '.sleep("nap", "1h")', '.step("nap", { query: () => 1 })'),
+    ),
+    fate: failsAt("nap"),
+  },
+  {
+    what: "[S118] the whole workflow removed",
+    definitions: BASE.replace(/export const flow[\s\S]*$/, ""),
+    fate: () => "removed",
+  },
+];
+
+const releases = new Releases();
+const versions = new Map<string, Promise<Version>>();
+const version = (text: string) => {
+  const made = versions.get(text) ?? releases.release(text, BASE);
+  versions.set(text, made);
+  return made;
+};
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+afterAll(async () => {
+  await releases.remove();
+});
+
+describe.each(EDITS)("$what", ({ definitions, fate, output }) => {
+  test.each(PLACES)("a run that sleeps at %s", async (place) => {
+    vi.useRealTimers();
+    const [before, now] = [await version(BASE), await version(definitions)];
+    vi.useFakeTimers();
+    const app = new Deployment(before);
+    const id = (await app.call("start", { name: "flow", input: {} })) as string;
+    await app.drive(async () =>
+      (await app.see(id)).active.some(({ node, state }) => node === place && state === "waiting"),
+    );
+    expect((await app.see(id)).active.map(({ node }) => node)).toContain(place);
+    app.deploy(now);
+    await app.drive();
+    const seen = await app.see(id);
+    if (fate(place) === "completes") {
+      const defined = (value: object) => JSON.parse(JSON.stringify(value)) as object;
+      expect(seen).toMatchObject({ state: "completed" });
+      expect(defined(seen.output as object)).toEqual(defined({ ...WHOLE, ...output?.(place) }));
+      expect(await app.logged()).toEqual([]);
+    } else {
+      expect(seen).toMatchObject({ state: "failed", error: { kind: "removedNode" } });
+      if (definitions.includes("const flow")) expect(await app.logged()).toEqual(["first undone"]);
+    }
+    expect(seen.active).toEqual([]);
+    expect(await app.pending()).toBe(0);
+  });
+});

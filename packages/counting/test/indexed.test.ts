@@ -1,0 +1,122 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { convexTest } from "convex-test";
+import { anyApi } from "convex/server";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Counter, vitestTimers } from "../src/index.js";
+import { withIndexes } from "../src/indexed/back-end.js";
+import { RandomOperations } from "./indexed/random.js";
+import schema from "./indexed/schema.js";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const { mutate, look } = anyApi["run"]!;
+const modules = {
+  "./_generated/api.ts": async () => ({}),
+  "./run.ts": () => import("./indexed/run.js"),
+};
+
+function appWith(indexes: boolean) {
+  vi.clearAllTimers();
+  vi.setSystemTime(1_000_000);
+  const counter = new Counter({ indexes });
+  const t = counter.convexTest({ schema, modules });
+  t.registerComponent("inner", schema, modules);
+  return { counter, t };
+}
+
+/** What is seen by the transactions of one seed, by those that they scheduled, and in the end. */
+async function history(seed: number, indexes: boolean): Promise<unknown[]> {
+  const { counter, t } = appWith(indexes);
+  const random = new RandomOperations(seed);
+  const seen: unknown[] = [];
+  for (let step = 0; step < 15; step += 1) {
+    const operations = random.operations(14);
+    const fails = random.upTo(9) === 0;
+    const said = t.mutation(mutate!, { operations, fails });
+    seen.push(await said.catch((error: Error) => error.message));
+    if (random.upTo(1) === 0) seen.push(await t.query(look!, { operations: random.operations(8) }));
+    const until = Date.now() + random.upTo(2) * 10;
+    await counter.drive({ timers: vitestTimers(vi), done: () => Date.now() >= until });
+    seen.push(
+      await t.action(async (ctx) => {
+        const kind = `k${random.upTo(2)}`;
+        const filter = (q: { eq(...args: unknown[]): unknown }) => q.eq("kind", kind);
+        const options = { vector: [1, 2], limit: 4, filter };
+        return await ctx.vectorSearch("things", "by_vector", options as never);
+      }),
+    );
+  }
+  seen.push(counter.byFunction(), counter.totals());
+  return seen;
+}
+
+describe("with indexes, all that is seen is what convex-test alone gives", () => {
+  test.each(Array.from({ length: 20 }, (_, i) => i + 1))("seed %i", async (seed) => {
+    expect(await history(seed, true)).toStrictEqual(await history(seed, false));
+  });
+});
+
+test("a query's results are those of its start, whatever is written while they are read", async () => {
+  const { t } = appWith(true);
+  const seen = await t.run(async (ctx) => {
+    const insert = async (a: number) =>
+      await ctx.db.insert("things", { kind: "k", text: "", vector: [0, 0], a });
+    const [first] = [await insert(1), await insert(2), await insert(4)];
+    const found: unknown[] = [];
+    for await (const { _id, a } of ctx.db.query("things").withIndex("by_a")) {
+      found.push(a);
+      if (_id !== first) continue;
+      await insert(3);
+      await ctx.db.patch("things", _id, { a: 5 });
+    }
+    return found;
+  });
+  expect(seen).toEqual([1, 2, 4]);
+});
+
+test("the first of many documents is found without a look at the others", async () => {
+  const { t } = appWith(true);
+  let read = 0;
+  await t.run(async (ctx) => {
+    for (let n = 0; n < 2_000; n += 1) await ctx.db.insert("others", { a: n });
+  });
+  const of = (n: number) =>
+    t.query(async (ctx) => {
+      const query = ctx.db.query("others").withIndex("by_a", (q) => q.gte("a", n));
+      return (await query.first())?.a as number;
+    });
+  await of(0);
+  // convex-test walks along a field's path anew for each document.
+  const split = vi.spyOn(String.prototype, "split");
+  for (let n = 0; n < 100; n += 1) expect(await of(n * 20)).toBe(n * 20);
+  read = split.mock.calls.length;
+  split.mockRestore();
+  expect(read).toBeLessThan(5_000);
+});
+
+describe("another version of convex-test", () => {
+  const found = new AsyncLocalStorage();
+  const accessor = (context: unknown) => ({
+    finishInProgressScheduledFunctions: () => found.run(context, async () => {}),
+    registerComponent: () => {},
+  });
+
+  test("that keeps its documents elsewhere is refused", () => {
+    expect(() => withIndexes(accessor({}))).toThrow("This is not convex-test 0.0.60");
+  });
+
+  test("with another database is refused", () => {
+    const other = { components: { "": { db: new Map() } } };
+    expect(() => withIndexes(accessor(other))).toThrow("This is not convex-test 0.0.60");
+  });
+
+  test("is used as it is without indexes", () => {
+    expect(() => new Counter({ indexes: false }).convexTest({ schema, modules })).not.toThrow();
+  });
+});
+
+test("a convexTest() beside a counter's is left as it is", () => {
+  appWith(true);
+  expect(() => withIndexes(convexTest({ schema, modules }))).not.toThrow();
+});

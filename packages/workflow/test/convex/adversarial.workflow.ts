@@ -1,0 +1,449 @@
+import { child, defineWorkflow } from "@stepwise/workflow";
+import { ConvexError } from "convex/values";
+import { z } from "zod";
+import { internal } from "./_generated/api";
+import { quick } from "./large.workflow";
+import { leaf } from "./parents.workflow";
+
+/* Workflows that meet each other, or the limits of the platform, at a bad moment. */
+
+async function pause(ms: number): Promise<void> {
+  if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Waits for an event for a month, then for another. */
+export const answered = defineWorkflow({ input: z.object({}) })
+  .event("first", { schema: z.string(), timeout: "30 days" })
+  .event("second", { anyOf: { first: z.string(), second: z.string() }, timeout: "1h" })
+  .finalize({ query: (_ctx, { first, second }) => ({ first, second }) });
+
+/** Does something, which takes a minute to undo, and then goes on for as long as it is told. */
+export const booking = defineWorkflow({
+  input: z.object({ n: z.number(), ms: z.number().default(0), fails: z.boolean().default(false) }),
+})
+  .step("book", {
+    mutation: async (ctx, { input }) => {
+      await ctx.db.insert("log", { text: `book ${input.n}` });
+      return input.n;
+    },
+    compensate: {
+      action: async (ctx, { output }) => {
+        await ctx.runMutation(internal.app.log, { text: `unbooking ${output}` });
+        await pause(60_000);
+        await ctx.runMutation(internal.app.log, { text: `unbooked ${output}` });
+      },
+    },
+  })
+  .sleep("wait", ({ input }) => input.ms)
+  .step("then", {
+    query: (_ctx, { input }) => {
+      if (input.fails) throw new Error(`booking ${input.n} fails`);
+      return input.n;
+    },
+  });
+
+export const bookings = z.array(
+  z.object({ n: z.number(), ms: z.number().optional(), fails: z.boolean().optional() }),
+);
+
+/** Does something itself, then has children that do. */
+export const tour = defineWorkflow({
+  input: z.object({
+    bookings,
+    concurrency: z.number().default(1_000),
+    fails: z.boolean().default(false),
+  }),
+})
+  .step("own", {
+    mutation: async (ctx) => void (await ctx.db.insert("log", { text: "own" })),
+    compensate: {
+      mutation: async (ctx) => void (await ctx.db.insert("log", { text: "undo own" })),
+    },
+  })
+  .parent("all", {
+    children: ({ input }) => input.bookings.map((one) => child(booking, one)),
+    finalize: { query: (_ctx, { children }) => children.length },
+  })
+  .step("last", {
+    query: (_ctx, { input }) => {
+      if (input.fails) throw new Error("the tour fails");
+      return null;
+    },
+  });
+
+/** A tour as a child, in every pass of a loop. */
+export const season = defineWorkflow({ input: z.object({ passes: z.number() }) })
+  .loop("again", {
+    initial: () => 0,
+    body: (b) =>
+      b
+        .child("one", tour, ({ loop }) => ({ bookings: [{ n: 10 * loop.iteration }] }))
+        .parent("two", {
+          children: ({ loop }) => [
+            child(booking, { n: 10 * loop.iteration + 1 }),
+            child(booking, { n: 10 * loop.iteration + 2, ms: 1_000 }),
+          ],
+        })
+        .step("n", { query: (_ctx, { loop }) => loop.state + 1 }),
+    until: ({ loop, input }) => loop.iteration >= input.passes,
+    maxIterations: 100,
+  })
+  .step("last", {
+    query: (): null => {
+      throw new Error("the season fails");
+    },
+  });
+
+/** One booking, and very many children that take an hour, two at a time; one of them fails. */
+export const crowd = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
+  children: ({ input }) =>
+    Array.from({ length: input.of }, (_, n) =>
+      n === 0
+        ? child(booking, { n })
+        : child(leaf, { n, fails: n === 1, ms: n === 1 ? 10_000 : 3_600_000 }),
+    ),
+  concurrency: 2,
+  finalize: { query: (_ctx, { children }) => children.length },
+});
+
+/** As many things as it is told cannot be undone, and the reasons are long. */
+export const stubborn = defineWorkflow({
+  input: z.object({ passes: z.number(), bytes: z.number(), in: z.enum(["action", "mutation"]) }),
+})
+  .loop("again", {
+    initial: () => 0,
+    body: (b) =>
+      b.branch("how", {
+        on: ({ input }) => input.in,
+        cases: {
+          action: (c) =>
+            c.step("a", {
+              query: (_ctx, { loop }) => loop.iteration,
+              compensate: {
+                action: (_ctx, { output, input }): null => {
+                  throw new ConvexError({ output, text: "x".repeat(input.bytes) });
+                },
+              },
+            }),
+          mutation: (c) =>
+            c.step("m", {
+              query: (_ctx, { loop }) => loop.iteration,
+              compensate: {
+                mutation: (_ctx, { output, input }): null => {
+                  throw new ConvexError({ output, text: "x".repeat(input.bytes) });
+                },
+              },
+            }),
+        },
+      }),
+    until: ({ loop, input }) => loop.iteration >= input.passes,
+    maxIterations: 100,
+  })
+  .step("last", {
+    query: (): null => {
+      throw new Error("it fails");
+    },
+  });
+
+/** What is undone of a pass reads what else the pass has made, and which pass it was. */
+export const manyPasses = defineWorkflow({ input: z.object({ passes: z.number() }) })
+  .loop("again", {
+    initial: () => "start",
+    body: (b) =>
+      b.step("a", { query: (_ctx, { loop }) => `a${loop.iteration}` }).step("b", {
+        query: (_ctx, { loop }) => `b${loop.iteration}`,
+        compensate: {
+          mutation: async (ctx, { a, output, loop }) => {
+            await ctx.db.insert("log", { text: `${a} ${output} ${loop.iteration} ${loop.state}` });
+          },
+        },
+      }),
+    until: ({ loop, input }) => loop.iteration >= input.passes,
+    maxIterations: 1_000,
+  })
+  .step("last", {
+    query: (): null => {
+      throw new Error("it fails");
+    },
+  });
+
+/** What its children make is folded to so many bytes. */
+export const bulkyFold = defineWorkflow({
+  input: z.object({ bytes: z.number(), finalize: z.enum(["none", "query", "action"]) }),
+}).branch("how", {
+  on: ({ input }) => input.finalize,
+  cases: {
+    none: (b) =>
+      b.parent("all", {
+        children: () => [child(quick, { n: 1 })],
+        reduce: { initial: "", step: (text) => text.padEnd(600_000, "x") },
+      }),
+    query: (b) =>
+      b.parent("all", {
+        children: () => [child(quick, { n: 1 })],
+        reduce: { initial: "", step: (text) => text.padEnd(600_000, "x") },
+        finalize: { query: (_ctx, { children }) => children },
+      }),
+    action: (b) =>
+      b.parent("all", {
+        children: () => [child(quick, { n: 1 })],
+        reduce: { initial: "", step: (text) => text.padEnd(600_000, "x") },
+        finalize: { action: (_ctx, { children }) => children },
+      }),
+  },
+});
+
+/** Waits to be told, then tells the run that it is told of. */
+export const messenger = defineWorkflow({ input: z.object({}) })
+  .event("message", { schema: z.array(z.string()) })
+  .step("passed", {
+    mutation: async (ctx, { message }) => {
+      const [next, ...rest] = message;
+      await ctx.runMutation(internal.app.log, { text: `message for ${rest.length} more` });
+      if (next !== undefined)
+        await ctx.runMutation(internal.manager.sendEvent, {
+          name: "messenger",
+          run: next,
+          event: "message",
+          payload: rest,
+        });
+    },
+  });
+
+/** Small by themselves, together too much for one transaction; no action before them. */
+export const fullTransaction = defineWorkflow({ input: z.object({}) })
+  .step("one", { query: () => "x".repeat(950_000) })
+  .step("two", { query: () => "x".repeat(950_000) })
+  .step("three", { query: () => "x".repeat(950_000) })
+  .step("heavy", { mutation: internal.ballast.add, args: () => ({ megabytes: 13 }) })
+  .step("after", { query: () => "done" });
+
+/** As many inputs as one transaction may write, after mutations that have written already; each is read by an action. */
+export const bulkyInputs = defineWorkflow({
+  input: z.object({ of: z.number(), bytes: z.number(), megabytes: z.number() }),
+})
+  .step("heavy", {
+    mutation: internal.ballast.add,
+    args: ({ input }) => ({ megabytes: input.megabytes }),
+  })
+  .parent("all", {
+    children: ({ input }) =>
+      Array.from({ length: input.of }, () => child(bulkyRead, { text: "x".repeat(input.bytes) })),
+    finalize: { query: (_ctx, { children }) => children.length },
+  });
+export const bulkyRead = defineWorkflow({ input: z.object({ text: z.string() }) }).step("length", {
+  action: (_ctx, { input }) => input.text.length,
+});
+
+/** Its children fail with so many bytes of reasons; half of them may. */
+export const badReasons = defineWorkflow({
+  input: z.object({ of: z.number(), bad: z.number(), bytes: z.number() }),
+}).parent("all", {
+  children: ({ input }) =>
+    Array.from({ length: input.of }, (_, n) =>
+      child(reason, { bytes: n >= input.of - input.bad ? input.bytes : 0 }),
+    ),
+  tolerate: { percentage: 50 },
+  reduce: { initial: 0, step: (count, one) => count + (one.ok ? 1 : 0) },
+});
+export const reason = defineWorkflow({ input: z.object({ bytes: z.number() }) }).step("fails", {
+  query: (_ctx, { input }) => {
+    if (input.bytes > 0) throw new ConvexError({ text: "x".repeat(input.bytes) });
+    return null;
+  },
+});
+
+/** Some of its children are refused for their inputs. */
+export const refused = defineWorkflow({
+  input: z.object({
+    of: z.number(),
+    bad: z.array(z.number()),
+    tolerate: z.boolean().default(true),
+  }),
+}).branch("how", {
+  on: ({ input }) => (input.tolerate ? "tolerant" : "strict"),
+  cases: {
+    tolerant: (b) =>
+      b.parent("all", {
+        children: ({ input }) =>
+          Array.from({ length: input.of }, (_, n) =>
+            child(quick, { n: input.bad.includes(n) ? ("bad" as never) : n }),
+          ),
+        tolerate: { failures: 2 },
+        reduce: { initial: 0, step: (count, one) => count + (one.ok ? 1 : 0) },
+      }),
+    strict: (b) =>
+      b.parent("all", {
+        children: ({ input }) =>
+          Array.from({ length: input.of }, (_, n) =>
+            child(quick, { n: input.bad.includes(n) ? ("bad" as never) : n }),
+          ),
+        finalize: { query: (_ctx, { children }) => children.length },
+      }),
+  },
+});
+
+/** Lets every end pass, two at a time. */
+export const patientPairs = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
+  children: ({ input }) =>
+    Array.from({ length: input.of }, (_, n) => child(leaf, { n, ms: 60_000 })),
+  concurrency: 2,
+  tolerate: "all",
+  finalize: { query: (_ctx, { children }) => children.map(({ ok }) => ok) },
+});
+
+/** A part of a failure cannot be let pass, but somebody may write it. */
+export const oddTolerance = defineWorkflow({ input: z.object({ bad: z.number() }) }).parent("all", {
+  children: ({ input }) =>
+    Array.from({ length: 4 }, (_, n) => child(leaf, { n, fails: n < input.bad })),
+  tolerate: { failures: Number("1.5") },
+  finalize: { query: (_ctx, { children }) => children.filter(({ ok }) => ok).length },
+});
+
+/** Secrets that are what a branch, a loop and a workflow come to. */
+export const secrets = defineWorkflow({ input: z.object({}) })
+  .branch("chosen", {
+    on: () => "a" as const,
+    cases: {
+      a: (b) => b.step("token", { query: () => "s3cret", sensitive: true }).sleep("rest", "1s"),
+    },
+  })
+  .loop("looped", {
+    initial: () => "",
+    body: (b) =>
+      b
+        .sleep("rest", "1s")
+        .step("look", { action: (_ctx, { loop }) => loop.iteration })
+        .step("token", { action: () => "s3cret", sensitive: true }),
+    until: ({ loop }) => loop.iteration >= 3,
+    maxIterations: 5,
+  })
+  .step("used", { action: (_ctx, { chosen, looped }) => [chosen.length, looped.length] });
+
+/** One megabyte of state. */
+export const heavyLoop = defineWorkflow({
+  input: z.object({ passes: z.number(), bytes: z.number() }),
+}).loop("again", {
+  initial: () => "",
+  body: (b) =>
+    b.step("grown", {
+      query: (_ctx, { input, loop }) => `${loop.iteration}`.padEnd(input.bytes, "x"),
+    }),
+  until: ({ loop, input }) => loop.iteration >= input.passes,
+  maxIterations: 1_000,
+});
+
+/** Loops in branches in loops; the first node of each is none that is executed. */
+export const maze = defineWorkflow({ input: z.object({ outer: z.number(), inner: z.number() }) })
+  .loop("outer", {
+    initial: () => [] as string[],
+    body: (b) =>
+      b.branch("way", {
+        on: ({ loop }) =>
+          loop.iteration % 3 === 0 ? "none" : loop.iteration % 3 === 1 ? "loop" : "case",
+        cases: {
+          loop: (c) =>
+            c
+              .loop("inner", {
+                initial: () => 0,
+                body: (d) =>
+                  d
+                    .branch("empty", {
+                      on: ({ loop }) => (loop.iteration % 2 === 0 ? "even" : "odd"),
+                      cases: { even: (e) => e, odd: (e) => e.sleep("none", 0) },
+                    })
+                    .step("add", { query: (_ctx, { loop }) => loop.state + 1 }),
+                until: ({ loop, input }) => loop.iteration >= input.inner,
+                maxIterations: 1_000,
+              })
+              .step("kept", {
+                query: (_ctx, scope) => [...scope.loop.state, `loop ${scope.inner}`],
+              }),
+          case: (c) =>
+            c.branch("deeper", {
+              on: () => "a" as const,
+              cases: {
+                a: (d) => d.step("same", { query: (_ctx, { loop }) => [...loop.state, "case"] }),
+              },
+            }),
+          none: (c) =>
+            c
+              .step("list", { query: (_ctx, { loop }) => [...loop.state, "none"] })
+              .sleep("last", "1s"),
+        },
+      }),
+    until: ({ loop, input }) => loop.iteration >= input.outer,
+    maxIterations: 1_000,
+  })
+  .finalize({ query: (_ctx, scope) => ({ names: Object.keys(scope).sort(), outer: scope.outer }) });
+
+/** Renamed: runs are at the former names. */
+export const renamedNodes = defineWorkflow({
+  input: z.object({ ms: z.number().default(3_600_000), limit: z.number().optional() }),
+  renamed: {
+    was: "is",
+    crowdWas: "crowdIs",
+    loopWas: "loopIs",
+    caseWas: "caseIs",
+    lastWas: "lastIs",
+  },
+})
+  .step("is", { query: () => "is" })
+  .parent("crowdIs", {
+    query: (_ctx, { is }) => is,
+    children: ({ input, output }) => [child(sleepy, { ms: input.ms, text: output })],
+    timeout: "2h",
+    reduce: { initial: "", step: (text, one) => text + one },
+    finalize: {
+      action: async (_ctx, { children }) => {
+        await pause(60_000);
+        return children;
+      },
+    },
+  })
+  .loop("loopIs", {
+    initial: ({ crowdIs }) => crowdIs,
+    body: (b) =>
+      b
+        .step("letter", { query: (_ctx, { loop }) => `${loop.state}${loop.iteration}` })
+        .sleep("rest", "1h"),
+    until: ({ loop }) => loop.iteration >= 3,
+    maxIterations: 5,
+  })
+  .branch("caseIs", {
+    on: () => "only" as const,
+    cases: {
+      only: (b) =>
+        b.step("made", { query: (_ctx, { loopIs }) => `${loopIs}!` }).sleep("rest", "1h"),
+    },
+  })
+  .step("lastIs", { query: (_ctx, { caseIs }) => `${caseIs}?` })
+  .sleep("rest", "1h");
+export const sleepy = defineWorkflow({ input: z.object({ ms: z.number(), text: z.string() }) })
+  .sleep("a", ({ input }) => input.ms)
+  .step("b", { query: (_ctx, { input }) => input.text });
+
+/** Does nothing but wait, then ends. */
+export const startsLate = defineWorkflow({ input: z.object({}), timeout: "1h" })
+  .step("before", { mutation: internal.app.log, args: () => ({ text: "before" }) })
+  .sleep("long", "2h");
+
+/** With a handler that fails at first, children, and a time for all of it. */
+export const timedParent = defineWorkflow({
+  input: z.object({ handlerMs: z.number(), childMs: z.number(), finalizeMs: z.number() }),
+}).parent("all", {
+  action: async (_ctx, { input }, { attempt }) => {
+    await pause(input.handlerMs);
+    if (attempt === 1) throw new Error("not yet");
+    return attempt;
+  },
+  retry: { maxAttempts: 3, initialBackoffMs: 1_000, base: 1 },
+  timeout: "10m",
+  children: ({ input }) => [child(leaf, { n: 1, ms: input.childMs })],
+  finalize: {
+    action: async (_ctx, { input, output }) => {
+      await pause(input.finalizeMs);
+      return output;
+    },
+  },
+});

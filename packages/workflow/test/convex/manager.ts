@@ -1,0 +1,192 @@
+import {
+  vOnCompleteArgs,
+  vRunId,
+  WorkflowManager,
+  type ListFilter,
+  type WorkflowReference,
+} from "@stepwise/workflow";
+import { v, type Value } from "convex/values";
+import { components, internal } from "./_generated/api";
+import { internalAction, internalMutation, internalQuery } from "./_generated/server";
+import { workflow, workflows } from "./_workflows/index";
+
+/* Every member of the manager, for tests that name workflows. Their types are set aside here; test/types is about those. */
+
+const named = workflows as unknown as Record<string, WorkflowReference<unknown>>;
+function reference(name: string): WorkflowReference<unknown> {
+  const found = named[name];
+  if (found === undefined) throw new Error(`The test app has no workflow "${name}"`);
+  return found;
+}
+
+/** One that keeps runs for an hour after their end. */
+const forgetful = new WorkflowManager(components.workflow, { retention: "1h" });
+
+const startArgs = {
+  name: v.string(),
+  input: v.any(),
+  key: v.optional(v.string()),
+  runAt: v.optional(v.number()),
+  runAfter: v.optional(v.any()),
+  /** Handed to `ended`. */
+  context: v.optional(v.any()),
+  isForgetful: v.optional(v.boolean()),
+};
+
+export const start = internalMutation({
+  args: startArgs,
+  returns: vRunId,
+  // `internal.manager` is this very file: so its type is said, not found.
+  handler: async (ctx, { name, input, context, isForgetful, ...options }): Promise<string> =>
+    await (isForgetful ? forgetful : workflow).start(ctx, reference(name), input, {
+      ...options,
+      ...(context === undefined ? {} : { onComplete: { fn: internal.manager.ended, context } }),
+    }),
+});
+
+export const startOnDate = internalMutation({
+  args: { name: v.string(), input: v.any(), at: v.number() },
+  returns: vRunId,
+  handler: async (ctx, { name, input, at }) =>
+    await workflow.start(ctx, reference(name), input, { runAt: new Date(at) }),
+});
+
+/** Two starts with one key in one transaction. */
+export const startTwice = internalMutation({
+  args: { name: v.string(), input: v.any(), key: v.string() },
+  returns: v.array(vRunId),
+  handler: async (ctx, { name, input, key }) => [
+    await workflow.start(ctx, reference(name), input, { key }),
+    await workflow.start(ctx, reference(name), input, { key }),
+  ],
+});
+
+export const startInAction = internalAction({
+  args: { name: v.string(), input: v.any() },
+  returns: v.any(),
+  handler: async (ctx, { name, input }) => {
+    const runId = await workflow.start(ctx, reference(name), input);
+    return { runId, status: await workflow.status(ctx, reference(name), runId) };
+  },
+});
+
+const batchArgs = { name: v.string(), inputs: v.array(v.any()), keyed: v.optional(v.boolean()) };
+
+export const startBatch = internalMutation({
+  args: batchArgs,
+  returns: v.array(vRunId),
+  handler: async (ctx, { name, inputs, keyed }) =>
+    await workflow.startBatch(ctx, reference(name), inputs, keyed ? { key: keyOf } : {}),
+});
+
+export const startBatchInAction = internalAction({
+  args: batchArgs,
+  returns: v.array(vRunId),
+  handler: async (ctx, { name, inputs, keyed }) =>
+    await workflow.startBatch(ctx, reference(name), inputs, keyed ? { key: keyOf } : {}),
+});
+
+function keyOf(input: unknown): string {
+  return `key ${(input as { n: number }).n}`;
+}
+
+/** Writes down what it is called with and what it sees. With `{ throws: true }` as its context it fails. */
+export const ended = internalMutation({
+  args: vOnCompleteArgs(v.any()),
+  returns: v.null(),
+  handler: async (ctx, { runId, context, result }) => {
+    const seen = await ctx.runQuery(components.workflow.views.status, { runId });
+    await ctx.db.insert("log", {
+      text: JSON.stringify({ context, result, seen: seen?.state }),
+    });
+    if ((context as { throws?: boolean } | null)?.throws) throw new Error("the callback fails");
+    return null;
+  },
+});
+
+export const sendEvent = internalMutation({
+  args: {
+    name: v.string(),
+    run: v.union(v.string(), v.object({ key: v.string() })),
+    event: v.string(),
+    payload: v.any(),
+  },
+  returns: v.string(),
+  handler: async (ctx, { name, run, event, payload }) =>
+    await workflow.sendEvent(ctx, reference(name), run, event, payload),
+});
+
+/** A sender that catches: its transaction goes on. */
+export const sendOrLog = internalMutation({
+  args: { name: v.string(), runId: vRunId, event: v.string(), payload: v.any() },
+  returns: v.null(),
+  handler: async (ctx, { name, runId, event, payload }) => {
+    try {
+      await workflow.sendEvent(ctx, reference(name), runId, event, payload);
+    } catch (error) {
+      await ctx.db.insert("log", { text: (error as Error).message });
+    }
+    return null;
+  },
+});
+
+export const restart = internalMutation({
+  args: { name: v.string(), runId: vRunId, from: v.optional(v.string()) },
+  returns: v.null(),
+  handler: async (ctx, { name, runId, from }) => {
+    await workflow.restart(ctx, reference(name), runId, from === undefined ? {} : { from });
+    return null;
+  },
+});
+
+export const pause = internalMutation({
+  args: { runId: vRunId },
+  returns: v.boolean(),
+  handler: async (ctx, { runId }) => await workflow.pause(ctx, runId),
+});
+
+export const resume = internalMutation({
+  args: { runId: vRunId },
+  returns: v.boolean(),
+  handler: async (ctx, { runId }) => await workflow.resume(ctx, runId),
+});
+
+export const cleanup = internalMutation({
+  args: { runId: vRunId },
+  returns: v.null(),
+  handler: async (ctx, { runId }) => {
+    await workflow.cleanup(ctx, runId);
+    return null;
+  },
+});
+
+export const repair = internalMutation({
+  args: {},
+  returns: v.null(),
+  handler: async (ctx) => {
+    await workflow.repair(ctx);
+    return null;
+  },
+});
+
+const vPageOptions = v.object({ numItems: v.number(), cursor: v.union(v.string(), v.null()) });
+
+export const steps = internalQuery({
+  args: { name: v.string(), runId: vRunId, page: vPageOptions },
+  returns: v.any(),
+  handler: async (ctx, { name, runId, page }) =>
+    (await workflow.steps(ctx, reference(name), runId, page)) as unknown as Value,
+});
+
+export const list = internalQuery({
+  args: { filter: v.any(), page: vPageOptions },
+  returns: v.any(),
+  handler: async (ctx, { filter, page }) => {
+    const { workflow: name, ...rest } = filter as { workflow?: string };
+    const some = {
+      ...rest,
+      ...(name === undefined ? {} : { workflow: reference(name) }),
+    } as ListFilter<WorkflowReference<unknown>>;
+    return (await workflow.list(ctx, some, page)) as unknown as Value;
+  },
+});

@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import { internal } from "./convex/_generated/api.js";
+import { useTestApp } from "./harness.js";
+
+const use = useTestApp();
+const HOUR = 60 * 60_000;
+
+async function send(
+  name: string,
+  run: string | { key: string },
+  event: string,
+  payload: unknown,
+): Promise<string> {
+  return await use.app.t.mutation(internal.manager.sendEvent, { name, run, event, payload });
+}
+
+async function inbox(): Promise<unknown[]> {
+  return await use.app.inComponent(async (ctx) => {
+    const kept = await ctx.db.query("inbox").collect();
+    return kept.map(({ value }) => value as unknown);
+  });
+}
+
+describe("sendEvent", () => {
+  test("[S69] [S71] the payload is parsed: what the schema makes of it is what the node gives", async () => {
+    const id = await use.app.start("approval", {});
+    await use.app.drive();
+    expect(await send("approval", id, "decision", { by: "Ada" })).toBe("taken");
+    expect(await use.app.status("approval", id)).toMatchObject({
+      state: "completed",
+      output: "Ada true",
+    });
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S69] by the key of the run; one that comes early is kept", async () => {
+    await use.app.start("approval", {}, "order 7");
+    expect(await send("approval", { key: "order 7" }, "decision", { by: "Ada" })).toBe("kept");
+    await use.app.drive();
+    const id = await use.app.start("approval", {}, "order 7");
+    expect(await use.app.status("approval", id)).toMatchObject({ output: "Ada true" });
+    expect(await inbox()).toEqual([]);
+  });
+
+  test("[S70] several of one name are taken in their order, one per node", async () => {
+    const id = await use.app.start("told", { passes: 3 });
+    for (const text of ["one", "two", "three"])
+      expect(await send("told", id, "answer", { text })).toBe("kept");
+    await use.app.pass(1_000);
+    expect(await use.app.status("told", id)).toMatchObject({
+      active: [{ node: "how.quietly.rest" }],
+    });
+    await send("told", id, "answer", { text: "four" });
+    await use.app.drive();
+    expect(await use.app.status("told", id)).toMatchObject({
+      output: { ask: "three", last: { text: "four" } },
+    });
+  });
+
+  test("[S71] one that does not fit throws in the sender, whose transaction goes on, and the run waits on", async () => {
+    const id = await use.app.start("approval", {});
+    await use.app.drive();
+    const args = { name: "approval", runId: id, event: "decision", payload: { by: 7 } };
+    await use.app.t.mutation(internal.manager.sendOrLog, args);
+    expect(await use.app.log()).toEqual([
+      "asked",
+      expect.stringMatching(
+        /event "decision" of "decision" does not fit its schema:\n {2}decision\.by: /,
+      ),
+    ]);
+    expect(await use.app.status("approval", id)).toMatchObject({
+      state: "running",
+      active: [{ node: "decision", state: "waiting", events: ["decision"] }],
+    });
+    expect(await inbox()).toEqual([]);
+    expect(await send("approval", id, "decision", { by: "Ada" })).toBe("taken");
+  });
+
+  test("[S71] where nodes of one name have different schemas, that of the node which waits decides", async () => {
+    const id = await use.app.start("told", { passes: 1 });
+    await use.app.drive();
+    await expect(send("told", id, "answer", { n: 3 })).rejects.toThrow(/does not fit its schema/);
+    await send("told", id, "answer", { text: "one", n: 3 });
+    await use.app.drive();
+    // Here the other one waits, which has a default.
+    expect(await send("told", id, "answer", { text: "two" })).toBe("taken");
+    expect(await use.app.status("told", id)).toMatchObject({
+      output: { ask: "one", last: { text: "two", n: 7 } },
+    });
+  });
+
+  test("[S72] anyOf takes the first of any of its names", async () => {
+    const id = await use.app.start("awaited", {});
+    await use.app.drive();
+    expect((await use.app.status("awaited", id))?.active).toMatchObject([
+      { node: "first", events: ["paid", "canceled"] },
+    ]);
+    expect(await send("awaited", id, "canceled", "why")).toBe("taken");
+    await expect(send("awaited", id, "canceled", "again")).rejects.toThrow(/past every node/);
+    await send("awaited", id, "paid", { cents: 3 });
+    expect(await use.app.status("awaited", id)).toMatchObject({
+      output: { first: { name: "canceled" }, second: { timedOut: false } },
+    });
+  });
+
+  test("[S73] after a timeout: kept for a later node of that name, …", async () => {
+    const id = await use.app.start("awaited", {});
+    await send("awaited", id, "paid", { cents: 1 });
+    await use.app.drive(async () => {
+      const status = await use.app.status("awaited", id);
+      return status?.active[0]?.node === "second";
+    });
+    expect((await use.app.status("awaited", id))?.active).toMatchObject([
+      { node: "second", state: "waiting", dueAt: Date.now() + HOUR },
+    ]);
+    await use.app.pass(HOUR);
+    // … or refused where there is none: the run has ended.
+    await expect(send("awaited", id, "paid", { cents: 2 })).rejects.toThrow(
+      /Cannot send "paid" to run ".*" of "awaited": it goes on no more, but is completed/,
+    );
+  });
+
+  test("[S73] refused where the run goes on, but is past all nodes that take such an event", async () => {
+    const id = await use.app.start("told", { passes: 1 });
+    await use.app.drive();
+    await send("told", id, "answer", { text: "one" });
+    await use.app.drive();
+    // The case that would have taken it was not chosen, and its branch is over.
+    await expect(send("told", id, "shout", "hey")).rejects.toThrow(/past every node that takes/);
+    expect(await inbox()).toEqual([]);
+  });
+
+  test("[S74] an unknown run, one of another workflow, an unknown key", async () => {
+    const other = await use.app.start("leaf", { n: 1 });
+    for (const run of ["nonsense", other, { key: "none" }])
+      await expect(send("approval", run, "decision", { by: "Ada" })).rejects.toThrow(
+        /Cannot send "decision" to .* of "approval": there is no such run/,
+      );
+  });
+
+  test("[S74] a name that no node waits for: the error names the nearest", async () => {
+    const id = await use.app.start("approval", {});
+    await expect(send("approval", id, "decison", {})).rejects.toThrow(
+      'No node of workflow "approval" waits for an event "decison". Did you mean "decision"?',
+    );
+    await expect(send("approval", id, "payment", {})).rejects.toThrow(
+      'waits for an event "payment"; there is "decision"',
+    );
+  });
+
+  test("[S75] of two senders at once one is taken, the other refused or kept", async () => {
+    const id = await use.app.start("approval", {});
+    await use.app.drive();
+    const both = await Promise.allSettled([
+      send("approval", id, "decision", { by: "Ada" }),
+      send("approval", id, "decision", { by: "Bob" }),
+    ]);
+    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    const awaited = await use.app.start("awaited", {});
+    await use.app.drive(async () => (await use.app.steps(awaited)).length > 0);
+    const two = await Promise.all([
+      send("awaited", awaited, "paid", { cents: 1 }),
+      send("awaited", awaited, "paid", { cents: 2 }),
+    ]);
+    expect(two).toEqual(["taken", "taken"]);
+    expect(await use.app.status("awaited", awaited)).toMatchObject({ state: "completed" });
+  });
+
+  test("[S97] the payload of an event is in no scheduled function's arguments", async () => {
+    const id = await use.app.start("told", { passes: 2 });
+    await send("told", id, "answer", { text: "s3cret" });
+    await send("told", id, "answer", { text: "s3cret" });
+    await use.app.pass(1_000);
+    const jobs = await use.app.inComponent(async (ctx) =>
+      ctx.db.system.query("_scheduled_functions").collect(),
+    );
+    expect(JSON.stringify(jobs)).not.toContain("s3cret");
+  });
+});
