@@ -49,11 +49,17 @@ export class TestApp {
     this.pool = new Workpool(components.workpool, options);
   }
 
-  /** Lets everything run that is due within `ms`; without it, all there is to run but the watchdog's looks. */
-  async drive(ms = Infinity): Promise<void> {
+  /**
+   * Lets everything run that is due within `ms`; without it, all there is to run but the watchdog's looks.
+   * @param between is called after each timer, when nothing moves any more.
+   */
+  async drive(ms = Infinity, between: () => Promise<void> = async () => {}): Promise<void> {
     const end = Date.now() + ms;
     if (ms !== Infinity) setTimeout(() => {}, ms);
-    const done = async () => (ms === Infinity ? await this.onlyWatched() : Date.now() >= end);
+    const done = async () => {
+      await between();
+      return ms === Infinity ? await this.onlyWatched() : Date.now() >= end;
+    };
     await this.counter.drive({ timers: vitestTimers(vi), done });
   }
 

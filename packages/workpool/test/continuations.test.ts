@@ -19,6 +19,7 @@ const looks = (app: TestApp) =>
   app.counter.totals((call) => call.name === "watchdog:sweep").rootExecutions;
 const done = async (app: TestApp) => (await app.events("done")).map((event) => event.data.result);
 
+/* As convex-test calls it: its context and arguments are those of any function. */
 type Handler = (ctx: any, args: any) => Promise<unknown>;
 
 /** The handler of a function of the component, to be spied on. Nobody outside is to call it, so no type has it. */
@@ -35,7 +36,7 @@ async function handlerOf(module: "cancelAll" | "groups" | "host" | "recovery", n
   return { spy: vi.spyOn(registered, "_handler"), original };
 }
 
-/** Has a scheduled function be lost, in one way or another. @returns undoes what that needed. */
+/** Has a scheduled function be lost, in one way or another. */
 const WAYS: Record<string, (app: TestApp, name: string) => Promise<void>> = {
   "is canceled by hand": async (app, name) => {
     expect(await app.losePending(name)).toBeGreaterThan(0);

@@ -13,6 +13,8 @@ const SEEDS = 20;
 /** Operations that share a transaction. */
 const TOGETHER = 25;
 const LONGEST_MS = 50;
+/** After so many timers it is looked whether a work waits though a slot is free: each time would take long. */
+const LOOK_EACH = 5;
 const { ended, job, write } = internal.fuzz;
 
 describe("a pool under random enqueues, cancels, failures, losses, pauses and time steps", () => {
@@ -37,6 +39,23 @@ describe("a pool under random enqueues, cancels, failures, losses, pauses and ti
         lately = lately.filter(({ until }) => until >= Date.now());
         if (running > Math.max(max, ...lately.map((one) => one.max)) + hanging) tooMany += 1;
         most = Math.max(most, running);
+      };
+
+      /** Looks seen in which a work waited, and those in which a slot was free beside it: to the transaction there are none. */
+      const waits = { seen: 0, besideFree: 0 };
+      let moments = 0;
+      const lookForWaits = async () => {
+        if (moments++ % LOOK_EACH !== 0) return;
+        const { waiting, free } = await app.inPool(async (ctx) => ({
+          waiting: await ctx.db.query("waiting").first(),
+          free: await ctx.db
+            .query("slots")
+            .withIndex("by_work", (q) => q.eq("work", undefined))
+            .first(),
+        }));
+        if (waiting === null) return;
+        waits.seen += 1;
+        if (free !== null) waits.besideFree += 1;
       };
 
       const setMax = async (next: number) => {
@@ -106,8 +125,8 @@ describe("a pool under random enqueues, cancels, failures, losses, pauses and ti
         if (what === 0) await setMax(upTo(7));
         if (what === 1) await lose();
         // What hangs was not begun yet, or is canceled: the count above is of those at most.
-        if (what < 20) await app.drive(1 + upTo(200));
-        else if (what === 20) await app.drive(40_000);
+        if (what < 20) await app.drive(1 + upTo(200), lookForWaits);
+        else if (what === 20) await app.drive(40_000, lookForWaits);
       }
       await setMax(5);
       for (let round = 0; round < 6; round++) {
@@ -118,6 +137,8 @@ describe("a pool under random enqueues, cancels, failures, losses, pauses and ti
       await app.driveOut();
 
       expect(tooMany).toBe(0);
+      expect(waits.seen).toBeGreaterThan(0);
+      expect(waits.besideFree).toBe(0);
       expect(most).toBeGreaterThanOrEqual(4);
       expect(ids.length).toBeGreaterThan(OPERATIONS / SEEDS / 2);
       const notOnce = ids.filter((id) => seen.ended.get(id)?.length !== 1);

@@ -1,5 +1,11 @@
 import { v, type Value } from "convex/values";
-import { completeWork, retryDelayMs, type RunResult, watchReport } from "../core/index.js";
+import {
+  completeWork,
+  restAfter,
+  retryDelayMs,
+  type RunResult,
+  watchReport,
+} from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
@@ -109,6 +115,7 @@ export async function passOn(
   if (cancels !== undefined) await finishIfOver(ctx, cancels);
   if (last !== undefined) await finishGroup(ctx, last);
   await counted.report(ctx);
+  await restAfter(ctx, host, work._id);
 }
 const COUNTED: Readonly<Record<RunResult["kind"], Counted>> = {
   success: "succeeded",

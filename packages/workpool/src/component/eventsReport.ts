@@ -1,8 +1,9 @@
-import { hasRoom, messageOf, type Tally } from "../core/index.js";
+import { hasRoom, isIdle, messageOf, readGate, type Tally } from "../core/index.js";
 import { internal } from "./_generated/api.js";
+import type { Doc } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { anythingIn, type Counted, type Counts, countsSince, NOTHING_COUNTED } from "./counts.js";
-import type { Figures } from "./figures.js";
+import { type Figures, readFigures } from "./figures.js";
 import { logEvent, warn } from "./log.js";
 
 /** How often there is a report at most, while works end. */
@@ -51,26 +52,43 @@ export function counting(what: Counted): Counting {
   };
 }
 
-/**
- * Makes a report if the last one is a minute old. It never fails its caller, but for a conflict.
- * @param atRest whether to make one as well if nothing runs any more, and something has ended since the last.
- */
-export async function reportIfDue(ctx: MutationCtx, atRest = false): Promise<void> {
+/** Makes a report if the last one is a minute old. It never fails its caller, but for a conflict. */
+export async function reportIfDue(ctx: MutationCtx): Promise<void> {
   // Whoever has used up the transaction leaves the report to the next.
   if (!(await hasRoom(ctx, ROOM_TO_REPORT))) return;
   const last = await ctx.db.query("reports").first();
-  const now = Date.now();
-  const isRecent = (at: number) => now - at < REPORT_EVERY_MS;
-  if (!atRest && last !== null && isRecent(last.at)) return;
+  if (last !== null && isRecent(last.at)) return;
   const figures = await seenFigures(ctx);
+  if (figures !== null) await report(ctx, figures, last);
+}
+
+/**
+ * What the watchdog's look has to say of the pool: it makes a report if the last one is a minute old, or if something has ended since and
+ * nothing runs any more; and it warns if there is no progress.
+ */
+export async function reportAlong(ctx: MutationCtx): Promise<void> {
+  if (!(await hasRoom(ctx, ROOM_TO_REPORT))) return;
+  const atRest = (await isIdle(ctx)) && (await readGate(ctx))?.open === true;
+  // Where nothing runs and nothing waits there is nobody to conflict with; and what has ended in this very transaction is to be counted.
+  const figures = atRest ? await readFigures(ctx) : await seenFigures(ctx);
   if (figures === null) return;
+  await report(ctx, figures, await ctx.db.query("reports").first(), atRest);
+  await warnOfStall(ctx, figures);
+}
+
+async function report(
+  ctx: MutationCtx,
+  figures: Figures,
+  last: Doc<"reports"> | null,
+  atRest = false,
+): Promise<void> {
+  const now = Date.now();
   const since = last?.at ?? figures.madeAt ?? now;
   const counts = countsSince(last?.totals ?? NOTHING_COUNTED, figures.totals);
-  const resting = atRest && figures.running === 0 && anythingIn(counts);
-  if (isRecent(since) && !resting) return;
-  const report = { at: now, since, totals: figures.totals, counts };
-  if (last === null) await ctx.db.insert("reports", report);
-  else await ctx.db.replace("reports", last._id, report);
+  if (isRecent(since) && !(atRest && anythingIn(counts))) return;
+  const made = { at: now, since, totals: figures.totals, counts };
+  if (last === null) await ctx.db.insert("reports", made);
+  else await ctx.db.replace("reports", last._id, made);
   await logEvent(ctx, "REPORT", "report", {
     since: Math.floor(since),
     at: now,
@@ -79,10 +97,13 @@ export async function reportIfDue(ctx: MutationCtx, atRest = false): Promise<voi
   });
 }
 
+function isRecent(at: number): boolean {
+  return Date.now() - at < REPORT_EVERY_MS;
+}
+
 /** Warns if somebody waits, and nobody has got a slot for 2 minutes. A paused pool is meant to make no progress. */
-export async function warnOfStall(ctx: MutationCtx): Promise<void> {
-  const figures = await seenFigures(ctx);
-  if (figures === null || figures.maxParallelism === 0 || figures.backlog === 0) return;
+async function warnOfStall(ctx: MutationCtx, figures: Figures): Promise<void> {
+  if (figures.maxParallelism === 0 || figures.backlog === 0) return;
   const now = Date.now();
   // A pool that was idle has its last start long ago, and its first in line not.
   const since = Math.max(figures.lastStartAt, figures.oldestWaitingSince ?? now);

@@ -11,7 +11,7 @@ import { internalMutation, internalQuery, type MutationCtx } from "./_generated/
 import { callBack } from "./callback.js";
 import { reviveContinuations } from "./continuations.js";
 import { logCompleted, logStarted } from "./events.js";
-import { reportIfDue, warnOfStall } from "./eventsReport.js";
+import { reportAlong } from "./eventsReport.js";
 import { cancelRest, finishGroup, finishIfOver } from "./groups.js";
 import { logs } from "./log.js";
 import { memberEnded } from "./members.js";
@@ -44,8 +44,7 @@ export const host: PoolHost = {
     alsoLook: async (ctx: MutationCtx) => {
       const times = [await startLate(ctx)];
       // Whoever ends something makes the reports; this is for when nothing ends, and for the last ends before the pool falls idle.
-      await reportIfDue(ctx, true);
-      await warnOfStall(ctx);
+      await reportAlong(ctx);
       // After what may have something go on.
       times.push(await reviveContinuations(ctx));
       const wanted = times.filter((time) => time !== null);

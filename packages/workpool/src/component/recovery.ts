@@ -20,7 +20,7 @@ import { enqueueDue } from "./worker.js";
 const LATE_MS = 10_000;
 /** How many late starts one look reads, … */
 const LOOK_PAGE = 100;
-/** … and how many it makes up for by itself. More are made up for in pages. */
+/** … and how many it makes up for by itself. Others are made up for in pages. */
 const FEW = 20;
 /** How many delayed works a page of a repair reads. */
 const REPAIR_PAGE = 100;
@@ -55,12 +55,14 @@ export async function startLate(ctx: MutationCtx): Promise<number | null> {
     {},
     { useStaleSnapshot: true },
   );
-  if (lost.length > FEW) await goOn(ctx, internal.recovery.repairMore, allUpTo(Date.now()));
-  else
-    for (const id of lost) {
-      const work = await ctx.db.get("works", id);
-      if (work !== null && (await isStartLost(ctx, work))) await rearm(ctx, work);
+  for (const [index, id] of lost.entries()) {
+    if (index === FEW || !(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) {
+      await goOn(ctx, internal.recovery.repairMore, allUpTo(Date.now()));
+      break;
     }
+    const work = await ctx.db.get("works", id);
+    if (work !== null && (await isStartLost(ctx, work))) await rearm(ctx, work);
+  }
   return lastDue === null ? null : lastDue + LOOK_AFTER_MS;
 }
 

@@ -68,8 +68,8 @@ export interface PoolWatch {
    */
   readonly lost: (ctx: HostMutationCtx, work: string, slot: SlotId, why: string) => Promise<void>;
   /**
-   * Called once at the end of each look, for what else the host wants to have looked after: things that it has scheduled itself, and of
-   * whose beginning it has told the pool with `keepLooking`. That there are none any more is to be concluded from a serializable read.
+   * Called once at the end of each look, and where `restAfter` takes the last one along, for what else the host wants to have looked after:
+   * things that it has scheduled itself, and of whose beginning it has told the pool with `keepLooking`. That there are none any more is to be concluded from a serializable read.
    *
    * What it throws is logged, and there is another look, as after a time far ahead.
    *

@@ -9,21 +9,23 @@ export const MAX_PARALLELISM_LIMIT = 200;
 /** The gate, or null in a pool that nothing was ever enqueued to. */
 export async function readGate(ctx: HostQueryCtx): Promise<Doc<"gate"> | null> {
   const gate: Doc<"gate"> | null = await ctx.db.query("gate").first();
-  noteLogLevel(ctx, gate?.logLevel);
+  seenGates.set(ctx.db, gate);
   return gate;
 }
 
-/** The log level that a transaction has seen, by its database: to ask for it again costs nothing then. */
-const seenLevels = new WeakMap<object, LogLevel>();
+/** The gate as a transaction has read it last, by its database: to ask for what is rarely written costs nothing then. */
+const seenGates = new WeakMap<object, Doc<"gate"> | null>();
 
-function noteLogLevel(ctx: HostQueryCtx, level: LogLevel = DEFAULT_LOG_LEVEL): void {
-  seenLevels.set(ctx.db, level);
+/** The gate as this transaction has read it last; undefined where it has not. It may have written it since. */
+export function seenGate(ctx: HostQueryCtx): Doc<"gate"> | null | undefined {
+  return seenGates.get(ctx.db);
 }
 
 /** How much is logged. Reads the gate only where this transaction has not done so, and at most once. */
 export async function logLevelOf(ctx: HostQueryCtx): Promise<LogLevel> {
-  const seen = seenLevels.get(ctx.db);
-  return seen ?? (await readGate(ctx))?.logLevel ?? DEFAULT_LOG_LEVEL;
+  const seen = seenGate(ctx);
+  const gate = seen === undefined ? await readGate(ctx) : seen;
+  return gate?.logLevel ?? DEFAULT_LOG_LEVEL;
 }
 
 /** The gate; a new pool gets its gate and its slots here. */
@@ -46,7 +48,8 @@ export async function setLogLevel(ctx: HostMutationCtx, logLevel: LogLevel): Pro
   const gate = await ensureGate(ctx);
   if (gate.logLevel === logLevel) return;
   await ctx.db.patch("gate", gate._id, { logLevel });
-  noteLogLevel(ctx, logLevel);
+  // From here on it holds in this transaction too.
+  await readGate(ctx);
 }
 
 /**

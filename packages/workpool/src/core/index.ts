@@ -25,10 +25,11 @@ export {
   vRetryBehavior,
   type RetryBehavior,
 } from "./retry.js";
+export { restAfter } from "./rest.js";
 export { hasRoom, leaveRoom, ROOM_TO_COMPLETE, ROOM_TO_RECORD } from "./room.js";
 export { poolTables } from "./schema.js";
 export { isSetAside, setAside, takeBack } from "./set-aside.js";
-export { slotOf, watchReport } from "./slots.js";
+export { isIdle, slotOf, watchReport } from "./slots.js";
 export { lookAtSlots, recoverSlot, sweepSlots } from "./sweep.js";
 export { keepLooking, lookNow } from "./watch.js";
 export { lookArgs, recoverArgs, sweepArgs, vLook } from "./watch-validators.js";

@@ -26,6 +26,10 @@ export const poolTables = {
     watched: v.optional(v.boolean()),
     /** The watchdog is scheduled for what its host wants to have looked after; whether a slot is held or not. */
     looking: v.optional(v.boolean()),
+    /** The work whose start has turned the watchdog on, where it started alone: its end may turn it off. */
+    woke: v.optional(v.string()),
+    /** When such an end last did. */
+    restedAt: v.optional(v.number()),
     /** The shortest timeout that the watchdog's next look is early enough for: a start with a shorter one brings the look forward. */
     shortestTimeoutMs: v.optional(v.number()),
     /** When that was written. */

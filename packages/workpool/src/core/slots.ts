@@ -48,6 +48,15 @@ export async function slotOf(ctx: HostQueryCtx, work: string): Promise<Doc<"slot
     .first();
 }
 
+/** Whether no slot is held: from the index, so that it may be relied on. */
+export async function isIdle(ctx: HostQueryCtx): Promise<boolean> {
+  const held = await ctx.db
+    .query("slots")
+    .withIndex("by_work", (q) => q.gt("work", undefined))
+    .first();
+  return held === null;
+}
+
 /** A whole number that is the same for the same text, and spread for different ones (FNV-1a). */
 function spread(text: string): number {
   let hash = 0x811c9dc5;

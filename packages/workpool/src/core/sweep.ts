@@ -10,11 +10,13 @@ import type {
   SlotId,
 } from "./context.js";
 import { readGate } from "./gate.js";
+import { lookedByHost } from "./host-look.js";
 import { messageOf } from "./non-retryable.js";
 import { drainLine } from "./parallelism.js";
 import { completeWork } from "./pool.js";
 import { hasRoom, leaveRoom, ROOM_TO_COMPLETE, ROOM_TO_LOOK, ROOM_TO_RECOVER } from "./room.js";
 import { setAside } from "./set-aside.js";
+import { isIdle } from "./slots.js";
 import {
   GRACE_MS,
   least,
@@ -76,16 +78,13 @@ async function finish(
   const gate = await readGate(ctx);
   const watch = await readWatch(ctx);
   if (gate === null || watch === null) return;
-  const held = await ctx.db
-    .query("slots")
-    .withIndex("by_work", (q) => q.gt("work", undefined))
-    .first();
+  const idle = await isIdle(ctx);
   const now = Date.now();
   // A work that was started here, or something of the host's that began here, may have scheduled a look already.
   const already = watch.job === undefined ? Infinity : watch.at;
   const forHost = least(wanted, gate.draining === true ? now : undefined);
   const byHost = forHost === undefined ? Infinity : lookForHost(forHost, now);
-  if (held === null) {
+  if (idle) {
     await watchForHostOnly(ctx, gate, forHost !== undefined);
     if (forHost === undefined) await ctx.db.patch("watch", watch._id, { job: undefined });
     else await scheduleLook(ctx, hooks, { at: Math.min(byHost, already), since: watch.since });
@@ -134,17 +133,6 @@ async function drainAlong(ctx: PoolMutationCtx, host: PoolHost): Promise<void> {
     );
   } catch (error) {
     console.error(`The pool could not start all that waits: ${messageOf(error)}`);
-  }
-}
-
-/** Lets the host look after what is its own. @returns when it wants the next look, in ms since the epoch, if it does. */
-async function lookedByHost(ctx: PoolMutationCtx, hooks: PoolWatch): Promise<number | undefined> {
-  try {
-    return (await hooks.alsoLook?.(ctx)) ?? undefined;
-  } catch (error) {
-    console.error(`The pool could not look after all that is its host's: ${messageOf(error)}`);
-    // Whatever it was to look after still is to be.
-    return Infinity;
   }
 }
 

@@ -23,7 +23,8 @@ export const GRACE_MS = 5_000;
 /** A look that is so late was lost itself, or the scheduler is far behind: another is scheduled. */
 const LATE_MS = 60_000;
 
-type Expectation = Pick<Work, "timeoutMs" | "brief">;
+/** What is known of a work that was started; `work` where it was started alone. */
+type Started = Pick<Work, "timeoutMs" | "brief"> & { readonly work?: string };
 
 /** The next look after `now` of those that come 30, 90, 270, 810 … s after `since`; at most 540 s after the one before it. */
 export function nextLook(since: number, now: number): number {
@@ -36,25 +37,27 @@ export function nextLook(since: number, now: number): number {
  * Has the watchdog scheduled, early enough for a work that was just given a slot. To be called by every start: it mostly finds out from the
  * gate, which the start has read anyway, that there is nothing to do.
  *
- * What it keeps true: while a slot is held the watchdog is scheduled (only a look that finds none held, by a serializable read, ends it);
+ * What it keeps true: while a slot is held the watchdog is scheduled (only who finds none held, by a serializable read, ends it: a look, or
+ * `restAfter`);
  * and the next look comes at most `shortestTimeoutMs`, and the grace, after whatever read that from the gate.
  */
 export async function keepWatch(
   ctx: PoolMutationCtx,
   host: PoolHost | undefined,
   gate: Doc<"gate">,
-  started: Expectation,
+  started: Started,
 ): Promise<void> {
   if (host?.watch === undefined || covers(gate, started)) return;
   // This transaction may have written the gate since it was read.
   const fresh = await readGate(ctx);
   if (fresh === null || covers(fresh, started)) return;
-  const { timeoutMs, brief } = started;
+  const { timeoutMs, brief, work } = started;
   const now = Date.now();
   const first = fresh.watched === true ? Infinity : brief ? FIRST_LOOK_AT_BRIEF_MS : FIRST_LOOK_MS;
   const at = now + Math.min(first, timeoutMs === undefined ? Infinity : timeoutMs + GRACE_MS);
   await ctx.db.patch("gate", fresh._id, {
     watched: true,
+    ...(fresh.watched === true ? {} : { woke: work }),
     shortestTimeoutMs: least(
       fresh.watched === true ? fresh.shortestTimeoutMs : undefined,
       timeoutMs,
@@ -64,11 +67,11 @@ export async function keepWatch(
   if (fresh.watched !== true) {
     // There may be one already for what is the host's.
     const already = watch?.job === undefined || watch.at < now ? Infinity : watch.at;
-    return await scheduleLook(ctx, host.watch, { at: Math.min(at, already), since: now });
+    return await scheduleLook(ctx, host.watch, { at: Math.min(at, already), since: now }, watch);
   }
   // A look that is going on will see it.
   if (watch === null || (watch.job !== undefined && at < watch.at))
-    await scheduleLook(ctx, host.watch, { at });
+    await scheduleLook(ctx, host.watch, { at }, watch);
 }
 
 /**
@@ -98,7 +101,7 @@ export function lookForHost(wanted: number, now: number): number {
   return Math.min(Math.max(wanted, now + SHORTEST_PAUSE_MS), now + LONGEST_PAUSE_MS);
 }
 
-function covers(gate: Doc<"gate">, { timeoutMs = Infinity }: Expectation): boolean {
+function covers(gate: Doc<"gate">, { timeoutMs = Infinity }: Started): boolean {
   return gate.watched === true && (gate.shortestTimeoutMs ?? Infinity) <= timeoutMs;
 }
 
@@ -130,19 +133,18 @@ export async function readWatch(ctx: HostQueryCtx): Promise<Doc<"watch"> | null>
   return await ctx.db.query("watch").first();
 }
 
-/** Schedules the next look, in the place of any other: at a time, or at once to go on with what was seen. */
+/**
+ * Schedules the next look, in the place of any other: at a time, or at once to go on with what was seen.
+ * @param known the watch, where it was read already.
+ */
 export async function scheduleLook(
   ctx: PoolMutationCtx,
   { sweep }: PoolWatch,
   next: { at: number; since?: number } | Seen,
+  known?: Doc<"watch"> | null,
 ): Promise<void> {
-  const watch = await readWatch(ctx);
-  if (watch?.job !== undefined) {
-    // It costs less than to let it come and find that it does not count. If it runs right now, only one of the two transactions commits:
-    // both write this document; and what it then still schedules is what this one replaces.
-    const scheduled = await ctx.db.system.get("_scheduled_functions", watch.job);
-    if (scheduled?.state.kind === "pending") await ctx.scheduler.cancel(watch.job);
-  }
+  const watch = known === undefined ? await readWatch(ctx) : known;
+  await cancelLook(ctx, watch);
   const generation = (watch?.generation ?? 0) + 1;
   const now = Date.now();
   const { at, since } = "from" in next ? { at: now } : next;
@@ -151,4 +153,22 @@ export async function scheduleLook(
   const kept = { generation, at, job, since: since ?? watch?.since ?? now };
   if (watch === null) await ctx.db.insert("watch", kept);
   else await ctx.db.patch("watch", watch._id, kept);
+}
+
+/** Ends the watch from outside a look. */
+export async function dropLook(ctx: PoolMutationCtx): Promise<void> {
+  const watch = await readWatch(ctx);
+  if (watch === null) return;
+  await cancelLook(ctx, watch);
+  await ctx.db.patch("watch", watch._id, { job: undefined });
+}
+
+/**
+ * Cancels the next look: that costs less than to let it come and find that it does not count. If it runs right now, only one of the two
+ * transactions commits: both write the watch; and what it then still schedules is what this one replaces.
+ */
+async function cancelLook(ctx: PoolMutationCtx, watch: Doc<"watch"> | null): Promise<void> {
+  if (watch?.job === undefined) return;
+  const scheduled = await ctx.db.system.get("_scheduled_functions", watch.job);
+  if (scheduled?.state.kind === "pending") await ctx.scheduler.cancel(watch.job);
 }
