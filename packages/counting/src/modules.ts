@@ -8,6 +8,8 @@ interface RegisteredFunction {
   readonly isQuery?: boolean;
   readonly isMutation?: boolean;
   readonly isAction?: boolean;
+  readonly exportArgs: () => string;
+  readonly exportReturns: () => string;
   readonly _handler: (ctx: FunctionCtx, args: unknown) => unknown;
 }
 
@@ -79,9 +81,17 @@ function wrapFunction(
   const what = { component, name, type, counted: true };
   // Everything but the handler (validators, visibility) is inherited.
   return Object.create(registered, {
+    // The same validators: convex-test asks for them at every call, and Convex serialises them every time.
+    exportArgs: { value: once(() => registered.exportArgs()) },
+    exportReturns: { value: once(() => registered.exportReturns()) },
     _handler: {
       value: (ctx: FunctionCtx, args: unknown) =>
         execute(recording, what, ctx, args, (watched) => registered._handler(watched, args)),
     },
   }) as RegisteredFunction;
+}
+
+function once(make: () => string): () => string {
+  let made: string | undefined;
+  return () => (made ??= make());
 }

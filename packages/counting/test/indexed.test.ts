@@ -1,9 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { convexTest } from "convex-test";
 import { anyApi } from "convex/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Counter, vitestTimers } from "../src/index.js";
-import { withIndexes } from "../src/indexed/back-end.js";
+import { isKnown, withIndexes } from "../src/indexed/back-end.js";
 import { RandomOperations } from "./indexed/random.js";
 import schema from "./indexed/schema.js";
 
@@ -109,6 +111,19 @@ describe("another version of convex-test", () => {
   test("with another database is refused", () => {
     const other = { components: { "": { db: new Map() } } };
     expect(() => withIndexes(accessor(other))).toThrow("This is not convex-test 0.0.60");
+  });
+
+  test("is told by any change of its text but those of Vite", async () => {
+    const file = fileURLToPath(import.meta.resolve("convex-test"));
+    const text = await readFile(file, "utf8");
+    const source = /^class DatabaseFake \{$.*?^\}$/ms.exec(text)![0];
+    expect(isKnown(source)).toBe(true);
+    const inlined = source
+      .replaceAll(/\b(compareValues|jsonToConvex)\(/g, "(0,__vite_ssr_import_2__.$1)(")
+      .replaceAll(/^ {8}\}$/gm, "$&;");
+    expect(inlined).not.toBe(source);
+    expect(isKnown(inlined)).toBe(true);
+    expect(isKnown(source.replace("slice(0, limit)", "slice(0, limit + 1)"))).toBe(false);
   });
 
   test("is used as it is without indexes", () => {
