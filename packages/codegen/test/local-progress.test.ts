@@ -4,7 +4,7 @@ import { report } from "../src/cli/progress-report.js";
 import { paintLine } from "../src/cli/progress-text.js";
 import { treeLines } from "../src/cli/progress-tree.js";
 import { changesBetween, type Change } from "../src/local/changes.js";
-import type { RunTree } from "../src/local/index.js";
+import type { RunTree, TreeStep } from "../src/local/index.js";
 import { child, error, run, step, tree } from "./local-tree.js";
 
 function picture(shown: RunTree, maxLines = 40, width = 100): string {
@@ -26,6 +26,27 @@ describe("the tree", () => {
         "  ◷ sections  1 of 2 children  500 ms",
         "    ✓ [0] section  40 ms",
         "    ◷ [1] section  500 ms  attempt 2  again in 250 ms  no luck",
+      ].join("\n"),
+    );
+  });
+
+  test("says what a run waits for, and for how long; of a loop it shows the last pass", () => {
+    const steps = [
+      step("rest", "waiting", { kind: "sleep", dueAt: 61_500 }),
+      step("approval", "waiting", { kind: "event", events: ["yes", "no"], dueAt: 301_500 }),
+      step("answer", "waiting", { kind: "event", events: ["answer"] }),
+      step("agent", "running", { kind: "loop", iteration: 3 }),
+      step("agent.think", "completed", { pass: [2] }),
+      step("agent.think", "running", { pass: [3] }),
+    ];
+    expect(picture(tree(run("top", "running", { steps })))).toBe(
+      [
+        "● document  500 ms",
+        "  ◷ rest  500 ms  goes on in 1 min 0 s",
+        '  ◷ approval  500 ms  waits for "yes" or "no", for 5 min 0 s more',
+        '  ◷ answer  500 ms  waits for "answer"',
+        "  ● agent  500 ms  pass 3",
+        "  ● agent.think (pass 3)  500 ms",
       ].join("\n"),
     );
   });
@@ -99,6 +120,22 @@ describe("the lines", () => {
     expect(lines(before, after)).toEqual([
       "   0.10s  document › sections[0] section: failed",
       "   0.10s  document: failed",
+    ]);
+  });
+
+  test("tell of what waits, and of each pass of a loop", () => {
+    const rest = step("rest", "waiting", { kind: "sleep", dueAt: 601_000 });
+    const asked = step("ok", "waiting", { kind: "event", events: ["ok"], dueAt: 61_000 });
+    const pass = (number: number, state: string) => step("agent.think", state, { pass: [number] });
+    const at = (...steps: TreeStep[]) => tree(run("top", "running", { steps }));
+    expect(lines(at(step("rest", "pending", { kind: "entry" })), at(rest))).toEqual([
+      "   0.00s  document › rest: sleeping for 10 min 0 s",
+    ]);
+    expect(lines(at(), at(asked))).toEqual([
+      '   0.00s  document › ok: waiting for the event "ok", at most 1 min 0 s',
+    ]);
+    expect(lines(at(pass(1, "completed")), at(pass(1, "completed"), pass(2, "running")))).toEqual([
+      "   0.00s  document › agent.think (pass 2): running",
     ]);
   });
 });

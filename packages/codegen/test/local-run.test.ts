@@ -40,6 +40,30 @@ const FLOWS = `
     },
   });
 
+  export const approved = defineWorkflow({ input: z.object({ wait: z.boolean() }) })
+    .sleep("rest", "1h")
+    .event("approval", { schema: z.object({ by: z.string() }), timeout: "1 day" })
+    .step("told", { action: async (_ctx, { approval }) => approval });
+
+  export const chat = defineWorkflow({ input: z.object({}) })
+    .event("first", { schema: z.string() })
+    .loop("talk", {
+      initial: () => ({ said: [] }),
+      body: (b) =>
+        b
+          .event("message", { anyOf: { message: z.string(), end: z.null() } })
+          .step("next", {
+            query: async (_ctx, { loop, message }) => ({
+              said: [...loop.state.said, message.name],
+            }),
+          }),
+      until: ({ loop }) => loop.state.said.at(-1) === "end",
+      maxIterations: 10,
+    });
+
+  export const asks = defineWorkflow({ input: z.object({}) })
+    .parent("below", { children: () => [child(chat, {})] });
+
   export const everywhere = defineWorkflow({ input: z.object({ text: z.string() }) })
     .step("hash", { action: internal.hashing.hash, args: ({ input }) => input })
     .step("note", { mutation: internal.notes.note, args: ({ hash }) => ({ hash }) });
@@ -164,6 +188,105 @@ describe("a run", () => {
     const outcome = await run({ workflow: "everywhere", input: { text: "hello" } });
     expect(outcome).toMatchObject({ state: "completed", output: { entered: "2cf24dba" } });
   });
+});
+
+describe("events that are to be sent", () => {
+  const progress = () =>
+    events.flatMap((event) => (event.type === "progress" ? [event.tree.runs[0]!] : []));
+
+  test("are sent when the run waits for them, after its sleeps", async () => {
+    const outcome = await run({
+      workflow: "approved",
+      input: { wait: true },
+      events: [{ name: "approval", value: { by: "Ada" } }],
+    });
+    expect(outcome.state).toBe("completed");
+    expect(JSON.stringify(outcome.output)).toContain("Ada");
+    expect(outcome.durationMs).toBe(3_600_000);
+    const seen = progress().flatMap(({ steps }) => steps);
+    expect(seen).toContainEqual(
+      expect.objectContaining({ stage: "rest", kind: "sleep", state: "waiting" }),
+    );
+    expect(seen).toContainEqual(
+      expect.objectContaining({ stage: "approval", state: "waiting", events: ["approval"] }),
+    );
+  });
+
+  test("are sent at their time, where they have one; what comes early is kept", async () => {
+    const at = async (atMs: number) =>
+      await run({
+        workflow: "approved",
+        input: { wait: true },
+        events: [{ name: "approval", value: { by: "Ada" }, atMs }],
+      });
+    expect((await at(60_000)).durationMs).toBe(3_600_000);
+    expect((await at(7_200_000)).durationMs).toBe(7_200_000);
+  });
+
+  test("of one name come in their order, each pass of a loop is told by itself", async () => {
+    const outcome = await run({
+      workflow: "chat",
+      events: [
+        { name: "first", value: "hello" },
+        { name: "message", value: "a" },
+        { name: "message", value: "b" },
+        { name: "end", value: null },
+      ],
+    });
+    expect(outcome).toMatchObject({
+      state: "completed",
+      output: { said: ["message", "message", "end"] },
+    });
+    const told = events.flatMap((event) => (event.type === "progress" ? event.changes : []));
+    const ended = told.flatMap((change) =>
+      change.what === "stepEnded" && change.step.stage === "talk.message" ? [change.step.pass] : [],
+    );
+    expect(ended).toEqual([[1], [2], [3]]);
+  });
+
+  test("reach a run below", async () => {
+    const outcome = await run({
+      workflow: "asks",
+      events: [
+        { name: "first", value: "hello" },
+        { name: "end", value: null },
+      ],
+    });
+    expect(outcome).toMatchObject({ state: "completed" });
+  });
+
+  test.each([true, false])(
+    "but are missing: the run says which, instead of waiting for ever (time skipped: %s)",
+    async (skipTime) => {
+      const started = run({ workflow: "chat", skipTime });
+      // What a process does that has nothing left to do.
+      const idle = setInterval(() => process.emit("beforeExit", 0), 50);
+      await expect(started).rejects.toThrow(
+        'The run cannot end: "first" of chat waits for the event "first", which nobody sends.',
+      );
+      clearInterval(idle);
+    },
+  );
+
+  test("of a name or a payload that does not fit are refused", async () => {
+    await expect(
+      run({ workflow: "chat", events: [{ name: "frist", value: "x", atMs: 0 }] }),
+    ).rejects.toThrow(/No node of workflow "chat" waits for an event "frist"/);
+    await expect(run({ workflow: "chat", events: [{ name: "first", value: 7 }] })).rejects.toThrow(
+      /"first"/,
+    );
+  });
+});
+
+test("with a seed a run waits the same between its attempts each time, without one as it likes", async () => {
+  const waits = async (seed?: number) =>
+    (await run({ input: { failures: 2 }, ...(seed === undefined ? {} : { seed }) })).durationMs;
+  const random = Math.random;
+  const first = await waits(7);
+  expect(await waits(7)).toBe(first);
+  expect(await waits(8)).not.toBe(first);
+  expect(await waits()).not.toBe(first);
+  expect(Math.random).toBe(random);
 });
 
 test("what functions print is an event, not output of the process", async () => {

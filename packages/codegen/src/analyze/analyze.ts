@@ -34,24 +34,38 @@ export class Analyzer {
   readonly #parser = new Parser();
   readonly #read = new WeakMap<DefinitionFile, ReadFile>();
 
+  readonly #once: boolean;
+
+  /** @param once whether it is not used again: it then lets go of every file as soon as that is analysed */
+  constructor(once = false) {
+    this.#once = once;
+  }
+
   /** @param read gives the other files of the functions folder */
   analyze(sources: readonly SourceText[], read: ReadModule): Analysis {
     const { files, errors } = this.#parser.parse(sources);
     const parsed = new Set(files.map(({ file }) => file));
     const unread = sources.map(({ file }) => file).filter((file) => !parsed.has(file));
-    const found = files.map((file) => ({ file, ...this.#found(file) }));
     const reexports = allReexports(files, read);
-    const known = workflowsOf(found, unread, reexports);
-    const results = files.map((file) => this.#plans(file, known));
+    const known = workflowsOf(
+      files.map((file) => ({ file, ...this.#found(file) })),
+      unread,
+      reexports,
+    );
     const runtime = files.flatMap((file) =>
       checkRuntime(file.file, file.source.getFullText(), this.#found(file).modules, read),
     );
-    return {
-      workflows: results
-        .flatMap(({ workflows }) => workflows)
-        .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)),
-      diagnostics: [...errors, ...runtime, ...results.flatMap(({ diagnostics }) => diagnostics)],
-    };
+    if (this.#once) this.#parser.clear();
+    const workflows: WorkflowPlan[] = [];
+    const diagnostics = [...errors, ...runtime];
+    // Taken out of the list, so that what was read can go.
+    for (let file = files.shift(); file !== undefined; file = files.shift()) {
+      const read = this.#plans(file, known);
+      workflows.push(...read.workflows);
+      diagnostics.push(...read.diagnostics);
+    }
+    workflows.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+    return { workflows, diagnostics };
   }
 
   #found(file: DefinitionFile): ReadFile {

@@ -1,5 +1,5 @@
 import type { SourceFile } from "ts-morph";
-import { Node } from "../ts-morph.js";
+import { Node, ts } from "../ts-morph.js";
 
 /** What a name that is imported stands for. */
 export interface Import {
@@ -11,21 +11,21 @@ export interface Import {
 
 export function importsOf(source: SourceFile): Map<string, Import> {
   const imports = new Map<string, Import>();
-  for (const declaration of source.getImportDeclarations()) {
-    const module = declaration.getModuleSpecifierValue();
-    const typeOnly = declaration.isTypeOnly();
-    const whole = declaration.getNamespaceImport();
-    if (whole !== undefined) imports.set(whole.getText(), { module, imported: "*", typeOnly });
-    const byDefault = declaration.getDefaultImport();
-    if (byDefault !== undefined)
-      imports.set(byDefault.getText(), { module, imported: "default", typeOnly });
-    for (const named of declaration.getNamedImports()) {
-      const local = named.getAliasNode()?.getText() ?? named.getName();
-      imports.set(local, {
-        module,
-        imported: named.getName(),
-        typeOnly: typeOnly || named.isTypeOnly(),
-      });
+  // Over the bare syntax tree: every file has several of them, and hardly any is looked at again.
+  for (const statement of source.compilerNode.statements) {
+    if (!ts.isImportDeclaration(statement) || statement.importClause === undefined) continue;
+    const { moduleSpecifier, importClause } = statement;
+    const module = ts.isStringLiteral(moduleSpecifier) ? moduleSpecifier.text : "";
+    const { name, namedBindings, isTypeOnly: typeOnly } = importClause;
+    if (name !== undefined) imports.set(name.text, { module, imported: "default", typeOnly });
+    if (namedBindings === undefined) continue;
+    if (ts.isNamespaceImport(namedBindings)) {
+      imports.set(namedBindings.name.text, { module, imported: "*", typeOnly });
+      continue;
+    }
+    for (const named of namedBindings.elements) {
+      const imported = (named.propertyName ?? named.name).text;
+      imports.set(named.name.text, { module, imported, typeOnly: typeOnly || named.isTypeOnly });
     }
   }
   return imports;

@@ -18,11 +18,7 @@ interface ParsedFile {
  * a file whose text is the same is the same `DefinitionFile`.
  */
 export class Parser {
-  readonly #project = new Project({
-    useInMemoryFileSystem: true,
-    skipLoadingLibFiles: true,
-    compilerOptions: { noLib: true, noResolve: true, target: ScriptTarget.ES2022 },
-  });
+  readonly #projects = new Projects();
   readonly #parsed = new Map<string, ParsedFile>();
 
   /** The files that parse, and what is wrong with the others. */
@@ -38,8 +34,8 @@ export class Parser {
   #parse({ file, text }: SourceText): ParsedFile {
     const known = this.#parsed.get(file);
     if (known?.text === text) return known;
-    if (known !== undefined) this.#project.removeSourceFile(known.source);
-    const source = this.#project.createSourceFile(`/${file}`, text, { overwrite: true });
+    known?.source.forget();
+    const source = this.#projects.next().createSourceFile(`/${file}`, text, { overwrite: true });
     const errors = syntaxErrors(source, file);
     const parsed: ParsedFile = {
       text,
@@ -54,9 +50,39 @@ export class Parser {
   #forgetAllBut(files: ReadonlySet<string>): void {
     for (const [file, { source }] of this.#parsed) {
       if (files.has(file)) continue;
-      this.#project.removeSourceFile(source);
+      source.forget();
       this.#parsed.delete(file);
     }
+  }
+
+  /** Remembers nothing any more. What it gave is still good, and goes when nobody holds it. */
+  clear(): void {
+    this.#parsed.clear();
+    this.#projects.clear();
+  }
+}
+
+/**
+ * A project of ts-morph holds on to all that was read in it. So there are several, and when nobody holds a file of one of them any
+ * more, all of that one can go.
+ */
+class Projects {
+  #project: InstanceType<typeof Project> | undefined;
+  #files = 0;
+
+  /** The one for another file. */
+  next(): InstanceType<typeof Project> {
+    if (this.#files++ % 32 === 0) this.clear();
+    this.#project ??= new Project({
+      useInMemoryFileSystem: true,
+      skipLoadingLibFiles: true,
+      compilerOptions: { noLib: true, noResolve: true, target: ScriptTarget.ES2022 },
+    });
+    return this.#project;
+  }
+
+  clear(): void {
+    this.#project = undefined;
   }
 }
 

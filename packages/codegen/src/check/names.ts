@@ -7,6 +7,9 @@ import { isBuiltInMember, isReservedWord } from "./reserved.js";
 /** Convex's limit for a part of a path: a file with its ending, or a function. */
 const maxPathSegment = 64;
 
+/** A generated file with such an export could not be loaded. */
+const thenable = "then";
+
 /** Names of a scope, and of what every generated file exports. */
 const reservedForNodes = new Set([
   "input",
@@ -81,7 +84,7 @@ function checkName(
       ),
     ];
   }
-  if (reserved.has(name) || isBuiltInMember(name)) {
+  if (reserved.has(name) || isBuiltInMember(name) || name === thenable) {
     const names = [...reserved].sort().join(", ");
     return [
       diagnostic(
@@ -89,9 +92,12 @@ function checkName(
         place,
         `${quoted} is reserved, so it cannot be the name of a ${what}`,
         {
-          hint: isBuiltInMember(name)
-            ? "every JavaScript object has a member of this name"
-            : `reserved are ${names}`,
+          hint:
+            name === thenable
+              ? "a module that exports a function of this name is taken for a promise when it is imported"
+              : isBuiltInMember(name)
+                ? "every JavaScript object has a member of this name"
+                : `reserved are ${names}`,
         },
       ),
     ];

@@ -2,8 +2,8 @@ import { compile } from "../compile.js";
 import { nearest } from "../diagnostics/nearest.js";
 import type { ProjectPlan } from "../plan/schema.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
-import { printDiagnostics } from "./generate-report.js";
-import type { Terminal } from "./terminal.js";
+import { noWorkflow, printDiagnostics } from "./generate-report.js";
+import { printTo, type Terminal } from "./terminal.js";
 
 /**
  * The plan of an app, for commands that show it. Its problems are printed; undefined when one is an error.
@@ -21,6 +21,8 @@ export async function compiledPlan(
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   printDiagnostics({ diagnostics: errors }, displayPath(terminal.cwd, functionsDir), terminal);
   if (!ok) return undefined;
+  if (plan.workflows.length === 0)
+    printTo(terminal).err(noWorkflow(displayPath(terminal.cwd, functionsDir)));
   const names = plan.workflows.map(({ name }) => name);
   if (workflow === undefined || names.includes(workflow)) return plan;
   const near = nearest(workflow, names);

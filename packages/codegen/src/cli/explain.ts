@@ -19,6 +19,7 @@ export async function explainPlan(
   const explained = explain(plan, workflow);
   const print = printTo(terminal);
   if (options.json === true) print.out(JSON.stringify(explained, undefined, 2));
-  else print.out(explained.map((each) => explainText(each, terminal.color)).join("\n\n"));
+  else if (explained.length > 0)
+    print.out(explained.map((each) => explainText(each, terminal.color)).join("\n\n"));
   return 0;
 }

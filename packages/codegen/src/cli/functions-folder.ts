@@ -20,7 +20,7 @@ export function existingFolder(cwd: string, dir: string | undefined): string {
   const folder = wantedFolder(cwd, dir);
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
   throw new UsageError(
-    `There is no functions folder at ${displayPath(cwd, folder)}. Run this in the folder of your Convex app, or pass --dir <folder>.`,
+    `There is no functions folder at ${displayPath(cwd, folder)}. Run this in the folder of your Convex app, or pass --dir <folder>; \`workflow-codegen init\` makes a new one.`,
   );
 }
 

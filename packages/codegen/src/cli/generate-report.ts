@@ -45,11 +45,15 @@ export function report(
   if (lines.length > 0 && left.length > 0)
     lines.push(colors.dim(`kept for runs in flight: ${left.join(", ")} (see check --drop)`));
   if (result.plan.workflows.length === 0) {
-    const none = `No workflow found: none of ${path("**/*.workflow.ts")} calls defineWorkflow().`;
-    return [...lines, none].join("\n");
+    return [...lines, noWorkflow(folder)].join("\n");
   }
   const changes = lines.length === 0 ? colors.dim(" Everything is up to date.") : "";
   return [...lines, `${countsText(counted(result.plan), elapsedMs)}${changes}`].join("\n");
+}
+
+export function noWorkflow(folder: string): string {
+  const files = folder === "." ? "**/*.workflow.ts" : `${folder}/**/*.workflow.ts`;
+  return `No workflow found: none of ${files} calls defineWorkflow(). To begin with one: workflow-codegen init.`;
 }
 
 /** How many files are named; of more, the rest is counted. */

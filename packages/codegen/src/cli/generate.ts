@@ -38,7 +38,7 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
  * saved, and compiled by one that watches, whose output must not be replaced by an older one.
  */
 async function compileLatest(functionsDir: string): Promise<CompileResult> {
-  const compiler = new Compiler();
+  const compiler = new Compiler({ once: true });
   let result = await compiler.compile({ functionsDir });
   for (let again = 0; again < 3 && !isSame(result.sources, discover(functionsDir)); again++)
     result = await compiler.compile({ functionsDir });

@@ -4,7 +4,7 @@ import pc from "picocolors";
 import { definitionFiles } from "../discover/definition-files.js";
 import { mountComponent } from "../init/convex-config.js";
 import type { Edit } from "../init/edit.js";
-import { firstWorkflow } from "../init/first-workflow.js";
+import { firstWorkflow, firstWorkflowFile } from "../init/first-workflow.js";
 import { addScripts, missingPackages } from "../init/package-scripts.js";
 import { displayPath, UsageError, wantedFolder } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
@@ -35,6 +35,9 @@ export async function init(options: InitOptions, terminal: Terminal): Promise<0 
   const steps = [
     ...(install === undefined ? [] : [install]),
     "npx workflow-codegen",
+    ...(edits.some(({ edit }) => edit.kind === "create" && edit.file === firstWorkflowFile)
+      ? [`npx workflow-codegen run hello --input '{ "name": "Ada" }'`]
+      : []),
     "npx convex dev",
   ];
   const isReady = edits.every(({ edit }) => edit.kind === "keep");

@@ -1,5 +1,5 @@
 import type { Change, LocalEvent, RunTree, TreeRun, TreeStep } from "../local/index.js";
-import { childLabel, duration, printable } from "./progress-text.js";
+import { childLabel, duration, eventNames, printable, stageLabel } from "./progress-text.js";
 
 /** Progress as text for a file or a pipe: one line per event, nothing is ever redrawn. */
 export class ProgressLines {
@@ -42,18 +42,22 @@ export function describeChanges({ tree, changes, seenAt }: ProgressEvent): strin
 function describe(change: Change, isTop: boolean): string | undefined {
   switch (change.what) {
     case "stepStarted":
-      return ` › ${change.step.stage}: ${startOf(change.step)}`;
+      return ` › ${stageLabel(change.step)}: ${startOf(change.step)}`;
+    case "stepChanged":
+      // An action that waits does so to be tried again, which is told.
+      if (change.step.state !== "waiting" || change.step.kind === "action") return undefined;
+      return ` › ${stageLabel(change.step)}: ${startOf(change.step)}`;
     case "stepRetries": {
       const { attempt, kind, message } = change.error;
-      return ` › ${change.step.stage}: attempt ${attempt} failed (${kind}): ${printable(message)}`;
+      return ` › ${stageLabel(change.step)}: attempt ${attempt} failed (${kind}): ${printable(message)}`;
     }
     case "stepEnded": {
-      const { stage, state, attempt, startedAt, endedAt } = change.step;
+      const { state, attempt, startedAt, endedAt } = change.step;
       const took =
         startedAt === undefined || endedAt === undefined
           ? ""
           : ` after ${duration(endedAt - startedAt)}`;
-      return ` › ${stage}: ${state}${took}${attempt > 1 ? `, at attempt ${attempt}` : ""}`;
+      return ` › ${stageLabel(change.step)}: ${state}${took}${attempt > 1 ? `, at attempt ${attempt}` : ""}`;
     }
     case "runEnded":
       // A child that completed has been told by its last step.
@@ -63,8 +67,15 @@ function describe(change: Change, isTop: boolean): string | undefined {
   }
 }
 
-function startOf({ kind, state }: TreeStep): string {
-  return kind === "children" && state === "waiting" ? "waiting for its children" : state;
+function startOf(step: TreeStep): string {
+  const { kind, state, startedAt, dueAt } = step;
+  if (state !== "waiting") return state;
+  const left =
+    dueAt === undefined || startedAt === undefined ? undefined : duration(dueAt - startedAt);
+  if (kind === "children") return "waiting for its children";
+  if (kind === "sleep") return left === undefined ? "sleeping" : `sleeping for ${left}`;
+  if (kind !== "event") return state;
+  return `waiting for the event ${eventNames(step)}${left === undefined ? "" : `, at most ${left}`}`;
 }
 
 function timeOf(change: Change, seenAt: number): number {
@@ -74,6 +85,7 @@ function timeOf(change: Change, seenAt: number): number {
     case "runEnded":
       return change.run.endedAt ?? seenAt;
     case "stepStarted":
+    case "stepChanged":
       return change.step.startedAt ?? seenAt;
     case "stepEnded":
       return change.step.endedAt ?? seenAt;

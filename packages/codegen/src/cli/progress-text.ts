@@ -1,5 +1,5 @@
 import pc from "picocolors";
-import type { StepError, TreeRun } from "../local/index.js";
+import type { StepError, TreeRun, TreeStep } from "../local/index.js";
 
 /** Part of a line: cut to the width of the terminal before it is painted. */
 export interface Span {
@@ -47,6 +47,16 @@ export function iconOf(state: string): Span {
 /** How a run is told apart from its siblings: by its key, or by its place in the list. */
 export function childLabel(run: TreeRun): string {
   return `[${run.key ?? run.index ?? "?"}] ${run.workflow}`;
+}
+
+/** A stage; in a body with the passes of the loops around it: `agent.think (pass 2)`. */
+export function stageLabel({ stage, pass = [] }: TreeStep): string {
+  return pass.length === 0 ? stage : `${stage} (pass ${pass.join(".")})`;
+}
+
+/** The events that a step waits for: `"approval" or "refusal"`. */
+export function eventNames({ events = [] }: TreeStep): string {
+  return events.map((name) => JSON.stringify(name)).join(" or ");
 }
 
 export function duration(ms: number): string {

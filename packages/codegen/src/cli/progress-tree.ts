@@ -1,5 +1,13 @@
 import { hasEnded, type RunTree, type TreeRun, type TreeStep } from "../local/index.js";
-import { childLabel, duration, iconOf, type Line, rootCause } from "./progress-text.js";
+import {
+  childLabel,
+  duration,
+  eventNames,
+  iconOf,
+  type Line,
+  rootCause,
+  stageLabel,
+} from "./progress-text.js";
 
 /** How many children of one parent are shown at most. */
 const MOST_CHILDREN = 24;
@@ -43,17 +51,22 @@ function parentKey(runId: string, stage: string): string {
 }
 
 function stepLines(run: TreeRun, indent: string, view: View): Line[] {
-  return run.steps.flatMap((step) => {
+  return latest(run.steps).flatMap((step) => {
     const children = view.childrenOf.get(parentKey(run.runId, step.stage)) ?? [];
     return [stepLine(step, children, indent, view), ...childLines(children, `${indent}  `, view)];
   });
+}
+
+/** Of a body that was passed several times the last pass. */
+function latest(steps: readonly TreeStep[]): TreeStep[] {
+  return [...new Map(steps.map((step) => [step.stage, step])).values()];
 }
 
 function stepLine(step: TreeStep, children: TreeRun[], indent: string, view: View): Line {
   return [
     { text: indent },
     iconOf(step.state),
-    { text: ` ${step.stage}` },
+    { text: ` ${stageLabel(step)}` },
     ...(children.length > 0 ? [{ text: `  ${progressOf(children, view)}` }] : []),
     ...stepNotes(step, view.now),
   ];
@@ -99,14 +112,25 @@ function stepNotes(step: TreeStep, now: number): Line {
     notes.push({ text: `  ${took}`, paint: "dim" });
   }
   if (step.attempt > 1) notes.push({ text: `  attempt ${step.attempt}`, paint: "yellow" });
-  if (step.state === "waiting" && step.dueAt !== undefined && step.kind !== "children") {
-    notes.push({ text: `  again in ${duration(Math.max(0, step.dueAt - now))}`, paint: "yellow" });
-  }
+  if (step.iteration !== undefined && !hasEnded(step.state))
+    notes.push({ text: `  pass ${step.iteration}`, paint: "dim" });
+  const wait = step.state === "waiting" ? waitNote(step, now) : undefined;
+  if (wait !== undefined) notes.push({ text: `  ${wait}`, paint: "yellow" });
   if (error !== undefined) {
     const paint = step.state === "failed" ? "red" : "yellow";
     notes.push({ text: `  ${rootCause(error).message}`, paint });
   }
   return notes;
+}
+
+/** What a step waits for, and for how long. */
+function waitNote(step: TreeStep, now: number): string | undefined {
+  const left = step.dueAt === undefined ? undefined : duration(Math.max(0, step.dueAt - now));
+  if (step.kind === "children") return undefined;
+  if (step.kind === "event")
+    return `waits for ${eventNames(step)}${left === undefined ? "" : `, for ${left} more`}`;
+  if (left === undefined) return undefined;
+  return step.kind === "sleep" ? `goes on in ${left}` : `again in ${left}`;
 }
 
 function progressOf(children: TreeRun[], view: View): string {

@@ -15,7 +15,8 @@ const parameters = ["run", "ctx", "scope"];
 /** The names of one workflow's generated file, and what it imports; both grow while its parts are written. */
 export class FileScope implements StageFile {
   readonly names: FileNames;
-  readonly #stages: readonly StagePlan[];
+  /** Those whose arrivals have no names yet. */
+  readonly #unnamed: StagePlan[];
   readonly #flow: Flow;
   readonly #runtime = new Map<string, string>();
   readonly #references = new Map<string, string>();
@@ -37,7 +38,7 @@ export class FileScope implements StageFile {
       ...globals,
       ...parameters,
     ]);
-    this.#stages = stagesOf(workflow);
+    this.#unnamed = stagesOf(workflow);
     this.#flow = new Flow(workflow.nodes);
   }
 
@@ -61,7 +62,7 @@ export class FileScope implements StageFile {
 
   arrival(at: Following): string {
     // All stages before the ends: a node named "end" keeps the name that is its.
-    for (const each of this.#stages) this.names.of(`to:${each.name}`, arrivalName(each));
+    for (const each of this.#unnamed.splice(0)) this.names.of(`to:${each.name}`, arrivalName(each));
     if (at.at === "stage") return this.names.of(`to:${at.stage.name}`);
     if (at.at === "endOfBody") return this.#afterPath(at.body.path);
     return at.at === "end"

@@ -1,6 +1,6 @@
 import type { Edit } from "./edit.js";
 
-const file = "hello.workflow.ts";
+export const firstWorkflowFile = "hello.workflow.ts";
 
 const text = `import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
@@ -22,5 +22,5 @@ export const hello = defineWorkflow({ input: z.object({ name: z.string() }) })
 export function firstWorkflow(existing: readonly string[]): Edit {
   const [first] = existing;
   if (first !== undefined) return { kind: "keep", file: first, what: "is a workflow already" };
-  return { kind: "create", file, text, what: "a first workflow" };
+  return { kind: "create", file: firstWorkflowFile, text, what: "a first workflow" };
 }

@@ -8,6 +8,13 @@ interface WorkflowsIndex {
   readonly workflows: Record<string, unknown>;
   readonly workflow: {
     start(ctx: unknown, reference: unknown, input: unknown): Promise<string>;
+    sendEvent(
+      ctx: unknown,
+      reference: unknown,
+      runId: string,
+      name: string,
+      value: unknown,
+    ): Promise<unknown>;
   };
 }
 
@@ -18,10 +25,34 @@ interface WorkflowsIndex {
  * @throws when the app has no such workflow, or `start` refuses the input
  */
 export async function startRun(back: BackEnd, name: string, input: unknown): Promise<string> {
+  const { workflow, reference } = await loadWorkflow(back, name);
+  return await back.t.mutation(async (ctx) => await workflow.start(ctx, reference, input));
+}
+
+/**
+ * Sends a run an event as the app itself would: `workflow.sendEvent` in a mutation.
+ *
+ * @throws when it is not taken
+ */
+export async function sendEvent(
+  back: BackEnd,
+  name: string,
+  runId: string,
+  event: string,
+  value: unknown,
+): Promise<void> {
+  const { workflow, reference } = await loadWorkflow(back, name);
+  await back.t.mutation(async (ctx) => {
+    await workflow.sendEvent(ctx, reference, runId, event, value);
+  });
+}
+
+/** The manager, and the reference of one workflow. @throws when the app has no such workflow */
+async function loadWorkflow(back: BackEnd, name: string) {
   const { workflow, workflows } = await loadWorkflows(back);
   const reference = Object.hasOwn(workflows, name) ? workflows[name] : undefined;
   if (reference === undefined) throw new Error(unknownWorkflow(name, Object.keys(workflows)));
-  return await back.t.mutation(async (ctx) => await workflow.start(ctx, reference, input));
+  return { workflow, reference };
 }
 
 export function unknownWorkflow(name: string, known: string[]): string {
@@ -44,7 +75,8 @@ export function workflowComponentPath(back: BackEnd): string {
   if (component === undefined) {
     throw new Error(
       `The app does not mount "${RUN_TIME}". Add to convex.config.ts:\n` +
-        `  import workflow from "${RUN_TIME}/convex.config";\n  app.use(workflow);`,
+        `  import workflow from "${RUN_TIME}/convex.config";\n  app.use(workflow);\n` +
+        "or have workflow-codegen init do it.",
     );
   }
   return component.path;

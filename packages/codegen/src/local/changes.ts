@@ -1,10 +1,18 @@
-import { hasEnded, type RunTree, type StepError, type TreeRun, type TreeStep } from "./tree.js";
+import {
+  hasEnded,
+  stepKey,
+  type RunTree,
+  type StepError,
+  type TreeRun,
+  type TreeStep,
+} from "./tree.js";
 
 /** Something that happened to a run or to one of its steps. */
 export type Change =
   | { readonly what: "runStarted" | "runEnded"; readonly run: TreeRun }
   | {
-      readonly what: "stepStarted" | "stepEnded";
+      /** A step that changed goes on: it began to run or to wait, or a loop came to its next pass. */
+      readonly what: "stepStarted" | "stepChanged" | "stepEnded";
       readonly run: TreeRun;
       readonly step: TreeStep;
     }
@@ -43,10 +51,12 @@ function ended(known: Map<string, TreeRun>, runs: readonly TreeRun[]): TreeRun[]
 }
 
 function* ofSteps(before: TreeRun | undefined, run: TreeRun): Generator<Change> {
-  const known = new Map(before?.steps.map((step) => [step.stage, step]));
+  const known = new Map(before?.steps.map((step) => [stepKey(step), step]));
   for (const step of run.steps) {
-    const old = known.get(step.stage);
+    const old = known.get(stepKey(step));
     if (old === undefined) yield { what: "stepStarted", run, step };
+    else if (!hasEnded(step.state) && isChanged(old, step))
+      yield { what: "stepChanged", run, step };
     const failed = retriedErrors(step);
     for (const error of failed.slice(old === undefined ? 0 : retriedErrors(old).length)) {
       yield { what: "stepRetries", run, step, error };
@@ -55,6 +65,12 @@ function* ofSteps(before: TreeRun | undefined, run: TreeRun): Generator<Change> 
       yield { what: "stepEnded", run, step };
     }
   }
+}
+
+function isChanged(before: TreeStep, now: TreeStep): boolean {
+  return (
+    before.state !== now.state || before.kind !== now.kind || before.iteration !== now.iteration
+  );
 }
 
 /** The errors that were followed by another attempt: all, but for the last one of a failed step. */

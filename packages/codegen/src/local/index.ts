@@ -1,4 +1,5 @@
 export type { Change } from "./changes.js";
+export type { PlannedEvent } from "./events.js";
 export type { StoredFile } from "./input.js";
 export {
   type LocalEvent,

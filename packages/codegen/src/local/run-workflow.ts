@@ -3,7 +3,9 @@ import { startRun, workflowComponentPath } from "./app-workflows.js";
 import { openBackEnd } from "./back-end.js";
 import type { Change } from "./changes.js";
 import { captureConsole, captureRejections } from "./console-capture.js";
+import { EventSender, type PlannedEvent } from "./events.js";
 import { type StoredFile, withStoredFiles } from "./input.js";
+import { seedRandom } from "./random.js";
 import type { RunTree } from "./tree.js";
 import { realTime, skippedTime } from "./wait.js";
 import { type Ending, Watch } from "./watch.js";
@@ -17,6 +19,10 @@ export interface LocalRunOptions {
   readonly files?: readonly StoredFile[];
   /** Skip what the run waits for: backoff, sleeps. Default: wait for real. */
   readonly skipTime?: boolean;
+  /** Events to send while it goes on. */
+  readonly events?: readonly PlannedEvent[];
+  /** Makes `Math.random` give the same numbers each time, by which retries wait the same. Default: it is left alone. */
+  readonly seed?: number;
   readonly onEvent?: (event: LocalEvent) => void;
 }
 
@@ -49,13 +55,15 @@ export interface LocalOutcome extends Pick<Ending, "state" | "output" | "error">
  *   fails is an outcome
  */
 export async function runWorkflow(options: LocalRunOptions): Promise<LocalOutcome> {
-  const { functionsDir, workflow, input, files = [], skipTime = false } = options;
+  const { functionsDir, workflow, input, files = [], events = [], skipTime = false } = options;
   const tell = options.onEvent ?? (() => {});
   const back = await openBackEnd(functionsDir);
   const clock = skipTime ? skippedTime() : realTime;
   const log = (text: string) => tell({ type: "log", text });
   const releaseConsole = captureConsole(log);
   const releaseRejections = captureRejections(log);
+  const releaseRandom = options.seed === undefined ? () => {} : seedRandom(options.seed);
+  let sender: EventSender | undefined;
   try {
     workflowComponentPath(back);
     tell({ type: "mounted", functionsDir });
@@ -65,13 +73,16 @@ export async function runWorkflow(options: LocalRunOptions): Promise<LocalOutcom
     const watch = new Watch(back, runId, (tree, changes) => {
       tell({ type: "progress", tree, changes, seenAt: Date.now() });
     });
-    const ending = await clock.untilEnded(back, watch);
+    sender = new EventSender(back, { runId, workflow }, events);
+    const ending = await clock.untilEnded(back, watch, sender);
     // What ends a run may still be on its way out when its state is seen.
     await settle(back.counter);
     const { state, output, error, startedAt, endedAt = Date.now() } = ending;
     const durationMs = endedAt - startedAt;
     return { runId, state, output, error, totals: back.counter.totals(), durationMs };
   } finally {
+    sender?.stop();
+    releaseRandom();
     releaseConsole();
     releaseRejections();
     clock.stop();

@@ -18,11 +18,18 @@ export interface StepError {
 export interface TreeStep {
   readonly stage: string;
   readonly kind: string;
+  /** The passes of the loops around it, outermost first, each from 1. */
+  readonly pass?: readonly number[];
   readonly state: string;
   readonly attempt: number;
   readonly startedAt?: number;
   readonly endedAt?: number;
+  /** When it goes on by itself: the end of a sleep, of the wait for an event, of a backoff. */
   readonly dueAt?: number;
+  /** The names of the events it waits for. */
+  readonly events?: readonly string[];
+  /** Of a loop: which pass it is at. */
+  readonly iteration?: number;
   readonly error?: StepError;
   /** Of the attempts that failed, in their order. */
   readonly errors?: readonly StepError[];
@@ -46,6 +53,11 @@ export interface TreeRun {
 export interface RunTree {
   readonly runs: readonly TreeRun[];
   readonly truncated: boolean;
+}
+
+/** Which of a run's steps it is: of a body there is one for each pass. */
+export function stepKey({ stage, pass = [] }: TreeStep): string {
+  return [stage, ...pass].join(" ");
 }
 
 /** Whether a state is one that a run or step record does not leave any more. */

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { installTimers, type InstalledTimers } from "@stepwise/counting";
 import type { BackEnd } from "./back-end.js";
+import type { Delivery, EventSender } from "./events.js";
+import type { RunTree } from "./tree.js";
 import type { Ending, Watch } from "./watch.js";
 
 /**
@@ -11,21 +13,26 @@ const PATIENCE_MS = 1000;
 
 /** How a run's waiting (backoff, timeouts, sleeps) passes. */
 export interface Clock {
-  /** Waits until the run has ended. */
-  untilEnded(back: BackEnd, watch: Watch): Promise<Ending>;
+  /** Waits until the run has ended, and sends the events that are waited for. */
+  untilEnded(back: BackEnd, watch: Watch, sender: EventSender): Promise<Ending>;
   /** Gives the process its own clock back. */
   stop(): void;
 }
 
 /** Waiting takes as long as it takes. */
 export const realTime: Clock = {
-  async untilEnded(back, watch) {
+  async untilEnded(back, watch, sender) {
     const moves = movesOf(back);
     try {
       for (;;) {
         const ending = await watch.look();
         if (ending !== undefined) return ending;
-        await moves.next();
+        const delivery = await deliveryOf(sender, watch);
+        if (delivery !== undefined) {
+          await sender.send(delivery);
+          continue;
+        }
+        if (!(await moves.next())) throw stuck(await watch.tree());
         await sleep(watch.restMs);
       }
     } finally {
@@ -39,40 +46,49 @@ export const realTime: Clock = {
 export function skippedTime(): Clock {
   const timers: InstalledTimers = installTimers();
   return {
-    async untilEnded(back, watch) {
-      let ending: Ending | undefined;
-      const done = async () => (ending = await watch.glance()) !== undefined;
-      await back.counter.drive({ timers, done, patienceMs: PATIENCE_MS });
-      ending ??= await watch.look();
-      if (ending === undefined) throw stuck();
-      return ending;
+    async untilEnded(back, watch, sender) {
+      for (;;) {
+        let ending: Ending | undefined;
+        let delivery: Delivery | undefined;
+        const done = async () => {
+          ending = await watch.glance();
+          delivery = ending === undefined ? await deliveryOf(sender, watch) : undefined;
+          return ending !== undefined || delivery !== undefined;
+        };
+        await back.counter.drive({ timers, done, patienceMs: PATIENCE_MS });
+        ending ??= await watch.look();
+        if (ending !== undefined) return ending;
+        delivery ??= await deliveryOf(sender, watch);
+        if (delivery === undefined) throw stuck(await watch.tree());
+        await sender.send(delivery);
+      }
     },
     stop: () => timers.uninstall(),
   };
 }
 
+async function deliveryOf(sender: EventSender, watch: Watch): Promise<Delivery | undefined> {
+  return sender.isListening ? sender.next(await watch.tree()) : undefined;
+}
+
 /** The ends of root executions: a run does not change without one. */
 function movesOf(back: BackEnd) {
   let moved = true;
-  let wake: (() => void) | undefined;
-  let fail: ((error: Error) => void) | undefined;
+  let wake: ((goesOn: boolean) => void) | undefined;
   const remove = back.counter.onCall((call) => {
     if (call.how === "nested") return;
     moved = true;
-    wake?.();
+    wake?.(true);
   });
   // Emitted when the process has nothing left to do, in which case nothing will move again.
-  const onIdle = () => fail?.(stuck());
+  const onIdle = () => wake?.(false);
   process.on("beforeExit", onIdle);
   return {
-    async next(): Promise<void> {
-      if (!moved) {
-        await new Promise<void>((resolve, reject) => {
-          wake = resolve;
-          fail = reject;
-        });
-      }
+    /** Waits for the next one; false when there will be none. */
+    async next(): Promise<boolean> {
+      const goesOn = moved || (await new Promise<boolean>((resolve) => (wake = resolve)));
       moved = false;
+      return goesOn;
     },
     stop() {
       remove();
@@ -81,8 +97,18 @@ function movesOf(back: BackEnd) {
   };
 }
 
-function stuck(): Error {
+function stuck({ runs }: RunTree): Error {
+  const waiting = runs.flatMap(({ workflow, steps }) =>
+    steps
+      .filter(({ kind, state }) => kind === "event" && state === "waiting")
+      .map(({ stage, events = [] }) => {
+        const names = events.map((name) => JSON.stringify(name)).join(" or ");
+        return `"${stage}" of ${workflow} waits for the event ${names}`;
+      }),
+  );
   return new Error(
-    "The run has not ended, but nothing is scheduled any more that could move it on.",
+    waiting.length === 0
+      ? "The run has not ended, but nothing is scheduled any more that could move it on."
+      : `The run cannot end: ${waiting.join("; ")}, which nobody sends. Give it with --events.`,
   );
 }

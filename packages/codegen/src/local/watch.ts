@@ -26,7 +26,7 @@ export class Watch {
   readonly #runId: string;
   readonly #tell: (tree: RunTree, changes: Change[]) => void;
   readonly #status: Read<Ending>;
-  readonly #tree: Read<RunTree>;
+  readonly #treeOf: Read<RunTree>;
   #last: RunTree | undefined;
   readonly #statusRest = new Rest();
   readonly #treeRest = new Rest();
@@ -37,7 +37,7 @@ export class Watch {
     this.#tell = tell;
     const views = componentsGeneric()[workflowComponentPath(back)]!["views"]!;
     this.#status = views["status"] as unknown as Read<Ending>;
-    this.#tree = views["tree"] as unknown as Read<RunTree>;
+    this.#treeOf = views["tree"] as unknown as Read<RunTree>;
   }
 
   /** The same as `look`, unless the run has been looked at too much lately. */
@@ -49,13 +49,17 @@ export class Watch {
   async look(): Promise<Ending | undefined> {
     const status = await this.#statusRest.after(() => this.#read(this.#status));
     const ended = hasEnded(status.state);
-    if (ended || this.#treeRest.ms === 0) {
-      const tree = await this.#treeRest.after(() => this.#read(this.#tree));
-      const changes = changesBetween(this.#last, tree);
-      this.#last = tree;
-      if (changes.length > 0) this.#tell(tree, changes);
-    }
+    if (ended || this.#treeRest.ms === 0) await this.tree();
     return ended ? status : undefined;
+  }
+
+  /** The run and those below it as they are now; tells what happened since. */
+  async tree(): Promise<RunTree> {
+    const tree = await this.#treeRest.after(() => this.#read(this.#treeOf));
+    const changes = changesBetween(this.#last, tree);
+    this.#last = tree;
+    if (changes.length > 0) this.#tell(tree, changes);
+    return tree;
   }
 
   /** Real ms after which there may be more to see than a look would show now. */

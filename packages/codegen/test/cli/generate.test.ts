@@ -64,11 +64,20 @@ test("a missing folder and an unreadable convex.json are said in one sentence", 
   await expect(workflowCodegen()).rejects.toThrow("convex.json cannot be read");
 });
 
+test("a command that is not there is said to be so, with the nearest one", async () => {
+  await expect(workflowCodegen("generat")).rejects.toThrow(
+    'There is no command "generat". Did you mean "generate"?',
+  );
+  await expect(workflowCodegen("deploy", "--dir", "convex")).rejects.toThrow(
+    'There is no command "deploy". There are: generate, init, check,',
+  );
+});
+
 test("an app without workflows is no error", async () => {
   await mkdir(join(app(), "convex"));
   expect(await workflowCodegen()).toEqual({
     code: 0,
-    out: "No workflow found: none of convex/**/*.workflow.ts calls defineWorkflow().\n",
+    out: "No workflow found: none of convex/**/*.workflow.ts calls defineWorkflow(). To begin with one: workflow-codegen init.\n",
     err: "",
   });
 });

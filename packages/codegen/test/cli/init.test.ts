@@ -17,6 +17,7 @@ created convex/hello.workflow.ts: a first workflow
 Next:
   $ npm install @stepwise/workflow convex zod && npm install --save-dev @stepwise/codegen
   $ npx workflow-codegen
+  $ npx workflow-codegen run hello --input '{ "name": "Ada" }'
   $ npx convex dev
 `);
   expect(Object.keys(await filesIn(app())).sort()).toEqual([

@@ -197,3 +197,12 @@ test("what cannot be written is said in a sentence, without a stack", async () =
   expect(generate().stderr).toContain("_workflows is no folder");
   expect(existsSync(join(app(), "nowhere"))).toBe(false);
 });
+
+test("output that nobody reads to its end is no error", async () => {
+  await save(join(app(), "convex"), small(20, "only"));
+  for (const command of ["", "graph", "explain --json", "--help", "check --json"]) {
+    const piped = `"${process.execPath}" "${main}" ${command} | true`;
+    const { stderr } = spawnSync("bash", ["-c", piped], { cwd: app(), encoding: "utf8" });
+    expect(stderr, command).toBe("");
+  }
+});

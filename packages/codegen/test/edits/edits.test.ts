@@ -21,7 +21,7 @@ const NODES = {
     finalize: { query: (_ctx, { children }) => children.length },
   })`,
   choose: `.branch("choose", { on: () => "left" as const, cases: {
-    left: (b) => b.step("made", { query: () => "left" }).sleep("rest", "1h").step("then", { query: (_ctx, { made }) => made }),
+    left: (b) => b.step("made", { query: () => "left" }).sleep("rest", "1h").step("after", { query: (_ctx, { made }) => made }),
   } })`,
   again: `.loop("again", {
     initial: () => 0,
@@ -150,7 +150,9 @@ const EDITS: Edit[] = [
   },
   {
     what: "[S113] a handler, an action now, under a name that was a query",
-    definitions: definitions(changed("choose", 'step("then", { query:', 'step("then", { action:')),
+    definitions: definitions(
+      changed("choose", 'step("after", { query:', 'step("after", { action:'),
+    ),
     fate: goesOn,
   },
   {
@@ -174,7 +176,7 @@ const EDITS: Edit[] = [
   {
     what: "[S114] a node added inside a case, after the sleep",
     definitions: definitions(
-      changed("choose", '.step("then"', '.step("more", { query: () => 1 }).step("then"'),
+      changed("choose", '.step("after"', '.step("more", { query: () => 1 }).step("after"'),
     ),
     fate: goesOn,
   },
@@ -233,8 +235,10 @@ const EDITS: Edit[] = [
 
 const releases = new Releases();
 const versions = new Map<string, Promise<Version>>();
+const app = (text: string) => ({ "flow.workflow.ts": text });
+const base = app(BASE);
 const version = (text: string) => {
-  const made = versions.get(text) ?? releases.release(text, BASE);
+  const made = versions.get(text) ?? releases.release(text === BASE ? base : app(text), base);
   versions.set(text, made);
   return made;
 };

@@ -11,7 +11,7 @@ import {
 } from "./node-kind.js";
 import { reportUnknown } from "./option-rules.js";
 
-const planned = ["timeout"];
+const planned = ["timeout", "sensitive"];
 
 /** `.event(name, { schema | anyOf, timeout? })`: one stage, which reads nothing. */
 export const event: NodeKind = {

@@ -16,7 +16,7 @@ import {
 import { policies, reportMissing, reportOrder, reportUnknown } from "./option-rules.js";
 
 const order = [handlerKinds, ["children", "tolerate"], ["reduce"], ["finalize"]];
-const planned = [...policies, "concurrency", "tolerate"];
+const planned = [...policies, "concurrency", "tolerate", "sensitive"];
 const known = [...order.flat(), ...planned];
 
 /** What the stages of one parent have in common. */

@@ -17,7 +17,8 @@ import { policies, reportOrder, reportUnknown } from "./option-rules.js";
 
 const planned = [...policies, "sensitive"];
 const known = [...handlerKinds, "args", ...planned, "recover", "compensate"];
-const order = [handlerKinds, ["compensate"]];
+/** A compensation sees what either of them gives; these see nothing of each other. */
+const order = [[...handlerKinds, "recover"], ["compensate"]];
 
 /**
  * `.step(name, { action | mutation | query, args?, recover?, compensate? })`: the stage of its function, and that of what undoes it,

@@ -1,7 +1,19 @@
 import type { Command } from "commander";
+import { nearest } from "../../diagnostics/nearest.js";
+import { UsageError } from "../functions-folder.js";
 import type { GenerateOptions } from "../generate.js";
 import type { Terminal } from "../terminal.js";
 import { dirOption, examples } from "./shared.js";
+
+function unknownCommand(word: string, program: Command): string {
+  const names = program
+    .createHelp()
+    .visibleCommands(program)
+    .map((command) => command.name());
+  const near = nearest(word, names);
+  const hint = near === undefined ? `There are: ${names.join(", ")}.` : `Did you mean "${near}"?`;
+  return `There is no command ${JSON.stringify(word)}. ${hint}`;
+}
 
 export function registerGenerate(program: Command, terminal: Terminal): void {
   program
@@ -18,7 +30,11 @@ export function registerGenerate(program: Command, terminal: Terminal): void {
         "workflow-codegen --watch         beside `npx convex dev`",
       ]),
     )
-    .action(async (options: GenerateOptions) => {
+    // The first word is taken for an argument of the default command when no command has that name.
+    .allowExcessArguments()
+    .action(async (options: GenerateOptions, command: Command) => {
+      const [word] = command.args;
+      if (word !== undefined) throw new UsageError(unknownCommand(word, program));
       const { generate } = await import("../generate.js");
       terminal.exitCode = await generate(options, terminal);
     });

@@ -14,13 +14,19 @@ export function registerRun(program: Command): void {
       collectFile,
     )
     .addOption(dirOption())
+    .option(
+      "--events <json>",
+      'events to send, as JSON or @path: [{ "name", "value", "at": "10m" }]; without "at", when a run waits for it',
+    )
     .option("--skip-time", "do not wait for backoff, timeouts and sleeps", false)
+    .option("--seed <number>", "give Math.random the same numbers each time", wholeNumber)
     .addHelpText(
       "after",
       examples(
         [
           'workflow-codegen run greet --input \'{ "name": "Ada" }\'',
           "workflow-codegen run ingest --input @input.json --file storageId=@report.pdf",
+          'workflow-codegen run order --skip-time --seed 1 --events \'[{ "name": "approval", "value": { "ok": true } }]\'',
         ],
         "The output is printed to stdout as JSON, progress to stderr. Exits with 1 when the run fails.",
       ),
@@ -39,4 +45,10 @@ function collectFile(given: string, before: Files = []): Files {
     throw new InvalidArgumentError("It must be field=@path, such as storageId=@report.txt.");
   }
   return [...before, { field, path }];
+}
+
+function wholeNumber(given: string): number {
+  const number = Number(given);
+  if (!Number.isSafeInteger(number)) throw new InvalidArgumentError("It must be a whole number.");
+  return number;
 }

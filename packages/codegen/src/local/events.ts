@@ -1,0 +1,79 @@
+import { sendEvent } from "./app-workflows.js";
+import type { BackEnd } from "./back-end.js";
+import type { RunTree } from "./tree.js";
+
+/** An event to be sent while a run goes on. */
+export interface PlannedEvent {
+  readonly name: string;
+  readonly value: unknown;
+  /** Ms after the start of the run. Default: when it, or a run below it, waits for such an event. */
+  readonly atMs?: number;
+}
+
+/** Which run of which workflow. */
+interface Receiver {
+  readonly runId: string;
+  readonly workflow: string;
+}
+
+/** An event with the run that waits for it. */
+export interface Delivery {
+  readonly event: PlannedEvent;
+  readonly to: Receiver;
+}
+
+/** Sends the planned events, each once; those of one name that wait for their moment in their order. */
+export class EventSender {
+  readonly #back: BackEnd;
+  /** Those that are sent when a run waits for them. */
+  readonly #expected: PlannedEvent[];
+  readonly #timers: NodeJS.Timeout[];
+  #failure: Error | undefined;
+
+  /** @param top the run that was started: events with a time are sent to it */
+  constructor(back: BackEnd, top: Receiver, events: readonly PlannedEvent[]) {
+    this.#back = back;
+    this.#expected = events.filter(({ atMs }) => atMs === undefined);
+    const failed = (error: unknown) => {
+      this.#failure ??= error instanceof Error ? error : new Error(String(error));
+    };
+    this.#timers = events
+      .filter(({ atMs }) => atMs !== undefined)
+      .map((event) =>
+        setTimeout(() => void this.send({ event, to: top }).catch(failed), event.atMs),
+      );
+  }
+
+  /** Whether there is a use in looking at what runs wait for. */
+  get isListening(): boolean {
+    return this.#expected.length > 0 || this.#failure !== undefined;
+  }
+
+  /**
+   * The next event that one of the runs waits for.
+   *
+   * @throws where an event that was sent at its time was not taken
+   */
+  next({ runs }: RunTree): Delivery | undefined {
+    if (this.#failure !== undefined) throw this.#failure;
+    for (const { runId, workflow, steps } of runs) {
+      for (const { kind, state, events = [] } of steps) {
+        if (kind !== "event" || state !== "waiting") continue;
+        const event = this.#expected.find(({ name }) => events.includes(name));
+        if (event !== undefined) return { event, to: { runId, workflow } };
+      }
+    }
+    return undefined;
+  }
+
+  /** @throws where the event is not taken */
+  async send({ event, to }: Delivery): Promise<void> {
+    const at = this.#expected.indexOf(event);
+    if (at >= 0) this.#expected.splice(at, 1);
+    await sendEvent(this.#back, to.workflow, to.runId, event.name, event.value);
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+}

@@ -1,0 +1,200 @@
+import { NonRetryableError } from "@stepwise/workflow";
+import {
+  internalActionGeneric,
+  internalMutationGeneric,
+  internalQueryGeneric,
+  makeFunctionReference,
+} from "convex/server";
+import { ConvexError, v } from "convex/values";
+
+/*
+ * What the handlers of random workflows do: a file of the app that is compiled. All of it follows from what a handler is given, so that an
+ * interpreter which calls the same handlers must come to the same end.
+ */
+
+/** How a handler behaves, written into the definition. */
+export interface Plan {
+  /** How it fails. `unfit`: what it gives is no Convex value. `some`: it throws in a third of the runs. Default: it does not. */
+  readonly fails?: "throws" | "convex" | "final" | "unfit" | "some";
+  /** Up to which attempt it fails. Default: at every one. */
+  readonly until?: number;
+  /** How many ms an action takes. Default: a time that hardly any other action takes. */
+  readonly ms?: number;
+  readonly gives?: "nothing" | "object" | "number";
+}
+
+/** What a handler was given of its scope; `input` always. */
+export interface Seen {
+  readonly input: Input;
+  readonly [name: string]: unknown;
+}
+
+/** The input of every workflow: which run it is, as a path from the top, and how much deeper runs may go. */
+export interface Input {
+  readonly at: string;
+  readonly n: number;
+}
+
+/** As much of `info` as is used. */
+interface Told {
+  readonly attempt: number;
+  readonly signal?: AbortSignal;
+  isCanceled(): Promise<boolean>;
+}
+
+interface Logging {
+  runMutation(reference: typeof log, args: { text: string }): Promise<unknown>;
+}
+interface Writing {
+  readonly db: { insert(table: "log", row: { text: string }): unknown };
+}
+
+const log = makeFunctionReference<"mutation">("runs:log");
+
+/** An action: takes its time, says so, and then gives something or fails. */
+export async function act(
+  ctx: Logging,
+  told: Told,
+  site: string,
+  seen: Seen,
+  plan: Plan = {},
+): Promise<unknown> {
+  await pause(plan.ms ?? lasts(`${site}#${told.attempt}`, seen), told.signal);
+  const late = (await told.isCanceled()) ? " too late" : "";
+  await ctx.runMutation(log, { text: line(`${site}#${told.attempt}${late}`, seen) });
+  return outcome(told.attempt, site, seen, plan);
+}
+
+/** A mutation: writes what it saw, also where it fails then. */
+export async function change(
+  ctx: Writing,
+  site: string,
+  seen: Seen,
+  plan: Plan = {},
+): Promise<unknown> {
+  await ctx.db.insert("log", { text: line(site, seen) });
+  return outcome(1, site, seen, plan);
+}
+
+/** A query. */
+export function look(site: string, seen: Seen, plan: Plan = {}): unknown {
+  return outcome(1, site, seen, plan);
+}
+
+/** What a function is called with that is not written in the definition itself. */
+export interface Call {
+  readonly site: string;
+  readonly seen: Seen;
+  readonly plan: Plan;
+}
+
+const alone: Told = { attempt: 1, isCanceled: async () => false };
+
+/** The functions that references lead to, by their names. */
+export const referenced = {
+  "behaviour:acting": (ctx: Logging, { site, seen, plan }: Call) =>
+    act(ctx, alone, site, seen, plan),
+  "behaviour:changing": (ctx: Writing, { site, seen, plan }: Call) => change(ctx, site, seen, plan),
+  "behaviour:looking": (_ctx: unknown, { site, seen, plan }: Call) => look(site, seen, plan),
+};
+const args = { site: v.string(), seen: v.any(), plan: v.any() };
+export const acting = internalActionGeneric({
+  args,
+  handler: (ctx, call) => referenced["behaviour:acting"](ctx, call),
+});
+export const changing = internalMutationGeneric({
+  args,
+  handler: (ctx, call) => referenced["behaviour:changing"](ctx as unknown as Writing, call),
+});
+export const looking = internalQueryGeneric({
+  args,
+  handler: (ctx, call) => referenced["behaviour:looking"](ctx, call),
+});
+
+/** `recover`: what to go on with. */
+export function mend(site: string, seen: Seen, plan: Plan = {}): unknown {
+  return outcome(1, site, seen, plan);
+}
+
+/** One of the keys. */
+export function pick(site: string, seen: Seen, keys: readonly string[]): string {
+  return keys[numberOf(site, seen) % keys.length] ?? "";
+}
+
+/** A number of ms that hardly any other handler gives: from one second to an hour. */
+export function lasts(site: string, seen: Seen): number {
+  return 1_000 + (numberOf(site, seen) % 3_600_000);
+}
+
+/** The input of a child, with a path of its own. Where it `fits` not, the workflow's schema refuses it. */
+export function below(seen: Seen, site: string, key: string | number, fits = true): Input {
+  const { input, loop } = seen as { input: Input; loop?: { iteration: number } };
+  const pass = loop === undefined ? "" : `~${loop.iteration}`;
+  return { at: `${input.at}/${site}${pass}.${key}`, n: fits ? Math.max(0, input.n - 1) : -1 };
+}
+
+/** What `children` are folded into. */
+export function fold(site: string, before: unknown, child: unknown, key: string | number): string {
+  return digest([site, before, child, key]);
+}
+
+export function digest(value: unknown): string {
+  return hash(canonical(value)).toString(36);
+}
+
+function outcome(attempt: number, site: string, seen: Seen, plan: Plan): unknown {
+  if (plan.fails !== undefined && attempt <= (plan.until ?? Infinity)) {
+    const message = `boom at ${site}#${attempt}`;
+    if (plan.fails === "convex") throw new ConvexError({ site, attempt });
+    if (plan.fails === "final") throw new NonRetryableError(message, { site });
+    if (plan.fails === "unfit") return () => site;
+    if (plan.fails === "throws" || hash(`${seen.input.at} ${site}`) % 3 === 0)
+      throw new Error(message);
+  }
+  const text = `${site}:${digest(seen)}`;
+  if (plan.gives === "nothing") return undefined;
+  if (plan.gives === "number") return numberOf(site, seen);
+  return plan.gives === "object" ? { text, big: 1n, none: undefined, list: [[null]] } : text;
+}
+
+function line(what: string, seen: Seen): string {
+  const { input, ...rest } = seen;
+  return `${Date.now()} ${input.at} ${what} saw ${canonical(rest)}`;
+}
+
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  if (ms <= 0) return;
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new Error("It was aborted"));
+    });
+  });
+}
+
+function numberOf(site: string, seen: Seen): number {
+  return hash(`${site} ${canonical(seen)}`);
+}
+
+/** A value as text: the same for the same value, whatever the order of its fields; of an error only where and what. */
+function canonical(value: unknown): string {
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "nothing";
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if ("kind" in value && "node" in value) return `${String(value.kind)} at ${String(value.node)}`;
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  return `{${fields
+    .map(([name, field]) => `${name}:${canonical(field)}`)
+    .sort()
+    .join(",")}}`;
+}
+
+/** FNV-1a, and then mixed. */
+function hash(text: string): number {
+  let mixed = 0x811c9dc5;
+  for (const character of text) mixed = Math.imul(mixed ^ character.charCodeAt(0), 0x01000193);
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x7feb352d);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}

@@ -1,0 +1,44 @@
+/** What two things may be apart, in ms, and yet be told apart: the scheduler takes some time of its own. */
+export const TOLERANCE_MS = 200;
+
+/** Something that happened because a time had come, and to whom. */
+interface Move {
+  readonly at: number;
+  readonly owner: string;
+}
+
+/** What the runs of one interpretation share: time, which is virtual, and the log of effects. */
+export class World {
+  readonly log: string[] = [];
+  readonly #moves: Move[] = [];
+
+  /** Time went by for somebody. */
+  moved(owner: string): void {
+    this.#moves.push({ at: Date.now(), owner });
+  }
+
+  /** Waits. A wait of no time is none. */
+  async wait(owner: string, ms: number): Promise<void> {
+    if (ms <= 0) return;
+    await new Promise<void>((resolve) => setTimeout(resolve, ms));
+    this.moved(owner);
+  }
+
+  /** Calls a function when the time has come. @returns what calls that off. */
+  after(owner: string, ms: number, call: () => void): () => void {
+    const timer = setTimeout(() => {
+      this.moved(owner);
+      call();
+    }, ms);
+    return () => clearTimeout(timer);
+  }
+
+  /** Whether two things that have nothing to do with each other happened so close that either may come first. */
+  get isAmbiguous(): boolean {
+    const moves = this.#moves.toSorted((one, other) => one.at - other.at);
+    return moves.some(({ at, owner }, index) => {
+      const next = moves[index + 1];
+      return next !== undefined && next.owner !== owner && next.at - at < TOLERANCE_MS;
+    });
+  }
+}
