@@ -16,6 +16,7 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/ending.js": () => import("./component/ending.js"),
   "./component/entering.js": () => import("./component/entering.js"),
   "./component/events.js": () => import("./component/events.js"),
+  "./component/forgetting.js": () => import("./component/forgetting.js"),
   "./component/lib.js": () => import("./component/lib.js"),
   "./component/line.js": () => import("./component/line.js"),
   "./component/listing.js": () => import("./component/listing.js"),
@@ -28,6 +29,7 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/timeline.js": () => import("./component/timeline.js"),
   "./component/tolerance.js": () => import("./component/tolerance.js"),
   "./component/views.js": () => import("./component/views.js"),
+  "./component/waking.js": () => import("./component/waking.js"),
   "./component/watchdog.js": () => import("./component/watchdog.js"),
 };
 
@@ -70,6 +72,6 @@ export function testKit(
 ): TestKit {
   const all = { ...modules, "./component/looks.js": () => import("./test/functions.js") };
   t.registerComponent(options.name ?? "workflow", schema, all);
-  const loaded = Promise.all(Object.values(all).map((load) => load()));
-  return new TestKit(t, vi, loaded, options);
+  const load = async () => await Promise.all(Object.values(all).map((one) => one()));
+  return new TestKit(t, vi, load, options);
 }

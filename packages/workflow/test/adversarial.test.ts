@@ -160,6 +160,22 @@ describe("what would break if", () => {
     expect(await app.slotsHeld()).toBe(0);
   });
 
+  test("[S112] one whose action dies at every attempt ends after maxAttempts", async () => {
+    // Whatever an action tries to report does not come through.
+    const app = new TestApp({ settle: ({ slot }) => slot !== undefined });
+    const { runId, ...status } = await app.run("flaky", { goodAttempt: 1 });
+    expect(status).toMatchObject({ state: "failed", error: { kind: "lost", attempt: 4 } });
+    const [top] = await app.tree(runId);
+    expect(top?.steps).toMatchObject([
+      {
+        state: "failed",
+        attempt: 4,
+        errors: ["lost", "lost", "lost", "lost"].map((kind) => ({ kind })),
+      },
+    ]);
+    expect(await app.slotsHeld()).toBe(0);
+  });
+
   test("[S107] with a timeout, it is seen within seconds of it", async () => {
     let deaths = 5;
     const app = new TestApp({ settle: () => deaths-- > 0 });

@@ -47,9 +47,11 @@ export class TestApp {
   readonly t = this.counter.convexTest({ schema, modules });
 
   constructor(faults: Faults = {}) {
+    // One module for all calls: the counter wraps each that it has not met.
+    const faulty = { ...lib, settle: settleWith(faults) };
     this.t.registerComponent("workflow", componentSchema, {
       ...component,
-      "./component/lib.js": async () => ({ ...lib, settle: settleWith(faults) }),
+      "./component/lib.js": async () => faulty,
     });
   }
 

@@ -1,27 +1,428 @@
+import { readFile } from "node:fs/promises";
+import { Counter } from "@stepwise/counting";
 import { convexTest } from "convex-test";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { testKit } from "../src/test.js";
-import { workflows } from "./convex/_workflows/index.js";
+import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from "vitest";
+import { modules as componentModules, testKit, type KitOptions } from "../src/test.js";
+import { workflow, workflows } from "./convex/_workflows/index.js";
 import schema from "./convex/schema.js";
 
-const modules = import.meta.glob(["./convex/**/*.{ts,js}", "!./convex/**/*.*.ts"]);
+const modules = import.meta.glob([
+  "./convex/**/*.{ts,js}",
+  // As for Convex's bundler, a name with two dots is no module of its own.
+  "!./convex/**/*.*.ts",
+]);
+
+const realSetTimeout = setTimeout;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function app() {
+/** As a user's test has it: nothing but convex-test, vitest and the kit. */
+function newApp(options: KitOptions = {}) {
   const t = convexTest({ schema, modules, transactionLimits: true });
-  return { t, kit: testKit(t, vi) };
+  return { t, kit: testKit(t, vi, options), begun: Date.now() };
 }
 
-test("x", async () => {
-  const { kit } = app();
-  kit.stub(workflows.saga, "charge", ({ reserve }) => ({ cents: reserve.id }));
-  const id = await kit.start(workflows.saga, { fail: "ship" });
-  console.log(await kit.skipToNextTimer());
-  console.log(await kit.runToEnd(workflows.saga, id));
-  console.log(await kit.timeline(id));
-  const id2 = await kit.start(workflows.tolerant, { bad: 2, of: 4 });
-  console.log(await kit.runToEnd(workflows.tolerant, id2));
-  console.log(await kit.timeline(id2));
+describe("runToEnd", () => {
+  test("gives the status of a run that has ended, in virtual time", async () => {
+    const { kit, begun } = newApp();
+    const runId = await kit.start(workflows.sleeps, { ms: 5 * MINUTE });
+    const status = await kit.runToEnd(workflows.sleeps, runId);
+    expect(status).toMatchObject({ state: "completed", endedAt: begun + 15 * MINUTE });
+    expect(Date.now()).toBe(begun + 15 * MINUTE);
+  });
+
+  test("its output is typed by the workflow; a run may have ended badly", async () => {
+    const { kit } = newApp();
+    const runId = await kit.start(workflows.kinds, { n: 2 });
+    const status = await kit.runToEnd(workflows.kinds, runId);
+    if (status.state !== "completed") throw new Error(status.error.message);
+    expectTypeOf(status.output.doubled).toEqualTypeOf<number>();
+    expect(status.output.doubled).toBe(4);
+    const failing = await kit.start(workflows.saga, { fail: "ship" });
+    expect(await kit.runToEnd(workflows.saga, failing)).toMatchObject({
+      state: "failed",
+      error: { message: "no ship" },
+    });
+  });
+
+  test("a run that waits for what will not come by itself: it says where", async () => {
+    const { kit, t } = newApp();
+    const runId = await kit.start(workflows.approval, {});
+    await expect(kit.runToEnd(workflows.approval, runId)).rejects.toThrow(
+      'The run of "approval" has not ended, and nothing will happen any more:\nasked completed\ndecision waiting',
+    );
+    const decision = { by: "Ada", ok: true };
+    await t.mutation(
+      async (ctx) => await workflow.sendEvent(ctx, workflows.approval, runId, "decision", decision),
+    );
+    expect(await kit.runToEnd(workflows.approval, runId)).toMatchObject({ output: "Ada true" });
+  });
+
+  test("of a run that is none, or of another workflow", async () => {
+    const { kit } = newApp();
+    const runId = await kit.start(workflows.leaf, { n: 1 });
+    await expect(kit.runToEnd(workflows.list, runId)).rejects.toThrow(
+      `There is no run "${runId}" of "list"`,
+    );
+    await expect(kit.timeline("nothing")).rejects.toThrow('There is no run "nothing"');
+  });
+});
+
+describe("time", () => {
+  test("settle does all that needs no time, and no more", async () => {
+    const { kit, begun } = newApp();
+    const runId = await kit.start(workflows.sleeps, { ms: 1 });
+    await kit.settle();
+    expect(await kit.timeline(runId)).toEqual(["before completed", "fixed waiting"]);
+    expect(Date.now()).toBe(begun);
+  });
+
+  test("pass lets exactly so much time go by", async () => {
+    const { kit, begun } = newApp();
+    const runId = await kit.start(workflows.sleeps, { ms: 0 });
+    await kit.pass(10 * MINUTE - 1);
+    expect(await kit.timeline(runId)).toContain("fixed waiting");
+    await kit.pass(1);
+    expect(await kit.timeline(runId)).toContain("after completed");
+    await kit.pass("1h");
+    expect(Date.now()).toBe(begun + 70 * MINUTE);
+  });
+
+  test("skipToNextTimer goes from wait to wait, and tells what was over", async () => {
+    const { kit, begun } = newApp();
+    const runId = await kit.start(workflows.sleeps, { ms: 5 * MINUTE }, { runAfter: "1h" });
+    const common = { runId, workflow: "sleeps" };
+    expect(await kit.skipToNextTimer()).toEqual([
+      { ...common, kind: "start", node: "before", at: begun + HOUR },
+    ]);
+    expect(await kit.skipToNextTimer()).toMatchObject([{ kind: "sleep", node: "fixed" }]);
+    expect(await kit.skipToNextTimer()).toMatchObject([{ kind: "sleep", node: "computed" }]);
+    expect(Date.now()).toBe(begun + HOUR + 15 * MINUTE);
+    expect(await kit.skipToNextTimer()).toEqual([]);
+    expect(Date.now()).toBe(begun + HOUR + 15 * MINUTE);
+  });
+
+  test("a step that is tried again", async () => {
+    const { kit } = newApp();
+    const runId = await kit.start(workflows.flaky, { goodAttempt: 3 });
+    const retry = { kind: "retry", node: "attempt" };
+    expect(await kit.skipToNextTimer()).toMatchObject([retry]);
+    expect(await kit.timeline(runId)).toEqual(["attempt waiting, 3 attempts"]);
+    expect(await kit.skipToNextTimer()).toMatchObject([retry]);
+    expect(await kit.timeline(runId)).toEqual(["attempt completed, 3 attempts"]);
+  });
+
+  test("the wait for an event, and the timeouts of a parent and of a run", async () => {
+    const { kit, t, begun } = newApp();
+    const awaited = await kit.start(workflows.awaited, {});
+    await kit.settle();
+    await t.mutation(async (ctx) => {
+      await workflow.sendEvent(ctx, workflows.awaited, awaited, "paid", { cents: 1 });
+    });
+    await kit.start(workflows.limited, { ms: 2 * HOUR });
+    const tooLong = await kit.start(workflows.tooLong, { ms: 2 * HOUR });
+    expect(await kit.skipToNextTimer()).toMatchObject([{ kind: "timeout", node: "inTime" }]);
+    expect(Date.now()).toBe(begun + 10 * MINUTE);
+    const both = await kit.skipToNextTimer();
+    expect(both).toHaveLength(2);
+    expect(both).toContainEqual(expect.objectContaining({ kind: "event", node: "second" }));
+    expect(both).toContainEqual({
+      kind: "timeout",
+      runId: tooLong,
+      workflow: "tooLong",
+      at: begun + HOUR,
+    });
+  });
+
+  test("an action that takes its time does", async () => {
+    const { kit, begun } = newApp();
+    const runId = await kit.start(workflows.slow, { ms: 4_000 });
+    expect(await kit.skipToNextTimer()).toEqual([]);
+    expect(Date.now()).toBe(begun + 4_000);
+    expect(await kit.timeline(runId)).toEqual(["wait completed"]);
+  });
+
+  test("what waits for real input takes none", async () => {
+    const { kit, begun } = newApp();
+    kit.stub(workflows.slow, "wait", async () => {
+      await readFile(import.meta.filename);
+      return { aborted: false };
+    });
+    const runId = await kit.start(workflows.slow, { ms: 0 });
+    expect(await kit.runToEnd(workflows.slow, runId)).toMatchObject({ state: "completed" });
+    expect(Date.now()).toBe(begun);
+  });
+
+  test("what waits long for real input is waited for, where the kit is told to be patient", async () => {
+    const { kit, begun } = newApp({ patienceMs: 2_000 });
+    kit.stub(workflows.slow, "wait", async () => {
+      await new Promise((resolve) => void realSetTimeout(resolve, 200));
+      return { aborted: false };
+    });
+    const runId = await kit.start(workflows.slow, { ms: 0 });
+    expect(await kit.runToEnd(workflows.slow, runId)).toMatchObject({ state: "completed" });
+    expect(Date.now()).toBe(begun);
+  });
+
+  test("that is real is refused", async () => {
+    const { kit } = newApp();
+    vi.useRealTimers();
+    await expect(kit.settle()).rejects.toThrow("call vi.useFakeTimers()");
+  });
+});
+
+describe("stub", () => {
+  test.each(["doubled", "noted", "inserted", "counted", "read", "plain", "finalize"] as const)(
+    "stands in for %s, inline and by reference, and sees all that stands before it",
+    async (node) => {
+      const { kit } = newApp();
+      const stub = vi.fn(() => `stub of ${node}`);
+      // Each of the nodes gives something else.
+      kit.stub(workflows.kinds, node, stub as unknown as () => never);
+      const runId = await kit.start(workflows.kinds, { n: 2 });
+      const status = await kit.runToEnd(workflows.kinds, runId);
+      expect(stub).toHaveBeenCalledOnce();
+      const before = ["doubled", "noted", "inserted", "counted", "read", "plain"];
+      const seen = before.slice(0, node === "finalize" ? undefined : before.indexOf(node));
+      const [[scope, info]] = stub.mock.calls as unknown as [[object, object]];
+      expect(Object.keys(scope).sort()).toEqual(["input", ...seen].sort());
+      expect(info).toMatchObject({ runId, attempt: 1, idempotencyKey: `${runId}/${node}` });
+      if (status.state !== "completed") throw new Error(status.error.message);
+      expect(JSON.stringify(status.output)).toContain(
+        node === "noted" || node === "inserted" ? "" : `stub of ${node}`,
+      );
+    },
+  );
+
+  test("the function that it replaces is not called", async () => {
+    const { kit, t } = newApp();
+    kit.stub(workflows.kinds, "noted", () => null);
+    kit.stub(workflows.kinds, "inserted", () => {});
+    const runId = await kit.start(workflows.kinds, { n: 2 });
+    await kit.runToEnd(workflows.kinds, runId);
+    expect(await t.run(async (ctx) => await ctx.db.query("log").collect())).toEqual([]);
+  });
+
+  test("the handler, the finalize and the children of a parent", async () => {
+    const { kit } = newApp();
+    kit.stub(workflows.handled, "all.output", () => ({ count: 2 }));
+    kit.stub(workflows.leaf, "work", ({ input }) => input.n + 1);
+    const stub = vi.fn(({ output, children }) => ({ n: 0, output, children }));
+    kit.stub(workflows.handled, "all.finalize", stub);
+    const runId = await kit.start(workflows.handled, { n: 9 });
+    expect(await kit.runToEnd(workflows.handled, runId)).toMatchObject({
+      output: { n: 0, output: { count: 2 }, children: [1, 2] },
+    });
+  });
+
+  test("in a loop and in a branch", async () => {
+    const { kit } = newApp();
+    const passes: number[] = [];
+    kit.stub(workflows.counted, "count.how.action.a", ({ loop }) => {
+      passes.push(loop.iteration);
+      return loop.state.n + 2;
+    });
+    const runId = await kit.start(workflows.counted, { to: 6, inAction: true });
+    expect(await kit.runToEnd(workflows.counted, runId)).toMatchObject({ output: { n: 6 } });
+    expect(passes).toEqual([1, 2, 3]);
+  });
+
+  test("a compensation, which sees its step's output and the cause", async () => {
+    const { kit } = newApp();
+    const undo = vi.fn();
+    kit.stub(workflows.saga, "charge.compensate", undo);
+    kit.stub(workflows.saga, "reserve.compensate", undo);
+    const runId = await kit.start(workflows.saga, { fail: "ship" });
+    await kit.runToEnd(workflows.saga, runId);
+    const error = expect.objectContaining({ message: "no ship" });
+    expect(undo.mock.calls.map(([scope]) => scope)).toEqual([
+      { input: { fail: "ship" }, reserve: { id: 7 }, output: { cents: 5 }, error },
+      { input: { fail: "ship" }, output: { id: 7 }, error },
+    ]);
+  });
+
+  test("one that throws is retried, recovered from and told as any other", async () => {
+    const { kit } = newApp();
+    const tried = vi.fn(() => {
+      throw new Error("stubbed out");
+    });
+    const fused = vi.fn(() => {
+      throw new Error("stubbed out");
+    });
+    kit.stub(workflows.risky, "tried", tried);
+    kit.stub(workflows.risky, "fused", fused);
+    const runId = await kit.start(workflows.risky, { how: "well" });
+    expect(await kit.runToEnd(workflows.risky, runId)).toMatchObject({
+      output: ["recovered from stubbed out", "recovered"],
+    });
+    expect([tried.mock.calls.length, fused.mock.calls.length]).toEqual([2, 1]);
+  });
+
+  test("the last one counts, and none outlives its app", async () => {
+    const first = newApp();
+    first.kit.stub(workflows.leaf, "work", () => 1);
+    first.kit.stub(workflows.leaf, "work", () => 2);
+    const id = await first.kit.start(workflows.leaf, { n: 5 });
+    expect(await first.kit.runToEnd(workflows.leaf, id)).toMatchObject({ output: 2 });
+    const { kit } = newApp();
+    const runId = await kit.start(workflows.leaf, { n: 5 });
+    expect(await kit.runToEnd(workflows.leaf, runId)).toMatchObject({ output: 50 });
+  });
+
+  test("of what is no function", () => {
+    const { kit } = newApp();
+    // @ts-expect-error there is no such node
+    expect(() => kit.stub(workflows.saga, "chrage", () => null)).toThrow(
+      'Workflow "saga" has no function "chrage" to be stubbed. Did you mean "charge"?',
+    );
+    expect(() => kit.stub(workflows.handled, "all", () => null as never)).toThrow(
+      'has no function "all" to be stubbed; there is "all.output", "all.finalize", "finalize"',
+    );
+    expect(() => kit.stub(workflows.sleeps, "fixed", () => {})).toThrow('no function "fixed"');
+  });
+
+  test("it is typed by the workflow", () => {
+    const { kit } = newApp();
+    kit.stub(workflows.saga, "charge", ({ input, reserve }, info) => {
+      expectTypeOf(input.fail).toEqualTypeOf<"no" | "ship" | "late" | "undo">();
+      expectTypeOf(reserve).toEqualTypeOf<{ id: number }>();
+      expectTypeOf(info.attempt).toEqualTypeOf<number>();
+      return { cents: 1 };
+    });
+    // @ts-expect-error its output is { cents }
+    kit.stub(workflows.saga, "charge", () => ({ euros: 1 }));
+    // @ts-expect-error the node does not see itself
+    kit.stub(workflows.saga, "charge", ({ charge }) => charge);
+    kit.stub(workflows.kinds, "finalize", ({ doubled, counted }) => {
+      expectTypeOf(doubled).toEqualTypeOf<number>();
+      return { doubled, counted, read: "", plain: { inserted: null } };
+    });
+  });
+});
+
+describe("timeline", () => {
+  test("children stand under their parent; those that went alike together", async () => {
+    const { kit } = newApp();
+    const runId = await kit.start(workflows.grandparent, {
+      leaves: [{ n: 1 }, { n: 2 }, { n: 3 }],
+    });
+    await kit.runToEnd(workflows.grandparent, runId);
+    expect(await kit.timeline(runId)).toEqual([
+      "lists completed",
+      "  [first] list completed",
+      "    all completed",
+      "      [0..2] leaf completed",
+      "        work completed",
+      "    all.finalize completed",
+      "    after completed",
+      "  [second] list completed",
+      "    all completed",
+      "      [0] leaf completed",
+      "        work completed",
+      "    all.finalize completed",
+      "    after completed",
+      "lists.finalize completed",
+    ]);
+  });
+
+  test("the one run of a .child; bad ends; attempts", async () => {
+    const { kit } = newApp();
+    const single = await kit.start(workflows.single, { n: 1, fails: true });
+    await kit.runToEnd(workflows.single, single);
+    expect(await kit.timeline(single)).toEqual(["one failed", "  leaf failed", "    work failed"]);
+    const risky = await kit.start(workflows.risky, { how: "badly" });
+    await kit.runToEnd(workflows.risky, risky);
+    expect(await kit.timeline(risky)).toEqual([
+      "tried completed, 2 attempts",
+      "fused completed",
+      "finalize completed",
+    ]);
+  });
+
+  test("the passes of loops", async () => {
+    const { kit } = newApp();
+    const runId = await kit.start(workflows.nestedLoops, { outer: 2 });
+    await kit.runToEnd(workflows.nestedLoops, runId);
+    expect(await kit.timeline(runId)).toEqual([
+      "outer completed",
+      "outer.inner #1 completed",
+      "outer.inner.add #1.1 completed",
+      "outer.inner.rest #1.1 completed",
+      "outer.inner.add #1.2 completed",
+      "outer.inner.rest #1.2 completed",
+      "outer.noted #1 completed",
+      "outer.inner #2 completed",
+      "outer.inner.add #2.1 completed",
+      "outer.inner.rest #2.1 completed",
+      "outer.inner.add #2.2 completed",
+      "outer.inner.rest #2.2 completed",
+      "outer.noted #2 completed",
+    ]);
+  });
+
+  test("more children than one query reads, and more outputs", async () => {
+    const t = new Counter().convexTest({ schema, modules });
+    const kit = testKit(t, vi);
+    const many = await kit.start(workflows.folded, { of: 600 });
+    await kit.runToEnd(workflows.folded, many);
+    expect((await kit.timeline(many)).slice(0, 3)).toEqual([
+      "all completed",
+      "  [0..599] leaf completed",
+      "    work completed",
+    ]);
+    kit.stub(workflows.counted, "count.next", ({ how }) => ({
+      n: how,
+      keys: ["x".repeat(900_000)],
+    }));
+    const heavy = await kit.start(workflows.counted, { to: 20 });
+    await kit.runToEnd(workflows.counted, heavy);
+    expect(
+      (await kit.timeline(heavy)).filter((line) => line.startsWith("count.next")),
+    ).toHaveLength(20);
+  });
+});
+
+test("register mounts every module of the component that has functions", () => {
+  const all = import.meta.glob("../src/component/*.ts", { eager: true });
+  const isFunction = (value: unknown) =>
+    value !== null &&
+    ["object", "function"].includes(typeof value) &&
+    "exportArgs" in Object(value);
+  const withFunctions = Object.entries(all)
+    .filter(([, module]) => Object.values(module as object).some(isFunction))
+    .map(([path]) => path.replace("../src", ".").replace(/ts$/, "js"));
+  expect(withFunctions.length).toBeGreaterThan(10);
+  expect(Object.keys(componentModules)).toEqual(expect.arrayContaining(withFunctions));
+});
+
+test("the kit needs nothing that a user has not: no private package, no vitest, no part of Node", () => {
+  const sources = import.meta.glob<string>(["../src/test.ts", "../src/test/*.ts"], {
+    eager: true,
+    query: "?raw",
+    import: "default",
+  });
+  const packages = Object.values(sources).flatMap((source) =>
+    [...source.matchAll(/from "([^."][^"]*)"/g)].map(([, name]) => name),
+  );
+  expect([...new Set(packages)].sort()).toEqual(["convex-test", "convex/server", "convex/values"]);
+});
+
+test("runsOf finds what the app has started itself", async () => {
+  const { kit } = newApp();
+  const first = await kit.start(workflows.list, { leaves: [{ n: 1 }] });
+  const second = await kit.start(workflows.list, { leaves: [] });
+  await kit.settle();
+  expect(await kit.runsOf(workflows.list)).toEqual([first, second]);
+  expect(await kit.runsOf(workflows.leaf)).toEqual([]);
+});
+
+test("the component may be mounted under another name", async () => {
+  const t = convexTest({ schema, modules, transactionLimits: true });
+  // The app of these tests calls "workflow", so a run goes no further than to its first stage.
+  const kit = testKit(t, vi, { name: "other" });
+  const runId = await kit.start(workflows.leaf, { n: 1 });
+  expect(await kit.runsOf(workflows.leaf)).toEqual([runId]);
 });

@@ -157,7 +157,7 @@ describe("sendEvent", () => {
     ]);
     expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     const awaited = await use.app.start("awaited", {});
-    await use.app.drive(async () => (await use.app.steps(awaited)).length > 0);
+    await use.app.drive(async () => (await use.app.steps(awaited)).includes("first waiting"));
     const two = await Promise.all([
       send("awaited", awaited, "paid", { cents: 1 }),
       send("awaited", awaited, "paid", { cents: 2 }),

@@ -151,6 +151,36 @@ describe("onComplete", () => {
     await use.app.expectNothingLeft();
   });
 
+  test.each([
+    ["leaf", { n: 4 }],
+    ["leaf", { n: 4, fails: true }],
+    ["kinds", { n: 4 }],
+    ["routed", { n: 1 }],
+    ["unmoved", {}],
+    ["list", { leaves: [{ n: 1 }, { n: 2 }] }],
+    ["sleeper", { ms: 1_000 }],
+  ])("[S101] [S104] it may remove the run: %s of %o", async (name, input) => {
+    await start(name, input, { context: { removes: "it" } });
+    await use.app.drive();
+    expect(await callbacks()).toHaveLength(1);
+    expect(await runsStored()).toBe(0);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S101] [S102] it may restart the run", async () => {
+    const id = await start("chain", { fails: true }, { context: { restarts: "chain" } });
+    await use.app.drive(async () => {
+      const status = await use.app.status("chain", id);
+      return status?.generation === 3;
+    });
+    await use.app.t.mutation(internal.app.log, { text: "mended" });
+    await use.app.drive();
+    const status = await use.app.status("chain", id);
+    expect(status).toMatchObject({ state: "completed" });
+    expect(await callbacks()).toHaveLength(status!.generation);
+    await use.app.expectNothingLeft();
+  });
+
   test("[S89] of a run that is canceled it is called once, with `canceled`", async () => {
     const id = await start("slow", { ms: 5_000 }, { context: 1 });
     await use.app.pass(1_000);

@@ -78,7 +78,11 @@ export async function timelineOf(
     entries.push(...skipped.before(record, isOlder).map(skippedEntry), entryOf(record));
     entries.push(...skipped.after(record).map(skippedEntry));
   }
-  if (found.isDone && HAS_ENDED.has(found.state)) entries.push(...skipped.rest().map(skippedEntry));
+  if (found.isDone && HAS_ENDED.has(found.state))
+    for (const node of skipped.rest())
+      entries.push(
+        found.error?.node === node ? failedEntry(node, found.error) : skippedEntry(node),
+      );
   const { isDone, continueCursor } = found;
   return { page: entries, isDone, continueCursor: writeCursor(continueCursor, skipped.seen) };
 }
@@ -95,7 +99,7 @@ function writeCursor(cursor: string, seen: ReadonlySet<number>): string {
 }
 
 function readCursor(text: string | null): { cursor: string | null; seen: number[] } {
-  if (text === null) return { cursor: null, seen: [] };
+  if (text === null || text === "") return { cursor: null, seen: [] };
   try {
     return JSON.parse(text) as { cursor: string; seen: number[] };
   } catch {
@@ -128,7 +132,9 @@ class Skipped {
     const { path, sequences } = this.#placeOf(stage);
     const passed = isOlder
       ? []
-      : sequences.flatMap(({ prefix, nodes, at }) => {
+      : sequences.flatMap(({ prefix, nodes, at, depth }) => {
+          // Inside a loop another pass may come to them.
+          if (depth > 0) return [];
           const names = Object.keys(nodes);
           return names
             .slice(0, Math.max(0, names.indexOf(at)))
@@ -140,9 +146,12 @@ class Skipped {
     return passed;
   }
 
-  /** The nodes that the run has passed by when a record has ended: the cases of a branch that were not chosen. */
-  after({ stage, kind, state }: Record): string[] {
-    return kind === "branch" && state === "completed"
+  /**
+   * The nodes that the run has passed by when a record has ended: the cases of a branch that were not chosen. Inside a loop another pass
+   * may choose them.
+   */
+  after({ stage, kind, state, pass }: Record): string[] {
+    return kind === "branch" && state === "completed" && pass === undefined
       ? this.#unseenIn(this.#placeOf(stage).path)
       : [];
   }
@@ -174,6 +183,11 @@ class Skipped {
 
 function skippedEntry(node: string): TimelineEntry {
   return { node, state: "skipped", errors: [] };
+}
+
+/** Where a run failed before the node had a record: at a branch whose `on` threw, say. */
+function failedEntry(node: string, error: StepError): TimelineEntry {
+  return { node, state: "failed", errors: [error] };
 }
 
 function entryOf(record: Record): TimelineEntry {

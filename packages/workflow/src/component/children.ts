@@ -1,17 +1,26 @@
-import { DEFAULT_MAX_PARALLELISM, readGate } from "@stepwise/workpool/core";
+import {
+  DEFAULT_MAX_PARALLELISM,
+  hasRoom,
+  keepLooking,
+  messageOf,
+  readGate,
+  ROOM_TO_COMPLETE,
+} from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, internalQuery, query, type MutationCtx } from "./_generated/server.js";
+import { goOn, goOnWith, hasRoomInPage } from "./continuations.js";
 import { beginDeadline } from "./deadlines.js";
-import { cancelChildren } from "./ending.js";
-import { ASLEEP, beginRun, wake, type RunOf } from "./entering.js";
-import { settledOutput, stepOfStage } from "./scope.js";
-import { isTolerated } from "./tolerance.js";
+import { cancelChildren, cancelPending } from "./ending.js";
+import { ASLEEP, beginRun, failStep, wake, type RunOf } from "./entering.js";
+import { pool } from "./line.js";
+import { settledOutput, stepOfStage, stepRead } from "./scope.js";
+import { isTolerated, noteBadEnd } from "./tolerance.js";
 import { childOfClosedEnded } from "./undoing.js";
 import type { Beginning, NewChild, NewChildren } from "./validators.js";
-import { vPass } from "./validators.js";
+import { continuationArgs, vPass } from "./validators.js";
 
 /** How many siblings a child that ends looks at, from a stale snapshot. */
 const LOOK = 4;
@@ -25,11 +34,12 @@ export async function startChildren(
   ctx: MutationCtx,
   of: RunOf & Pick<Doc<"steps">, "held">,
   arrived: Doc<"steps"> | null,
-  { stage, pass, begins, pages, keyed, concurrency = Infinity, tolerate, single }: NewChildren,
+  children: NewChildren,
 ): Promise<void> {
+  const { stage, pass, begins, pages, keyed, concurrency = Infinity, tolerate } = children;
   const total = pages.reduce((sum, page) => sum + page.length, 0);
-  // More than the pool runs at once would only wait in its line.
-  const parallelism = (await readGate(ctx))?.maxParallelism ?? DEFAULT_MAX_PARALLELISM;
+  // More than the pool runs at once would only wait in its line. One that is paused now will run some.
+  const parallelism = (await readGate(ctx))?.maxParallelism || DEFAULT_MAX_PARALLELISM;
   const pagesAtOnce = total <= MAX_AT_ONCE ? pages.length : 1;
   const record = {
     ...ASLEEP,
@@ -37,9 +47,10 @@ export async function startChildren(
     state: "waiting" as const,
     total,
     keyed,
-    seats: Math.min(concurrency, Math.max(1, parallelism)),
+    seats: Math.min(concurrency, parallelism),
     ...(tolerate === undefined ? {} : { tolerate }),
-    ...(single === true ? { single } : {}),
+    ...(children.single === true ? { single: true } : {}),
+    ...(children.sensitive === true ? { sensitive: true } : {}),
     ...(pagesAtOnce < pages.length ? { inserting: true } : {}),
   };
   const fresh = {
@@ -55,13 +66,13 @@ export async function startChildren(
   const step = arrived?._id ?? (await ctx.db.insert("steps", fresh));
   if (arrived !== null) await ctx.db.patch("steps", step, record);
   let from = 0;
-  for (const [number, children] of pages.entries()) {
-    if (number < pagesAtOnce) await insertPage(ctx, step, { from, begins, children });
-    else await ctx.db.insert("childPages", { step, from, begins, children });
-    from += children.length;
+  for (const [number, page] of pages.entries()) {
+    if (number < pagesAtOnce) await insertPage(ctx, step, { from, begins, children: page });
+    else await ctx.db.insert("childPages", { step, from, begins, children: page });
+    from += page.length;
   }
-  await fillSeats(ctx, step);
   if (pagesAtOnce < pages.length) await insertLater(ctx, step);
+  await fillSeats(ctx, step);
 }
 
 /** Inserts a page of children; one whose input was refused has failed already. */
@@ -93,6 +104,7 @@ async function insertPage(
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     });
     await insertInput(ctx, child, input);
+    if (error !== undefined) await noteBadEnd(ctx, parent);
   }
 }
 
@@ -101,17 +113,28 @@ export async function fillSeats(ctx: MutationCtx, id: Id<"steps">): Promise<void
   const parent = await ctx.db.get("steps", id);
   if (parent === null || parent.state !== "waiting" || parent.joined || parent.held) return;
   const { seats = 1 } = parent;
-  const allIn = (state: "pending" | "running") =>
+  const allIn = (state: "pending" | "running" | "compensating") =>
     ctx.db
       .query("runs")
       .withIndex("by_parent_state", (q) => q.eq("parentStep", id).eq("state", state));
-  const running = (await allIn("running").take(seats)).length;
-  const startable = await allIn("pending").take(seats - running);
-  for (const child of startable) await begin(ctx, child);
+  let taken = (await allIn("running").take(seats)).length;
+  if (taken < seats) taken += (await allIn("compensating").take(seats - taken)).length;
+  const startable = await allIn("pending").take(seats - taken);
   const refused = await firstRefused(ctx, parent);
   if (refused !== null) return await failParent(ctx, parent, refused);
-  if (running + startable.length > 0 || parent.inserting === true) return;
-  if ((await inState(ctx, id, "compensating")) === null) await join(ctx, parent);
+  for (const child of startable) {
+    // Each is read with its input, which it takes along into the pool's line.
+    if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return await fillLater(ctx, parent);
+    await begin(ctx, child);
+  }
+  if (taken + startable.length === 0 && parent.inserting !== true) await join(ctx, parent);
+}
+
+/** The rest of the seats is filled in a transaction of its own: as if there were a page to insert first. */
+async function fillLater(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> {
+  if (parent.inserting === true) return;
+  await ctx.db.patch("steps", parent._id, { inserting: true });
+  await insertLater(ctx, parent._id);
 }
 
 /** Of the children that have ended badly the first one, where there are more of them than the parent lets pass. */
@@ -124,6 +147,7 @@ async function firstRefused(ctx: MutationCtx, parent: Doc<"steps">): Promise<Doc
 export async function insertLater(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
   const job = await ctx.scheduler.runAfter(0, internal.children.insertNext, { step });
   await ctx.db.patch("steps", step, { job, wakeAt: Date.now() });
+  await keepLooking(ctx, pool);
 }
 
 /** Inserts the next page of children that are to be. */
@@ -152,11 +176,30 @@ async function insertNextPage(ctx: MutationCtx, step: Id<"steps">): Promise<void
   await fillSeats(ctx, step);
 }
 
-/** Deletes what is still to be inserted. */
+/** Deletes what is still to be inserted: as much as fits into this transaction, the rest in others. */
 export async function dropPages(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
-  const pages = ctx.db.query("childPages").withIndex("by_step", (q) => q.eq("step", step));
-  for (const { _id } of await pages.collect()) await ctx.db.delete("childPages", _id);
+  if (!(await dropSomePages(ctx, step))) await goOn(ctx, internal.children.dropMorePages, step);
 }
+
+/** @returns whether all are deleted. */
+async function dropSomePages(ctx: MutationCtx, step: Id<"steps">): Promise<boolean> {
+  const pages = ctx.db.query("childPages").withIndex("by_step", (q) => q.eq("step", step));
+  for await (const { _id } of pages) {
+    if (!(await hasRoomInPage(ctx))) return false;
+    await ctx.db.delete("childPages", _id);
+  }
+  return true;
+}
+
+/** The next page of {@link dropPages}. */
+export const dropMorePages = internalMutation({
+  args: continuationArgs,
+  returns: v.null(),
+  handler: async (ctx, { continuation }): Promise<null> =>
+    await goOnWith<Id<"steps">>(ctx, continuation, async (step) =>
+      (await dropSomePages(ctx, step)) ? null : step,
+    ),
+});
 
 /** The record of a run's input. */
 export async function insertInput(
@@ -185,15 +228,22 @@ export async function insertInput(
  * A child writes no document that another child writes. That it is not the last one it proves by a point read of one sibling that still
  * runs, found without a dependency in a stale snapshot; only the last ones read the index itself. So a thousand children neither fight
  * over a counter nor wait for somebody who counts.
+ * @param hadSeat whether it had begun: one that was canceled before has no seat to give.
  */
-export async function childEnded(ctx: MutationCtx, child: Doc<"runs">): Promise<void> {
+export async function childEnded(
+  ctx: MutationCtx,
+  child: Doc<"runs">,
+  hadSeat: boolean,
+): Promise<void> {
   const parent =
     child.parentStep === undefined ? null : await ctx.db.get("steps", child.parentStep);
   if (parent === null) return;
   if (parent.state !== "waiting" || parent.joined === true)
     return await childOfClosedEnded(ctx, parent);
-  if (child.state !== "completed" && !(await isTolerated(ctx, parent, { child })))
-    return await failParent(ctx, parent, child);
+  if (child.state !== "completed") {
+    await noteBadEnd(ctx, parent);
+    if (!(await isTolerated(ctx, parent, { child }))) return await failParent(ctx, parent, child);
+  }
   // Whoever goes on with the run fills its seats.
   if (parent.held === true) return;
   const siblings = await ctx.runQuery(
@@ -201,9 +251,9 @@ export async function childEnded(ctx: MutationCtx, child: Doc<"runs">): Promise<
     { parent: parent._id, after: child.index },
     { useStaleSnapshot: true },
   );
-  for (const id of siblings.pending) if (await takeSeat(ctx, id)) return;
+  if (hadSeat) for (const id of siblings.pending) if (await takeSeat(ctx, id)) return;
   const pending = await inState(ctx, parent._id, "pending");
-  if (pending !== null && (await takeSeat(ctx, pending._id))) return;
+  if (pending !== null && (!hadSeat || (await takeSeat(ctx, pending._id)))) return;
   for (const id of siblings.running)
     if (id !== child._id && (await ctx.db.get("runs", id))?.state === "running") return;
   if (parent.inserting === true) return;
@@ -271,8 +321,24 @@ async function begin(ctx: MutationCtx, run: Doc<"runs">): Promise<boolean> {
     startedAt: Date.now(),
   });
   if (run.timeoutMs !== undefined) await beginDeadline(ctx, run._id, run.timeoutMs);
-  await beginRun(ctx, run, run.first, new Map());
+  try {
+    await beginRun(ctx, run, run.first, new Map());
+  } catch (error) {
+    await failBeginning(ctx, run, error);
+  }
   return true;
+}
+
+/** A deploy took away the function that a child begins with: it fails, and not the sibling that has made room for it. */
+async function failBeginning(ctx: MutationCtx, run: Doc<"runs">, error: unknown): Promise<void> {
+  const step = await ctx.db
+    .query("steps")
+    .withIndex("by_run_state", (q) => q.eq("run", run._id).eq("state", "running"))
+    .first();
+  // A transaction that is used up refuses whatever is tried.
+  if (step === null || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) throw error;
+  const message = `Its function no longer exists: ${messageOf(error)}`;
+  await failStep(ctx, step, run, { kind: "removedNode", message });
 }
 
 async function join(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> {
@@ -305,7 +371,12 @@ async function failParent(
     ...(parent.single === true ? {} : { key }),
     cause: withCauses(cause, MAX_CAUSES),
   };
-  await wake(ctx, parent, { event: { kind: "failed", error } }, { joined: true });
+  if (parent.inserting === true) {
+    if (parent.job !== undefined) await cancelPending(ctx, parent.job);
+    await dropPages(ctx, parent._id);
+  }
+  const fields = { joined: true, inserting: undefined };
+  await wake(ctx, parent, { event: { kind: "failed", error } }, fields);
   await cancelChildren(ctx, parent._id);
 }
 
@@ -321,7 +392,13 @@ function withCauses(error: StepError, most: number): StepError {
   return innermost;
 }
 
-const ofParent = { run: v.string(), stage: v.string(), pass: v.optional(vPass) };
+const ofParent = {
+  run: v.string(),
+  stage: v.string(),
+  /** What it was called before it was renamed. */
+  was: v.optional(v.string()),
+  pass: v.optional(vPass),
+};
 
 /** A page of the outputs of a parent's children, in order, for folding them. */
 export const outputs = query({
@@ -330,8 +407,8 @@ export const outputs = query({
     outputs: v.array(v.object({ key: v.union(v.string(), v.number()), output: v.any() })),
     isLast: v.boolean(),
   }),
-  handler: async (ctx, { run, stage, pass, from, most }) => {
-    const parent = await stepOfStage(ctx, run as Id<"runs">, stage, pass);
+  handler: async (ctx, { run, from, most, ...of }) => {
+    const parent = await stepRead(ctx, run as Id<"runs">, of);
     const page: { key: string | number; output: unknown }[] = [];
     if (parent === null) return { outputs: page, isLast: true };
     const children = ctx.db
@@ -351,8 +428,8 @@ export const outputs = query({
 export const reduced = query({
   args: ofParent,
   returns: v.object({ value: v.any(), from: v.number() }),
-  handler: async (ctx, { run, stage, pass }) => {
-    const parent = await stepOfStage(ctx, run as Id<"runs">, stage, pass);
+  handler: async (ctx, { run, ...of }) => {
+    const parent = await stepRead(ctx, run as Id<"runs">, of);
     return { value: parent?.reduced?.value ?? null, from: parent?.reduced?.from ?? 0 };
   },
 });

@@ -34,16 +34,22 @@ export async function watchDeadline(
   await ctx.db.patch("deadlines", _id, { job });
 }
 
-/** That of a parent begins, or need not be watched any more. */
+/**
+ * That of a parent begins, or need not be watched any more.
+ * @param was what the parent was called before it was renamed.
+ */
 export async function setDeadline(
   ctx: MutationCtx,
   run: Id<"runs">,
   { stage, pass, ms }: Deadline,
+  was: string | undefined,
 ): Promise<void> {
-  const ofStage = await ctx.db
-    .query("deadlines")
-    .withIndex("by_run", (q) => q.eq("run", run).eq("stage", stage))
-    .collect();
+  const named = (name: string) =>
+    ctx.db
+      .query("deadlines")
+      .withIndex("by_run", (q) => q.eq("run", run).eq("stage", name))
+      .collect();
+  const ofStage = [...(await named(stage)), ...(was === undefined ? [] : await named(was))];
   const begun = ofStage.filter((other) => String(other.pass ?? []) === String(pass ?? []));
   if (ms === undefined) for (const deadline of begun) await lift(ctx, deadline);
   // A run may come to the parent's beginning again: as when it was paused before that had begun. The time goes on.

@@ -30,6 +30,8 @@ interface Page {
 interface Bad {
   state: BadEnd;
   error: StepError;
+  /** The step at which the run has failed. */
+  at?: Doc<"steps">;
 }
 interface Completed {
   state: "completed";
@@ -50,8 +52,14 @@ export async function endRun(
   end: End,
   page: Page = { left: PAGE },
 ): Promise<void> {
-  if (end.state === "completed") return await finishRun(ctx, run, end);
-  const waitsFor = await closeSteps(ctx, run._id, end, page);
+  if (end.state === "completed") {
+    if (await isTooLate(ctx, run, end)) await cancelRun(ctx, run, page);
+    else await finishRun(ctx, run, end);
+    return;
+  }
+  const waitsFor =
+    (await closeSteps(ctx, run._id, end, page)) ||
+    (end.at?.kind === "children" && (await hasChildrenToWaitFor(ctx, end.at._id)));
   const undo = await lastUndo(ctx, run._id);
   if (undo === null && !waitsFor) return await finishRun(ctx, run, end);
   await liftDeadlines(ctx, run._id);
@@ -66,6 +74,19 @@ export async function endRun(
   if (!waitsFor) await undoNext(ctx, run._id);
 }
 
+/**
+ * Whether a run completes after the one above it has ended without it, and before that came to canceling it: then nobody is left who would
+ * undo what it has done.
+ */
+async function isTooLate(
+  ctx: MutationCtx,
+  { parentRun }: Doc<"runs">,
+  { undoable }: Completed,
+): Promise<boolean> {
+  if (parentRun === undefined || undoable !== true) return false;
+  return (await ctx.db.get("runs", parentRun))?.endedAt !== undefined;
+}
+
 /** The run is at its end. */
 export async function finishRun(ctx: MutationCtx, run: Doc<"runs">, end: End): Promise<void> {
   const { state } = end;
@@ -78,7 +99,8 @@ export async function finishRun(ctx: MutationCtx, run: Doc<"runs">, end: End): P
   await ctx.db.patch("runs", run._id, { ...ended, ...(await expireLater(ctx, run)) });
   await liftDeadlines(ctx, run._id);
   if (state === "completed" && end.undoable === true) await childDone(ctx, run);
-  if (run.parentStep !== undefined) await childEnded(ctx, { ...run, ...ended });
+  if (run.parentStep !== undefined)
+    await childEnded(ctx, { ...run, ...ended }, run.state !== "pending");
   else await announceEnd(ctx, { ...run, ...ended });
 }
 

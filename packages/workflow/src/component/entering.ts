@@ -89,8 +89,10 @@ async function schedule(
   at: number,
 ): Promise<Id<"_scheduled_functions">> {
   const run = await ctx.db.get("runs", entry.token.run as Id<"runs">);
-  if (at <= Date.now() && run !== null) {
-    const args = { ...entry, fuse, callsAgain: false };
+  // A run that was to begin later begins in `deliver`, however late that is.
+  if (at <= Date.now() && run !== null && run.state !== "pending") {
+    // The watchdog calls again, without fusion, what has failed.
+    const args = { ...entry, fuse, callsAgain: fuse };
     try {
       return await ctx.scheduler.runAfter(0, run.resume as FunctionHandle<"mutation">, args);
     } catch {
@@ -122,12 +124,16 @@ export const deliver = internalMutation({
   },
 });
 
-/** The same, inside the transaction of whoever calls. */
+/**
+ * The same, inside the transaction of whoever calls.
+ * @param otherwise what to do if both fail. Default: the step fails.
+ */
 export async function enterRun(
   ctx: MutationCtx,
   token: Token,
   event: Event,
   scope: Record<string, unknown> | null = null,
+  otherwise: typeof failStep = failStep,
 ): Promise<void> {
   const id = ctx.db.normalizeId("steps", token.step);
   const step = id === null ? null : await ctx.db.get("steps", id);
@@ -150,7 +156,7 @@ export async function enterRun(
     try {
       await enter(false);
     } catch (failure) {
-      await failStep(ctx, step, run, describeThrown(failure));
+      await otherwise(ctx, step, run, describeThrown(failure));
     }
   }
 }

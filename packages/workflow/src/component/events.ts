@@ -1,7 +1,8 @@
 import { v, type Infer } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, type MutationCtx } from "./_generated/server.js";
-import { enterRun, tokenOf } from "./entering.js";
+import { cancelPending } from "./ending.js";
+import { enterRun, tokenOf, wake } from "./entering.js";
 import { stepOfStage } from "./scope.js";
 import { runWithKey } from "./starting.js";
 import { vRunState } from "./validators.js";
@@ -78,14 +79,33 @@ export const send = mutation({
     const { stage, refuses } = receiver;
     if (refuses === true) return { kind: "refused" as const, stage };
     const given = "value" in receiver ? receiver.value : value;
-    if (waiting !== undefined && waiting.held !== true) {
-      await enterRun(ctx, tokenOf(waiting), { kind: "got", name, value: given });
-      return { kind: "taken" as const };
-    }
-    await ctx.db.insert("inbox", { run: id, name, value: given });
-    return { kind: "kept" as const };
+    const event = { name, value: given };
+    const isTaken =
+      waiting !== undefined && waiting.held !== true && (await takesUp(ctx, waiting, event));
+    if (!isTaken) await ctx.db.insert("inbox", { run: id, ...event });
+    return { kind: isTaken ? ("taken" as const) : ("kept" as const) };
   },
 });
+
+/**
+ * A run goes on with an event that it waits for. What has happened in this transaction already is none of its concern: where too little
+ * is left, or calls are nested too deeply, it comes to the node again in a transaction of its own, and finds the event in its inbox.
+ * @returns whether it went on here.
+ */
+async function takesUp(
+  ctx: MutationCtx,
+  waiting: Doc<"steps">,
+  event: { name: string; value: unknown },
+): Promise<boolean> {
+  let isTaken = true;
+  await enterRun(ctx, tokenOf(waiting), { kind: "got", ...event }, null, async () => {
+    isTaken = false;
+    if (waiting.job !== undefined) await cancelPending(ctx, waiting.job);
+    const fields = { kind: "entry", state: "pending", names: undefined, dueAt: undefined } as const;
+    await wake(ctx, waiting, {}, fields);
+  });
+  return isTaken;
+}
 
 async function runNamed(
   ctx: MutationCtx,

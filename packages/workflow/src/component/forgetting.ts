@@ -1,16 +1,23 @@
-import type { Id } from "./_generated/dataModel.js";
-import type { MutationCtx } from "./_generated/server.js";
+import { hasRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
+import { v } from "convex/values";
+import { internal } from "./_generated/api.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import { internalMutation, type MutationCtx } from "./_generated/server.js";
+import { goOn, goOnWith } from "./continuations.js";
 import { removeChildren } from "./removing.js";
-import type { Fused } from "./validators.js";
+import { continuationArgs, type Fused } from "./validators.js";
 
 /** So many of a loop's newest passes keep their records; and the first one does. */
 const KEPT_PASSES = 100;
-/** How many records are looked at in one go; a loop inside a loop may have left more, which stay. */
-const MOST = 1_000;
+
+/* A continuation keeps it as a value, and an interface is none: so this is a type. */
+/** The passes of a loop that are to be forgotten: from `from` up to, but without, `to`. */
+type Passes = { run: Id<"runs">; stage: string; pass: number[]; from: number; to: number };
 
 /**
- * Forgets the passes that have become too old when a loop begins a pass, but for what can be undone. It reads no other passes, so the last
- * pass of a long loop reads as much as the first.
+ * Forgets the passes that have become too old when a loop begins a pass, but for those in which something can be undone: what undoes it reads
+ * what else the pass has made. It reads no other passes, so the last pass of a long loop reads as much as the first. What does not fit into
+ * this transaction any more is forgotten in others.
  * @param before at which pass the loop was when this was last called.
  */
 export async function forgetPasses(
@@ -20,21 +27,43 @@ export async function forgetPasses(
   before: number,
 ): Promise<void> {
   const from = Math.max(2, before - KEPT_PASSES);
-  const to = iteration - KEPT_PASSES;
-  if (to <= from) return;
-  const steps = await ctx.db
-    .query("steps")
-    .withIndex("by_run_pass", (q) =>
-      q
-        .eq("run", run)
-        .eq("kept", undefined)
-        .gte("pass", [...pass, from])
-        .lt("pass", [...pass, to]),
-    )
-    .take(MOST);
-  for (const step of steps) {
-    if (!step.stage.startsWith(`${stage}.`) || step.endedAt === undefined) continue;
-    if (step.kind === "children" && !(await removeChildren(ctx, step._id))) continue;
-    await ctx.db.delete("steps", step._id);
+  const rest = await forgetSome(ctx, { run, stage, pass, from, to: iteration - KEPT_PASSES });
+  if (rest !== null) await goOn(ctx, internal.forgetting.forgetMore, rest);
+}
+
+/** The rest of {@link forgetPasses}. */
+export const forgetMore = internalMutation({
+  args: continuationArgs,
+  returns: v.null(),
+  handler: async (ctx, { continuation }): Promise<null> =>
+    await goOnWith<Passes>(ctx, continuation, (passes) => forgetSome(ctx, passes)),
+});
+
+/** @returns what is left to forget, or null. */
+async function forgetSome(ctx: MutationCtx, passes: Passes): Promise<Passes | null> {
+  for (let from = passes.from; from < passes.to; from++) {
+    if ((await recordsOf(ctx, passes, from, true).first()) !== null) continue;
+    for await (const step of recordsOf(ctx, passes, from)) {
+      if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return { ...passes, from };
+      await forget(ctx, passes.stage, step);
+    }
   }
+  return null;
+}
+
+/** The records of a pass and of the passes inside it: those that are kept, or the others. */
+function recordsOf(ctx: MutationCtx, { run, pass }: Passes, at: number, kept?: true) {
+  return ctx.db.query("steps").withIndex("by_run_pass", (q) =>
+    q
+      .eq("run", run)
+      .eq("kept", kept)
+      .gte("pass", [...pass, at])
+      .lt("pass", [...pass, at + 1]),
+  );
+}
+
+async function forget(ctx: MutationCtx, loop: string, step: Doc<"steps">): Promise<void> {
+  if (!step.stage.startsWith(`${loop}.`) || step.endedAt === undefined) return;
+  if (step.kind === "children" && !(await removeChildren(ctx, step._id))) return;
+  await ctx.db.delete("steps", step._id);
 }

@@ -122,7 +122,7 @@ async function release(ctx: MutationCtx, held: Doc<"steps">): Promise<void> {
     return await wake(ctx, step, {}, { ...fields, names: undefined, dueAt: undefined });
   }
   await ctx.db.patch("steps", step._id, { held: undefined });
-  if (step.inserting !== true) await rearm(ctx, step);
+  await rearm(ctx, step);
   if (step.kind === "children") await fillSeats(ctx, step._id);
 }
 

@@ -6,6 +6,7 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
 import { dropPages } from "./children.js";
 import { goOn, goOnWith, hasRoomInPage } from "./continuations.js";
+import { liftDeadlines } from "./deadlines.js";
 import { cancelPending, withdraw } from "./ending.js";
 
 /**
@@ -73,24 +74,32 @@ export const removeMore = internalMutation({
  * Removes all that belongs to a run but its own document, and the runs under it.
  * @returns false where this transaction has done its part: what is left is for the next.
  */
-async function removeRowsOf(ctx: MutationCtx, run: Id<"runs">): Promise<boolean> {
+async function removeRowsOf(
+  ctx: MutationCtx,
+  run: Id<"runs">,
+  { isChild = false, hasEnded = true } = {},
+): Promise<boolean> {
   const steps = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run));
   for await (const step of steps) if (!(await removeStep(ctx, step))) return false;
-  const rest = [
-    ctx.db.query("inbox").withIndex("by_run_name", (q) => q.eq("run", run)),
-    ctx.db.query("undos").withIndex("by_run", (q) => q.eq("run", run)),
-    ctx.db.query("contexts").withIndex("by_run", (q) => q.eq("run", run)),
-  ];
-  for (const rows of rest)
-    for await (const { _id } of rows) {
-      if (!(await hasRoomInPage(ctx))) return false;
-      await ctx.db.delete(_id);
-    }
-  const deadlines = ctx.db.query("deadlines").withIndex("by_run", (q) => q.eq("run", run));
-  for await (const { _id, job } of deadlines) {
-    await ctx.db.delete("deadlines", _id);
-    if (job !== undefined) await cancelPending(ctx, job);
+  const events = ctx.db.query("inbox").withIndex("by_run_name", (q) => q.eq("run", run));
+  for await (const { _id } of events) {
+    if (!(await hasRoomInPage(ctx))) return false;
+    await ctx.db.delete("inbox", _id);
   }
+  const undos = ctx.db.query("undos").withIndex("by_run", (q) => q.eq("run", run));
+  for await (const { _id } of undos) {
+    if (!(await hasRoomInPage(ctx))) return false;
+    await ctx.db.delete("undos", _id);
+  }
+  // Only runs of the top level have a context, and only those that go on have deadlines.
+  const contexts = isChild
+    ? []
+    : await ctx.db
+        .query("contexts")
+        .withIndex("by_run", (q) => q.eq("run", run))
+        .collect();
+  for (const { _id } of contexts) await ctx.db.delete("contexts", _id);
+  if (!hasEnded) await liftDeadlines(ctx, run);
   return true;
 }
 
@@ -122,9 +131,16 @@ export async function removeStep(ctx: MutationCtx, step: Doc<"steps">): Promise<
 /** Removes the children of a parent, with what is under them. @returns as {@link removeRowsOf}. */
 async function removeFamily(ctx: MutationCtx, parent: Id<"steps">): Promise<boolean> {
   const children = ctx.db.query("runs").withIndex("by_parent", (q) => q.eq("parentStep", parent));
-  for await (const { _id } of children) {
-    if (!(await hasRoomInPage(ctx)) || !(await removeRowsOf(ctx, _id))) return false;
+  for await (const { _id, endedAt } of children) {
+    if (!(await hasRoomInPage(ctx))) return false;
+    const what = { isChild: true, hasEnded: endedAt !== undefined };
+    if (!(await removeRowsOf(ctx, _id, what))) return false;
     await ctx.db.delete("runs", _id);
+  }
+  const badEnds = ctx.db.query("badEnds").withIndex("by_parent", (q) => q.eq("parent", parent));
+  for await (const { _id } of badEnds) {
+    if (!(await hasRoomInPage(ctx))) return false;
+    await ctx.db.delete("badEnds", _id);
   }
   return true;
 }

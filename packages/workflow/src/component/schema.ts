@@ -157,6 +157,11 @@ export default defineSchema({
     children: v.array(vNewChild),
   }).index("by_step", ["step", "from"]),
 
+  /**
+   * One for each child that has ended badly, of a parent that lets so many pass: they are counted, and a child's run may hold a large error.
+   */
+  badEnds: defineTable({ parent: v.id("steps") }).index("by_parent", ["parent"]),
+
   /** Events that came before the run waited for them, in order. Written by the sender, deleted by the run that takes them. */
   inbox: defineTable({ run: v.id("runs"), name: v.string(), value: v.any() }).index("by_run_name", [
     "run",
@@ -171,6 +176,8 @@ export default defineSchema({
     run: v.id("runs"),
     step: v.id("steps"),
     child: v.optional(v.id("runs")),
+    /** Of a step inside a loop: the loop's state then, and which pass it was. */
+    loop: v.optional(v.any()),
   })
     .index("by_run", ["run"])
     .index("by_step", ["step"]),

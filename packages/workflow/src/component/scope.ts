@@ -40,6 +40,7 @@ export async function loadScope(
 async function valueOf(ctx: QueryCtx, run: Id<"runs">, read: Read, known: Known): Promise<unknown> {
   if (read.cause === true) return await causeOf(ctx, run);
   if (read.children === true) return await childrenOutputs(ctx, run, read);
+  if (read.undoing === true) return await loopUndone(ctx, run);
   const key = keyOf(read);
   if (known.has(key)) return known.get(key);
   const step = await stepRead(ctx, run, read);
@@ -47,13 +48,19 @@ async function valueOf(ctx: QueryCtx, run: Id<"runs">, read: Read, known: Known)
 }
 
 /** The record that is read, under its name or the one before it was renamed. */
-async function stepRead(
+export async function stepRead(
   ctx: QueryCtx,
   run: Id<"runs">,
-  { stage, pass, was }: Read,
+  { stage, pass, was }: Pick<Read, "stage" | "pass" | "was">,
 ): Promise<Doc<"steps"> | null> {
   const step = await stepOfStage(ctx, run, stage, pass);
   return step === null && was !== undefined ? await stepOfStage(ctx, run, was, pass) : step;
+}
+
+/** The loop around the step that is being undone, as that has seen it: what was completed last is undone first. */
+async function loopUndone(ctx: QueryCtx, run: Id<"runs">): Promise<unknown> {
+  const undos = ctx.db.query("undos").withIndex("by_run", (q) => q.eq("run", run));
+  return (await undos.order("desc").first())?.loop;
 }
 
 /** Why a run is being undone: its own error, or that of the run above it which undoes what it has completed. */

@@ -6,7 +6,7 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { foldedFurther, startChildren } from "./children.js";
 import { setDeadline } from "./deadlines.js";
-import { endRun, isOwnJob } from "./ending.js";
+import { cancelPending, endRun, isOwnJob } from "./ending.js";
 import { actionWork, arriveAt, ASLEEP, beginAction, wake } from "./entering.js";
 import { forgetPasses } from "./forgetting.js";
 import { pool } from "./line.js";
@@ -22,6 +22,8 @@ interface Progress {
   readonly ids: Map<string, Id<"steps">>;
   readonly known: Map<string, unknown>;
   readonly renamed: Settlement["renamed"];
+  /** The loops that have come further, and at which pass they were before. */
+  readonly loops: { loop: Fused; before: number }[];
 }
 
 /**
@@ -42,8 +44,7 @@ export async function settle(
     if (found === null || found.attempt === token.attempt) await completeWork(ctx, pool, ended);
     return { stale: found === null || !(await isOwnJob(ctx, found.job)) };
   }
-  // What a step that pauses its own run has executed stays; so it is with what is executed by the same transaction.
-  if (found.held === true && fused.some(isOfApp) && !(await isOwnJob(ctx, found.job)))
+  if (found.held === true && (await isMoreThanItself(ctx, found, fused)))
     throw new Error(`The run is paused: nothing of it starts`);
   const step = { ...found, stage: settlement.stage ?? found.stage };
   if (step.stage !== found.stage) await ctx.db.patch("steps", found._id, { stage: step.stage });
@@ -52,22 +53,35 @@ export async function settle(
     ids: new Map([[keyOf(step), step._id]]),
     known: new Map(),
     renamed: settlement.renamed,
+    loops: [],
   };
   await recordOutcome(ctx, progress, settlement);
-  for (const stage of fused) await recordFused(ctx, progress, stage, settlement);
   if (settlement.reduced !== undefined) await foldedFurther(ctx, step.run, settlement.reduced);
-  for (const deadline of settlement.deadlines ?? []) await setDeadline(ctx, step.run, deadline);
+  for (const stage of fused) await recordFused(ctx, progress, stage, settlement);
+  for (const deadline of settlement.deadlines ?? []) {
+    const was = formerName(settlement.renamed, deadline.stage);
+    await setDeadline(ctx, step.run, deadline, was);
+  }
   const successor = await goOn(ctx, progress, settlement);
   if (slot !== undefined) await completeWork(ctx, pool, ended, successor);
   else if (successor !== undefined) await enqueueWork(ctx, successor, pool);
+  for (const { loop, before } of progress.loops) await forgetPasses(ctx, step.run, loop, before);
   const isEntry = outcome.kind === "open" && step.kind === "entry";
   if (isEntry && !isRecorded(step, fused, next)) await pass(ctx, step);
   return { stale: false };
 }
 
-/** Whether a function of the app was executed; the others are only about where the run goes. */
-function isOfApp({ kind }: Fused): boolean {
-  return kind === "mutation" || kind === "query";
+/**
+ * Whether more was executed than what may be of a run that is paused: no function of the app's, but for the one step that has paused its own
+ * run, in this very transaction.
+ */
+async function isMoreThanItself(
+  ctx: MutationCtx,
+  { job }: Doc<"steps">,
+  fused: readonly Fused[],
+): Promise<boolean> {
+  const ofApp = fused.filter(({ kind }) => kind === "mutation" || kind === "query");
+  return ofApp.length > ((await isOwnJob(ctx, job)) ? 1 : 0);
 }
 
 async function stepNamed(ctx: MutationCtx, token: Token): Promise<Doc<"steps"> | null> {
@@ -87,6 +101,9 @@ async function recordOutcome(
   { outcome }: Settlement,
 ): Promise<void> {
   const { step } = progress;
+  // An event was sent before its time was up.
+  if (outcome.kind === "success" && step.state === "waiting" && step.job !== undefined)
+    await cancelPending(ctx, step.job);
   if (outcome.kind === "success") {
     const stored = await storeOutput(ctx, progress, step, outcome.output);
     const ended = { state: "completed" as const, endedAt: Date.now(), ...ASLEEP, ...stored };
@@ -95,7 +112,7 @@ async function recordOutcome(
     // Where the record cannot hold both, the errors of attempts that another has made good give way.
     const kept = beside > MAX_RECORD_BYTES ? undefined : errors;
     await ctx.db.patch("steps", step._id, { ...ended, errors: kept });
-    if (step.undoable === true) await undoableDone(ctx, step);
+    if (step.undoable === true) await undoableDone(ctx, step, outcome.loop);
   } else if (outcome.kind === "failed") {
     const errors = withError(step, outcome.error);
     const state = badState(outcome.error);
@@ -152,6 +169,7 @@ async function recordFused(
     ...(error === undefined ? {} : { errors: [error] }),
     ...(sensitive === true ? { sensitive } : {}),
     ...(undoable === true ? { undoable, kept: true } : {}),
+    ...(kind === "children" ? FOLDED : {}),
     ...result,
   };
   let id: Id<"steps">;
@@ -178,13 +196,16 @@ async function recordFused(
   }
   if (iteration !== undefined) {
     progress.known.set(keyOf({ ...fused, loop: true }), { state: output, iteration });
-    await forgetPasses(ctx, step.run, fused, before?.iteration ?? 1);
+    progress.loops.push({ loop: fused, before: before?.iteration ?? 1 });
   }
   if (undoable === true && result.state === "completed")
-    await undoableDone(ctx, { _id: id, run: step.run });
+    await undoableDone(ctx, { _id: id, run: step.run }, fused.loop);
 }
 
 const FINALIZE = ".finalize";
+
+/** A parent that has its output needs no more what its children's were folded into; one document might not hold both. */
+const FOLDED = { reduced: undefined };
 
 /**
  * The output as a field of the stage's record. The output of a parent's finalize is the parent's, so it is kept in the parent's
@@ -204,7 +225,7 @@ async function storeOutput(
   const parent = { stage: stage.slice(0, -FINALIZE.length), pass };
   const record = progress.ids.get(keyOf(parent)) ?? (await recordNow(ctx, progress, parent))?._id;
   if (record === undefined) throw new Error(`The run has a "${stage}", but no "${parent.stage}"`);
-  const ended = { state: "completed" as const, endedAt: Date.now(), ...ASLEEP, output };
+  const ended = { state: "completed" as const, endedAt: Date.now(), ...ASLEEP, ...FOLDED, output };
   await ctx.db.patch("steps", record, ended);
   ids.set(keyOf(parent), record);
   known.set(keyOf(parent), output);
@@ -286,12 +307,14 @@ async function goOn(
       return undefined;
     }
     case "undone":
-      await undone(ctx, step, outcome.kind === "failed" ? outcome.error : undefined);
+      await undone(ctx, step);
       return undefined;
-    case "fail":
-      if (step.undo !== undefined) await undone(ctx, step, next.error);
-      else await endRun(ctx, await runOf(ctx, step), { state: "failed", error: next.error });
+    case "fail": {
+      const { error } = next;
+      if (step.undo !== undefined) await undone(ctx, step, error);
+      else await endRun(ctx, await runOf(ctx, step), { state: "failed", error, at: step });
       return undefined;
+    }
     case "complete": {
       const result = await resultOf(ctx, progress, next.stage);
       const { undoable } = next;
@@ -304,15 +327,16 @@ async function goOn(
 /** The record of the stage whose output is the run's, and that output; null is a run without one. */
 async function resultOf(
   ctx: MutationCtx,
-  { step, ids, known }: Progress,
+  progress: Progress,
   stage: string | null,
 ): Promise<{ outputStep: Id<"steps"> | undefined; output: unknown }> {
   if (stage === null) return { outputStep: undefined, output: undefined };
+  const { ids, known } = progress;
   const key = keyOf({ stage });
   const id = ids.get(key);
   if (id !== undefined && known.has(key)) return { outputStep: id, output: known.get(key) };
   const record =
-    id === undefined ? await stepOfStage(ctx, step.run, stage) : await ctx.db.get("steps", id);
+    id === undefined ? await recordNow(ctx, progress, { stage }) : await ctx.db.get("steps", id);
   return { outputStep: record?._id, output: record?.output };
 }
 

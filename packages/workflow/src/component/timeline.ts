@@ -44,6 +44,7 @@ export const steps = query({
   returns: v.union(
     v.object({
       state: vRunState,
+      error: v.optional(vError),
       generation: v.number(),
       records: v.array(vRecord),
       isDone: v.boolean(),
@@ -55,7 +56,7 @@ export const steps = query({
     const id = ctx.db.normalizeId("runs", runId);
     const run = id === null ? null : await ctx.db.get("runs", id);
     if (run === null || run.workflow !== workflow) return null;
-    const { generation = 1, state } = run;
+    const { generation = 1, state, error } = run;
     const found = await paginator(ctx.db, schema)
       .query("steps")
       .withIndex("by_run", (q) => q.eq("run", run._id))
@@ -64,7 +65,7 @@ export const steps = query({
     for (const step of found.page)
       if (step.kind !== "input") records.push(await recordOf(ctx, step));
     const { isDone, continueCursor } = found;
-    return { state, generation, records, isDone, continueCursor };
+    return { state, error, generation, records, isDone, continueCursor };
   },
 });
 

@@ -7,15 +7,20 @@ import type { Tolerate } from "./validators.js";
 /** Where more bad ends are let pass than this, only some of the children that end badly count them before the last one does. */
 const COUNTED_BY_EACH = 64;
 
-/** The states in which a child has ended badly. */
-const BAD = ["failed", "canceled", "timedOut"] as const;
-
-function limitOf(tolerate: Tolerate | undefined, total: number): number {
-  if (tolerate === undefined) return 0;
+/** How many bad ends a parent lets pass, of so many children. */
+function limitOf(tolerate: Tolerate, total: number): number {
   if (tolerate === "all") return Infinity;
-  return "failures" in tolerate
-    ? tolerate.failures
-    : Math.floor((total * tolerate.percentage) / 100);
+  const { failures, percentage = 0 } = tolerate as { failures?: number; percentage?: number };
+  return Math.floor(failures ?? (total * percentage) / 100);
+}
+
+/** Writes down that a child has ended badly, where that has to be counted. */
+export async function noteBadEnd(
+  ctx: MutationCtx,
+  { _id, tolerate, total = 0 }: Doc<"steps">,
+): Promise<void> {
+  if (tolerate !== undefined && limitOf(tolerate, total) < total)
+    await ctx.db.insert("badEnds", { parent: _id });
 }
 
 /**
@@ -27,10 +32,11 @@ export async function isTolerated(
   { _id, tolerate, total = 0 }: Doc<"steps">,
   which: { child: Doc<"runs"> } | { isLast: true },
 ): Promise<boolean> {
+  if (tolerate === undefined) return false;
   const limit = limitOf(tolerate, total);
-  if (limit <= 0) return "child" in which ? false : (await countBad(ctx, _id, 1)) === 0;
   if (limit >= total) return true;
   if ("isLast" in which) return (await countBad(ctx, _id, limit + 1)) <= limit;
+  if (limit === 0) return false;
   const counts = which.child.index % Math.ceil(limit / COUNTED_BY_EACH) === 0;
   if (!counts) return true;
   const before = await ctx.runQuery(
@@ -49,14 +55,6 @@ export const badBefore = internalQuery({
 });
 
 async function countBad(ctx: QueryCtx, parent: Id<"steps">, most: number): Promise<number> {
-  let count = 0;
-  for (const state of BAD) {
-    if (count >= most) break;
-    const some = await ctx.db
-      .query("runs")
-      .withIndex("by_parent_state", (q) => q.eq("parentStep", parent).eq("state", state))
-      .take(most - count);
-    count += some.length;
-  }
-  return count;
+  const bad = ctx.db.query("badEnds").withIndex("by_parent", (q) => q.eq("parent", parent));
+  return (await bad.take(most)).length;
 }

@@ -1,8 +1,9 @@
+import { getConvexSize } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { finishRun } from "./ending.js";
-import { arriveAt } from "./entering.js";
+import { arriveAt, ASLEEP } from "./entering.js";
 import { stepOfStage } from "./scope.js";
 import { ACTIVE_STATES } from "./validators.js";
 
@@ -12,12 +13,13 @@ import { ACTIVE_STATES } from "./validators.js";
  * same way, by its own entries, while the run above it is `compensating`.
  */
 
-/** A step with a compensation is completed. */
+/** A step with a compensation is completed. @param loop the loop around it as the step has seen it, if there is one. */
 export async function undoableDone(
   ctx: MutationCtx,
   { _id, run }: Pick<Doc<"steps">, "_id" | "run">,
+  loop: unknown,
 ): Promise<void> {
-  await ctx.db.insert("undos", { run, step: _id });
+  await ctx.db.insert("undos", { run, step: _id, ...(loop === undefined ? {} : { loop }) });
 }
 
 /** A child is completed that may have done something which can be undone: then so has its parent. */
@@ -37,7 +39,10 @@ export async function lastUndo(ctx: MutationCtx, run: Id<"runs">): Promise<Doc<"
     .first();
 }
 
-/** Goes on undoing a run that is compensating, or a child of one; when nothing is left, the run comes to its end. */
+/**
+ * Goes on undoing a run that is compensating, or a child of one; when nothing is left, the run comes to its end. Changes nothing where
+ * something of it is being undone right now: that goes on itself.
+ */
 export async function undoNext(ctx: MutationCtx, id: Id<"runs">): Promise<void> {
   const run = await ctx.db.get("runs", id);
   if (run === null) return;
@@ -49,6 +54,7 @@ export async function undoNext(ctx: MutationCtx, id: Id<"runs">): Promise<void> 
     await ctx.db.delete("undos", undo._id);
     return await undoNext(ctx, id);
   }
+  if (await isUndoing(ctx, id)) return;
   const { pass, generation, sensitive } = step;
   const stage = {
     stage: `${step.stage}.compensate`,
@@ -76,9 +82,12 @@ async function allUndone(ctx: MutationCtx, run: Doc<"runs">): Promise<void> {
 export async function undone(
   ctx: MutationCtx,
   step: Doc<"steps">,
-  error: StepError | undefined,
+  error?: StepError,
 ): Promise<void> {
   if (step.undo === undefined) return;
+  const record = await ctx.db.get("steps", step._id);
+  if (record !== null && record.endedAt === undefined)
+    await ctx.db.patch("steps", step._id, { state: "failed", endedAt: Date.now(), ...ASLEEP });
   const undo = await ctx.db.get("undos", step.undo);
   if (undo !== null) {
     await ctx.db.delete("undos", undo._id);
@@ -107,15 +116,15 @@ async function listError(ctx: MutationCtx, id: Id<"runs">, error: StepError): Pr
   }
   const { cause: _cause, compensationErrors: _errors, ...listed } = error;
   const before = (run.error.compensationErrors ?? []) as StepError[];
+  const all = [...before, listed];
   // The error stands in one document; of very many the first ones say enough.
-  if (before.length >= MAX_LISTED) return;
-  await ctx.db.patch("runs", id, {
-    error: { ...run.error, compensationErrors: [...before, listed] },
-  });
+  if (all.length > MAX_LISTED || getConvexSize(all) > MAX_LISTED_BYTES) return;
+  await ctx.db.patch("runs", id, { error: { ...run.error, compensationErrors: all } });
 }
 
-/** How many errors of compensations a run's error lists; the others are in the step records. */
+/** How many errors of compensations a run's error lists, and how large they are together; the others are in the step records. */
 const MAX_LISTED = 20;
+const MAX_LISTED_BYTES = 512 * 1024;
 
 /** A child has ended whose parent is at its end already: it may be the last that the parent's run waited for before it undoes itself. */
 export async function childOfClosedEnded(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> {
@@ -128,7 +137,7 @@ export async function childOfClosedEnded(ctx: MutationCtx, parent: Doc<"steps">)
       .first();
     if (child !== null) return;
   }
-  if (!(await isUndoing(ctx, run._id))) await undoNext(ctx, run._id);
+  await undoNext(ctx, run._id);
 }
 
 /** Whether a compensation of the run is under way: nothing else of it is active any more. */

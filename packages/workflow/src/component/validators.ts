@@ -83,6 +83,8 @@ export const vRead = v.object({
   loop: v.optional(v.boolean()),
   /** Not of a stage, but why the run is being undone. */
   cause: v.optional(v.boolean()),
+  /** Of a loop, for a compensation: as it was when the step was completed. */
+  undoing: v.optional(v.boolean()),
   /** What the stage was called before it was renamed. */
   was: v.optional(v.string()),
   /** It must not stand among the arguments of a scheduled function. */
@@ -160,13 +162,19 @@ export const vNewChildren = v.object({
   tolerate: v.optional(vTolerate),
   /** It is the one run of a `.child`: no list, and an error that does not name its place. */
   single: v.optional(v.boolean()),
+  sensitive: v.optional(v.boolean()),
 });
 export type NewChildren = Infer<typeof vNewChildren>;
 
 /** What became of the stage that the token names. */
 export const vOutcome = v.union(
-  /** `error` where it failed and `recover` gave the output. */
-  v.object({ kind: v.literal("success"), output: v.any(), error: v.optional(vError) }),
+  /** `error` where it failed and `recover` gave the output. `loop` as in {@link vFused}. */
+  v.object({
+    kind: v.literal("success"),
+    output: v.any(),
+    error: v.optional(vError),
+    loop: v.optional(v.any()),
+  }),
   v.object({ kind: v.literal("failed"), error: vError }),
   v.object({ kind: v.literal("retry"), error: vError, dueAt: v.number() }),
   /** Nothing yet: the run has only arrived there. */
@@ -190,6 +198,8 @@ export const vFused = v.object({
   exists: v.optional(v.boolean()),
   sensitive: v.optional(v.boolean()),
   undoable: v.optional(v.boolean()),
+  /** Of one with a compensation, inside a loop: its state and which pass it is, for the compensation to see. */
+  loop: v.optional(v.any()),
 });
 export type Fused = Infer<typeof vFused>;
 
@@ -237,8 +247,9 @@ export const vNext = v.union(
     /** Something of the run, or of a run under it, may have a compensation. */
     undoable: v.boolean(),
   }),
+  /** The run fails; a compensation only does so itself. */
   v.object({ kind: v.literal("fail"), error: vError }),
-  /** A compensation has ended, well or not. */
+  /** A compensation has ended well. */
   v.object({ kind: v.literal("undone") }),
   /** It waits for the next attempt. */
   v.object({ kind: v.literal("wait") }),

@@ -138,11 +138,14 @@ async function isOver(ctx: QueryCtx, job: Id<"_scheduled_functions">): Promise<b
 const vTreeStep = v.object({
   stage: v.string(),
   kind: vStepKind,
+  pass: v.optional(vPass),
   state: vStepState,
   attempt: v.number(),
   startedAt: v.number(),
   endedAt: v.optional(v.number()),
   dueAt: v.optional(v.number()),
+  events: v.optional(v.array(v.string())),
+  iteration: v.optional(v.number()),
   errors: v.array(vError),
 });
 
@@ -213,11 +216,14 @@ async function treeRun(ctx: QueryCtx, run: Doc<"runs">): Promise<Infer<typeof vT
         .map(async (step) => ({
           stage: step.stage,
           kind: step.kind,
+          pass: step.pass,
           state: await stateOf(ctx, step),
           attempt: step.attempt,
           startedAt: step.startedAt,
           endedAt: step.endedAt,
           dueAt: step.dueAt,
+          events: step.names,
+          iteration: step.iteration,
           errors: step.errors ?? [],
         })),
     ),

@@ -1,6 +1,10 @@
+import { leaveRoom, messageOf, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
+import { v } from "convex/values";
+import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
-import type { MutationCtx } from "./_generated/server.js";
+import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { insertLater } from "./children.js";
+import { hasRoomInPage } from "./continuations.js";
 import { failStep, wake } from "./entering.js";
 import { ACTIVE_STATES, type Event } from "./validators.js";
 
@@ -18,12 +22,18 @@ const PAGE = 50;
  */
 export async function lookAfterWaking(ctx: MutationCtx): Promise<number | null> {
   const now = Date.now();
-  const late = await ctx.db
+  const late = ctx.db
     .query("steps")
-    .withIndex("by_wake", (q) => q.gt("wakeAt", undefined).lt("wakeAt", now - LATE_MS))
-    .take(PAGE);
-  for (const step of late) await seeTo(ctx, step);
-  if (late.length === PAGE) return now;
+    .withIndex("by_wake", (q) => q.gt("wakeAt", undefined).lt("wakeAt", now - LATE_MS));
+  let seen = 0;
+  for await (const step of late) {
+    // Each is read with the arguments of its scheduled function, which may be large.
+    if (seen === PAGE || !(await hasRoomInPage(ctx))) return now;
+    await seeTo(ctx, step);
+    seen++;
+  }
+  // What is still to come, though it is late, may fail when it does.
+  if (seen > 0) return now + LATE_MS + 1;
   const next = await ctx.db
     .query("steps")
     .withIndex("by_wake", (q) => q.gte("wakeAt", now - LATE_MS).lt("wakeAt", now + SOON_MS))
@@ -45,8 +55,26 @@ export async function seeTo(ctx: MutationCtx, step: Doc<"steps">): Promise<void>
     return await rearm(ctx, step, state?.kind === "failed");
   const run = await ctx.db.get("runs", step.run);
   const message = `The run could not go on at "${step.stage}": ${state.error}`;
-  if (run !== null) await failStep(ctx, step, run, { kind: "thrown", message });
+  if (run === null) return;
+  try {
+    const transactionLimits = await leaveRoom(ctx, ROOM_TO_COMPLETE);
+    await ctx.runMutation(internal.waking.fail, { step: step._id, message }, { transactionLimits });
+  } catch (error) {
+    console.error(`A run of "${run.workflow}" could not be told so: ${messageOf(error)}`);
+  }
 }
+
+/** The run of a step cannot go on there. A nested transaction: what that comes to concerns no other run that is looked after. */
+export const fail = internalMutation({
+  args: { step: v.id("steps"), message: v.string() },
+  returns: v.null(),
+  handler: async (ctx, { step: id, message }) => {
+    const step = await ctx.db.get("steps", id);
+    const run = step === null ? null : await ctx.db.get("runs", step.run);
+    if (step !== null && run !== null) await failStep(ctx, step, run, { kind: "thrown", message });
+    return null;
+  },
+});
 
 /** Schedules anew what goes on with a step that waits: at once where it is due. An action that is in the pool is the pool's. */
 export async function rearm(

@@ -24,6 +24,8 @@ export type EventNode<
 ) & {
   /** How long the run waits. Default: for ever, or until the run's own timeout. */
   timeout?: Timeout;
+  /** Its payload is neither shown, logged, nor passed as arguments of a scheduled function. Default: false. */
+  sensitive?: boolean;
 } & ValidAt<"schema", InferOutput<Schema>> &
   ValidAt<"anyOf", Named<S>>;
 

@@ -73,6 +73,11 @@ export type ParentNode<
     tolerate?: Tolerated;
     /** Puts one value in the place of `children`: for outputs that are too many, or too large, to be held together. */
     reduce?: Reduce<C, Tolerated, Reduced>;
+    /**
+     * Neither what its handler and its `finalize` make and are given nor its output is shown, logged, or passed as arguments of a scheduled
+     * function. A child is a run of its own, whose nodes say so themselves. Default: false.
+     */
+    sensitive?: boolean;
     /** Makes the node's output when the last child has ended. Default: the output is `{ output, children }`. */
     finalize?: Inline<
       Simplify<Scope & OutputOf<Handled> & { children: Gathered<C, Tolerated, Reduced> }>,

@@ -116,7 +116,7 @@ export function compiled(
         });
         if (isRemoved) await transaction.failed(removedProblem(stage), null);
         else if (reported.kind === "success") {
-          transaction.succeeded(reported.output);
+          await transaction.succeeded(reported.output);
           await follow(transaction, next);
         } else {
           const { error } = reported;
@@ -180,9 +180,9 @@ export function compiled(
           } else if (arrive === undefined) {
             await transaction.failed(removedProblem(before), null);
           } else if (event.kind === "due") {
-            transaction.succeeded(dueOutput(node));
+            await transaction.succeeded(dueOutput(node));
           } else if (event.kind === "got") {
-            transaction.succeeded(eventOutput(node, event.name, event.value));
+            await transaction.succeeded(eventOutput(node, event.name, event.value));
           }
           if (arrive !== undefined) await follow(transaction, arrive);
           await transaction.commit();

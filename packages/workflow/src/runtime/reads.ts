@@ -14,7 +14,15 @@ export function policyOf(definition: AnyDefinition, stage: string): Policy {
 
 /** Whether what a stage reads and makes is to be kept from logs, views and scheduled arguments. */
 export function isSensitive(definition: AnyDefinition, stage: string): boolean {
-  return placeOf(definition, stage).node?.sensitive === true;
+  return isSecret(placeOf(definition, stage).node);
+}
+
+/** A branch or a loop is as secret as the node whose output it has. */
+function isSecret(node: CompiledNode): boolean {
+  if (node === undefined || node.sensitive === true) return node !== undefined;
+  const inside: Place["sequences"][number]["nodes"][] =
+    node.body === undefined ? Object.values(node.cases ?? {}) : [node.body];
+  return inside.some((nodes) => isSecret(Object.values(nodes).findLast((one) => !isSleep(one))));
 }
 
 /** What its record says of a stage, whatever comes of it. */
@@ -24,7 +32,7 @@ export function marksOf(
 ): { sensitive?: true; undoable?: true } {
   const { node, part } = placeOf(definition, stage);
   return {
-    ...(node?.sensitive === true ? { sensitive: true } : {}),
+    ...(isSecret(node) ? { sensitive: true } : {}),
     ...(part === undefined && node?.compensate !== undefined ? { undoable: true } : {}),
   };
 }
@@ -67,7 +75,13 @@ function readNamed(place: Place, name: string, pass: readonly number[]): Read | 
     const loop = loops.at(-1);
     return loop === undefined
       ? undefined
-      : { name, stage: loop, ...within(loops.length - 1), loop: true };
+      : {
+          name,
+          stage: loop,
+          ...within(loops.length - 1),
+          loop: true,
+          ...(part === "compensate" ? { undoing: true } : {}),
+        };
   }
   if (name === "output") {
     if (part === "compensate") return { name, stage: path, ...within(loops.length) };

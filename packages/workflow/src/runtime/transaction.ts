@@ -17,6 +17,7 @@ import type { AnyDefinition } from "../definition/definition.js";
 import { durationMs } from "../definition/duration.js";
 import type { StepError } from "../definition/step-error.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
+import { formerName } from "../renaming.js";
 import { Budget } from "./budget.js";
 import type { Functions } from "./functions.js";
 import { firstStageOf, placeOf, recordOf, topLevelOf } from "./place.js";
@@ -151,7 +152,7 @@ export class Transaction {
 
   /** The output of a stage of the present pass. */
   async outputOf(stage: string): Promise<Value> {
-    const read = { name: "output", ...this.#at(recordOf(stage)) };
+    const read = { name: "output", ...this.formerly(recordOf(stage)) };
     if (!this.#values.has(keyOf(read))) {
       const { run } = this.token;
       const loaded = await this.ctx.runQuery(this.own.component.lib.load, { run, reads: [read] });
@@ -164,6 +165,12 @@ export class Transaction {
   know(stage: string, output: unknown, aspect?: "loop" | "children"): void {
     const where = this.#at(stage);
     this.#values.set(keyOf(aspect === undefined ? where : { ...where, [aspect]: true }), output);
+  }
+
+  /** Where a stage stands, and what it was called before it was renamed. */
+  formerly(stage: string): { stage: string; pass?: number[]; was?: string } {
+    const was = formerName(this.own.definition.options.renamed, stage);
+    return { ...this.#at(stage), ...(was === undefined ? {} : { was }) };
   }
 
   /** A stage and the passes of the loops around it. */
@@ -181,12 +188,14 @@ export class Transaction {
   /** Executes a stage, keeps what came of it for the report, and goes on. */
   async record({ stage, kind, execute, again }: Execution, next: Arrive, run: Run): Arrival {
     const startedAt = Date.now();
+    const loop = await this.#loopSeen(stage);
     try {
       this.add({
         ...this.#facts(stage),
         kind,
         startedAt,
         output: checkedOutput(stage, await execute()),
+        ...loop,
       });
     } catch (error) {
       const problem = describeThrown(error);
@@ -198,12 +207,10 @@ export class Transaction {
       const recovered = await this.#recovered(stage, failure);
       if (recovered.kind === "failed") {
         this.#fused.push({ ...fused, error: recovered.error });
-        this.#next = isCompensation(stage)
-          ? { kind: "undone" }
-          : { kind: "fail", error: recovered.error };
+        this.#next = { kind: "fail", error: recovered.error };
         return;
       }
-      this.add({ ...fused, output: recovered.output });
+      this.add({ ...fused, output: recovered.output, ...loop });
     }
     await next(run);
   }
@@ -224,6 +231,12 @@ export class Transaction {
     this.#budget.spend(getConvexSize(output));
     this.know(recordOf(stage), output);
     this.#endDeadline(stage);
+  }
+
+  /** The loop around a stage that has a compensation, as it is now: when that runs, the loop is at another pass. */
+  async #loopSeen(stage: string): Promise<{ loop?: unknown }> {
+    const isInLoop = placeOf(this.own.definition, stage).loops.length > 0;
+    return isInLoop && this.marks(stage).undoable ? await this.scope(stage, ["loop"]) : {};
   }
 
   /** What is recorded of a stage whatever comes of it. */
@@ -279,12 +292,13 @@ export class Transaction {
   fail(stage: string, problem: Problem): void {
     const error = this.errorAt(stage, problem, 1);
     if (this.isArrivalAt(stage)) this.#outcome = { kind: "failed", error };
-    this.#next = isCompensation(stage) ? { kind: "undone" } : { kind: "fail", error };
+    this.#next = { kind: "fail", error };
   }
 
-  /** The stage that the token names has ended well. */
-  succeeded(output: Value): void {
-    this.#outcome = { kind: "success", output };
+  /** The stage that the token names has ended well. @param error why it has not, before it recovered. */
+  async succeeded(output: Value, error?: StepError): Promise<void> {
+    const loop = await this.#loopSeen(this.stage);
+    this.#outcome = { kind: "success", output, ...(error === undefined ? {} : { error }), ...loop };
     this.know(recordOf(this.stage), output);
     this.#endDeadline(this.stage);
   }
@@ -302,14 +316,11 @@ export class Transaction {
     }
     const recovered = await this.#recovered(this.stage, error);
     if (recovered.kind === "success") {
-      this.succeeded(recovered.output);
-      this.#outcome = { kind: "success", output: recovered.output, error };
+      await this.succeeded(recovered.output, error);
       return true;
     }
     this.#outcome = { kind: "failed", error: recovered.error };
-    this.#next = isCompensation(this.stage)
-      ? { kind: "undone" }
-      : { kind: "fail", error: recovered.error };
+    this.#next = { kind: "fail", error: recovered.error };
     return false;
   }
 
@@ -372,10 +383,6 @@ export class Transaction {
   errorAt(stage: string, problem: Problem, attempt: number): StepError {
     return { ...problem, workflow: this.own.workflow, node: stage, attempt };
   }
-}
-
-function isCompensation(stage: string): boolean {
-  return stage.endsWith(".compensate");
 }
 
 /** Names a value among those that a run has at hand. */

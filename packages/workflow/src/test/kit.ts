@@ -44,7 +44,7 @@ export interface KitOptions {
   name?: string;
   /**
    * How many real ms the kit waits for functions that have not ended, before it takes it that they wait for a timer and moves the clock. For
-   * actions that do real input and output. Default: 20.
+   * actions that do real input and output; 0 where there are none, and stubs wait for timers often. Default: 100.
    */
   patienceMs?: number;
 }
@@ -58,15 +58,15 @@ export class TestKit {
   constructor(
     private readonly t: TestedApp,
     vi: FakeTimers,
-    /** The component's modules. To load one takes real time. */
-    loaded: Promise<unknown>,
-    { name = "workflow", patienceMs = 20 }: KitOptions,
+    /** Loads the component's modules, which takes real time. */
+    load: () => Promise<unknown>,
+    { name = "workflow", patienceMs = 100 }: KitOptions,
   ) {
     // What an app's `components.workflow` is, with the functions that only tests have.
     const component = componentsGeneric()[name] as unknown as ComponentApi & { looks: Looks };
     this.#manager = new WorkflowManager(component);
     this.#looks = component.looks;
-    this.#time = new VirtualTime(t, vi, loaded, patienceMs);
+    this.#time = new VirtualTime(t, vi, load, patienceMs);
     clearStubs();
   }
 
@@ -105,7 +105,8 @@ export class TestKit {
     let due: Timer[] = [];
     await this.settle();
     await this.#time.until(async () => {
-      due = waits.filter(({ at }) => at <= Date.now());
+      // Timers fire at whole ms.
+      due = waits.filter(({ at }) => Math.floor(at) <= Date.now());
       if (due.length > 0) return true;
       const { timers, isBusy } = await this.#look(this.#looks.timers, {});
       waits = timers;

@@ -22,6 +22,9 @@ type ResultOf<Definition, Node> = Node extends "finalize"
     ? WorkflowScope<Definition>[Node]
     : unknown;
 
+/* Nothing returned is null, as of a handler. */
+type Given<Result> = null extends Result ? Result | void : Result;
+
 /* Inside a loop, a case, a parent or a compensation there is more than the types of the top level tell. */
 type StubScope<Definition, Node> = Node extends `${string}.${string}`
   ? WorkflowScope<Definition> & Readonly<Record<string, any>>
@@ -35,7 +38,9 @@ type StubScope<Definition, Node> = Node extends `${string}.${string}`
 export type Stub<Workflow, Node> = (
   scope: StubScope<DefinitionOf<Workflow>, Node>,
   info: Info,
-) => ResultOf<DefinitionOf<Workflow>, Node> | Promise<ResultOf<DefinitionOf<Workflow>, Node>>;
+) =>
+  | Given<ResultOf<DefinitionOf<Workflow>, Node>>
+  | Promise<Given<ResultOf<DefinitionOf<Workflow>, Node>>>;
 
 /**
  * Puts a stub in the place of a node's function.

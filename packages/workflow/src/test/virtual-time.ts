@@ -17,8 +17,10 @@ export interface Scheduled {
 // As they are before a test makes time virtual. Not every environment has `setImmediate`.
 const realNow = performance.now.bind(performance);
 const realSetTimeout = globalThis.setTimeout;
-const realTurn: (done: () => void) => void =
-  globalThis.setImmediate ?? ((done: () => void) => realSetTimeout(done, 0));
+const { setImmediate: realImmediate } = globalThis as {
+  setImmediate?: (done: () => void) => unknown;
+};
+const realTurn = realImmediate ?? ((done: () => void) => realSetTimeout(done, 0));
 
 /** Turns of the event loop that functions are given to end in. What waits for no input or output needs one or two. */
 const TURNS = 50;
@@ -27,11 +29,13 @@ const MAX_INSTANTS = 100_000;
 
 /** Lets an app over convex-test run in virtual time. A function takes no time, but for the timers that it waits for itself. */
 export class VirtualTime {
+  #loaded: Promise<unknown> | undefined;
+
   constructor(
     private readonly t: Scheduled,
     private readonly vi: FakeTimers,
-    /** What must be there before anything runs. */
-    private readonly loaded: Promise<unknown>,
+    /** Loads what must be there before anything runs. */
+    private readonly load: () => Promise<unknown>,
     /** How many real ms functions are waited for that have not ended, before the clock moves on. */
     private readonly patienceMs: number,
   ) {}
@@ -39,15 +43,13 @@ export class VirtualTime {
   /** Lets all happen that is due now, and all that follows from it at once. The clock stands still. */
   async settle(): Promise<void> {
     this.#check();
-    await this.loaded;
+    await (this.#loaded ??= this.load());
     for (;;) {
-      let isRunning = true;
-      const ended = () => void (isRunning = false);
-      void this.t.finishInProgressScheduledFunctions().then(ended, ended);
-      for (let turns = 0; isRunning && turns < TURNS; turns++) await turn();
+      const haveEnded = this.#watchRunning();
+      for (let turns = 0; !haveEnded() && turns < TURNS; turns++) await turn();
       this.#check();
       if (this.#fireDue()) continue;
-      if (!isRunning || !(await this.#moves(() => !isRunning))) return;
+      if (haveEnded() || !(await this.#moves(haveEnded))) return;
     }
   }
 
@@ -89,6 +91,14 @@ export class VirtualTime {
     );
   }
 
+  /** @returns whether the scheduled functions that run now have ended, and those that they have begun meanwhile. */
+  #watchRunning(): () => boolean {
+    let haveEnded = false;
+    const ended = () => void (haveEnded = true);
+    void this.t.finishInProgressScheduledFunctions().then(ended, ended);
+    return () => haveEnded;
+  }
+
   #fireDue(): boolean {
     const before = this.vi.getTimerCount();
     this.vi.advanceTimersByTime(0);
@@ -96,12 +106,12 @@ export class VirtualTime {
   }
 
   /** Whether functions that have not ended go on by themselves: by input or output, or a module that is loaded. Else they wait for a timer. */
-  async #moves(hasEnded: () => boolean): Promise<boolean> {
+  async #moves(haveEnded: () => boolean): Promise<boolean> {
     const timers = this.vi.getTimerCount();
     await this.vi.dynamicImportSettled();
     const since = realNow();
     for (;;) {
-      if (hasEnded() || this.vi.getTimerCount() !== timers) return true;
+      if (haveEnded() || this.vi.getTimerCount() !== timers) return true;
       if (realNow() - since >= this.patienceMs) return false;
       await turn();
     }

@@ -11,9 +11,9 @@ async function pause(ms: number): Promise<void> {
   if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Waits for an event for a month, then for another. */
+/** Waits for an event for some weeks, then for another. */
 export const answered = defineWorkflow({ input: z.object({}) })
-  .event("first", { schema: z.string(), timeout: "30 days" })
+  .event("first", { schema: z.string(), timeout: "20 days" })
   .event("second", { anyOf: { first: z.string(), second: z.string() }, timeout: "1h" })
   .finalize({ query: (_ctx, { first, second }) => ({ first, second }) });
 
@@ -35,7 +35,7 @@ export const booking = defineWorkflow({
     },
   })
   .sleep("wait", ({ input }) => input.ms)
-  .step("then", {
+  .step("after", {
     query: (_ctx, { input }) => {
       if (input.fails) throw new Error(`booking ${input.n} fails`);
       return input.n;
@@ -145,7 +145,7 @@ export const stubborn = defineWorkflow({
     },
   });
 
-/** What is undone of a pass reads what else the pass has made, and which pass it was. */
+/** What is undone of a pass reads what else the pass has made. */
 export const manyPasses = defineWorkflow({ input: z.object({ passes: z.number() }) })
   .loop("again", {
     initial: () => "start",
@@ -153,8 +153,8 @@ export const manyPasses = defineWorkflow({ input: z.object({ passes: z.number() 
       b.step("a", { query: (_ctx, { loop }) => `a${loop.iteration}` }).step("b", {
         query: (_ctx, { loop }) => `b${loop.iteration}`,
         compensate: {
-          mutation: async (ctx, { a, output, loop }) => {
-            await ctx.db.insert("log", { text: `${a} ${output} ${loop.iteration} ${loop.state}` });
+          mutation: async (ctx, { a, output }) => {
+            await ctx.db.insert("log", { text: `${a} ${output}` });
           },
         },
       }),
@@ -215,7 +215,8 @@ export const fullTransaction = defineWorkflow({ input: z.object({}) })
   .step("one", { query: () => "x".repeat(950_000) })
   .step("two", { query: () => "x".repeat(950_000) })
   .step("three", { query: () => "x".repeat(950_000) })
-  .step("heavy", { mutation: internal.ballast.add, args: () => ({ megabytes: 13 }) })
+  .step("four", { query: () => "x".repeat(950_000) })
+  .step("heavy", { mutation: internal.ballast.add, args: () => ({ megabytes: 14 }) })
   .step("after", { query: () => "done" });
 
 /** As many inputs as one transaction may write, after mutations that have written already; each is read by an action. */
@@ -320,14 +321,15 @@ export const secrets = defineWorkflow({ input: z.object({}) })
   })
   .step("used", { action: (_ctx, { chosen, looped }) => [chosen.length, looped.length] });
 
-/** One megabyte of state. */
+/** So many passes with so many bytes of state, then more with little. */
 export const heavyLoop = defineWorkflow({
-  input: z.object({ passes: z.number(), bytes: z.number() }),
+  input: z.object({ passes: z.number(), heavy: z.number(), bytes: z.number() }),
 }).loop("again", {
   initial: () => "",
   body: (b) =>
     b.step("grown", {
-      query: (_ctx, { input, loop }) => `${loop.iteration}`.padEnd(input.bytes, "x"),
+      query: (_ctx, { input, loop }) =>
+        `${loop.iteration}`.padEnd(loop.iteration <= input.heavy ? input.bytes : 1, "x"),
     }),
   until: ({ loop, input }) => loop.iteration >= input.passes,
   maxIterations: 1_000,
@@ -447,3 +449,24 @@ export const timedParent = defineWorkflow({
     },
   },
 });
+
+/** Many tours, each a run with runs under it. */
+export const tours = defineWorkflow({ input: z.object({ of: z.number(), bookings }) }).parent(
+  "all",
+  {
+    children: ({ input }) =>
+      Array.from({ length: input.of }, () => child(plainTour, { bookings: input.bookings })),
+    concurrency: 1_000,
+  },
+);
+export const plainTour = defineWorkflow({ input: z.object({ bookings }) }).parent("all", {
+  children: ({ input }) => input.bookings.map((one) => child(booking, one)),
+});
+
+/** Is undone, which takes a minute, or is over after an hour. */
+export const timedBooking = defineWorkflow({ input: z.object({}), timeout: "1h" })
+  .step("book", {
+    mutation: () => null,
+    compensate: { action: async () => await pause(60_000) },
+  })
+  .sleep("wait", "1 day");

@@ -90,7 +90,10 @@ function keyOf(input: unknown): string {
   return `key ${(input as { n: number }).n}`;
 }
 
-/** Writes down what it is called with and what it sees. With `{ throws: true }` as its context it fails. */
+/**
+ * Writes down what it is called with and what it sees. As its context says it then fails, removes the run, or restarts one of that workflow
+ * if it has failed.
+ */
 export const ended = internalMutation({
   args: vOnCompleteArgs(v.any()),
   returns: v.null(),
@@ -99,7 +102,11 @@ export const ended = internalMutation({
     await ctx.db.insert("log", {
       text: JSON.stringify({ context, result, seen: seen?.state }),
     });
-    if ((context as { throws?: boolean } | null)?.throws) throw new Error("the callback fails");
+    const { throws, removes, restarts } = Object(context) as Record<string, string>;
+    if (throws !== undefined) throw new Error("the callback fails");
+    if (removes !== undefined) await workflow.cleanup(ctx, runId);
+    if (restarts !== undefined && result.state === "failed")
+      await workflow.restart(ctx, reference(restarts), runId);
     return null;
   },
 });

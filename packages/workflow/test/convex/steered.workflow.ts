@@ -1,12 +1,16 @@
 import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
+import { quick } from "./large.workflow";
 import { leaf, leaves } from "./parents.workflow";
 
 /* Workflows to be watched, paused, restarted and removed. */
 
 /** Writes down that its nodes ran. `d` fails until the log says that all is mended. */
-export const chain = defineWorkflow({ input: z.object({ fails: z.boolean().default(false) }) })
+export const chain = defineWorkflow({
+  input: z.object({ fails: z.boolean().default(false) }),
+  renamed: { formerlyA: "a" },
+})
   .step("a", {
     action: async (ctx, _scope, info) => {
       await ctx.runMutation(internal.app.log, { text: "a" });
@@ -142,3 +146,117 @@ export const hoards = defineWorkflow({ input: z.object({}) })
   .step("six", { action: async () => "x".repeat(900_000) })
   .step("seven", { action: async () => "x".repeat(900_000) })
   .step("eight", { action: async () => "x".repeat(900_000) });
+
+/** A node of each kind that reads the input alone, between two that do not. */
+export const varied = defineWorkflow({ input: z.object({ n: z.number() }) })
+  .step("first", { mutation: internal.app.log, args: () => ({ text: "first" }) })
+  .branch("route", {
+    on: ({ input }) => (input.n > 0 ? "up" : "down"),
+    cases: {
+      up: (b) => b.step("x", { mutation: internal.app.log, args: () => ({ text: "x" }) }),
+      down: (b) => b.sleep("rest", "1s"),
+    },
+  })
+  .loop("count", {
+    initial: () => 0,
+    body: (b) =>
+      b.step("add", {
+        mutation: async (ctx, { loop }) => {
+          await ctx.db.insert("log", { text: "add" });
+          return loop.state + 1;
+        },
+      }),
+    until: ({ loop }) => loop.state === 2,
+    maxIterations: 5,
+  })
+  .child("one", leaf, ({ input }) => ({ n: input.n }))
+  .parent("gathered", { children: ({ input }) => [child(leaf, { n: input.n })] })
+  .parent("handled", {
+    action: async (ctx) => void (await ctx.runMutation(internal.app.log, { text: "handled" })),
+    children: ({ input }) => [child(leaf, { n: input.n })],
+    finalize: { action: async (_ctx, { children }) => children },
+  })
+  .parent("folded", {
+    children: ({ input }) => [child(leaf, { n: input.n })],
+    reduce: { initial: 0, step: (sum, n) => sum + n },
+  })
+  .step("acted", {
+    action: async (ctx) => void (await ctx.runMutation(internal.app.log, { text: "acted" })),
+  })
+  .finalize({
+    query: async (_ctx, { first, count, one, gathered, handled, folded }) => ({
+      first,
+      count,
+      one,
+      gathered,
+      handled,
+      folded,
+    }),
+  });
+
+/** Runs of it are kept for ten minutes. */
+export const brief = defineWorkflow({
+  input: z.object({ leaves, ms: z.number().default(0) }),
+  retention: "10m",
+})
+  .sleep("rest", ({ input }) => input.ms)
+  .parent("all", { children: ({ input }) => input.leaves.map((one) => child(leaf, one)) });
+
+/** Each pass has children. */
+export const crowded = defineWorkflow({
+  input: z.object({ passes: z.number(), of: z.number() }),
+}).loop("count", {
+  initial: () => 0,
+  body: (b) =>
+    b
+      .parent("all", {
+        children: ({ input }) => Array.from({ length: input.of }, (_, n) => child(quick, { n })),
+      })
+      .step("next", { mutation: async (_ctx, { loop }) => loop.state + 1 }),
+  until: ({ loop, input }) => loop.iteration >= input.passes,
+  maxIterations: 1_000,
+});
+
+/** Fails, and takes a minute to undo what it has done. */
+export const slowlyUndone = defineWorkflow({ input: z.object({}) })
+  .step("done", {
+    mutation: async () => null,
+    compensate: {
+      action: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 60_000));
+      },
+    },
+  })
+  .step("fails", {
+    action: async (): Promise<null> => {
+      throw new Error("it fails");
+    },
+  });
+
+export const lenient = defineWorkflow({ input: z.object({}) }).parent("some", {
+  children: () => [child(slowlyUndone, {})],
+  tolerate: "all",
+  finalize: {
+    mutation: async (_ctx, { children }) =>
+      children.map((one) => (one.ok ? "ok" : one.error.message)),
+  },
+});
+
+/** A parent that may take ten minutes in all, from its handler on. */
+export const timed = defineWorkflow({ input: z.object({ n: z.number() }) }).parent("all", {
+  action: async () => null,
+  timeout: "10m",
+  children: ({ input }) => [child(leaf, { n: input.n })],
+});
+
+/** All of it is passed by in one transaction: no node of it leaves a record but the branch. */
+export const unmoved = defineWorkflow({ input: z.object({ n: z.number().default(1) }) }).branch(
+  "route",
+  {
+    on: ({ input }) => (input.n > 0 ? "up" : "down"),
+    cases: {
+      up: (b) => b.sleep("none", 0),
+      down: (b) => b.sleep("some", 1),
+    },
+  },
+);

@@ -13,6 +13,7 @@ import type * as deadlines from "../deadlines.js";
 import type * as ending from "../ending.js";
 import type * as entering from "../entering.js";
 import type * as events from "../events.js";
+import type * as forgetting from "../forgetting.js";
 import type * as lib from "../lib.js";
 import type * as line from "../line.js";
 import type * as listing from "../listing.js";
@@ -25,6 +26,7 @@ import type * as steering from "../steering.js";
 import type * as timeline from "../timeline.js";
 import type * as tolerance from "../tolerance.js";
 import type * as views from "../views.js";
+import type * as waking from "../waking.js";
 import type * as watchdog from "../watchdog.js";
 
 import type { ApiFromModules, FilterApi, FunctionReference } from "convex/server";
@@ -37,6 +39,7 @@ const fullApi: ApiFromModules<{
   ending: typeof ending;
   entering: typeof entering;
   events: typeof events;
+  forgetting: typeof forgetting;
   lib: typeof lib;
   line: typeof line;
   listing: typeof listing;
@@ -49,6 +52,7 @@ const fullApi: ApiFromModules<{
   timeline: typeof timeline;
   tolerance: typeof tolerance;
   views: typeof views;
+  waking: typeof waking;
   watchdog: typeof watchdog;
 }> = anyApi as any;
 

@@ -19,14 +19,21 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     outputs: FunctionReference<
       "query",
       "internal",
-      { run: string; stage: string; pass?: Array<number>; from: number; most: number },
+      {
+        run: string;
+        stage: string;
+        was?: string;
+        pass?: Array<number>;
+        from: number;
+        most: number;
+      },
       { outputs: Array<{ key: string | number; output: any }>; isLast: boolean },
       Name
     >;
     reduced: FunctionReference<
       "query",
       "internal",
-      { run: string; stage: string; pass?: Array<number> },
+      { run: string; stage: string; was?: string; pass?: Array<number> },
       { value: any; from: number },
       Name
     >;
@@ -105,6 +112,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           children?: boolean;
           loop?: boolean;
           cause?: boolean;
+          undoing?: boolean;
           was?: string;
           sensitive?: boolean;
         }>;
@@ -151,6 +159,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 cause?: any;
                 compensationErrors?: Array<any>;
               };
+              loop?: any;
             }
           | {
               kind: "failed";
@@ -244,6 +253,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           exists?: boolean;
           sensitive?: boolean;
           undoable?: boolean;
+          loop?: any;
         }>;
         reduced?: { stage: string; pass?: Array<number>; value: any };
         deadlines?: Array<{ stage: string; pass?: Array<number>; ms?: number }>;
@@ -261,6 +271,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   children?: boolean;
                   loop?: boolean;
                   cause?: boolean;
+                  undoing?: boolean;
                   was?: string;
                   sensitive?: boolean;
                 }>;
@@ -288,6 +299,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                       children?: boolean;
                       loop?: boolean;
                       cause?: boolean;
+                      undoing?: boolean;
                       was?: string;
                       sensitive?: boolean;
                     }>;
@@ -329,6 +341,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 concurrency?: number;
                 tolerate?: "all" | { failures: number } | { percentage: number };
                 single?: boolean;
+                sensitive?: boolean;
               };
             }
           | { kind: "sleep"; stage: string; pass?: Array<number>; until: number }
@@ -391,6 +404,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               children?: boolean;
               loop?: boolean;
               cause?: boolean;
+              undoing?: boolean;
               was?: string;
               sensitive?: boolean;
             }>;
@@ -640,6 +654,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               children?: boolean;
               loop?: boolean;
               cause?: boolean;
+              undoing?: boolean;
               was?: string;
               sensitive?: boolean;
             }>;
@@ -675,6 +690,27 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         state:
           "pending" | "running" | "completed" | "compensating" | "failed" | "canceled" | "timedOut";
+        error?: {
+          message: string;
+          kind:
+            | "thrown"
+            | "nonRetryable"
+            | "timedOut"
+            | "canceled"
+            | "childFailed"
+            | "invalidInput"
+            | "invalidOutput"
+            | "tooLarge"
+            | "lost"
+            | "removedNode";
+          data?: any;
+          workflow: string;
+          node: string;
+          attempt: number;
+          key?: string;
+          cause?: any;
+          compensationErrors?: Array<any>;
+        };
         generation: number;
         records: Array<{
           stage: string;
@@ -891,12 +927,15 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "event"
               | "branch"
               | "loop";
+            pass?: Array<number>;
             state:
               "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
             attempt: number;
             startedAt: number;
             endedAt?: number;
             dueAt?: number;
+            events?: Array<string>;
+            iteration?: number;
             errors: Array<{
               message: string;
               kind:

@@ -1,4 +1,4 @@
-import { getConvexSize, type Value } from "convex/values";
+import { convexToJson, getConvexSize, jsonToConvex, type Value } from "convex/values";
 import type { NewChild, NewChildren } from "../../component/validators.js";
 import { describeThrown, Failure } from "../../errors/failure.js";
 import { beginningsOf, checkKeys, entriesOf, parsedInput, Pages } from "../new-children.js";
@@ -34,6 +34,7 @@ export async function children(
       kind: "children",
       children: {
         ...transaction.at(stage),
+        ...transaction.marks(stage),
         ...(await newChildren(stage, value, references)),
         ...(concurrency === undefined || concurrency === Infinity ? {} : { concurrency }),
         ...(tolerate === undefined ? {} : { tolerate }),
@@ -154,18 +155,16 @@ export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
   const { node } = placeOf(own.definition, stage);
   try {
     const { initial, step } = node.reduce;
+    const parent = { run: token.run, ...transaction.formerly(stage) };
     let { value: accumulated, from } = await transaction.ctx.runQuery(
       own.component.children.reduced,
-      {
-        run: token.run,
-        ...transaction.at(stage),
-      },
+      parent,
     );
-    if (from === 0) accumulated = initial;
+    // A copy: what is folded into it is no part of the definition.
+    if (from === 0) accumulated = jsonToConvex(convexToJson(initial));
     for (;;) {
       const page = await transaction.ctx.runQuery(own.component.children.outputs, {
-        run: token.run,
-        ...transaction.at(stage),
+        ...parent,
         from,
         most: PAGE,
       });

@@ -4,7 +4,6 @@ import { durationMs } from "../../definition/duration.js";
 import { describeThrown } from "../../errors/failure.js";
 import { placeOf } from "../place.js";
 import type { Arrival, Arrive, Run } from "../run.js";
-import { checkedOutput } from "../values.js";
 
 /** The names of the events that a node waits for: its own, or those of `anyOf`. */
 export function eventNames(node: CompiledNode, path: string): string[] {
@@ -24,19 +23,19 @@ export async function event(run: Run, stage: string, next: Arrive): Arrival {
   } catch (error) {
     return transaction.fail(stage, describeThrown(error));
   }
+  const at = { ...transaction.at(stage), ...transaction.marks(stage) };
   const early = await transaction.ctx.runMutation(own.component.events.take, {
     run: token.run,
     names,
   });
   if (early !== null) {
-    const output = checkedOutput(stage, eventOutput(node, early.name, early.value));
-    const at = { ...transaction.at(stage), ...transaction.marks(stage) };
+    const output = eventOutput(node, early.name, early.value);
     transaction.add({ ...at, kind: "event", startedAt: Date.now(), output });
     return await next(run);
   }
   transaction.goOn({
     kind: "event",
-    ...transaction.at(stage),
+    ...at,
     names,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });

@@ -2,6 +2,7 @@ import type { ApiFromModules, FilterApi, FunctionReference } from "convex/server
 import type * as _workflows_badChild from "../_workflows/badChild.js";
 import type * as _workflows_index from "../_workflows/index.js";
 import type * as _workflows_kinds from "../_workflows/kinds.js";
+import type * as adversarial from "../adversarial.js";
 import type * as app from "../app.js";
 import type * as ballast from "../ballast.js";
 import type * as manager from "../manager.js";
@@ -11,6 +12,7 @@ declare const fullApi: ApiFromModules<{
   "_workflows/badChild": typeof _workflows_badChild;
   "_workflows/index": typeof _workflows_index;
   "_workflows/kinds": typeof _workflows_kinds;
+  adversarial: typeof adversarial;
   app: typeof app;
   ballast: typeof ballast;
   manager: typeof manager;

@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { components } from "./convex/_generated/api.js";
+import { useTestApp } from "./harness.js";
+
+const use = useTestApp();
+
+/** How many root executions a run takes from its start, which is one of them, to its end. */
+async function rootExecutions(name: string, input: unknown): Promise<number> {
+  use.app.counter.clear();
+  const id = await use.app.start(name, input);
+  await use.app.drive(async () => (await use.app.status(name, id))?.state === "completed");
+  return watchless();
+}
+
+/** The watchdog's looks belong to no node. */
+function watchless(): number {
+  return use.app.counter.totals(({ name }) => !name.startsWith("watchdog:")).rootExecutions;
+}
+
+test("[S66] a sleep costs one root execution", async () => {
+  const one = await rootExecutions("sleeps", { ms: 0 });
+  expect((await rootExecutions("sleeps", { ms: 60_000 })) - one).toBe(1);
+});
+
+test("[S69] an event costs none beyond the sender's", async () => {
+  const id = await use.app.start("approval", {});
+  await use.app.drive();
+  use.app.counter.clear();
+  await use.app.t.mutation(components.workflow.events.send, {
+    workflow: "approval",
+    run: { runId: id },
+    name: "decision",
+    value: { by: "Ada", ok: true },
+    receivers: [{ stage: "decision", isInLoop: false }],
+  });
+  await use.app.drive();
+  expect((await use.app.status("approval", id))?.state).toBe("completed");
+  expect(watchless()).toBe(1);
+});
+
+test("[S76] [S78] the conditions of branches and loops cost none", async () => {
+  // The start, what it schedules, and two for the action in the case.
+  expect(await rootExecutions("routed", { n: 7 })).toBe(4);
+  // Each pass has a branch, an action and a mutation.
+  const [three, nine] = [
+    await rootExecutions("counted", { to: 3, inAction: true }),
+    await rootExecutions("counted", { to: 9, inAction: true }),
+  ];
+  expect(nine - three).toBe(2 * 6);
+});
+
+test("[S82] a child run with k action steps costs 2k + 1 at most", async () => {
+  // The start, what it schedules, the child with its one action, and the join.
+  expect(await rootExecutions("single", { n: 1, fails: false })).toBeLessThanOrEqual(2 + 2 * 1 + 1);
+});

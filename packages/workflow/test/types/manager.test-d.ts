@@ -1,0 +1,114 @@
+import type {
+  FunctionReference,
+  GenericActionCtx,
+  GenericMutationCtx,
+  GenericQueryCtx,
+} from "convex/server";
+import { v, type Infer } from "convex/values";
+import { describe, expectTypeOf, test } from "vitest";
+import {
+  vOnCompleteArgs,
+  type NodeName,
+  type Status,
+  type StepError,
+  type TimelineEntry,
+} from "../../src/index.js";
+import type { DataModel } from "../convex/_generated/dataModel.js";
+import { workflow, workflows } from "../convex/_workflows/index.js";
+
+declare const mutationCtx: GenericMutationCtx<DataModel>;
+declare const actionCtx: GenericActionCtx<DataModel>;
+declare const queryCtx: GenericQueryCtx<DataModel>;
+const page = { numItems: 10, cursor: null };
+
+type Callback<Args extends Record<string, unknown>> = FunctionReference<
+  "mutation",
+  "internal",
+  Args,
+  null
+>;
+const vFor = vOnCompleteArgs(v.object({ user: v.string() }), v.number());
+declare const done: Callback<Infer<typeof vFor>>;
+const vAny = vOnCompleteArgs();
+declare const anyDone: Callback<Infer<typeof vAny>>;
+declare const other: Callback<{ id: string }>;
+
+describe("the manager", () => {
+  test("start: the callback says of what type the context is", async () => {
+    const input = { n: 1 };
+    await workflow.start(mutationCtx, workflows.leaf, input, {
+      onComplete: { fn: done, context: { user: "Ada" } },
+    });
+    await workflow.start(mutationCtx, workflows.leaf, input, { onComplete: { fn: anyDone } });
+    await workflow.start(mutationCtx, workflows.leaf, input, {
+      // @ts-expect-error the context is missing
+      onComplete: { fn: done },
+    });
+    await workflow.start(mutationCtx, workflows.leaf, input, {
+      // @ts-expect-error the user is a string
+      onComplete: { fn: done, context: { user: 7 } },
+    });
+    // @ts-expect-error that is no callback
+    await workflow.start(mutationCtx, workflows.leaf, input, { onComplete: { fn: other } });
+  });
+
+  test("a callback sees what became of the run, told apart by its state", () => {
+    type Args = Infer<typeof vFor>;
+    expectTypeOf<Args["context"]>().toEqualTypeOf<{ user: string }>();
+    const use = ({ result }: Args) => {
+      if (result.state === "completed") expectTypeOf(result.output).toEqualTypeOf<number>();
+      else expectTypeOf(result.error.message).toEqualTypeOf<string>();
+    };
+    expectTypeOf(use).toBeFunction();
+  });
+
+  test("start: runAt or runAfter", async () => {
+    const start = workflow.start.bind(workflow);
+    await start(mutationCtx, workflows.leaf, { n: 1 }, { runAt: new Date() });
+    await start(actionCtx, workflows.leaf, { n: 1 }, { runAfter: "10m", key: "k" });
+    // @ts-expect-error never both
+    await start(mutationCtx, workflows.leaf, { n: 1 }, { runAt: 1, runAfter: 1 });
+    // @ts-expect-error a query starts nothing
+    await start(queryCtx, workflows.leaf, { n: 1 });
+  });
+
+  test("startBatch: inputs of the workflow, keys made of them", async () => {
+    await workflow.startBatch(actionCtx, workflows.leaf, [{ n: 1 }, { n: 2, ms: 3 }], {
+      key: ({ n }, index) => `${n} ${index}`,
+    });
+    // @ts-expect-error n is a number
+    await workflow.startBatch(mutationCtx, workflows.leaf, [{ n: "one" }]);
+  });
+
+  test("status: every state", () => {
+    const use = (status: Status<typeof workflows.list>) => {
+      if (status.state === "completed") expectTypeOf(status.output).toEqualTypeOf<number[]>();
+      if (status.state === "timedOut") expectTypeOf(status.error).toEqualTypeOf<StepError>();
+      if (status.state === "compensating") expectTypeOf(status.error).toEqualTypeOf<StepError>();
+      // @ts-expect-error one that is being undone has not ended
+      if (status.state === "compensating") status.endedAt;
+    };
+    expectTypeOf(use).toBeFunction();
+  });
+
+  test("restart and list know the workflow's nodes", async () => {
+    expectTypeOf<NodeName<typeof workflows.chain>>().toEqualTypeOf<
+      "a" | "b" | "c" | "d" | "finalize"
+    >();
+    await workflow.restart(mutationCtx, workflows.chain, "id", { from: "b" });
+    // @ts-expect-error there is no such node
+    await workflow.restart(mutationCtx, workflows.chain, "id", { from: "e" });
+    await workflow.list(queryCtx, { workflow: workflows.told, node: "ask.answer" }, page);
+    // @ts-expect-error there is no such node
+    await workflow.list(queryCtx, { workflow: workflows.told, node: "asked" }, page);
+    // @ts-expect-error there is no such state
+    await workflow.list(queryCtx, { state: "done" }, page);
+    const { page: rows } = await workflow.list(actionCtx, {}, page);
+    expectTypeOf(rows[0]?.error).toEqualTypeOf<StepError | undefined>();
+  });
+
+  test("steps", async () => {
+    const { page: entries } = await workflow.steps(queryCtx, workflows.chain, "id", page);
+    expectTypeOf(entries).toEqualTypeOf<TimelineEntry[]>();
+  });
+});
