@@ -48,7 +48,9 @@ export const progress = query({
         node,
         state,
         attempt,
-        children,
+        ...(children === undefined
+          ? {}
+          : { children: { done: children.done, total: children.total } }),
       })),
       ...(status.state === "completed" ? { words: status.output.words } : {}),
       ...("error" in status ? { error: status.error.message } : {}),

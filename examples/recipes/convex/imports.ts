@@ -1,7 +1,7 @@
 import { v } from "convex/values";
 import { mutation, query } from "./_generated/server";
 import { workflow, workflows } from "./_workflows/index";
-import { emptyReport } from "./importReport";
+import { emptyReport } from "./importing";
 import schema from "./schema";
 
 /** Begins to take over the customers of another system. */

@@ -1,5 +1,7 @@
+import { vOnCompleteArgs } from "@stepwise/workflow";
 import { v } from "convex/values";
-import { mutation } from "./_generated/server";
+import { internal } from "./_generated/api";
+import { internalMutation, mutation } from "./_generated/server";
 import { workflow, workflows } from "./_workflows/index";
 
 /** A customer orders. */
@@ -13,7 +15,12 @@ export const place = mutation({
   returns: v.id("orders"),
   handler: async (ctx, order) => {
     const orderId = await ctx.db.insert("orders", { ...order, state: "placed" });
-    const runId = await workflow.start(ctx, workflows.fulfilOrder, { orderId }, { key: orderId });
+    const runId = await workflow.start(
+      ctx,
+      workflows.fulfilOrder,
+      { orderId },
+      { key: orderId, onComplete: { fn: internal.orders.ended, context: { orderId } } },
+    );
     await ctx.db.patch("orders", orderId, { runId });
     return orderId;
   },
@@ -36,5 +43,16 @@ export const cancel = mutation({
   handler: async (ctx, { orderId }) => {
     const order = await ctx.db.get("orders", orderId);
     return order?.runId !== undefined && (await workflow.cancel(ctx, order.runId));
+  },
+});
+
+/** It is shipped; or whatever was done of it is undone. */
+export const ended = internalMutation({
+  args: vOnCompleteArgs(v.object({ orderId: v.id("orders") })),
+  returns: v.null(),
+  handler: async (ctx, { context, result }) => {
+    const state = result.state === "completed" ? "shipped" : "canceled";
+    await ctx.db.patch("orders", context.orderId, { state });
+    return null;
   },
 });

@@ -39,11 +39,6 @@ export const fulfilOrder = defineWorkflow({
       }),
     retry: true,
   })
-  .step("marked", {
-    mutation: async (ctx, { input }) => {
-      await ctx.db.patch("orders", input.orderId, { state: "shipped" });
-    },
-  })
   .step("told", {
     action: async (_ctx, { reserved, shipped }, info) =>
       await sendMail({

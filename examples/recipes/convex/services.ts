@@ -83,6 +83,7 @@ async function call<Answer>(service: string, body: unknown, signal?: AbortSignal
     body: JSON.stringify(body),
     signal: signal ?? null,
   });
-  if (!response.ok) throw new Error(`${service} answered ${response.status}: ${await response.text()}`);
+  if (!response.ok)
+    throw new Error(`${service} answered ${response.status}: ${await response.text()}`);
   return (await response.json()) as Answer;
 }

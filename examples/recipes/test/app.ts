@@ -1,5 +1,6 @@
+import { Counter } from "@stepwise/counting";
 import { testKit } from "@stepwise/workflow/test";
-import { convexTest } from "convex-test";
+import { convexTest, type TestConvex } from "convex-test";
 import { afterEach, beforeEach, vi } from "vitest";
 import schema from "../convex/schema";
 
@@ -10,7 +11,18 @@ afterEach(() => void vi.useRealTimers());
 
 /** The app on a back end of its own, in virtual time, with every limit of a transaction on. */
 export function newApp() {
-  const t = convexTest({ schema, modules, transactionLimits: true });
+  return withKit(convexTest({ schema, modules, transactionLimits: true }));
+}
+
+/**
+ * The same for thousands of runs: convex-test looks through all documents for each query, the back end of this repository's counter has indexes.
+ * It knows some more limits, too.
+ */
+export function newLargeApp() {
+  return withKit(new Counter().convexTest({ schema, modules }));
+}
+
+function withKit(t: TestConvex<typeof schema>) {
   const begun = Date.now();
   const hours = () => (Date.now() - begun) / 3_600_000;
   return {

@@ -25,7 +25,8 @@ async function newExpense() {
     manager: "grace",
   });
   const [runId = ""] = await kit.runsOf(approveExpense);
-  const state = async () => (await t.run(async (ctx) => await ctx.db.get("expenses", expenseId)))?.state;
+  const state = async () =>
+    (await t.run(async (ctx) => await ctx.db.get("expenses", expenseId)))?.state;
   const decide = async (approved: boolean) =>
     await t.mutation(api.expenses.decide, { expenseId, approved });
   return { kit, done, runId, state, decide };
@@ -37,7 +38,11 @@ test("what is approved after a reminder is paid", async () => {
   await kit.pass("1 day");
   await decide(true);
   await kit.settle();
-  expect(done).toEqual(["day 0: grace is asked, 1", "day 2: grace is asked, 2", "day 3: ada gets 12300"]);
+  expect(done).toEqual([
+    "day 0: grace is asked, 1",
+    "day 2: grace is asked, 2",
+    "day 3: ada gets 12300",
+  ]);
   expect(await state()).toBe("approved");
   expect(await kit.runToEnd(approveExpense, runId)).toMatchObject({ state: "completed" });
 });

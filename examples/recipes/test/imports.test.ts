@@ -2,31 +2,28 @@ import { expect, test } from "vitest";
 import { api } from "../convex/_generated/api";
 import { workflows } from "../convex/_workflows/index";
 import type { CustomerRecord } from "../convex/services";
-import { newApp } from "./app";
+import { newLargeApp } from "./app";
 
-const { importCustomer, importCustomers } = workflows;
+const { checkCustomer, importCustomers } = workflows;
 
 const PAGE = 100;
 
 /** A system with so many customers, some of whom no mail reaches. */
 function source(count: number, isBad: (index: number) => boolean) {
-  const { t, kit } = newApp();
-  const records = Array.from(
-    { length: count },
-    (_, index): CustomerRecord => ({
-      id: `c${index}`,
-      name: `Customer ${index}`,
-      email: isBad(index) ? `nobody${index}` : `c${index}@example.com`,
-    }),
-  );
+  const { t, kit } = newLargeApp();
+  const records = Array.from({ length: count }, (_, index): CustomerRecord => ({
+    id: `c${index}`,
+    name: `Customer ${index}`,
+    email: isBad(index) ? `nobody${index}` : `c${index}@example.com`,
+  }));
   kit.stub(importCustomers, "pages.page", ({ loop }) => {
     const from = Number(loop.state.cursor ?? 0);
     const next = from + PAGE < count ? String(from + PAGE) : null;
     return { records: records.slice(from, from + PAGE), next };
   });
-  kit.stub(importCustomer, "checked", ({ input }) => {
+  kit.stub(checkCustomer, "checked", ({ input }) => {
     if (!input.email.includes("@")) throw new Error(`No mail arrives at ${input.email}`);
-    return null;
+    return input;
   });
   const begin = async () => {
     const importId = await t.mutation(api.imports.begin, { source: "crm" });
@@ -49,22 +46,20 @@ test("2,000 records in 20 pages: those that are good are there, of the others it
   const report = await t.query(api.imports.progress, { importId });
   expect(report?.problems).toHaveLength(20);
   expect(report?.problems[19]).toBe("No mail arrives at nobody1942");
-  expect((await kit.timeline(runId)).slice(0, 13)).toEqual([
+  expect((await kit.timeline(runId)).slice(0, 11)).toEqual([
     "pages completed",
     "pages.page #1 completed",
     "pages.customers #1 completed",
-    "  [0..41] importCustomer completed",
+    "  [0..41] checkCustomer completed",
     "    checked completed",
-    "    saved completed",
-    "  [42] importCustomer failed",
+    "  [42] checkCustomer failed",
     "    checked failed, 2 attempts",
-    "  [43..99] importCustomer completed",
+    "  [43..99] checkCustomer completed",
     "    checked completed",
-    "    saved completed",
-    "pages.progress #1 completed",
+    "pages.taken #1 completed",
     "pages.page #2 completed",
   ]);
-});
+}, 300_000);
 
 test("a client sees the report grow, page by page", async () => {
   const { t, kit, begin } = source(250, (index) => index === 150);

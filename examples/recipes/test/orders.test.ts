@@ -13,7 +13,11 @@ async function newOrder({ quantity = 2 } = {}) {
     done.push(`charged ${reserved.cents}`);
     return { chargeId: "ch1" };
   });
-  kit.stub(fulfilOrder, "charged.compensate", ({ output }) => void done.push(`refunded ${output.chargeId}`));
+  kit.stub(
+    fulfilOrder,
+    "charged.compensate",
+    ({ output }) => void done.push(`refunded ${output.chargeId}`),
+  );
   kit.stub(fulfilOrder, "shipped", ({ reserved }) => {
     done.push(`shipped ${reserved.quantity} ${reserved.product}`);
     return { tracking: "T1" };
@@ -62,7 +66,7 @@ test("what is not in stock is not charged", async () => {
     error: { node: "reserved", message: expect.stringContaining(`Only 3 of "kettle"`) },
   });
   expect(done).toEqual([]);
-  expect(await stored()).toEqual([3, "placed"]);
+  expect(await stored()).toEqual([3, "canceled"]);
 });
 
 test("what cannot be shipped is refunded, then put back", async () => {
