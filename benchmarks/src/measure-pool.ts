@@ -14,7 +14,7 @@ function worksOf(given: Given): Works {
   return { kind: "action", count: 1, maxParallelism: 10, ms: 0, ...given };
 }
 
-/** Measures the pool of one app. Each measurement has a fresh back end, on which a work has run and come to rest. */
+/** Measures the pool of one app. Each measurement has a fresh back end, on which a work has run, and come to rest a minute ago. */
 export class PoolMeasurement {
   constructor(
     private readonly app: App,
@@ -84,6 +84,7 @@ export class PoolMeasurement {
     const pool = new Pool(this.app, this.timers);
     const { runAfter: _, ...once } = { ...works, count: 1, ms: 0 };
     await pool.run(once);
+    await pool.pass(MINUTE);
     return pool;
   }
 }

@@ -42,11 +42,11 @@ What the engine goes on to do when the run is complete, until nothing is schedul
 
 ${table(works)}
 
-Works are enqueued in one call, into a pool that has run one such work before and come to rest. That call is not counted, but what the pool
-does within it is, in all columns but those of root executions. What is counted goes on
-until nothing is scheduled any more, and is divided by the number of works; _to its end_ has the root executions until the last work
-had ended. The difference is what an engine takes to come to rest: ours, one last look of its watchdog, shared by all works that end
-before it. _Wait_ is how many virtual ms a slot was free for a work that was due. The peer runs a batch of actions that are there at once in one
+Works are enqueued in one call, into a pool that has run one such work before, and has been at rest for a minute. That call is not counted, but
+what the pool does within it is, in all columns but those of root executions. What is counted goes on until nothing is scheduled any more, so with
+whatever an engine takes to come to rest, and is divided by the number of works; _to its end_ has the root executions until the last work
+had ended. The difference, in ours, is one last look of its watchdog, shared by all works that end before it; a work that is alone takes that
+look along as it ends, once a minute at most. _Wait_ is how many virtual ms a slot was free for a work that was due. The peer runs a batch of actions that are there at once in one
 function of its own, so that they share its executions and fail together; ours has each action report for itself. The peer has no works that
 settle themselves, so beside ours stand its actions. A retry and a delayed start are what such a work takes beyond an action that starts at
 once and succeeds; a retry has the executions of its second attempt among them, and its backoff, by default random, is drawn from a fixed seed here.

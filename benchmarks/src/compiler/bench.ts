@@ -97,8 +97,8 @@ what is to hold is a ratio wherever two things can be compared.
 
 ${table(rows)}
 
-Each is a whole process, from its start to its end: \`workflow-codegen\` as it is installed, on an app that is generated for it, one workflow of
-six nodes in each file. Where two things are compared, they are run in turn, several times each, and the shortest time of each
+Each is a whole process, from its start to its end: \`workflow-codegen\` as it is installed, on an app that is generated for it, one workflow in each
+file, of six nodes, every third of them with an event, a branch and a loop besides. Where two things are compared, they are run in turn, several times each, and the shortest time of each
 counts. _Cold_: neither output nor anything else is there from a time before. _Watched_: \`generate --watch\` is
 running; a definition is saved with a step of another name, and the time is from the beginning of the save until both the workflow's file
 and \`plan.json\` are written, at the 95th percentile; 10 ms of it are waited in case more is saved.

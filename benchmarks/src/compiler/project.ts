@@ -35,10 +35,30 @@ export function generatedFile(index: number): string {
   return `_workflows/${nameOf(index)}.ts`;
 }
 
+/** What every third of them has besides. */
+const waiting = `  .event("approval", { schema: z.object({ by: z.string() }), timeout: "2 days" })
+  .branch("route", {
+    on: ({ approval }) => (approval.timedOut ? "late" : "approved"),
+    cases: {
+      late: (b) => b.sleep("settle", "10m").step("remind", { mutation: async (_ctx, { input }) => input.title }),
+      approved: (b) => b.step("thank", { action: async (_ctx, { approval }) => approval }),
+    },
+  })
+  .loop("revise", {
+    initial: ({ parts }) => ({ left: parts.count }),
+    body: (b) =>
+      b
+        .step("pass", { action: internal.documents.revise, args: ({ loop }) => ({ left: loop.state.left }), retry: true })
+        .step("next", { query: async (_ctx, { loop }) => ({ left: loop.state.left - 1 }) }),
+    until: ({ loop }) => loop.state.left <= 0,
+    maxIterations: 20,
+  })
+`;
+
 const nameOf = (index: number): string => `document${String(index).padStart(4, "0")}`;
 
 /**
- * The text of a definition file: one workflow of six nodes that has the one before it as its child.
+ * The text of a definition file: one workflow of six nodes, or of nine with bodies, that has the one before it as its child.
  *
  * @param edits how often it has been edited: each edit gives the second step another name
  */
@@ -95,7 +115,7 @@ export const ${nameOf(index)} = defineWorkflow({
     mutation: internal.documents.record,
     args: ({ input, parts }) => ({ title: input.title, count: parts.count }),
   })
-  .step("look", { query: async (_ctx, { record }) => record !== null })
+${index % 3 === 0 ? waiting : ""}  .step("look", { query: async (_ctx, { record }) => record !== null })
   .finalize({
     mutation: async (_ctx, { input, ${step}, parts, look }) => {
       if (!look) throw new Error("nothing was recorded of " + input.title);
