@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: { projects: ["packages/*", "examples/*", "benchmarks"] },
+  // By default one core is left alone, which is half of the machine where there are two.
+  test: { maxWorkers: "100%", projects: ["packages/*", "examples/*", "benchmarks"] },
 });

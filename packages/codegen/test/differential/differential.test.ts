@@ -7,7 +7,7 @@ import type { Workflows } from "./interpreter.js";
 import { actual, comparable, expected, leftovers, NOTHING_LEFT, type Script } from "./runs.js";
 
 /** More of them, and others: `FUZZ_ROUNDS=2000 FUZZ_SEED=100 npx vitest run --root packages/codegen differential`. */
-const rounds = Number(process.env["FUZZ_ROUNDS"] ?? 40);
+const rounds = Number(process.env["FUZZ_ROUNDS"] ?? 24);
 const firstSeed = Number(process.env["FUZZ_SEED"] ?? 1);
 const seeds = Array.from({ length: rounds }, (_, index) => firstSeed + index);
 

@@ -21,16 +21,13 @@ export const tenThousand = defineWorkflow({
   },
 });
 
-export const tenThousandFolded = defineWorkflow({ input: z.object({ of: z.number() }) }).parent(
-  "all",
-  {
-    children: ({ input }) => Array.from({ length: input.of }, (_, n) => child(quick, { n })),
-    reduce: {
-      initial: { sum: 0, last: -1 },
-      step: ({ sum, last }, n) => ({ sum: sum + n, last: last === n - 1 ? n : NaN }),
-    },
+export const folds = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
+  children: ({ input }) => Array.from({ length: input.of }, (_, n) => child(quick, { n })),
+  reduce: {
+    initial: { sum: 0, last: -1 },
+    step: ({ sum, last }, n) => ({ sum: sum + n, last: last === n - 1 ? n : NaN }),
   },
-);
+});
 
 export const longLoop = defineWorkflow({ input: z.object({ passes: z.number() }) })
   .loop("count", {
