@@ -110,13 +110,13 @@ describe("after a restore", () => {
   });
 
   test("[S120] [S59] children that are still to be inserted", async () => {
-    const id = await use.app.start("tenThousandFolded", { of: 1_001 });
+    const id = await use.app.start("folds", { of: 1_001 });
     await use.app.drive(async () => (await pagesLeft()) > 0);
     await restore();
     await repair();
     await use.app.drive();
     expect(await pagesLeft()).toBe(0);
-    expect(await use.app.status("tenThousandFolded", id)).toMatchObject({
+    expect(await use.app.status("folds", id)).toMatchObject({
       state: "completed",
       output: { children: { sum: (1_000 * 1_001) / 2, last: 1_000 } },
     });
