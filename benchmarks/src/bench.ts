@@ -32,13 +32,21 @@ const measured = { ours: new Measurement(ours, timers), peer: new Measurement(pe
 const steps: Row[] = [];
 for (const scene of CHAIN_SCENES)
   for (const length of scene.lengths) steps.push(await stepRow(scene, length));
+const wholes: Row[] = [];
+for (const { title, ours, peer, ms } of CHAIN_SCENES)
+  wholes.push({
+    title,
+    n: 1,
+    ours: await measured.ours.whole(ours, ms),
+    peer: await measured.peer.whole(peer, ms),
+  });
 const nodes: Row[] = [];
-for (const { title, ours, peer, n, sends } of SHAPE_SCENES)
+for (const { title, ours, peer, n, ms, sends } of SHAPE_SCENES)
   nodes.push({
     title,
     n,
-    ours: await measured.ours.shape(ours, n, sends),
-    peer: await measured.peer.shape(peer, n, sends),
+    ours: await measured.ours.shape(ours, n, ms, sends),
+    peer: await measured.peer.shape(peer, n, ms, sends),
   });
 nodes.push({
   title: `an action in one of ${CROWD.runs} runs of N at once`,
@@ -60,9 +68,10 @@ timers.uninstall();
 
 const peers = ["@convex-dev/workflow", "@convex-dev/workpool"].map(withVersion).join(" on ");
 const file = fileURLToPath(new URL("../results.md", import.meta.url));
-await writeFile(file, results({ steps, nodes, afterwards, ...poolTables }, peers));
+await writeFile(file, results({ steps, wholes, nodes, afterwards, ...poolTables }, peers));
 print(`Each cell: ours / ${peers}. What is counted, and how: benchmarks/results.md`);
 print(`\nA step of a chain of N\n${table(steps)}`);
+print(`\nA run of one step, from its start to its end\n${table(wholes)}`);
 print(`\nOther nodes\n${table(nodes)}`);
 print(`\nAfter the end of a run\n${table(afterwards)}`);
 print(`\nA work in a pool\n${table(poolTables.works)}`);

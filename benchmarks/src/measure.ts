@@ -18,22 +18,29 @@ export class Measurement {
     return costOfStep(await this.run(kind, length, ms), shortest, length - 1, ms);
   }
 
-  /** One of the N things in a run: what a run of N takes beyond a run of one of them. */
-  async shape(kind: string, n: number, sends = false): Promise<Cost> {
+  /** One of the N things in a run: what a run of N takes beyond a run of one of them. @param ms how long each of them is to take. */
+  async shape(kind: string, n: number, ms = 0, sends = false): Promise<Cost> {
     const run = async (length: number) =>
       await this.#onFreshBackEnd((back) =>
         sends ? back.runWithEvents(kind, length) : back.runChain(kind, length),
       );
-    const { waitMs: _, ...cost } = costOfStep(await run(n), await run(1), n - 1);
-    return cost;
+    return costOfStep(await run(n), await run(1), n - 1, ms);
   }
 
   /** A step of one of many chains that are started at once. */
   async crowd(kind: string, length: number, runs: number): Promise<Cost> {
     const run = async (steps: number) =>
       await this.#onFreshBackEnd((back) => back.runCrowd(kind, steps, runs));
-    const { waitMs: _, ...cost } = costOfStep(await run(length), await run(1), (length - 1) * runs);
-    return cost;
+    return costOfStep(await run(length), await run(1), (length - 1) * runs);
+  }
+
+  /** A run of a chain of one step, from its start to its end, where one has run before. @param ms how long the step is busy. */
+  async whole(kind: string, ms = 0): Promise<Cost> {
+    const { totals, virtualMs } = await this.#onFreshBackEnd(async (back) => {
+      await back.runChain(kind, 1, ms);
+      return await back.runChain(kind, 1, ms);
+    });
+    return { ...costOfWork(totals, 1), waitMs: virtualMs - ms };
   }
 
   /** A run of a chain on a back end on which nothing has run. */

@@ -2,6 +2,7 @@ import { type Row, table } from "./table.js";
 
 export interface Tables {
   readonly steps: readonly Row[];
+  readonly wholes: readonly Row[];
   readonly nodes: readonly Row[];
   readonly afterwards: readonly Row[];
   readonly works: readonly Row[];
@@ -10,7 +11,7 @@ export interface Tables {
 
 /** What `results.md` says. The same on every machine: it holds no times and no dates. */
 export function results(tables: Tables, peers: string): string {
-  const { steps, nodes, afterwards, works, stretches } = tables;
+  const { steps, wholes, nodes, afterwards, works, stretches } = tables;
   return `# What a step costs
 
 Written by \`npm run bench\`. Each cell is ours / the peer's, which is ${peers}. Nothing here is a time that was taken: these are counts, so they
@@ -23,6 +24,13 @@ ${table(steps)}
 A chain is a run of N steps, each of which takes the output of the one before it and adds one. What one step takes is what a run of N takes
 beyond a run of one step, over N - 1; so what it takes to start and to end a run is not in it. A fused step has no executions of its own but
 a nested one: a transaction runs up to 20 of them, so what is counted there is its share.
+
+## A run of one step, from its start to its end
+
+${table(wholes)}
+
+On a back end on which such a run has come to rest before: the first one of all writes what an engine needs for itself besides. The run is
+complete where this ends; what the engine goes on to do then is further below.
 
 ## Other nodes
 

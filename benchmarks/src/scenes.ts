@@ -1,3 +1,4 @@
+import { SENT_EVERY_MS } from "./back-end.js";
 import type { Chain } from "./chain-definitions.js";
 import { type Given, LONG_MS } from "./measure-pool.js";
 
@@ -40,8 +41,15 @@ export const SHAPE_SCENES: readonly ShapeScene[] = [
     peer: "fanOut",
     n,
   })),
-  { title: "a sleep", ours: "sleeps", peer: "sleeps", n: 10 },
-  { title: "an event, with its sender's call", ours: "events", peer: "events", n: 10, sends: true },
+  { title: "a sleep", ours: "sleeps", peer: "sleeps", n: 10, ms: 1_000 },
+  {
+    title: "an event, with its sender's call",
+    ours: "events",
+    peer: "events",
+    n: 10,
+    ms: SENT_EVERY_MS,
+    sends: true,
+  },
 ];
 
 export interface ShapeScene {
@@ -49,6 +57,8 @@ export interface ShapeScene {
   readonly ours: Chain["kind"];
   readonly peer: string;
   readonly n: number;
+  /** How long each of the N is to take, in virtual ms. Default: 0. */
+  readonly ms?: number;
   /** Whether each of the N waits for an event. Default: false. */
   readonly sends?: boolean;
 }
