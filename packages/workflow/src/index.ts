@@ -1,6 +1,6 @@
 export { NonRetryableError } from "@stepwise/workpool/core";
 export type { MutationRunner, QueryRunner } from "./client/context.js";
-export type { RunOrKey } from "./client/events.js";
+export type { EventName, EventPayload, RunOrKey } from "./client/events.js";
 export type { ListedRun, ListFilter, Page, PageOptions } from "./client/listing.js";
 export {
   vRunId,

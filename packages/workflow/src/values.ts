@@ -1,5 +1,5 @@
 import { convexToJson, getConvexSize, type Value } from "convex/values";
-import { Failure } from "../errors/failure.js";
+import { Failure } from "./errors/failure.js";
 
 /** The most that one value may take: a document holds 1 MiB, and its record needs a little itself. */
 export const MAX_VALUE_BYTES = 1_000_000;

@@ -56,6 +56,35 @@ describe("steps", () => {
     expect(await use.app.log()).toEqual([]);
   });
 
+  test.each(["givesOnlyMuch", "actsAndGivesMuch"])(
+    "[S24] a referenced mutation whose result is too large leaves none of its writes (%s)",
+    async (name) => {
+      const id = await use.app.start(name, {});
+      await use.app.drive();
+      expect(await use.app.status(name, id)).toMatchObject({
+        state: "failed",
+        error: { kind: "tooLarge", node: "much" },
+      });
+      expect(await use.app.log()).toEqual(name === "givesOnlyMuch" ? [] : ["before"]);
+    },
+  );
+
+  test("[S24] the steps beside such a mutation have run once, and it can recover", async () => {
+    expect(await use.app.output("givesMuch", { goesOn: true })).toBeNull();
+    expect(await use.app.log()).toEqual(["before", "after tooLarge"]);
+    const error = await use.app.error("givesMuch", { goesOn: false });
+    expect(error).toMatchObject({ node: "much", cause: { kind: "tooLarge" } });
+  });
+
+  test("[S24] after an action that is seen at once: nothing waits for the watchdog", async () => {
+    const begun = Date.now();
+    const id = await use.app.start("actsAndGivesMuch", {});
+    const hasEnded = async () =>
+      (await use.app.status("actsAndGivesMuch", id))?.state === "failed";
+    await use.app.drive(hasEnded);
+    expect(Date.now() - begun).toBeLessThan(1_000);
+  });
+
   test("[S26] of fused steps the third fails alone: the first two stay done, with their records", async () => {
     const id = await use.app.start("thirdFails", {});
     await use.app.drive();

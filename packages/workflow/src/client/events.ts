@@ -3,12 +3,28 @@ import { compareValues, type Value } from "convex/values";
 import type { FunctionArgs } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { AnyDefinition } from "../definition/definition.js";
+import type { Receives } from "../definition/event.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { parseValue } from "../runtime/input.js";
 import { receiversOf } from "../runtime/nodes/event.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import type { MutationRunner } from "./context.js";
 import { suggestion } from "./nearest.js";
+
+type EventOf<Workflow> = Workflow extends { readonly "~definition": infer Definition }
+  ? Definition extends { readonly "~events"?: () => infer Events extends Receives<string, unknown> }
+    ? Events
+    : never
+  : Receives<string, unknown>;
+
+/** The names of the events that some node of a workflow waits for. */
+export type EventName<Workflow> = EventOf<Workflow>["event"];
+
+/** What is sent with an event: the input of its node's schema. */
+export type EventPayload<Workflow, Name> = PayloadOf<EventOf<Workflow>, Name>;
+
+type PayloadOf<Event, Name> =
+  Event extends Receives<infer Each, infer Payload> ? (Name extends Each ? Payload : never) : never;
 
 /** Which run: by its id, or by the key that it was started with. */
 export type RunOrKey = string | { key: string };

@@ -6,7 +6,7 @@ import { durationMs, type Duration } from "../definition/duration.js";
 import { firstStageOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import type { MutationRunner, QueryRunner } from "./context.js";
-import { sendEvent, type RunOrKey } from "./events.js";
+import { sendEvent, type EventName, type EventPayload, type RunOrKey } from "./events.js";
 import {
   listRuns,
   type ListedRun,
@@ -162,12 +162,15 @@ export class WorkflowManager {
    * @throws where no node of the workflow waits for such an event (with the nearest name), the payload does not fit, there is no such run,
    * it goes on no more, or is past all nodes that would take it. Nothing is changed then.
    */
-  async sendEvent(
+  async sendEvent<
+    Workflow extends WorkflowReference<never>,
+    const Name extends EventName<Workflow>,
+  >(
     ctx: MutationRunner,
-    workflow: WorkflowReference<never>,
+    workflow: Workflow,
     run: RunOrKey,
-    name: string,
-    payload: unknown,
+    name: Name,
+    payload: NoInfer<EventPayload<Workflow, Name>>,
   ): Promise<"taken" | "kept"> {
     return await sendEvent(this.component, ctx, workflow, run, name, payload);
   }

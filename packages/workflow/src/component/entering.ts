@@ -54,6 +54,8 @@ export interface Waking {
   scope?: Record<string, unknown> | null;
   /** It failed before: nothing more is executed in the transaction. Default: false. */
   isLastTry?: boolean;
+  /** It goes through {@link deliver} though it is due at once. Default: false. */
+  isDelivered?: boolean | undefined;
 }
 
 /**
@@ -64,13 +66,14 @@ export interface Waking {
 export async function wake(
   ctx: MutationCtx,
   step: StepOf & Pick<Doc<"steps">, "stage" | "held">,
-  { event = { kind: "arrive" }, at = Date.now(), scope = null, isLastTry = false }: Waking,
+  { event = { kind: "arrive" }, at = Date.now(), scope = null, ...how }: Waking,
   fields: Partial<Doc<"steps">> = {},
 ): Promise<void> {
+  const { isLastTry = false, isDelivered = false } = how;
   const isHeld = fields.held ?? step.held;
   const token = tokenOf({ ...step, ...fields });
   const entry = { token, stage: step.stage, event, scope, fuse: !isLastTry };
-  const job = isHeld ? undefined : await schedule(ctx, entry, at);
+  const job = isHeld ? undefined : await schedule(ctx, entry, at, isDelivered);
   await ctx.db.patch("steps", step._id, {
     ...fields,
     job,
@@ -87,10 +90,11 @@ async function schedule(
   ctx: MutationCtx,
   { fuse, ...entry }: Entry,
   at: number,
+  isDelivered: boolean,
 ): Promise<Id<"_scheduled_functions">> {
   const run = await ctx.db.get("runs", entry.token.run as Id<"runs">);
   // A run that was to begin later begins in `deliver`, however late that is.
-  if (at <= Date.now() && run !== null && run.state !== "pending") {
+  if (at <= Date.now() && !isDelivered && run !== null && run.state !== "pending") {
     // The watchdog calls again, without fusion, what has failed.
     const args = { ...entry, fuse, callsAgain: fuse };
     try {
@@ -177,16 +181,15 @@ export async function failStep(
   });
 }
 
-/** Has a new run begin at its first stage: now, or at a time in ms since the epoch. */
+/** Has a new run begin at its first stage; one that is paused does so when it is resumed. */
 export async function beginRun(
   ctx: MutationCtx,
-  run: Pick<Doc<"runs">, "_id" | "generation">,
+  run: Pick<Doc<"runs">, "_id" | "generation" | "paused">,
   first: Stage,
   known: Known,
-  at?: number,
 ): Promise<void> {
-  const of = { run: run._id, generation: run.generation };
-  if (first.action === undefined || at !== undefined) await arriveAt(ctx, of, first, known, { at });
+  const of = { run: run._id, generation: run.generation, held: run.paused };
+  if (first.action === undefined || of.held === true) await arriveAt(ctx, of, first, known);
   else await enqueueWork(ctx, await beginAction(ctx, of, first.action, first, known), pool);
 }
 
@@ -233,7 +236,8 @@ export async function arriveAt(
     ...(of.held === true ? { held: true } : {}),
   });
   const scope = await scopeArgument(ctx, of.run, stage, known);
-  await wake(ctx, { ...record, _id: step, held: of.held }, { at, scope });
+  const isDelivered = stage.afterFailure;
+  await wake(ctx, { ...record, _id: step, held: of.held }, { at, scope, isDelivered });
 }
 
 /** The work that runs an attempt of an action step. */

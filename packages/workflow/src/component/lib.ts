@@ -1,4 +1,6 @@
+import type { FunctionHandle } from "convex/server";
 import { v } from "convex/values";
+import { checkedOutput } from "../values.js";
 import { mutation, query } from "./_generated/server.js";
 import { loadScope } from "./scope.js";
 import { isActive, settle as settleStep } from "./settle.js";
@@ -40,4 +42,12 @@ export const isCanceled = query({
     const step = id === null ? null : await ctx.db.get("steps", id);
     return step === null || !isActive(step, token);
   },
+});
+
+/** Calls a mutation of the app for a stage. @throws where its result cannot be stored: so nothing of it stays. */
+export const checked = mutation({
+  args: { stage: v.string(), fn: v.string(), args: v.any() },
+  returns: v.any(),
+  handler: async (ctx, { stage, fn, args }) =>
+    checkedOutput(stage, await ctx.runMutation(fn as FunctionHandle<"mutation">, args)),
 });

@@ -106,6 +106,8 @@ export const vStage = v.object({
   sensitive: v.optional(v.boolean()),
   /** It has a compensation. */
   undoable: v.optional(v.boolean()),
+  /** A transaction that went on with it has failed: it may fail in the next one, too, and is called again at once then. */
+  afterFailure: v.optional(v.boolean()),
 });
 export type Stage = Infer<typeof vStage>;
 
@@ -129,6 +131,8 @@ export const vBeginning = v.object({
   first: vStage,
   timeoutMs: v.optional(v.number()),
   retentionMs: v.optional(v.number()),
+  /** Something of such a run, or of a run under it, may have a compensation. */
+  undoable: v.optional(v.boolean()),
 });
 export type Beginning = Infer<typeof vBeginning>;
 

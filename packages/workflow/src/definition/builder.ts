@@ -2,7 +2,7 @@ import type { Children, Tolerate } from "./children.js";
 import type { Definition, Finalized, WorkflowOptions } from "./definition.js";
 import { Definer } from "./definer.js";
 import type { Duration } from "./duration.js";
-import type { EventNode, EventOutput, Named, Schemas } from "./event.js";
+import type { Awaited, EventNode, EventOutput, Named, Schemas } from "./event.js";
 import type { LoopNode, StateOf } from "./loop.js";
 import type { Inline, InlineStep, Policy, ReferenceStep, Returned, UndoReference } from "./node.js";
 import type { Absent, ParentNode, ParentOutput } from "./parent.js";
@@ -11,26 +11,32 @@ import type { Entries, Free, NamesOf, ScopeOf } from "./scope.js";
 import type { Given, Stored, Valid } from "./values.js";
 
 /** What the callback of a case or a body gives back: the builder that it was given, with the nodes it added. */
-export interface Sequence<Output> {
+export interface Sequence<Output, Events = unknown> {
   readonly "~output"?: () => Output;
+  readonly "~events"?: () => Events;
   readonly "~finalized"?: "a case or a body has no .finalize: its output is that of its last node";
 }
 
 type OutputOfCase<Case> = Case extends (b: never) => Sequence<infer Output> ? Output : never;
+type EventsOfCase<Case> = Case extends (b: never) => Sequence<unknown, infer Events>
+  ? Events
+  : never;
 
 /** The builder after one more node. */
-type With<Input, Scope extends Entries, Name extends string, Output> = Builder<
+type With<Input, Scope extends Entries, Name extends string, Output, Events> = Builder<
   Input,
   [...Scope, [Name, Output]],
-  Output
+  Output,
+  Events
 >;
 
-/** A definition that can still grow. */
-export interface Builder<Input, Scope extends Entries, Output> extends Definition<
+/** A definition that can still grow. @typeParam Events what its nodes wait for, also inside others. */
+export interface Builder<Input, Scope extends Entries, Output, Events = never> extends Definition<
   Input,
   ScopeOf<Scope>,
   Output,
-  NamesOf<Scope>
+  NamesOf<Scope>,
+  Events
 > {
   /**
    * One Convex function: an inline handler `(ctx, scope, info)`, or a reference with `args`. Its result is stored under the name.
@@ -43,7 +49,7 @@ export interface Builder<Input, Scope extends Entries, Output> extends Definitio
   >(
     name: Free<Scope, Name>,
     node: InlineStep<ScopeOf<Scope>, Result, Recovered, Undo>,
-  ): With<Input, Scope, Name, Stored<Result> | Stored<Given<Recovered>>>;
+  ): With<Input, Scope, Name, Stored<Result> | Stored<Given<Recovered>>, Events>;
   step<
     const Name extends string,
     Reference,
@@ -52,7 +58,7 @@ export interface Builder<Input, Scope extends Entries, Output> extends Definitio
   >(
     name: Free<Scope, Name>,
     node: ReferenceStep<Reference, ScopeOf<Scope>, Recovered, Undo>,
-  ): With<Input, Scope, Name, Returned<Reference> | Stored<Given<Recovered>>>;
+  ): With<Input, Scope, Name, Returned<Reference> | Stored<Given<Recovered>>, Events>;
 
   /**
    * Runs `children` in parallel, after a handler of its own if it has one, and gathers their outputs in the order, or under the keys,
@@ -68,7 +74,7 @@ export interface Builder<Input, Scope extends Entries, Output> extends Definitio
   >(
     name: Free<Scope, Name>,
     node: ParentNode<ScopeOf<Scope>, C, Handled, Tolerated, Reduced, Result>,
-  ): With<Input, Scope, Name, Stored<Result>>;
+  ): With<Input, Scope, Name, Stored<Result>, Events>;
 
   /**
    * Waits, without holding a slot, for a time or until a date. It has no output: what comes next sees what was before.
@@ -77,7 +83,7 @@ export interface Builder<Input, Scope extends Entries, Output> extends Definitio
   sleep<const Name extends string>(
     name: Free<Scope, Name>,
     duration: Duration | ((scope: ScopeOf<Scope>) => Duration | Date),
-  ): Builder<Input, [...Scope, [never, Name]], Output>;
+  ): Builder<Input, [...Scope, [never, Name]], Output, Events>;
 
   /**
    * Waits, without holding a slot, for `workflow.sendEvent`; one that came early is taken at once. The output is the event's payload, with
@@ -91,7 +97,13 @@ export interface Builder<Input, Scope extends Entries, Output> extends Definitio
   >(
     name: Free<Scope, Name>,
     node: EventNode<Schema, S, Timeout>,
-  ): With<Input, Scope, Name, EventOutput<InferOutput<Schema> | Named<S>, Timeout>>;
+  ): With<
+    Input,
+    Scope,
+    Name,
+    EventOutput<InferOutput<Schema> | Named<S>, Timeout>,
+    Events | Awaited<Name, Schema, S>
+  >;
 
   /**
    * Runs exactly one of its cases. Each is given a builder that knows the scope, and adds nodes to it; their names are not seen after the
@@ -107,16 +119,22 @@ export interface Builder<Input, Scope extends Entries, Output> extends Definitio
       on: (scope: ScopeOf<Scope>) => keyof Cases & string;
       cases: Cases;
     },
-  ): With<Input, Scope, Name, { [Key in keyof Cases]: OutputOfCase<Cases[Key]> }[keyof Cases]>;
+  ): With<
+    Input,
+    Scope,
+    Name,
+    { [Key in keyof Cases]: OutputOfCase<Cases[Key]> }[keyof Cases],
+    Events | { [Key in keyof Cases]: EventsOfCase<Cases[Key]> }[keyof Cases]
+  >;
 
   /**
    * Runs its body once or more: what its last node gives is the next pass's `loop.state`, and at the end the output. Names inside are not
    * seen after the loop. The order matters to inference: initial, body, until.
    */
-  loop<const Name extends string, Initial, Schema extends AnySchema = never>(
+  loop<const Name extends string, Initial, Schema extends AnySchema = never, Inside = never>(
     name: Free<Scope, Name>,
-    node: LoopNode<Input, Scope, Initial, Schema>,
-  ): With<Input, Scope, Name, StateOf<Initial, Schema>>;
+    node: LoopNode<Input, Scope, Initial, Schema, Inside>,
+  ): With<Input, Scope, Name, StateOf<Initial, Schema>, Events | Inside>;
 
   /**
    * One child run. Its output is the node's.
@@ -127,12 +145,12 @@ export interface Builder<Input, Scope extends Entries, Output> extends Definitio
     name: Free<Scope, Name>,
     workflow: Definition<ChildInput, unknown, ChildOutput>,
     args: (scope: ScopeOf<Scope>) => NoInfer<ChildInput>,
-  ): With<Input, Scope, Name, ChildOutput>;
+  ): With<Input, Scope, Name, ChildOutput, Events>;
 
   /** The last node: its result is the workflow's output. */
   finalize<Result>(
     node: Inline<ScopeOf<Scope>, Result> & Policy & Valid<Result>,
-  ): Finalized<Input, ScopeOf<Scope>, Stored<Result>, NamesOf<Scope>>;
+  ): Finalized<Input, ScopeOf<Scope>, Stored<Result>, NamesOf<Scope>, Events>;
 }
 
 /**

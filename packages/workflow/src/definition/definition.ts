@@ -28,17 +28,19 @@ export type CompiledNode = any;
 /**
  * What `defineWorkflow()` returns. The members with `~` exist in types only.
  * @typeParam Input what `start` takes. @typeParam Scope `input` and every node's output, by name. @typeParam Output the workflow's.
- * @typeParam Name the names of all nodes, also of those without an output.
+ * @typeParam Name the names of all nodes, also of those without an output. @typeParam Events what can be sent to its runs.
  */
 export interface Definition<
   Input,
   Scope,
   Output,
   Name extends string = Exclude<keyof Scope & string, "input">,
+  Events = unknown,
 > {
   readonly "~input"?: (input: Input) => void;
   readonly "~scope"?: () => Scope;
   readonly "~output"?: () => Output;
+  readonly "~events"?: () => Events;
   readonly options: WorkflowOptions<AnySchema>;
   /**
    * The nodes by name as they were written, `finalize` under that name; but a sleep is `{ duration }`, a child `{ workflow, args }`, and the
@@ -48,11 +50,12 @@ export interface Definition<
 }
 
 /** A definition that has its `.finalize`: it cannot grow, nor be a body or a case. */
-export interface Finalized<Input, Scope, Output, Name extends string> extends Definition<
+export interface Finalized<Input, Scope, Output, Name extends string, Events> extends Definition<
   Input,
   Scope,
   Output,
-  Name
+  Name,
+  Events
 > {
   readonly "~finalized"?: true;
 }

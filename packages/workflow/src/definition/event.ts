@@ -1,5 +1,5 @@
 import type { Duration } from "./duration.js";
-import type { AnySchema, InferOutput } from "./schema.js";
+import type { AnySchema, InferInput, InferOutput } from "./schema.js";
 import type { ValidAt } from "./values.js";
 
 /** By the event's name, what parses its payload. */
@@ -38,3 +38,16 @@ export type Named<S extends Schemas> = {
 export type EventOutput<Event, Timeout extends Duration | undefined> = Timeout extends undefined
   ? Event
   : { timedOut: false; event: Event } | { timedOut: true };
+
+/** An event that some node waits for, and what is sent with it. */
+export interface Receives<Name extends string, Payload> {
+  readonly event: Name;
+  readonly payload: Payload;
+}
+
+/** What can be sent to an event node: under its own name, or one of its `anyOf`. */
+export type Awaited<Name extends string, Schema extends AnySchema, S extends Schemas> =
+  | ([Schema] extends [never] ? never : Receives<Name, InferInput<Schema>>)
+  | ([S] extends [never]
+      ? never
+      : { [Each in keyof S & string]: Receives<Each, InferInput<S[Each]>> }[keyof S & string]);

@@ -3,7 +3,7 @@ import type { Info } from "../definition/context.js";
 import { durationMs } from "../definition/duration.js";
 import type { Policy } from "../definition/node.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
-import { checkedOutput } from "./values.js";
+import { checkedOutput } from "../values.js";
 
 /** The longest that a timer takes; beyond, it fires at once. No action may run that long anyway. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

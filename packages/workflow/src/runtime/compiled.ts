@@ -34,7 +34,7 @@ import { retryAt } from "./retry.js";
 import { Run, type Arrive } from "./run.js";
 import { stubOf } from "./stubs.js";
 import { Transaction, type Bound } from "./transaction.js";
-import { checkedOutput } from "./values.js";
+import { checkedOutput } from "../values.js";
 
 /* The context and the scope of a handler were checked where it was written; here they only pass through. */
 type ActionHandler = (ctx: GenericActionCtx<any>, scope: any, info: Info) => unknown;

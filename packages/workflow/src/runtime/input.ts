@@ -3,7 +3,7 @@ import { validate } from "convex-helpers/validators";
 import { convexToJson, getConvexSize, type GenericValidator, type Value } from "convex/values";
 import type { AnySchema } from "../definition/schema.js";
 import { Failure } from "../errors/failure.js";
-import { MAX_VALUE_BYTES } from "./values.js";
+import { MAX_VALUE_BYTES } from "../values.js";
 
 /** A run's input, parsed. @throws as {@link parseValue} does. */
 export function parseInput(workflow: string, schema: AnySchema, input: unknown): Value {

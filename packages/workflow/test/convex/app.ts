@@ -27,3 +27,12 @@ export const logged = internalQuery({
   returns: v.array(v.string()),
   handler: async (ctx) => (await ctx.db.query("log").collect()).map(({ text }) => text),
 });
+
+/** Writes, and gives more than can be stored. */
+export const logAndGiveMuch = internalMutation({
+  args: { text: v.string() },
+  handler: async (ctx, { text }) => {
+    await ctx.db.insert("log", { text });
+    return "x".repeat(1_200_000);
+  },
+});

@@ -46,6 +46,34 @@ function unstorable(what: "date" | "large"): unknown[] {
   return what === "date" ? [{ at: new Date(0) }] : ["x".repeat(1_200_000)];
 }
 
+/** A mutation by reference, whose result is too large, between others that the same transaction executes. */
+export const givesMuch = defineWorkflow({ input: z.object({ goesOn: z.boolean() }) })
+  .step("before", { mutation: internal.app.log, args: () => ({ text: "before" }) })
+  .step("much", {
+    mutation: internal.app.logAndGiveMuch,
+    args: () => ({ text: "much" }),
+    recover: (error, { input }) => {
+      if (!input.goesOn) throw new Error(error.message);
+      return error.kind;
+    },
+  })
+  .step("after", { mutation: internal.app.log, args: ({ much }) => ({ text: `after ${much}` }) });
+
+/** The same as the only step, … */
+export const givesOnlyMuch = defineWorkflow({ input: z.object({}) }).step("much", {
+  mutation: internal.app.logAndGiveMuch,
+  args: () => ({ text: "much" }),
+});
+
+/** … and after an action. */
+export const actsAndGivesMuch = defineWorkflow({ input: z.object({}) })
+  .step("act", { action: async () => "acted" })
+  .step("before", { mutation: internal.app.log, args: () => ({ text: "before" }) })
+  .step("much", {
+    mutation: internal.app.logAndGiveMuch,
+    args: ({ act }) => ({ text: act }),
+  });
+
 /** The third of three fused mutations throws after it has written. */
 export const thirdFails = defineWorkflow({ input: z.object({}) })
   .step("one", { mutation: async (ctx) => void (await ctx.db.insert("log", { text: "one" })) })

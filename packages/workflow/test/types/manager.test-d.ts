@@ -8,10 +8,13 @@ import { v, type Infer } from "convex/values";
 import { describe, expectTypeOf, test } from "vitest";
 import {
   vOnCompleteArgs,
+  type EventName,
+  type EventPayload,
   type NodeName,
   type Status,
   type StepError,
   type TimelineEntry,
+  type WorkflowReference,
 } from "../../src/index.js";
 import type { DataModel } from "../convex/_generated/dataModel.js";
 import { workflow, workflows } from "../convex/_workflows/index.js";
@@ -105,6 +108,34 @@ describe("the manager", () => {
     await workflow.list(queryCtx, { state: "done" }, page);
     const { page: rows } = await workflow.list(actionCtx, {}, page);
     expectTypeOf(rows[0]?.error).toEqualTypeOf<StepError | undefined>();
+  });
+
+  test("sendEvent knows the workflow's events, also those inside other nodes, and what is sent with them", async () => {
+    expectTypeOf<EventName<typeof workflows.told>>().toEqualTypeOf<"answer" | "shout">();
+    expectTypeOf<EventName<typeof workflows.awaited>>().toEqualTypeOf<"paid" | "canceled">();
+    expectTypeOf<EventName<typeof workflows.chain>>().toEqualTypeOf<never>();
+    expectTypeOf<EventPayload<typeof workflows.approval, "decision">>().toEqualTypeOf<{
+      by: string;
+      ok?: boolean | undefined;
+    }>();
+    const { told, approval, awaited, chain } = workflows;
+    await workflow.sendEvent(mutationCtx, approval, "id", "decision", { by: "Ada" });
+    await workflow.sendEvent(mutationCtx, awaited, { key: "k" }, "canceled", "why");
+    await workflow.sendEvent(mutationCtx, told, "id", "shout", "loud");
+    // Two nodes take it, each with a schema of its own.
+    await workflow.sendEvent(mutationCtx, told, "id", "answer", { text: "so", n: 1 });
+    await workflow.sendEvent(mutationCtx, told, "id", "answer", { text: "so" });
+    // @ts-expect-error there is no such event
+    await workflow.sendEvent(mutationCtx, approval, "id", "decided", { by: "Ada" });
+    // @ts-expect-error `by` is missing
+    await workflow.sendEvent(mutationCtx, approval, "id", "decision", { ok: true });
+    // @ts-expect-error it is the payload of the other
+    await workflow.sendEvent(mutationCtx, awaited, "id", "paid", "why");
+    // @ts-expect-error it waits for none
+    await workflow.sendEvent(mutationCtx, chain, "id", "decision", null);
+    // One that is known by its reference only takes any name; it is checked then.
+    const any: WorkflowReference<never> = approval;
+    await workflow.sendEvent(mutationCtx, any, "id", "whatever", { by: 1 });
   });
 
   test("steps", async () => {

@@ -7,7 +7,7 @@ import { placeOf } from "../place.js";
 import type { WorkflowReference } from "../reference.js";
 import { checkConcurrency, checkTolerate } from "../parent-options.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
-import { checkedOutput } from "../values.js";
+import { checkedOutput } from "../../values.js";
 
 /** Of all inputs together: they are written by one transaction, which may write 16 MiB. */
 const MAX_INPUT_BYTES = 8 * 1024 * 1024;

@@ -1,11 +1,15 @@
-import type { GenericMutationCtx } from "convex/server";
+import { createFunctionHandle, type GenericMutationCtx } from "convex/server";
 import { leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
+import type { ComponentApi } from "../../component/_generated/component.js";
 import type { AnyReference } from "../../definition/node.js";
+import type { Failure } from "../../errors/failure.js";
 import { unpackedScope } from "../../packing.js";
+import { checkedOutput } from "../../values.js";
 import { nestedInfo } from "../info.js";
 import { policyOf } from "../reads.js";
 import type { Arrival, Arrive, Run } from "../run.js";
 import { stubOf } from "../stubs.js";
+import type { Transaction } from "../transaction.js";
 
 type Args = Record<string, unknown>;
 
@@ -58,9 +62,43 @@ export async function execute(
       return await stub(unpackedScope(await transaction.scope(stage, ["*"])), info);
     }
     const scope = await transaction.scope(stage, reads);
-    return await (call ?? generated)(await nesting(transaction.ctx), scope);
+    if (call === undefined) return await generated(await nesting(transaction.ctx), scope);
+    if (kind === "query") return await call(await nesting(transaction.ctx), scope);
+    return await callMutation(transaction, stage, call, scope);
   };
   await transaction.record({ stage, kind, execute: nested, again }, next, run);
+}
+
+/**
+ * Calls a mutation by reference. Its result is seen when what it wrote can be rolled back only with the whole transaction: one that
+ * cannot be stored has that repeated, and then the function is called inside a mutation that checks.
+ */
+async function callMutation(
+  transaction: Transaction,
+  stage: string,
+  call: Call,
+  scope: unknown,
+): Promise<unknown> {
+  const { ctx, own, options } = transaction;
+  const nested = await nesting(ctx);
+  if (!options.callsAgain) return await call(checking(nested, own.component, stage), scope);
+  const result = await call(nested, scope);
+  try {
+    return checkedOutput(stage, result);
+  } catch (error) {
+    transaction.refuse(error as Failure);
+    throw error;
+  }
+}
+
+function checking(nested: Nesting, { lib }: ComponentApi, stage: string): Nesting {
+  return {
+    ...nested,
+    runMutation: async (mutation, args) => {
+      const fn = await createFunctionHandle(mutation);
+      return await nested.runMutation(lib.checked, { stage, fn, args });
+    },
+  };
 }
 
 /** Nested transactions that leave room in this one: whatever a stage uses up, its failure can be written down and the run go on. */

@@ -3,7 +3,7 @@ import type { CompiledNode } from "../../definition/definition.js";
 import { describeThrown, Failure } from "../../errors/failure.js";
 import { placeOf } from "../place.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
-import { checkedOutput } from "../values.js";
+import { checkedOutput } from "../../values.js";
 
 /** Begins a loop. Its record holds its state and which pass it is at, as long as it goes on and after. */
 export async function loop(
