@@ -394,6 +394,9 @@ describe("limits", () => {
     for (const id of ids) expect(await stateOf("messenger", id)).toBe("completed");
     expect(await use.app.log()).toHaveLength(6);
     await use.app.expectNothingLeft();
+    // Some calls were nested too deeply, and refused; these runs were told in transactions of their own.
+    const refused = use.app.counter.violations.splice(0);
+    expect(new Set(refused.map(({ limit }) => limit))).toEqual(new Set(["nesting"]));
   });
 
   test("[S69] a sender has used up its transaction: the run that is told does not fail for it", async () => {
