@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { components } from "./convex/_generated/api.js";
-import { useTestApp } from "./harness.js";
+import { TestApp, useTestApp } from "./harness.js";
 
 const use = useTestApp();
 
@@ -31,7 +31,7 @@ test("[S69] an event costs none beyond the sender's", async () => {
     run: { runId: id },
     name: "decision",
     value: { by: "Ada", ok: true },
-    receivers: [{ stage: "decision", isInLoop: false }],
+    receivers: [{ stage: "decision" }],
   });
   await use.app.drive();
   expect((await use.app.status("approval", id))?.state).toBe("completed");
@@ -52,4 +52,43 @@ test("[S76] [S78] the conditions of branches and loops cost none", async () => {
 test("[S82] a child run with k action steps costs 2k + 1 at most", async () => {
   // The start, what it schedules, the child with its one action, and the join.
   expect(await rootExecutions("single", { n: 1, fails: false })).toBeLessThanOrEqual(2 + 2 * 1 + 1);
+});
+
+test("[S56] children that end at the same time write no document in common", async () => {
+  const runsOf = new Map<string, Set<string>>();
+  const app = new TestApp({
+    writes: ({ token }, document) =>
+      runsOf.set(document, (runsOf.get(document) ?? new Set()).add(token.run)),
+  });
+  await app.t.mutation(components.workflow.config.update, { maxParallelism: 100 });
+  const leaves = Array.from({ length: 60 }, (_, n) => ({ n, ms: 60_000 }));
+  const id = await app.start("list", { leaves });
+  await app.drive();
+  expect(await app.status("list", id)).toMatchObject({ state: "completed" });
+  // The parent's documents are written by itself, and by the last of its children.
+  const children = [...runsOf.values()].map((runs) => [...runs].filter((run) => run !== id));
+  expect(new Set(children.flat()).size).toBe(60);
+  expect(children.filter((writers) => writers.length > 1)).toEqual([]);
+});
+
+test("[S80] what a pass of a loop reads and writes is the same at the 1,000th as at the 200th", async () => {
+  const cost = async (passes: number) => {
+    use.app.counter.clear();
+    const id = await use.app.start("longLoop", { passes });
+    await use.app.drive(async () => (await use.app.status("longLoop", id))?.state === "completed");
+    const { documentsRead, documentsWritten, bytesRead } = use.app.counter.totals(
+      ({ name }) => !name.startsWith("watchdog:"),
+    );
+    return { documentsRead, documentsWritten, bytesRead };
+  };
+  const [from200, to400, from800, to1000] = [
+    await cost(200),
+    await cost(400),
+    await cost(800),
+    await cost(1_000),
+  ];
+  for (const count of ["documentsRead", "documentsWritten", "bytesRead"] as const) {
+    const [early, late] = [to400[count] - from200[count], to1000[count] - from800[count]];
+    expect(Math.abs(late - early) / early, count).toBeLessThan(0.05);
+  }
 });

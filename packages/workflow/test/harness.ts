@@ -24,10 +24,11 @@ await Promise.all(
 /** What is made to go wrong, by the arguments of the call. */
 export interface Faults {
   settle?: (args: Settlement) => boolean;
+  /** Not a fault: is told of each document that a call of `settle` writes. */
+  writes?: (args: Settlement, document: string) => void;
 }
 
-function settleWith({ settle: fails }: Faults): typeof lib.settle {
-  if (fails === undefined) return lib.settle;
+function settleWith({ settle: fails = () => false, writes }: Faults): typeof lib.settle {
   const real = lib.settle as unknown as {
     _handler(ctx: MutationCtx, args: Settlement): Promise<{ stale: boolean }>;
   };
@@ -36,9 +37,26 @@ function settleWith({ settle: fails }: Faults): typeof lib.settle {
     returns: v.object({ stale: v.boolean() }),
     handler: async (ctx, args) => {
       if (fails(args)) throw new Error("injected fault");
-      return await real._handler(ctx, args);
+      return await real._handler(writes ? watched(ctx, (id) => writes(args, id)) : ctx, args);
     },
   });
+}
+
+/** The same context, that tells of each document that is written through it. */
+function watched(ctx: MutationCtx, tell: (document: string) => void): MutationCtx {
+  const telling = new Set<PropertyKey>(["patch", "replace", "delete"]);
+  const db = new Proxy(ctx.db, {
+    get(target, name) {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof method !== "function") return method;
+      return (...args: unknown[]) => {
+        // The table's name comes first.
+        if (telling.has(name)) tell(String(args[1]));
+        return method.apply(target, args) as unknown;
+      };
+    },
+  });
+  return { ...ctx, db };
 }
 
 /** The test app of ./convex on a back end of its own, in virtual time, with every limit on. */

@@ -103,7 +103,7 @@ describe("sendEvent", () => {
     });
   });
 
-  test("[S73] after a timeout: kept for a later node of that name, …", async () => {
+  test("[S73] after a timeout: refused where no node of that name is left, the run having ended", async () => {
     const id = await use.app.start("awaited", {});
     await send("awaited", id, "paid", { cents: 1 });
     await use.app.drive(async () => {
@@ -114,7 +114,6 @@ describe("sendEvent", () => {
       { node: "second", state: "waiting", dueAt: Date.now() + HOUR },
     ]);
     await use.app.pass(HOUR);
-    // … or refused where there is none: the run has ended.
     await expect(send("awaited", id, "paid", { cents: 2 })).rejects.toThrow(
       /Cannot send "paid" to run ".*" of "awaited": it goes on no more, but is completed/,
     );
@@ -128,6 +127,28 @@ describe("sendEvent", () => {
     // The case that would have taken it was not chosen, and its branch is over.
     await expect(send("told", id, "shout", "hey")).rejects.toThrow(/past every node that takes/);
     expect(await inbox()).toEqual([]);
+  });
+
+  test("[S73] refused where the run is in another case of the branch than all nodes that take it", async () => {
+    const id = await use.app.start("told", { passes: 1 });
+    await use.app.drive();
+    await send("told", id, "answer", { text: "one" });
+    await use.app.pass(1_000);
+    expect(await use.app.status("told", id)).toMatchObject({
+      active: [{ node: "how.quietly.rest" }],
+    });
+    await expect(send("told", id, "shout", "hey")).rejects.toThrow(/past every node that takes/);
+  });
+
+  test("[S73] refused where as many are kept as there are nodes to come to", async () => {
+    const id = await use.app.start("awaited", {});
+    for (const cents of [1, 2]) expect(await send("awaited", id, "paid", { cents })).toBe("kept");
+    await expect(send("awaited", id, "paid", { cents: 3 })).rejects.toThrow(
+      'Cannot send "paid" to run "' + id + '" of "awaited": it keeps 2 of them',
+    );
+    expect(await send("awaited", id, "canceled", "why")).toBe("kept");
+    await use.app.drive();
+    expect(await inbox()).toEqual(["why"]);
   });
 
   test("[S74] an unknown run, one of another workflow, an unknown key", async () => {

@@ -63,6 +63,23 @@ describe("pause", () => {
     });
   });
 
+  test("[S103] status says when the time of a run and of a parent is over, which goes on counting", async () => {
+    const begun = Date.now();
+    const id = await use.app.start("watched", {});
+    await use.app.pass(1_000);
+    await pause(id);
+    await use.app.pass(MINUTE);
+    expect(await use.app.status("watched", id)).toMatchObject({
+      paused: true,
+      timesOutAt: begun + HOUR,
+      active: [{ node: "all", timesOutAt: begun + 10 * MINUTE }],
+    });
+    await use.app.drive();
+    const status = await use.app.status("watched", id);
+    expect(status).toMatchObject({ state: "failed", endedAt: begun + 10 * MINUTE });
+    expect(status).not.toHaveProperty("timesOutAt");
+  });
+
   test("[S103] a sleep that fell due meanwhile is over at once, one that did not goes on until its time", async () => {
     const late = await sleeping();
     await pause(late);
@@ -84,14 +101,14 @@ describe("pause", () => {
     expect(await active("patient", early)).toMatchObject([{ node: "decision" }]);
   });
 
-  test("[S103] an event that came meanwhile, in time, is taken; later ones of its name stay in order", async () => {
+  test("[S103] an event that came meanwhile, in time, is taken; one more than will ever be is refused", async () => {
     const id = await waiting();
     await pause(id);
     expect(await decide(id, "yes")).toBe("kept");
     await use.app.pass(3 * HOUR);
     await resume(id);
     // Before the run has gone on, another comes.
-    await expect(decide(id, "no")).resolves.toBe("kept");
+    await expect(decide(id, "no")).rejects.toThrow(/keeps 1 of them/);
     await use.app.drive();
     expect(await use.app.status("patient", id)).toMatchObject({
       output: { decision: { timedOut: false, event: "yes" } },

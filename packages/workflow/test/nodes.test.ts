@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { components, internal } from "./convex/_generated/api.js";
+import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
@@ -42,16 +42,8 @@ describe("sleep", () => {
   });
 });
 
-async function send(runId: string, name: string, value: unknown, stage = name) {
-  const [top] = await use.app.tree(runId);
-  const { kind } = await use.app.t.mutation(components.workflow.events.send, {
-    workflow: top!.workflow,
-    run: { runId },
-    name,
-    value,
-    receivers: [{ stage, isInLoop: false }],
-  });
-  return kind;
+async function send(run: string, event: string, payload: unknown, name = "approval") {
+  return await use.app.t.mutation(internal.manager.sendEvent, { name, run, event, payload });
 }
 
 describe("event", () => {
@@ -69,8 +61,8 @@ describe("event", () => {
 
   test("[S69] [S70] early ones are kept, in order, and taken when the node is reached", async () => {
     const id = await use.app.start("awaited", {});
-    expect(await send(id, "paid", { cents: 1 }, "first")).toBe("kept");
-    expect(await send(id, "paid", { cents: 2 }, "second")).toBe("kept");
+    expect(await send(id, "paid", { cents: 1 }, "awaited")).toBe("kept");
+    expect(await send(id, "paid", { cents: 2 }, "awaited")).toBe("kept");
     await use.app.drive();
     expect(await use.app.status("awaited", id)).toMatchObject({
       output: {
@@ -83,7 +75,7 @@ describe("event", () => {
   test("[S72] [S73] anyOf takes the first of its names; after its timeout a node has timed out", async () => {
     const id = await use.app.start("awaited", {});
     await use.app.drive();
-    expect(await send(id, "canceled", "why", "first")).toBe("taken");
+    expect(await send(id, "canceled", "why", "awaited")).toBe("taken");
     await use.app.drive();
     expect(await use.app.status("awaited", id)).toMatchObject({
       output: { first: { name: "canceled", value: "why" }, second: { timedOut: true } },
@@ -91,6 +83,28 @@ describe("event", () => {
     await use.app.expectNothingLeft();
   });
 });
+
+test("[S23] what a function of the definition does to what it is given changes no result", async () => {
+  const output = await use.app.output("meddles", { list: [1, 3, 2] });
+  expect(output).toEqual({
+    input: { list: [1, 3, 2] },
+    top: [1, 3, 2],
+    again: { seen: [3, 2] },
+    greater: 6,
+  });
+});
+
+test.each([
+  ["on", "way"],
+  ["until", "again"],
+  ["children", "all"],
+])(
+  "[S109] an %s that is async though its type forbids it fails the run, and says so",
+  async (where, node) => {
+    const error = await use.app.error("promises", { in: where });
+    expect(error).toMatchObject({ node, message: expect.stringContaining("must not be async") });
+  },
+);
 
 describe("branch", () => {
   test("[S76] [S77] exactly the case of the key runs, and its output is the branch's", async () => {

@@ -51,6 +51,26 @@ describe("steps", () => {
     },
   );
 
+  test.each(
+    Object.entries({
+      long: ["tooLarge", /has 9000 elements at result\[0\]\.list; .* at most 8192.*return its id/],
+      wide: ["tooLarge", /has 1025 fields at result\[0\]; .* at most 1024/],
+      deep: ["invalidOutput", /result(\[0\])+ is nested more than 15 deep/],
+      cyclic: ["invalidOutput", /result\[0\]\[0\]\.again.* is nested more than 15 deep/],
+      dollar: ["invalidOutput", /result\[0\] has a field "\$a"/],
+    } as const).flatMap(([what, comes]) =>
+      ["action", "mutation"].map((kind) => [what, kind, ...comes] as const),
+    ),
+  )(
+    "[S22] a result that Convex refuses only when it is stored: %s, of an %s",
+    async (what, kind, error, message) => {
+      expect(await use.app.error("results", { what, in: kind })).toMatchObject({
+        kind: error,
+        message: expect.stringMatching(message),
+      });
+    },
+  );
+
   test("[S25] a mutation step that throws leaves none of its writes", async () => {
     await use.app.error("results", { what: "date", in: "mutation" });
     expect(await use.app.log()).toEqual([]);
@@ -79,8 +99,7 @@ describe("steps", () => {
   test("[S24] after an action that is seen at once: nothing waits for the watchdog", async () => {
     const begun = Date.now();
     const id = await use.app.start("actsAndGivesMuch", {});
-    const hasEnded = async () =>
-      (await use.app.status("actsAndGivesMuch", id))?.state === "failed";
+    const hasEnded = async () => (await use.app.status("actsAndGivesMuch", id))?.state === "failed";
     await use.app.drive(hasEnded);
     expect(Date.now() - begun).toBeLessThan(1_000);
   });
@@ -152,6 +171,17 @@ describe("retry", () => {
         previous: "attempt 2 failed",
       },
     });
+  });
+
+  test("[S29] the args of a reference know the attempt and the key, too", async () => {
+    const id = await use.app.start("delivers", {});
+    await use.app.drive();
+    expect(await use.app.log()).toEqual([
+      `1: ${id}/delivered`,
+      `2: ${id}/delivered`,
+      `noted ${id}/noting.noted#1`,
+      `noted ${id}/noting.noted#2`,
+    ]);
   });
 
   test("[S31] it runs maxAttempts times in all, and the last error is the step's", async () => {

@@ -56,6 +56,8 @@ export async function sendEvent(
   if (sent.kind === "unknown") throw failed("there is no such run");
   if (sent.kind === "ended") throw failed(`it goes on no more, but is ${sent.state}`);
   if (sent.kind === "past") throw failed("it is past every node that takes such an event");
+  if (sent.kind === "full")
+    throw failed(`it keeps ${sent.kept} of them, one for each node that will still take one`);
   throw failed(problems.get(sent.stage)?.message ?? "the node does not take it");
 }
 
@@ -75,9 +77,13 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
   const problems = new Map<string, Problem>();
   const receivers: Receiver[] = [];
   let common: { value: Value } | undefined;
-  for (const { stage, schema, isInLoop } of named) {
+  for (const { stage, schema, loop } of named) {
     const was = formerName(definition.options.renamed, stage);
-    const receiver = { stage, isInLoop, ...(was === undefined ? {} : { was }) };
+    const receiver = {
+      stage,
+      ...(was === undefined ? {} : { was }),
+      ...(loop === undefined ? {} : { loop }),
+    };
     try {
       const value = parseValue(
         { subject: `The event "${name}" of "${stage}"`, root: name },

@@ -60,7 +60,10 @@ export class WorkflowManager {
     { maxParallelism, retention }: WorkflowManagerOptions = {},
   ) {
     if (maxParallelism !== undefined) checkMaxParallelism(maxParallelism);
-    const retentionMs = retention === undefined ? undefined : durationMs(retention);
+    const retentionMs =
+      retention === undefined
+        ? undefined
+        : durationMs(retention, "The retention of the WorkflowManager");
     this.#settings = { maxParallelism, retentionMs };
   }
 

@@ -84,7 +84,8 @@ function startTime(
 ): number | undefined {
   if (runAt !== undefined && runAfter !== undefined)
     throw new Error(`Starting "${workflow}": both runAt and runAfter are given; give one of them`);
-  if (runAfter !== undefined) return Date.now() + durationMs(runAfter);
+  if (runAfter !== undefined)
+    return Date.now() + durationMs(runAfter, `Starting "${workflow}": runAfter`);
   if (runAt === undefined) return undefined;
   const at = runAt instanceof Date ? runAt.getTime() : runAt;
   if (!Number.isFinite(at)) throw new Error(`Starting "${workflow}": runAt is no time`);

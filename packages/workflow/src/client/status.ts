@@ -32,6 +32,8 @@ export interface ActiveNode {
   attempt: number;
   /** Until when it waits, in ms since the epoch: for its next attempt, a sleep, an event with a timeout, the start of the run. */
   dueAt?: number;
+  /** Of a parent with a `timeout`: when its time is over, in ms since the epoch. It goes on counting while the run is paused. */
+  timesOutAt?: number;
   /** Of an event: the names that it waits for. */
   events?: string[];
   /** Of a loop: which pass it is at, from 1. */
@@ -66,6 +68,8 @@ interface Common {
   /** In ms since the epoch. */
   startedAt: number;
   active: ActiveNode[];
+  /** Of a workflow with a `timeout`, while it goes on: when its time is over, in ms since the epoch. It goes on counting while it is paused. */
+  timesOutAt?: number;
   /** It was paused, or is in part. */
   paused: boolean;
   /** One of its nodes is. */

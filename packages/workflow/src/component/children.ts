@@ -18,7 +18,7 @@ import { ASLEEP, beginRun, failStep, wake, type RunOf } from "./entering.js";
 import { pool } from "./line.js";
 import { settledOutput, stepOfStage, stepRead } from "./scope.js";
 import { isTolerated, noteBadEnd } from "./tolerance.js";
-import { childOfClosedEnded } from "./undoing.js";
+import { childDone, childOfClosedEnded } from "./undoing.js";
 import type { Beginning, NewChild, NewChildren } from "./validators.js";
 import { continuationArgs, vPass } from "./validators.js";
 
@@ -51,6 +51,7 @@ export async function startChildren(
     ...(tolerate === undefined ? {} : { tolerate }),
     ...(children.single === true ? { single: true } : {}),
     ...(children.sensitive === true ? { sensitive: true } : {}),
+    ...(begins.some(({ undoable }) => undoable) ? { undoableBelow: true } : {}),
     ...(pagesAtOnce < pages.length ? { inserting: true } : {}),
   };
   const fresh = {
@@ -139,8 +140,11 @@ async function fillLater(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> 
 
 /** Of the children that have ended badly the first one, where there are more of them than the parent lets pass. */
 async function firstRefused(ctx: MutationCtx, parent: Doc<"steps">): Promise<Doc<"runs"> | null> {
-  const failed = await inState(ctx, parent._id, "failed");
-  return failed === null || (await isTolerated(ctx, parent, { isLast: true })) ? null : failed;
+  for (const state of ["failed", "canceled", "timedOut"] as const) {
+    const bad = await inState(ctx, parent._id, state);
+    if (bad !== null) return (await isTolerated(ctx, parent, { isLast: true })) ? null : bad;
+  }
+  return null;
 }
 
 /** The next page is inserted in a transaction of its own. */
@@ -228,18 +232,21 @@ export async function insertInput(
  * A child writes no document that another child writes. That it is not the last one it proves by a point read of one sibling that still
  * runs, found without a dependency in a stale snapshot; only the last ones read the index itself. So a thousand children neither fight
  * over a counter nor wait for somebody who counts.
- * @param hadSeat whether it had begun: one that was canceled before has no seat to give.
+ * @param of `hadSeat`: it had begun; one that was canceled before has no seat to give. `undoable`: it is complete, and may have done
+ *   something that can be undone. Where it began under code that had a compensation, what it has done is looked for in any case.
  */
 export async function childEnded(
   ctx: MutationCtx,
   child: Doc<"runs">,
-  hadSeat: boolean,
+  { hadSeat, undoable }: { hadSeat: boolean; undoable: boolean },
 ): Promise<void> {
   const parent =
     child.parentStep === undefined ? null : await ctx.db.get("steps", child.parentStep);
   if (parent === null) return;
+  const isUndoable = undoable || parent.undoableBelow === true;
+  if (isUndoable && child.state === "completed") await childDone(ctx, child);
   if (parent.state !== "waiting" || parent.joined === true)
-    return await childOfClosedEnded(ctx, parent);
+    return await childOfClosedEnded(ctx, parent, child);
   if (child.state !== "completed") {
     await noteBadEnd(ctx, parent);
     if (!(await isTolerated(ctx, parent, { child }))) return await failParent(ctx, parent, child);
@@ -259,9 +266,8 @@ export async function childEnded(
   if (parent.inserting === true) return;
   for (const state of ["running", "compensating"] as const)
     if ((await inState(ctx, parent._id, state)) !== null) return;
-  const isTooMany =
-    parent.tolerate !== undefined && !(await isTolerated(ctx, parent, { isLast: true }));
-  if (isTooMany) await failParent(ctx, parent, child);
+  const refused = parent.tolerate === undefined ? null : await firstRefused(ctx, parent);
+  if (refused !== null) await failParent(ctx, parent, refused);
   else await join(ctx, parent);
 }
 
@@ -355,7 +361,8 @@ async function failParent(
   if (run === null) throw new Error(`The run of the parent "${parent._id}" is gone`);
   const key = child.childKey ?? String(child.index);
   const which = parent.single === true ? "The child" : `Child ${key}`;
-  const cause: StepError = child.error ?? {
+  // What of the child could not be undone is listed once, by the run at the top.
+  const { compensationErrors, ...cause }: StepError = child.error ?? {
     message: `The child was ${child.state}`,
     kind: "canceled",
     workflow: child.workflow,
@@ -370,6 +377,7 @@ async function failParent(
     attempt: 1,
     ...(parent.single === true ? {} : { key }),
     cause: withCauses(cause, MAX_CAUSES),
+    ...(compensationErrors === undefined ? {} : { compensationErrors }),
   };
   if (parent.inserting === true) {
     if (parent.job !== undefined) await cancelPending(ctx, parent.job);

@@ -17,11 +17,16 @@ import { liftDeadlines } from "./deadlines.js";
 import { pool } from "./line.js";
 import { expireLater } from "./retention.js";
 import { keptInRun } from "./scope.js";
-import { childDone, childOfClosedEnded, lastUndo, undoNext } from "./undoing.js";
+import { childOfClosedEnded, hasChildIn, lastUndo, undoNext, UNENDED } from "./undoing.js";
 import { ACTIVE_STATES, type BadEnd, continuationArgs } from "./validators.js";
 
 /** How many runs one transaction cancels, on all levels of a tree together; each is some ten reads and writes. */
 const PAGE = 250;
+/**
+ * What is left of a transaction when it cancels no more of them: whoever has called goes on in it, and before that each run above writes down
+ * how it ends.
+ */
+const ROOM_ABOVE = { ...ROOM_TO_COMPLETE, databaseQueries: 1_024 };
 /** How many runs the present transaction may still cancel. */
 interface Page {
   left: number;
@@ -57,10 +62,11 @@ export async function endRun(
     else await finishRun(ctx, run, end);
     return;
   }
-  const waitsFor =
-    (await closeSteps(ctx, run._id, end, page)) ||
-    (end.at?.kind === "children" && (await hasChildrenToWaitFor(ctx, end.at._id)));
+  const parents = await closeSteps(ctx, run._id, end, page);
+  if (end.at?.kind === "children") parents.push(end.at);
   const undo = await lastUndo(ctx, run._id);
+  let waitsFor = false;
+  for (const parent of parents) waitsFor ||= await hasToWaitFor(ctx, parent, undo);
   if (undo === null && !waitsFor) return await finishRun(ctx, run, end);
   await liftDeadlines(ctx, run._id);
   await ctx.db.patch("runs", run._id, {
@@ -98,9 +104,15 @@ export async function finishRun(ctx: MutationCtx, run: Doc<"runs">, end: End): P
   const ended = { state, ...result, ...gone, endedAt: Date.now() };
   await ctx.db.patch("runs", run._id, { ...ended, ...(await expireLater(ctx, run)) });
   await liftDeadlines(ctx, run._id);
-  if (state === "completed" && end.undoable === true) await childDone(ctx, run);
   if (run.parentStep !== undefined)
-    await childEnded(ctx, { ...run, ...ended }, run.state !== "pending");
+    await childEnded(
+      ctx,
+      { ...run, ...ended },
+      {
+        hadSeat: run.state !== "pending",
+        undoable: state === "completed" && end.undoable === true,
+      },
+    );
   else await announceEnd(ctx, { ...run, ...ended });
 }
 
@@ -121,15 +133,15 @@ export async function cancelRun(ctx: MutationCtx, run: Doc<"runs">, page?: Page)
 /**
  * Ends the records in which something is still to come: they are canceled, but one around the stage that has failed has failed too. An
  * action that runs goes on to its end, and gives its slot back then.
- * @returns whether there are children which are being undone.
+ * @returns those of them that are the records of children, which are canceled too.
  */
 async function closeSteps(
   ctx: MutationCtx,
   run: Id<"runs">,
   { error }: Bad,
   page: Page,
-): Promise<boolean> {
-  let waitsFor = false;
+): Promise<Doc<"steps">[]> {
+  const parents: Doc<"steps">[] = [];
   for (const state of ACTIVE_STATES) {
     const steps = await ctx.db
       .query("steps")
@@ -138,19 +150,19 @@ async function closeSteps(
     for (const step of steps) {
       const isAround = error.node === step.stage || error.node.startsWith(`${step.stage}.`);
       const bad = error.kind === "timedOut" ? "timedOut" : "failed";
-      if (await closeStep(ctx, step, isAround ? bad : "canceled", page)) waitsFor = true;
+      await closeStep(ctx, step, isAround ? bad : "canceled", page);
+      if (step.kind === "children") parents.push(step);
     }
   }
-  return waitsFor;
+  return parents;
 }
 
-/** @returns whether it has children that are being undone. */
 async function closeStep(
   ctx: MutationCtx,
   step: Doc<"steps">,
   state: BadEnd,
   page: Page,
-): Promise<boolean> {
+): Promise<void> {
   // The job stays: it may be the very one that ends the run.
   const closed = { state, endedAt: Date.now(), dueAt: undefined, wakeAt: undefined };
   await ctx.db.patch("steps", step._id, {
@@ -159,24 +171,24 @@ async function closeStep(
     isLastTry: undefined,
     held: undefined,
   });
-  if (step.kind === "action" && step.state === "running") await withdraw(ctx, step._id);
-  else if (step.job !== undefined) await cancelPending(ctx, step.job);
-  if (step.kind !== "children") return false;
+  if (step.job !== undefined) await cancelPending(ctx, step.job);
+  else if (step.kind === "action" && step.state === "running") await withdraw(ctx, step._id);
+  if (step.kind !== "children") return;
   if (step.inserting === true) await dropPages(ctx, step._id);
   await cancelChildren(ctx, step._id, page);
-  return await hasChildrenToWaitFor(ctx, step._id);
 }
 
-/** Whether children of a parent that is at its end are still being undone. */
-export async function hasChildrenToWaitFor(
+/**
+ * Whether a run that ends badly is to wait for the children of a parent of it: what they do is undone before what the run did earlier. Where
+ * neither it nor they can have done anything that has a compensation, it ends at once, though some of them are still to be canceled.
+ */
+async function hasToWaitFor(
   ctx: MutationCtx,
-  parent: Id<"steps">,
+  { _id, undoableBelow }: Doc<"steps">,
+  undo: Doc<"undos"> | null,
 ): Promise<boolean> {
-  const compensating = await ctx.db
-    .query("runs")
-    .withIndex("by_parent_state", (q) => q.eq("parentStep", parent).eq("state", "compensating"))
-    .first();
-  return compensating !== null;
+  const some = undo === null && undoableBelow !== true ? (["compensating"] as const) : UNENDED;
+  return await hasChildIn(ctx, _id, some);
 }
 
 /** Takes an action out of the pool, unless it has begun. @returns whether it had not begun. */
@@ -246,7 +258,7 @@ async function cancelSomeChildren(
   const isFull = page.left === 0;
   for (const child of children) {
     // What waits in the pool's line is read with its arguments, which may be large.
-    if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return true;
+    if (!(await hasRoom(ctx, ROOM_ABOVE))) return true;
     await cancelRun(ctx, child, page);
   }
   return isFull;

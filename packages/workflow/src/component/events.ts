@@ -34,8 +34,8 @@ const vReceiver = v.object({
   stage: v.string(),
   /** What it was called before it was renamed. */
   was: v.optional(v.string()),
-  /** It may be reached again. */
-  isInLoop: v.boolean(),
+  /** The outermost loop around it: while that goes on, it may be reached again. */
+  loop: v.optional(v.string()),
   /** The payload does not fit its schema. */
   refuses: v.optional(v.boolean()),
   /** What its schema makes of the payload, where that is not what others make of it. */
@@ -46,8 +46,8 @@ type Receiver = Infer<typeof vReceiver>;
 /**
  * Gives a run an event: one that waits for it goes on, in this transaction; else it is kept for the first node of the name that the run
  * comes to.
- * @returns what became of it. `ended`: the run has; `past`: so are all nodes that take such an event; `refused`: the node does not take
- * this payload. Nothing is changed then.
+ * @returns what became of it. `ended`: the run has; `past`: so are all nodes that take such an event; `full`: for each that is ahead one is
+ * kept already; `refused`: the node does not take this payload. Nothing is changed then.
  */
 export const send = mutation({
   args: {
@@ -61,6 +61,7 @@ export const send = mutation({
     v.object({ kind: v.literal("taken") }),
     v.object({ kind: v.literal("kept") }),
     v.object({ kind: v.literal("past") }),
+    v.object({ kind: v.literal("full"), kept: v.number() }),
     v.object({ kind: v.literal("unknown") }),
     v.object({ kind: v.literal("ended"), state: vRunState }),
     v.object({ kind: v.literal("refused"), stage: v.string() }),
@@ -71,15 +72,20 @@ export const send = mutation({
     const { _id: id, state } = run;
     if (state !== "running" && state !== "pending") return { kind: "ended" as const, state };
     const waiting = await stepWaitingFor(ctx, id, name, receivers);
+    const ahead = waiting === undefined ? await receiversAhead(ctx, id, receivers) : [];
     const receiver =
       waiting === undefined
-        ? await firstAhead(ctx, id, receivers)
+        ? (ahead.find(({ refuses }) => refuses !== true) ?? ahead[0])
         : receivers.find((one) => isOf(one, waiting));
     if (receiver === undefined) return { kind: "past" as const };
     const { stage, refuses } = receiver;
     if (refuses === true) return { kind: "refused" as const, stage };
     const given = "value" in receiver ? receiver.value : value;
     const event = { name, value: given };
+    if (waiting === undefined && ahead.every(({ loop }) => loop === undefined)) {
+      const kept = await keptOf(ctx, id, name, ahead.length);
+      if (kept === ahead.length) return { kind: "full" as const, kept };
+    }
     const isTaken =
       waiting !== undefined && waiting.held !== true && (await takesUp(ctx, waiting, event));
     if (!isTaken) await ctx.db.insert("inbox", { run: id, ...event });
@@ -144,33 +150,63 @@ async function stepWaitingFor(
   );
 }
 
-/** The first of the nodes, in their order, that the run may still come to; of those that take the payload, if there is one. */
-async function firstAhead(
+/** How many events of a name a run keeps, of so many. */
+async function keptOf(
+  ctx: MutationCtx,
+  run: Id<"runs">,
+  name: string,
+  most: number,
+): Promise<number> {
+  const kept = ctx.db
+    .query("inbox")
+    .withIndex("by_run_name", (q) => q.eq("run", run).eq("name", name));
+  return (await kept.take(most)).length;
+}
+
+/** The nodes, in their order, that the run may still come to. */
+async function receiversAhead(
   ctx: MutationCtx,
   run: Id<"runs">,
   receivers: readonly Receiver[],
-): Promise<Receiver | undefined> {
-  let refusing: Receiver | undefined;
-  for (const receiver of receivers) {
-    if (!(await isAhead(ctx, run, receiver))) continue;
-    if (receiver.refuses !== true) return receiver;
-    refusing ??= receiver;
-  }
-  return refusing;
+): Promise<Receiver[]> {
+  const ahead: Receiver[] = [];
+  for (const receiver of receivers) if (await isAhead(ctx, run, receiver)) ahead.push(receiver);
+  return ahead;
 }
 
 async function isAhead(
   ctx: MutationCtx,
   run: Id<"runs">,
-  { stage, was, isInLoop }: Receiver,
+  { stage, was, loop }: Receiver,
 ): Promise<boolean> {
   const [top = stage] = stage.split(".");
   const around = top === stage ? null : await stepOfStage(ctx, run, top);
   if (around?.endedAt !== undefined) return false;
-  if (isInLoop) return true;
+  if (await isInOtherCase(ctx, run, loop ?? stage)) return false;
+  if (loop !== undefined) return (await stepOfStage(ctx, run, loop))?.endedAt === undefined;
   const record =
     (await stepOfStage(ctx, run, stage)) ??
     (was === undefined ? null : await stepOfStage(ctx, run, was));
   // Where a scheduled function is on its way to the node, it has a record already.
   return record === null || record.kind === "entry";
 }
+
+/** Whether a run is in another case of a branch that a stage stands in, outside loops. `route.big.x` may be in the case `big` of `route`. */
+async function isInOtherCase(ctx: MutationCtx, run: Id<"runs">, stage: string): Promise<boolean> {
+  const names = stage.split(".");
+  for (let depth = 2; depth < names.length; depth += 2) {
+    const branch = `${names.slice(0, depth - 1).join(".")}.`;
+    const chosen = `${branch}${names[depth - 1]}.`;
+    const inOther = async (from: string, to: string) =>
+      await ctx.db
+        .query("steps")
+        .withIndex("by_run_stage", (q) => q.eq("run", run).gte("stage", from).lt("stage", to))
+        .first();
+    if ((await inOther(branch, chosen)) !== null) return true;
+    if ((await inOther(afterAll(chosen), afterAll(branch))) !== null) return true;
+  }
+  return false;
+}
+
+/** What comes, in an index, after everything that begins with a path and its dot. */
+const afterAll = (path: string): string => `${path.slice(0, -1)}/`;

@@ -55,7 +55,8 @@ async function attemptFailed(
   const id = ctx.db.normalizeId("steps", work);
   const step = id === null ? null : await ctx.db.get("steps", id);
   const run = step === null ? null : await ctx.db.get("runs", step.run);
-  if (step === null || run === null) return;
+  // That of a step which was called off holds its slot until it ends; how it does is nobody's concern.
+  if (step === null || run === null || step.endedAt !== undefined) return;
   const { workflow } = run;
   const error = { message, kind, workflow, node: step.stage, attempt: step.attempt };
   await wake(ctx, step, { event: { kind: "failed", error } });

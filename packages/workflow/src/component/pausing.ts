@@ -77,6 +77,9 @@ async function seeToSomeChildren(ctx: MutationCtx, rest: Rest, page: Page): Prom
   let { after } = rest;
   for (const child of children) {
     if (!(await hasRoomInPage(ctx))) return { ...rest, after };
+    // It may have been paused by itself as well.
+    if (!rest.held && child.paused === true)
+      await ctx.db.patch("runs", child._id, { paused: undefined });
     await seeToRun(ctx, child._id, rest.held, page);
     after = child.index;
   }
@@ -90,7 +93,8 @@ export const seeToMore = internalMutation({
   handler: async (ctx, { continuation }): Promise<null> =>
     await goOnWith<Rest>(ctx, continuation, async (rest) => {
       const parent = await ctx.db.get("steps", rest.step);
-      if (parent === null || (parent.held === true) !== rest.held) return null;
+      if (parent === null || parent.endedAt !== undefined) return null;
+      if ((parent.held === true) !== rest.held) return null;
       return await seeToSomeChildren(ctx, rest, { left: PAGE });
     }),
 });
@@ -98,7 +102,8 @@ export const seeToMore = internalMutation({
 /** Nothing goes on with a step: what was scheduled is called off, and an action that has not begun leaves the pool. */
 async function hold(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
   if (step.held === true) return;
-  if (step.kind === "action" && step.state === "running") {
+  // One that was lost has a job: it is to be told so.
+  if (step.kind === "action" && step.state === "running" && step.job === undefined) {
     const isAhead = await withdraw(ctx, step._id);
     await ctx.db.patch("steps", step._id, { held: true, ...(isAhead ? { state: "pending" } : {}) });
     return;
@@ -116,6 +121,9 @@ async function hold(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
 /** What was held goes on: at once where it was due meanwhile. */
 async function release(ctx: MutationCtx, held: Doc<"steps">): Promise<void> {
   const step = { ...held, held: undefined };
+  // A step may have its own run go on again: it does, in this very transaction.
+  if (await isOwnJob(ctx, step.job))
+    return await ctx.db.patch("steps", step._id, { held: undefined });
   if (await hasEarlyEvent(ctx, step)) {
     // The run comes to the node again, and finds the event in its inbox.
     const fields = { kind: "entry", state: "pending", held: undefined } as const;

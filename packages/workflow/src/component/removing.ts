@@ -110,21 +110,37 @@ async function removeRowsOf(
  */
 export async function removeStep(ctx: MutationCtx, step: Doc<"steps">): Promise<boolean> {
   if (!(await hasRoomInPage(ctx))) return false;
-  if (step.kind === "children") {
-    if (step.inserting === true) await dropPages(ctx, step._id);
-    if (!(await removeFamily(ctx, step._id))) return false;
+  const isParent = step.kind === "children";
+  if (isParent && step.inserting === true) await dropPages(ctx, step._id);
+  // What could undo its children goes before them: a run that is canceled before the next page looks for none that is gone …
+  const isAlone =
+    (await removeUndos(ctx, step)) && (!isParent || (await removeFamily(ctx, step._id)));
+  if (!isAlone) {
+    // … and a restart after that does not keep what is left.
+    if (step.undone !== true) await ctx.db.patch("steps", step._id, { undone: true });
+    return false;
   }
   if (step.endedAt === undefined) {
-    if (step.kind === "action" && step.state === "running") await withdraw(ctx, step._id);
-    else if (step.job !== undefined) await cancelPending(ctx, step.job);
+    if (step.job !== undefined) await cancelPending(ctx, step.job);
+    else if (step.kind === "action" && step.state === "running") await withdraw(ctx, step._id);
   }
   if (step.kind === "action" && (await ctx.db.query("setAside").first()) !== null)
     await takeBack(ctx, step._id);
-  if (step.undoable === true || step.kind === "children") {
-    const undos = ctx.db.query("undos").withIndex("by_step", (q) => q.eq("step", step._id));
-    for await (const { _id } of undos) await ctx.db.delete("undos", _id);
-  }
   await ctx.db.delete("steps", step._id);
+  return true;
+}
+
+/** Removes what could undo a step, or its children. @returns as {@link removeRowsOf}. */
+async function removeUndos(
+  ctx: MutationCtx,
+  { _id: step, kind, undoable }: Doc<"steps">,
+): Promise<boolean> {
+  if (undoable !== true && kind !== "children") return true;
+  const undos = ctx.db.query("undos").withIndex("by_step", (q) => q.eq("step", step));
+  for await (const { _id } of undos) {
+    if (!(await hasRoomInPage(ctx))) return false;
+    await ctx.db.delete("undos", _id);
+  }
   return true;
 }
 

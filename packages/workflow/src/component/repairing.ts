@@ -12,11 +12,11 @@ import { repairRetention } from "./retention.js";
 import schema from "./schema.js";
 import { seeTo } from "./waking.js";
 
-/** How many records a page looks at. */
+/** How many records a page looks at, at most. */
 const PAGE = 100;
 
-/** Where a repair has come to: first the steps that are to be woken, then the deadlines. */
-type Place = { table: "steps" | "deadlines"; cursor: string | null };
+/** Where a repair has come to: first the steps that are to be woken, then the deadlines. `most`: how many there was room for at the cursor. */
+type Place = { table: "steps" | "deadlines"; cursor: string | null; most?: number };
 
 /**
  * Has everything go on whose scheduled function was lost: canceled by hand, cleaned away, or left behind by a restore from a backup, which
@@ -40,9 +40,16 @@ export const repairMore = internalMutation({
 });
 
 /** @returns where the next page begins; null after the last. */
-async function repairPage(ctx: MutationCtx, { table, cursor }: Place): Promise<Place | null> {
-  const { isDone, continueCursor } =
-    table === "steps" ? await repairSteps(ctx, cursor) : await repairDeadlines(ctx, cursor);
+async function repairPage(
+  ctx: MutationCtx,
+  { table, cursor, most = PAGE }: Place,
+): Promise<Place | null> {
+  const { isDone, continueCursor, seen } =
+    table === "steps"
+      ? await repairSteps(ctx, cursor, most)
+      : await repairDeadlines(ctx, cursor, most);
+  // No cursor leads behind what was seen to, and to see to it again takes nearly as much: so the page begins anew, and ends there.
+  if (seen !== undefined) return { table, cursor, ...(seen > 0 ? { most: seen } : {}) };
   if (!isDone) return { table, cursor: continueCursor };
   return table === "steps" ? { table: "deadlines", cursor: null } : null;
 }
@@ -50,28 +57,37 @@ async function repairPage(ctx: MutationCtx, { table, cursor }: Place): Promise<P
 interface Repaired {
   isDone: boolean;
   continueCursor: string | null;
+  /** How many of the page were seen to, where there was no room for all: what is scheduled is read with its arguments. */
+  seen?: number;
 }
 
-async function repairSteps(ctx: MutationCtx, cursor: string | null): Promise<Repaired> {
+async function repairSteps(
+  ctx: MutationCtx,
+  cursor: string | null,
+  numItems: number,
+): Promise<Repaired> {
   const found = await paginator(ctx.db, schema)
     .query("steps")
     .withIndex("by_wake", (q) => q.gt("wakeAt", undefined))
-    .paginate({ cursor, numItems: PAGE, maximumBytesRead: MAX_PAGE_BYTES });
-  for (const step of found.page) {
-    // Those before it are seen to: to begin at the same place again takes little.
-    if (!(await hasRoomInPage(ctx))) return { isDone: false, continueCursor: cursor };
+    .paginate({ cursor, numItems, maximumBytesRead: MAX_PAGE_BYTES });
+  for (const [seen, step] of found.page.entries()) {
+    if (!(await hasRoomInPage(ctx))) return { ...found, seen };
     if (step.held !== true) await seeTo(ctx, step);
   }
   return found;
 }
 
-async function repairDeadlines(ctx: MutationCtx, cursor: string | null): Promise<Repaired> {
+async function repairDeadlines(
+  ctx: MutationCtx,
+  cursor: string | null,
+  numItems: number,
+): Promise<Repaired> {
   const found = await paginator(ctx.db, schema)
     .query("deadlines")
     .withIndex("by_creation_time")
-    .paginate({ cursor, numItems: PAGE });
-  for (const deadline of found.page) {
-    if (!(await hasRoomInPage(ctx))) return { isDone: false, continueCursor: cursor };
+    .paginate({ cursor, numItems });
+  for (const [seen, deadline] of found.page.entries()) {
+    if (!(await hasRoomInPage(ctx))) return { ...found, seen };
     if (await isLost(ctx, deadline)) await watchDeadline(ctx, deadline);
   }
   return found;

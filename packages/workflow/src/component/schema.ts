@@ -138,6 +138,8 @@ export default defineSchema({
     inserting: v.optional(v.boolean()),
     /** Of children: the run has been told to go on, because the last one has ended or one has ended badly. */
     joined: v.optional(v.boolean()),
+    /** Of children: something of them, or under them, may have a compensation. */
+    undoableBelow: v.optional(v.boolean()),
     /** Of children: what the outputs of the first of them were folded into. */
     reduced: v.optional(v.object({ value: v.any(), from: v.number() })),
   })

@@ -42,9 +42,10 @@ export async function settle(
   if (found === null || !isActive(found, token)) {
     // An attempt that another has followed gave its slot back then; by now the other may hold it.
     if (found === null || found.attempt === token.attempt) await completeWork(ctx, pool, ended);
-    return { stale: found === null || !(await isOwnJob(ctx, found.job)) };
+    const isOwn = found !== null && (await isOwnJob(ctx, found.job));
+    return { stale: !isOwn || hasDoneMore(fused) };
   }
-  if (found.held === true && (await isMoreThanItself(ctx, found, fused)))
+  if (found.held === true && (await hasStarted(ctx, found, fused)))
     throw new Error(`The run is paused: nothing of it starts`);
   const step = { ...found, stage: settlement.stage ?? found.stage };
   if (step.stage !== found.stage) await ctx.db.patch("steps", found._id, { stage: step.stage });
@@ -72,16 +73,25 @@ export async function settle(
 }
 
 /**
- * Whether more was executed than what may be of a run that is paused: no function of the app's, but for the one step that has paused its own
- * run, in this very transaction.
+ * Whether functions of the app were executed though the run is paused. Not where one of them has paused it, in this very transaction: a pause
+ * from elsewhere would have called that off.
  */
-async function isMoreThanItself(
+async function hasStarted(
   ctx: MutationCtx,
   { job }: Doc<"steps">,
   fused: readonly Fused[],
 ): Promise<boolean> {
+  const isOfApp = fused.some(({ kind }) => kind === "mutation" || kind === "query");
+  return isOfApp && !(await isOwnJob(ctx, job));
+}
+
+/**
+ * Whether something that can be undone was executed before the last function: where that has ended the run, nobody would undo it. It is
+ * executed again by itself, and recorded.
+ */
+function hasDoneMore(fused: readonly Fused[]): boolean {
   const ofApp = fused.filter(({ kind }) => kind === "mutation" || kind === "query");
-  return ofApp.length > ((await isOwnJob(ctx, job)) ? 1 : 0);
+  return ofApp.slice(0, -1).some(({ undoable }) => undoable === true);
 }
 
 async function stepNamed(ctx: MutationCtx, token: Token): Promise<Doc<"steps"> | null> {
@@ -101,9 +111,12 @@ async function recordOutcome(
   { outcome }: Settlement,
 ): Promise<void> {
   const { step } = progress;
-  // An event was sent before its time was up.
-  if (outcome.kind === "success" && step.state === "waiting" && step.job !== undefined)
-    await cancelPending(ctx, step.job);
+  // An action that was thought lost has reported after all, or an event was sent before its time was up.
+  const isOvertaken =
+    step.kind === "action"
+      ? outcome.kind !== "open"
+      : outcome.kind === "success" && step.state === "waiting";
+  if (isOvertaken && step.job !== undefined) await cancelPending(ctx, step.job);
   if (outcome.kind === "success") {
     const stored = await storeOutput(ctx, progress, step, outcome.output);
     const ended = { state: "completed" as const, endedAt: Date.now(), ...ASLEEP, ...stored };

@@ -6,6 +6,8 @@ import { pauseRun, resumeRun } from "./pausing.js";
 import { isUndoneBelow, removeRun } from "./removing.js";
 import { repairAll } from "./repairing.js";
 import { restartFields, restartRun } from "./restarting.js";
+import { isActive } from "./settle.js";
+import { vToken } from "./validators.js";
 
 /* What becomes of a run from outside. What cannot be done changes nothing, and the answer says why. */
 
@@ -100,6 +102,17 @@ export const repair = mutation({
   handler: async (ctx) => {
     await repairAll(ctx);
     return null;
+  },
+});
+
+/** Whether the step of a token goes on no more, at least for now: its run was paused, or has ended. */
+export const isHalted = query({
+  args: { token: vToken },
+  returns: v.boolean(),
+  handler: async (ctx, { token }) => {
+    const id = ctx.db.normalizeId("steps", token.step);
+    const step = id === null ? null : await ctx.db.get("steps", id);
+    return step === null || !isActive(step, token) || step.held === true;
   },
 });
 

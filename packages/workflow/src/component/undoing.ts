@@ -93,32 +93,42 @@ export async function undone(
     await ctx.db.delete("undos", undo._id);
     await markUndone(ctx, undo.step);
   }
-  if (error !== undefined) await listError(ctx, step.run, error);
+  if (error !== undefined) await listErrors(ctx, step.run, [error]);
   await undoNext(ctx, step.run);
 }
 
 /** What was undone says so, and with it the node of the top level that it is a part of: a restart cannot keep its result. */
 async function markUndone(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
   const step = await ctx.db.get("steps", id);
-  if (step === null) return;
+  // Of a parent with many children whatever is undone says so; its record may be large.
+  if (step === null || step.undone === true) return;
   await ctx.db.patch("steps", id, { undone: true });
   const [top = step.stage] = step.stage.split(".");
   const around = top === step.stage ? null : await stepOfStage(ctx, step.run, top);
-  if (around !== null) await ctx.db.patch("steps", around._id, { undone: true });
+  if (around !== null && around.undone !== true)
+    await ctx.db.patch("steps", around._id, { undone: true });
 }
 
-async function listError(ctx: MutationCtx, id: Id<"runs">, error: StepError): Promise<void> {
+/** Lists why compensations have failed in the error of the run that is compensating: the one they are of, or the first above it. */
+async function listErrors(
+  ctx: MutationCtx,
+  id: Id<"runs">,
+  errors: readonly StepError[],
+): Promise<void> {
   const run = await ctx.db.get("runs", id);
   if (run === null) return;
   if (run.state !== "compensating" || run.error === undefined) {
-    if (run.parentRun !== undefined) await listError(ctx, run.parentRun, error);
+    if (run.parentRun !== undefined) await listErrors(ctx, run.parentRun, errors);
     return;
   }
-  const { cause: _cause, compensationErrors: _errors, ...listed } = error;
   const before = (run.error.compensationErrors ?? []) as StepError[];
-  const all = [...before, listed];
-  // The error stands in one document; of very many the first ones say enough.
-  if (all.length > MAX_LISTED || getConvexSize(all) > MAX_LISTED_BYTES) return;
+  const all = [...before];
+  for (const { cause: _cause, compensationErrors: _errors, ...error } of errors) {
+    all.push(error);
+    // The error stands in one document; of very many the first ones say enough.
+    if (all.length > MAX_LISTED || getConvexSize(all) > MAX_LISTED_BYTES) all.pop();
+  }
+  if (all.length === before.length) return;
   await ctx.db.patch("runs", id, { error: { ...run.error, compensationErrors: all } });
 }
 
@@ -126,18 +136,41 @@ async function listError(ctx: MutationCtx, id: Id<"runs">, error: StepError): Pr
 const MAX_LISTED = 20;
 const MAX_LISTED_BYTES = 512 * 1024;
 
-/** A child has ended whose parent is at its end already: it may be the last that the parent's run waited for before it undoes itself. */
-export async function childOfClosedEnded(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> {
+/**
+ * A child has ended whose parent is at its end already: it may be the last that the parent's run waited for before it undoes itself. What of
+ * the child could not be undone, that run lists too.
+ */
+export async function childOfClosedEnded(
+  ctx: MutationCtx,
+  parent: Doc<"steps">,
+  child?: Pick<Doc<"runs">, "error">,
+): Promise<void> {
   const run = await ctx.db.get("runs", parent.run);
-  if (run?.state !== "compensating") return;
-  for (const state of ["compensating", "running", "pending"] as const) {
-    const child = await ctx.db
-      .query("runs")
-      .withIndex("by_parent_state", (q) => q.eq("parentStep", parent._id).eq("state", state))
-      .first();
-    if (child !== null) return;
-  }
+  const errors = child?.error?.compensationErrors as StepError[] | undefined;
+  if (run?.state === "compensating" && errors !== undefined) await listErrors(ctx, run._id, errors);
+  if (run?.state !== "compensating" || (await hasChildIn(ctx, parent._id, UNENDED))) return;
   await undoNext(ctx, run._id);
+}
+
+/** The states of a run that has not ended. */
+export const UNENDED = ["compensating", "running", "pending"] as const;
+
+/**
+ * Whether a parent has a child in one of the states. The last one is looked for: it is canceled and undone after the others, so those that
+ * end at the same time seldom read what one of them writes.
+ */
+export async function hasChildIn(
+  ctx: MutationCtx,
+  parent: Id<"steps">,
+  states: readonly (typeof UNENDED)[number][],
+): Promise<boolean> {
+  for (const state of states) {
+    const children = ctx.db
+      .query("runs")
+      .withIndex("by_parent_state", (q) => q.eq("parentStep", parent).eq("state", state));
+    if ((await children.order("desc").first()) !== null) return true;
+  }
+  return false;
 }
 
 /** Whether a compensation of the run is under way: nothing else of it is active any more. */

@@ -20,6 +20,7 @@ const vActiveNode = v.object({
   since: v.number(),
   attempt: v.number(),
   dueAt: v.optional(v.number()),
+  timesOutAt: v.optional(v.number()),
   events: v.optional(v.array(v.string())),
   iteration: v.optional(v.number()),
   children: v.optional(vChildren),
@@ -39,6 +40,7 @@ export const vStatus = v.object({
   startedAt: v.number(),
   endedAt: v.optional(v.number()),
   expiresAt: v.optional(v.number()),
+  timesOutAt: v.optional(v.number()),
   active: v.array(vActiveNode),
   paused: v.boolean(),
   stalled: v.boolean(),
@@ -55,7 +57,8 @@ export const status = query({
     const id = ctx.db.normalizeId("runs", runId);
     const run = id === null ? null : await ctx.db.get("runs", id);
     if (run === null || (workflow !== undefined && run.workflow !== workflow)) return null;
-    const active = run.endedAt === undefined ? await activeNodes(ctx, run._id) : [];
+    const deadlines = run.endedAt === undefined ? await deadlinesOf(ctx, run._id) : [];
+    const active = run.endedAt === undefined ? await activeNodes(ctx, run._id, deadlines) : [];
     return {
       runId: run._id,
       workflow: run.workflow,
@@ -67,6 +70,7 @@ export const status = query({
       startedAt: run.startedAt,
       endedAt: run.endedAt,
       expiresAt: run.expiresAt,
+      timesOutAt: deadlines.find(({ stage }) => stage === undefined)?.at,
       active,
       paused: run.paused === true || active.some(({ paused }) => paused),
       stalled: active.some(({ stalled }) => stalled),
@@ -77,18 +81,33 @@ export const status = query({
   },
 });
 
-async function activeNodes(ctx: QueryCtx, run: Id<"runs">): Promise<Infer<typeof vActiveNode>[]> {
+async function deadlinesOf(ctx: QueryCtx, run: Id<"runs">): Promise<Doc<"deadlines">[]> {
+  return await ctx.db
+    .query("deadlines")
+    .withIndex("by_run", (q) => q.eq("run", run))
+    .collect();
+}
+
+async function activeNodes(
+  ctx: QueryCtx,
+  run: Id<"runs">,
+  deadlines: readonly Doc<"deadlines">[],
+): Promise<Infer<typeof vActiveNode>[]> {
   const nodes: Infer<typeof vActiveNode>[] = [];
   for (const state of ACTIVE_STATES) {
     const steps = ctx.db
       .query("steps")
       .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", state));
-    for await (const step of steps) nodes.push(await activeNode(ctx, step));
+    for await (const step of steps) nodes.push(await activeNode(ctx, step, deadlines));
   }
   return nodes;
 }
 
-async function activeNode(ctx: QueryCtx, step: Doc<"steps">): Promise<Infer<typeof vActiveNode>> {
+async function activeNode(
+  ctx: QueryCtx,
+  step: Doc<"steps">,
+  deadlines: readonly Doc<"deadlines">[],
+): Promise<Infer<typeof vActiveNode>> {
   const { kind, wakeAt = 0 } = step;
   // A run that was started for later waits at its first stage.
   const dueAt = step.dueAt ?? (kind === "entry" && wakeAt > step.startedAt ? wakeAt : undefined);
@@ -100,6 +119,7 @@ async function activeNode(ctx: QueryCtx, step: Doc<"steps">): Promise<Infer<type
     since: step.startedAt,
     attempt: step.attempt,
     dueAt,
+    timesOutAt: deadlines.find((deadline) => isUnder(deadline, step))?.at,
     events: step.names,
     iteration: step.iteration,
     errors: step.errors ?? [],
@@ -107,6 +127,13 @@ async function activeNode(ctx: QueryCtx, step: Doc<"steps">): Promise<Infer<type
     ...(step.held === true ? { paused: true } : {}),
     ...((await isStalled(ctx, step)) ? { stalled: true } : {}),
   };
+}
+
+/** Whether a step is one of the parent whose time is watched: its handler, its children, or its finalize. */
+function isUnder(deadline: Doc<"deadlines">, step: Doc<"steps">): boolean {
+  const { stage, pass } = deadline;
+  if (stage === undefined || String(pass ?? []) !== String(step.pass ?? [])) return false;
+  return step.stage === stage || step.stage.startsWith(`${stage}.`);
 }
 
 /** An action that was given to the pool is pending as long as it waits for a slot; its own record does not say so. */

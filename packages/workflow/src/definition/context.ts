@@ -16,6 +16,9 @@ export type ActionCtx = GenericActionCtx<DataModel>;
 export type MutationCtx = GenericMutationCtx<DataModel>;
 export type QueryCtx = GenericQueryCtx<DataModel>;
 
+/** What the `args` of a reference can ask about its execution; their second parameter. */
+export type CallInfo = Omit<Info, "signal" | "isCanceled">;
+
 /** What a handler can ask about its own execution; its third parameter. */
 export interface Info {
   /** The run's id, as `workflow.start` returned it. */

@@ -1,3 +1,5 @@
+import { literalText } from "./literal-text.js";
+
 type Unit = "ms" | "s" | "m" | "h" | "d";
 type Word = "second" | "minute" | "hour" | "day" | "week";
 
@@ -23,13 +25,17 @@ const UNITS = {
 
 /**
  * A duration in ms.
- * @throws where the text cannot be read, or the number is negative or not finite.
+ * @param what whose duration it is, for the message: `the timeout of "charge"`.
+ * @throws where it is neither a number nor a text that can be read, or is negative or not finite.
  */
-export function durationMs(duration: Duration): number {
-  const ms = typeof duration === "number" ? duration : parse(duration);
-  if (Number.isFinite(ms) && ms >= 0) return ms;
+export function durationMs(duration: Duration, what?: string): number {
+  const ms = typeof duration === "string" ? parse(duration) : duration;
+  // What is computed may be anything.
+  if (typeof ms === "number" && Number.isFinite(ms) && ms >= 0) return ms;
+  const given = literalText(duration);
+  const whose = what === undefined ? given : `${what} is ${given}, which`;
   throw new Error(
-    `${JSON.stringify(duration)} is not a duration: write a number of ms, or text such as "90s", "10m" or "3 days"`,
+    `${whose} is not a duration: write a number of ms from 0, or text such as "90s", "10m" or "3 days"`,
   );
 }
 
@@ -41,7 +47,8 @@ export function durationText(ms: number): string {
 
 function parse(text: string): number {
   const [, amount, unit = ""] = /^(\d+(?:\.\d+)?) ?([a-z]+)$/.exec(text) ?? [];
-  const units: Readonly<Record<string, number>> = UNITS;
-  const factor = units[unit] ?? units[unit.replace(/s$/, "")];
+  // Only words have a plural.
+  const singular = unit.length > 3 ? unit.replace(/s$/, "") : unit;
+  const factor = Object.entries(UNITS).find(([name]) => name === singular)?.[1];
   return amount === undefined || factor === undefined ? NaN : Number(amount) * factor;
 }

@@ -7,7 +7,8 @@ export {
   type Settled,
   type Tolerate,
 } from "./children.js";
-export type { ActionCtx, Info, MutationCtx, QueryCtx, Register } from "./context.js";
+export { defineConfig, type Config } from "./config.js";
+export type { ActionCtx, CallInfo, Info, MutationCtx, QueryCtx, Register } from "./context.js";
 export type {
   Definition,
   WorkflowInput,

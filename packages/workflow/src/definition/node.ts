@@ -1,5 +1,5 @@
 import type { FunctionArgs, FunctionReference, FunctionReturnType } from "convex/server";
-import type { ActionCtx, Info, MutationCtx, QueryCtx } from "./context.js";
+import type { ActionCtx, CallInfo, Info, MutationCtx, QueryCtx } from "./context.js";
 import type { Duration } from "./duration.js";
 import type { Simplify } from "./scope.js";
 import type { StepError } from "./step-error.js";
@@ -51,12 +51,12 @@ type Compensation<Scope, Undo extends UndoReference> = (
   | {
       action: Undo & AnyReference<"action">;
       mutation?: never;
-      args: (scope: Scope) => FunctionArgs<Undo>;
+      args: (scope: Scope, info: CallInfo) => FunctionArgs<Undo>;
     }
   | {
       mutation: Undo & AnyReference<"mutation">;
       action?: never;
-      args: (scope: Scope) => FunctionArgs<Undo>;
+      args: (scope: Scope, info: CallInfo) => FunctionArgs<Undo>;
     }
 ) &
   Pick<Policy, "retry" | "timeout">;
@@ -110,8 +110,8 @@ export type ReferenceStep<Reference, Scope, Recovered, Undo extends UndoReferenc
   | { mutation: Referenced<Reference, "mutation">; action?: never; query?: never }
   | { query: Referenced<Reference, "query">; action?: never; mutation?: never }
 ) & {
-  /** The function's arguments, from what came before. */
-  args: (scope: Scope) => ArgsOf<Reference>;
+  /** The function's arguments, from what came before; `info` has the idempotency key and the attempt. */
+  args: (scope: Scope, info: CallInfo) => ArgsOf<Reference>;
 } & StepOptions<Scope, Returned<Reference>, Recovered, Undo> &
   ValidAt<"recover", Recovered>;
 

@@ -31,6 +31,9 @@ export type StepError = {
    * each other; of a longer chain, the innermost is the last.
    */
   cause?: StepError;
-  /** Of a run: the errors of the compensations that failed for good, in the order in which they ran. Absent if none did. */
+  /**
+   * Of a run: the errors of the compensations that failed for good, its own and those of the runs below it, the first 20. Absent if none did;
+   * what is a `cause` has none.
+   */
   compensationErrors?: StepError[];
 };

@@ -3,18 +3,22 @@ import type { ActionFunction } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import { durationMs } from "../definition/duration.js";
 import type { Functions } from "./functions.js";
+import { checkRetry, optionOf } from "./options.js";
 import { policyOf } from "./reads.js";
 
 /**
  * The function of an action stage, as the component schedules and watches it.
- * @throws where the stage's `timeout` is no duration.
+ * @throws where the stage's `timeout` is no duration, or no attempt could be made by its `retry`.
  */
 export async function actionFunction(
+  workflow: string,
   functions: Functions,
   definition: AnyDefinition,
   stage: string,
 ): Promise<ActionFunction> {
-  const { timeout } = policyOf(definition, stage);
+  const { timeout, retry = definition.options.retry } = policyOf(definition, stage);
+  const of = optionOf(workflow, stage);
+  checkRetry(of("retry"), retry);
   const fn = await createFunctionHandle(functions.action(stage));
-  return timeout === undefined ? { fn } : { fn, timeoutMs: durationMs(timeout) };
+  return timeout === undefined ? { fn } : { fn, timeoutMs: durationMs(timeout, of("timeout")) };
 }

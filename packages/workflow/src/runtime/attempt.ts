@@ -20,7 +20,8 @@ export async function attemptOf(
   const abort = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
-    const limit = timeout === undefined ? undefined : durationMs(timeout);
+    const limit =
+      timeout === undefined ? undefined : durationMs(timeout, `The timeout of "${stage}"`);
     const result = (async () => handler({ ...info, signal: abort.signal }))();
     const expired = new Promise<never>((_resolve, reject) => {
       if (limit === undefined) return;

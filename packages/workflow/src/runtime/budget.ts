@@ -7,11 +7,15 @@ const MAX_MS = 300;
 /** The outputs go into one call to the component, whose arguments may take 16 MiB. */
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
+/** What whoever pauses or cancels a run does at least: looks for what is active of it, and writes that and the run. */
+const STEERING = { databaseQueries: 3, documentsWritten: 2 };
+
 /** What one transaction may still take on; half of every limit of the platform stays for what the stage that is next may need. */
 export class Budget {
   #stages = 0;
   #outputBytes = 0;
   readonly #since = performance.now();
+  #before = { databaseQueries: 0, documentsWritten: 0 };
 
   spend(outputBytes: number): void {
     this.#stages++;
@@ -27,5 +31,17 @@ export class Budget {
       return true;
     const metrics = await ctx.meta.getTransactionMetrics();
     return Object.values(metrics).some(({ used, remaining }) => used > remaining);
+  }
+
+  /** Whether what was executed since this was asked last may have steered the run. It seldom has; but most that has not can be told so. */
+  async mayBeSteered(ctx: GenericMutationCtx<any>): Promise<boolean> {
+    const { databaseQueries, documentsWritten } = await ctx.meta.getTransactionMetrics();
+    const now = { databaseQueries: databaseQueries.used, documentsWritten: documentsWritten.used };
+    const before = this.#before;
+    this.#before = now;
+    return (
+      now.databaseQueries - before.databaseQueries >= STEERING.databaseQueries &&
+      now.documentsWritten - before.documentsWritten >= STEERING.documentsWritten
+    );
   }
 }

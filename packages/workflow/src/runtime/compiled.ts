@@ -8,7 +8,9 @@ import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { Read, Token } from "../component/validators.js";
 import type { Info } from "../definition/context.js";
-import type { AnyDefinition } from "../definition/definition.js";
+import type { AnyDefinition, CompiledNode, WorkflowOptions } from "../definition/definition.js";
+import type { AnySchema } from "../definition/schema.js";
+import type { Retry } from "../definition/node.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { unpackedScope } from "../packing.js";
 import { attemptOf } from "./attempt.js";
@@ -29,6 +31,7 @@ import { dueOutput, eventOutput } from "./nodes/event.js";
 import { placeOf, renamedStage } from "./place.js";
 import { policyOf, readsOf } from "./reads.js";
 import { referenceTo, type Facts, type WorkflowReference } from "./reference.js";
+import { formerName } from "../renaming.js";
 import { report } from "./report.js";
 import { retryAt } from "./retry.js";
 import { Run, type Arrive } from "./run.js";
@@ -40,6 +43,13 @@ import { checkedOutput } from "../values.js";
 type ActionHandler = (ctx: GenericActionCtx<any>, scope: any, info: Info) => unknown;
 type MutationHandler = (ctx: GenericMutationCtx<any>, scope: any, info: Info) => unknown;
 type QueryHandler = (ctx: GenericQueryCtx<any>, scope: any, info: Info) => unknown;
+
+/** A compensation that is gone: as much of the version that had it as it takes to run it. Its types are gone too. */
+export interface Left {
+  readonly options: Pick<WorkflowOptions<AnySchema>, "retry" | "renamed">;
+  /** The nodes around the compensation and before it, without their code; and its own with its code. */
+  readonly nodes: CompiledNode;
+}
 
 /** What generated code makes its functions with, bound to one workflow. */
 export interface Compiled {
@@ -53,6 +63,8 @@ export interface Compiled {
   completion(stage: string, next: Arrive): Completion;
   /** What the `recover` of a step reads of its scope. */
   recover(stage: string, reads: readonly string[]): void;
+  /** A compensation that the definition does not have any more: it still undoes what runs have done under the version that had it. */
+  left(stage: string, left: Left): void;
   /** The action of a stage that the definition does not have any more: it fails. */
   removed(stage: string): StepAction;
   /** Its completion: takes the report of one that still runs, and fails. */
@@ -66,16 +78,25 @@ export interface Compiled {
   reference<Reference extends WorkflowReference<never>>(facts: Facts): Reference;
 }
 
+/** What the app's config says for workflows that say nothing themselves. */
+export interface Defaults {
+  readonly retry?: Retry;
+}
+
 /** Binds the functions of one generated file to its workflow. */
 export function compiled(
   component: ComponentApi,
   workflow: string,
   definition: AnyDefinition,
+  defaults: Defaults = {},
 ): Compiled {
   const functions = functionsOf(workflow);
   const following = new Map<string, Arrive>();
   const recovers = new Map<string, readonly string[]>();
   const own: Bound = { component, workflow, definition, functions, following, recovers };
+  const lefts = new Map<string, Bound>();
+  /** What a stage is a part of: the workflow as it is now, or as it was when it had the stage. */
+  const boundOf = (stage: string): Bound => lefts.get(stage) ?? own;
   const removedProblem = (stage: string): Problem => ({
     kind: "removedNode",
     message: `Workflow "${workflow}" has no node "${stage}" any more`,
@@ -93,14 +114,16 @@ export function compiled(
           isCanceled: async () => await ctx.runQuery(component.lib.isCanceled, { token }),
         };
         // A scope that cannot be loaded is a failure of the attempt like any other: it is reported.
-        const attempt = await attemptOf(stage, policyOf(definition, stage), info, async (full) => {
-          const stub = stubOf(definition, stage);
+        const bound = boundOf(stage);
+        const policy = policyOf(bound.definition, stage);
+        const attempt = await attemptOf(stage, policy, info, async (full) => {
+          const stub = stubOf(bound.definition, stage);
           if (stub === undefined)
             return handler(ctx, unpackedScope(scope ?? (await load(reads))), full);
-          const all = readsOf(definition, stage, ["*"], token.pass ?? []);
+          const all = readsOf(bound.definition, stage, ["*"], token.pass ?? []);
           return stub(unpackedScope(await load(all)), full);
         });
-        await report(ctx, own, stage, token, slot, attempt);
+        await report(ctx, bound, stage, token, slot, attempt);
         return null;
       },
     });
@@ -109,7 +132,8 @@ export function compiled(
       args: completionArgs,
       returns: v.null(),
       handler: async (ctx, { token, slot, report: reported, fuse }) => {
-        const transaction = new Transaction(ctx, own, token, stage, {
+        const bound = boundOf(stage);
+        const transaction = new Transaction(ctx, bound, token, stage, {
           slot,
           fuse,
           callsAgain: fuse,
@@ -120,7 +144,7 @@ export function compiled(
           await follow(transaction, next);
         } else {
           const { error } = reported;
-          const again = retryAt(definition, stage, token.attempt, error.kind);
+          const again = retryAt(bound.definition, defaults, stage, token.attempt, error.kind);
           if (await transaction.failed(error, again)) await follow(transaction, next);
         }
         await transaction.commit();
@@ -161,20 +185,36 @@ export function compiled(
       recovers.set(stage, reads);
     },
 
+    left(stage, { options, nodes }) {
+      // No schema is asked for what nobody starts.
+      lefts.set(stage, {
+        ...own,
+        definition: { options: { ...options, input: undefined as never }, nodes },
+      });
+    },
+
     resume({ at, after = {} }) {
       for (const [stage, arrive] of Object.entries(after)) following.set(stage, arrive);
+      const stageOf = (name: string): string => {
+        if (Object.hasOwn(at, name)) return name;
+        // A compensation that is gone stays under the name that it had; its step may have ended under the one that its node has now.
+        const former = formerName(definition.options.renamed, name);
+        return former !== undefined && lefts.has(former) ? former : renamedStage(definition, name);
+      };
       return internalMutationGeneric({
         args: resumeArgs,
         returns: v.null(),
         handler: async (ctx, { token, stage: before, event, scope, ...options }) => {
-          const stage = Object.hasOwn(at, before) ? before : renamedStage(definition, before);
-          const transaction = new Transaction(ctx, own, token, stage, { ...options, scope });
+          const stage = stageOf(before);
+          const bound = boundOf(stage);
+          const transaction = new Transaction(ctx, bound, token, stage, { ...options, scope });
           const entry = (entries: Readonly<Record<string, Arrive>>) =>
             Object.hasOwn(entries, stage) ? entries[stage] : undefined;
           const { node } = placeOf(definition, stage);
           let arrive = event.kind === "arrive" ? entry(at) : entry(after);
           if (event.kind === "failed") {
-            const again = retryAt(definition, stage, token.attempt, event.error.kind);
+            const { kind } = event.error;
+            const again = retryAt(bound.definition, defaults, stage, token.attempt, kind);
             const hasRecovered = await transaction.failed(event.error, again);
             arrive = hasRecovered ? following.get(stage) : undefined;
           } else if (arrive === undefined) {

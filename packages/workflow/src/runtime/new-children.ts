@@ -73,7 +73,15 @@ export function checkKeys(stage: string, entries: readonly [string, unknown][]):
 
 /** What `children` gave, with the key or the index of each. */
 export function entriesOf(stage: string, given: unknown): [string, Child<unknown>][] {
-  const entries = typeof given === "object" && given !== null ? Object.entries(given) : undefined;
+  if (given instanceof Promise)
+    throw new Failure(
+      "invalidOutput",
+      `The children of "${stage}" must not be async: have the parent's handler look up what they need, and read its output`,
+    );
+  // A set, a map or a generator has no entries of its own, and would be no children at all.
+  const isListed = Array.isArray(given) || !(Symbol.iterator in Object(given));
+  const isObject = typeof given === "object" && given !== null && isListed;
+  const entries = isObject ? Object.entries(given) : undefined;
   const wrong = entries?.find(([, child]) => !isChild(child));
   if (entries === undefined || wrong !== undefined)
     throw new Failure(

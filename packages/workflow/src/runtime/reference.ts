@@ -9,6 +9,7 @@ import type { Functions } from "./functions.js";
 import { parseInput } from "./input.js";
 import { placeOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
+import { hasUndoables } from "./undoables.js";
 
 /**
  * A compiled workflow, as `workflow.start` and a parent's children take it. Its type knows the input only; what else there is to know
@@ -48,6 +49,7 @@ export function referenceTo(
   { input, first, plan, nodes }: Facts,
 ): WorkflowReference<unknown> {
   const { timeout, retention } = definition.options;
+  const of = (option: string) => `The ${option} of workflow "${name}"`;
   return {
     name,
     definition,
@@ -58,14 +60,16 @@ export function referenceTo(
       workflow: name,
       plan,
       resume: await createFunctionHandle(functions.resume),
-      first: await beginningAt(definition, functions, first),
-      ...(timeout === undefined ? {} : { timeoutMs: durationMs(timeout) }),
-      ...(retention === undefined ? {} : { retentionMs: durationMs(retention) }),
+      first: await beginningAt(name, definition, functions, first),
+      ...(timeout === undefined ? {} : { timeoutMs: durationMs(timeout, of("timeout")) }),
+      ...(retention === undefined ? {} : { retentionMs: durationMs(retention, of("retention")) }),
+      ...(hasUndoables(definition) ? { undoable: true } : {}),
     }),
   };
 }
 
 async function beginningAt(
+  workflow: string,
   definition: AnyDefinition,
   functions: Functions,
   first: First,
@@ -76,7 +80,7 @@ async function beginningAt(
   if (part !== undefined && node?.timeout !== undefined) return { stage: first.action, reads: [] };
   return {
     stage: first.action,
-    action: await actionFunction(functions, definition, first.action),
+    action: await actionFunction(workflow, functions, definition, first.action),
     reads: readsOf(definition, first.action, first.reads, []),
     ...marksOf(definition, first.action),
   };

@@ -1,3 +1,4 @@
+import { describeThrown } from "../errors/failure.js";
 import { actionFunction } from "./action-function.js";
 import { branch, endBranch } from "./nodes/branch.js";
 import { child, children, gather, reduce } from "./nodes/children.js";
@@ -28,9 +29,14 @@ export class Run {
   async action(stage: string, reads: readonly string[]): Arrival {
     const { own } = this.transaction;
     if (await this.transaction.isKept(stage)) return await this.#passBy(stage);
-    this.transaction.beginDeadline(stage);
-    const action = await actionFunction(own.functions, own.definition, stage);
-    this.transaction.goTo(stage, reads, action);
+    const { workflow, functions, definition } = own;
+    try {
+      this.transaction.beginDeadline(stage);
+      const action = await actionFunction(workflow, functions, definition, stage);
+      this.transaction.goTo(stage, reads, action);
+    } catch (error) {
+      this.transaction.fail(stage, describeThrown(error));
+    }
   }
 
   /** Runs a mutation stage here, as a nested transaction, and goes on; in a transaction of its own when this one is full. */

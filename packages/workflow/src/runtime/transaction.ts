@@ -20,10 +20,11 @@ import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { formerName } from "../renaming.js";
 import { Budget } from "./budget.js";
 import type { Functions } from "./functions.js";
+import { optionOf } from "./options.js";
 import { firstStageOf, placeOf, recordOf, topLevelOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
 import type { Arrival, Arrive, Run } from "./run.js";
-import { checkedOutput } from "./values.js";
+import { checkedOutput, copied } from "../values.js";
 
 /** What a run needs to know of its workflow. */
 export interface Bound {
@@ -70,6 +71,8 @@ export class Transaction {
   /** A stage with `isolate` was executed, or this transaction follows one that failed: nothing more is executed here. */
   #closed: boolean;
   #kept: ReadonlySet<string> | undefined;
+  /** Why nothing of this transaction may stay. */
+  #refused: Error | undefined;
   /** The passes of the loops that the run is in, outermost first. */
   pass: readonly number[];
 
@@ -97,12 +100,25 @@ export class Transaction {
 
   /** Whether a mutation or query should be executed in the next transaction: this one is full, or no other is to run in it. */
   async isClosed(): Promise<boolean> {
-    return this.#closed || (await this.#budget.isSpent(this.ctx));
+    if (this.#closed || (await this.#budget.isSpent(this.ctx))) return true;
+    this.#closed = await this.#isHalted();
+    return this.#closed;
+  }
+
+  /** Whether a step that was executed here has paused or canceled the very run. */
+  async #isHalted(): Promise<boolean> {
+    if (!(await this.#budget.mayBeSteered(this.ctx))) return false;
+    return await this.ctx.runQuery(this.own.component.steering.isHalted, { token: this.token });
   }
 
   /** Something was done here that counts as a stage. */
   spend(): void {
     this.#budget.spend(0);
+  }
+
+  /** Has the whole transaction rolled back when it is to be reported: the caller calls again. */
+  refuse(error: Error): void {
+    this.#refused = error;
   }
 
   /** Nothing more is executed in this transaction. */
@@ -136,6 +152,12 @@ export class Transaction {
       for (const read of missing) this.#values.set(keyOf(read), loaded[read.name]);
     }
     return Object.fromEntries(reads.map((read) => [read.name, this.#values.get(keyOf(read))]));
+  }
+
+  /** The same for a function of the definition: a copy, so that whatever that does to it, the results stay as they are. */
+  async copiedScope(stage: string, names: readonly string[]): Promise<Record<string, unknown>> {
+    const scope = await this.scope(stage, names);
+    return Object.fromEntries(Object.entries(scope).map(([name, value]) => [name, copied(value)]));
   }
 
   /** What the stage reads may have come along with the call. */
@@ -198,6 +220,7 @@ export class Transaction {
         ...loop,
       });
     } catch (error) {
+      if (this.#refused !== undefined) return;
       const problem = describeThrown(error);
       // What an application throws on purpose has data, or a kind; a limit or a timeout of the platform has neither.
       if (again !== undefined && problem.kind === "thrown" && problem.data === undefined)
@@ -249,14 +272,18 @@ export class Transaction {
     return marksOf(this.own.definition, stage);
   }
 
-  /** A parent's time begins to run, where the stage is its first one and not at a further attempt. */
+  /**
+   * A parent's time begins to run, where the stage is its first one and not at a further attempt.
+   * @throws where its `timeout` is no duration.
+   */
   beginDeadline(stage: string): void {
     const { definition } = this.own;
     const { node, path } = placeOf(definition, stage);
     if (node?.children === undefined || node.timeout === undefined) return;
     const isRetry = this.isArrivalAt(stage) && this.token.attempt > 1;
     if (isRetry || stage !== firstStageOf(definition, path)) return;
-    this.#deadlines.push({ ...this.#at(path), ms: durationMs(node.timeout) });
+    const of = optionOf(this.own.workflow, path);
+    this.#deadlines.push({ ...this.#at(path), ms: durationMs(node.timeout, of("timeout")) });
   }
 
   /** The stage's output is its parent's, whose time need not be watched any more. */
@@ -274,7 +301,8 @@ export class Transaction {
   /** The run goes on with a stage in the next transaction, or in an action. */
   goTo(stage: string, names: readonly string[], action?: ActionFunction): void {
     const reads = this.reads(stage, names);
-    const where = { ...this.#at(stage), ...this.marks(stage), action, reads };
+    const afterFailure = this.options.fuse ? {} : { afterFailure: true };
+    const where = { ...this.#at(stage), ...this.marks(stage), action, reads, ...afterFailure };
     this.#next = { kind: "stage", stage: where };
   }
 
@@ -334,7 +362,7 @@ export class Transaction {
     const isAsked = part === undefined && names !== undefined && error.kind !== "canceled";
     if (!isAsked || node?.recover === undefined) return { kind: "failed", error };
     try {
-      const given = await node.recover(error, await this.scope(stage, names));
+      const given = await node.recover(copied(error), await this.copiedScope(stage, names));
       return { kind: "success", output: checkedOutput(stage, given) };
     } catch (thrown) {
       const problem = describeThrown(thrown);
@@ -349,10 +377,11 @@ export class Transaction {
   /**
    * Reports to the component, in one call. What was executed here is recorded even if what should come next cannot be started: then
    * the run fails with that error.
-   * @throws where the caller calls again without fusion, and where mutations were executed for a run that has meanwhile gone another way:
+   * @throws where the caller calls again without fusion, where it was refused, and where mutations were executed for a run that has meanwhile gone another way:
    *   so they are rolled back.
    */
   async commit(): Promise<void> {
+    if (this.#refused !== undefined) throw this.#refused;
     const next = this.#next;
     if (next === undefined)
       throw new Error(`Nothing follows "${this.stage}" in "${this.own.workflow}"`);

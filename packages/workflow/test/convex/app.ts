@@ -1,4 +1,5 @@
 import { v } from "convex/values";
+import { internal } from "./_generated/api";
 import { internalAction, internalMutation, internalQuery } from "./_generated/server";
 
 export const double = internalAction({
@@ -34,5 +35,16 @@ export const logAndGiveMuch = internalMutation({
   handler: async (ctx, { text }) => {
     await ctx.db.insert("log", { text });
     return "x".repeat(1_200_000);
+  },
+});
+
+/** Fails at all attempts but one, and logs the key that it was given. */
+export const deliver = internalAction({
+  args: { key: v.string(), attempt: v.number(), goodAttempt: v.number() },
+  returns: v.string(),
+  handler: async (ctx, { key, attempt, goodAttempt }): Promise<string> => {
+    await ctx.runMutation(internal.app.log, { text: `${attempt}: ${key}` });
+    if (attempt !== goodAttempt) throw new Error(`attempt ${attempt} failed`);
+    return key;
   },
 });

@@ -210,3 +210,69 @@ export const tooLong = defineWorkflow({ input: z.object({ ms: z.number() }), tim
     compensate: { mutation: async (ctx) => void (await ctx.db.insert("log", { text: "undone" })) },
   })
   .sleep("a", ({ input }) => input.ms);
+
+/** Functions of the definition that change what they are given. */
+export const meddles = defineWorkflow({ input: z.object({ list: z.array(z.number()) }) })
+  .step("top", { query: async (_ctx, { input }) => input.list })
+  .branch("greater", {
+    on: ({ top }) => (top.sort((one, other) => other - one)[0]! > 2 ? "yes" : "no"),
+    cases: {
+      yes: (b) => b.sleep("rest", ({ top }) => top.push(4)).step("sum", { query: sum }),
+      no: (b) => b.step("none", { query: () => 0 }),
+    },
+  })
+  .loop("again", {
+    initial: ({ top }) => ({ seen: top.splice(1) }),
+    body: (b) => b.step("same", { mutation: async (_ctx, { loop }) => loop.state }),
+    until: ({ loop }) => loop.state.seen.push(9) > 0 && loop.iteration === 2,
+    maxIterations: 2,
+  })
+  .step("acted", {
+    action: async (_ctx, { top }) => {
+      if (top.push(5) > 0) throw new Error("never");
+      return top;
+    },
+    recover: (error, { top }) => [top.push(6), (error.message += "!")].length,
+  })
+  .step("referenced", {
+    query: internal.app.count,
+    args: ({ top }) => {
+      top.reverse();
+      return {};
+    },
+  })
+  .parent("leaves", {
+    children: ({ top, again }) => [
+      child(leaf, { n: top.push(7) }),
+      child(leaf, { n: again.seen.push(8) }),
+    ],
+  })
+  .finalize({
+    query: async (_ctx, { input, top, again, greater }) => ({ input, top, again, greater }),
+  });
+
+async function sum(_ctx: unknown, { top }: { top: number[] }) {
+  return top.reduce((one, other) => one + other, 0);
+}
+
+/** Functions that must not be async, and are. */
+export const promises = defineWorkflow({
+  input: z.object({ in: z.enum(["on", "until", "children"]) }),
+})
+  .branch("way", {
+    on: ({ input }) => later(input.in === "on", "a" as const),
+    cases: { a: (b) => b },
+  })
+  .loop("again", {
+    initial: () => 0,
+    body: (b) => b.step("one", { query: () => 1 }),
+    until: ({ input }) => later(input.in === "until", true),
+    maxIterations: 3,
+  })
+  .parent("all", {
+    children: ({ input }) => later(input.in === "children", [child(leaf, { n: 1 })]),
+  });
+
+function later<Value>(isLater: boolean, value: Value): Value {
+  return isLater ? (Promise.resolve(value) as Value) : value;
+}

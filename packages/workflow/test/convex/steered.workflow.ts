@@ -260,3 +260,11 @@ export const unmoved = defineWorkflow({ input: z.object({ n: z.number().default(
     },
   },
 );
+
+/** A parent with a time of its own, in a run that has one. */
+export const watched = defineWorkflow({ input: z.object({}), timeout: "1h" }).parent("all", {
+  children: () => [child(dozes, {})],
+  timeout: "10m",
+});
+
+export const dozes = defineWorkflow({ input: z.object({}) }).sleep("doze", "1d");

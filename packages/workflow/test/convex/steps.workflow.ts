@@ -32,7 +32,10 @@ export const argsThrow = defineWorkflow({ input: z.object({ n: z.number() }) }).
 
 /** Results that the types would have refused. */
 export const results = defineWorkflow({
-  input: z.object({ what: z.enum(["date", "large"]), in: z.enum(["action", "mutation"]) }),
+  input: z.object({
+    what: z.enum(["date", "large", "long", "wide", "deep", "cyclic", "dollar"]),
+    in: z.enum(["action", "mutation"]),
+  }),
 })
   .step("first", {
     mutation: async (ctx, { input }) => {
@@ -42,8 +45,21 @@ export const results = defineWorkflow({
   })
   .step("second", { action: async (_ctx, { input }) => unstorable(input.what) });
 
-function unstorable(what: "date" | "large"): unknown[] {
-  return what === "date" ? [{ at: new Date(0) }] : ["x".repeat(1_200_000)];
+type Unstorable = "date" | "large" | "long" | "wide" | "deep" | "cyclic" | "dollar";
+
+function unstorable(what: Unstorable): unknown[] {
+  const cyclic: unknown[] = [];
+  cyclic.push({ again: cyclic });
+  const values: Record<Unstorable, unknown> = {
+    date: { at: new Date(0) },
+    large: "x".repeat(1_200_000),
+    long: { list: Array.from({ length: 9_000 }, (_, n) => n) },
+    wide: Object.fromEntries(Array.from({ length: 1_025 }, (_, n) => [`f${n}`, n])),
+    deep: Array.from({ length: 20 }).reduce((inner) => [inner], 1),
+    cyclic,
+    dollar: { $a: 1 },
+  };
+  return [values[what]];
 }
 
 /** A mutation by reference, whose result is too large, between others that the same transaction executes. */
@@ -113,6 +129,28 @@ export const flaky = defineWorkflow({ input: z.object({ goodAttempt: z.number() 
     retry: { maxAttempts: 4, initialBackoffMs: 1_000, base: 2 },
   },
 );
+
+/** Functions by reference that are handed what `info` says. */
+export const delivers = defineWorkflow({ input: z.object({}) })
+  .step("delivered", {
+    action: internal.app.deliver,
+    args: (_scope, { idempotencyKey, attempt }) => ({
+      key: idempotencyKey,
+      attempt,
+      goodAttempt: 2,
+    }),
+    retry: true,
+  })
+  .loop("noting", {
+    initial: () => "" as string | null,
+    body: (b) =>
+      b.step("noted", {
+        mutation: internal.app.log,
+        args: (_scope, info) => ({ text: `noted ${info.idempotencyKey}` }),
+      }),
+    until: ({ loop }) => loop.iteration === 2,
+    maxIterations: 2,
+  });
 
 export const inheritsRetry = defineWorkflow({
   input: z.object({}),

@@ -53,7 +53,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         receivers: Array<{
           stage: string;
           was?: string;
-          isInLoop: boolean;
+          loop?: string;
           refuses?: boolean;
           value?: any;
         }>;
@@ -61,6 +61,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       | { kind: "taken" }
       | { kind: "kept" }
       | { kind: "past" }
+      | { kind: "full"; kept: number }
       | { kind: "unknown" }
       | {
           kind: "ended";
@@ -85,6 +86,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     >;
   };
   lib: {
+    checked: FunctionReference<
+      "mutation",
+      "internal",
+      { stage: string; fn: string; args: any },
+      any,
+      Name
+    >;
     isCanceled: FunctionReference<
       "query",
       "internal",
@@ -277,6 +285,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 }>;
                 sensitive?: boolean;
                 undoable?: boolean;
+                afterFailure?: boolean;
               };
             }
           | {
@@ -305,9 +314,11 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                     }>;
                     sensitive?: boolean;
                     undoable?: boolean;
+                    afterFailure?: boolean;
                   };
                   timeoutMs?: number;
                   retentionMs?: number;
+                  undoable?: boolean;
                 }>;
                 pages: Array<
                   Array<{
@@ -410,9 +421,11 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             }>;
             sensitive?: boolean;
             undoable?: boolean;
+            afterFailure?: boolean;
           };
           timeoutMs?: number;
           retentionMs?: number;
+          undoable?: boolean;
         };
         starts: Array<{ input: any; key?: string }>;
         at?: number;
@@ -619,6 +632,21 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "removed" | "goes on" | "child" | "unknown",
       Name
     >;
+    isHalted: FunctionReference<
+      "query",
+      "internal",
+      {
+        token: {
+          run: string;
+          step: string;
+          attempt: number;
+          pass?: Array<number>;
+          generation?: number;
+        };
+      },
+      boolean,
+      Name
+    >;
     kept: FunctionReference<
       "query",
       "internal",
@@ -660,9 +688,11 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             }>;
             sensitive?: boolean;
             undoable?: boolean;
+            afterFailure?: boolean;
           };
           timeoutMs?: number;
           retentionMs?: number;
+          undoable?: boolean;
         };
         nodes: Array<{ name: string; was?: string; stage: string; reads: Array<string> }>;
         from?: string;
@@ -791,6 +821,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         startedAt: number;
         endedAt?: number;
         expiresAt?: number;
+        timesOutAt?: number;
         active: Array<{
           node: string;
           kind:
@@ -810,6 +841,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           since: number;
           attempt: number;
           dueAt?: number;
+          timesOutAt?: number;
           events?: Array<string>;
           iteration?: number;
           children?: {

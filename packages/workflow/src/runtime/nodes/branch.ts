@@ -14,7 +14,9 @@ export async function branch(
   if (await transaction.isFull()) return transaction.goTo(stage, reads);
   let arrive: Arrive | undefined;
   try {
-    const key = on((await transaction.scope(stage, reads)) as never);
+    const key = on((await transaction.copiedScope(stage, reads)) as never);
+    if (key instanceof Promise)
+      throw new Failure("thrown", `The on of branch "${stage}" must not be async`);
     arrive = typeof key === "string" && Object.hasOwn(cases, key) ? cases[key] : undefined;
     if (arrive === undefined)
       throw new Failure(

@@ -5,7 +5,7 @@ import { beginningsOf, checkKeys, entriesOf, parsedInput, Pages } from "../new-c
 import { unpacked } from "../../packing.js";
 import { placeOf } from "../place.js";
 import type { WorkflowReference } from "../reference.js";
-import { checkConcurrency, checkTolerate } from "../parent-options.js";
+import { checkConcurrency, checkTolerate, optionOf } from "../options.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
 import { checkedOutput } from "../../values.js";
 
@@ -26,9 +26,10 @@ export async function children(
   try {
     const { node } = placeOf(transaction.own.definition, stage);
     const { concurrency, tolerate } = node;
-    checkConcurrency(stage, concurrency);
-    checkTolerate(stage, tolerate);
-    const value = given((await transaction.scope(stage, reads)) as never);
+    const of = optionOf(transaction.own.workflow, stage);
+    checkConcurrency(of("concurrency"), concurrency);
+    checkTolerate(of("tolerate"), tolerate);
+    const value = given((await transaction.copiedScope(stage, reads)) as never);
     transaction.beginDeadline(stage);
     transaction.goOn({
       kind: "children",
@@ -87,7 +88,7 @@ export async function child(
   const { transaction } = run;
   if (await transaction.isFull()) return transaction.goTo(stage, reads);
   try {
-    const input = args((await transaction.scope(stage, reads)) as never);
+    const input = args((await transaction.copiedScope(stage, reads)) as never);
     const only: NewChild = { begin: 0, ...parsedInput(reference, input) };
     transaction.goOn({
       kind: "children",

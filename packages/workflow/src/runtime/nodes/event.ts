@@ -2,6 +2,7 @@ import type { Value } from "convex/values";
 import type { CompiledNode } from "../../definition/definition.js";
 import { durationMs } from "../../definition/duration.js";
 import { describeThrown } from "../../errors/failure.js";
+import { optionOf } from "../options.js";
 import { placeOf } from "../place.js";
 import type { Arrival, Arrive, Run } from "../run.js";
 
@@ -19,7 +20,10 @@ export async function event(run: Run, stage: string, next: Arrive): Arrival {
   const names = eventNames(node, stage);
   let timeoutMs: number | undefined;
   try {
-    timeoutMs = node.timeout === undefined ? undefined : durationMs(node.timeout);
+    timeoutMs =
+      node.timeout === undefined
+        ? undefined
+        : durationMs(node.timeout, optionOf(own.workflow, stage)("timeout"));
   } catch (error) {
     return transaction.fail(stage, describeThrown(error));
   }
@@ -52,24 +56,23 @@ export function dueOutput(node: CompiledNode): Value {
   return node?.duration === undefined ? { timedOut: true } : null;
 }
 
-/** The nodes of a definition that take events of a name: where they stand, and the schema. For whoever sends one. */
+/** The nodes of a definition that take events of a name: where they stand, the outermost loop around, and the schema. For whoever sends one. */
 export function receiversOf(
   nodes: Readonly<Record<string, CompiledNode>>,
   prefix = "",
-): { stage: string; name: string; schema: CompiledNode; isInLoop: boolean }[] {
+): { stage: string; name: string; schema: CompiledNode; loop?: string }[] {
   return Object.entries(nodes).flatMap(([key, node]) => {
     const path = prefix + key;
     if (node.schema !== undefined && node.initial === undefined)
-      return [{ stage: path, name: key, schema: node.schema, isInLoop: false }];
+      return [{ stage: path, name: key, schema: node.schema }];
     if (node.anyOf !== undefined)
       return Object.entries(node.anyOf).map(([name, schema]) => ({
         stage: path,
         name,
         schema,
-        isInLoop: false,
       }));
     if (node.body !== undefined)
-      return receiversOf(node.body, `${path}.`).map((each) => ({ ...each, isInLoop: true }));
+      return receiversOf(node.body, `${path}.`).map((each) => ({ ...each, loop: path }));
     return Object.entries<CompiledNode>(node.cases ?? {}).flatMap(([name, inside]) =>
       receiversOf(inside, `${path}.${name}.`),
     );

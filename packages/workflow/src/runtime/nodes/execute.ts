@@ -1,8 +1,9 @@
 import { createFunctionHandle, type GenericMutationCtx } from "convex/server";
 import { leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import type { ComponentApi } from "../../component/_generated/component.js";
+import type { Info } from "../../definition/context.js";
 import type { AnyReference } from "../../definition/node.js";
-import type { Failure } from "../../errors/failure.js";
+import { describeThrown, type Failure } from "../../errors/failure.js";
 import { unpackedScope } from "../../packing.js";
 import { checkedOutput } from "../../values.js";
 import { nestedInfo } from "../info.js";
@@ -19,7 +20,7 @@ interface Nesting {
   runQuery(query: AnyReference<"query">, args: Args): Promise<unknown>;
 }
 /** Calls the user's function, where it is a reference. */
-export type Call = (ctx: Nesting, scope: unknown) => Promise<unknown>;
+export type Call = (ctx: Nesting, scope: unknown, info: Info) => Promise<unknown>;
 
 interface Executed {
   readonly kind: "mutation" | "query";
@@ -42,47 +43,64 @@ export async function execute(
   if (!isArrival && (isolate || (await transaction.isClosed())))
     return transaction.goTo(stage, reads);
   if (isolate) transaction.close();
-  transaction.beginDeadline(stage);
+  try {
+    transaction.beginDeadline(stage);
+  } catch (error) {
+    return transaction.fail(stage, describeThrown(error));
+  }
   const stub = stubOf(own.definition, stage);
   const again = isArrival || stub !== undefined ? undefined : () => transaction.goTo(stage, reads);
-  const generated: Call = (ctx, scope) => {
-    const args = { ...identityOf(token), scope };
-    return kind === "mutation"
-      ? ctx.runMutation(own.functions.mutation(stage), args)
-      : ctx.runQuery(own.functions.query(stage), args);
-  };
-  const identityOf = ({ run: runId, generation }: typeof token) => ({
-    runId,
-    ...(transaction.pass.length > 0 ? { pass: [...transaction.pass] } : {}),
-    ...(generation === undefined ? {} : { generation }),
-  });
+  const info = nestedInfo({ ...token, pass: [...transaction.pass] }, stage);
   const nested = async () => {
-    if (stub !== undefined) {
-      const info = nestedInfo({ ...token, pass: [...transaction.pass] }, stage);
-      return await stub(unpackedScope(await transaction.scope(stage, ["*"])), info);
+    if (stub !== undefined)
+      return await stub(unpackedScope(await transaction.copiedScope(stage, ["*"])), info);
+    const ctx = await nesting(transaction.ctx);
+    if (call === undefined) {
+      const scope = await transaction.scope(stage, reads);
+      return await callGenerated(transaction, ctx, kind, stage, scope);
     }
-    const scope = await transaction.scope(stage, reads);
-    if (call === undefined) return await generated(await nesting(transaction.ctx), scope);
-    if (kind === "query") return await call(await nesting(transaction.ctx), scope);
-    return await callMutation(transaction, stage, call, scope);
+    const scope = await transaction.copiedScope(stage, reads);
+    const referenced = (within: Nesting) => call(within, scope, info);
+    return await (kind === "query"
+      ? referenced(ctx)
+      : checked(transaction, ctx, stage, referenced));
   };
   await transaction.record({ stage, kind, execute: nested, again }, next, run);
+}
+
+/** Calls the generated function of an inline handler. */
+async function callGenerated(
+  { own, token, pass }: Transaction,
+  ctx: Nesting,
+  kind: Executed["kind"],
+  stage: string,
+  scope: unknown,
+): Promise<unknown> {
+  const { run: runId, generation } = token;
+  const args = {
+    runId,
+    ...(pass.length > 0 ? { pass: [...pass] } : {}),
+    ...(generation === undefined ? {} : { generation }),
+    scope,
+  };
+  return kind === "mutation"
+    ? await ctx.runMutation(own.functions.mutation(stage), args)
+    : await ctx.runQuery(own.functions.query(stage), args);
 }
 
 /**
  * Calls a mutation by reference. Its result is seen when what it wrote can be rolled back only with the whole transaction: one that
  * cannot be stored has that repeated, and then the function is called inside a mutation that checks.
  */
-async function callMutation(
+async function checked(
   transaction: Transaction,
+  nested: Nesting,
   stage: string,
-  call: Call,
-  scope: unknown,
+  referenced: (within: Nesting) => Promise<unknown>,
 ): Promise<unknown> {
-  const { ctx, own, options } = transaction;
-  const nested = await nesting(ctx);
-  if (!options.callsAgain) return await call(checking(nested, own.component, stage), scope);
-  const result = await call(nested, scope);
+  const { own, options } = transaction;
+  if (!options.callsAgain) return await referenced(checking(nested, own.component, stage));
+  const result = await referenced(nested);
   try {
     return checkedOutput(stage, result);
   } catch (error) {

@@ -1,9 +1,10 @@
 import type { Value } from "convex/values";
 import type { CompiledNode } from "../../definition/definition.js";
 import { describeThrown, Failure } from "../../errors/failure.js";
+import { checkMaxIterations, optionOf } from "../options.js";
 import { placeOf } from "../place.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
-import { checkedOutput } from "../../values.js";
+import { checkedOutput, copied } from "../../values.js";
 
 /** Begins a loop. Its record holds its state and which pass it is at, as long as it goes on and after. */
 export async function loop(
@@ -15,9 +16,15 @@ export async function loop(
 ): Arrival {
   const { transaction } = run;
   if (await transaction.isFull()) return transaction.goTo(stage, reads);
+  const { own } = transaction;
+  const { node }: { node: CompiledNode } = placeOf(own.definition, stage);
   let state: Value;
   try {
-    state = checkedOutput(stage, await initial((await transaction.scope(stage, reads)) as never));
+    checkMaxIterations(optionOf(own.workflow, stage)("maxIterations"), node.maxIterations);
+    state = checkedOutput(
+      stage,
+      await initial((await transaction.copiedScope(stage, reads)) as never),
+    );
   } catch (error) {
     return transaction.fail(stage, describeThrown(error));
   }
@@ -68,9 +75,13 @@ export async function endPass(
   transaction.know(stage, { state, iteration }, "loop");
   let isOver: boolean;
   try {
-    const scope = await transaction.scope(`${stage}.until`, reads);
-    isOver = until({ ...scope, loop: { state, iteration } } as never) === true;
-    if (!isOver && iteration >= node.maxIterations)
+    const scope = await transaction.copiedScope(`${stage}.until`, reads);
+    const ends = until({ ...scope, loop: { state: copied(state), iteration } } as never);
+    if (ends instanceof Promise)
+      throw new Failure("thrown", `The until of loop "${stage}" must not be async`);
+    isOver = ends === true;
+    // Whatever it is now: a loop that has no limit would never end.
+    if (!isOver && !(iteration < node.maxIterations))
       throw new Failure(
         "thrown",
         `The loop "${stage}" has not ended after its maxIterations of ${node.maxIterations}`,

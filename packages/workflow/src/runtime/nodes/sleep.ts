@@ -1,5 +1,6 @@
 import { durationMs, type Duration } from "../../definition/duration.js";
 import { describeThrown } from "../../errors/failure.js";
+import { optionOf } from "../options.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
 
 const YEAR_MS = 365 * 24 * 60 * 60 * 1_000;
@@ -14,15 +15,17 @@ export async function sleep(
 ): Arrival {
   const { transaction } = run;
   if (await transaction.isFull()) return transaction.goTo(stage, reads);
+  const of = optionOf(transaction.own.workflow, stage);
   const now = Date.now();
   let until: number;
   try {
     const given =
       typeof duration === "function"
-        ? await (duration as OfScope)((await transaction.scope(stage, reads)) as never)
+        ? await (duration as OfScope)((await transaction.copiedScope(stage, reads)) as never)
         : duration;
-    until = given instanceof Date ? given.getTime() : now + sleepMs(given as Duration);
-    if (Number.isNaN(until)) throw new Error(`The date until which "${stage}" sleeps is invalid`);
+    until =
+      given instanceof Date ? given.getTime() : now + sleepMs(given as Duration, of("duration"));
+    if (Number.isNaN(until)) throw new Error(`${of("duration")} is an invalid date`);
     if (until > now + YEAR_MS)
       throw new Error(
         `"${stage}" would sleep until ${new Date(until).toISOString()}: more than a year is not possible. Sleep in a loop, or start a run later`,
@@ -37,6 +40,6 @@ export async function sleep(
 }
 
 /** A number below zero is a time that is over. */
-function sleepMs(duration: Duration): number {
-  return typeof duration === "number" && duration < 0 ? 0 : durationMs(duration);
+function sleepMs(duration: Duration, what: string): number {
+  return typeof duration === "number" && duration < 0 ? 0 : durationMs(duration, what);
 }

@@ -6,6 +6,7 @@ import type * as adversarial from "../adversarial.js";
 import type * as app from "../app.js";
 import type * as ballast from "../ballast.js";
 import type * as manager from "../manager.js";
+import type * as refusals from "../refusals.js";
 import type * as runs from "../runs.js";
 
 declare const fullApi: ApiFromModules<{
@@ -16,6 +17,7 @@ declare const fullApi: ApiFromModules<{
   app: typeof app;
   ballast: typeof ballast;
   manager: typeof manager;
+  refusals: typeof refusals;
   runs: typeof runs;
 }>;
 export declare const api: FilterApi<typeof fullApi, FunctionReference<any, "public">>;
