@@ -1,14 +1,15 @@
 import { join } from "node:path";
-import type { Analyzer } from "./analyze/analyze.js";
+import type { Analysis, Analyzer } from "./analyze/analyze.js";
 import { check } from "./check/check.js";
-import { compareDiagnostics, type Diagnostic } from "./diagnostics/diagnostic.js";
+import { compareDiagnostics, diagnostic, type Diagnostic } from "./diagnostics/diagnostic.js";
 import { frameOf } from "./diagnostics/format.js";
-import { discover, readText, type SourceText } from "./discover/discover.js";
+import { discoverAll, readText, type SourceText } from "./discover/discover.js";
 import { emit, type GeneratedFile } from "./emit/emit.js";
-import { leftoversOf } from "./plan/leftovers.js";
-import { outputFolder } from "./plan/paths.js";
-import type { ProjectPlan, WrittenPlan } from "./plan/schema.js";
-import { oneSideOf } from "./write/own-files.js";
+import { leftoversOf, withoutLeft } from "./plan/leftovers.js";
+import { withDefaults } from "./plan/defaults.js";
+import { configFile } from "./plan/paths.js";
+import type { ConfigPlan, ProjectPlan, WrittenPlan } from "./plan/schema.js";
+import { lastPlan } from "./write/last-plan.js";
 
 export { driftOf, writeGenerated, WriteRefused, type Written } from "./write/write-generated.js";
 export type { GeneratedFile } from "./emit/emit.js";
@@ -21,8 +22,12 @@ export interface CompileOptions {
    * Default: false.
    */
   readonly drop?: boolean;
-  /** The plan that was written last. Default: the one in the output folder. */
-  readonly before?: WrittenPlan;
+  /** Plans that may be deployed: what they have and is gone is left behind. Default: the one in the output folder. */
+  readonly before?: readonly WrittenPlan[];
+  /** One more, such as that which is deployed. Of what it has left behind itself nothing is asked. */
+  readonly against?: WrittenPlan;
+  /** Whether a plan in the output folder that cannot be read is passed over. Default: that is an error. */
+  readonly force?: boolean;
 }
 
 export interface CompileResult {
@@ -49,72 +54,115 @@ export async function compileSources(
   sources: readonly SourceText[],
   before?: WrittenPlan,
 ): Promise<CompileResult> {
-  return new Compiler({ once: true }).compileSources(sources, undefined, before);
+  const befores = before === undefined ? [] : [before];
+  return new Compiler({ once: true }).compileSources(sources, undefined, befores);
 }
 
 /** Compiles again and again, and only analyses what has changed in between. */
 export class Compiler {
   readonly #once: boolean;
   #analyzer: Analyzer | undefined;
+  /** The app's config, as it was read last. */
+  #config: { readonly text: string; readonly read: ReadConfig } | undefined;
 
   /** @param options.once whether it compiles only once, and so need not remember what it has read. Default: false */
   constructor({ once = false }: { readonly once?: boolean } = {}) {
     this.#once = once;
   }
 
-  async compile({ functionsDir, drop = false, before }: CompileOptions): Promise<CompileResult> {
+  async compile(options: CompileOptions): Promise<CompileResult> {
+    const { functionsDir, drop = false, before, against, force } = options;
     const read = (file: string) => readText(join(functionsDir, file));
-    const sources = discover(functionsDir);
-    const then = drop ? undefined : (before ?? (await writtenLast(functionsDir)));
-    return this.compileSources(sources, read, then);
+    const { sources, linked } = discoverAll(functionsDir);
+    const known = drop ? [] : before;
+    const last = known === undefined ? await lastPlan(functionsDir, force) : undefined;
+    const plans = [
+      ...(known ?? last?.plans ?? []),
+      ...(against === undefined ? [] : [withoutLeft(against)]),
+    ];
+    const result = await this.compileSources(sources, read, plans);
+    return withProblems(result, [...linked.map(linkedFolder), ...(last?.diagnostics ?? [])]);
   }
 
   /**
    * @param read gives the other files of the functions folder, by their path in it; undefined for those that are not there
-   * @param before the plan that was written last: what is gone since is left behind
+   * @param befores the plan that was written last, and others that may be deployed: what is gone since is left behind
    */
   async compileSources(
     sources: readonly SourceText[],
     read: (file: string) => string | undefined = () => undefined,
-    before?: WrittenPlan,
+    befores: readonly WrittenPlan[] = [],
   ): Promise<CompileResult> {
-    const nothing = { diagnostics: [], ok: true, sources, consulted: new Map() };
-    if (sources.length === 0) {
-      const plan: ProjectPlan = { workflows: [], removed: leftoversOf(before, []) };
-      return { ...nothing, plan, files: emit(plan) };
-    }
-    // Loading ts-morph takes longer than compiling: only where there is something to parse.
-    const { Analyzer } = await import("./analyze/analyze.js");
-    this.#analyzer ??= new Analyzer(this.#once);
     const consulted = new Map(sources.map(({ file, text }) => [file, text as string | undefined]));
-    const { workflows, diagnostics: unread } = this.#analyzer.analyze(sources, (file) => {
+    const readOnce = (file: string) => {
       if (!consulted.has(file)) consulted.set(file, read(file));
       return consulted.get(file);
-    });
+    };
+    const configText = readOnce(configFile);
+    const { config, diagnostics: unreadConfig } = await this.#readConfig(configText);
+    const { workflows: found, diagnostics: unread } = await this.#analyze(sources, readOnce);
     for (const { file } of sources) consulted.delete(file);
-    const plan: ProjectPlan = { workflows, removed: leftoversOf(before, workflows) };
-    const diagnostics = [...unread, ...check(plan)]
-      .map((diagnostic) => withFrames(diagnostic, sources))
+    const workflows = config === undefined ? found : withDefaults(found, config);
+    const plan: ProjectPlan = {
+      ...(config === undefined ? {} : { config }),
+      workflows,
+      removed: leftoversOf(befores, workflows),
+    };
+    const texts = [
+      ...sources,
+      ...(configText === undefined ? [] : [{ file: configFile, text: configText }]),
+    ];
+    const diagnostics = [...unreadConfig, ...unread, ...check(plan)]
+      .map((diagnostic) => withFrames(diagnostic, texts))
       .sort(compareDiagnostics);
     const ok = diagnostics.every(({ severity }) => severity !== "error");
     const files = ok ? emit(plan) : [];
     return { plan, diagnostics, files, ok, sources, consulted };
   }
+
+  /** Loading ts-morph takes longer than compiling: only where there is something to parse. */
+  async #analyze(
+    sources: readonly SourceText[],
+    read: (file: string) => string | undefined,
+  ): Promise<Analysis> {
+    if (sources.length === 0) return { workflows: [], diagnostics: [] };
+    const { Analyzer } = await import("./analyze/analyze.js");
+    this.#analyzer ??= new Analyzer(this.#once);
+    return this.#analyzer.analyze(sources, read);
+  }
+
+  async #readConfig(text: string | undefined): Promise<ReadConfig> {
+    if (text === undefined) return { config: undefined, diagnostics: [] };
+    if (this.#config?.text === text) return this.#config.read;
+    const { readConfig } = await import("./analyze/config.js");
+    const read = readConfig(text);
+    this.#config = { text, read };
+    return read;
+  }
 }
 
-/** The plan in the output folder. One that cannot be read says nothing of what is gone. */
-export async function writtenLast(functionsDir: string): Promise<WrittenPlan | undefined> {
-  const path = `${outputFolder}/plan.json`;
-  const text = readText(join(functionsDir, path));
-  if (text === undefined) return undefined;
-  // It brings along a library that takes its time, and a new app has no plan to read.
-  const { PlanUnreadable, readPlan } = await import("./plan/read.js");
-  try {
-    return readPlan(oneSideOf(text), path);
-  } catch (error) {
-    if (error instanceof PlanUnreadable) return undefined;
-    throw error;
-  }
+interface ReadConfig {
+  readonly config: ConfigPlan | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** A result with problems that stand in no definition. */
+export function withProblems(
+  result: CompileResult,
+  problems: readonly Diagnostic[],
+): CompileResult {
+  if (problems.length === 0) return result;
+  const ok = result.ok && problems.every(({ severity }) => severity !== "error");
+  const diagnostics = [...problems, ...result.diagnostics].sort(compareDiagnostics);
+  return { ...result, diagnostics, ok, files: ok ? result.files : [] };
+}
+
+/** Of a link to a folder with definitions. There is no line of it to show. */
+function linkedFolder(file: string): Diagnostic {
+  const message = `${file} is a link to a folder, so the definitions in it are not compiled`;
+  return diagnostic("linkedFolder", { file, line: 1, column: 1 }, message, {
+    hint: "make it a folder with a link to each file in it: links to files are followed",
+  });
 }
 
 function withFrames(diagnostic: Diagnostic, sources: readonly SourceText[]): Diagnostic {

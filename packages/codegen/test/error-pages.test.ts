@@ -1,6 +1,8 @@
-import { readdir, readFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { Compiler } from "../src/compile.js";
+import { compile, Compiler } from "../src/compile.js";
 import { codes } from "../src/diagnostics/codes.js";
 
 const folder = new URL("../../../docs/errors/", import.meta.url);
@@ -15,6 +17,8 @@ import { internal } from "./_generated/api";
 
 /** The codes that the files of an example are reported with. */
 async function reported(example: string): Promise<string[]> {
+  if (/^\/\/ \S+ -> \S+$|^\/\/ convex\/_workflows\//m.test(example))
+    return await reportedOnDisk(example);
   const files = new Map<string, string>();
   const parts = example.split(/^\/\/ convex\/(.*)\n/m);
   if (parts.length === 1) files.set("example.workflow.ts", example);
@@ -25,6 +29,26 @@ async function reported(example: string): Promise<string[]> {
   const { diagnostics } = await new Compiler().compileSources(sources, (file) => files.get(file));
   return [...new Set(diagnostics.map(({ code }) => code))];
 }
+
+/** Of an example with links, `// convex/link -> ../target`, or with generated files: these are only there on a disk. */
+async function reportedOnDisk(example: string): Promise<string[]> {
+  const app = await mkdtemp(join(tmpdir(), "stepwise-page-"));
+  try {
+    const parts = example.split(/^\/\/ ((?:convex|shared)\/.*)\n/m);
+    for (let at = 1; at < parts.length; at += 2) {
+      const [path = "", target] = (parts[at] ?? "").split(" -> ");
+      await mkdir(dirname(join(app, path)), { recursive: true });
+      if (target === undefined) await writeFile(join(app, path), textOf(path, parts[at + 1]));
+      else await symlink(target, join(app, path));
+    }
+    const { diagnostics } = await compile({ functionsDir: join(app, "convex") });
+    return [...new Set(diagnostics.map(({ code }) => code))];
+  } finally {
+    await rm(app, { recursive: true });
+  }
+}
+
+const textOf = (path: string, text = "") => (path.includes("/_workflows/") ? text : imports + text);
 
 test("each code has its page, and each page its code", () => {
   expect(pages.sort()).toEqual(

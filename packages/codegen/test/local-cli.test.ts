@@ -94,6 +94,18 @@ test("events are sent, sleeps skipped, and chance is the same for the same seed"
   );
 });
 
+test("an event that is left over at the end is named; the exit code is that of the run", () => {
+  const twice = '[{ "name": "approval", "value": { "big": 1 } }, { "name": "approval" }]';
+  const { status, stderr } = cli("asks", "--skip-time", "--events", twice);
+  expect(status).toBe(0);
+  expect(stderr).toContain(
+    'The event "approval" was not sent: the run ended before anything waited for it, or before its time.\n',
+  );
+  const late =
+    '[{ "name": "approval", "value": { "big": 1 } }, { "name": "approval", "at": "1 day" }]';
+  expect(cli("asks", "--skip-time", "--events", late).stderr).toContain("was not sent");
+});
+
 test("an edited definition is compiled again before it runs", () => {
   const file = join(app.functionsDir, "flows.workflow.ts");
   const edited = FLOWS.replace('"Hello "', '"Bye "').replace(
@@ -149,6 +161,10 @@ test("what the user got wrong is answered in a line, without a stack", () => {
     cli("asks", "--events", '[{ "name": "approval", "at": "soon" }]'),
     cli("asks", "--events", '[{ "name": "approval", "time": 1 }]'),
     cli("asks", "--seed", "x"),
+    cli("asks", "--events", "@nowhere.json"),
+    cli("greet", "--input", "@convex"),
+    cli("asks", "--events", '[{ "name": "aproval" }]'),
+    cli("greet", "--events", '[{ "name": "approval", "at": 1 }]'),
   ];
   for (const { status, stdout, stderr } of answers) {
     expect(status).toBe(1);
@@ -158,12 +174,21 @@ test("what the user got wrong is answered in a line, without a stack", () => {
   const said = answers.map(({ stderr }) => stderr);
   expect(said[0]).toContain('There is no workflow "gret". Did you mean "greet"?');
   expect(said[1]).toContain("--input is not JSON");
-  expect(said[2]).toContain("nowhere.json");
-  expect(said[3]).toContain('The file for "name" cannot be read.');
+  expect(said[2]).toContain("--input cannot be read: there is no nowhere.json.");
+  expect(said[3]).toContain('The file for "name" cannot be read: there is no nowhere.txt.');
   expect(said[4]).toContain("There is no functions folder");
   expect(said[5]).toContain("input.name");
   expect(said[6]).toContain("--events: the 1. of them is no object.");
   expect(said[7]).toContain('is to be sent at "soon", which is neither');
   expect(said[8]).toContain('has a field "time" too many');
   expect(said[9]).toContain("It must be a whole number.");
+  expect(said[10]).toContain("--events cannot be read: there is no nowhere.json.");
+  expect(said[11]).toContain("--input cannot be read: convex is a folder.");
+  expect(said[12]).toContain(
+    '--events: no node of asks, or of a workflow below it, waits for an event "aproval". Did you mean "approval"?',
+  );
+  expect(said[13]).toContain(
+    '--events: no node of greet waits for an event "approval". There are no events at all.',
+  );
+  for (const text of said) expect(text).not.toMatch(/ENOENT|EISDIR/);
 });

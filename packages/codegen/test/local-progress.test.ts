@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { describeChanges } from "../src/cli/progress-lines.js";
 import { report } from "../src/cli/progress-report.js";
-import { paintLine } from "../src/cli/progress-text.js";
+import { duration, paintLine } from "../src/cli/progress-text.js";
 import { treeLines } from "../src/cli/progress-tree.js";
 import { changesBetween, type Change } from "../src/local/changes.js";
 import type { RunTree, TreeStep } from "../src/local/index.js";
@@ -140,6 +140,41 @@ describe("the lines", () => {
   });
 });
 
+test("a loop that ends with its last node is told after what is inside it, each in its turn", () => {
+  const at = { startedAt: 1000, endedAt: 1000 };
+  const steps = [
+    step("agent", "completed", { kind: "loop", ...at }),
+    step("agent.turns", "completed", { kind: "loop", pass: [1], ...at }),
+    step("agent.turns.think", "completed", { pass: [1, 1], ...at }),
+    step("agent.turns", "completed", { kind: "loop", pass: [2], ...at }),
+    step("agent.turns.think", "completed", { pass: [2, 1], ...at }),
+    step("agents", "completed", at),
+  ];
+  const after = tree(run("top", "running", { steps }));
+  const changes = changesBetween(undefined, after);
+  const told = describeChanges({ type: "progress", tree: after, changes, seenAt: 1600 });
+  expect(told.map((line) => line.slice("   0.00s  document › ".length))).toEqual([
+    "agent.turns.think (pass 1.1): completed after 0 ms",
+    "agent.turns (pass 1): completed after 0 ms",
+    "agent.turns.think (pass 2.1): completed after 0 ms",
+    "agent.turns (pass 2): completed after 0 ms",
+    "agent: completed after 0 ms",
+    "agents: completed after 0 ms",
+  ]);
+});
+
+test.each([
+  [999.4, "999 ms"],
+  [999.6, "1.0 s"],
+  [59_940, "59.9 s"],
+  [59_960, "1 min 0 s"],
+  [599_700, "10 min 0 s"],
+  [3_599_600, "1 h 0 min"],
+  [7_199_999, "2 h 0 min"],
+])("%d ms are %s", (ms, text) => {
+  expect(duration(ms)).toBe(text);
+});
+
 describe("the report", () => {
   const totals = {
     rootExecutions: 45,
@@ -155,7 +190,7 @@ describe("the report", () => {
   };
 
   test("says what a run took", () => {
-    const outcome = { runId: "top", state: "completed", totals, durationMs: 83_000 };
+    const outcome = { runId: "top", state: "completed", totals, durationMs: 83_000, unsent: [] };
     expect(report(outcome, "document", () => undefined, false)).toBe(
       [
         "document completed in 1 min 23 s",
@@ -169,7 +204,14 @@ describe("the report", () => {
   test("says why a run failed, down to the cause, each with its place in the definition", () => {
     const cause = { ...error(3, "the disk is full"), data: { free: 0 } };
     const failed = { kind: "childFailed", message: "a child failed", workflow: "document", node: "sections", attempt: 1, key: "4", cause }; // prettier-ignore
-    const outcome = { runId: "top", state: "failed", totals, durationMs: 10, error: failed };
+    const outcome = {
+      runId: "top",
+      state: "failed",
+      totals,
+      durationMs: 10,
+      error: failed,
+      unsent: [],
+    };
     const placeOf = (workflow: string, node: string) => `convex/${workflow}.ts:7:3 ${node}`;
     const lines = report(outcome, "document", placeOf, false).trimEnd().split("\n");
     expect(lines.slice(3)).toEqual([

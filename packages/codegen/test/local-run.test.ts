@@ -268,6 +268,25 @@ describe("events that are to be sent", () => {
     },
   );
 
+  test("but one under another name was given: that is named too", async () => {
+    await expect(
+      run({ workflow: "chat", events: [{ name: "frist", value: "x" }] }),
+    ).rejects.toThrow(
+      'waits for the event "first", which nobody sends. Give it with --events. Nothing waits for what was given there: "frist".',
+    );
+  });
+
+  test("that are left over at the end are told", async () => {
+    const approval = { name: "approval", value: { by: "me" } };
+    const late = { ...approval, atMs: 7 * 86_400_000 };
+    const outcome = await run({
+      workflow: "approved",
+      input: { wait: false },
+      events: [approval, approval, late],
+    });
+    expect(outcome).toMatchObject({ state: "completed", unsent: [approval, late] });
+  });
+
   test("of a name or a payload that does not fit are refused", async () => {
     await expect(
       run({ workflow: "chat", events: [{ name: "frist", value: "x", atMs: 0 }] }),

@@ -14,7 +14,7 @@ export const scratchFolder = (name: string): string =>
 /** Gives an app what `npx convex codegen` writes, without its comments. */
 export async function writeGeneratedTypes(functionsDir: string): Promise<void> {
   const modules = Object.keys(await filesIn(functionsDir))
-    .filter((path) => path.endsWith(".ts") && !path.endsWith(".workflow.ts"))
+    .filter((path) => /^[^.]+\.ts$/.test(path))
     .map((path) => path.replace(/\.ts$/, ""));
   await mkdir(join(functionsDir, "_generated"));
   await writeFile(join(functionsDir, "_generated/api.d.ts"), apiTypes(modules));
@@ -35,8 +35,36 @@ export declare const api: FilterApi<typeof fullApi, FunctionReference<any, "publ
 export declare const internal: FilterApi<typeof fullApi, FunctionReference<any, "internal">>;
 export declare const components: {
   workflow: import("@stepwise/workflow/_generated/component.js").ComponentApi<"workflow">;
+  flows: import("@stepwise/workflow/_generated/component.js").ComponentApi<"flows">;
 };
 `;
+}
+
+/**
+ * Writes the settings by which all apps in a folder are one program, and gives their path.
+ *
+ * @param compilerOptions beyond those of `tsconfig.base.json`
+ * @param include files and folders in it. Default: all
+ */
+export async function writeTsconfig(
+  folder: string,
+  compilerOptions: Readonly<Record<string, unknown>> = {},
+  include: readonly string[] = ["**/*"],
+): Promise<string> {
+  const config = {
+    extends: join(root, "tsconfig.base.json"),
+    compilerOptions: {
+      module: "esnext",
+      moduleResolution: "bundler",
+      types: [],
+      exactOptionalPropertyTypes: false,
+      ...compilerOptions,
+    },
+    include,
+  };
+  const path = join(folder, "tsconfig.json");
+  await writeFile(path, JSON.stringify(config));
+  return path;
 }
 
 /** One error of a type check: the first line of it, and the file it is in, relative to the folder that was checked. */
@@ -53,21 +81,10 @@ export interface TypeError {
  */
 export async function typeErrors(
   folder: string,
-  compilerOptions: Readonly<Record<string, unknown>> = {},
-  include: readonly string[] = ["**/*"],
+  compilerOptions?: Readonly<Record<string, unknown>>,
+  include?: readonly string[],
 ): Promise<TypeError[]> {
-  const config = {
-    extends: join(root, "tsconfig.base.json"),
-    compilerOptions: {
-      module: "esnext",
-      moduleResolution: "bundler",
-      types: [],
-      exactOptionalPropertyTypes: false,
-      ...compilerOptions,
-    },
-    include,
-  };
-  await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
+  await writeTsconfig(folder, compilerOptions, include);
   const tsc = join(root, "node_modules/typescript/bin/tsc");
   const run = promisify(execFile)(process.execPath, [tsc, "-p", folder, "--pretty", "false"], {
     cwd: folder,

@@ -1,6 +1,7 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
 import type { WorkflowPlan } from "../plan/schema.js";
+import { AppModules } from "./app-modules.js";
 import type { Workflows } from "./children.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { findDefinitions, type FoundInFile } from "./definitions.js";
@@ -22,8 +23,36 @@ interface ReadFile {
   readonly foundDiagnostics: readonly Diagnostic[];
   /** The other workflows of the project, as they were. */
   known: string;
+  /** The files of the app that its definitions name something in, as they were; undefined for those that were not there. */
+  outside: ReadonlyMap<string, string | undefined>;
   workflows: readonly WorkflowPlan[];
   diagnostics: readonly Diagnostic[];
+}
+
+/** The files of the app around the definitions, and which of them are looked into. */
+class Outside {
+  readonly modules: AppModules;
+  readonly #read: ReadModule;
+  #looked = new Map<string, string | undefined>();
+
+  constructor(read: ReadModule) {
+    this.#read = read;
+    this.modules = new AppModules((file) => {
+      const text = read(file);
+      this.#looked.set(file, text);
+      return text;
+    });
+  }
+
+  /** What is made of them, and which of them it was made of. */
+  lookedInto<Made>(make: () => Made): [Made, ReadonlyMap<string, string | undefined>] {
+    this.#looked = new Map();
+    return [make(), this.#looked];
+  }
+
+  isAsItWas(files: ReadonlyMap<string, string | undefined>): boolean {
+    return [...files].every(([file, text]) => this.#read(file) === text);
+  }
 }
 
 /**
@@ -58,9 +87,10 @@ export class Analyzer {
     if (this.#once) this.#parser.clear();
     const workflows: WorkflowPlan[] = [];
     const diagnostics = [...errors, ...runtime];
+    const outside = new Outside(read);
     // Taken out of the list, so that what was read can go.
     for (let file = files.shift(); file !== undefined; file = files.shift()) {
-      const read = this.#plans(file, known);
+      const read = this.#plans(file, known, outside);
       workflows.push(...read.workflows);
       diagnostics.push(...read.diagnostics);
     }
@@ -74,16 +104,18 @@ export class Analyzer {
     const found = findDefinitions(file);
     const foundDiagnostics = file.takeDiagnostics();
     const modules = found.locals.size === 0 ? [] : usedModules(file);
-    const nothing = { known: "", workflows: [], diagnostics: [] };
+    const nothing = { known: "", outside: new Map(), workflows: [], diagnostics: [] };
     const read: ReadFile = { found, modules, foundDiagnostics, ...nothing };
     this.#read.set(file, read);
     return read;
   }
 
-  #plans(file: DefinitionFile, known: KnownWorkflows): ReadFile {
+  #plans(file: DefinitionFile, known: KnownWorkflows, outside: Outside): ReadFile {
     const read = this.#found(file);
-    if (read.known === known.identity) return read;
-    read.workflows = read.found.definitions.map((definition) => workflowPlan(definition, known));
+    if (read.known === known.identity && outside.isAsItWas(read.outside)) return read;
+    const plans = () =>
+      read.found.definitions.map((each) => workflowPlan(each, known, outside.modules));
+    [read.workflows, read.outside] = outside.lookedInto(plans);
     read.diagnostics = [...read.foundDiagnostics, ...file.takeDiagnostics()];
     read.known = known.identity;
     return read;

@@ -4,7 +4,7 @@ import type { DefinitionFile } from "./definition-file.js";
 import type { NodeCall } from "./definitions.js";
 import { functionOf, unwrap, type FunctionNode } from "./functions.js";
 import type { NodeContext, Surroundings } from "./nodes/node-kind.js";
-import type { Option } from "./options.js";
+import type { Option } from "./option.js";
 
 /** What the nodes inside another one hang on. */
 interface Inside extends Omit<Surroundings, "prefix"> {
@@ -66,7 +66,7 @@ function chainOf(option: Option, label: string, file: DefinitionFile): NodeCall[
 
 /** What a function gives, when that is all it does. */
 function returnedBy(fn: FunctionNode): Node | undefined {
-  if (fn.isAsync() || (!Node.isArrowFunction(fn) && fn.isGenerator())) return undefined;
+  if (fn.isAsync()) return undefined;
   const body = fn.getBody();
   if (!Node.isBlock(body)) return body;
   const [only, second] = body.getStatements();

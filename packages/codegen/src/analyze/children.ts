@@ -4,6 +4,7 @@ import { nearest } from "../diagnostics/nearest.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { constantOf, unwrap, type FunctionNode } from "./functions.js";
 import { resolveModule } from "../plan/paths.js";
+import { knownValue } from "./known.js";
 import { isImported } from "./modules.js";
 import { placesOf, type Reexports, type Target } from "./reexports.js";
 
@@ -107,8 +108,8 @@ function targetOf(
 
 function childNamed(call: CallExpression, file: DefinitionFile, known: Workflows): Resolved {
   const [argument] = call.getArguments();
-  if (!Node.isStringLiteral(argument)) return undefined;
-  const workflow = argument.getLiteralText();
+  const workflow = argument && knownValue(argument, file);
+  if (argument === undefined || typeof workflow !== "string") return undefined;
   return known.names.includes(workflow)
     ? { workflow }
     : reportUnknown(argument, workflow, file, known);

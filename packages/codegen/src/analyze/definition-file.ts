@@ -28,7 +28,7 @@ export function definitionFile(file: string, source: SourceFile): DefinitionFile
   return {
     file,
     source,
-    imports: importsOf(source),
+    imports: importsOf(source.compilerNode),
     exports: exportsOf(source),
     placeOf,
     report: (name, node, message, details) => {

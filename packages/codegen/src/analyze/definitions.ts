@@ -1,6 +1,7 @@
 import type { CallExpression, Identifier, VariableDeclaration } from "ts-morph";
-import { Node, VariableDeclarationKind } from "../ts-morph.js";
+import { Node, SyntaxKind, VariableDeclarationKind } from "../ts-morph.js";
 import type { DefinitionFile } from "./definition-file.js";
+import { unwrap } from "./functions.js";
 import { callsOf, identifiersIn } from "./descendants.js";
 import { isImported, localNamesOf } from "./modules.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
@@ -48,6 +49,7 @@ export function findDefinitions(file: DefinitionFile): FoundInFile {
     if (declaration === undefined) reportLoose(found, file);
     else held.set(declaration.getName(), { declaration, found });
   }
+  reportMisused(file);
   const continued = reportContinued(new Set(held.keys()), file);
   const definitions = [...held].flatMap(([local, { declaration, found }]) => {
     const name = exportedName(local, declaration, continued, file);
@@ -150,6 +152,80 @@ function reportLoose(
   );
 }
 
+/** What is made by `defineWorkflow` in another way than by calling what was imported would not be seen. */
+function reportMisused(file: DefinitionFile): void {
+  const { source, imports } = file;
+  const locals = localNamesOf(imports, "defineWorkflow");
+  const report = (at: Node, message: string, hint: string) =>
+    file.report("misusedDefine", at, message, { hint });
+  for (const id of identifiersIn(source, (text) => text === define || locals.has(text))) {
+    const name = id.getText();
+    if (isInType(id) || isDeclaredBetween(id, source)) continue;
+    const parent = id.getParent();
+    if (locals.has(name) && isReference(id)) {
+      if (!isCalled(id) && !Node.isExportSpecifier(parent) && !Node.isImportSpecifier(parent))
+        report(id, `\`${name}\` is handed on, so what is made with it is not seen`, callIt);
+    } else if (isTakenOf(id, imports)) {
+      const access = Node.isPropertyAccessExpression(parent) ? parent : undefined;
+      if (access === undefined || !isCalled(access))
+        report(id, `\`${define}\` is handed on, so what is made with it is not seen`, callIt);
+    } else if (name === define && isReference(id) && isCalled(id) && !isDeclared(source)) {
+      report(id, `\`${define}\` is not imported, so this is no workflow`, importIt);
+    }
+  }
+  // Looked for in the text first: this search takes time.
+  if (!/["'`]defineWorkflow["'`]/.test(source.getFullText())) return;
+  for (const access of source.getDescendantsOfKind(SyntaxKind.ElementAccessExpression)) {
+    const member = access.getArgumentExpression();
+    if (Node.isStringLiteral(member) && member.getLiteralText() === define)
+      if (isWholeModule(access.getExpression(), imports))
+        report(member, `\`${define}\` is taken by a computed name, so it is not seen`, callIt);
+  }
+}
+
+const define = "defineWorkflow";
+const importIt = 'write `import { defineWorkflow } from "@stepwise/workflow"`';
+const callIt = `call it where the workflow is, as in \`export const name = ${define}({ … })\`; another name is given to it by \`import { ${define} as other }\``;
+
+/** Whether it is what is called, as it stands: a chain begins with it. */
+function isCalled(node: Node): boolean {
+  const parent = node.getParent();
+  return Node.isCallExpression(parent) && parent.getExpression() === node;
+}
+
+const isInType = (node: Node): boolean => node.getAncestors().some(Node.isTypeNode);
+
+type Imports = DefinitionFile["imports"];
+
+const isWholeModule = (node: Node | undefined, imports: Imports): boolean =>
+  Node.isIdentifier(node) && imports.get(node.getText())?.imported === "*";
+
+/** Whether it is the member of a module that is imported as a whole: `stepwise.defineWorkflow`, `const { defineWorkflow } = stepwise`. */
+function isTakenOf(id: Identifier, imports: Imports): boolean {
+  if (id.getText() !== define) return false;
+  const parent = id.getParent();
+  if (Node.isPropertyAccessExpression(parent))
+    return parent.getNameNode() === id && isWholeModule(parent.getExpression(), imports);
+  if (!Node.isBindingElement(parent) || parent.getInitializer() === id) return false;
+  const named = parent.getPropertyNameNode() ?? parent.getNameNode();
+  const declaration = parent.getParent().getParent();
+  return (
+    named === id &&
+    Node.isVariableDeclaration(declaration) &&
+    isWholeModule(declaration.getInitializer(), imports)
+  );
+}
+
+/** Whether the file has a function of its own by that name. What it has by `require` is none of its own. */
+function isDeclared(source: DefinitionFile["source"]): boolean {
+  if (source.getFunction(define) !== undefined) return true;
+  const declaration = source.getVariableDeclarations().find(({ compilerNode: { name } }) => {
+    return name.getText(source.compilerNode).split(/\W+/).includes(define);
+  });
+  const value = declaration?.getInitializer();
+  return declaration !== undefined && !/^require\s*\(/.test(value?.getText() ?? "");
+}
+
 /** `base.step(…)`, where `base` is a definition: what the workflow is made of is then spread over statements. */
 function reportContinued(locals: ReadonlySet<string>, file: DefinitionFile): Set<string> {
   const continued = new Set<string>();
@@ -207,11 +283,12 @@ function exportedName(
     }
     return undefined;
   }
-  if (names.length > 1) {
+  const all = [...names, ...aliasesOf(local, file)];
+  if (all.length > 1) {
     file.report(
       "twoExports",
       at,
-      `workflow ${quoted} is exported under ${names.length} names: ${names.join(", ")}`,
+      `workflow ${quoted} is exported under ${all.length} names: ${all.join(", ")}`,
       {
         hint: "a workflow has one name: keep one of the exports",
       },
@@ -219,4 +296,14 @@ function exportedName(
     return undefined;
   }
   return continued.has(local) ? undefined : name;
+}
+
+/** The names of exported variables that are the same workflow: `export const other = workflow`. */
+function aliasesOf(local: string, { source, exports }: DefinitionFile): string[] {
+  return source.getVariableDeclarations().flatMap((declaration) => {
+    const initializer = declaration.getInitializer();
+    const held = initializer && unwrap(initializer);
+    const isAlias = Node.isIdentifier(held) && held.getText() === local;
+    return isAlias ? (exports.get(declaration.getName()) ?? []) : [];
+  });
 }

@@ -82,7 +82,11 @@ function isPlainLiteral(node: Node): boolean {
   return Node.isRegularExpressionLiteral(node) && /\/[a-z]?$/.test(node.getText());
 }
 
-function verbatim(node: Node, imported: ReadonlySet<string>): Expression {
+/** A piece of source as it is written, but for the names that are imported. */
+export function verbatim(
+  node: Node,
+  imported: ReadonlySet<string>,
+): Extract<Expression, { kind: "verbatim" }> {
   const parts: (string | { name: string; shorthand: boolean })[] = [];
   const start = node.getStart();
   const text = node.getText();

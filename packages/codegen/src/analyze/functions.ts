@@ -30,7 +30,8 @@ export function functionOf(value: Node, file: DefinitionFile): FunctionNode | un
   if (isFunctionNode(node)) return node;
   if (!Node.isIdentifier(node)) return undefined;
   const declared = file.source.getFunction(node.getText());
-  if (declared !== undefined) return declared.getImplementation() ?? declared;
+  const implemented = declared?.getImplementation() ?? declared;
+  if (implemented !== undefined) return implemented.isGenerator() ? undefined : implemented;
   const assigned = constantOf(node.getText(), file);
   return assigned !== undefined && isFunctionNode(assigned) ? assigned : undefined;
 }
@@ -45,10 +46,10 @@ export function constantOf(name: string, { source }: DefinitionFile): Node | und
     : unwrap(initializer);
 }
 
+/** A generator is none that anything here could call. */
 function isFunctionNode(node: Node): node is FunctionNode {
-  return (
-    Node.isArrowFunction(node) || Node.isFunctionExpression(node) || Node.isMethodDeclaration(node)
-  );
+  if (Node.isFunctionExpression(node) || Node.isMethodDeclaration(node)) return !node.isGenerator();
+  return Node.isArrowFunction(node);
 }
 
 /** `internal.documents.outline` when an expression is such a path, from `internal` or `api`; else undefined. */

@@ -3,7 +3,8 @@ import { nearest } from "../diagnostics/nearest.js";
 import type { FunctionKind, Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { functionOf, referencePath } from "./functions.js";
-import { policyOf, type Option, type Options } from "./options.js";
+import type { Option } from "./option.js";
+import { policyOf, type Options } from "./options.js";
 import { readsOf, type Reads } from "./reads.js";
 
 export const handlerKinds: readonly FunctionKind[] = ["action", "mutation", "query"];
@@ -16,6 +17,8 @@ export interface Handler {
   readonly policy: Policy;
   /** The path of the user's function; absent for an inline handler. */
   readonly reference?: string;
+  /** Whether the `args` of the reference ask for `info`. */
+  readonly info?: true | undefined;
 }
 
 export interface HandlerRules {
@@ -75,7 +78,14 @@ function classify(
 ): Handler | undefined {
   const fn = functionOf(option.value, file);
   const policy = policyOf(options, file);
-  if (fn !== undefined) return { kind, at: option.nameNode, reads: readsOf(fn, 1, file), policy };
+  if (fn !== undefined) {
+    const unused = options.get("args")?.nameNode;
+    if (unused !== undefined && rules.references)
+      file.report("noEffect", unused, `\`args\` has no effect on ${rules.of}`, {
+        hint: "it is for function references only; a handler gets the scope itself: remove it",
+      });
+    return { kind, at: option.nameNode, reads: readsOf(fn, 1, file), policy };
+  }
   const reference = referencePath(option.value, file);
   if (reference === undefined) {
     file.report(
@@ -112,7 +122,16 @@ function classify(
     return undefined;
   }
   const reads = scopeReads(args.value, `the args of ${rules.of}`, file);
-  return reads === undefined ? undefined : { kind, at: option.nameNode, reads, reference, policy };
+  if (reads === undefined) return undefined;
+  const info = takesInfo(args.value, file) || undefined;
+  return { kind, at: option.nameNode, reads, reference, info, policy };
+}
+
+/** Whether `args` have a second parameter, or may look for one. */
+function takesInfo(args: Node, file: DefinitionFile): boolean {
+  const fn = functionOf(args, file);
+  const reads = fn === undefined ? [] : readsOf(fn, 1, file);
+  return reads === "*" || reads.length > 0;
 }
 
 /** What a function of the scope alone reads, such as `args` or `children`. */

@@ -43,6 +43,7 @@ function leavesAsItIs(id: Identifier, file: DefinitionFile): boolean {
   return (
     Node.isPropertyAssignment(parent) ||
     Node.isShorthandPropertyAssignment(parent) ||
+    Node.isSpreadAssignment(parent) ||
     Node.isTypeQuery(parent) ||
     Node.isExportSpecifier(parent)
   );

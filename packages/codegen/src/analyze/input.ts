@@ -3,12 +3,14 @@ import { Node, SyntaxKind } from "../ts-morph.js";
 import type { ImportedName } from "../plan/expression.js";
 import type { InputPlan } from "../plan/schema.js";
 import { definitionModule, moduleFromOutput } from "../plan/paths.js";
+import type { AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { identifiersIn } from "./descendants.js";
 import { toExpression } from "./expression.js";
 import { unwrap } from "./functions.js";
 import { readOptions, type Options } from "./options.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
+import { sourceHash, textOf } from "./tokens.js";
 
 /** The options of `defineWorkflow({ … })`. */
 export function readWorkflowOptions(
@@ -33,6 +35,7 @@ export function readInput(
   at: Node,
   workflow: string,
   file: DefinitionFile,
+  modules: AppModules,
 ): InputPlan | undefined {
   const option = options.get("input");
   if (option === undefined) {
@@ -54,11 +57,13 @@ export function readInput(
     }
   }
   const only = Node.isIdentifier(expression) ? names.get(expression.getText()) : undefined;
-  if (only !== undefined) return { kind: "import", import: only };
+  const hash = sourceHash([expression], file, modules);
+  if (only !== undefined) return { kind: "import", import: only, hash };
   return {
     kind: "copy",
-    text: expression.getText(),
+    text: textOf(expression),
     imports: [...names.values()].sort((a, b) => (a.local < b.local ? -1 : 1)),
+    hash,
     expression: toExpression(expression, new Set(names.keys())),
     globals: [...globals].sort(),
   };
@@ -86,7 +91,8 @@ function importable(id: Identifier, file: DefinitionFile): ImportedName | undefi
   return { local, imported: exported, module: definitionModule(file.file), typeOnly: false };
 }
 
-function isDeclaredInFile(name: string, file: DefinitionFile): boolean {
+/** Whether a name is declared at the top of a file. */
+export function isDeclaredInFile(name: string, file: DefinitionFile): boolean {
   const { source } = file;
   return (
     source.getVariableStatements().some((statement) =>

@@ -1,5 +1,5 @@
 import type { SourceFile } from "ts-morph";
-import { Node, ts } from "../ts-morph.js";
+import { Node, ts, type TypeScript } from "../ts-morph.js";
 
 /** What a name that is imported stands for. */
 export interface Import {
@@ -9,10 +9,10 @@ export interface Import {
   readonly typeOnly: boolean;
 }
 
-export function importsOf(source: SourceFile): Map<string, Import> {
+/** Over the bare syntax tree: every file has several of them, and hardly any is looked at again. */
+export function importsOf(source: TypeScript.SourceFile): Map<string, Import> {
   const imports = new Map<string, Import>();
-  // Over the bare syntax tree: every file has several of them, and hardly any is looked at again.
-  for (const statement of source.compilerNode.statements) {
+  for (const statement of source.statements) {
     if (!ts.isImportDeclaration(statement) || statement.importClause === undefined) continue;
     const { moduleSpecifier, importClause } = statement;
     const module = ts.isStringLiteral(moduleSpecifier) ? moduleSpecifier.text : "";
@@ -44,7 +44,7 @@ export function exportsOf(source: SourceFile): Map<string, string[]> {
       add(declaration.getName(), declaration.getName());
   }
   for (const declaration of source.getExportDeclarations()) {
-    if (declaration.getModuleSpecifierValue() !== undefined) continue;
+    if (declaration.getModuleSpecifierValue() !== undefined || declaration.isTypeOnly()) continue;
     for (const named of declaration.getNamedExports()) {
       if (!named.isTypeOnly())
         add(named.getName(), named.getAliasNode()?.getText() ?? named.getName());

@@ -5,7 +5,7 @@ import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnost
 import { resolveModule } from "../plan/paths.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { identifiersIn } from "./descendants.js";
-import { isReference } from "./scoping.js";
+import { isDeclaredBetween, isReference } from "./scoping.js";
 
 /** Reads a file of the functions folder, by its path relative to it; undefined when it is not there. */
 export type ReadModule = (file: string) => string | undefined;
@@ -40,8 +40,15 @@ export function usedModules(file: DefinitionFile): UsedModule[] {
     if (specifier === undefined || declaration.isTypeOnly()) return [];
     return [{ module: specifier.getLiteralText(), place: placeOf(specifier) }];
   });
-  const loaded = source.getFullText().includes("import(") ? loadedModules(file) : [];
-  return [...imported, ...exported, ...loaded];
+  const required = source.getStatements().flatMap((statement): UsedModule[] => {
+    if (!Node.isImportEqualsDeclaration(statement) || statement.isTypeOnly()) return [];
+    const reference = statement.getModuleReference();
+    const name = Node.isExternalModuleReference(reference) ? reference.getExpression() : undefined;
+    const module = textOf(name);
+    return module === undefined || name === undefined ? [] : [{ module, place: placeOf(name) }];
+  });
+  const mayLoad = /\b(import|require)\s*\(/.test(source.getFullText());
+  return [...imported, ...exported, ...required, ...(mayLoad ? loadedModules(file) : [])];
 }
 
 /** Most files import only modules of which that is known by their names; to look for uses takes time. */
@@ -52,14 +59,28 @@ function mayMatter(module: string): boolean {
   );
 }
 
-/** Those that are loaded while the code runs, by `import("…")`. */
+/** Those that are loaded while the code runs, by `import("…")` or `require("…")`. */
 function loadedModules({ source, placeOf }: DefinitionFile): UsedModule[] {
   return source.getDescendantsOfKind(SyntaxKind.CallExpression).flatMap((call): UsedModule[] => {
     const [argument] = call.getArguments();
-    const isImport = call.getExpression().getKind() === SyntaxKind.ImportKeyword;
-    if (!isImport || !Node.isStringLiteral(argument)) return [];
-    return [{ module: argument.getLiteralText(), place: placeOf(argument) }];
+    const callee = call.getExpression();
+    const isRequire =
+      Node.isIdentifier(callee) &&
+      callee.getText() === "require" &&
+      !isDeclaredBetween(callee, source);
+    const isLoad = callee.getKind() === SyntaxKind.ImportKeyword || isRequire;
+    const module = isLoad ? textOf(argument) : undefined;
+    return module === undefined || argument === undefined
+      ? []
+      : [{ module, place: placeOf(argument) }];
   });
+}
+
+/** Of a string that is written out. */
+function textOf(node: Node | undefined): string | undefined {
+  return Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node)
+    ? node.getLiteralText()
+    : undefined;
 }
 
 /** The local names of what is imported as a value; undefined for an import without names. */

@@ -1,21 +1,14 @@
-import type { MethodDeclaration, ObjectLiteralExpression } from "ts-morph";
 import type { z } from "zod";
-import { Node, SyntaxKind } from "../ts-morph.js";
-import type { Place } from "../diagnostics/diagnostic.js";
+import { Node } from "../ts-morph.js";
+import { toJson, type GivenOptions } from "../plan/known.js";
 import type { Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./definition-file.js";
-import { constantOf, unwrap } from "./functions.js";
+import { constantOf } from "./functions.js";
 import { objectOf } from "./held-options.js";
+import { knownValue } from "./known.js";
+import { readOption, type Option } from "./option.js";
 
 type Json = z.core.util.JSONType;
-
-/** One property of an options object. */
-export interface Option {
-  readonly name: string;
-  readonly nameNode: Node;
-  /** Its value; a method is its own. */
-  readonly value: Node;
-}
 
 /** The properties of an options object, in the order written. */
 export type Options = ReadonlyMap<string, Option>;
@@ -40,7 +33,7 @@ export function readOptions(
   const options = new Map<string, Option>();
   const unread = literal.getProperties().find((property) => {
     const option = readOption(property);
-    if (option !== undefined) options.set(option.name, option);
+    if (option !== undefined && !isUndefined(option.value)) options.set(option.name, option);
     return option === undefined;
   });
   if (unread === undefined) return options;
@@ -68,78 +61,35 @@ function reportUnreadable(at: Node, of: string, file: DefinitionFile): void {
   });
 }
 
-function readOption(
-  property: ReturnType<ObjectLiteralExpression["getProperties"]>[number],
-): Option | undefined {
-  if (Node.isShorthandPropertyAssignment(property)) {
-    return {
-      name: property.getName(),
-      nameNode: property.getNameNode(),
-      value: property.getNameNode(),
-    };
-  }
-  if (!Node.isPropertyAssignment(property) && !Node.isMethodDeclaration(property)) return undefined;
-  const nameNode = property.getNameNode();
-  const name = optionName(nameNode);
-  const value = Node.isMethodDeclaration(property) ? callable(property) : property.getInitializer();
-  return name === undefined || value === undefined ? undefined : { name, nameNode, value };
+/** An option that is `undefined` is not there. */
+const isUndefined = (value: Node): boolean =>
+  Node.isIdentifier(value) && value.getText() === "undefined";
+
+/** Each of the options where it stands, and as far as its value can be seen. */
+export function givenOptions(options: Options | undefined, file: DefinitionFile): GivenOptions {
+  return new Map(
+    [...(options?.values() ?? [])].map(({ name, nameNode, value }) => [
+      name,
+      { place: file.placeOf(nameNode), value: knownValue(value, file) },
+    ]),
+  );
 }
 
-function optionName(node: Node): string | undefined {
-  if (Node.isIdentifier(node)) return node.getText();
-  return Node.isStringLiteral(node) ? node.getLiteralText() : undefined;
-}
-
-/** A generator is no handler. */
-function callable(method: MethodDeclaration): Node | undefined {
-  return method.isGenerator() ? undefined : method;
-}
-
-/** Those of the named options that are literals, as values. */
-export function literalOptions(options: Options, names: readonly string[]): Record<string, Json> {
-  const literals: Record<string, Json> = {};
+/** Those of the named options whose values can be seen. */
+export function plannedValues(given: GivenOptions, names: readonly string[]): Record<string, Json> {
+  const values: Record<string, Json> = {};
   for (const name of names) {
-    const option = options.get(name);
-    const value = option === undefined ? undefined : literalValue(option.value);
-    if (value !== undefined) literals[name] = value;
+    const value = toJson(given.get(name)?.value);
+    if (value !== undefined) values[name] = value;
   }
-  return literals;
+  return values;
 }
 
 /** How the stage of a node's options is run. */
 export function policyOf(options: Options, file: DefinitionFile): Policy {
   const names = ["retry", "timeout", "isolate"];
-  const values = literalOptions(options, names);
-  const computed = names.filter((name) => options.has(name) && !(name in values));
-  return { values, computed, places: placesOf(options, file) };
-}
-
-/** Where each option stands. */
-export function placesOf(options: Options | undefined, file: DefinitionFile): Map<string, Place> {
-  return new Map(
-    [...(options?.values() ?? [])].map(({ name, nameNode }) => [name, file.placeOf(nameNode)]),
-  );
-}
-
-/** The value of a literal, of an object of literals; undefined of anything else. */
-export function literalValue(value: Node): Json | undefined {
-  const node = unwrap(value);
-  if (Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node))
-    return node.getLiteralText();
-  if (Node.isNumericLiteral(node)) return node.getLiteralValue();
-  if (Node.isPrefixUnaryExpression(node) && node.getOperatorToken() === SyntaxKind.MinusToken) {
-    const operand = literalValue(node.getOperand());
-    return typeof operand === "number" ? -operand : undefined;
-  }
-  if (Node.isTrueLiteral(node)) return true;
-  if (Node.isFalseLiteral(node)) return false;
-  if (!Node.isObjectLiteralExpression(node)) return undefined;
-  const fields: Record<string, Json> = {};
-  for (const property of node.getProperties()) {
-    const field = readOption(property);
-    const inner = field === undefined ? undefined : literalValue(field.value);
-    if (field === undefined || inner === undefined) return undefined;
-    fields[field.name] = inner;
-  }
-  return fields;
+  const given = givenOptions(options, file);
+  const values = plannedValues(given, names);
+  const computed = names.filter((name) => given.has(name) && !(name in values));
+  return { values, computed, given };
 }

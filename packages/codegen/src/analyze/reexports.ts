@@ -69,7 +69,7 @@ export function placesOf(
 }
 
 /** `export … from "…"`, and exports of what the file imports. */
-function reexportsOf(file: string, source: TypeScript.SourceFile): Reexport[] {
+export function reexportsOf(file: string, source: TypeScript.SourceFile): Reexport[] {
   const found: Reexport[] = [];
   const add = (exported: string, imported: string, from: string) => {
     const module = resolveModule(file, from);

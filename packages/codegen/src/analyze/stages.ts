@@ -21,22 +21,25 @@ export interface StageParts extends Reading {
   readonly at: Node;
   readonly isAside?: boolean;
   readonly reference?: string;
+  readonly info?: true | undefined;
   readonly recover?: Reading;
   readonly until?: Reading;
   readonly reduce?: true;
   readonly workflows?: string[];
+  readonly source?: StagePlan["source"];
 }
 
 /** A stage of the plan. Its reads stand in the order of the scope, so that they do not depend on how a handler is written. */
 export function stagePlan(parts: StageParts, file: DefinitionFile): StagePlan {
   const { name, kind, node, code, label, mention, policy, isAside = false } = parts;
-  const { reference, reduce, workflows, recover, until } = parts;
+  const { reference, info, reduce, workflows, recover, until, source } = parts;
   const readings = [parts, recover, until].filter((each) => each !== undefined);
   return {
     name,
     kind,
     reads: ordered(parts),
     reference,
+    info,
     recover: recover && ordered(recover),
     until: until && ordered(until),
     reduce,
@@ -49,6 +52,7 @@ export function stagePlan(parts: StageParts, file: DefinitionFile): StagePlan {
     isAside,
     readers: readings.map(readerOf),
     place: file.placeOf(parts.at),
+    source,
   };
 }
 

@@ -1,8 +1,8 @@
 import { Node, ts, type TypeScript } from "../ts-morph.js";
 import { hashOf } from "../plan/write.js";
+import { Module, type AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./definition-file.js";
-import { functionOf, unwrap } from "./functions.js";
-import { objectOf } from "./held-options.js";
+import { isReference } from "./scoping.js";
 
 const scanner = ts.createScanner(ts.ScriptTarget.Latest, true);
 
@@ -10,8 +10,11 @@ const scanner = ts.createScanner(ts.ScriptTarget.Latest, true);
  * The tokens of a piece of source, without white space and comments. Over the bare syntax tree, with only what stands between its nodes
  * scanned again: to have the tokens made as nodes would take longer than to parse the file.
  */
-function tokensOf(node: Node): string[] {
-  const source = node.getSourceFile().compilerNode;
+function tokensOf(
+  whole: TypeScript.Node,
+  source: TypeScript.SourceFile,
+  textOfLeaf: (part: TypeScript.Node) => string,
+): string[] {
   const tokens: string[] = [];
   const scan = (from: number, to: number): void => {
     if (from === to) return;
@@ -21,7 +24,7 @@ function tokensOf(node: Node): string[] {
   };
   const visit = (part: TypeScript.Node): void => {
     if (part.kind < ts.SyntaxKind.FirstNode) {
-      const text = part.getText(source);
+      const text = textOfLeaf(part);
       if (text !== "") tokens.push(text);
       return;
     }
@@ -34,7 +37,7 @@ function tokensOf(node: Node): string[] {
     scan(at, part.end);
   };
   scanner.setText(source.text);
-  visit(node.compilerNode);
+  visit(whole);
   // Not to hold on to the file.
   scanner.setText("");
   return tokens;
@@ -43,37 +46,105 @@ function tokensOf(node: Node): string[] {
 const closing = new Set([")", "]", "}"]);
 
 /**
- * A hash that stays the same when the source is only formatted anew, or its comments change. What the nodes name of the file, handlers
- * and options, is part of it.
+ * The tokens of which a formatter changes nothing: without trailing commas and semicolons, with double quotes, and
+ * with parentheses around each parameter.
  */
-export function sourceHash(nodes: readonly Node[], file: DefinitionFile): string {
-  const named = new Set<Node>();
-  for (const node of nodes) addNamed(node, file, named);
-  const tokens = [...nodes, ...named].flatMap(tokensOf);
-  const kept = tokens.filter((token, at) => token !== "," || !closing.has(tokens[at + 1] ?? ""));
-  return hashOf(kept.join("\n"));
+function plainTokens(whole: TypeScript.Node, source: TypeScript.SourceFile): string[] {
+  const textOfLeaf = (part: TypeScript.Node) =>
+    ts.isStringLiteral(part) ? JSON.stringify(part.text) : part.getText(source);
+  const all = tokensOf(whole, source, textOfLeaf);
+  const plain: string[] = [];
+  for (const [at, token] of all.entries()) {
+    const next = all[at + 1] ?? "";
+    if (token === ";" || (token === "," && closing.has(next))) continue;
+    if (next === "=>" && token !== ")") plain.push("(", token, ")");
+    else plain.push(token);
+  }
+  return plain;
 }
 
-/** Collects the functions and objects at the top of the file that a value names, or the options in it. */
-function addNamed(value: Node, file: DefinitionFile, named: Set<Node>): void {
-  const node = unwrap(value);
-  if (Node.isObjectLiteralExpression(node)) {
-    for (const property of node.getProperties()) {
-      if (Node.isShorthandPropertyAssignment(property))
-        addNamed(property.getNameNode(), file, named);
-      if (Node.isPropertyAssignment(property))
-        addNamed(property.getInitializerOrThrow(), file, named);
-    }
-  }
-  if (!Node.isIdentifier(node)) return;
-  const found = functionOf(node, file) ?? objectOf(node, file);
-  if (found === undefined || named.has(found)) return;
-  named.add(found);
-  addNamed(found, file, named);
+/** The text of an expression on one line, the same however it is laid out, for people to read. */
+export function textOf(node: Node): string {
+  const tokens = plainTokens(node.compilerNode, node.getSourceFile().compilerNode);
+  return tokens.reduce((text, token, at) => {
+    const before = tokens[at - 1] ?? "";
+    return `${text}${isApart(before, token) ? " " : ""}${token}`;
+  }, "");
+}
+
+/** Whether two tokens are written with a space between them. */
+function isApart(before: string, token: string): boolean {
+  if (/[\w$]$/.test(before) && /^[\w$"'`]/.test(token)) return true;
+  if (before === "{" || token === "}") return before + token !== "{}";
+  return before === "," || before === ":" || [before, token].some((each) => operators.has(each));
+}
+
+const operators = new Set("=> = == != === !== ? && || ?? + - * / % | & as satisfies".split(" "));
+
+/**
+ * A hash that stays the same when the source is only formatted anew, its comments change, or declarations stand in another order. What
+ * the source names is part of it: handlers, options, schemas and what these name in turn, here and in other files of the app. What a
+ * function calls is not, nor is another workflow.
+ */
+export function sourceHash(
+  nodes: readonly Node[],
+  file: DefinitionFile,
+  modules: AppModules,
+): string {
+  const module = new Module(file.file, file.source.compilerNode, file.imports);
+  const named = new Map<TypeScript.Node, Module>();
+  for (const node of nodes)
+    if (!Node.isIdentifier(node) || isReference(node))
+      addNamed(node.compilerNode, module, modules, named);
+  const tokens = [
+    ...nodes.flatMap((node) => plainTokens(node.compilerNode, module.source)),
+    ...[...named].flatMap(([node, { source }]) => plainTokens(node, source)),
+  ];
+  return hashOf(tokens.join("\n"));
+}
+
+/** Collects what the names in an expression stand for, but for those inside functions. */
+function addNamed(
+  whole: TypeScript.Node,
+  module: Module,
+  modules: AppModules,
+  named: Map<TypeScript.Node, Module>,
+): void {
+  const add = (found: ReturnType<AppModules["find"]>): void => {
+    if (found === undefined || named.has(found.node) || holdsWorkflow(found.node, found.module))
+      return;
+    named.set(found.node, found.module);
+    addNamed(found.node, found.module, modules, named);
+  };
+  const visit = (part: TypeScript.Node): void => {
+    if (ts.isFunctionLike(part) || ts.isTypeNode(part)) return;
+    if (ts.isIdentifier(part)) add(modules.find(part.text, module));
+    else if (ts.isPropertyAccessExpression(part)) {
+      const { expression, name } = part;
+      if (ts.isIdentifier(expression)) add(modules.member(name.text, expression.text, module));
+      visit(expression);
+    } else if (ts.isPropertyAssignment(part)) {
+      if (ts.isComputedPropertyName(part.name)) visit(part.name);
+      visit(part.initializer);
+    } else ts.forEachChild(part, visit);
+  };
+  visit(whole);
+}
+
+/** Whether a declaration is a workflow, or has one in it: that has a hash of its own. */
+function holdsWorkflow({ pos, end }: TypeScript.Node, { source, imports }: Module): boolean {
+  const text = source.text.slice(pos, end);
+  return (
+    text.includes("defineWorkflow") ||
+    [...imports].some(
+      ([name, { imported }]) => imported === "defineWorkflow" && text.includes(name),
+    )
+  );
 }
 
 /** Whether a comment stands somewhere inside. */
 export function hasComments(node: Node): boolean {
-  const tokens = tokensOf(node).join("").replace(/\s/g, "");
-  return tokens !== node.getText().replace(/\s/g, "");
+  const source = node.getSourceFile().compilerNode;
+  const tokens = tokensOf(node.compilerNode, source, (part) => part.getText(source));
+  return tokens.join("").replace(/\s/g, "") !== node.getText().replace(/\s/g, "");
 }

@@ -1,34 +1,59 @@
 import { nearest } from "../diagnostics/nearest.js";
+import { Node } from "../ts-morph.js";
 import type { InputPlan, NodePlan, Renaming, WorkflowPlan } from "../plan/schema.js";
+import type { AppModules } from "./app-modules.js";
 import type { Workflows } from "./children.js";
 import type { DefinitionFile } from "./definition-file.js";
 import type { FoundDefinition, NodeCall } from "./definitions.js";
+import { unwrap } from "./functions.js";
 import { readInput, readWorkflowOptions } from "./input.js";
-import { literalName, type NodeContext, type ReadNodes } from "./nodes/node-kind.js";
+import { literalName, optionSource, type NodeContext, type ReadNodes } from "./nodes/node-kind.js";
 import { reportUnknown } from "./nodes/option-rules.js";
 import { nodeKinds } from "./nodes/table.js";
-import { literalOptions, literalValue, placesOf, readOptions, type Options } from "./options.js";
+import { givenOptions, plannedValues, readOptions, type Options } from "./options.js";
+import { sourceHash } from "./tokens.js";
 
 /** The plan of one definition; what is wrong with it is reported to its file. */
-export function workflowPlan(definition: FoundDefinition, workflows: Workflows): WorkflowPlan {
+export function workflowPlan(
+  definition: FoundDefinition,
+  workflows: Workflows,
+  modules: AppModules,
+): WorkflowPlan {
   const { file, name, nameNode, root } = definition;
   const options = readWorkflowOptions(root, name, file);
   if (options !== undefined)
     reportUnknown(options, ["input", ...planned], `workflow ${JSON.stringify(name)}`, file);
-  const input = options && readInput(options, root.getExpression(), name, file);
+  const input = options && readInput(options, root.getExpression(), name, file, modules);
   const readNodes: NodeContext["readNodes"] = (calls, inside) =>
-    nodesOf(calls, { ...inside, file, workflow: name, workflows, readNodes });
+    nodesOf(calls, { ...inside, file, workflow: name, workflows, modules, readNodes });
+  const given = givenOptions(options, file);
+  const values = plannedValues(given, planned);
   const read = readNodes(definition.nodes, { prefix: "", code: [], scope: ["input"] });
   return {
     name,
     file: file.file,
     input: input ?? unreadInput,
-    options: options === undefined ? {} : literalOptions(options, planned),
+    options: values,
+    computed: options && computedHash(options, values, file, modules),
     ...read,
     renamings: options === undefined ? [] : readRenamings(options, name, file),
-    optionPlaces: placesOf(options, file),
+    given,
     place: file.placeOf(nameNode),
   };
+}
+
+/** Of the options of a workflow whose values cannot be seen, but for its input; undefined when there are none. */
+function computedHash(
+  options: Options,
+  values: Readonly<Record<string, unknown>>,
+  file: DefinitionFile,
+  modules: AppModules,
+): string | undefined {
+  const computed = [...options].filter(
+    ([name]) => name !== "input" && !Object.hasOwn(values, name),
+  );
+  if (computed.length === 0) return undefined;
+  return sourceHash(optionSource(new Map(computed)), file, modules);
 }
 
 /** The entries of `renamed: { old: "new" }`, which are part of what is generated. */
@@ -37,8 +62,9 @@ function readRenamings(all: Options, workflow: string, file: DefinitionFile): Re
   const of = `workflow ${JSON.stringify(workflow)}, renamed`;
   const options = option && readOptions(option.value, option.nameNode, of, file);
   return [...(options?.values() ?? [])].flatMap(({ name: old, nameNode, value }) => {
-    const now = literalValue(value);
-    if (typeof now === "string") return { old, now, place: file.placeOf(nameNode) };
+    const now = unwrap(value);
+    if (Node.isStringLiteral(now) || Node.isNoSubstitutionTemplateLiteral(now))
+      return { old, now: now.getLiteralText(), place: file.placeOf(nameNode) };
     const message = `${of}: the new name of ${JSON.stringify(old)} is not written out`;
     file.report("unreadableOptions", value, message, {
       hint: 'write it as a string: `old: "new"`',

@@ -1,5 +1,6 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { ProjectPlan, WorkflowPlan } from "../plan/schema.js";
+import { checkConfig } from "./config.js";
 import { checkDuplicates, checkDuplicateWorkflows } from "./duplicates.js";
 import { checkNames } from "./names.js";
 import { checkOptions } from "./options.js";
@@ -19,8 +20,12 @@ const rules: readonly ((plan: ProjectPlan) => Diagnostic[])[] = [
 const foundBefore = new WeakMap<WorkflowPlan, Diagnostic[]>();
 
 /** Everything that can be read in the definitions and would not work. */
-export function check({ workflows }: ProjectPlan): Diagnostic[] {
-  return [...checkDuplicateWorkflows(workflows), ...workflows.flatMap(foundIn)];
+export function check({ config, workflows }: ProjectPlan): Diagnostic[] {
+  return [
+    ...(config === undefined ? [] : checkConfig(config)),
+    ...checkDuplicateWorkflows(workflows),
+    ...workflows.flatMap(foundIn),
+  ];
 }
 
 function foundIn(workflow: WorkflowPlan): Diagnostic[] {

@@ -1,25 +1,82 @@
-import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
+import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { durationMs } from "../plan/duration.js";
 import { allNodes } from "../plan/flow.js";
+import {
+  asyncFunction,
+  isObject,
+  textOf,
+  type Given,
+  type GivenOptions,
+  type Known,
+} from "../plan/known.js";
 import type { NodePlan, ProjectPlan, StagePlan } from "../plan/schema.js";
 
-type Value = NodePlan["options"][string];
+/** What is wrong with a value: of which option, or field of one, and what to write. */
+interface Problem {
+  readonly name: string;
+  readonly given: Given;
+  readonly hint: string;
+}
 
-const duration = 'write a number of ms, or text such as "90s", "10m" or "3 days"';
+/** Looks at an option as far as its value can be seen. What is computed is checked when it is used. */
+export type Rule = (name: string, given: Given) => Problem[];
+
+/** A rule for one value. @param hint what to write in its place. */
+export const each =
+  (isRight: (value: Known) => boolean, hint: string): Rule =>
+  (name, given) =>
+    given.value === undefined || isRight(given.value) ? [] : [{ name, given, hint }];
+
+const isDuration = (value: Known): boolean => durationMs(value) !== undefined;
+export const duration = each(
+  isDuration,
+  'write a number of ms, or text such as "90s", "10m" or "3 days"',
+);
+const count = each((value) => isWhole(value, 1), "write a whole number from 1");
+const fromZero = each(
+  (value) => typeof value === "number" && Number.isFinite(value) && value >= 0,
+  "write a number from 0",
+);
+const flag = each((value) => typeof value === "boolean", "write true or false");
 
 /** The longest sleep, in ms. */
 const yearMs = 365 * 86_400_000;
+const atMostYear = each(
+  (value) => !isDuration(value) || (durationMs(value) ?? 0) <= yearMs,
+  "a sleep takes a year at most: sleep in a loop, or start a new run with `runAt`",
+);
 
-/** What is wrong with a value, and what to write; undefined when nothing is. Values that are computed are checked when they are used. */
-const rules: Readonly<Record<string, (value: Value) => string | undefined>> = {
-  retry: badRetry,
-  timeout: (value) => (durationMs(value) === undefined ? duration : undefined),
-  retention: (value) => (durationMs(value) === undefined ? duration : undefined),
-  duration: badSleep,
-  concurrency: (value) => (isWhole(value, 1) ? undefined : "write a whole number from 1"),
-  tolerate: badTolerance,
-  maxIterations: (value) =>
-    isWhole(value, 1, 100_000) ? undefined : "write a whole number from 1 to 100000",
+/** Of functions of which the value is taken at once. */
+const sync = each(
+  (value) => typeof value !== "object" || isObject(value) || value.is !== asyncFunction,
+  "write a function that is not async: what has to be waited for is for a step before it",
+);
+
+const rules: Readonly<Record<string, Rule>> = {
+  input: each((value) => isObject(value), "write a schema: `input: z.object({ … })`"),
+  retry: checkRetry,
+  timeout: duration,
+  retention: duration,
+  isolate: flag,
+  sensitive: flag,
+  // A function of the scope is none that can be seen. A sleep of less than nothing is none, but it is not what was meant.
+  duration: (name, given) =>
+    typeof given.value === "object" ? [] : [...duration(name, given), ...atMostYear(name, given)],
+  children: sync,
+  on: sync,
+  until: sync,
+  reduce: (name, { value }) =>
+    isObject(value)
+      ? [...value.fields].flatMap(([field, each]) =>
+          field === "step" ? sync(`${name}.${field}`, each) : [],
+        )
+      : [],
+  concurrency: (name, given) => (given.value === Infinity ? [] : count(name, given)),
+  tolerate: checkTolerate,
+  maxIterations: each(
+    (value) => isWhole(value, 1, 100_000),
+    "write a whole number from 1 to 100000",
+  ),
 };
 
 /** Which stages an option is for; on a node without one it does nothing. */
@@ -34,64 +91,62 @@ const appliesTo: Readonly<
 /** Options whose values cannot be, and options that do nothing where they stand. */
 export function checkOptions({ workflows }: ProjectPlan): Diagnostic[] {
   return workflows.flatMap((workflow) => [
-    ...checkValues(`workflow ${JSON.stringify(workflow.name)}`, workflow),
+    ...checkValues(`workflow ${JSON.stringify(workflow.name)}`, workflow.given),
     ...allNodes(workflow.nodes).flatMap((node) => ownersOf(node).flatMap(checkOwner)),
   ]);
 }
 
-interface HasOptions {
-  readonly options: Readonly<Record<string, Value>>;
-  readonly optionPlaces: ReadonlyMap<string, Place>;
-}
-
 /** What has options of its own: a node, and each part of it that is written as an object inside it. */
-interface Owner extends HasOptions {
+interface Owner {
   readonly label: string;
+  readonly given: GivenOptions;
   /** What is run as these options say. */
   readonly stages: readonly StagePlan[];
 }
 
 function ownersOf(node: NodePlan): Owner[] {
-  const ofNode = new Set([...node.optionPlaces.values()].map(placeKey));
-  const isPart = ({ policy: { places } }: StagePlan) =>
-    [...places.values()].every((place) => !ofNode.has(placeKey(place)));
+  const ofNode = new Set([...node.given.values()].map(placeKey));
+  const isPart = ({ policy: { given } }: StagePlan) =>
+    [...given.values()].every((option) => !ofNode.has(placeKey(option)));
   const parts = node.stages.filter(isPart);
   const stages = node.stages.filter((stage) => !parts.includes(stage));
   const label = node.isNamed ? `${node.kind} ${JSON.stringify(node.path)}` : node.kind;
   return [
-    { ...node, label, stages },
+    { given: node.given, label, stages },
     ...parts.map((part) => ({
       label: part.label,
       stages: [part],
-      options: part.policy.values,
-      optionPlaces: part.policy.places,
+      given: part.policy.given,
     })),
   ];
 }
 
-const placeKey = ({ line, column }: Place): string => `${line}:${column}`;
+const placeKey = ({ place: { line, column } }: Given): string => `${line}:${column}`;
 
 const checkOwner = (owner: Owner): Diagnostic[] => [
-  ...checkValues(owner.label, owner),
+  ...checkValues(owner.label, owner.given),
   ...checkEffects(owner),
 ];
 
-function checkValues(of: string, { options, optionPlaces }: HasOptions): Diagnostic[] {
-  return Object.entries(options).flatMap(([name, value]) => {
-    const hint = rules[name]?.(value);
-    const place = optionPlaces.get(name);
-    if (hint === undefined || place === undefined) return [];
-    const message = `${of} has \`${name}: ${JSON.stringify(value)}\`, which cannot be`;
-    return [diagnostic("optionValue", place, message, { hint })];
+function checkValues(of: string, options: GivenOptions): Diagnostic[] {
+  return [...options].flatMap(([option, at]) => {
+    // An option of an unknown name may be called as something that every object has.
+    const rule = Object.hasOwn(rules, option) ? rules[option] : undefined;
+    return (rule?.(option, at) ?? []).map(({ name, given: { place, value }, hint }) => {
+      const message = `${of} has \`${name}: ${textOf(value)}\`, which cannot be`;
+      return diagnostic("optionValue", place, message, { hint });
+    });
   });
 }
 
-function checkEffects({ label, stages, optionPlaces }: Owner): Diagnostic[] {
+function checkEffects({ label, stages, given }: Owner): Diagnostic[] {
   // Without stages it could not be read, which has been reported.
   if (stages.length === 0) return [];
   return Object.entries(appliesTo).flatMap(([name, { kinds, are }]) => {
-    const place = optionPlaces.get(name);
-    if (place === undefined || stages.some(({ kind }) => kinds.includes(kind))) return [];
+    const place = given.get(name)?.place;
+    // Of a compensation it is told that `isolate` is no option at all.
+    const isTold = name === "isolate" && stages.every(({ isAside }) => isAside);
+    if (place === undefined || isTold || stages.some(({ kind }) => kinds.includes(kind))) return [];
     return [
       diagnostic("noEffect", place, `\`${name}\` has no effect on ${label}`, {
         hint: `it is for ${are} only: remove it`,
@@ -100,44 +155,53 @@ function checkEffects({ label, stages, optionPlaces }: Owner): Diagnostic[] {
   });
 }
 
-function isWhole(value: Value, from: number, to = Number.POSITIVE_INFINITY): boolean {
+export function isWhole(value: Known, from: number, to = Number.POSITIVE_INFINITY): boolean {
   return typeof value === "number" && Number.isInteger(value) && value >= from && value <= to;
 }
 
-function badRetry(value: Value): string | undefined {
-  if (typeof value === "boolean") return undefined;
-  if (!isObject(value)) return "write true, or { maxAttempts, initialBackoffMs, base }";
-  const { maxAttempts, ...numbers } = value;
-  if (maxAttempts !== undefined && !isWhole(maxAttempts, 1, 1000))
-    return "`maxAttempts` is a whole number from 1 to 1000";
-  const bad = Object.entries(numbers).find(
-    ([, each]) => typeof each !== "number" || !Number.isFinite(each) || each < 0,
+const retryFields: Readonly<Record<string, { readonly rule: Rule; readonly isOptional?: true }>> = {
+  maxAttempts: {
+    rule: each((value) => isWhole(value, 1, 1000), "write a whole number from 1 to 1000"),
+  },
+  initialBackoffMs: { rule: fromZero },
+  base: { rule: fromZero },
+  maxBackoffMs: { rule: fromZero, isOptional: true },
+};
+
+export function checkRetry(name: string, given: Given): Problem[] {
+  const { value } = given;
+  if (value === undefined || typeof value === "boolean") return [];
+  const needed = "write true, or all of { maxAttempts, initialBackoffMs, base }";
+  if (!isObject(value)) return [{ name, given, hint: needed }];
+  const lacks = Object.keys(retryFields).some(
+    (field) => retryFields[field]?.isOptional !== true && !value.fields.has(field),
   );
-  return bad === undefined ? undefined : `\`${bad[0]}\` is a number from 0`;
+  const wrong = [...value.fields].flatMap(([field, each]) => {
+    const known = retryFields[field];
+    if (known !== undefined) return known.rule(`${name}.${field}`, each);
+    const hint = `its fields are ${Object.keys(retryFields).join(", ")}`;
+    return [{ name: `${name}.${field}`, given: each, hint }];
+  });
+  return lacks && value.isWhole ? [{ name, given, hint: needed }, ...wrong] : wrong;
 }
 
-function badTolerance(value: Value): string | undefined {
-  if (value === "all") return undefined;
-  const forms = 'write "all", { failures: 3 } or { percentage: 10 }';
+function checkTolerate(name: string, given: Given): Problem[] {
+  const { value } = given;
+  if (value === undefined || value === "all") return [];
+  const forms = [{ name, given, hint: 'write "all", { failures: 3 } or { percentage: 10 }' }];
   if (!isObject(value)) return forms;
-  const [[name, amount] = [], second] = Object.entries(value);
-  if (second !== undefined || amount === undefined) return forms;
-  if (name === "failures")
-    return isWhole(amount, 0) ? undefined : "`failures` is a whole number from 0";
-  if (name !== "percentage") return forms;
-  const isShare = typeof amount === "number" && amount >= 0 && amount <= 100;
-  return isShare ? undefined : "`percentage` is a number from 0 to 100";
+  const names = [...value.fields.keys()];
+  const isForm = names.length === 1 || (names.length === 0 && !value.isWhole);
+  const wrong = [...value.fields].flatMap(
+    ([field, each]) => amounts[field]?.(`${name}.${field}`, each) ?? [],
+  );
+  return isForm && names.every((field) => field in amounts) ? wrong : [...forms, ...wrong];
 }
 
-/** A sleep of less than nothing is none, but it is not what was meant. */
-function badSleep(value: Value): string | undefined {
-  const ms = durationMs(value);
-  if (ms === undefined) return duration;
-  return ms > yearMs
-    ? "a sleep takes a year at most: sleep in a loop, or start a new run with `runAt`"
-    : undefined;
-}
-
-function isObject(value: Value): value is { [key: string]: Value } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+const amounts: Readonly<Record<string, Rule>> = {
+  failures: each((value) => isWhole(value, 0), "write a whole number from 0"),
+  percentage: each(
+    (value) => typeof value === "number" && value >= 0 && value <= 100,
+    "write a number from 0 to 100",
+  ),
+};

@@ -1,19 +1,28 @@
 import pc from "picocolors";
 import type { Fate } from "../fates/change.js";
+import { readText } from "../discover/discover.js";
+import { sidesOf } from "../write/own-files.js";
 import type { Findings } from "./check.js";
+import type { Left } from "./left.js";
 import { plural } from "./counts.js";
 import { printTo, type Terminal } from "./terminal.js";
 
-const order: readonly Fate[] = ["stops", "rename", "safe"];
+const order: readonly Fate[] = ["stops", "loses", "rename", "safe"];
 
 const titles: Readonly<Record<Fate, string>> = {
   stops: "stops runs",
+  loses: "cannot be undone",
   rename: "needs a mapping of names",
   safe: "safe",
 };
 
 /** Prints what `generate` would do. */
-export function printDrift({ drift }: Findings, folder: string, terminal: Terminal): void {
+export function printDrift(
+  { drift }: Findings,
+  functionsDir: string,
+  folder: string,
+  terminal: Terminal,
+): void {
   const print = printTo(terminal);
   const colors = pc.createColors(terminal.color);
   const path = (file: string) => (folder === "." ? file : `${folder}/${file}`);
@@ -23,7 +32,12 @@ export function printDrift({ drift }: Findings, folder: string, terminal: Termin
       print.out(`${colors.yellow(found)} ${path(file)}`);
     }
   };
-  tell(drift.written, "out of date");
+  const isMerged = (file: string) => sidesOf(readText(`${functionsDir}/${file}`) ?? "").length > 1;
+  tell(drift.written.filter(isMerged), "both sides of a merge in");
+  tell(
+    drift.written.filter((file) => !isMerged(file)),
+    "out of date",
+  );
   tell(drift.removed, "left over");
   const count = drift.written.length + drift.removed.length;
   const command = drift.edited.length > 0 ? "workflow-codegen --force" : "workflow-codegen";
@@ -38,7 +52,7 @@ export function printDrift({ drift }: Findings, folder: string, terminal: Termin
 export function printChanges({ changes }: Findings, terminal: Terminal): void {
   const print = printTo(terminal);
   const colors = pc.createColors(terminal.color);
-  const paint = { stops: colors.red, rename: colors.yellow, safe: colors.green };
+  const paint = { stops: colors.red, loses: colors.red, rename: colors.yellow, safe: colors.green };
   for (const fate of order) {
     for (const { workflow, node, message, hint, ...change } of changes) {
       if (change.fate !== fate) continue;
@@ -47,30 +61,60 @@ export function printChanges({ changes }: Findings, terminal: Terminal): void {
       if (hint !== undefined) print.out(`  ${colors.green("hint")}: ${hint}`);
     }
   }
-  const harmful = changes.filter(({ fate }) => fate !== "safe").length;
-  if (harmful > 0) print.out(`${plural(harmful, "change")} would stop runs in flight.`);
-  else if (changes.length > 0) print.out("Runs in flight go on.");
+  const count = (...fates: Fate[]) => changes.filter(({ fate }) => fates.includes(fate)).length;
+  const stopping = count("stops", "rename");
+  const losing = count("loses");
+  if (stopping > 0) print.out(`${plural(stopping, "change")} would stop runs in flight.`);
+  if (losing > 0) {
+    const takes = losing === 1 ? "takes" : "take";
+    print.out(`${plural(losing, "change")} ${takes} from runs in flight what undoes them.`);
+  }
+  if (changes.length > 0 && stopping + losing === 0) print.out("Runs in flight go on.");
 }
+
+/** Prints what runs of the plan that is deployed may need, and is not left behind for them. */
+export function printMissing(
+  { missing }: Findings,
+  against: string | undefined,
+  terminal: Terminal,
+): void {
+  if (missing.length === 0) return;
+  const print = printTo(terminal);
+  const colors = pc.createColors(terminal.color);
+  for (const name of leftNames(missing))
+    print.out(`${colors.red("missing for runs in flight")} ${name}`);
+  print.out(
+    `Runs of the plan that is deployed may need what is missing: run workflow-codegen generate --against ${against}, and commit what it writes.`,
+  );
+}
+
+/** What became of `--drop`: it was not given; something else had to be well first; what could go is gone. */
+export type Dropping = "notAsked" | "refused" | "done";
 
 /** Prints what earlier versions have left behind, and what has become or may become of it. */
 export function printLeft(
-  { left, dropped, ok }: Findings,
-  isAsked: boolean,
+  { left, dropped }: Findings,
+  dropping: Dropping,
   terminal: Terminal,
 ): void {
   const print = printTo(terminal);
   const colors = pc.createColors(terminal.color);
   const word = dropped ? colors.red("dropped") : colors.dim("kept for runs in flight");
   for (const name of leftNames(left)) print.out(`${word} ${name}`);
-  if (isAsked && left.length === 0) print.out("Nothing is left behind by earlier versions.");
-  else if (isAsked && !ok) print.out("Nothing was dropped, as not all is well.");
-  else if (left.length > 0 && !isAsked)
+  if (left.length === 0) {
+    if (dropping !== "notAsked") print.out("Nothing is left behind by earlier versions.");
+  } else if (dropping === "refused") print.out("Nothing was dropped, as not all is well.");
+  else if (dropping === "notAsked")
     print.out("Once no run of an earlier version is in flight, check --drop removes what is kept.");
+  else if (!dropped)
+    print.out("Nothing was dropped: runs of the plan that is deployed may need all of it.");
 }
 
 /** `sendMail › outline` for a stage that is gone, `invoice` for a workflow with all its stages. */
-export function leftNames(left: Findings["left"]): string[] {
-  return left.flatMap(({ workflow, stages }) =>
-    stages.length === 0 ? [workflow] : stages.map((stage) => `${workflow} › ${stage}`),
+export function leftNames(left: readonly Left[]): string[] {
+  return left.flatMap(({ workflow, stages, undoes = [] }) =>
+    stages.length + undoes.length === 0
+      ? [workflow]
+      : [...new Set([...stages, ...undoes])].sort().map((stage) => `${workflow} › ${stage}`),
   );
 }

@@ -1,16 +1,16 @@
-import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
 import { compile, driftOf, writeGenerated, type Written } from "../compile.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { Change } from "../fates/change.js";
 import { compare } from "../fates/compare.js";
-import { outputFolder } from "../plan/paths.js";
-import { readPlan } from "../plan/read.js";
+import { leftoversOf, leftOut, withoutLeft } from "../plan/leftovers.js";
 import type { Leftover, WrittenPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
-import { printChanges, printDrift, printLeft } from "./check-report.js";
-import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
-import { printDiagnostics } from "./generate-report.js";
+import { lastPlan } from "../write/last-plan.js";
+import { printChanges, printDrift, printLeft, printMissing } from "./check-report.js";
+import { displayPath, functionsFolder } from "./functions-folder.js";
+import { planAt } from "./given-plan.js";
+import { printDiagnostics, withoutFrames } from "./generate-report.js";
+import { named, type Left } from "./left.js";
 import { printTo, type Terminal } from "./terminal.js";
 
 export interface CheckOptions {
@@ -29,30 +29,43 @@ export interface Findings {
   readonly drift: Pick<Written, "written" | "removed" | "edited">;
   readonly changes: readonly Change[];
   /** What earlier versions have left behind for runs in flight. */
-  readonly left: readonly Leftover[];
-  /** Whether that has been dropped. */
+  readonly left: readonly Left[];
+  /** What the plan that is compared with has, and is neither there now nor left behind. */
+  readonly missing: readonly Left[];
+  /** Whether what was left behind has been dropped, but for what the plan of `--against` needs. */
   readonly dropped: boolean;
 }
 
 /** Compiles and compares, and drops what was left behind if asked to; gives the exit code. */
 export async function check(options: CheckOptions, terminal: Terminal): Promise<0 | 1> {
   const functionsDir = await functionsFolder(terminal.cwd, options.dir);
-  const before = planBefore(options, functionsDir, terminal.cwd);
+  const { against } = options;
+  const deployed = against === undefined ? undefined : await planAt(against, terminal.cwd);
   const { ok, diagnostics, files, plan } = await compile({ functionsDir });
+  const [before = deployed] = deployed === undefined ? await writtenBefore(functionsDir) : [];
   // With errors there is no plan to compare.
   const drift = ok ? await driftOf(functionsDir, files) : { written: [], removed: [], edited: [] };
   const changes = ok && before !== undefined ? compare(before, toWritten(plan)) : [];
   const isUpToDate = drift.written.length + drift.removed.length === 0;
-  const isFine = ok && isUpToDate && changes.every(({ fate }) => fate === "safe");
   const left = plan.removed ?? [];
-  const dropped = options.drop === true && isFine && left.length > 0;
-  if (dropped) await drop(functionsDir);
+  const missing =
+    ok && deployed !== undefined
+      ? leftOut(leftoversOf([withoutLeft(deployed)], plan.workflows), left)
+      : [];
+  const isFine =
+    ok && isUpToDate && missing.length === 0 && changes.every(({ fate }) => fate === "safe");
+  // Whatever becomes of the runs of the plan that is deployed: what they need is kept.
+  const mayDrop = isFine || (ok && isUpToDate && deployed !== undefined);
+  const dropping = options.drop !== true ? "notAsked" : mayDrop ? "done" : "refused";
+  const droppable = dropping === "done" ? await drop(functionsDir, left, deployed) : [];
+  const dropped = droppable.length > 0;
   const findings: Findings = {
     ok: isFine,
     problems: diagnostics.map(withoutFrames),
     drift: { written: drift.written, removed: drift.removed, edited: drift.edited },
     changes,
-    left,
+    left: (dropped ? droppable : left).map(named),
+    missing: missing.map(named),
     dropped,
   };
   if (options.json === true) printTo(terminal).out(JSON.stringify(findings, undefined, 2));
@@ -60,40 +73,29 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
     const folder = displayPath(terminal.cwd, functionsDir);
     printDiagnostics({ diagnostics }, folder, terminal);
     if (ok) {
-      printDrift(findings, folder, terminal);
+      printDrift(findings, functionsDir, folder, terminal);
       printChanges(findings, terminal);
-      printLeft(findings, options.drop === true, terminal);
+      printMissing(findings, against, terminal);
+      printLeft(findings, dropping, terminal);
     }
   }
   return findings.ok ? 0 : 1;
 }
 
-/** Writes the generated code anew, without what was left behind. */
-async function drop(functionsDir: string): Promise<void> {
-  const { files } = await compile({ functionsDir, drop: true });
-  await writeGenerated(functionsDir, files);
-}
-
-/** A tool that reads places has the sources. */
-function withoutFrames({ code, severity, message, place, hint, ...rest }: Diagnostic): Diagnostic {
-  const related = rest.related.map((each) => ({ message: each.message, place: each.place }));
-  return { code, severity, message, place, hint, related };
-}
-
-/** The plan to compare with; undefined in an app that has none yet. */
-function planBefore(
-  { against }: CheckOptions,
+/** Writes the generated code anew, without what was left behind but for what the plan that is deployed needs; gives what is gone by that. */
+async function drop(
   functionsDir: string,
-  cwd: string,
-): WrittenPlan | undefined {
-  const path =
-    against === undefined ? join(functionsDir, outputFolder, "plan.json") : resolve(cwd, against);
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch {
-    if (against === undefined) return undefined;
-    throw new UsageError(`There is no plan at ${displayPath(cwd, path)}.`);
-  }
-  return readPlan(text, displayPath(cwd, path));
+  left: readonly Leftover[],
+  against: WrittenPlan | undefined,
+): Promise<readonly Leftover[]> {
+  const deployed = against === undefined ? {} : { against };
+  const { files, plan } = await compile({ functionsDir, drop: true, ...deployed });
+  const dropped = leftOut(left, plan.removed ?? []);
+  if (dropped.length > 0) await writeGenerated(functionsDir, files);
+  return dropped;
+}
+
+/** The plan in the output folder, if there is one; of a merge's conflict the first side. What is wrong with it, compiling has told. */
+async function writtenBefore(functionsDir: string): Promise<readonly WrittenPlan[]> {
+  return (await lastPlan(functionsDir)).plans;
 }

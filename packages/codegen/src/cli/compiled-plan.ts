@@ -17,7 +17,7 @@ export async function compiledPlan(
   terminal: Terminal,
 ): Promise<ProjectPlan | undefined> {
   const functionsDir = await functionsFolder(terminal.cwd, dir);
-  const { plan, diagnostics, ok } = await compile({ functionsDir });
+  const { plan, diagnostics, ok } = await compile({ functionsDir, drop: true });
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   printDiagnostics({ diagnostics: errors }, displayPath(terminal.cwd, functionsDir), terminal);
   if (!ok) return undefined;

@@ -3,6 +3,7 @@ import type { CompileResult, Written } from "../compile.js";
 import { formatDiagnostic } from "../diagnostics/format.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { ProjectPlan } from "../plan/schema.js";
+import { named } from "./left.js";
 import { leftNames } from "./check-report.js";
 import { countsText, plural } from "./counts.js";
 import { printTo, type Terminal } from "./terminal.js";
@@ -27,6 +28,19 @@ export function printDiagnostics(
   print.err(`${counts.join(", ")}.${errors > 0 ? " Nothing was written." : ""}`);
 }
 
+/** A tool that reads places has the sources. */
+export function withoutFrames({
+  code,
+  severity,
+  message,
+  place,
+  hint,
+  ...rest
+}: Diagnostic): Diagnostic {
+  const related = rest.related.map((each) => ({ message: each.message, place: each.place }));
+  return { code, severity, message, place, hint, related };
+}
+
 /** What was written, of how much, and how long it took. */
 export function report(
   result: CompileResult,
@@ -37,7 +51,7 @@ export function report(
 ): string {
   const colors = pc.createColors(terminal.color);
   const path = (file: string) => (folder === "." ? file : `${folder}/${file}`);
-  const left = leftNames(result.plan.removed ?? []);
+  const left = leftNames((result.plan.removed ?? []).map(named));
   const lines = [
     ...some(written.written.map(path)).map((file) => `${colors.green("wrote")} ${file}`),
     ...some(written.removed.map(path)).map((file) => `${colors.red("removed")} ${file}`),

@@ -2,16 +2,19 @@ import { join } from "node:path";
 import pc from "picocolors";
 import {
   Compiler,
+  withProblems,
   writeGenerated,
-  writtenLast,
   type CompileResult,
   type Written,
 } from "../compile.js";
+import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { isSame, readText, type SourceText } from "../discover/discover.js";
-import { outputFolder } from "../plan/paths.js";
-import type { WrittenPlan } from "../plan/schema.js";
+import { planFile } from "../plan/paths.js";
+import { toWritten } from "../plan/write.js";
+import { Deployable } from "../watch/deployable.js";
 import { Rounds } from "../watch/rounds.js";
 import { WatchedFolders } from "../watch/folders.js";
+import { lastPlan } from "../write/last-plan.js";
 import { displayPath } from "./functions-folder.js";
 import { printDiagnostics, report } from "./generate-report.js";
 import { printTo, type Terminal } from "./terminal.js";
@@ -52,7 +55,9 @@ class Session {
   readonly #force: boolean;
   /** The plan in the output folder, as this session knows it. */
   #planText: string | undefined;
-  #before: WrittenPlan | undefined;
+  #deployable: Deployable | undefined;
+  /** What is wrong with the plan that was there. */
+  #unread: readonly Diagnostic[] = [];
   #sources: readonly SourceText[] | undefined;
   #problem: string | undefined;
 
@@ -65,15 +70,17 @@ class Session {
   async round(startedAt: number): Promise<void> {
     try {
       const functionsDir = this.#functionsDir;
-      await this.#lookAtPlan();
-      const before = this.#before;
-      const result = await this.#compiler.compile(
-        before === undefined ? { functionsDir, drop: true } : { functionsDir, before },
-      );
+      const deployable = await this.#lookAtPlan();
+      const compiled = await this.#compiler.compile({ functionsDir, before: deployable.plans });
+      const result = withProblems(compiled, this.#unread);
       const written = result.ok
         ? await writeGenerated(functionsDir, result.files, { force: this.#force })
         : nothing;
-      if (result.ok) this.#planText = result.files.find(({ path }) => path === planPath)?.text;
+      if (result.ok) this.#planText = result.files.find(({ path }) => path === planFile)?.text;
+      if (written.written.includes(planFile)) {
+        deployable.wrote(toWritten(result.plan));
+        this.#unread = [];
+      }
       this.#tell(result, written, performance.now() - startedAt);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
@@ -83,14 +90,19 @@ class Session {
   }
 
   /**
-   * What is left behind is told by the plan that was there when this began, not by that of the last round: names that were only there
-   * while somebody typed them are no run's. A plan that somebody else has written since, such as `git pull`, is a new beginning.
+   * What is left behind is told by what may have been deployed of what this session has written, and by what was there when it began. A plan
+   * that somebody else has written since, such as `git pull`, is a new beginning; that it is gone is none.
    */
-  async #lookAtPlan(): Promise<void> {
-    const text = readText(join(this.#functionsDir, planPath));
-    if (text === this.#planText) return;
+  async #lookAtPlan(): Promise<Deployable> {
+    const text = readText(join(this.#functionsDir, planFile));
+    const isGone = text === undefined && this.#unread.length === 0;
+    const isKnown = isGone || text === this.#planText;
+    if (this.#deployable !== undefined && isKnown) return this.#deployable;
+    const { plans, diagnostics } = await lastPlan(this.#functionsDir, this.#force);
     this.#planText = text;
-    this.#before = await writtenLast(this.#functionsDir);
+    this.#unread = diagnostics;
+    this.#deployable = new Deployable(plans);
+    return this.#deployable;
   }
 
   /** Says what is new: an edit of another file of the app, and a problem that is still the same, are not. */
@@ -123,7 +135,5 @@ class Session {
     return this.#colors.dim(`[${new Date().toTimeString().slice(0, 8)}]`);
   }
 }
-
-const planPath = `${outputFolder}/plan.json`;
 
 const nothing: Written = { written: [], removed: [], unchanged: [], edited: [] };

@@ -1,15 +1,43 @@
-import { Compiler, writeGenerated, type CompileResult } from "../compile.js";
+import {
+  Compiler,
+  writeGenerated,
+  WriteRefused,
+  type CompileOptions,
+  type CompileResult,
+} from "../compile.js";
+import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { discover, isSame } from "../discover/discover.js";
 import { keepStamp } from "../stamp/stamp.js";
-import { displayPath, functionsFolder } from "./functions-folder.js";
-import { counted, printDiagnostics, report } from "./generate-report.js";
+import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
+import { counted, printDiagnostics, report, withoutFrames } from "./generate-report.js";
+import { planAt } from "./given-plan.js";
 import { generateWatch } from "./generate-watch.js";
+import { named, type Left } from "./left.js";
 import { printTo, type Terminal } from "./terminal.js";
 
 export interface GenerateOptions {
   readonly dir?: string;
   readonly watch?: boolean;
   readonly force?: boolean;
+  /** The path of a plan that is deployed: what it has and is gone is left behind too. */
+  readonly against?: string;
+  readonly json?: boolean;
+}
+
+/** What `generate` did; printed as it is with `--json`. */
+export interface Generated {
+  /** Whether there are no errors, and what differed was written: the exit code is 0. */
+  readonly ok: boolean;
+  readonly problems: readonly Diagnostic[];
+  /** Relative to the functions folder. */
+  readonly written: readonly string[];
+  readonly removed: readonly string[];
+  /** What earlier versions have left behind for runs in flight. */
+  readonly left: readonly Left[];
+  readonly workflows: number;
+  readonly nodes: number;
+  /** Why nothing was written, where something stands in the way; absent otherwise. */
+  readonly refused?: string;
 }
 
 /** Compiles and writes; gives the exit code. */
@@ -17,13 +45,24 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   const started = performance.now();
   const functionsDir = await functionsFolder(terminal.cwd, options.dir);
   const { force = false } = options;
+  if (options.watch === true && options.json === true)
+    throw new UsageError("--watch and --json do not go together: what is watched has no end.");
+  if (options.watch === true && options.against !== undefined)
+    throw new UsageError("--watch and --against do not go together: generate once with --against.");
+  const { against } = options;
+  const compiling = {
+    functionsDir,
+    force,
+    ...(against === undefined ? {} : { against: await planAt(against, terminal.cwd) }),
+  };
+  if (options.json === true) return printJson(await generated(compiling), terminal);
   if (options.watch === true) {
     const signal = terminal.interrupted ?? neverInterrupted;
     await generateWatch(functionsDir, terminal, { force, signal });
     return 0;
   }
   const folder = displayPath(terminal.cwd, functionsDir);
-  const result = await compileLatest(functionsDir);
+  const result = await compileLatest(compiling);
   printDiagnostics(result, folder, terminal);
   if (!result.ok) return 1;
   const written = await writeGenerated(functionsDir, result.files, { force });
@@ -33,15 +72,46 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   return 0;
 }
 
+/** Compiles and writes, and tells it as data. */
+async function generated(compiling: CompileOptions & { force: boolean }): Promise<Generated> {
+  const { functionsDir, force } = compiling;
+  const result = await compileLatest(compiling);
+  const { ok, diagnostics, plan } = result;
+  const found = {
+    ok,
+    problems: diagnostics.map(withoutFrames),
+    written: [],
+    removed: [],
+    left: (plan.removed ?? []).map(named),
+    ...counted(plan),
+  };
+  if (!ok) return found;
+  try {
+    const { written, removed } = await writeGenerated(functionsDir, result.files, { force });
+    remember(functionsDir, result);
+    return { ...found, written, removed };
+  } catch (error) {
+    if (!(error instanceof WriteRefused)) throw error;
+    return { ...found, ok: false, refused: error.message };
+  }
+}
+
+function printJson(found: Generated, terminal: Terminal): 0 | 1 {
+  printTo(terminal).out(JSON.stringify(found, undefined, 2));
+  return found.ok ? 0 : 1;
+}
+
 /**
  * Compiles what is on the disk by the time there is something to write: to load the compiler takes long enough for a definition to be
  * saved, and compiled by one that watches, whose output must not be replaced by an older one.
  */
-async function compileLatest(functionsDir: string): Promise<CompileResult> {
+async function compileLatest(compiling: CompileOptions): Promise<CompileResult> {
   const compiler = new Compiler({ once: true });
-  let result = await compiler.compile({ functionsDir });
-  for (let again = 0; again < 3 && !isSame(result.sources, discover(functionsDir)); again++)
-    result = await compiler.compile({ functionsDir });
+  const isLatest = ({ sources }: CompileResult) =>
+    isSame(sources, discover(compiling.functionsDir));
+  let result = await compiler.compile(compiling);
+  for (let again = 0; again < 3 && !isLatest(result); again++)
+    result = await compiler.compile(compiling);
   return result;
 }
 

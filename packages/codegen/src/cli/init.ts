@@ -6,6 +6,8 @@ import { mountComponent } from "../init/convex-config.js";
 import type { Edit } from "../init/edit.js";
 import { firstWorkflow, firstWorkflowFile } from "../init/first-workflow.js";
 import { addScripts, missingPackages } from "../init/package-scripts.js";
+import { configuredName, nameComponent } from "../init/stepwise-config.js";
+import { configFile, usualComponent } from "../plan/paths.js";
 import { displayPath, UsageError, wantedFolder } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 
@@ -19,12 +21,10 @@ export async function init(options: InitOptions, terminal: Terminal): Promise<0 
   const functionsDir = wantedFolder(cwd, options.dir);
   const folder = displayPath(cwd, functionsDir);
   const manifest = textOf(join(cwd, "package.json"));
+  const configs = editConfigs(functionsDir);
   const edits = [
     { at: cwd, edit: addScripts(manifest) },
-    {
-      at: functionsDir,
-      edit: mountComponent("convex.config.ts", textOf(join(functionsDir, "convex.config.ts"))),
-    },
+    ...configs.map((edit) => ({ at: functionsDir, edit })),
     { at: functionsDir, edit: firstWorkflow(definitionFiles(functionsDir).files) },
   ];
   for (const { at, edit } of edits) apply(at, edit);
@@ -40,11 +40,32 @@ export async function init(options: InitOptions, terminal: Terminal): Promise<0 
       : []),
     "npx convex dev",
   ];
+  const left = configs.filter(({ kind }) => kind === "refuse").map(({ file }) => file);
   const isReady = edits.every(({ edit }) => edit.kind === "keep");
-  if (isReady && install === undefined)
+  // Without the component nothing else would work: it is what comes next.
+  if (left.length > 0)
+    print.out(
+      `${folder} is not ready for workflows: ${left.join(" and ")} must be changed by hand, as said above. Then run init again.`,
+    );
+  else if (isReady && install === undefined)
     print.out(`Nothing to do: ${folder} is ready for workflows.`);
   else print.out(["Next:", ...steps.map((step) => `  $ ${step}`)].join("\n"));
   return edits.some(({ edit }) => edit.kind === "refuse") ? 1 : 0;
+}
+
+/** Mounts the component, and has the app's config say under which name, where that is not the usual one. */
+function editConfigs(functionsDir: string): Edit[] {
+  const read = (file: string) => textOf(join(functionsDir, file));
+  // Convex takes the first of them that is there.
+  const file = ["convex.config.ts", "convex.config.js"].find((name) => read(name) !== undefined);
+  const config = read(configFile);
+  const mount = mountComponent(
+    file ?? "convex.config.ts",
+    file && read(file),
+    configuredName(config) ?? usualComponent,
+  );
+  const naming = mount.name === undefined ? undefined : nameComponent(config, mount.name);
+  return naming === undefined ? [mount.edit] : [mount.edit, naming];
 }
 
 function apply(at: string, edit: Edit): void {

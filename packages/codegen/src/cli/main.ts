@@ -8,5 +8,20 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+const folder = workingFolder();
 // Everything else, commands and libraries alike, is loaded only when there is something to do.
-if (!answerUnchanged(process.argv.slice(2), process.cwd())) await import("./start.js");
+if (folder !== undefined && !answerUnchanged(process.argv.slice(2), folder))
+  await import("./start.js");
+
+/** Undefined, which is said, when it has been removed since the shell went into it. */
+function workingFolder(): string | undefined {
+  try {
+    return process.cwd();
+  } catch {
+    process.stderr.write(
+      "The folder in which workflow-codegen was started is not there any more: go into the folder of your app, and run it again.\n",
+    );
+    process.exitCode = 1;
+    return undefined;
+  }
+}

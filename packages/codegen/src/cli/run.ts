@@ -1,13 +1,13 @@
-import { readFile } from "node:fs/promises";
-import { convexToJson, jsonToConvex, type JSONValue, type Value } from "convex/values";
+import { convexToJson, type Value } from "convex/values";
 import { compile, writeGenerated } from "../compile.js";
-import { runWorkflow, type PlannedEvent, type StoredFile } from "../local/index.js";
-import { durationMs } from "../plan/duration.js";
+import { runWorkflow, type StoredFile } from "../local/index.js";
 import type { ProjectPlan } from "../plan/schema.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
 import { printDiagnostics } from "./generate-report.js";
 import { progressOn, usesColor } from "./progress.js";
 import { type PlaceOf, report } from "./progress-report.js";
+import { checkEvents, notSent, readEvents } from "./run-events.js";
+import { readJson, valueOf } from "./run-json.js";
 
 export interface RunOptions {
   readonly input: string;
@@ -48,9 +48,12 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
 
   const input = valueOf(await readJson(options.input, "--input"));
   const events = options.events === undefined ? [] : await readEvents(options.events);
+  checkEvents(events, workflow, compiled.plan);
+  const { component } = compiled.plan.config?.values ?? {};
   const progress = progressOn(process.stderr);
   const outcome = await runWorkflow({
     functionsDir,
+    ...(component === undefined ? {} : { component }),
     workflow,
     input,
     files: options.file ?? [],
@@ -60,6 +63,8 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
     onEvent: (event) => progress.tell(event),
   }).finally(() => progress.end());
   process.stderr.write(report(outcome, workflow, placesIn(compiled.plan, folder), color));
+  for (const { name } of outcome.unsent)
+    process.stderr.write(`${notSent(name, workflow, compiled.plan)}\n`);
   if (outcome.state !== "completed") return 1;
   const output = convexToJson((outcome.output ?? null) as Value);
   await written(`${JSON.stringify(output, undefined, 2)}\n`);
@@ -79,46 +84,6 @@ function placesIn(plan: ProjectPlan, folder: string): PlaceOf {
     const place = node?.place ?? definition?.place;
     return place && `${folder}/${place.file}:${place.line}:${place.column}`;
   };
-}
-
-/** JSON as it is given on the command line, or in the file that is named there after an `@`. */
-async function readJson(given: string, option: string): Promise<JSONValue> {
-  const path = given.startsWith("@") ? given.slice(1) : undefined;
-  const text = path === undefined ? given : await readFile(path, "utf8");
-  try {
-    return JSON.parse(text) as JSONValue;
-  } catch (cause) {
-    throw new Error(`${path ?? option} is not JSON.`, { cause });
-  }
-}
-
-/** With what JSON has no form for in the form that Convex gives it. */
-const valueOf = (json: JSONValue): Value => jsonToConvex(json);
-
-async function readEvents(given: string): Promise<PlannedEvent[]> {
-  const json = await readJson(given, "--events");
-  const list = Array.isArray(json) ? json : [json];
-  return list.map((each, index) => {
-    const event = eventOf(each);
-    if (typeof event !== "string") return event;
-    throw new Error(
-      `--events: the ${index + 1}. of them ${event}. Each is { "name": "approval", "value": …, "at": "10m" }, where "at" may be left out.`,
-    );
-  });
-}
-
-/** An event, or what is wrong with it. */
-function eventOf(json: JSONValue): PlannedEvent | string {
-  if (typeof json !== "object" || json === null || Array.isArray(json)) return "is no object";
-  const { name, value = null, at, ...others } = json;
-  const [other] = Object.keys(others);
-  if (other !== undefined) return `has a field ${JSON.stringify(other)} too many`;
-  if (typeof name !== "string") return "has no name";
-  if (at === undefined) return { name, value: valueOf(value) };
-  const atMs = durationMs(at);
-  if (atMs === undefined)
-    return `is to be sent at ${JSON.stringify(at)}, which is neither a number of ms nor text such as "90s" or "10m"`;
-  return { name, value: valueOf(value), atMs };
 }
 
 /** What went wrong, with its causes; of an error of the app's own code, where; never a stack trace. */

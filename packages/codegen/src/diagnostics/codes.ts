@@ -2,7 +2,8 @@ const error = "error";
 
 /**
  * Every problem the compiler can report. A code is never reused for another problem: people search for it. SW1202 and SW1204 were once given.
- * SW10xx: names. SW11xx: the shape of a definition. SW12xx: nodes. SW13xx: what handlers read. SW14xx: children. SW15xx: what definitions import. SW19xx: files.
+ * SW10xx: names. SW11xx: the shape of a definition. SW12xx: nodes. SW13xx: what handlers read. SW14xx: children. SW15xx: what definitions import.
+ * SW16xx: the app's config. SW19xx: files.
  */
 export const codes = {
   emptyName: { code: "SW1001", severity: error, title: "a name is empty" },
@@ -54,6 +55,11 @@ export const codes = {
   noCases: { code: "SW1110", severity: error, title: "a branch has no cases" },
   impossibleCase: { code: "SW1111", severity: error, title: "a case that is never chosen" },
   missingCase: { code: "SW1112", severity: error, title: "a key without a case" },
+  misusedDefine: {
+    code: "SW1114",
+    severity: error,
+    title: "defineWorkflow is not called as it is imported",
+  },
   emptyBody: { code: "SW1113", severity: error, title: "a loop has an empty body" },
 
   unknownNode: { code: "SW1201", severity: error, title: "a node of an unknown kind" },
@@ -93,7 +99,18 @@ export const codes = {
   nodeBuiltIn: { code: "SW1501", severity: error, title: "a definition uses a part of Node" },
   nodeFile: { code: "SW1502", severity: error, title: 'a definition uses a "use node" file' },
 
+  unreadableConfig: { code: "SW1601", severity: error, title: "the config cannot be read" },
+  unknownConfig: { code: "SW1602", severity: error, title: "an unknown option of the config" },
+  configValue: {
+    code: "SW1603",
+    severity: error,
+    title: "an option of the config has a value that cannot be",
+  },
+
   syntaxError: { code: "SW1901", severity: error, title: "a file does not parse" },
+  linkedFolder: { code: "SW1902", severity: "warning", title: "a folder of definitions is a link" },
+  missingPlan: { code: "SW1903", severity: "warning", title: "the last plan is missing" },
+  unreadablePlan: { code: "SW1904", severity: error, title: "the last plan cannot be read" },
 } as const satisfies Record<string, { code: string; severity: "error" | "warning"; title: string }>;
 
 export type CodeName = keyof typeof codes;

@@ -19,6 +19,8 @@ export interface DefinitionFiles {
   readonly files: string[];
   /** All folders that may hold definitions; the functions folder itself is `""`. */
   readonly folders: string[];
+  /** Links to folders in which there are such files: they are not looked into. */
+  readonly linked: string[];
 }
 
 /**
@@ -28,17 +30,34 @@ export interface DefinitionFiles {
 export function definitionFiles(functionsDir: string): DefinitionFiles {
   const files: string[] = [];
   const folders = [""];
+  const linked: string[] = [];
   for (const folder of folders) {
     for (const entry of entriesOf(join(functionsDir, folder))) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory() && mayHoldDefinitions(path)) folders.push(path);
       else if (isDefinitionFile(entry, `${functionsDir}/${path}`)) files.push(path);
+      else if (entry.isSymbolicLink() && mayHoldDefinitions(path)) {
+        if (holdsDefinitions(`${functionsDir}/${path}`)) linked.push(path);
+      }
     }
   }
-  return { files: files.sort(), folders: folders.sort() };
+  return { files: files.sort(), folders: folders.sort(), linked: linked.sort() };
 }
 
-/** Links to folders are not followed: they could lead anywhere, also in a circle. */
+/** Whether there is such a file below a link, not looking behind further ones. */
+function holdsDefinitions(link: string): boolean {
+  const folders = [link];
+  for (const folder of folders) {
+    for (const entry of entriesOf(folder)) {
+      if (entry.isDirectory() && mayHoldDefinitions(entry.name))
+        folders.push(join(folder, entry.name));
+      else if (isDefinitionFile(entry, join(folder, entry.name))) return true;
+    }
+  }
+  return false;
+}
+
+/** Links to folders are not followed, but reported: they could lead anywhere, also in a circle. */
 function isDefinitionFile(entry: Dirent, path: string): boolean {
   if (!entry.name.endsWith(ending) || entry.name.startsWith(".")) return false;
   if (entry.isFile()) return true;

@@ -16,12 +16,22 @@ export interface SourceText {
  * @param functionsDir absolute path of the app's functions folder
  */
 export function discover(functionsDir: string): SourceText[] {
-  return definitionFiles(functionsDir)
-    .files.flatMap((file) => {
+  return discoverAll(functionsDir).sources;
+}
+
+/** The same, and the links to folders with definitions, which are passed over. */
+export function discoverAll(functionsDir: string): {
+  readonly sources: SourceText[];
+  readonly linked: readonly string[];
+} {
+  const { files, linked } = definitionFiles(functionsDir);
+  const sources = files
+    .flatMap((file) => {
       const text = readText(`${functionsDir}/${file}`);
       return text === undefined ? [] : [{ file, text }];
     })
     .filter(({ text }) => text.includes("defineWorkflow"));
+  return { sources, linked };
 }
 
 /** Whether two looks found the same files with the same texts. */

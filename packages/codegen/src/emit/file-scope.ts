@@ -1,13 +1,14 @@
 import { allNodes, Flow, type Following } from "../plan/flow.js";
 import { capitalized, generatedFunctions, stageIdentifier, stagesOf } from "../plan/functions.js";
-import { leftFunctions } from "../plan/leftovers.js";
+import { leftFunctions, undoFunctions } from "../plan/leftovers.js";
 import { definitionModule } from "../plan/paths.js";
-import type { BodyPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import type { BodyPlan, Leftover, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { importsFrom, type ImportSpecifier } from "./imports.js";
 import type { EmittedInput } from "./input.js";
 import { FileNames } from "./names.js";
 import type { Doc } from "./print/doc.js";
 import { arrivalName, type StageFile } from "./stages/lowering.js";
+import { leftModule, undoStages, type UndoStage } from "./undoes.js";
 
 /** Parameters of generated functions, which would hide a name of the file. */
 const parameters = ["run", "ctx", "scope"];
@@ -17,18 +18,23 @@ export class FileScope implements StageFile {
   readonly names: FileNames;
   /** Those whose arrivals have no names yet. */
   readonly #unnamed: StagePlan[];
+  /** The compensations of earlier versions that it has. */
+  readonly undoes: readonly UndoStage[];
   readonly #flow: Flow;
   readonly #runtime = new Map<string, string>();
   readonly #references = new Map<string, string>();
+  readonly #left = new Map<string, string>();
+  #usesNodes = false;
 
   constructor(
     readonly workflow: WorkflowPlan,
     readonly workflowNames: readonly string[],
-    left: readonly string[],
+    left: Pick<Leftover, "stages" | "undoes">,
   ) {
     const functions = generatedFunctions(workflow).map(({ name }) => name);
     const leftNames = leftFunctions(workflow, left).map(({ name }) => name);
-    const exported = [...functions, ...leftNames];
+    const undoNames = (left.undoes ?? []).flatMap(undoFunctions);
+    const exported = [...functions, ...leftNames, ...undoNames];
     const globals = workflow.input.kind === "copy" ? workflow.input.globals : [];
     this.names = new FileNames([
       "reference",
@@ -38,7 +44,8 @@ export class FileScope implements StageFile {
       ...globals,
       ...parameters,
     ]);
-    this.#unnamed = stagesOf(workflow);
+    this.undoes = undoStages(left.undoes ?? []);
+    this.#unnamed = [...stagesOf(workflow), ...this.undoes];
     this.#flow = new Flow(workflow.nodes);
   }
 
@@ -56,8 +63,30 @@ export class FileScope implements StageFile {
     return local;
   }
 
-  local(name: "own" | "nodes"): string {
-    return this.names.of(name);
+  own(): string {
+    return this.names.of("own");
+  }
+
+  nodes(stage: StagePlan): string {
+    const undo = this.undoes.find((each) => each === stage);
+    if (undo !== undefined) return this.left(undo);
+    this.#usesNodes = true;
+    return this.names.of("nodes");
+  }
+
+  /** The local name of what the file of compensations that are gone has of one of them; imports it. */
+  left({ exported }: UndoStage): string {
+    const local = this.names.of(`left:${exported}`, `${exported}Left`);
+    this.#left.set(exported, local);
+    return local;
+  }
+
+  /** What takes the nodes out of the definition; undefined when nothing is said of any, as where all that a run does is to wait. */
+  nodesBinding(): string | undefined {
+    if (!this.#usesNodes) return undefined;
+    const local = this.names.of("nodes");
+    const binding = local === "nodes" ? local : `nodes: ${local}`;
+    return `const { ${binding} } = ${this.names.of("definition")};`;
   }
 
   arrival(at: Following): string {
@@ -93,8 +122,8 @@ export class FileScope implements StageFile {
     return allNodes(this.workflow.nodes).find(({ path }) => path === stage.node)?.bodies ?? [];
   }
 
-  /** The import declarations for all that was asked for. */
-  imports(input: EmittedInput): Doc[] {
+  /** The import declarations for all that was asked for; with an input, for what the file of a definition has besides. */
+  imports(input?: EmittedInput): Doc[] {
     const modules = new Map<string, ImportSpecifier[]>();
     const add = (module: string, specifier: ImportSpecifier) => {
       modules.set(module, [...(modules.get(module) ?? []), specifier]);
@@ -107,7 +136,7 @@ export class FileScope implements StageFile {
     )) {
       add("@stepwise/workflow/runtime", { imported, local, typeOnly: isType(imported) });
     }
-    const inputs = input.imports.toSorted((a, b) =>
+    const inputs = (input?.imports ?? []).toSorted((a, b) =>
       a.name.module < b.name.module ? -1 : a.name.module > b.name.module ? 1 : 0,
     );
     const isRelative = (module: string) => module.startsWith(".");
@@ -119,14 +148,17 @@ export class FileScope implements StageFile {
     };
     addInputs(false);
     add("../_generated/api", { imported: "components", local: this.names.of("components") });
-    add(definitionModule(this.source), {
-      imported: this.workflow.name,
-      local: this.names.of("definition"),
-    });
+    if (input !== undefined)
+      add(definitionModule(this.source), {
+        imported: this.workflow.name,
+        local: this.names.of("definition"),
+      });
     addInputs(true);
     for (const [workflow, local] of [...this.#references].sort(([a], [b]) => (a < b ? -1 : 1))) {
       add(`./${workflow}`, { imported: "reference", local });
     }
+    for (const [imported, local] of this.#left)
+      add(`./${leftModule(this.workflow.name)}`, { imported, local });
     return [...modules].flatMap(([module, specifiers]) => importsFrom(module, specifiers));
   }
 }

@@ -1,14 +1,21 @@
 import { capitalized } from "../plan/functions.js";
+import type { AppConfig } from "../plan/schema.js";
 import { importsFrom } from "./imports.js";
 import { FileNames } from "./names.js";
-import { assignment, object } from "./print/code.js";
+import { assignment, call, callHugging, exportedConst, object, property } from "./print/code.js";
 import { hardline, indent, join, print, type Doc } from "./print/doc.js";
+import { literal } from "./print/literal.js";
 
 /** What the file exports itself, and the names of the packages it uses. */
 const fixed = ["workflow", "workflows", "Workflows", "WorkflowManager", "DataModel", "components"];
 
-/** The generated `index.ts`: every workflow of the app, and the manager. */
-export function indexFile(workflows: readonly string[]): string {
+/**
+ * The generated `index.ts`: every workflow of the app, and the manager.
+ *
+ * @param component the name under which the component is mounted
+ * @param app what the app's config says
+ */
+export function indexFile(workflows: readonly string[], component: string, app: AppConfig): string {
   const names = new FileNames(fixed);
   const locals = workflows.map((name) => ({
     name,
@@ -35,7 +42,7 @@ export function indexFile(workflows: readonly string[]): string {
       members.length === 0 ? "}" : [indent(members), hardline, "}"],
     ],
     [assignment("export const workflows: Workflows =", object(values)), ";"],
-    join(hardline, manager),
+    managerOf(component, app),
   ];
   return print([join([hardline, hardline], sections), hardline]);
 }
@@ -55,9 +62,18 @@ const register = [
   "}",
 ];
 
-const manager = [
-  "/** Starts, watches and steers runs. */",
-  "export const workflow: WorkflowManager = new WorkflowManager(",
-  "  components.workflow,",
-  ");",
-];
+function managerOf(component: string, { maxParallelism, retention }: AppConfig): Doc {
+  const options = Object.entries({ maxParallelism, retention }).flatMap(([name, value]) =>
+    value === undefined ? [] : [property(name, literal(value))],
+  );
+  const args = [`components.${component}`];
+  const made =
+    options.length === 0
+      ? call("new WorkflowManager", args)
+      : callHugging("new WorkflowManager", args, object(options));
+  return [
+    "/** Starts, watches and steers runs. */",
+    hardline,
+    exportedConst("workflow", "WorkflowManager", made),
+  ];
+}

@@ -1,18 +1,29 @@
 import { stagesOf } from "../plan/functions.js";
 import { leftFunctions, renamedTo } from "../plan/leftovers.js";
-import type { Leftover, StagePlan } from "../plan/schema.js";
-import type { FileScope } from "./file-scope.js";
-import { importsFrom } from "./imports.js";
-import { call, exportedConst, object, property, string } from "./print/code.js";
+import type { Leftover, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import { FileScope } from "./file-scope.js";
+import {
+  assignment,
+  call,
+  callHugging,
+  exportedConst,
+  object,
+  property,
+  string,
+} from "./print/code.js";
 import { hardline, join, print, type Doc } from "./print/doc.js";
 import { commentText } from "./print/text.js";
 import { actionFunction, completionFunction } from "./stages/action.js";
-import type { Section } from "./stages/lowering.js";
+import { commented, runFunction, type Section } from "./stages/lowering.js";
+import { stageLowerings } from "./stages/table.js";
 
 /** What the earlier stages of a workflow leave behind in its file. */
-export function leftSections(stages: readonly string[], file: FileScope): Section[] {
+export function leftSections(
+  left: Pick<Leftover, "stages" | "undoes">,
+  file: FileScope,
+): Section[] {
   const { workflow } = file;
-  return leftFunctions(workflow, stages).map(({ stage, name, isCompletion }) => {
+  return leftFunctions(workflow, left).map(({ stage, name, isCompletion }) => {
     const renamed = renamedTo(stage, workflow.options["renamed"]);
     const now = stagesOf(workflow).find((each) => each.name === renamed && each.kind === "action");
     const was = `${workflow.file}, ${JSON.stringify(stage)} of an earlier version`;
@@ -31,48 +42,88 @@ export function leftSections(stages: readonly string[], file: FileScope): Sectio
 const renamedFunction = (now: StagePlan, name: string, isCompletion: boolean, file: FileScope) =>
   isCompletion ? completionFunction(name, now, file) : actionFunction(name, now, file);
 
-/** What a function of a stage that is gone needs of its file. */
-interface Names {
-  local(name: "own"): string;
-  runtime(name: string): string;
-}
-
-function removedFunction(stage: string, name: string, isCompletion: boolean, file: Names): Doc {
+function removedFunction(stage: string, name: string, isCompletion: boolean, file: FileScope): Doc {
   const [type, made] = isCompletion
     ? ["Completion", "removedCompletion"]
     : ["StepAction", "removed"];
-  const value = call(`${file.local("own")}.${made}`, [string(stage)]);
-  return exportedConst(name, file.runtime(type), value);
+  const value = call(`${file.own()}.${made}`, [string(stage)]);
+  // A call with nothing but a short argument is not broken inside.
+  const whole = JSON.stringify(stage).length <= 20;
+  return [assignment(`export const ${name}: ${file.runtime(type)} =`, value, whole), ";"];
 }
 
-/** The generated file of a workflow that is gone. */
-export function removedWorkflowFile({ workflow, stages }: Leftover): string {
-  const types = new Set(["Resume"]);
-  const names: Names = {
-    local: (name) => name,
-    runtime(name) {
-      types.add(name);
-      return name;
+/** The compensations that the earlier stages of a workflow leave behind: they undo what runs have done that are past those. */
+export function undoSections(file: FileScope): Section[] {
+  return file.undoes.flatMap((stage) => [
+    {
+      comment: `${file.source}, ${stage.label}, which is gone: it still undoes what runs of that version have done.`,
+      code: [call(`${file.own()}.left`, [string(stage.name), file.left(stage)]), ";"],
     },
+    ...stageLowerings[stage.kind].sections(stage, file),
+  ]);
+}
+
+/** What a run does when a step has been undone. */
+export function undoneSection(file: FileScope): Section {
+  return {
+    comment: "A step has been undone; then the one that was completed before it.",
+    code: runFunction(file.arrival({ at: "undone" }), call("run.undone", []), file),
   };
-  const functions = leftFunctions(undefined, stages).map(({ stage, name, isCompletion }) =>
-    removedFunction(stage, name, isCompletion, names),
+}
+
+/** The generated file of a workflow that is gone; `component` is the name under which the component is mounted. */
+export function removedWorkflowFile(left: Leftover, component: string): string {
+  const { workflow } = left;
+  const file = new FileScope(goneWorkflow(left), [], left);
+  const functions = leftFunctions(undefined, left).map(({ stage, name, isCompletion }) =>
+    removedFunction(stage, name, isCompletion, file),
   );
-  const imports = [
-    ...importsFrom("@stepwise/workflow/runtime", [
-      { imported: "removedWorkflow", local: "removedWorkflow" },
-      ...[...types].sort().map((type) => ({ imported: type, local: type, typeOnly: true })),
-    ]),
-    ...importsFrom("../_generated/api", [{ imported: "components", local: "components" }]),
-  ];
   const bound: Doc = [
-    "const own = ",
-    call("removedWorkflow", ["components.workflow", string(workflow)]),
+    `const ${file.own()} = `,
+    call(file.runtime("removedWorkflow"), [
+      `${file.names.of("components")}.${component}`,
+      string(workflow),
+    ]),
     ";",
   ];
-  const entries = object([property("at", "{}")]);
-  const resume = exportedConst("resume", "Resume", call("own.resume", [entries]));
+  const undoes = undoSections(file);
+  const sections = [
+    ...functions,
+    ...[...undoes, ...(undoes.length > 0 ? [undoneSection(file)] : [])].map(commented),
+    resume(file),
+  ];
   const head = `// Generated by workflow-codegen: the workflow ${commentText(JSON.stringify(workflow))} is gone; its runs that have not ended, end here.`;
-  const sections = [[head, hardline, join(hardline, imports)], bound, ...functions, resume];
-  return print([join([hardline, hardline], sections), hardline]);
+  const imports = join(hardline, file.imports());
+  return print([
+    join([hardline, hardline], [[head, hardline, imports], bound, ...sections]),
+    hardline,
+  ]);
 }
+
+/** The way into a workflow that is gone: to nothing but what undoes its steps. */
+function resume(file: FileScope): Doc {
+  const at = file.undoes.map((stage) => property(stage.name, file.arrival({ at: "stage", stage })));
+  const entries = object([property("at", object(at))]);
+  const value = callHugging(`${file.own()}.resume`, [], entries);
+  return exportedConst("resume", file.runtime("Resume"), value);
+}
+
+/** A workflow of which nothing is left but its name. */
+const goneWorkflow = ({ workflow: name, undoes = [] }: Leftover): WorkflowPlan => ({
+  name,
+  file: undoes[0]?.file ?? "",
+  input: {
+    kind: "copy",
+    text: "",
+    imports: [],
+    expression: { kind: "literal", text: "" },
+    globals: [],
+  },
+  options: {},
+  nodes: [],
+  place: { file: "", line: 1, column: 1, length: 1 },
+  given: new Map(),
+  renamings: [],
+  hasUnknownNames: false,
+  hasUnreadNodes: false,
+});

@@ -1,35 +1,139 @@
-import type { StagePlan } from "../plan/schema.js";
+import type { NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import { passesOf } from "./worst-case.js";
 
-/**
- * Root executions of a stage when nothing fails, as DESIGN counts them ("What it may cost"): functions that are scheduled, called
- * from outside, or called by an action. A mutation or query is fused into the transaction before it, of which one holds many.
+/*
+ * Root executions, as DESIGN counts them ("What it may cost"): functions that are scheduled, called from outside, or called by an action.
+ * What a stage costs depends on where a run comes from: a mutation joins the transaction that is open, or needs one.
  */
-export function rootExecutions(stage: StagePlan): number {
-  return byKind[stage.kind](stage);
+
+/** Where a run comes from when it arrives at a stage. */
+type Transaction =
+  /** It is started: its first action is scheduled directly, and whatever else is first is arrived at by a function of its own. */
+  | "none"
+  /** What is arrived at may be executed in it. */
+  | "open"
+  /** One in which nothing more is executed, as it was that of an isolated step. */
+  | "closed";
+
+interface Walked {
+  readonly executions: number;
+  readonly after: Transaction;
 }
 
-const inTransaction = (stage: StagePlan): number =>
-  stage.policy.values["isolate"] === true ? 1 : 0.1;
+/** Of what is executed in an open transaction: it holds 20 stages. */
+const fused = 1 / 20;
 
-const byKind: Readonly<Record<StagePlan["kind"], (stage: StagePlan) => number>> = {
-  // The action and its completion; a referenced one is called by the generated one.
-  action: ({ reference }) => (reference === undefined ? 2 : 3),
-  mutation: inTransaction,
-  query: inTransaction,
-  // Started by the transaction that arrives.
-  children: () => 0,
+/**
+ * Root executions of each stage of a run in which nothing fails and the pool is not full; of a branch as if each case was taken; in a loop
+ * those of one pass. What a whole loop costs besides, such as for counting its passes, is its own stage's.
+ */
+export function rootExecutions({ nodes }: WorkflowPlan): ReadonlyMap<StagePlan, number> {
+  const of = new Map<StagePlan, number>();
+  alongLine(nodes, "none", of);
+  return of;
+}
+
+function alongLine(
+  nodes: readonly NodePlan[],
+  from: Transaction,
+  of: Map<StagePlan, number>,
+): Walked {
+  let walked: Walked = { executions: 0, after: from };
+  for (const node of nodes) {
+    const { executions, after } = throughNode(node, walked.after, of);
+    walked = { executions: walked.executions + executions, after };
+  }
+  return walked;
+}
+
+function throughNode(node: NodePlan, from: Transaction, of: Map<StagePlan, number>): Walked {
+  let walked: Walked = { executions: 0, after: from };
+  for (const stage of node.stages) {
+    if (stage.isAside) of.set(stage, whenUndone(stage));
+    else {
+      const { executions, after } = byKind[stage.kind](stage, walked.after, node);
+      of.set(stage, executions);
+      walked = { executions: walked.executions + executions, after };
+    }
+  }
+  const [own] = node.stages;
+  if (node.bodies === undefined || own === undefined) return walked;
+  return own.kind === "loop"
+    ? throughPasses(node, own, walked, of)
+    : throughCases(node, walked, of);
+}
+
+function throughCases(node: NodePlan, walked: Walked, of: Map<StagePlan, number>): Walked {
+  const cases = (node.bodies ?? []).map((each) => alongLine(each.nodes, walked.after, of));
+  const most = Math.max(0, ...cases.map(({ executions }) => executions));
+  const isClosed = cases.some(({ after }) => after === "closed");
+  return { executions: walked.executions + most, after: isClosed ? "closed" : "open" };
+}
+
+/** The first pass may need a transaction more than those after it, which come from the end of the one before. */
+function throughPasses(
+  node: NodePlan,
+  loop: StagePlan,
+  walked: Walked,
+  of: Map<StagePlan, number>,
+): Walked {
+  const body = (node.bodies ?? []).flatMap(({ nodes }) => nodes);
+  const passes = passesOf(node) ?? 1;
+  const first = alongLine(body, walked.after, of);
+  const further = passes > 1 ? alongLine(body, first.after, of) : first;
+  const own =
+    (of.get(loop) ?? 0) + passes * fused + Math.max(0, first.executions - further.executions);
+  of.set(loop, own);
+  return { executions: own + passes * further.executions, after: further.after };
+}
+
+/** What arriving at a stage costs that is no action: nothing, but when a run begins with it. */
+const arrival = (from: Transaction): number => (from === "none" ? 1 : 0);
+const within = (from: Transaction): Transaction => (from === "none" ? "open" : from);
+
+/** The action and its completion; a referenced one is called by the generated one. */
+const action = ({ reference }: StagePlan): number => (reference === undefined ? 2 : 3);
+
+function transaction({ policy: { values, computed } }: StagePlan, from: Transaction): Walked {
+  if (values["isolate"] === true || computed.includes("isolate"))
+    return { executions: 1, after: "closed" };
+  return { executions: from === "open" ? fused : 1, after: "open" };
+}
+
+/** The run waits, and is entered again: once for all that it waits for. */
+const waiting = (entered: number) => (_stage: StagePlan, from: Transaction) => ({
+  executions: arrival(from) + entered,
+  after: "open" as const,
+});
+
+const deciding = (of: number) => (_stage: StagePlan, from: Transaction) => ({
+  executions: arrival(from) + of,
+  after: within(from),
+});
+
+const byKind: Readonly<
+  Record<StagePlan["kind"], (stage: StagePlan, from: Transaction, node: NodePlan) => Walked>
+> = {
+  action: (stage, from, { stages, given }) => {
+    // The time of a parent is watched from where its workflow arrives at it.
+    const isTimed = stages.some(({ kind }) => kind === "children") && given.has("timeout");
+    return { executions: action(stage) + (isTimed ? arrival(from) : 0), after: "open" };
+  },
+  mutation: transaction,
+  query: transaction,
+  // They are started by the transaction that arrives. When the last one has ended, the run goes on.
+  children: waiting(1),
+  child: waiting(1),
   // The wake-up.
-  sleep: () => 1,
+  sleep: waiting(1),
   // It goes on in the transaction of whoever sends the event.
-  event: () => 0,
-  // Decided in the transaction that arrives.
-  branch: () => 0,
-  loop: () => 0,
-  child: () => 0,
+  event: waiting(0),
+  branch: deciding(fused),
+  // Its passes are counted with its body.
+  loop: deciding(0),
 };
 
-/** What a child adds to its own run: its part of starting and counting the children of a parent. */
-export const childExecutions = {
-  each: 0.2,
-  has: ({ kind }: StagePlan): boolean => kind === "children" || kind === "child",
-};
+/** Each compensation is arrived at by a function of its own. */
+function whenUndone(stage: StagePlan): number {
+  return stage.kind === "action" ? 1 + action(stage) : 1;
+}

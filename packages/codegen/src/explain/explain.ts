@@ -1,8 +1,8 @@
 import { durationMs } from "../plan/duration.js";
 import { stagesOf } from "../plan/functions.js";
 import type { BodyPlan, NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
-import { childExecutions, rootExecutions } from "./executions.js";
-import { limitOf, passesOf, worstCase, type WorstCase } from "./worst-case.js";
+import { rootExecutions } from "./executions.js";
+import { limitOf, passesOf, worstCase, type LongestRuns, type WorstCase } from "./worst-case.js";
 
 /** What something costs and takes at most, when nothing fails; and at worst. */
 interface Bound {
@@ -18,7 +18,7 @@ export interface WorkflowExplained extends Bound {
   readonly file: string;
   /** Whether not every run costs as much: it has branches or loops. */
   readonly isAtMost: boolean;
-  /** What each child adds: its own run, without its children, and its part of the fan-out. */
+  /** What each child adds: its own run, without its children. */
   readonly perChild: readonly {
     readonly node: string;
     /** Undefined: any workflow of the app. */
@@ -59,32 +59,74 @@ export interface StageExplained extends WorstCase {
 
 /** Explains one workflow, or all. */
 export function explain({ workflows }: ProjectPlan, only?: string): WorkflowExplained[] {
+  const runs = longestRuns(workflows);
   return workflows
     .filter(({ name }) => only === undefined || name === only)
-    .map((workflow) => explainWorkflow(workflow, workflows));
+    .map((workflow) => explainWorkflow(workflow, workflows, runs));
 }
 
-function explainWorkflow(workflow: WorkflowPlan, all: readonly WorkflowPlan[]): WorkflowExplained {
-  const nodes = workflow.nodes.map((node) => explainNode(node, workflow));
-  const total = sumOf(nodes);
-  const worstCaseMs = limited(total.worstCaseMs, durationMs(workflow.options["timeout"]));
+/**
+ * From above: at first as if a run had no end but by the timeout of its workflow, then as long as its nodes take by what is known of the
+ * others so far, until nothing gets shorter. A workflow that is its own descendant stays open, unless a timeout ends it.
+ */
+function longestRuns(workflows: readonly WorkflowPlan[]): LongestRuns {
+  const runs = new Map(workflows.map((workflow) => [workflow.name, timeoutOf(workflow) ?? null]));
+  for (let isShorter = true; isShorter;) {
+    isShorter = false;
+    for (const workflow of workflows) {
+      const { worstCaseMs } = wholeOf(workflow, explainNodes(workflow, runs));
+      isShorter ||= worstCaseMs !== runs.get(workflow.name);
+      runs.set(workflow.name, worstCaseMs);
+    }
+  }
+  return runs;
+}
+
+const timeoutOf = ({ options }: WorkflowPlan): number | undefined => durationMs(options["timeout"]);
+
+/** What is known of a whole workflow, and of the others, when one of its nodes is explained. */
+interface Around {
+  readonly workflow: WorkflowPlan;
+  readonly runs: LongestRuns;
+  readonly executions: ReadonlyMap<StagePlan, number>;
+}
+
+function explainNodes(workflow: WorkflowPlan, runs: LongestRuns): NodeExplained[] {
+  const around = { workflow, runs, executions: rootExecutions(workflow) };
+  return workflow.nodes.map((node) => explainNode(node, around));
+}
+
+/** What a run costs, and how long it takes within the timeout of its workflow. */
+function wholeOf(workflow: WorkflowPlan, nodes: readonly NodeExplained[]): Bound {
+  const { rootExecutions, worstCaseMs } = sumOf(nodes);
+  return { rootExecutions, worstCaseMs: limited(worstCaseMs, timeoutOf(workflow)) };
+}
+
+function explainWorkflow(
+  workflow: WorkflowPlan,
+  all: readonly WorkflowPlan[],
+  runs: LongestRuns,
+): WorkflowExplained {
+  const nodes = explainNodes(workflow, runs);
+  const { rootExecutions, worstCaseMs } = wholeOf(workflow, nodes);
   return {
     name: workflow.name,
     file: workflow.file,
-    rootExecutions: total.rootExecutions,
+    rootExecutions,
     isAtMost: nodes.some(({ bodies }) => bodies !== undefined),
-    perChild: stagesOf(workflow).flatMap((stage) => childrenOf(stage, all)),
+    perChild: stagesOf(workflow).flatMap((stage) => childrenOf(stage, all, runs)),
     worstCaseMs,
     openEnded: worstCaseMs === null ? nodes.flatMap(openEnded) : [],
     nodes,
   };
 }
 
-function explainNode(node: NodePlan, workflow: WorkflowPlan): NodeExplained {
+function explainNode(node: NodePlan, around: Around): NodeExplained {
   const stages = node.stages.map((stage): StageExplained => {
     const { name, kind, reference, reads, isAside } = stage;
-    const own = { name, kind, reference, rootExecutions: rootExecutions(stage), reads };
-    const worst = worstCase(stage, workflow);
+    const executions = sum([around.executions.get(stage) ?? 0]);
+    const own = { name, kind, reference, rootExecutions: executions, reads };
+    const worst = worstCase(stage, { node, ...around });
     return { ...own, ...worst, ...(isAside ? { isCompensation: true } : {}) };
   });
   const own = sumOf(stages.filter(({ isCompensation }) => isCompensation !== true));
@@ -93,31 +135,28 @@ function explainNode(node: NodePlan, workflow: WorkflowPlan): NodeExplained {
     const worstCaseMs = limited(own.worstCaseMs, limitOf(node));
     return { name, kind, rootExecutions: own.rootExecutions, worstCaseMs, stages };
   }
-  const bodies = node.bodies.map((body) => explainBody(body, workflow));
+  const bodies = node.bodies.map((body) => explainBody(body, around));
   const passes = passesOf(node);
   const inside = times(greatestOf(bodies), passes);
   const maxPasses = stages.some((stage) => stage.kind === "loop") ? { maxPasses: passes } : {};
   return { name, kind, ...sumOf([own, inside]), ...maxPasses, stages, bodies };
 }
 
-function explainBody({ key, nodes }: BodyPlan, workflow: WorkflowPlan): BodyExplained {
-  const explained = nodes.map((node) => explainNode(node, workflow));
+function explainBody({ key, nodes }: BodyPlan, around: Around): BodyExplained {
+  const explained = nodes.map((node) => explainNode(node, around));
   return { key, ...sumOf(explained), nodes: explained };
 }
 
 function childrenOf(
   stage: StagePlan,
   all: readonly WorkflowPlan[],
+  runs: LongestRuns,
 ): WorkflowExplained["perChild"][number][] {
-  if (!childExecutions.has(stage)) return [];
+  if (stage.kind !== "children" && stage.kind !== "child") return [];
   return (stage.workflows ?? [undefined]).map((name) => {
     const child = all.find((workflow) => workflow.name === name);
-    const own = child && sumOf(child.nodes.map((node) => explainNode(node, child)));
-    return {
-      node: stage.node,
-      workflow: name,
-      rootExecutions: own && sum([own.rootExecutions, childExecutions.each]),
-    };
+    const own = child && sumOf(explainNodes(child, runs));
+    return { node: stage.node, workflow: name, rootExecutions: own?.rootExecutions };
   });
 }
 
@@ -157,7 +196,7 @@ function all(bounds: readonly Bound[], made: (times: readonly number[]) => numbe
 const limited = (ms: number | null, limit: number | undefined): number | null =>
   limit === undefined ? ms : Math.min(ms ?? limit, limit);
 
-/** Of tenths, without the crumbs of binary fractions. */
+/** Of hundredths, without the crumbs of binary fractions. */
 function sum(numbers: readonly number[]): number {
-  return Math.round(numbers.reduce((total, number) => total + number, 0) * 10) / 10;
+  return Math.round(numbers.reduce((total, number) => total + number, 0) * 100) / 100;
 }

@@ -15,29 +15,55 @@ export interface WorstCase {
 const actionMs = 30 * 60_000;
 const transactionMs = 1_000;
 
-export function worstCase(stage: StagePlan, workflow: WorkflowPlan): WorstCase {
-  return byKind[stage.kind](stage, workflow);
+/** How long a run of each workflow takes at worst, in ms; null where that is open. */
+export type LongestRuns = ReadonlyMap<string, number | null>;
+
+/** What the time of a stage depends on besides itself. */
+interface Around {
+  readonly node: NodePlan;
+  readonly workflow: WorkflowPlan;
+  readonly runs: LongestRuns;
+}
+
+export function worstCase(stage: StagePlan, around: Around): WorstCase {
+  return byKind[stage.kind](stage, around);
 }
 
 const inTransaction = (): WorstCase => ({ worstCaseMs: transactionMs });
 
-const byKind: Readonly<
-  Record<StagePlan["kind"], (stage: StagePlan, workflow: WorkflowPlan) => WorstCase>
-> = {
-  action,
-  mutation: inTransaction,
-  query: inTransaction,
-  // As long as its children take, whose number is not known.
-  children: waiting,
-  sleep: ({ policy }) => ({ worstCaseMs: durationMs(policy.values["duration"]) ?? null }),
-  event: waiting,
-  // What is decided in the transaction that arrives takes no time of its own.
-  branch: () => ({ worstCaseMs: 0 }),
-  loop: () => ({ worstCaseMs: 0 }),
-  child: () => ({ worstCaseMs: null }),
-};
+const byKind: Readonly<Record<StagePlan["kind"], (stage: StagePlan, around: Around) => WorstCase>> =
+  {
+    action,
+    mutation: inTransaction,
+    query: inTransaction,
+    children,
+    sleep: ({ policy }) => ({ worstCaseMs: durationMs(policy.values["duration"]) ?? null }),
+    event: waiting,
+    // What is decided in the transaction that arrives takes no time of its own.
+    branch: () => ({ worstCaseMs: 0 }),
+    loop: () => ({ worstCaseMs: 0 }),
+    child: (stage, { runs }) => ({ worstCaseMs: longestChild(stage, runs) }),
+  };
 
-function action({ policy }: StagePlan, workflow: WorkflowPlan): WorstCase {
+/**
+ * As long as the longest of its children, as they run side by side. Where only some of them do, they take turns, and how many there are is
+ * only known when it runs.
+ */
+function children(stage: StagePlan, { node, runs }: Around): WorstCase {
+  const { timeoutMs, worstCaseMs: limit } = waiting(stage);
+  const takeTurns = node.given.has("concurrency");
+  const longest = takeTurns ? null : longestChild(stage, runs);
+  return { timeoutMs, worstCaseMs: limit === null ? longest : Math.min(limit, longest ?? limit) };
+}
+
+/** Of the workflows that a child may be; null when one of them has no worst case, or it may be any. */
+function longestChild({ workflows }: StagePlan, runs: LongestRuns): number | null {
+  const times = workflows?.map((name) => runs.get(name) ?? null) ?? [null];
+  const known = times.filter((ms) => ms !== null);
+  return known.length < times.length ? null : Math.max(0, ...known);
+}
+
+function action({ policy }: StagePlan, { workflow }: Around): WorstCase {
   const timeoutMs = timeoutOf(policy);
   const isOwn = "retry" in policy.values || policy.computed.includes("retry");
   const { values, computed } = isOwn ? policy : workflowPolicy(workflow);
@@ -62,9 +88,9 @@ function timeoutOf({ values, computed }: StagePlan["policy"]): number | null | u
 
 function workflowPolicy({
   options,
-  optionPlaces,
+  given,
 }: WorkflowPlan): Pick<StagePlan["policy"], "values" | "computed"> {
-  const computed = [...optionPlaces.keys()].filter((name) => !(name in options));
+  const computed = [...given.keys()].filter((name) => !(name in options));
   return { values: options, computed };
 }
 

@@ -1,7 +1,9 @@
+import { usualComponent } from "../plan/paths.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { quote, type Change, type WorkflowThen } from "./change.js";
 import { linePairs } from "./lines.js";
 import { compareLine } from "./nodes.js";
+import { compareUndoing } from "./undoing.js";
 
 /**
  * What has changed between two plans, and what becomes of the runs that are in flight. Results are kept by node name, and what is
@@ -10,10 +12,19 @@ import { compareLine } from "./nodes.js";
 export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
   const then = new Map(before.workflows.map((workflow) => [workflow.name, workflow]));
   const names = new Set(now.workflows.map(({ name }) => name));
-  const gone = before.workflows.filter(({ name }) => !names.has(name)).map(goneWorkflow);
+  const isMoved = componentOf(before) !== componentOf(now);
+  const left = new Map(now.removed?.map((each) => [each.workflow, each]));
+  const gone = before.workflows
+    .filter(({ name }) => !names.has(name))
+    .flatMap((old) => [goneWorkflow(old), ...compareUndoing(old, undefined, left.get(old.name))]);
   const others = now.workflows.flatMap((workflow) => {
     const old = then.get(workflow.name);
-    return old === undefined ? [newWorkflow(workflow)] : compareWorkflow(old, workflow);
+    if (old === undefined) return [newWorkflow(workflow)];
+    return [
+      ...(isMoved ? [movedWorkflow(workflow, componentOf(before), componentOf(now))] : []),
+      ...compareWorkflow(old, workflow),
+      ...compareUndoing(old, workflow, left.get(workflow.name)),
+    ];
   });
   return [...gone, ...others].sort((a, b) =>
     a.workflow < b.workflow ? -1 : a.workflow > b.workflow ? 1 : 0,
@@ -29,6 +40,17 @@ function goneWorkflow({ name }: WorkflowThen): Change {
   };
 }
 
+const componentOf = ({ config }: WrittenPlan): string => config?.component ?? usualComponent;
+
+function movedWorkflow({ name }: WorkflowThen, from: string, to: string): Change {
+  return {
+    workflow: name,
+    fate: "stops",
+    message: `the component is ${quote(to)} now: runs that are in ${quote(from)} are not known there, and go on no more`,
+    hint: `keep it mounted as ${quote(from)} until no run is in flight`,
+  };
+}
+
 function newWorkflow({ name }: WorkflowThen): Change {
   return { workflow: name, fate: "safe", message: "the workflow is new" };
 }
@@ -37,12 +59,11 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
   if (before.hash === now.hash) return [];
   const whole = (message: string): Change => ({ workflow: now.name, fate: "safe", message });
   const { pairs, goneCases } = linePairs(before, now);
-  const differ = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b);
   return [
-    ...(differ(before.input, now.input)
+    ...(isOtherInput(before.input, now.input)
       ? [whole("another input: runs in flight keep the one they were started with")]
       : []),
-    ...(differ(before.options, now.options)
+    ...(differ([before.options, before.computed], [now.options, now.computed])
       ? [whole("other options: they hold for what starts from now on")]
       : []),
     ...goneCases.map((path): Change => ({
@@ -54,4 +75,14 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
     })),
     ...pairs.flatMap((pair) => compareLine(pair, now.name)),
   ];
+}
+
+const differ = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
+
+type Input = WorkflowThen["input"];
+
+/** By what its source says, wherever that stands; a plan of before there was a hash of it has only its text. */
+function isOtherInput(before: Input, now: Input): boolean {
+  if (before.hash !== undefined && now.hash !== undefined) return before.hash !== now.hash;
+  return differ({ ...before, hash: undefined }, { ...now, hash: undefined });
 }

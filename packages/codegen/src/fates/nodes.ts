@@ -94,7 +94,9 @@ function changedNodes({ before, now }: LinePair, workflow: string): Change[] {
     const placed = find(now, old.name);
     if (placed === undefined || own(old) === own(placed)) return [];
     const about = { workflow, node: placed.path };
-    const lost = old.node.stages.filter((stage) => !isKept(stage, old, placed));
+    const lost = old.node.stages.filter(
+      (stage) => !isKept(stage, old, placed) && !isCompensationGone(stage, old, placed),
+    );
     if (lost.length === 0) {
       const message = "changed: runs in flight go on, and run the new code when they get there";
       return [{ ...about, fate: "safe", message }];
@@ -124,9 +126,17 @@ type Stage = NodeThen["stages"][number];
 const waitsAt: readonly Stage["kind"][] = ["action", "children", "child", "sleep", "event"];
 
 function isKept(old: Stage, before: Placed, now: Placed): boolean {
-  const part = (stage: Stage, { path }: Placed) => stage.name.slice(path.length);
-  const stage = now.node.stages.find((each) => part(each, now) === part(old, before));
+  const stage = sameStage(old, before, now);
   return stage !== undefined && (stage.kind === old.kind || !waitsAt.includes(old.kind));
+}
+
+/** What has become of it is told by itself: it may be left behind. */
+const isCompensationGone = (old: Stage, before: Placed, now: Placed): boolean =>
+  old.name.endsWith(".compensate") && sameStage(old, before, now) === undefined;
+
+function sameStage(old: Stage, before: Placed, now: Placed): Stage | undefined {
+  const part = (stage: Stage, { path }: Placed) => stage.name.slice(path.length);
+  return now.node.stages.find((each) => part(each, now) === part(old, before));
 }
 
 /** Nodes that both plans have, in another order. */

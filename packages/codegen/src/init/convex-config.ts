@@ -1,76 +1,138 @@
-import type { CallExpression, SourceFile, VariableDeclaration } from "ts-morph";
-import { Node, Project, SyntaxKind } from "../ts-morph.js";
-import { insert, type Edit } from "./edit.js";
+import type { CallExpression, ExportAssignment, Node as AnyNode, SourceFile } from "ts-morph";
+import { importsOf, isImported, type Import } from "../analyze/modules.js";
+import { unwrap } from "../analyze/functions.js";
+import { Node, SyntaxKind } from "../ts-morph.js";
+import { insert, type Edit, type Insertion } from "./edit.js";
+import { parse } from "./parse.js";
 
 const component = "@stepwise/workflow/convex.config";
-/** The name under which generated code finds the component: `components.workflow`. */
-const mountedAs = "workflow";
 
-const fresh = `import workflow from "${component}";
-import { defineApp } from "convex/server";
+const byHand = (used: string): string =>
+  `add \`import workflow from "${component}"\` and \`app.use(${used})\` to it yourself`;
 
-const app = defineApp();
-app.use(workflow);
-
-export default app;
-`;
-
-const byHand = `add \`import workflow from "${component}"\` and \`app.use(workflow)\` to it yourself`;
+/** What is done to `convex.config.ts`, and where generated code then finds the component. */
+export interface Mount {
+  readonly edit: Edit;
+  /** The name under which it is mounted; undefined when it is not, or that is computed. */
+  readonly name?: string;
+}
 
 /**
  * Mounts the component in an app's `convex.config.ts`, by adding to its text and leaving the rest as it is.
  *
+ * @param file its name, which may also be `convex.config.js`
  * @param text undefined when there is no such file yet
+ * @param wanted the name to mount it under: that which generated code looks for
  */
-export function mountComponent(file: string, text: string | undefined): Edit {
+export function mountComponent(file: string, text: string | undefined, wanted: string): Mount {
+  const what = `mounts the workflow component${wanted === usual ? "" : ` as "${wanted}"`}`;
   if (text === undefined || text.trim() === "")
-    return { kind: "create", file, text: fresh, what: "mounts the workflow component" };
-  const source = new Project({
-    useInMemoryFileSystem: true,
-    skipLoadingLibFiles: true,
-  }).createSourceFile("/convex.config.ts", text.replace(/^\ufeff/, " "));
-  const refuse = (why: string): Edit => ({ kind: "refuse", file, what: `${why}: ${byHand}` });
-  if (!parses(source)) return refuse("it does not parse");
-  const app = appOf(source);
-  if (app === undefined) return refuse("it has no `const app = defineApp()`");
-  const name = app.getName();
-  const local = importedAs(source);
-  const uses = usesOf(source, name);
-  if (uses.some((call) => call.getArguments()[0]?.getText() === local))
-    return { kind: "keep", file, what: "mounts the workflow component already" };
-  const other = uses.find((call) => nameOf(call, source) === mountedAs);
-  if (other !== undefined) {
-    const what = `it mounts another component under the name "${mountedAs}", with \`${other.getText()}\`, which generated code needs for its own: give that one another name, as in \`${name}.use(…, { name: "other" })\`, then run init again`;
-    return { kind: "refuse", file, what };
+    return { edit: { kind: "create", file, text: fresh(wanted), what }, name: wanted };
+  const refuse = (why: string): Mount => ({ edit: { kind: "refuse", file, what: why } });
+  const source = parse(text);
+  if (source === undefined) return refuse("it does not parse: mend it, then run init again");
+  const imports = importsOf(source.compilerNode);
+  const mounted = mountedIn(source, imports);
+  if (mounted !== undefined) {
+    const kept = "mounts the workflow component already";
+    const name = nameOf(mounted, imports);
+    if (name === undefined)
+      return refuse(
+        `it ${kept}, with \`${mounted.getText()}\`, under a name that is computed: write the name out, then run init again`,
+      );
+    const as = name === usual ? "" : `, as "${name}"`;
+    return { edit: { kind: "keep", file, what: `${kept}${as}` }, name };
   }
-  const wanted = local ?? freeName(source);
-  const lastUse = uses.at(-1)?.getFirstAncestorByKind(SyntaxKind.ExpressionStatement);
-  const after = lastUse ?? app.getVariableStatementOrThrow();
-  return {
-    kind: "change",
-    file,
-    text: insert(text, [
-      ...(local === undefined
-        ? [{ at: importsEnd(source), text: `import ${wanted} from "${component}";\n` }]
-        : []),
-      { at: after.getEnd(), text: `\n${name}.use(${wanted});` },
-    ]),
-    what: "mounts the workflow component",
-  };
+  const used = wanted === usual ? "workflow" : `workflow, { name: "${wanted}" }`;
+  const made = appIn(source, imports);
+  if (made === undefined) {
+    return refuse(
+      isCommonJs(source)
+        ? 'it is a CommonJS module, to which no import can be added: write it with `import { defineApp } from "convex/server"` and `export default app`, then run init again'
+        : `it calls no \`defineApp()\` as \`const app = defineApp()\` or \`export default defineApp()\`: ${byHand(used)}, where \`app\` is what \`defineApp()\` gives`,
+    );
+  }
+  const app = "name" in made ? made.name : freeName(source, ["app", "convexApp"]);
+  const uses = usesOf(source, app);
+  const other = uses.find((call) => nameOf(call, imports) === wanted);
+  if (other !== undefined) {
+    return refuse(
+      `it mounts another component under the name "${wanted}", with \`${other.getText()}\`, which generated code needs for its own: give that one another name, as in \`${app}.use(…, { name: "other" })\`, or mount the workflow component yourself under another, as in \`${app}.use(stepwise, { name: "stepwise" })\`, then run init again`,
+    );
+  }
+  const known = importedAs(imports);
+  const local = known ?? freeName(source, ["workflow", "stepwise", "stepwiseWorkflow"]);
+  const use = `${app}.use(${local}${wanted === usual ? "" : `, { name: "${wanted}" }`});`;
+  const edits: Insertion[] =
+    known === undefined
+      ? [{ at: importsEnd(source), text: `import ${local} from "${component}";\n` }]
+      : [];
+  if ("name" in made) {
+    const after = uses.at(-1)?.getFirstAncestorByKind(SyntaxKind.ExpressionStatement);
+    edits.push({ at: (after ?? made.statement).getEnd(), text: `\n${use}` });
+  } else {
+    const { exported } = made;
+    const expression = exported.getExpression();
+    edits.push(
+      { at: exported.getStart(), until: expression.getStart(), text: `const ${app} = ` },
+      { at: exported.getEnd(), text: `\n${use}\n\nexport default ${app};` },
+    );
+  }
+  return { edit: { kind: "change", file, text: insert(text, edits), what }, name: wanted };
 }
 
-function parses(source: SourceFile): boolean {
-  const { parseDiagnostics = [] } = source.compilerNode as unknown as {
-    parseDiagnostics?: unknown[];
+/** The component's own name, which is that of its package. */
+const usual = "workflow";
+
+const fresh = (name: string): string => `import workflow from "${component}";
+import { defineApp } from "convex/server";
+
+const app = defineApp();
+app.use(workflow${name === usual ? "" : `, { name: "${name}" }`});
+
+export default app;
+`;
+
+type Imports = ReadonlyMap<string, Import>;
+
+/** The app that the file makes: a variable, with the statement that declares it, or the default export itself. */
+type MadeApp =
+  { readonly name: string; readonly statement: AnyNode } | { readonly exported: ExportAssignment };
+
+function appIn(source: SourceFile, imports: Imports): MadeApp | undefined {
+  const makes = (value: AnyNode | undefined): boolean => {
+    const call = value && unwrap(value);
+    if (!Node.isCallExpression(call)) return false;
+    const callee = call.getExpression();
+    return callee.getText() === "defineApp" || isImported(callee, imports, "defineApp");
   };
-  return parseDiagnostics.length === 0;
+  const exported = source.getExportAssignment((each) => !each.isExportEquals());
+  // Of several, as where one is made for a test, the one that is exported.
+  const declarations = source
+    .getVariableDeclarations()
+    .filter((declaration) => makes(declaration.getInitializer()));
+  const name = exported && unwrap(exported.getExpression()).getText();
+  const declaration = declarations.find((each) => each.getName() === name) ?? declarations[0];
+  if (declaration !== undefined)
+    return {
+      name: declaration.getName(),
+      statement: declaration.getVariableStatementOrThrow(),
+    };
+  return exported !== undefined && makes(exported.getExpression()) ? { exported } : undefined;
 }
 
-/** `const app = defineApp()`, at the top of the file. */
-function appOf(source: SourceFile): VariableDeclaration | undefined {
-  return source.getVariableDeclarations().find((declaration) => {
-    const call = declaration.getInitializer();
-    return Node.isCallExpression(call) && call.getExpression().getText() === "defineApp";
+const isCommonJs = (source: SourceFile): boolean =>
+  source.getImportDeclarations().length === 0 &&
+  /\bmodule\.exports\b|\bexports\.default\b/.test(source.getFullText());
+
+/** The call `app.use(…)` that mounts the component, wherever it stands. */
+function mountedIn(source: SourceFile, imports: Imports): CallExpression | undefined {
+  const local = importedAs(imports);
+  if (local === undefined) return undefined;
+  return source.getDescendantsOfKind(SyntaxKind.CallExpression).find((call) => {
+    const callee = call.getExpression();
+    const isUse = Node.isPropertyAccessExpression(callee) && callee.getName() === "use";
+    return isUse && call.getArguments()[0]?.getText() === local;
   });
 }
 
@@ -85,39 +147,35 @@ function usesOf(source: SourceFile, app: string): CallExpression[] {
 }
 
 /** The local name of the component, when it is imported. */
-function importedAs(source: SourceFile): string | undefined {
-  return source
-    .getImportDeclarations()
-    .find((each) => each.getModuleSpecifierValue().replace(/\.js$/, "") === component)
-    ?.getDefaultImport()
-    ?.getText();
+function importedAs(imports: Imports): string | undefined {
+  const isOurs = ({ module, imported }: Import) =>
+    imported === "default" && module.replace(/\.js$/, "") === component;
+  return [...imports].find(([, from]) => isOurs(from))?.[0];
 }
 
-/** The name a component is mounted under: the one that is given, else its own, which is that of its package. */
-function nameOf(call: CallExpression, source: SourceFile): string | undefined {
+/** The name a component is mounted under: the one that is given, else its own, which is that of its package; undefined when it is computed. */
+function nameOf(call: CallExpression, imports: Imports): string | undefined {
   const [used, options] = call.getArguments();
-  const given = Node.isObjectLiteralExpression(options) ? options.getProperty("name") : undefined;
-  if (Node.isPropertyAssignment(given)) {
-    const value = given.getInitializer();
-    return Node.isStringLiteral(value) ? value.getLiteralText() : undefined;
+  if (options !== undefined && !Node.isObjectLiteralExpression(options)) return undefined;
+  const given = options?.getProperty("name");
+  if (given !== undefined) {
+    const value = Node.isPropertyAssignment(given) ? given.getInitializer() : undefined;
+    const isText = Node.isStringLiteral(value) || Node.isNoSubstitutionTemplateLiteral(value);
+    return isText ? value.getLiteralText() : undefined;
   }
-  const module = source
-    .getImportDeclarations()
-    .find((each) => each.getDefaultImport()?.getText() === used?.getText())
-    ?.getModuleSpecifierValue();
-  return module
-    ?.replace(/\/convex\.config(\.js)?$/, "")
+  return imports
+    .get(used?.getText() ?? "")
+    ?.module.replace(/\/convex\.config(\.js)?$/, "")
     .split("/")
     .at(-1);
 }
 
-function freeName(source: SourceFile): string {
+/** The first of the names that nothing in the file has. */
+function freeName(source: SourceFile, names: readonly [string, ...string[]]): string {
   const taken = new Set(
     source.getDescendantsOfKind(SyntaxKind.Identifier).map((id) => id.getText()),
   );
-  return (
-    ["workflow", "stepwise", "stepwiseWorkflow"].find((name) => !taken.has(name)) ?? "workflow_"
-  );
+  return names.find((name) => !taken.has(name)) ?? `${names[0]}_`;
 }
 
 /** The beginning of the line after the last import; without one, of the file. */

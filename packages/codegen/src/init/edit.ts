@@ -10,13 +10,15 @@ export type Edit =
 export interface Insertion {
   readonly at: number;
   readonly text: string;
+  /** Where the text ends that it takes the place of. Default: it takes the place of none. */
+  readonly until?: number;
 }
 
 /** All of them at once: positions are those of the text as it was. The line ends of the text are kept. */
 export function insert(text: string, insertions: readonly Insertion[]): string {
   const lineEnd = text.includes("\r\n") ? "\r\n" : "\n";
   let result = text;
-  for (const { at, text: added } of insertions.toSorted((a, b) => b.at - a.at))
-    result = result.slice(0, at) + added.replaceAll("\n", lineEnd) + result.slice(at);
+  for (const { at, text: added, until = at } of insertions.toSorted((a, b) => b.at - a.at))
+    result = result.slice(0, at) + added.replaceAll("\n", lineEnd) + result.slice(until);
   return result;
 }

@@ -1,4 +1,5 @@
 import { nearest } from "../diagnostics/nearest.js";
+import { configFile } from "../plan/paths.js";
 import type { BackEnd } from "./back-end.js";
 
 const RUN_TIME = "@stepwise/workflow";
@@ -69,7 +70,7 @@ async function loadWorkflows(back: BackEnd): Promise<WorkflowsIndex> {
   return loaded as WorkflowsIndex;
 }
 
-/** Where the component with the runs is mounted. */
+/** Where the component with the runs is mounted. @throws when the app does not mount it */
 export function workflowComponentPath(back: BackEnd): string {
   const component = back.componentOf(RUN_TIME);
   if (component === undefined) {
@@ -80,4 +81,19 @@ export function workflowComponentPath(back: BackEnd): string {
     );
   }
   return component.path;
+}
+
+/**
+ * Looks whether the component with the runs is where generated code looks for it.
+ *
+ * @throws when the app mounts it under another name, or not at all
+ */
+export function checkComponent(back: BackEnd, name: string): void {
+  const path = workflowComponentPath(back);
+  if (path === name) return;
+  throw new Error(
+    `The app mounts "${RUN_TIME}" under the name "${path}", but generated code looks for "${name}". Say so in ${configFile}:\n` +
+      `  export default defineConfig({ component: "${path}" });\n` +
+      "or have workflow-codegen init do it.",
+  );
 }

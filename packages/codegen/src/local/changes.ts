@@ -52,7 +52,13 @@ function ended(known: Map<string, TreeRun>, runs: readonly TreeRun[]): TreeRun[]
 
 function* ofSteps(before: TreeRun | undefined, run: TreeRun): Generator<Change> {
   const known = new Map(before?.steps.map((step) => [stepKey(step), step]));
+  // Loops that have ended, outermost first: what is inside one has ended before it.
+  const open: TreeStep[] = [];
   for (const step of run.steps) {
+    for (let loop = open.at(-1); loop && !isInside(step, loop); loop = open.at(-1)) {
+      open.pop();
+      yield { what: "stepEnded", run, step: loop };
+    }
     const old = known.get(stepKey(step));
     if (old === undefined) yield { what: "stepStarted", run, step };
     else if (!hasEnded(step.state) && isChanged(old, step))
@@ -61,11 +67,15 @@ function* ofSteps(before: TreeRun | undefined, run: TreeRun): Generator<Change> 
     for (const error of failed.slice(old === undefined ? 0 : retriedErrors(old).length)) {
       yield { what: "stepRetries", run, step, error };
     }
-    if (hasEnded(step.state) && !hasEnded(old?.state ?? "pending")) {
-      yield { what: "stepEnded", run, step };
-    }
+    if (!hasEnded(step.state) || hasEnded(old?.state ?? "pending")) continue;
+    if (step.kind === "loop") open.push(step);
+    else yield { what: "stepEnded", run, step };
   }
+  for (const step of open.reverse()) yield { what: "stepEnded", run, step };
 }
+
+const isInside = ({ stage }: TreeStep, loop: TreeStep): boolean =>
+  stage.startsWith(`${loop.stage}.`);
 
 function isChanged(before: TreeStep, now: TreeStep): boolean {
   return (

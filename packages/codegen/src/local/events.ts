@@ -28,6 +28,8 @@ export class EventSender {
   /** Those that are sent when a run waits for them. */
   readonly #expected: PlannedEvent[];
   readonly #timers: NodeJS.Timeout[];
+  /** Those whose time has not come. */
+  readonly #timed: Set<PlannedEvent>;
   #failure: Error | undefined;
 
   /** @param top the run that was started: events with a time are sent to it */
@@ -37,11 +39,18 @@ export class EventSender {
     const failed = (error: unknown) => {
       this.#failure ??= error instanceof Error ? error : new Error(String(error));
     };
-    this.#timers = events
-      .filter(({ atMs }) => atMs !== undefined)
-      .map((event) =>
-        setTimeout(() => void this.send({ event, to: top }).catch(failed), event.atMs),
-      );
+    this.#timed = new Set(events.filter(({ atMs }) => atMs !== undefined));
+    this.#timers = [...this.#timed].map((event) =>
+      setTimeout(() => {
+        this.#timed.delete(event);
+        void this.send({ event, to: top }).catch(failed);
+      }, event.atMs),
+    );
+  }
+
+  /** Those that have not been sent: no run has waited for them, or their time has not come. */
+  get unsent(): readonly PlannedEvent[] {
+    return [...this.#expected, ...this.#timed];
   }
 
   /** Whether there is a use in looking at what runs wait for. */

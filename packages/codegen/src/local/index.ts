@@ -1,6 +1,6 @@
 export type { Change } from "./changes.js";
 export type { PlannedEvent } from "./events.js";
-export type { StoredFile } from "./input.js";
+export { whyUnreadable, type StoredFile } from "./input.js";
 export {
   type LocalEvent,
   type LocalOutcome,

@@ -28,11 +28,18 @@ export async function withStoredFiles(
 }
 
 async function readBlob(field: string, path: string): Promise<Blob> {
-  try {
-    return new Blob([await readFile(path)]);
-  } catch (cause) {
-    throw new Error(`The file for "${field}" cannot be read.`, { cause });
-  }
+  const content = await readFile(path).catch((error: unknown) => whyUnreadable(path, error));
+  if (typeof content !== "string") return new Blob([content]);
+  throw new Error(`The file for "${field}" cannot be read: ${content}`);
+}
+
+/** In a sentence why a file cannot be read, for somebody who gave its path. */
+export function whyUnreadable(path: string, error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ENOENT" || code === "ENOTDIR") return `there is no ${path}.`;
+  if (code === "EISDIR") return `${path} is a folder.`;
+  if (code === "EACCES" || code === "EPERM") return `${path} may not be read.`;
+  return error instanceof Error ? error.message : String(error);
 }
 
 function withField(input: unknown, names: string[], value: unknown, field: string): unknown {

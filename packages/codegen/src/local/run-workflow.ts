@@ -1,7 +1,8 @@
 import { settle, type Totals } from "@stepwise/counting";
-import { startRun, workflowComponentPath } from "./app-workflows.js";
+import { checkComponent, startRun } from "./app-workflows.js";
 import { openBackEnd } from "./back-end.js";
 import type { Change } from "./changes.js";
+import { usualComponent } from "../plan/paths.js";
 import { captureConsole, captureRejections } from "./console-capture.js";
 import { EventSender, type PlannedEvent } from "./events.js";
 import { type StoredFile, withStoredFiles } from "./input.js";
@@ -13,6 +14,8 @@ import { type Ending, Watch } from "./watch.js";
 export interface LocalRunOptions {
   /** Absolute path of the app's functions folder, with its generated code up to date. */
   readonly functionsDir: string;
+  /** The name under which generated code looks for the component: that of the app's config. Default: `workflow`. */
+  readonly component?: string;
   readonly workflow: string;
   readonly input: unknown;
   /** Files to put into storage first; their ids go into the input. */
@@ -46,6 +49,8 @@ export interface LocalOutcome extends Pick<Ending, "state" | "output" | "error">
   readonly totals: Totals;
   /** By the clock that the functions saw. */
   readonly durationMs: number;
+  /** Those of the planned events that were not sent before its end, as no run waited for them or their time had not come. */
+  readonly unsent: readonly PlannedEvent[];
 }
 
 /**
@@ -65,7 +70,7 @@ export async function runWorkflow(options: LocalRunOptions): Promise<LocalOutcom
   const releaseRandom = options.seed === undefined ? () => {} : seedRandom(options.seed);
   let sender: EventSender | undefined;
   try {
-    workflowComponentPath(back);
+    checkComponent(back, options.component ?? usualComponent);
     tell({ type: "mounted", functionsDir });
     const filled = await withStoredFiles(back.t, input, files);
     const runId = await startRun(back, workflow, filled);
@@ -79,7 +84,8 @@ export async function runWorkflow(options: LocalRunOptions): Promise<LocalOutcom
     await settle(back.counter);
     const { state, output, error, startedAt, endedAt = Date.now() } = ending;
     const durationMs = endedAt - startedAt;
-    return { runId, state, output, error, totals: back.counter.totals(), durationMs };
+    const { unsent } = sender;
+    return { runId, state, output, error, totals: back.counter.totals(), durationMs, unsent };
   } finally {
     sender?.stop();
     releaseRandom();

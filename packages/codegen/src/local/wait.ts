@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { installTimers, type InstalledTimers } from "@stepwise/counting";
 import type { BackEnd } from "./back-end.js";
-import type { Delivery, EventSender } from "./events.js";
+import type { Delivery, EventSender, PlannedEvent } from "./events.js";
 import type { RunTree } from "./tree.js";
 import type { Ending, Watch } from "./watch.js";
 
@@ -32,7 +32,7 @@ export const realTime: Clock = {
           await sender.send(delivery);
           continue;
         }
-        if (!(await moves.next())) throw stuck(await watch.tree());
+        if (!(await moves.next())) throw stuck(await watch.tree(), sender.unsent);
         await sleep(watch.restMs);
       }
     } finally {
@@ -59,7 +59,7 @@ export function skippedTime(): Clock {
         ending ??= await watch.look();
         if (ending !== undefined) return ending;
         delivery ??= await deliveryOf(sender, watch);
-        if (delivery === undefined) throw stuck(await watch.tree());
+        if (delivery === undefined) throw stuck(await watch.tree(), sender.unsent);
         await sender.send(delivery);
       }
     },
@@ -97,7 +97,8 @@ function movesOf(back: BackEnd) {
   };
 }
 
-function stuck({ runs }: RunTree): Error {
+/** @param unsent events that were given, and that nothing has waited for */
+function stuck({ runs }: RunTree, unsent: readonly PlannedEvent[]): Error {
   const waiting = runs.flatMap(({ workflow, steps }) =>
     steps
       .filter(({ kind, state }) => kind === "event" && state === "waiting")
@@ -106,9 +107,13 @@ function stuck({ runs }: RunTree): Error {
         return `"${stage}" of ${workflow} waits for the event ${names}`;
       }),
   );
+  if (waiting.length === 0)
+    return new Error(
+      "The run has not ended, but nothing is scheduled any more that could move it on.",
+    );
+  const given = unsent.map(({ name }) => JSON.stringify(name)).join(", ");
+  const instead = given === "" ? "" : ` Nothing waits for what was given there: ${given}.`;
   return new Error(
-    waiting.length === 0
-      ? "The run has not ended, but nothing is scheduled any more that could move it on."
-      : `The run cannot end: ${waiting.join("; ")}, which nobody sends. Give it with --events.`,
+    `The run cannot end: ${waiting.join("; ")}, which nobody sends. Give it with --events.${instead}`,
   );
 }

@@ -22,5 +22,6 @@ export function durationMs(value: unknown): number | undefined {
   // Only words have a plural.
   if (amount === undefined || (plural === "s" && unit.length <= 2)) return undefined;
   const factor = units.get(unit);
-  return factor === undefined ? undefined : Number(amount) * factor;
+  const ms = Number(amount) * (factor ?? NaN);
+  return Number.isFinite(ms) ? ms : undefined;
 }

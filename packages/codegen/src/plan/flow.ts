@@ -18,9 +18,9 @@ export class Flow {
     this.#link(nodes, { at: "end" });
   }
 
-  /** What follows a stage; of a branch or a loop, what follows it as a whole. */
+  /** What follows a stage; of a branch or a loop, what follows it as a whole. Also of a compensation that the workflow has no more. */
   after(stage: StagePlan): Following {
-    return this.#after.get(stage) ?? { at: "end" };
+    return this.#after.get(stage) ?? { at: stage.isAside ? "undone" : "end" };
   }
 
   #link(nodes: readonly NodePlan[], end: Following): void {

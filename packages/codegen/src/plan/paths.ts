@@ -3,6 +3,15 @@ import { posix } from "node:path";
 /** The folder under the functions folder that holds what the compiler writes. */
 export const outputFolder = "_workflows";
 
+/** The compiled plan, which says what there was in earlier versions. */
+export const planFile = `${outputFolder}/plan.json`;
+
+/** The file under the functions folder that holds what is the same for all workflows. By its name, with two dots, no entry point of Convex. */
+export const configFile = "stepwise.config.ts";
+
+/** The name under which the component is mounted where the config says none: that of its package. */
+export const usualComponent = "workflow";
+
 /** A relative module name as a file of the functions folder, without its ending; undefined for a package. */
 export function resolveModule(file: string, module: string): string | undefined {
   if (!module.startsWith("./") && !module.startsWith("../")) return undefined;

@@ -34,6 +34,8 @@ function parseJson(text: string, of: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
+    if (/^<{7} /m.test(text))
+      throw new PlanUnreadable(`${of} holds both sides of a merge: take either`, { cause });
     throw new PlanUnreadable(`${of} is not JSON`, { cause });
   }
 }

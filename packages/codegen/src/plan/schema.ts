@@ -1,6 +1,8 @@
 import * as z from "zod";
 import type { Place } from "../diagnostics/diagnostic.js";
 import { importedName, type Expression } from "./expression.js";
+import { jsName } from "./js-name.js";
+import type { GivenOptions } from "./known.js";
 import { planVersion } from "./version.js";
 
 /* Names of the last plan come into generated code and into the names of files; so they are looked at, as those of definitions are. */
@@ -31,6 +33,8 @@ export const stage = z.object({
   reads: z.array(z.string()),
   /** The user's function, such as `internal.documents.outline`, when there is no inline handler. */
   reference: z.string().optional(),
+  /** Whether the `args` of that ask for `info`. */
+  info: z.literal(true).optional(),
   /** The names that its `recover` reads; absent without one. */
   recover: z.array(z.string()).optional(),
   /** The names that the `until` of a loop reads. */
@@ -45,7 +49,7 @@ export const node = z.object({
   name: z.string(),
   kind: z.string(),
   stages: z.array(stage),
-  /** Those options that are literals: retry, timeout, concurrency, tolerate, maxIterations and their like. */
+  /** Those options whose values can be seen: retry, timeout, concurrency, tolerate, maxIterations and their like. */
   options: z.record(z.string(), z.json()),
   /** Of the node's source, without white space and comments, and without the nodes in its bodies. */
   hash: z.string(),
@@ -64,11 +68,19 @@ export const body = z.object({
   },
 });
 
+/** Of the source of something, without white space and comments, and with what it names. Absent in plans of before there was one. */
+const sourceHash = z.string().optional();
+
 export const input = z.discriminatedUnion("kind", [
   /** An exported const, here or in a module: imported by the generated file. */
-  z.object({ kind: z.literal("import"), import: importedName }),
+  z.object({ kind: z.literal("import"), import: importedName, hash: sourceHash }),
   /** Anything closed: copied into the generated file. */
-  z.object({ kind: z.literal("copy"), text: z.string(), imports: z.array(importedName) }),
+  z.object({
+    kind: z.literal("copy"),
+    text: z.string(),
+    imports: z.array(importedName),
+    hash: sourceHash,
+  }),
 ]);
 
 export const workflow = z.object({
@@ -77,16 +89,72 @@ export const workflow = z.object({
   file: z.string(),
   input,
   options: z.record(z.string(), z.json()),
+  /** Of those options that are computed; absent when none is. */
+  computed: sourceHash,
   nodes: z.array(node),
 });
+
+const nameOfImport = z.string().regex(jsName, "is no name of an import");
+
+/** The source of something, cut at the names that are imported: these may have to be others where it is written out again. */
+export const sourceText = z.object({
+  parts: z.array(z.union([z.string(), z.object({ name: z.string(), shorthand: z.boolean() })])),
+  imports: z.array(
+    importedName.extend({
+      local: nameOfImport,
+      imported: z.union([z.literal("*"), nameOfImport]),
+    }),
+  ),
+});
+export type SourceCopy = z.infer<typeof sourceText>;
+
+/**
+ * What undoes a step, as it is written: it must be there for the runs that are past the step when step, compensation or workflow are gone.
+ * `open` is what it uses that nothing but the definition's file has: then it cannot be written out again.
+ */
+export const compensation = z.union([
+  z.object({ stage: stageName, open: z.string() }),
+  z.object({ stage: stageName, source: sourceText }),
+]);
+export type Compensation = z.infer<typeof compensation>;
+
+/** A compensation that is gone, with what the run time must know of the version that had it. */
+export const undo = z.object({
+  stage: stageName,
+  kind: z.enum(["action", "mutation"]),
+  reads: z.array(z.string()),
+  reference: z.string().optional(),
+  info: z.literal(true).optional(),
+  /** The file of its definition. */
+  file: z.string(),
+  source: sourceText,
+  /** Of the workflow: its default `retry`, its `renamed`. */
+  options: z.record(z.string(), z.json()),
+  /** The nodes around it and before it, without their code. */
+  nodes: z.record(z.string(), z.json()),
+});
+export type Undo = z.infer<typeof undo>;
 
 /** What an earlier version of a workflow leaves behind, so that no run is at a function that is not there. */
 export const leftover = z.object({
   workflow: identifier,
   /** Its action stages that are gone. */
   stages: z.array(stageName),
+  /** Its compensations that are gone; absent when there are none. */
+  undoes: z.array(undo).optional(),
 });
 export type Leftover = z.infer<typeof leftover>;
+
+/** What the app's `stepwise.config.ts` says for all workflows. */
+export const appConfig = z.object({
+  /** The name under which the component is mounted. Default: `workflow`. */
+  component: identifier.optional(),
+  maxParallelism: z.number().optional(),
+  /** A duration. */
+  retention: z.union([z.string(), z.number()]).optional(),
+  retry: z.json().optional(),
+});
+export type AppConfig = z.infer<typeof appConfig>;
 
 /** What is written to `_workflows/plan.json`. */
 export const writtenPlan = z.object({
@@ -94,7 +162,15 @@ export const writtenPlan = z.object({
   /** The compiler's own version. */
   compiler: z.string().optional(),
   version: z.literal(planVersion),
-  workflows: z.array(workflow.extend({ hash: z.string() })),
+  /** Absent when the app has none. */
+  config: appConfig.optional(),
+  workflows: z.array(
+    workflow.extend({
+      hash: z.string(),
+      /** Not in the hash, as a comment in one is no other plan. Absent when the workflow has none. */
+      compensations: z.array(compensation).optional(),
+    }),
+  ),
   /** Absent when there is nothing. */
   removed: z.array(leftover).optional(),
 });
@@ -106,12 +182,12 @@ export type WrittenPlan = z.infer<typeof writtenPlan>;
 
 /** How a stage is run, as far as that is written out. */
 export interface Policy {
-  /** Options that are literals. */
+  /** Options whose values can be seen. */
   readonly values: Readonly<Record<string, z.core.util.JSONType>>;
   /** The names of those that are computed. */
   readonly computed: readonly string[];
-  /** Where each option beside them stands. */
-  readonly places: ReadonlyMap<string, Place>;
+  /** All options beside them. */
+  readonly given: GivenOptions;
 }
 
 /** One entry of a workflow's `renamed`. */
@@ -150,6 +226,8 @@ export interface StagePlan extends z.infer<typeof stage> {
   readonly readers: readonly Reader[];
   /** Its retry, timeout and isolate. */
   readonly policy: Policy;
+  /** Of a compensation: its source, or what of it cannot be written out again. */
+  readonly source?: SourceCopy | { readonly open: string };
 }
 
 export interface NodePlan extends z.infer<typeof node> {
@@ -159,8 +237,8 @@ export interface NodePlan extends z.infer<typeof node> {
   readonly path: string;
   /** The place of its name. */
   readonly place: Place;
-  /** Where each of its options stands, also those that are not literals. */
-  readonly optionPlaces: ReadonlyMap<string, Place>;
+  /** All its options, also those whose values cannot be seen. */
+  readonly given: GivenOptions;
   /** Whether the user chose its name. */
   readonly isNamed: boolean;
   /** Whether the workflow ends with it. */
@@ -198,8 +276,10 @@ export interface WorkflowPlan extends z.infer<typeof workflow> {
   readonly nodes: NodePlan[];
   /** The place of its name. */
   readonly place: Place;
-  /** Where each of its options stands, also those that are not literals. */
-  readonly optionPlaces: ReadonlyMap<string, Place>;
+  /** All its options, also those whose values cannot be seen. */
+  readonly given: GivenOptions;
+  /** Those of its options that it does not have itself, but by the app's config. Default: none. */
+  readonly inherited?: Pick<AppConfig, "retry">;
   readonly renamings: readonly Renaming[];
   /** Whether a node's name is computed, so that a name which nothing seems to give may be that node's. */
   readonly hasUnknownNames: boolean;
@@ -207,7 +287,15 @@ export interface WorkflowPlan extends z.infer<typeof workflow> {
   readonly hasUnreadNodes: boolean;
 }
 
+/** What was read in the app's config. */
+export interface ConfigPlan {
+  readonly values: AppConfig;
+  readonly given: GivenOptions;
+}
+
 export interface ProjectPlan {
+  /** Default: the app has none. */
+  readonly config?: ConfigPlan;
   readonly workflows: readonly WorkflowPlan[];
   /** What workflows and stages that are gone leave behind. Default: nothing. */
   readonly removed?: readonly Leftover[];

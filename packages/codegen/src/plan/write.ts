@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { compilerVersion } from "../version.js";
 import type { ImportedName } from "./expression.js";
+import { stagesOf } from "./functions.js";
 import type {
   BodyPlan,
   InputPlan,
@@ -14,17 +15,19 @@ import { planVersion } from "./version.js";
 
 type WrittenWorkflow = WrittenPlan["workflows"][number];
 type WrittenNode = WrittenWorkflow["nodes"][number];
+type WrittenCompensation = NonNullable<WrittenWorkflow["compensations"]>[number];
 type WrittenStage = WrittenNode["stages"][number];
 
 /** Those that were written before: a watching compiler has most of them again and again. */
 const writtenBefore = new WeakMap<WorkflowPlan, WrittenWorkflow>();
 
 /** The plan as it is committed: without places, with a hash for every workflow. */
-export function toWritten({ workflows, removed = [] }: ProjectPlan): WrittenPlan {
+export function toWritten({ config, workflows, removed = [] }: ProjectPlan): WrittenPlan {
   return {
     generatedBy: "workflow-codegen",
     compiler: compilerVersion(),
     version: planVersion,
+    ...configOf(config),
     workflows: workflows.map(writtenWorkflowOf),
     ...(removed.length === 0 ? {} : { removed: [...removed] }),
   };
@@ -33,15 +36,21 @@ export function toWritten({ workflows, removed = [] }: ProjectPlan): WrittenPlan
 function writtenWorkflowOf(placed: WorkflowPlan): WrittenWorkflow {
   const before = writtenBefore.get(placed);
   if (before !== undefined) return before;
-  const { name, file, input, options, nodes } = placed;
-  const workflow: Every<Omit<WrittenWorkflow, "hash">> = {
+  const { name, file, input, options, computed, nodes } = placed;
+  const workflow: Every<Omit<WrittenWorkflow, "hash" | "compensations">> = {
     name,
     file,
     input: inputOf(input),
     options,
+    computed,
     nodes: nodes.map(nodeOf),
   };
-  const written = { ...workflow, hash: hashOf(JSON.stringify(workflow)) };
+  const compensations = compensationsOf(placed);
+  const written = {
+    ...workflow,
+    hash: hashOf(JSON.stringify(workflow)),
+    ...(compensations.length === 0 ? {} : { compensations }),
+  };
   writtenBefore.set(placed, written);
   return written;
 }
@@ -54,9 +63,26 @@ function writtenWorkflowOf(placed: WorkflowPlan): WrittenWorkflow {
 /** With each field named, also those that may be absent. */
 type Every<T> = { [Field in keyof Required<T>]: T[Field] };
 
+function compensationsOf(workflow: WorkflowPlan): WrittenCompensation[] {
+  return stagesOf(workflow).flatMap(({ name: stage, source }): WrittenCompensation[] => {
+    if (source === undefined) return [];
+    if ("open" in source) return [{ stage, open: source.open }];
+    const { parts, imports } = source;
+    return [{ stage, source: { parts, imports: imports.map(importOf) } }];
+  });
+}
+
+/** Nothing where nothing is said, so that an app without a config has the plan that it always had. */
+function configOf(config: ProjectPlan["config"]): Pick<WrittenPlan, "config"> {
+  if (config === undefined || Object.keys(config.values).length === 0) return {};
+  const { component, maxParallelism, retention, retry } = config.values;
+  return { config: { component, maxParallelism, retention, retry } };
+}
+
 function inputOf(input: InputPlan): WrittenWorkflow["input"] {
-  if (input.kind === "import") return { kind: "import", import: importOf(input.import) };
-  return { kind: "copy", text: input.text, imports: input.imports.map(importOf) };
+  const { hash } = input;
+  if (input.kind === "import") return { kind: "import", import: importOf(input.import), hash };
+  return { kind: "copy", text: input.text, imports: input.imports.map(importOf), hash };
 }
 
 const importOf = ({ local, imported, module, typeOnly }: ImportedName): Every<ImportedName> => ({
@@ -81,8 +107,8 @@ const bodyOf = ({ key, nodes }: BodyPlan): Every<NonNullable<WrittenNode["bodies
 });
 
 function stageOf(stage: StagePlan): Every<WrittenStage> {
-  const { name, kind, reads, reference, recover, until, reduce, workflows } = stage;
-  return { name, kind, reads, reference, recover, until, reduce, workflows };
+  const { name, kind, reads, reference, info, recover, until, reduce, workflows } = stage;
+  return { name, kind, reads, reference, info, recover, until, reduce, workflows };
 }
 
 /** The hash of a workflow's plan, under which its runs are started. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { discover, readText, type SourceText } from "../discover/discover.js";
+import { discoverAll, readText, type SourceText } from "../discover/discover.js";
 import { compilerVersion } from "../version.js";
 import { presentFiles } from "../write/own-files.js";
 
@@ -15,10 +15,15 @@ export interface Contents {
   readonly outputs: ReadonlyMap<string, string>;
 }
 
-/** What is on the disk now. */
-export function contentsOnDisk(functionsDir: string, consulted: readonly string[]): Contents {
+/** What is on the disk now; undefined where there is more than that to tell: definitions behind a link are reported every time. */
+export function contentsOnDisk(
+  functionsDir: string,
+  consulted: readonly string[],
+): Contents | undefined {
+  const { sources, linked } = discoverAll(functionsDir);
+  if (linked.length > 0) return undefined;
   return {
-    sources: discover(functionsDir),
+    sources,
     consulted: new Map(consulted.map((file) => [file, readText(join(functionsDir, file))])),
     outputs: presentFiles(functionsDir).own,
   };

@@ -18,7 +18,8 @@ export function unchangedSince(functionsDir: string): Stamp | undefined {
   const stamp = path === undefined ? undefined : readStamp(path);
   if (stamp === undefined) return undefined;
   const contents = contentsOnDisk(functionsDir, stamp.consulted);
-  return fingerprintOf(contents) === stamp.fingerprint ? stamp : undefined;
+  const isSame = contents !== undefined && fingerprintOf(contents) === stamp.fingerprint;
+  return isSame ? stamp : undefined;
 }
 
 /**

@@ -12,7 +12,8 @@ import {
 import { isAbsolute, join, relative } from "node:path";
 import type { GeneratedFile } from "../emit/emit.js";
 import { isUntouched } from "../emit/seal.js";
-import { outputFolder } from "../plan/paths.js";
+import { readText } from "../discover/discover.js";
+import { outputFolder, planFile } from "../plan/paths.js";
 import { oneSideOf, presentFiles } from "./own-files.js";
 
 export interface Written {
@@ -51,7 +52,7 @@ export async function writeGenerated(
   files: readonly GeneratedFile[],
   { force = false }: WriteOptions = {},
 ): Promise<Written> {
-  const drift = await driftOf(functionsDir, files);
+  const drift = await driftOf(functionsDir, files, { force });
   if (drift.edited.length > 0 && !force) throw new WriteRefused(editedByHand(drift.edited));
   const written = new Set(drift.written);
   const folder = join(functionsDir, outputFolder);
@@ -92,10 +93,14 @@ function editedByHand(paths: readonly string[]): string {
 export async function driftOf(
   functionsDir: string,
   files: readonly GeneratedFile[],
+  { force = false }: WriteOptions = {},
 ): Promise<Written> {
   refuseFolderElsewhere(functionsDir);
   const { own, foreign } = presentFiles(functionsDir);
-  const inTheWay = files.find(({ path }) => foreign.has(path));
+  // A plan that is damaged does not look like one any more.
+  const isOurs = (path: string) =>
+    force && path === planFile && readText(join(functionsDir, path)) !== undefined;
+  const inTheWay = files.find(({ path }) => foreign.has(path) && !isOurs(path));
   if (inTheWay !== undefined) {
     throw new WriteRefused(
       `cannot write ${inTheWay.path}: the file that is there was not made by workflow-codegen; move it away, or rename the workflow`,

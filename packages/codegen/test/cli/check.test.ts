@@ -103,6 +103,7 @@ test("--json gives all of it as data, and nothing else on stdout", async () => {
     drift: { written: [], removed: [], edited: [] },
     changes: [],
     left: [],
+    missing: [],
     dropped: false,
   });
   await rm(join(app(), "convex/_workflows/ping.ts"));
@@ -180,4 +181,166 @@ test("what is left behind is named; --drop removes it when all is well, and tell
   expect((await workflowCodegen("check", "--drop")).out).toContain(
     "Nothing is left behind by earlier versions.",
   );
+});
+
+/** What a step is undone by, and the definitions with it and without it. */
+const undoing = ", compensate: { mutation: async () => null }";
+async function withUndoing(): Promise<{ plain: string }> {
+  const plain = await readFile(definitions(), "utf8");
+  const text = plain.replace(
+    /(\.step\("receipt", \{)/,
+    `.step("undone", { query: () => 1${undoing} })\n  $1`,
+  );
+  expect(text).not.toBe(plain);
+  await writeFile(definitions(), text);
+  return { plain };
+}
+
+test("[S117] what undoes a step that is gone is kept and told; --drop removes it", async () => {
+  const { plain } = await withUndoing();
+  await workflowCodegen();
+  await cp(plan(), join(app(), "deployed.json"));
+  await writeFile(definitions(), plain);
+  const left = () => readFile(join(app(), "convex/_workflows/fulfilOrder.left.ts"), "utf8");
+  await expect(left()).rejects.toThrow("ENOENT");
+  const { out } = await workflowCodegen();
+  expect(out).toContain("wrote convex/_workflows/fulfilOrder.left.ts\n");
+  expect(out).toContain("kept for runs in flight: fulfilOrder › undone.compensate");
+  expect(await left()).toContain("mutation: async () => null");
+  const against = await workflowCodegen("check", "--against", "deployed.json");
+  expect(against.out).toContain("safe fulfilOrder › undone: what undoes it is kept");
+  // Nothing of it is dropped while the plan that has it is deployed.
+  const early = await workflowCodegen("check", "--drop", "--against", "deployed.json");
+  expect(early.out).toContain(
+    "Nothing was dropped: runs of the plan that is deployed may need all of it.\n",
+  );
+  expect(await left()).toContain("mutation: async () => null");
+  expect(JSON.parse((await workflowCodegen("check", "--json")).out).left).toEqual([
+    { workflow: "fulfilOrder", stages: [], undoes: ["undone.compensate"] },
+  ]);
+  expect((await workflowCodegen("check", "--drop")).out).toContain(
+    "dropped fulfilOrder › undone.compensate\n",
+  );
+  await expect(left()).rejects.toThrow("ENOENT");
+  expect(await workflowCodegen("check")).toMatchObject({ code: 0 });
+});
+
+test("[S117] what takes from runs in flight what undoes them is said, and exits with 1", async () => {
+  const { plain } = await withUndoing();
+  const text = await readFile(definitions(), "utf8");
+  const open = text.replace(undoing, undoing.replace("null", "seen.size"));
+  await writeFile(definitions(), `${open}const seen = new Map();\n`);
+  await workflowCodegen();
+  await writeFile(definitions(), plain);
+  const { code, out } = await workflowCodegen("check");
+  expect(code).toBe(1);
+  expect(out).toMatch(
+    /cannot be undone fulfilOrder › undone: runs that are past it lose what undoes it: .*"seen"/,
+  );
+  expect(out).toContain("1 change takes from runs in flight what undoes them.\n");
+});
+
+test("check --against demands what runs of that plan may need; generate --against gives it", async () => {
+  await withUndoing();
+  await workflowCodegen();
+  await cp(plan(), join(app(), "deployed.json"));
+  // As if somebody had generated the next version without the plan of this one.
+  const text = await readFile(definitions(), "utf8");
+  const [action = ""] = /(?<=\.step\(")\w+(?=", \{\s*action)/.exec(text) ?? [];
+  expect(action).not.toBe("");
+  await writeFile(definitions(), text.replaceAll(`"${action}"`, '"another"').replace(undoing, ""));
+  await rm(join(app(), "convex/_workflows"), { recursive: true });
+  await workflowCodegen();
+  const found = await workflowCodegen("check", "--against", "deployed.json");
+  expect(found.code).toBe(1);
+  expect(found.out).toContain(`missing for runs in flight fulfilOrder › ${action}\n`);
+  expect(found.out).toContain("missing for runs in flight fulfilOrder › undone.compensate\n");
+  expect(found.out).toContain("workflow-codegen generate --against deployed.json");
+  await workflowCodegen("generate", "--against", "deployed.json");
+  const given = JSON.parse(
+    (await workflowCodegen("check", "--against", "deployed.json", "--json")).out,
+  );
+  expect(given).toMatchObject({ missing: [], drift: { written: [] } });
+  expect(given.left).toContainEqual(
+    expect.objectContaining({ stages: [action], undoes: ["undone.compensate"] }),
+  );
+});
+
+test("what was only there between two deploys is dropped with --against, what the deployed plan needs is kept", async () => {
+  await workflowCodegen();
+  await cp(plan(), join(app(), "deployed.json"));
+  const text = await readFile(definitions(), "utf8");
+  const [action = ""] = /(?<=\.step\(")\w+(?=", \{\s*action)/.exec(text) ?? [];
+  for (const name of ["between", "another"]) {
+    await writeFile(definitions(), text.replaceAll(`"${action}"`, `"${name}"`));
+    await workflowCodegen();
+  }
+  const { out } = await workflowCodegen("check", "--drop", "--against", "deployed.json");
+  expect(out).toContain("dropped fulfilOrder › between\n");
+  expect(out).not.toContain(`dropped fulfilOrder › ${action}`);
+  expect(JSON.parse((await workflowCodegen("check", "--json")).out).left).toEqual([
+    { workflow: "fulfilOrder", stages: [action] },
+  ]);
+});
+
+test("what the deployed plan itself has dropped is not asked for again", async () => {
+  await workflowCodegen();
+  const deployed = JSON.parse(await readFile(plan(), "utf8"));
+  const removed = [{ workflow: "fulfilOrder", stages: ["older"] }];
+  await writeFile(join(app(), "deployed.json"), JSON.stringify({ ...deployed, removed }));
+  expect(await workflowCodegen("check", "--against", "deployed.json")).toMatchObject({ code: 0 });
+});
+
+test("a plan that is gone is told, as what runs need of earlier versions is gone with it", async () => {
+  await workflowCodegen();
+  const text = await readFile(plan(), "utf8");
+  await rm(plan());
+  const { err, out } = await workflowCodegen("check");
+  expect(err).toMatch(
+    /warning SW1903[^]*plan\.json is not there, though other generated files are[^]*git checkout/,
+  );
+  expect(out).toContain("out of date convex/_workflows/plan.json");
+  expect((await workflowCodegen()).err).toContain("warning SW1903");
+  expect(await readFile(plan(), "utf8")).toBe(text);
+  expect((await workflowCodegen()).err).toBe("");
+});
+
+test("a plan with both sides of a merge is compiled anew, with what either side has left behind", async () => {
+  await workflowCodegen();
+  const text = await readFile(plan(), "utf8");
+  const side = (stage: string) =>
+    `,\n  "removed": [{ "workflow": "fulfilOrder", "stages": ["${stage}"] }]\n}\n`;
+  const conflict = `<<<<<<< HEAD\n${side("ours")}=======\n${side("theirs")}>>>>>>> branch\n`;
+  await writeFile(plan(), text.replace(/\n\}\n$/, `\n${conflict}`));
+  const { code, out, err } = await workflowCodegen("check");
+  expect({ code, err }).toEqual({ code: 1, err: "" });
+  expect(out).toContain("both sides of a merge in convex/_workflows/plan.json\n");
+  expect(out).toContain("run workflow-codegen, and commit what it writes");
+  await workflowCodegen();
+  expect(JSON.parse(await readFile(plan(), "utf8")).removed).toEqual([
+    { workflow: "fulfilOrder", stages: ["ours", "theirs"] },
+  ]);
+  await writeFile(join(app(), "deployed.json"), `{\n${conflict}`);
+  await expect(workflowCodegen("check", "--against", "deployed.json")).rejects.toThrow(
+    "holds both sides of a merge: take either",
+  );
+});
+
+test.each([
+  ["no JSON", "garbage", "is not JSON"],
+  ["no plan", "{}", "is not a plan that workflow-codegen has written"],
+  ["of another version", '{ "generatedBy": "workflow-codegen", "version": 99 }', "of version 99"],
+])("a plan that is %s is told, and written anew with --force only", async (_what, text, why) => {
+  await workflowCodegen();
+  const before = await readFile(plan(), "utf8");
+  await writeFile(plan(), text);
+  for (const command of [["check"], ["generate"]]) {
+    const { code, err } = await workflowCodegen(...command);
+    expect(code).toBe(1);
+    expect(err).toMatch(/error SW1904[^]*hint: restore it from version control[^]*--force/);
+    expect(err).toContain(why);
+  }
+  expect(await readFile(plan(), "utf8")).toBe(text);
+  expect(await workflowCodegen("generate", "--force")).toMatchObject({ code: 0, err: "" });
+  expect(await readFile(plan(), "utf8")).toBe(before);
 });

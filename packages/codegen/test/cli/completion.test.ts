@@ -37,6 +37,18 @@ test("options of the command, and what their values may be", async () => {
   expect(await offered("completion", "")).toEqual(["bash", "zsh", "fish"]);
 });
 
+test("values that stand behind their option in one word", async () => {
+  expect(await offered("graph", "--format=")).toEqual([
+    "--format=mermaid",
+    "--format=dot",
+    "--format=json",
+  ]);
+  expect(await offered("graph", "--format=d")).toEqual(["--format=dot"]);
+  expect(await offered("graph", "--dir=con")).toEqual([":folders"]);
+  expect(await offered("graph", "--help=")).toEqual([]);
+  expect(await offered("graph", "--nothing=x")).toEqual([]);
+});
+
 test("names of workflows, from the plan in the functions folder", async () => {
   const all = ["ingestDocument", "summarizeChapter"];
   for (const command of ["run", "graph", "explain"])
@@ -67,6 +79,27 @@ test.each(["zsh", "fish"] as const)(
   },
 );
 
+/* The scripts for zsh and fish were tried in both by hand; here, where they may not be installed, is seen that the scripts keep to what the command answers. */
+test.each([
+  ["bash", "complete -F _workflow_codegen workflow-codegen"],
+  ["zsh", "#compdef workflow-codegen"],
+  ["zsh", "compdef _workflow_codegen workflow-codegen"],
+  ["fish", "complete --command workflow-codegen --no-files --arguments"],
+] as const)("the script for %s registers itself by: %s", (shell, line) => {
+  expect(scripts[shell].split("\n").some((each) => each.trim().startsWith(line))).toBe(true);
+});
+
+test.each(Object.entries(scripts))(
+  "the script for %s asks the command as it was typed, and has its own way for all that stands for something else",
+  (_shell, script) => {
+    expect(script).toMatch(/("?\$\{?(COMP_WORDS\[0\]|words\[1\]|command)\}?"?) complete -- /);
+    expect(script).toContain("2>/dev/null");
+    for (const answer of [":files", ":folders"]) expect(script).toContain(answer);
+    // A tab stands before what a word means: bash drops it, zsh wants a colon, fish takes it as it is.
+    expect(script.includes("\\t")).toBe(script !== scripts.fish);
+  },
+);
+
 test("the script for bash completes words, files and folders", async () => {
   // The command stands in a folder of its own, as it would in node_modules/.bin; it answers what it is asked.
   const bin = join(app(), "bin");
@@ -75,7 +108,7 @@ test("the script for bash completes words, files and folders", async () => {
   await writeFile(join(app(), "a file"), "");
   await writeFile(
     join(bin, "workflow-codegen"),
-    `#!/bin/sh\ncase "$*" in\n"complete -- run gr") printf 'greet\\tworkflow\\ngrow\\tworkflow\\n';;\n*--out*) echo :files;;\n*--dir*) echo :folders;;\nesac\n`,
+    `#!/bin/sh\ncase "$*" in\n"complete -- run gr") printf 'greet\\tworkflow\\ngrow\\tworkflow\\n';;\n"complete -- graph --format=d") echo --format=dot;;\n*--out*) echo :files;;\n*--dir*) echo :folders;;\nesac\n`,
   );
   await chmod(join(bin, "workflow-codegen"), 0o755);
   const { out: script } = await workflowCodegen("completion", "bash");
@@ -92,6 +125,11 @@ test("the script for bash completes words, files and folders", async () => {
   expect(complete("run", "gr")).toEqual(["greet", "grow"]);
   expect(complete("graph", "--out", "a").sort()).toEqual(["a file", "a folder"]);
   expect(complete("graph", "--dir", "a")).toEqual(["a folder"]);
+  // As bash breaks words: only what follows the = is completed.
+  expect(complete("graph", "--format", "=", "d")).toEqual(["dot"]);
+  expect(complete("graph", "--format=d")).toEqual(["--format=dot"]);
+  expect(complete("graph", "--dir", "=", "a")).toEqual(["a folder"]);
+  expect(complete("graph", "--dir", "=").sort()).toEqual(["a folder", "bin", "convex"]);
 });
 
 test("every command says in its help what it is for, with examples", () => {

@@ -49,6 +49,57 @@ test("errors go to stderr, the exit code is 1, and nothing is written", async ()
   expect(Object.keys(await filesIn(join(app(), "convex")))).toEqual(["a.workflow.ts"]);
 });
 
+test("[S12] --json gives problems and what was written as data, with the exit codes that there are without it", async () => {
+  const convex = join(app(), "convex");
+  await cp(join(fixtures, "placement", "convex"), convex, { recursive: true });
+  const first = await workflowCodegen("--json");
+  expect({ ...first, out: JSON.parse(first.out) }).toEqual({
+    code: 0,
+    err: "",
+    out: {
+      ok: true,
+      problems: [],
+      written: [
+        "_workflows/index.ts",
+        "_workflows/plan.json",
+        "_workflows/invoice.ts",
+        "_workflows/sendMail.ts",
+      ],
+      removed: [],
+      left: [],
+      workflows: 2,
+      nodes: 2,
+    },
+  });
+  const second = await workflowCodegen("generate", "--json");
+  expect(JSON.parse(second.out)).toMatchObject({ ok: true, written: [], removed: [] });
+
+  await writeFile(join(convex, "_workflows/invoice.ts"), "// mine\n");
+  const refused = await workflowCodegen("--json");
+  expect(refused).toMatchObject({ code: 1, err: "" });
+  expect(JSON.parse(refused.out)).toMatchObject({
+    ok: false,
+    written: [],
+    refused: expect.stringMatching(/^cannot write _workflows\/invoice\.ts: /),
+  });
+
+  await cp(join(fixtures, "errors", "duplicate-nodes", "convex"), convex, { recursive: true });
+  const broken = await workflowCodegen("--json");
+  expect(broken).toMatchObject({ code: 1, err: "" });
+  const { problems, ...rest } = JSON.parse(broken.out);
+  expect(rest).toMatchObject({ ok: false, written: [], removed: [] });
+  expect(problems).toHaveLength(1);
+  expect(problems[0]).toMatchObject({
+    code: "SW1006",
+    severity: "error",
+    place: { file: "a.workflow.ts", line: 7, column: 9 },
+    hint: expect.any(String),
+  });
+  expect(problems[0]).not.toHaveProperty("frame");
+  await expect(workflowCodegen("--watch", "--json")).rejects.toThrow("do not go together");
+  await expect(workflowCodegen("--watch", "--against", "x")).rejects.toThrow("do not go together");
+});
+
 test("the functions folder is --dir, else that of convex.json", async () => {
   await cp(join(fixtures, "reads", "convex"), join(app(), "backend"), { recursive: true });
   expect((await workflowCodegen("--dir", "backend")).out).toContain(

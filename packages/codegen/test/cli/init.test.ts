@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { compile } from "../../src/compile.js";
 import { mountComponent } from "../../src/init/convex-config.js";
+import { nameComponent } from "../../src/init/stepwise-config.js";
 import { addScripts } from "../../src/init/package-scripts.js";
 import { filesIn } from "../golden.js";
 import { app, workflowCodegen } from "./command.js";
@@ -83,13 +84,18 @@ test("a file that cannot be changed safely is left, with what to do; the exit co
   const { code, out } = await workflowCodegen("init");
   expect(code).toBe(1);
   expect(out).toContain(
-    "not changed convex/convex.config.ts: it has no `const app = defineApp()`: add `import workflow",
+    "not changed convex/convex.config.ts: it calls no `defineApp()` as `const app = defineApp()` or `export default defineApp()`: add `import workflow",
+  );
+  // Nothing would work without the component.
+  expect(out).not.toContain("Next:");
+  expect(out).toContain(
+    "convex is not ready for workflows: convex.config.ts must be changed by hand, as said above. Then run init again.\n",
   );
   expect((await filesIn(app()))["convex/convex.config.ts"]).toBe("export default make();\n");
 });
 
 const mounted = (text: string) => {
-  const edit = mountComponent("convex.config.ts", text);
+  const { edit } = mountComponent("convex.config.ts", text, "workflow");
   return "text" in edit ? edit.text : edit.kind;
 };
 
@@ -115,6 +121,21 @@ test.each<[what: string, before: string, after: string]>([
     `import { defineApp } from "convex/server";\nimport flows from "@stepwise/workflow/convex.config.js";\nconst app = defineApp();\napp.use(flows);\nexport default app;\n`,
   ],
   [
+    "in an app that has no name",
+    `import { defineApp } from "convex/server";\n\n// Ours.\nexport default defineApp();\n`,
+    `import { defineApp } from "convex/server";\nimport workflow from "@stepwise/workflow/convex.config";\n\n// Ours.\nconst app = defineApp();\napp.use(workflow);\n\nexport default app;\n`,
+  ],
+  [
+    "where its type is said",
+    `import { type AppDefinition, defineApp as make } from "convex/server";\nconst app = (make()) satisfies AppDefinition;\nexport default app;\n`,
+    `import { type AppDefinition, defineApp as make } from "convex/server";\nimport workflow from "@stepwise/workflow/convex.config";\nconst app = (make()) satisfies AppDefinition;\napp.use(workflow);\nexport default app;\n`,
+  ],
+  [
+    "where the whole of Convex is imported",
+    `import * as server from "convex/server";\nconst app = server.defineApp();\nexport default app;\n`,
+    `import * as server from "convex/server";\nimport workflow from "@stepwise/workflow/convex.config";\nconst app = server.defineApp();\napp.use(workflow);\nexport default app;\n`,
+  ],
+  [
     "with the line ends and the byte order mark of the file",
     `\ufeffimport { defineApp } from "convex/server";\r\nconst app = defineApp();\r\nexport default app;\r\n`,
     `\ufeffimport { defineApp } from "convex/server";\r\nimport workflow from "@stepwise/workflow/convex.config";\r\nconst app = defineApp();\r\napp.use(workflow);\r\nexport default app;\r\n`,
@@ -126,7 +147,15 @@ test.each<[what: string, before: string, after: string]>([
 
 test.each([
   ["does not parse", "const app = ;"],
-  ["has no `const app", "export default defineApp();"],
+  ["calls no `defineApp()` as", "export default make();"],
+  [
+    "is a CommonJS module",
+    'const { defineApp } = require("convex/server");\nmodule.exports = defineApp();\n',
+  ],
+  [
+    "under a name that is computed",
+    `import flows from "@stepwise/workflow/convex.config";\nconst app = defineApp();\napp.use(flows, { name: NAME });\n`,
+  ],
   [
     "another component",
     `import workflow from "@convex-dev/workflow/convex.config";\nconst app = defineApp();\napp.use(workflow);\n`,
@@ -136,8 +165,96 @@ test.each([
     `import own from "./own/convex.config";\nconst app = defineApp();\napp.use(own, { name: "workflow" });\n`,
   ],
 ])("a convex.config.ts that %s is not touched", (what, text) => {
-  const edit = mountComponent("convex.config.ts", text);
+  const { edit } = mountComponent("convex.config.ts", text, "workflow");
   expect(edit).toMatchObject({ kind: "refuse", what: expect.stringContaining(what) });
+});
+
+test("a convex.config.js is edited, as Convex knows it by either name", async () => {
+  await mkdir(join(app(), "convex"));
+  const file = join(app(), "convex/convex.config.js");
+  await writeFile(
+    file,
+    'import { defineApp } from "convex/server";\nconst app = defineApp();\nexport default app;\n',
+  );
+  const { code, out } = await workflowCodegen("init");
+  expect(code).toBe(0);
+  expect(out).toContain("changed convex/convex.config.js: mounts the workflow component\n");
+  expect(await readFile(file, "utf8")).toContain("app.use(workflow);");
+  expect(Object.keys(await filesIn(join(app(), "convex"))).sort()).toEqual([
+    "convex.config.js",
+    "hello.workflow.ts",
+  ]);
+});
+
+const mountedAsFlows = `import flows from "@stepwise/workflow/convex.config";
+import { defineApp } from "convex/server";
+const app = defineApp();
+app.use(flows, { name: "flows" });
+export default app;
+`;
+
+test("a component that is mounted under another name is named in stepwise.config.ts, by which generated code finds it", async () => {
+  await mkdir(join(app(), "convex"));
+  await writeFile(join(app(), "convex/convex.config.ts"), mountedAsFlows);
+  const { code, out } = await workflowCodegen("init");
+  expect(code).toBe(0);
+  expect(out)
+    .toContain(`kept convex/convex.config.ts: mounts the workflow component already, as "flows"
+created convex/stepwise.config.ts: says that the component is mounted as "flows"
+`);
+  const { files, diagnostics } = await compile({ functionsDir: join(app(), "convex") });
+  expect(diagnostics).toEqual([]);
+  expect(files.find(({ path }) => path.endsWith("/index.ts"))?.text).toContain("components.flows");
+  const again = await workflowCodegen("init");
+  expect(again.code).toBe(0);
+  expect(again.out).toContain(
+    'kept convex/stepwise.config.ts: says that the component is mounted as "flows" already',
+  );
+});
+
+test("the component is mounted under the name that stepwise.config.ts gives", async () => {
+  await mkdir(join(app(), "convex"));
+  await writeFile(
+    join(app(), "convex/stepwise.config.ts"),
+    'import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig({ component: "flows" });\n',
+  );
+  const { code, out } = await workflowCodegen("init");
+  expect(code).toBe(0);
+  expect(out).toContain(
+    'created convex/convex.config.ts: mounts the workflow component as "flows"',
+  );
+  expect(await readFile(join(app(), "convex/convex.config.ts"), "utf8")).toContain(
+    'app.use(workflow, { name: "flows" });',
+  );
+});
+
+test("a stepwise.config.ts that gives another name is left, with what to write; the exit code is 1", async () => {
+  await mkdir(join(app(), "convex"));
+  await writeFile(join(app(), "convex/convex.config.ts"), mountedAsFlows);
+  await writeFile(
+    join(app(), "convex/stepwise.config.ts"),
+    'import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig({ component: "other" });\n',
+  );
+  const { code, out } = await workflowCodegen("init");
+  expect(code).toBe(1);
+  expect(out).toContain(
+    'not changed convex/stepwise.config.ts: it gives another name to the component than convex.config, which mounts it as "flows": write `component: "flows"` into it yourself',
+  );
+  expect(out).not.toContain("Next:");
+});
+
+const configWith = (object: string) =>
+  `import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig(${object});\n`;
+
+test.each<[before: string, after: string]>([
+  ["{}", '{ component: "flows" }'],
+  ["{ retry: true }", '{ component: "flows", retry: true }'],
+  ["{\n  retry: true,\n}", '{\n  component: "flows",\n  retry: true,\n}'],
+])("the name is added to a config that has %j", (before, after) => {
+  const edit = nameComponent(configWith(before), "flows");
+  expect(edit).toMatchObject({ kind: "change", text: configWith(after) });
+  expect(nameComponent(configWith(after), "flows")).toMatchObject({ kind: "keep" });
+  expect(nameComponent(configWith(before), "workflow")).toBeUndefined();
 });
 
 test.each<[what: string, before: string, after: string | undefined]>([

@@ -206,3 +206,22 @@ test("output that nobody reads to its end is no error", async () => {
     expect(stderr, command).toBe("");
   }
 });
+
+test("started in a folder that is gone it says so, without a stack", () => {
+  const gone = join(app(), "gone");
+  const { status, stdout, stderr } = spawnSync(
+    "sh",
+    [
+      "-c",
+      'mkdir "$1" && cd "$1" && rmdir "$1" && exec "$2" "$3"',
+      "sh",
+      gone,
+      process.execPath,
+      main,
+    ],
+    { encoding: "utf8" },
+  );
+  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+  expect(stderr).toMatch(/^The folder in which workflow-codegen was started is not there any more/);
+  expect(stderr.trim().split("\n")).toHaveLength(1);
+});

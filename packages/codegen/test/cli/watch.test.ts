@@ -8,11 +8,15 @@ import { filesIn, fixtures } from "../golden.js";
 let app = "";
 let printed = { out: "", err: "" };
 let stop: () => Promise<void>;
+/** The time in ms, which goes by only where a test says so. */
+let now = 0;
 
 beforeEach(async () => {
   app = await mkdtemp(join(tmpdir(), "stepwise-watch-"));
   await cp(join(fixtures, "placement", "convex"), join(app, "convex"), { recursive: true });
   printed = { out: "", err: "" };
+  now = 1_000_000;
+  vi.spyOn(Date, "now").mockImplementation(() => now);
   const interrupt = new AbortController();
   const terminal = {
     cwd: app,
@@ -30,8 +34,11 @@ beforeEach(async () => {
   };
   await says("Watching convex for changes");
   printed.out = "";
+  // What was pushed at the beginning is pushed by now.
+  now += 60_000;
   return async () => {
     await stop();
+    vi.restoreAllMocks();
     await rm(app, { recursive: true });
   };
 });
@@ -64,6 +71,23 @@ test("a broken definition ends nothing and writes nothing; once it is mended, th
   await says(/Mended\.\n.*2 workflows, 2 nodes, in \d+ ms\. Everything is up to date\./);
 });
 
+test("a saved config is answered as a definition is", async () => {
+  const config = (options: string) =>
+    writeFile(
+      join(app, "convex/stepwise.config.ts"),
+      `import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig(${options});\n`,
+    );
+  await config("{ maxParallelism: 7 }");
+  await says("wrote convex/_workflows/index.ts");
+  await config("{ maxParallelism: 700 }");
+  await says("error SW1603");
+  await config("{ maxParallelism: 8 }");
+  await says(/Mended\.\n.*wrote convex\/_workflows\/index\.ts/);
+  expect(await readFile(join(app, "convex/_workflows/index.ts"), "utf8")).toContain(
+    "maxParallelism: 8",
+  );
+});
+
 test("a problem that is still there after an edit elsewhere is not told again", async () => {
   await edit('"send"', '"not a name"');
   await says("Nothing was written.");
@@ -86,7 +110,11 @@ test("definitions in new folders, moved and removed ones are seen", async () => 
   );
   printed.out = "";
   await rm(join(features, "late", name));
-  await says("removed convex/_workflows/invoice.ts");
+  await says("wrote convex/_workflows/invoice.ts");
+  await says("kept for runs in flight: invoice");
+  expect(await readFile(join(app, "convex/_workflows/invoice.ts"), "utf8")).toContain(
+    "removedWorkflow",
+  );
 });
 
 test("a file of another origin that comes in the way is told, and survived", async () => {
@@ -99,26 +127,79 @@ test("a file of another origin that comes in the way is told, and survived", asy
   await says(/Mended\.[^]*wrote convex\/_workflows\/added\.ts/);
 });
 
-test("names that were there only while somebody typed leave nothing behind; those of the plan that was there do", async () => {
-  const generated = () => readFile(join(app, "convex/_workflows/sendMail.ts"), "utf8");
-  await edit('"send"', '"sen"');
-  await says("wrote convex/_workflows/sendMail.ts");
+const generated = () => readFile(join(app, "convex/_workflows/sendMail.ts"), "utf8");
+const written = "wrote convex/_workflows/sendMail.ts";
+/** Renames the node, and waits until that is compiled. */
+async function renamed(from: string, to: string): Promise<void> {
   printed.out = "";
-  await edit('"sen"', '"sent"');
-  await says("wrote convex/_workflows/sendMail.ts");
-  expect(await generated()).not.toContain("removed");
-  // A plan from elsewhere, as `git pull` brings one: what it has is deployed, or will be.
+  await edit(`"${from}"`, `"${to}"`);
+  await says(written);
+}
+
+test("names that were there only while somebody typed leave nothing behind; what may have been deployed does", async () => {
+  await renamed("send", "s");
+  await renamed("s", "se");
+  now += 400;
+  await renamed("se", "sent");
+  await says("kept for runs in flight: sendMail › send (see check --drop)");
+  expect(await generated()).not.toMatch(/removed\("se?"\)/);
+  // By now `convex dev` has pushed it, and may be at it yet when the next ones are written.
+  now += 600;
+  await renamed("sent", "mail");
+  await renamed("mail", "mailed");
+  await says("kept for runs in flight: sendMail › mail, sendMail › send, sendMail › sent (see");
+  now += 60_000;
+  await renamed("mailed", "posted");
+  await renamed("posted", "gone");
+  await says("sendMail › mailed, sendMail › send, sendMail › sent (see");
+  expect(await generated()).not.toContain("posted");
+});
+
+test("a workflow that was added while watching, and may have been deployed, is left behind when it is removed; one that was not is removed", async () => {
+  const added = join(app, "convex/pay.workflow.ts");
+  const definition = (await readFile(mail(), "utf8")).replaceAll("../", "./");
+  const add = async () => {
+    printed.out = "";
+    await writeFile(added, definition.replace("sendMail", "pay"));
+    await says("wrote convex/_workflows/pay.ts");
+    printed.out = "";
+  };
+  await add();
+  await rm(added);
+  await says("removed convex/_workflows/pay.ts");
+  await add();
+  now += 600;
+  await edit('"send"', '"sent"');
+  await says(written);
+  await rm(added);
+  await says("wrote convex/_workflows/pay.ts");
+  const text = await readFile(join(app, "convex/_workflows/pay.ts"), "utf8");
+  expect(text).toContain('own.removed("send")');
+});
+
+test("that somebody deletes the plan is no reason to forget what was there; a plan from elsewhere is a new beginning", async () => {
   const plan = join(app, "convex/_workflows/plan.json");
+  await rm(plan);
+  await renamed("send", "sent");
+  await says("kept for runs in flight: sendMail › send (see check --drop)");
+  // As `git pull` brings one: what it has is deployed, or will be.
   const pulled = JSON.parse(await readFile(plan, "utf8"));
   pulled.removed = [{ workflow: "sendMail", stages: ["first"] }];
   await writeFile(plan, JSON.stringify(pulled));
-  printed.out = "";
-  await edit('"sent"', '"posted"');
+  await renamed("sent", "posted");
   await says("kept for runs in flight: sendMail › first, sendMail › sent (see check --drop)");
   for (const stage of ["first", "sent"])
     expect(await generated()).toContain(`own.removed("${stage}")`);
-  printed.out = "";
-  await edit('"posted"', '"mailed"');
-  await says("kept for runs in flight: sendMail › first, sendMail › sent (see check --drop)");
-  expect(await generated()).not.toContain("posted");
+});
+
+test("a plan that is damaged is told, and nothing is written until it can be read", async () => {
+  const plan = join(app, "convex/_workflows/plan.json");
+  const text = await readFile(plan, "utf8");
+  await writeFile(plan, "garbage");
+  await edit('"send"', '"sent"');
+  await says(/error SW1904[^]*is not JSON/);
+  expect(await generated()).not.toContain('"sent"');
+  await writeFile(plan, text);
+  await edit('"sent"', '"mailed"');
+  await says("kept for runs in flight: sendMail › send (see check --drop)");
 });

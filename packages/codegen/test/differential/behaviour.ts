@@ -36,22 +36,35 @@ export interface Input {
 }
 
 /** As much of `info` as is used. */
-interface Told {
+export interface Told {
   readonly attempt: number;
+  /** Which step record it is for. */
+  readonly idempotencyKey: string;
   readonly signal?: AbortSignal;
-  isCanceled(): Promise<boolean>;
+  readonly isCanceled?: () => Promise<boolean>;
+}
+
+/** A line of the log. */
+export interface Line {
+  readonly text: string;
+  readonly what: "begins" | "ends" | "changes";
+  /** The idempotency key of its step record, and which attempt wrote it. */
+  readonly key: string;
+  readonly attempt: number;
+  /** What it saw, by name. */
+  readonly saw: Readonly<Record<string, string>>;
 }
 
 interface Logging {
-  runMutation(reference: typeof log, args: { text: string }): Promise<unknown>;
+  runMutation(reference: typeof log, line: Line): Promise<unknown>;
 }
 interface Writing {
-  readonly db: { insert(table: "log", row: { text: string }): unknown };
+  readonly db: { insert(table: "log", line: Line): unknown };
 }
 
 const log = makeFunctionReference<"mutation">("runs:log");
 
-/** An action: takes its time, says so, and then gives something or fails. */
+/** An action: says that it begins, takes its time, says so, and then gives something or fails. */
 export async function act(
   ctx: Logging,
   told: Told,
@@ -59,20 +72,23 @@ export async function act(
   seen: Seen,
   plan: Plan = {},
 ): Promise<unknown> {
-  await pause(plan.ms ?? lasts(`${site}#${told.attempt}`, seen), told.signal);
-  const late = (await told.isCanceled()) ? " too late" : "";
-  await ctx.runMutation(log, { text: line(`${site}#${told.attempt}${late}`, seen) });
+  const attempt = `${site}#${told.attempt}`;
+  await ctx.runMutation(log, line("begins", attempt, told, seen));
+  await pause(plan.ms ?? lasts(attempt, seen), told.signal);
+  const late = (await told.isCanceled?.()) === true ? " too late" : "";
+  await ctx.runMutation(log, line("ends", attempt + late, told, seen));
   return outcome(told.attempt, site, seen, plan);
 }
 
 /** A mutation: writes what it saw, also where it fails then. */
 export async function change(
   ctx: Writing,
+  told: Told,
   site: string,
   seen: Seen,
   plan: Plan = {},
 ): Promise<unknown> {
-  await ctx.db.insert("log", { text: line(site, seen) });
+  await ctx.db.insert("log", line("changes", site, told, seen));
   return outcome(1, site, seen, plan);
 }
 
@@ -86,18 +102,25 @@ export interface Call {
   readonly site: string;
   readonly seen: Seen;
   readonly plan: Plan;
+  readonly key: string;
+  readonly attempt: number;
 }
-
-const alone: Told = { attempt: 1, isCanceled: async () => false };
 
 /** The functions that references lead to, by their names. */
 export const referenced = {
-  "behaviour:acting": (ctx: Logging, { site, seen, plan }: Call) =>
-    act(ctx, alone, site, seen, plan),
-  "behaviour:changing": (ctx: Writing, { site, seen, plan }: Call) => change(ctx, site, seen, plan),
+  "behaviour:acting": (ctx: Logging, { site, seen, plan, key, attempt }: Call) =>
+    act(ctx, { idempotencyKey: key, attempt }, site, seen, plan),
+  "behaviour:changing": (ctx: Writing, { site, seen, plan, key, attempt }: Call) =>
+    change(ctx, { idempotencyKey: key, attempt }, site, seen, plan),
   "behaviour:looking": (_ctx: unknown, { site, seen, plan }: Call) => look(site, seen, plan),
 };
-const args = { site: v.string(), seen: v.any(), plan: v.any() };
+const args = {
+  site: v.string(),
+  seen: v.any(),
+  plan: v.any(),
+  key: v.string(),
+  attempt: v.number(),
+};
 export const acting = internalActionGeneric({
   args,
   handler: (ctx, call) => referenced["behaviour:acting"](ctx, call),
@@ -157,9 +180,15 @@ function outcome(attempt: number, site: string, seen: Seen, plan: Plan): unknown
   return plan.gives === "object" ? { text, big: 1n, none: undefined, list: [[null]] } : text;
 }
 
-function line(what: string, seen: Seen): string {
+function line(what: Line["what"], site: string, told: Told, seen: Seen): Line {
   const { input, ...rest } = seen;
-  return `${Date.now()} ${input.at} ${what} saw ${canonical(rest)}`;
+  return {
+    text: `${Date.now()} ${input.at} ${site} ${what}, saw ${canonical(rest)}`,
+    what,
+    key: told.idempotencyKey,
+    attempt: told.attempt,
+    saw: Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, canonical(value)])),
+  };
 }
 
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
@@ -178,7 +207,7 @@ function numberOf(site: string, seen: Seen): number {
 }
 
 /** A value as text: the same for the same value, whatever the order of its fields; of an error only where and what. */
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "nothing";
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;

@@ -158,7 +158,7 @@ class Generator {
     if (kind === "action")
       return `action: (ctx, ${param}, info) => act(ctx, info, "${site}", ${seen}, ${plan})`;
     if (kind === "mutation")
-      return `mutation: async (ctx, ${param}) => change(ctx, "${site}", ${seen}, ${plan})`;
+      return `mutation: async (ctx, ${param}, info) => change(ctx, info, "${site}", ${seen}, ${plan})`;
     return `query: (_ctx, ${param}) => look("${site}", ${seen}, ${plan})`;
   }
 
@@ -171,8 +171,9 @@ class Generator {
     const name = { action: "acting", mutation: "changing", query: "looking" }[kind];
     const param = this.#param(around, more);
     const plan = this.#plan(kind).replace('"unfit"', '"throws"');
-    const args = `({ site: "${site}", seen: ${this.#seen()}, plan: ${plan} })`;
-    return `${kind}: internal.behaviour.${name}, args: (${param}) => ${args}`;
+    const told = "key: info.idempotencyKey, attempt: info.attempt";
+    const args = `({ site: "${site}", seen: ${this.#seen()}, plan: ${plan}, ${told} })`;
+    return `${kind}: internal.behaviour.${name}, args: (${param}, info) => ${args}`;
   }
 
   #compensation(site: string, around: Around): string {

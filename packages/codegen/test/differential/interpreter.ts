@@ -9,7 +9,7 @@ import { World } from "./world.js";
  */
 
 /** A definition as its author wrote it. What a node holds was written by the generator; which kind it is shows by its members. */
-interface Definition {
+export interface Definition {
   readonly options: {
     readonly input: Schema;
     readonly retry?: Retry;
@@ -18,8 +18,8 @@ interface Definition {
   readonly nodes: Nodes;
 }
 /* Whatever a builder takes, of any kind. */
-type Node = any;
-type Nodes = Readonly<Record<string, Node>>;
+export type Node = any;
+export type Nodes = Readonly<Record<string, Node>>;
 type Retry = boolean | { readonly maxAttempts: number; readonly maxBackoffMs: number };
 interface Schema {
   readonly "~standard": {
@@ -29,7 +29,16 @@ interface Schema {
 type Scope = Readonly<Record<string, unknown>>;
 
 /** By name. */
-export type Workflows = Readonly<Record<string, { readonly definition: Definition }>>;
+export type Workflows = Readonly<
+  Record<
+    string,
+    {
+      readonly definition: Definition;
+      /** What each node of the top level reads. */
+      readonly nodes?: Readonly<Record<string, readonly string[]>>;
+    }
+  >
+>;
 
 /** An error, as far as the promises say what it is. */
 export interface Fault {
@@ -54,7 +63,9 @@ class Failed extends Error {
 export type End = "completed" | "failed" | "canceled" | "timedOut";
 
 /** Something that was completed and can be undone: a step, or a child with such steps. */
-type Undo = { readonly child: Interpreted } | { readonly compensate: Compensation };
+type Undo = { readonly node: string } & (
+  { readonly child: Interpreted } | { readonly compensate: Compensation }
+);
 type Compensation = (cause: Fault) => Promise<Fault | undefined>;
 
 /** Where a node stands. */
@@ -79,13 +90,38 @@ type Kind = (typeof KINDS)[number];
 /** [S31] [S33] [S34] */
 const RETRIED = ["thrown", "timedOut"];
 
+/** Whether a run in the state has come to its end. */
+export function isEnd(state: string): state is End {
+  return /^(completed|failed|canceled|timedOut)$/.test(state);
+}
+
+/** Where a run comes from, that was not started as most are. */
+interface Origin {
+  /** Of a child: its key, and the run whose child it is. */
+  readonly key?: string;
+  readonly above?: Interpreted;
+  /** Of a further generation: the one before it, and the node from which that was restarted. */
+  readonly before?: Interpreted;
+  readonly from?: string | undefined;
+}
+
+/** The node of the top level that a stage belongs to. */
+function topOf(stage: string): string {
+  return stage.split(".")[0] ?? "";
+}
+
 /** One run of a workflow. */
 export class Interpreted {
   state: "pending" | "running" | "compensating" | End = "pending";
   output: unknown = null;
   fault: Fault | undefined;
+  readonly key: string;
+  readonly #above: Interpreted | undefined;
   /** What was completed, in that order. */
-  readonly undos: Undo[] = [];
+  readonly undos: Undo[];
+  /** Of the top level: the outputs of the nodes that are completed, and those of which something was undone. */
+  readonly #outputs = new Map<string, unknown>();
+  readonly #undone = new Set<string>();
   /** Resolved at its end, when it is undone where it is to be. */
   readonly ended: Promise<void>;
   #end: () => void = () => {};
@@ -94,19 +130,36 @@ export class Interpreted {
   readonly #timers = new Set<() => void>();
   readonly #input: Input | undefined;
   readonly #definition: Definition;
-  readonly #inbox: { name: string; value: unknown }[] = [];
+  readonly #inbox: { name: string; value: unknown }[];
   /** The event that it waits for. */
   #waiting: { names: readonly string[]; got: (name: string, value: unknown) => void } | undefined;
+  /** [S103] Nothing of it begins, nor of those under it. */
+  #isPaused = false;
+  #resumed: Promise<void> = Promise.resolve();
+  #resume: () => void = () => {};
   readonly #reached = new Set<string>();
   readonly #over = new Set<string>();
+  /** Of branches: which case. */
+  readonly #chosen = new Map<string, string>();
 
   constructor(
     readonly world: World,
     readonly workflows: Workflows,
     readonly name: string,
     input: unknown,
-    readonly key = "",
+    { key = "", above, before, from }: Origin = {},
   ) {
+    this.key = key;
+    this.#above = above;
+    // [S102] Events that no node has taken yet are still there.
+    this.#inbox = before === undefined ? [] : before.#inbox;
+    const kept = before === undefined || from === undefined ? [] : before.#keptFrom(from);
+    this.undos = before?.undos.filter(({ node }) => kept.includes(topOf(node))) ?? [];
+    for (const node of kept) {
+      if (before !== undefined) this.#outputs.set(node, before.#outputs.get(node));
+      this.#reached.add(node);
+      this.#over.add(node);
+    }
     const workflow = workflows[name];
     if (workflow === undefined) throw new Error(`There is no workflow "${name}"`);
     this.#definition = workflow.definition;
@@ -117,6 +170,22 @@ export class Interpreted {
     if (parsed.issues === undefined) this.#input = stored(parsed.value) as unknown as Input;
     // [S17]
     else this.#finish("failed", this.#faultAt("input", "invalidInput"));
+  }
+
+  /** [S102] The nodes that keep their result when the run begins anew from one of them. */
+  #keptFrom(from: string): string[] {
+    const affected = new Set<string>();
+    const kept: string[] = [];
+    for (const node of Object.keys(this.#definition.nodes)) {
+      const reads = this.workflows[this.name]?.nodes?.[node] ?? ["*"];
+      const isAffected = reads.some((read) =>
+        read === "*" ? affected.size > 0 : affected.has(read),
+      );
+      const stands = this.#outputs.has(node) && !this.#undone.has(node);
+      if (node !== from && stands && !isAffected) kept.push(node);
+      else affected.add(node);
+    }
+    return kept;
   }
 
   get hasEndedBadly(): boolean {
@@ -130,7 +199,11 @@ export class Interpreted {
     const expired = () => void this.#endBadly("timedOut", this.#faultAt("", "timedOut"));
     if (timeout !== undefined) this.#after("", timeout, expired);
     const place = { prefix: "", isInLoop: false };
-    const all = this.#sequence(this.#definition.nodes, place, { input: this.#input });
+    const scope = { input: this.#input };
+    // One that is paused before it has begun comes to its first node when it goes on.
+    const all = this.#still(this.#turn("")).then(
+      async () => await this.#sequence(this.#definition.nodes, place, scope),
+    );
     all.then(
       (output) => {
         this.output = output;
@@ -150,31 +223,77 @@ export class Interpreted {
     return true;
   }
 
+  /** [S103] @returns whether it did. */
+  pause(): boolean {
+    if (this.state !== "pending" && this.state !== "running") return false;
+    if (this.#isPaused) return true;
+    this.#isPaused = true;
+    this.#resumed = new Promise((resolve) => {
+      this.#resume = resolve;
+    });
+    return true;
+  }
+
+  /** [S103] @returns whether it did. */
+  resume(): boolean {
+    if (!this.#isPaused || (this.state !== "pending" && this.state !== "running")) return false;
+    this.#isPaused = false;
+    this.#resume();
+    return true;
+  }
+
+  get #isHeld(): boolean {
+    return this.#isPaused || (this.#above !== undefined && this.#above.#isHeld);
+  }
+
+  /** The next time that it, or a run above it, is resumed of those that are paused. */
+  async #nextResumed(): Promise<void> {
+    if (this.#isPaused) await this.#resumed;
+    else if (this.#above !== undefined) await this.#above.#nextResumed();
+  }
+
+  /** Waits until something may begin. */
+  async #turn(what: string): Promise<void> {
+    if (!this.#isHeld) return;
+    while (this.#isHeld) await this.#nextResumed();
+    this.world.released(this.#owner(what));
+  }
+
   /** [S69] [S70] [S71] [S73] [S74] What `sendEvent` answers; "refused" where it throws. */
   send(name: string, value: unknown): "taken" | "kept" | "refused" {
     if (this.state !== "pending" && this.state !== "running") return "refused";
     if (typeof value !== "string") return "refused";
     if (this.#waiting?.names.includes(name)) {
       this.#waiting.got(name, value);
-      return "taken";
+      return this.#isHeld ? "kept" : "taken";
     }
-    if (!this.#isAhead(this.#definition.nodes, name, { prefix: "", isInLoop: false }))
-      return "refused";
+    // How far a run has come that is paused is not promised: only that nothing of it begins.
+    if (this.#isHeld) this.world.unsure();
+    const ahead = this.#ahead(this.#definition.nodes, name, { prefix: "", isInLoop: false });
+    const kept = this.#inbox.filter((event) => event.name === name).length;
+    // Outside loops each node takes one.
+    if (!ahead.some(({ isInLoop }) => isInLoop) && kept >= ahead.length) return "refused";
     this.#inbox.push({ name, value });
     return "kept";
   }
 
-  #isAhead(nodes: Nodes, name: string, { prefix, isInLoop }: Place): boolean {
-    return Object.entries(nodes).some(([at, node]) => {
+  /** The nodes that the run may still come to, of those that take an event. */
+  #ahead(nodes: Nodes, name: string, { prefix, isInLoop }: Place): Place[] {
+    return Object.entries(nodes).flatMap(([at, node]) => {
       const path = prefix + at;
-      if (this.#over.has(path)) return false;
+      if (this.#over.has(path)) return [];
       const names = eventNames(node, at);
-      if (names !== undefined)
-        return names.includes(name) && (isInLoop || !this.#reached.has(path));
+      if (names !== undefined) {
+        const takes = names.includes(name) && (isInLoop || !this.#reached.has(path));
+        return takes ? [{ prefix: path, isInLoop }] : [];
+      }
       if (node.body !== undefined)
-        return this.#isAhead(node.body, name, { prefix: `${path}.`, isInLoop: true });
-      return Object.entries<Nodes>(node.cases ?? {}).some(([key, inside]) =>
-        this.#isAhead(inside, name, { prefix: `${path}.${key}.`, isInLoop }),
+        return this.#ahead(node.body, name, { prefix: `${path}.`, isInLoop: true });
+      const chosen = isInLoop ? undefined : this.#chosen.get(path);
+      return Object.entries<Nodes>(node.cases ?? {}).flatMap(([key, inside]) =>
+        chosen !== undefined && chosen !== key
+          ? []
+          : this.#ahead(inside, name, { prefix: `${path}.${key}.`, isInLoop }),
       );
     });
   }
@@ -186,8 +305,10 @@ export class Interpreted {
     for (const [name, node] of Object.entries(nodes)) {
       const path = place.prefix + name;
       this.#reached.add(path);
-      const output = await this.#node(path, node, scope, place);
+      const isKept = place.prefix === "" && this.#outputs.has(name);
+      const output = isKept ? this.#outputs.get(name) : await this.#node(path, node, scope, place);
       if (!place.isInLoop) this.#over.add(path);
+      if (place.prefix === "") this.#outputs.set(name, output);
       if (node.duration !== undefined) continue;
       scope = { ...scope, [name]: output };
       last = output;
@@ -224,6 +345,7 @@ export class Interpreted {
     const handler = node.compensate;
     if (handler === undefined) return output;
     this.undos.push({
+      node: stage,
       compensate: async (error) => {
         const of = { stage: `${stage}.compensate`, handler, timeout: handler.timeout };
         try {
@@ -243,6 +365,7 @@ export class Interpreted {
     const given: unknown = typeof duration === "function" ? duration(scope) : duration;
     const ms = given instanceof Date ? given.getTime() - Date.now() : Number(given);
     await this.#still(this.world.wait(this.#owner(path), ms));
+    await this.#still(this.#turn(path));
     return null;
   }
 
@@ -252,6 +375,7 @@ export class Interpreted {
     const at = this.#inbox.findIndex(({ name }) => names.includes(name));
     const early = at === -1 ? undefined : this.#inbox.splice(at, 1)[0];
     const event = early ?? (await this.#still(this.#waitFor(path, names, node.timeout)));
+    if (early === undefined) await this.#still(this.#turn(path));
     if (event === undefined) return { timedOut: true };
     const value = node.anyOf === undefined ? event.value : event;
     return node.timeout === undefined ? value : { timedOut: false, event: value };
@@ -277,6 +401,7 @@ export class Interpreted {
   /** [S76] [S77] */
   async #branch(path: string, node: Node, scope: Scope, { isInLoop }: Place): Promise<unknown> {
     const key = node.on(scope) as string;
+    this.#chosen.set(path, key);
     return await this.#sequence(node.cases[key], { prefix: `${path}.${key}.`, isInLoop }, scope);
   }
 
@@ -349,7 +474,8 @@ export class Interpreted {
       Object.entries(this.workflows).find(
         ([each, { definition }]) => each === workflow || definition === workflow,
       ) ?? [];
-    const child = new Interpreted(this.world, this.workflows, name, input, key);
+    const more = { above: this, ...(key === undefined ? {} : { key }) };
+    const child = new Interpreted(this.world, this.workflows, name, input, more);
     this.#children.push(child);
     return child;
   }
@@ -368,12 +494,17 @@ export class Interpreted {
           : "failures" in tolerate
             ? bad > tolerate.failures
             : bad * 100 > tolerate.percentage * children.length;
-    const failed = (child: Interpreted) =>
-      new Failed({
+    const failed = (child: Interpreted) => {
+      const { compensationErrors, ...cause } = child.fault ?? {};
+      return new Failed({
         ...this.#faultAt(path, "childFailed"),
         ...(isSingle ? {} : { key: child.key }),
-        ...(child.fault === undefined ? {} : { cause: child.fault }),
+        // [S94] What could not be undone is listed once, at the top.
+        ...(compensationErrors === undefined ? {} : { compensationErrors }),
+        ...(child.fault === undefined ? {} : { cause: cause as Fault }),
       });
+    };
+    await this.#still(this.#turn(path));
     const all = new Promise<void>((resolve, reject) => {
       // Those whose input was refused have ended badly before any other begins.
       const waiting = children.filter((child) => !child.hasEndedBadly);
@@ -382,7 +513,9 @@ export class Interpreted {
       let running = 0;
       const [first] = refused;
       if (first !== undefined && isTooMany(bad)) return reject(failed(first));
-      const fill = () => {
+      const fill = async () => {
+        if (this.#isHeld) await this.#turn(path);
+        if (this.state !== "running") return;
         while (running < concurrency && waiting.length > 0) {
           running++;
           const child = waiting.shift()!;
@@ -395,13 +528,19 @@ export class Interpreted {
         running--;
         if (child.hasEndedBadly) bad++;
         // [S93]
-        else if (child.undos.length > 0) this.undos.push({ child });
+        else if (child.undos.length > 0) this.undos.push({ node: path, child });
         if (child.hasEndedBadly && isTooMany(bad)) reject(failed(child));
-        else if (this.state === "running") fill();
+        else if (this.state === "running") void fill();
       };
-      fill();
+      void fill();
     });
-    await this.#still(all);
+    await this.#still(
+      all.catch((error: unknown) => {
+        // The others are canceled at once, also where the run itself is told later.
+        if (this.state === "running") for (const child of children) child.cancel();
+        throw error;
+      }),
+    ).finally(async () => await this.#still(this.#turn(path)));
     this.#children = this.#children.filter((child) => !children.includes(child));
   }
 
@@ -413,6 +552,7 @@ export class Interpreted {
     const { maxAttempts, maxBackoffMs } =
       typeof retry === "object" ? retry : { maxAttempts: 1, maxBackoffMs: 0 };
     for (let attempt = 1; ; attempt++) {
+      if (!isUndoing) await this.#still(this.#turn(stage));
       const result = await still(this.#attempt(handled, attempt));
       if ("output" in result) return result.output;
       const { kind, ...problem } = result.problem;
@@ -436,10 +576,10 @@ export class Interpreted {
     const isCanceled = async () => !isUndoing && this.state !== "running";
     const call = async () => {
       const ctx = contextOf(kind, this.world, written);
-      const info = { attempt, signal: abort.signal, isCanceled };
+      const info = { attempt, signal: abort.signal, isCanceled, idempotencyKey: "" };
       if (handler.args === undefined) return await handler[kind](ctx, scope, info);
       const name = getFunctionName(handler[kind] as FunctionReference<Kind>);
-      const args = stored(handler.args(scope)) as unknown as Call;
+      const args = stored(handler.args(scope, info)) as unknown as Call;
       return await referenced[name as keyof typeof referenced](ctx as never, args);
     };
     let callOff: (() => void) | undefined;
@@ -455,7 +595,9 @@ export class Interpreted {
       const given = call().finally(() => {
         if (Date.now() > began) this.world.moved(this.#owner(stage));
       });
-      const output = stored(await Promise.race([given, expired]));
+      const result = await Promise.race([given, expired]);
+      // What a compensation gives is dropped, whatever it is.
+      const output = isUndoing ? null : stored(result);
       this.world.log.push(...written);
       return { output };
     } catch (error) {
@@ -472,10 +614,15 @@ export class Interpreted {
     const begun = this.state === "running";
     this.state = "compensating";
     for (const callOff of this.#timers) callOff();
-    for (const child of this.#children) child.cancel();
     this.fault = fault;
+    const going = this.#children.filter(({ state: of }) => !isEnd(of));
+    const listed = going.map(async (child) => {
+      await child.ended;
+      for (const error of child.fault?.compensationErrors ?? []) this.#list(error);
+    });
+    for (const child of going) child.cancel();
     if (begun) {
-      for (const child of this.#children) await child.ended;
+      await Promise.all(listed);
       await this.#undo(this);
     }
     this.#finish(state, this.fault);
@@ -484,6 +631,7 @@ export class Interpreted {
   /** Undoes what was completed, the last first. @param ofWhom the run which that is done for. */
   async #undo(ofWhom: Interpreted): Promise<void> {
     for (let undo = this.undos.pop(); undo !== undefined; undo = this.undos.pop()) {
+      this.#undone.add(topOf(undo.node));
       if ("child" in undo) await undo.child.#undo(ofWhom);
       else ofWhom.#list(await undo.compensate(ofWhom.fault!));
     }
@@ -492,8 +640,8 @@ export class Interpreted {
   /** [S94] */
   #list(fault: Fault | undefined): void {
     if (fault === undefined || this.fault === undefined) return;
-    const { cause: _, ...listed } = fault;
-    const compensationErrors = [...(this.fault.compensationErrors ?? []), listed];
+    const { cause: _, compensationErrors: _errors, ...listed } = fault;
+    const compensationErrors = [...(this.fault.compensationErrors ?? []), listed].slice(0, 20);
     this.fault = { ...this.fault, compensationErrors };
   }
 

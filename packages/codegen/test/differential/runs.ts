@@ -2,14 +2,17 @@ import { drive } from "@stepwise/counting";
 import { vitestTimers } from "@stepwise/counting";
 import { vi } from "vitest";
 import { Deployment, type Version } from "../edits/deployed.js";
-import { Interpreted, type Fault, type Workflows } from "./interpreter.js";
+import { Interpreted, isEnd, type Fault, type Workflows } from "./interpreter.js";
 import { TOLERANCE_MS, World } from "./world.js";
 
 /** What is done to a run from outside, in the order of time. */
 export type Script = readonly Deed[];
 /** At some ms after its start. */
 export type Deed = { readonly at: number } & (
-  { readonly event: string; readonly value: unknown } | { readonly cancels: true }
+  | { readonly event: string; readonly value: unknown }
+  /** `repair` changes nothing, where nothing was lost. */
+  | { readonly does: "cancel" | "pause" | "resume" | "repair" }
+  | { readonly does: "restart"; readonly from?: string }
 );
 
 /** What became of a run. */
@@ -19,6 +22,8 @@ export interface Outcome {
   readonly error: Fault | undefined;
   /** What its handlers wrote, in order; what happened at one time is sorted by run. */
   readonly effects: readonly string[];
+  /** When each of them was written, in ms after the start. */
+  readonly times: readonly number[];
   /** What each deed was answered. */
   readonly answers: readonly unknown[];
 }
@@ -32,22 +37,38 @@ export async function expected(
   script: Script,
 ): Promise<Outcome & { readonly tookMs: number; readonly isAmbiguous: boolean }> {
   const world = new World();
-  const run = new Interpreted(world, workflows, name, INPUT);
   const began = Date.now();
+  let endedAt = began;
+  let run = new Interpreted(world, workflows, name, INPUT);
+  const notes = async () => {
+    await run.ended;
+    endedAt = Date.now();
+  };
+  const restart = (from: string | undefined) => {
+    if (!isEnd(run.state)) return "refused";
+    run = new Interpreted(world, workflows, name, INPUT, { before: run, from });
+    run.begin();
+    void notes();
+    return null;
+  };
   const answers: unknown[] = [];
+  const answerOf = (deed: Deed) => {
+    if ("event" in deed) return run.send(deed.event, deed.value);
+    if (deed.does === "repair") return null;
+    return deed.does === "restart" ? restart(deed.from) : run[deed.does]();
+  };
   for (const [index, deed] of script.entries()) {
     const does = () => {
-      answers[index] = "cancels" in deed ? run.cancel() : run.send(deed.event, deed.value);
+      answers[index] = answerOf(deed);
     };
     if (deed.at === 0) does();
+    // Who goes on when a run is resumed was held: that they do so at the same time is no matter.
+    else if ("does" in deed && /resume|repair/.test(deed.does)) setTimeout(does, deed.at);
     else world.after(`deed ${index}`, deed.at, does);
   }
   // What is done at once comes before anything of the run: its start was only committed.
   run.begin();
-  let endedAt = began;
-  void run.ended.then(() => {
-    endedAt = Date.now();
-  });
+  void notes();
   // Nothing in the interpreter but promises moves by itself.
   const still = { activity: 0, running: 0, uncounted: <T>(look: () => Promise<T>) => look() };
   await drive(still, { timers: vitestTimers(vi) });
@@ -55,7 +76,7 @@ export async function expected(
     state: run.state,
     output: run.state === "completed" ? run.output : undefined,
     error: run.fault,
-    effects: effectsOf(world.log, began),
+    ...effectsOf(world.log, began),
     answers,
     tookMs: endedAt - began,
     isAmbiguous: world.isAmbiguous,
@@ -75,28 +96,24 @@ export async function actual(
   for (const deed of script) {
     const due = began + deed.at;
     // The drive goes from timer to timer, so there is to be one.
-    const mark = setTimeout(() => {}, deed.at);
+    const mark = setTimeout(() => {}, due - Date.now());
     if (deed.at > 0) await app.drive(() => Date.now() >= due);
     clearTimeout(mark);
-    answers.push(
-      "cancels" in deed
-        ? await app.call("cancel", { runId })
-        : await app
-            .call("send", { name, runId, event: deed.event, value: deed.value })
-            .catch(() => "refused"),
-    );
+    const { at: _at, does = "send", ...given } = { does: undefined, ...deed };
+    const answer = app.call(`manage:${does}`, { name, runId, ...given });
+    answers.push(await answer.catch(() => "refused"));
   }
   await app.drive();
   const { state, output, error } = await app.see(runId);
   const effects = effectsOf(await app.logged(), began);
-  return { state, output, error: error as Fault | undefined, effects, answers, app };
+  return { state, output, error: error as Fault | undefined, ...effects, answers, app };
 }
 
 /**
- * The log without its times. What was written at one time, but for what the scheduler took, is sorted by the run that wrote it: runs that go
+ * The log, and its times apart from it. What was written at one time, but for what the scheduler took, is sorted by the run that wrote it: runs that go
  * on side by side promise each other nothing.
  */
-function effectsOf(log: readonly string[], began: number): string[] {
+function effectsOf(log: readonly string[], began: number): Pick<Outcome, "effects" | "times"> {
   const lines = log.map((line) => {
     const [at = "", run = "", ...what] = line.split(" ");
     return { at: Number(at) - began, run, text: [run, ...what].join(" ") };
@@ -107,11 +124,10 @@ function effectsOf(log: readonly string[], began: number): string[] {
     if (last !== undefined && line.at - last.at < TOLERANCE_MS / 2) groups.at(-1)?.push(line);
     else groups.push([line]);
   }
-  return groups.flatMap((group) =>
-    group
-      .toSorted((one, other) => (one.run < other.run ? -1 : one.run > other.run ? 1 : 0))
-      .map(({ text }) => text),
+  const sorted = groups.flatMap((group) =>
+    group.toSorted((one, other) => (one.run < other.run ? -1 : one.run > other.run ? 1 : 0)),
   );
+  return { effects: sorted.map(({ text }) => text), times: sorted.map(({ at }) => at) };
 }
 
 /** As much of an error as another says of it. */

@@ -12,6 +12,21 @@ export class World {
   readonly log: string[] = [];
   readonly #moves: Move[] = [];
 
+  readonly #released = new Map<number, string>();
+  #isUnsure = false;
+
+  /** Something happened of which the promises do not say how it comes out. */
+  unsure(): void {
+    this.#isUnsure = true;
+  }
+
+  /** Somebody goes on who was held. Where others are too, at the same moment, either may come first. */
+  released(owner: string): void {
+    const now = Date.now();
+    if ((this.#released.get(now) ?? owner) !== owner) this.unsure();
+    this.#released.set(now, owner);
+  }
+
   /** Time went by for somebody. */
   moved(owner: string): void {
     this.#moves.push({ at: Date.now(), owner });
@@ -35,6 +50,7 @@ export class World {
 
   /** Whether two things that have nothing to do with each other happened so close that either may come first. */
   get isAmbiguous(): boolean {
+    if (this.#isUnsure) return true;
     const moves = this.#moves.toSorted((one, other) => one.at - other.at);
     return moves.some(({ at, owner }, index) => {
       const next = moves[index + 1];

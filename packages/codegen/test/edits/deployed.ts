@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { Counter, vitestTimers, type Violation } from "@stepwise/counting";
+import { Counter, vitestTimers, type Timers, type Violation } from "@stepwise/counting";
 import { modules as component, schema as componentSchema } from "@stepwise/workflow/test";
 import { defineSchema, makeFunctionReference } from "convex/server";
 import { build } from "esbuild";
@@ -40,7 +40,8 @@ export class Releases {
       const { ok, diagnostics, files: made } = await compile({ functionsDir });
       if (!ok) throw new Error(diagnostics.map(({ message }) => message).join("\n"));
       await writeGenerated(functionsDir, made);
-      for (const { path } of made) if (path.endsWith(".ts")) generated.add(path);
+      // What has a second dot is no entry point.
+      for (const { path } of made) if (/^[^.]+\.ts$/.test(path)) generated.add(path);
     }
     await write(join(functionsDir, "_generated/api.js"), API);
     await write(join(functionsDir, "runs.ts"), RUNS);
@@ -77,7 +78,7 @@ export const send = internalMutationGeneric((ctx, { name, runId, event, value })
   workflow.sendEvent(ctx, workflows[name], runId, event, value));
 export const steps = internalQueryGeneric((ctx, { name, runId }) =>
   workflow.steps(ctx, workflows[name], runId, { cursor: null, numItems: 1000 }));
-export const log = internalMutationGeneric((ctx, { text }) => ctx.db.insert("log", { text }));
+export const log = internalMutationGeneric((ctx, line) => ctx.db.insert("log", line));
 export const logged = internalQueryGeneric(async (ctx) => (await ctx.db.query("log").collect()).map(({ text }) => text));
 `;
 
@@ -110,37 +111,71 @@ export interface Seen {
   readonly active: readonly { readonly node: string; readonly state: string }[];
 }
 
+/** What is made to go wrong. */
+export interface Faults {
+  /** Asked before what a run has done is written down: that fails where it says so. */
+  readonly settle?: () => boolean;
+}
+
+const LIB = "./component/lib.js";
+type Settle = { _handler(ctx: unknown, args: unknown): Promise<unknown> };
+
+/** The component, where some of what it does fails. */
+async function faulty({ settle: fails }: Faults): Promise<Modules> {
+  if (fails === undefined) return component;
+  const lib = (await component[LIB]?.()) as { settle: Settle };
+  const settle = Object.create(lib.settle, {
+    _handler: {
+      value: async (ctx: unknown, args: unknown) => {
+        if (fails()) throw new Error("injected fault");
+        return await lib.settle._handler(ctx, args);
+      },
+    },
+  }) as Settle;
+  // One module for all calls: the counter wraps each that it has not met.
+  const module = { ...lib, settle };
+  return { ...component, [LIB]: async () => module };
+}
+
 /** An app that a version of is deployed to, and then another. */
 export class Deployment {
   #current: Modules;
   readonly counter = new Counter();
   readonly #t;
 
-  constructor(version: Version) {
+  /** One in which something goes wrong. */
+  static async withFaults(version: Version, faults: Faults): Promise<Deployment> {
+    return new Deployment(version, await faulty(faults));
+  }
+
+  /** What virtual time is driven with. */
+  timers: Timers = vitestTimers(vi);
+
+  constructor(version: Version, modules: Modules = component) {
     this.#current = version.modules;
     const paths = Object.keys(version.modules);
-    const modules = Object.fromEntries(
+    const deployed = Object.fromEntries(
       paths.map((path) => [path, async () => await this.#current[path]?.()]),
     );
     this.#t = this.counter.convexTest({
       schema: defineSchema({}, { schemaValidation: false }),
-      modules: { "./convex/_generated/api.js": async () => ({}), ...modules },
+      modules: { "./convex/_generated/api.js": async () => ({}), ...deployed },
     });
-    this.#t.registerComponent("workflow", componentSchema, component);
+    this.#t.registerComponent("workflow", componentSchema, modules);
   }
 
   deploy({ modules }: Version): void {
     this.#current = modules;
   }
 
-  /** Calls a mutation of `runs.ts`. */
+  /** Calls a mutation of `runs.ts`, or of the file that is named before a colon. */
   async call(name: string, args: Record<string, unknown>): Promise<unknown> {
-    return await this.#t.mutation(makeFunctionReference<"mutation">(`runs:${name}`), args);
+    return await this.#t.mutation(makeFunctionReference<"mutation">(pathOf(name)), args);
   }
 
-  /** Asks a query of `runs.ts`. */
+  /** Asks a query, named in the same way. */
   async ask<Result>(name: string, args: Record<string, unknown>): Promise<Result> {
-    const query = makeFunctionReference<"query", Record<string, unknown>, Result>(`runs:${name}`);
+    const query = makeFunctionReference<"query", Record<string, unknown>, Result>(pathOf(name));
     return await this.counter.uncounted(() => this.#t.query(query, args));
   }
 
@@ -150,7 +185,7 @@ export class Deployment {
 
   /** Lets virtual time go by until nothing is scheduled any more, or until `done`. */
   async drive(done?: () => boolean | Promise<boolean>): Promise<void> {
-    await this.counter.drive({ timers: vitestTimers(vi), ...(done ? { done } : {}) });
+    await this.counter.drive({ timers: this.timers, ...(done ? { done } : {}) });
   }
 
   async see(runId: string): Promise<Seen> {
@@ -181,9 +216,27 @@ export class Deployment {
     return await this.#inspect(({ db }) => db.system.query("_scheduled_functions").collect());
   }
 
+  /**
+   * Scheduled functions of the component that have not begun are canceled, as somebody might do by hand.
+   * @param gone they are not even there any more, as after a restore from a backup.
+   * @returns how many there were.
+   */
+  async lose(isLost: (job: Job) => boolean, { gone = false } = {}): Promise<number> {
+    return await this.#inspect(async ({ db, scheduler }) => {
+      const jobs = await db.system.query("_scheduled_functions").collect();
+      const lost = jobs.filter((job) => job.state.kind === "pending" && isLost(job));
+      for (const { _id } of lost) {
+        await scheduler.cancel(_id);
+        if (gone) await db.delete("_scheduled_functions", _id);
+      }
+      return lost.length;
+    });
+  }
+
   /** All rows of one of the component's tables. */
-  async rows(table: string): Promise<Readonly<Record<string, unknown>>[]> {
-    return await this.#inspect(({ db }) => db.query(table).collect());
+  async rows<Row = Readonly<Record<string, unknown>>>(table: string): Promise<Row[]> {
+    // Whoever asks knows what is in it.
+    return (await this.#inspect(({ db }) => db.query(table).collect())) as Row[];
   }
 
   /** What a deployment would have refused, but convex-test lets pass. */
@@ -192,15 +245,22 @@ export class Deployment {
   }
 
   /** Looks at the component's own tables. convex-test has this; its types do not say so. */
-  async #inspect<Result>(look: (ctx: { db: Inspected }) => Promise<Result>): Promise<Result> {
+  async #inspect<Result>(look: (ctx: Inside) => Promise<Result>): Promise<Result> {
     const t = this.#t as unknown as {
-      runInComponent(
-        path: string,
-        look: (ctx: { db: Inspected }) => Promise<Result>,
-      ): Promise<Result>;
+      runInComponent(path: string, look: (ctx: Inside) => Promise<Result>): Promise<Result>;
     };
     return await this.counter.uncounted(() => t.runInComponent("workflow", look));
   }
+}
+
+function pathOf(name: string): string {
+  return name.includes(":") ? name : `runs:${name}`;
+}
+
+/** What one sees from inside the component. */
+interface Inside {
+  readonly db: Inspected;
+  readonly scheduler: { cancel(id: string): Promise<void> };
 }
 
 interface StepSeen {
@@ -212,7 +272,8 @@ interface StepSeen {
   readonly output?: unknown;
 }
 
-interface Job {
+export interface Job {
+  readonly _id: string;
   readonly name: string;
   readonly state: { readonly kind: string };
   readonly args: readonly unknown[];
@@ -227,5 +288,7 @@ interface Inspected {
   } | null>;
   query(table: "steps"): { collect(): Promise<StepSeen[]> };
   query(table: string): { collect(): Promise<Readonly<Record<string, unknown>>[]> };
+  /** Nobody but the platform deletes scheduled functions; convex-test lets a test do it. */
+  delete(table: "_scheduled_functions", id: string): Promise<void>;
   readonly system: { query(table: "_scheduled_functions"): { collect(): Promise<Job[]> } };
 }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Deployment, Releases, type Version } from "./deployed.js";
+import { Deployment, Releases, type Files, type Version } from "./deployed.js";
 
 /** A run sleeps an hour at each of these nodes, one after the other. */
 const PLACES = ["nap", "ask", "work", "kids", "choose.left.rest", "again.rest", "one"] as const;
@@ -97,10 +97,34 @@ function inserted(before: keyof typeof NODES, text: string): Nodes {
   );
 }
 
+/** The action of `work` as a function of the app's own, that gives an object. */
+const acts = (result: string) => `
+import { internalActionGeneric } from "convex/server";
+const once = (attempt) => { if (attempt === 1) throw new Error("once"); };
+export const work = internalActionGeneric(async (_ctx, { text, attempt }) => { once(attempt); return ${result}; });
+export const toil = internalActionGeneric(async (_ctx, { text, attempt }) => { once(attempt); return { text: text + " toiled" }; });
+`;
+const ACTS = acts('{ text: text + " worked" }');
+const REFERENCED: Nodes = {
+  ...changed(
+    "work",
+    'action: (_ctx, { first }, { attempt }) => { if (attempt === 1) throw new Error("once"); return first + " worked"; }',
+    "action: internal.acts.work, args: ({ first }, { attempt }) => ({ text: first, attempt })",
+  ),
+  last: NODES.last.replace("({ first, work,", "({ first, work: work.text,"),
+};
+function changedReferenced(from: string, to: string): Nodes {
+  return { ...REFERENCED, work: String(REFERENCED["work"]).replace(from, to) };
+}
+
 type Fate = "completes" | "removed";
 interface Edit {
   readonly what: string;
+  /** What the run was started under. Default: `BASE`. */
+  readonly before?: string;
   readonly definitions: string;
+  /** The functions that `work` refers to, before and after. Default: it has a handler. */
+  readonly acts?: readonly [before: string, now: string];
   /** What becomes of a run that sleeps there. */
   readonly fate: (place: Place) => Fate;
   readonly output?: (place: Place) => object;
@@ -142,6 +166,42 @@ const EDITS: Edit[] = [
     what: "[S113] an optional field in the input",
     definitions: definitions(NODES, "", "z.object({ more: z.string().optional() })"),
     fate: goesOn,
+  },
+  {
+    what: "[S113] other args of a referenced function",
+    before: definitions(REFERENCED),
+    definitions: definitions(changedReferenced("text: first", 'text: first + " hard"')),
+    acts: [ACTS, ACTS],
+    fate: goesOn,
+    output: (place) => (after(place, "work") ? {} : { work: "first hard worked" }),
+  },
+  {
+    what: "[S113] another referenced function under the node",
+    before: definitions(REFERENCED),
+    definitions: definitions(changedReferenced("internal.acts.work", "internal.acts.toil")),
+    acts: [ACTS, ACTS],
+    fate: goesOn,
+    output: (place) => (after(place, "work") ? {} : { work: "first toiled" }),
+  },
+  {
+    what: "[S113] an optional field in the input, and in a result, that a later node reads",
+    before: definitions(REFERENCED),
+    definitions: definitions(
+      {
+        ...REFERENCED,
+        last: NODES.last
+          .replace("{ first,", "{ input, first,")
+          .replace(
+            "({ first, work,",
+            "({ first, work: work.text, more: [input.more ?? null, work.more ?? null],",
+          ),
+      },
+      "",
+      "z.object({ more: z.string().optional() })",
+    ),
+    acts: [ACTS, acts('{ text: text + " worked", more: "more" }')],
+    fate: goesOn,
+    output: (place) => ({ more: [null, after(place, "work") ? null : "more"] }),
   },
   {
     what: "[S113] another kind of function under a name",
@@ -235,11 +295,15 @@ const EDITS: Edit[] = [
 
 const releases = new Releases();
 const versions = new Map<string, Promise<Version>>();
-const app = (text: string) => ({ "flow.workflow.ts": text });
-const base = app(BASE);
-const version = (text: string) => {
-  const made = versions.get(text) ?? releases.release(text === BASE ? base : app(text), base);
-  versions.set(text, made);
+const app = (text: string, acts?: string) => ({
+  "flow.workflow.ts": text,
+  ...(acts === undefined ? {} : { "acts.ts": acts }),
+});
+/** A release of an app, after that of another: each is made once. */
+const version = (now: Files, before = now) => {
+  const key = JSON.stringify([now, before]);
+  const made = versions.get(key) ?? releases.release(now, before);
+  versions.set(key, made);
   return made;
 };
 
@@ -253,30 +317,33 @@ afterAll(async () => {
   await releases.remove();
 });
 
-describe.each(EDITS)("$what", ({ definitions, fate, output }) => {
+describe.each(EDITS)("$what", ({ before: old = BASE, definitions, acts = [], fate, output }) => {
   test.each(PLACES)("a run that sleeps at %s", async (place) => {
     vi.useRealTimers();
-    const [before, now] = [await version(BASE), await version(definitions)];
+    const files = app(old, acts[0]);
+    const [before, now] = [await version(files), await version(app(definitions, acts[1]), files)];
     vi.useFakeTimers();
-    const app = new Deployment(before);
-    const id = (await app.call("start", { name: "flow", input: {} })) as string;
-    await app.drive(async () =>
-      (await app.see(id)).active.some(({ node, state }) => node === place && state === "waiting"),
+    const deployed = new Deployment(before);
+    const id = (await deployed.call("start", { name: "flow", input: {} })) as string;
+    await deployed.drive(async () =>
+      (await deployed.see(id)).active.some(
+        ({ node, state }) => node === place && state === "waiting",
+      ),
     );
-    expect((await app.see(id)).active.map(({ node }) => node)).toContain(place);
-    app.deploy(now);
-    await app.drive();
-    const seen = await app.see(id);
+    expect((await deployed.see(id)).active.map(({ node }) => node)).toContain(place);
+    deployed.deploy(now);
+    await deployed.drive();
+    const seen = await deployed.see(id);
     if (fate(place) === "completes") {
       const defined = (value: object) => JSON.parse(JSON.stringify(value)) as object;
       expect(seen).toMatchObject({ state: "completed" });
       expect(defined(seen.output as object)).toEqual(defined({ ...WHOLE, ...output?.(place) }));
-      expect(await app.logged()).toEqual([]);
+      expect(await deployed.logged()).toEqual([]);
     } else {
       expect(seen).toMatchObject({ state: "failed", error: { kind: "removedNode" } });
-      if (definitions.includes("const flow")) expect(await app.logged()).toEqual(["first undone"]);
+      expect(await deployed.logged()).toEqual(["first undone"]);
     }
     expect(seen.active).toEqual([]);
-    expect(await app.pending()).toBe(0);
+    expect(await deployed.pending()).toBe(0);
   });
 });

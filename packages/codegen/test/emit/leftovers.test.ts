@@ -145,3 +145,56 @@ test("where two stages that are gone had functions of one name, there is one; no
   expect(names).toContain('DateDone: removedCompletion "Date"');
   expect(names).not.toContain('Date: removed "Date"');
 });
+
+const undone = (name: string, undo = "mutation: () => null") =>
+  `.step("${name}", { query: () => 1, compensate: { ${undo} } })`;
+
+test("[S117] a compensation that is gone is left behind by every later compilation too, and goes when it comes back", async () => {
+  const then = await planOf(definition("flow", undone("a") + b));
+  const later = await planOf(definition("flow", b), then);
+  expect(later.removed).toMatchObject([
+    { workflow: "flow", stages: [], undoes: [{ stage: "a.compensate", kind: "mutation" }] },
+  ]);
+  expect(await planOf(definition("flow", b), later)).toEqual(later);
+  const result = await compiled(definition("flow", b), later);
+  expect(exportsOf(fileOf(result, "flow.ts"))).toContain('aCompensate: mutation "a.compensate"');
+  expect(fileOf(result, "flow.ts")).toContain('own.left("a.compensate", aCompensateLeft);');
+  expect(fileOf(result, "flow.left.ts")).toContain("compensate: { mutation: () => null },");
+  const back = await compiled(definition("flow", undone("a") + b), later);
+  expect(toWritten(back.plan)).toEqual(then);
+  expect(fileOf(back, "flow.left.ts")).toBeUndefined();
+});
+
+test("a compensation is written out as it was last, not as it was first", async () => {
+  const first = await planOf(definition("flow", undone("a", "mutation: () => 1") + b));
+  const second = await planOf(definition("flow", undone("a", "mutation: () => 2") + b), first);
+  const gone = await compiled(definition("flow", b), second);
+  expect(fileOf(gone, "flow.left.ts")).toContain("mutation: () => 2");
+});
+
+test("a compensation whose function something else has the name of is not left behind", async () => {
+  const before = await planOf(definition("flow", undone("a") + b));
+  const now = definition("flow", '.step("aCompensate", { action: () => 1 })');
+  const result = await compiled(now, before);
+  expect(toWritten(result.plan).removed?.[0]).not.toHaveProperty("undoes");
+  expect(fileOf(result, "flow.left.ts")).toBeUndefined();
+});
+
+test("[S118] a workflow that is gone leaves its compensations, under names that hide none of its own", async () => {
+  const nodes =
+    undone("a", "action: internal.x.undo, args: () => ({})") + '.step("own", { action: () => 1 })';
+  const head = 'import { internal } from "./_generated/api";\n';
+  const before = await planOf(head + definition("flow", nodes) + definition("old", b));
+  const result = await compiled(definition("old", b), before);
+  const text = fileOf(result, "flow.ts");
+  expect(text).toContain('const own_ = removedWorkflow(components.workflow, "flow");');
+  expect(text).toContain('own_.left("a.compensate", aCompensateLeft);');
+  expect(text).toContain('export const own: StepAction = own_.removed("own");');
+  expect(fileOf(result, "flow.left.ts")).toContain('import { internal } from "../_generated/api";');
+});
+
+test("a default retry of the app is kept with a compensation, as the app may have another by then", async () => {
+  const before = await planOf(definition("flow", undone("a") + b));
+  const result = await compiled(definition("flow", b), { ...before, config: { retry: true } });
+  expect(fileOf(result, "flow.left.ts")).toContain("options: { retry: true }");
+});

@@ -5,20 +5,26 @@ import { longestCommon } from "../../src/fates/order.js";
 import type { WrittenPlan } from "../../src/plan/schema.js";
 import { toWritten } from "../../src/plan/write.js";
 
-async function planOf(nodes: string, more = "", options = ""): Promise<WrittenPlan> {
+async function planOf(
+  nodes: string,
+  more = "",
+  options = "",
+  before?: WrittenPlan,
+): Promise<WrittenPlan> {
   const text = `import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
 export const leaf = defineWorkflow({ input: z.object({}) }).step("only", { query: () => 1 });
 export const flow = defineWorkflow({ input: z.object({})${options} })${nodes};
 ${more}`;
-  const { plan, diagnostics } = await compileSources([{ file: "flow.workflow.ts", text }]);
+  const { plan, diagnostics } = await compileSources([{ file: "flow.workflow.ts", text }], before);
   expect(diagnostics.map(({ message }) => message)).toEqual([]);
   return toWritten(plan);
 }
 
 async function changes(before: string, now: string): Promise<string[]> {
-  return compare(await planOf(before), await planOf(now)).map(
+  const then = await planOf(before);
+  return compare(then, await planOf(now, "", "", then)).map(
     ({ workflow, node, fate }) => `${workflow}${node === undefined ? "" : `.${node}`}: ${fate}`,
   );
 }
@@ -114,7 +120,24 @@ test.each<[what: string, before: string, now: string, fates: string[]]>([
     ["flow.one: stops"],
   ],
   ["a step that gets a compensation", a, undone, ["flow.a: safe"]],
-  ["[S117] a step that loses its compensation", undone, a, ["flow.a: stops"]],
+  [
+    "[S117] a step that loses its compensation, which is kept",
+    undone,
+    a,
+    ["flow.a: safe", "flow.a: safe"],
+  ],
+  [
+    "[S117] a step that is removed, with its compensation, which is kept",
+    undone + b,
+    b,
+    ["flow.a: stops", "flow.a: safe"],
+  ],
+  [
+    "[S117] a compensation of another kind",
+    undone,
+    undone.replace("action: () => 2", "mutation: () => 2"),
+    ["flow.a: stops"],
+  ],
   [
     "code in a case",
     branch(`x: (b) => b${a}`),
@@ -272,6 +295,35 @@ test("[S114] the nodes that read an added one are named", async () => {
   expect(added?.message).toContain('"s" reads undefined in them');
 });
 
+test("another input is told where only a const has changed that it names, or that an option names", async () => {
+  const flow = (most: number, kept: string) => `export const most = z.number().max(${most});
+const retention = "${kept}";
+export const bounded = defineWorkflow({ input: z.object({ most }), retention }).step("a", { query: () => 1 });`;
+  const [before, now] = [await planOf(a, flow(1, "1d")), await planOf(a, flow(2, "1d"))];
+  const told = compare(before, now).map(({ workflow, message }) => `${workflow}: ${message}`);
+  expect(told).toEqual([
+    "bounded: another input: runs in flight keep the one they were started with",
+  ]);
+  const longer = compare(before, await planOf(a, flow(1, "2d")));
+  expect(longer.map(({ message }) => message)).toEqual([
+    "other options: they hold for what starts from now on",
+  ]);
+});
+
+test("a plan of before inputs had hashes differs by what it says of them", async () => {
+  const now = await planOf(a);
+  const unhashed = (plan: WrittenPlan, text: string): WrittenPlan => ({
+    ...plan,
+    workflows: plan.workflows.map((each) => ({
+      ...each,
+      input: { kind: "copy", text, imports: each.input.kind === "copy" ? each.input.imports : [] },
+      hash: "0",
+    })),
+  });
+  expect(compare(unhashed(now, "z.object({})"), now)).toEqual([]);
+  expect(compare(unhashed(now, "z.any()"), now)).toHaveLength(2);
+});
+
 test("another input and other options of a workflow are safe, and told", async () => {
   const before = await planOf(a);
   const [leaf, flow] = [before.workflows[1], before.workflows[0]];
@@ -286,6 +338,77 @@ test("another input and other options of a workflow are safe, and told", async (
   ]);
 });
 
+/** What is said of undoing when a step goes that has a compensation. */
+async function toldOfUndoing(before: WrittenPlan, now: string, more = "", left = true) {
+  const then = left ? before : undefined;
+  return compare(before, await planOf(now, more, "", then)).filter(({ message }) =>
+    message.includes("undoes"),
+  );
+}
+
+test("[S117] where what undoes a step cannot be left behind, that is told with the reason and what to do", async () => {
+  const open = undone.replace("() => 2", "() => { seen.clear(); }");
+  const before = await planOf(open + b, "const seen = new Map();");
+  expect(await toldOfUndoing(before, b)).toEqual([
+    {
+      workflow: "flow",
+      node: "a",
+      fate: "loses",
+      message: expect.stringMatching(
+        /^runs that are past it lose what undoes it: .*"seen" of flow\.workflow\.ts/,
+      ),
+      hint: expect.stringContaining(
+        "exported from a module of its own, or is a function reference",
+      ),
+    },
+  ]);
+  // So it is where only the compensation goes.
+  expect(await toldOfUndoing(before, a + b)).toMatchObject([{ node: "a", fate: "loses" }]);
+});
+
+test("[S117] a plan that does not hold the sources of its compensations says so", async () => {
+  const before = await planOf(undone + b);
+  const old = {
+    ...before,
+    workflows: before.workflows.map((workflow) => ({ ...workflow, compensations: undefined })),
+  };
+  expect(await toldOfUndoing(old, b)).toMatchObject([
+    { fate: "loses", hint: expect.stringContaining("with this compiler first") },
+  ]);
+});
+
+test("[S117] what could be left behind and is not, is told", async () => {
+  expect(await toldOfUndoing(await planOf(undone + b), b, "", false)).toMatchObject([
+    { fate: "loses", hint: expect.stringContaining("generate --against") },
+  ]);
+});
+
+test("[S116] of a compensation that is there under the new name of its step nothing is told", async () => {
+  const before = await planOf(undone + b);
+  const renamed = undone.replace('"a"', '"a2"') + b;
+  const mapped = await planOf(renamed, "", ', renamed: { a: "a2" }', before);
+  expect(mapped.removed?.flatMap(({ undoes = [] }) => undoes)).toEqual([]);
+  const told = (now: WrittenPlan) =>
+    compare(before, now).filter(({ message }) => message.includes("undoes"));
+  expect(told(mapped)).toEqual([]);
+  expect(told(await planOf(renamed, "", "", before))).toMatchObject([{ node: "a", fate: "safe" }]);
+});
+
+test("[S118] of a workflow that is gone it is told of each of its compensations", async () => {
+  const gone = (nodes: string) =>
+    `const seen = new Map(); export const gone = defineWorkflow({ input: z.object({}) })${nodes};`;
+  const inside = loop(
+    undone.replace('"a"', '"inner"').replace("() => 2", "() => { seen.clear(); }"),
+  );
+  const before = await planOf(a, gone(undone + inside));
+  const told = compare(before, await planOf(a, "", "", before));
+  expect(told.map(({ workflow, node, fate }) => [workflow, node, fate])).toEqual([
+    ["gone", undefined, "stops"],
+    ["gone", "a", "safe"],
+    ["gone", "turn.inner", "loses"],
+  ]);
+});
+
 test.each([
   ["abc", "abc", "abc"],
   ["abcd", "bcda", "bcd"],
@@ -294,4 +417,16 @@ test.each([
   ["abcde", "axbyd", "abd"],
 ])("the longest common order of %s and %s has the length of %s", (first, second, common) => {
   expect(longestCommon([...first], [...second])).toHaveLength(common.length);
+});
+
+test("a component that is mounted under another name stops the runs of all workflows there are", async () => {
+  const before = await planOf(a);
+  const moved = { ...before, config: { component: "flows" } };
+  expect(compare(before, moved)).toMatchObject([
+    { workflow: "flow", fate: "stops", message: expect.stringContaining('"flows" now') },
+    { workflow: "leaf", fate: "stops" },
+  ]);
+  expect(compare(before, { ...before, config: { component: "workflow", retry: true } })).toEqual(
+    [],
+  );
 });

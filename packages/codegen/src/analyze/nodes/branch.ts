@@ -4,7 +4,9 @@ import { bodyPlan } from "../bodies.js";
 import type { DefinitionFile } from "../definition-file.js";
 import { functionOf, unwrap, type FunctionNode } from "../functions.js";
 import { scopeReads } from "../handlers.js";
-import { policyOf, readOptions, type Option, type Options } from "../options.js";
+import { knownValue } from "../known.js";
+import type { Option } from "../option.js";
+import { policyOf, readOptions, type Options } from "../options.js";
 import { stagePlan } from "../stages.js";
 import {
   nodePlan,
@@ -26,7 +28,7 @@ export const branch: NodeKind = {
     if (named === undefined) return undefined;
     const { label, at } = named;
     const options = readOptions(call.call.getArguments()[1], call.kindNode, label, file);
-    if (options === undefined) return nodePlan(call, named, file, { stages: [] });
+    if (options === undefined) return nodePlan(call, named, context, { stages: [] });
     reportUnknown(options, Object.keys(needed), label, file);
     reportMissing(options, needed, named, file);
     const on = options.get("on");
@@ -37,7 +39,7 @@ export const branch: NodeKind = {
     const policy = policyOf(options, file);
     const stage =
       reads && stagePlan({ ...ofNode(named), kind: "branch", reads, visible, policy, at }, file);
-    return nodePlan(call, named, file, {
+    return nodePlan(call, named, context, {
       stages: [stage],
       bodies: [...(cases?.values() ?? [])].map((each) => readCase(each, named, context)),
       options,
@@ -73,7 +75,7 @@ function readCase(option: Option, of: Named, context: NodeContext): BodyPlan {
 
 /** Where all that `on` can give is written out, its keys and the cases must be the same. */
 function checkKeys(on: FunctionNode, cases: Options, label: string, file: DefinitionFile): void {
-  const keys = keysOf(on);
+  const keys = keysOf(on, file);
   if (keys === undefined || cases.size === 0) return;
   const list = (names: Iterable<string>) =>
     [...names].map((each) => JSON.stringify(each)).join(", ");
@@ -92,7 +94,7 @@ function checkKeys(on: FunctionNode, cases: Options, label: string, file: Defini
 }
 
 /** The keys that a function can give, each with where it is written; undefined when one of them is computed. */
-function keysOf(fn: FunctionNode): Map<string, Node> | undefined {
+function keysOf(fn: FunctionNode, file: DefinitionFile): Map<string, Node> | undefined {
   const body = fn.getBody();
   const returned = Node.isBlock(body)
     ? body
@@ -102,19 +104,21 @@ function keysOf(fn: FunctionNode): Map<string, Node> | undefined {
     : [body];
   const keys = new Map<string, Node>();
   const isKnown =
-    returned.length > 0 && returned.every((each) => each !== undefined && addKeys(each, keys));
+    returned.length > 0 &&
+    returned.every((each) => each !== undefined && addKeys(each, keys, file));
   return isKnown ? keys : undefined;
 }
 
 const isFunction = (node: Node): boolean =>
   Node.isFunctionLikeDeclaration(node) || Node.isFunctionExpression(node);
 
-/** Whether all that an expression can give are strings that are written out. */
-function addKeys(expression: Node, keys: Map<string, Node>): boolean {
+/** Whether all that an expression can give are strings that can be seen. */
+function addKeys(expression: Node, keys: Map<string, Node>, file: DefinitionFile): boolean {
   const node = unwrap(expression);
   if (Node.isConditionalExpression(node))
-    return addKeys(node.getWhenTrue(), keys) && addKeys(node.getWhenFalse(), keys);
-  if (!Node.isStringLiteral(node) && !Node.isNoSubstitutionTemplateLiteral(node)) return false;
-  keys.set(node.getLiteralText(), node);
+    return addKeys(node.getWhenTrue(), keys, file) && addKeys(node.getWhenFalse(), keys, file);
+  const key = knownValue(node, file);
+  if (typeof key !== "string") return false;
+  keys.set(key, node);
   return true;
 }

@@ -19,7 +19,7 @@ export const child: NodeKind = {
     }
     const name = workflow && childWorkflow(workflow, label, file, context.workflows);
     const reads = args && scopeReads(args, `the args of ${label}`, file);
-    const policy = { values: {}, computed: [], places: new Map() };
+    const policy = { values: {}, computed: [], given: new Map() };
     const stage =
       name !== undefined && reads !== undefined
         ? stagePlan(
@@ -27,6 +27,6 @@ export const child: NodeKind = {
             file,
           )
         : undefined;
-    return nodePlan(call, named, file, { stages: [stage] });
+    return nodePlan(call, named, context, { stages: [stage] });
   },
 };

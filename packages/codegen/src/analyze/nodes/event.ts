@@ -20,13 +20,13 @@ export const event: NodeKind = {
     const named = readName(call, context);
     if (named === undefined) return undefined;
     const options = readOptions(call.call.getArguments()[1], call.kindNode, named.label, file);
-    if (options === undefined) return nodePlan(call, named, file, { stages: [] });
+    if (options === undefined) return nodePlan(call, named, context, { stages: [] });
     reportUnknown(options, ["schema", "anyOf", ...planned], named.label, file);
     checkSchema(options, named, context);
     const policy = policyOf(options, file);
     const parts = { kind: "event" as const, reads: [], visible, policy, at: named.at };
     const stages = [stagePlan({ ...ofNode(named), ...parts }, file)];
-    return nodePlan(call, named, file, { stages, options, planned });
+    return nodePlan(call, named, context, { stages, options, planned });
   },
 };
 

@@ -8,7 +8,8 @@ const name = "finalize";
 
 /** `.finalize({ action | mutation | query })`: one stage, whose output is the workflow's. */
 export const finalize: NodeKind = {
-  analyze(call, { file, scope, prefix }) {
+  analyze(call, context) {
+    const { file, scope, prefix } = context;
     const at = call.kindNode;
     if (prefix !== "") {
       const inside = JSON.stringify(prefix.slice(0, -1));
@@ -19,14 +20,15 @@ export const finalize: NodeKind = {
     }
     const named: Named = { name, at, path: name, code: [name], label: name };
     const options = readOptions(call.call.getArguments()[0], at, name, file);
-    if (options === undefined) return nodePlan(call, named, file, { stages: [], isFinalize: true });
+    if (options === undefined)
+      return nodePlan(call, named, context, { stages: [], isFinalize: true });
     reportUnknown(options, [...handlerKinds, ...policies], name, file);
     const rules = { of: name, references: false, optional: false };
     const handler = readHandler(options, at, rules, file);
     const mention = { elsewhere: name, within: name };
     const parts = { name, node: name, code: [name], label: name, mention, visible: scope };
     const stage = handler && stagePlan({ ...handler, ...parts }, file);
-    return nodePlan(call, named, file, {
+    return nodePlan(call, named, context, {
       stages: [stage],
       options,
       planned: policies,

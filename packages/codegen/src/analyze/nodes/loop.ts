@@ -2,7 +2,7 @@ import { bodyPlan } from "../bodies.js";
 import { scopeReads } from "../handlers.js";
 import { policyOf, readOptions } from "../options.js";
 import { stagePlan } from "../stages.js";
-import { nodePlan, ofNode, readName, type NodeKind } from "./node-kind.js";
+import { nodePlan, ofNode, optionSource, readName, type NodeKind } from "./node-kind.js";
 import { reportMissing, reportOrder, reportUnknown } from "./option-rules.js";
 
 const order = [["state"], ["initial"], ["body"], ["until"]];
@@ -22,7 +22,7 @@ export const loop: NodeKind = {
     if (named === undefined) return undefined;
     const { label, path, at } = named;
     const options = readOptions(call.call.getArguments()[1], call.kindNode, label, file);
-    if (options === undefined) return nodePlan(call, named, file, { stages: [] });
+    if (options === undefined) return nodePlan(call, named, context, { stages: [] });
     reportUnknown(options, [...order.flat(), ...planned], label, file);
     reportMissing(options, needed, named, file);
     reportOrder(options, order, label, file);
@@ -54,14 +54,12 @@ export const loop: NodeKind = {
         },
         file,
       );
-    return nodePlan(call, named, file, {
+    return nodePlan(call, named, context, {
       stages: [stage],
       bodies: body === undefined ? [] : [bodyPlan(body, inside, context)],
       options,
       planned,
-      source: [...options.values()]
-        .filter(({ name }) => name !== "body")
-        .flatMap(({ nameNode, value }) => [nameNode, value]),
+      source: optionSource(new Map([...options].filter(([name]) => name !== "body"))),
     });
   },
 };

@@ -2,8 +2,9 @@ import { Node } from "../../ts-morph.js";
 import type { BodyPlan, NodePlan, StagePlan } from "../../plan/schema.js";
 import type { NodeCall } from "../definitions.js";
 import type { DefinitionFile } from "../definition-file.js";
+import type { AppModules } from "../app-modules.js";
 import type { Workflows } from "../children.js";
-import { literalOptions, placesOf, type Options } from "../options.js";
+import { givenOptions, plannedValues, type Options } from "../options.js";
 import { sourceHash } from "../tokens.js";
 
 /** Where a line of nodes stands: a workflow's own, that of a case, or the body of a loop. */
@@ -30,6 +31,7 @@ export interface NodeContext extends Surroundings {
   readonly file: DefinitionFile;
   readonly workflow: string;
   readonly workflows: Workflows;
+  readonly modules: AppModules;
   /** Reads the nodes inside this one. */
   readonly readNodes: (calls: readonly NodeCall[], inside: Surroundings) => ReadNodes;
 }
@@ -108,33 +110,43 @@ export const ofPart = (
 interface NodeParts {
   readonly stages: readonly (StagePlan | undefined)[];
   readonly options?: Options;
-  /** The options that belong into the plan where they are literals. */
+  /** The options that belong into the plan where their values can be seen. */
   readonly planned?: readonly string[];
   readonly bodies?: BodyPlan[];
-  /** The part of the source that its hash is of. Default: all that it is called with, but its name. */
+  /** The part of the source that its hash is of. Default: its options; without any all that it is called with, but its name. */
   readonly source?: readonly Node[];
   readonly isFinalize?: boolean;
   readonly hasOutput?: boolean;
+}
+
+/** The source of options as a hash is made of it: whatever order they stand in, which says nothing. */
+export function optionSource(options: Options): Node[] {
+  return [...options.values()]
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap(({ nameNode, value }) => [nameNode, value]);
 }
 
 /** A node of the plan. One that cannot be read whole has fewer stages; it keeps its name, which other nodes may read. */
 export function nodePlan(
   call: NodeCall,
   { name, path, at }: Named,
-  file: DefinitionFile,
+  { file, modules }: NodeContext,
   parts: NodeParts,
 ): NodePlan {
   const { options, planned = [], isFinalize = false, hasOutput = true, bodies } = parts;
+  const given = givenOptions(options, file);
+  const all = call.call.getArguments().filter((each) => each !== at);
+  const source = parts.source ?? (options === undefined ? all : optionSource(options));
   return {
     name,
     kind: call.kind,
     stages: parts.stages.filter((stage) => stage !== undefined),
-    options: options === undefined ? {} : literalOptions(options, planned),
-    hash: sourceHash(parts.source ?? call.call.getArguments().filter((each) => each !== at), file),
+    options: plannedValues(given, planned),
+    hash: sourceHash(source, file, modules),
     bodies,
     path,
     place: file.placeOf(at),
-    optionPlaces: placesOf(options, file),
+    given,
     isNamed: !isFinalize,
     endsWorkflow: isFinalize,
     hasOutput,

@@ -36,7 +36,7 @@ export const parent: NodeKind = {
     if (named === undefined) return undefined;
     const { label, at } = named;
     const options = readOptions(call.call.getArguments()[1], call.kindNode, label, file);
-    if (options === undefined) return nodePlan(call, named, file, { stages: [] });
+    if (options === undefined) return nodePlan(call, named, context, { stages: [] });
     reportUnknown(options, known, label, file);
     reportOrder(options, order, label, file);
     if (!options.has("children")) {
@@ -51,7 +51,7 @@ export const parent: NodeKind = {
       childrenStage(within, of),
       finalizeStage([...within, "children"], of),
     ];
-    return nodePlan(call, named, file, { stages, options, planned });
+    return nodePlan(call, named, context, { stages, options, planned });
   },
 };
 

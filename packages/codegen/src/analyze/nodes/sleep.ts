@@ -1,6 +1,8 @@
 import { Node } from "../../ts-morph.js";
 import { constantOf, functionOf, unwrap } from "../functions.js";
-import { literalOptions, literalValue, placesOf, type Option } from "../options.js";
+import { knownValue } from "../known.js";
+import type { Option } from "../option.js";
+import { givenOptions, plannedValues } from "../options.js";
 import { readsOf, type Reads } from "../reads.js";
 import { stagePlan } from "../stages.js";
 import type { DefinitionFile } from "../definition-file.js";
@@ -26,12 +28,12 @@ export const sleep: NodeKind = {
     }
     const reads = option && readDuration(option.value, label, file);
     const options = new Map(option && [["duration", option]]);
-    const values = literalOptions(options, ["duration"]);
-    const policy = { values, computed: [], places: placesOf(options, file) };
+    const given = givenOptions(options, file);
+    const policy = { values: plannedValues(given, ["duration"]), computed: [], given };
     const stage =
       reads && stagePlan({ ...ofNode(named), kind: "sleep", reads, visible, policy, at }, file);
     const parts = { stages: [stage], options, planned: ["duration"], hasOutput: false };
-    return nodePlan(call, named, file, parts);
+    return nodePlan(call, named, context, parts);
   },
 };
 
@@ -45,7 +47,7 @@ function heldIn(value: Node, file: DefinitionFile): Node {
 function readDuration(value: Node, label: string, file: DefinitionFile): Reads | undefined {
   const fn = functionOf(value, file);
   if (fn !== undefined) return readsOf(fn, 0, file);
-  if (isValue(unwrap(value))) return [];
+  if (isValue(unwrap(value), file)) return [];
   file.report("unknownHandler", value, `the duration of ${label} cannot be seen here`, {
     hint: "write it here or as a const at the top of this file, or a function of the scope: `({ input }) => input.delay`",
   });
@@ -53,9 +55,10 @@ function readDuration(value: Node, label: string, file: DefinitionFile): Reads |
 }
 
 /** Whether an expression cannot be a function, whatever it gives. */
-function isValue(node: Node): boolean {
+function isValue(node: Node, file: DefinitionFile): boolean {
+  const known = knownValue(node, file);
   return (
-    literalValue(node) !== undefined ||
+    (known !== undefined && typeof known !== "object") ||
     Node.isBinaryExpression(node) ||
     Node.isNewExpression(node) ||
     Node.isTemplateExpression(node)

@@ -1,8 +1,10 @@
 import type { StagePlan } from "../../plan/schema.js";
 import { handlerKinds, readHandler } from "../handlers.js";
 import { functionOf } from "../functions.js";
+import { objectOf } from "../held-options.js";
 import { readOptions, type Options } from "../options.js";
 import { readsOf, type Reads } from "../reads.js";
+import { copyOf } from "../source-copy.js";
 import { stagePlan } from "../stages.js";
 import {
   nodePlan,
@@ -30,7 +32,7 @@ export const step: NodeKind = {
     const named = readName(call, context);
     if (named === undefined) return undefined;
     const options = readOptions(call.call.getArguments()[1], call.kindNode, named.label, file);
-    if (options === undefined) return nodePlan(call, named, file, { stages: [] });
+    if (options === undefined) return nodePlan(call, named, context, { stages: [] });
     reportUnknown(options, known, named.label, file);
     reportOrder(options, order, named.label, file);
     const rules = { of: named.label, references: true, optional: false };
@@ -39,7 +41,7 @@ export const step: NodeKind = {
     const recover = reads && { reads, visible };
     const stage = handler && stagePlan({ ...handler, ...ofNode(named), visible, recover }, file);
     const stages = [stage, compensateStage(options, named, context)];
-    return nodePlan(call, named, file, { stages, options, planned });
+    return nodePlan(call, named, context, { stages, options, planned });
   },
 };
 
@@ -76,5 +78,6 @@ function compensateStage(
   const rules = { of: part.label, references: true, optional: false };
   const handler = readHandler(options, option.nameNode, rules, file);
   const visible = [...scope, "output", "error"];
-  return handler && stagePlan({ ...handler, ...part, visible, isAside: true }, file);
+  const source = copyOf(objectOf(option.value, file) ?? option.value, file);
+  return handler && stagePlan({ ...handler, ...part, visible, isAside: true, source }, file);
 }

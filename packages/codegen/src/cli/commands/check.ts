@@ -13,7 +13,10 @@ export function registerCheck(program: Command, terminal: Terminal): void {
       "the plan that is deployed (default: the committed one, in _workflows)",
     )
     .option("--json", "print what was found as JSON, to stdout")
-    .option("--drop", "when all is well, remove what nodes and workflows that are gone have left")
+    .option(
+      "--drop",
+      "when all is well, remove what nodes and workflows that are gone have left; with --against, but for what runs of that plan may need",
+    )
     .addHelpText(
       "after",
       examples(

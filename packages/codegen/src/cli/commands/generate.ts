@@ -21,13 +21,19 @@ export function registerGenerate(program: Command, terminal: Terminal): void {
     .description("compile the workflows and write convex/_workflows (the default)")
     .addOption(dirOption())
     .option("--watch", "stay, and compile again whenever a definition is saved")
-    .option("--force", "write over generated files that were edited by hand")
+    .option("--force", "write over generated files that were edited by hand or are damaged")
+    .option(
+      "--against <plan.json>",
+      "leave behind, too, what runs of this plan may need: that which is deployed",
+    )
+    .option("--json", "print problems and what was written as JSON, to stdout")
     .addHelpText(
       "after",
       examples([
         "workflow-codegen",
         "workflow-codegen generate --dir backend/convex",
         "workflow-codegen --watch         beside `npx convex dev`",
+        "workflow-codegen --json          for tools: { ok, problems, written, removed, left, workflows, nodes }",
       ]),
     )
     // The first word is taken for an argument of the default command when no command has that name.

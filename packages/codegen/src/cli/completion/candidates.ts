@@ -6,7 +6,7 @@ import { wantedFolder } from "../functions-folder.js";
 
 /**
  * What the last of the words may become, one a line: the word, a tab, and what it means where that is known. `:files` and `:folders`
- * stand for those that the shell finds. Names of workflows are those of the last compilation, as nothing is parsed for this.
+ * stand for those that the shell finds, after the `=` if the word has one. Names of workflows are those of the last compilation, as nothing is parsed for this.
  *
  * @param program the commands, of whose own descriptions this is made
  * @param words what stands behind the command's name; the last one is being typed, and may be empty
@@ -16,6 +16,12 @@ export function completions(program: Command, words: readonly string[], cwd: str
   const typed = read(program, words.slice(0, -1));
   const workflows = () => workflowNames(typed.dir, cwd);
   if (typed.valueOf !== undefined) return matching(valuesOf(typed.valueOf, workflows), current);
+  const [, name, value] = /^(--[^=]+)=([^]*)$/.exec(current) ?? [];
+  if (name !== undefined && value !== undefined) {
+    const option = typed.command.options.find(({ long, required }) => long === name && required);
+    const values = option === undefined ? [] : valuesOf(option, workflows);
+    return matching(values, value, `${name}=`);
+  }
   if (current.startsWith("-")) return matching(optionsOf(typed), current);
   const argument = typed.command.registeredArguments[typed.given];
   const names = typed.isRoot ? commandsOf(program) : [];
@@ -110,10 +116,14 @@ function valuesOf(of: Argument | Option, workflows: () => readonly string[]): Ca
   }
 }
 
-function matching(candidates: readonly Candidate[], current: string): string[] {
+/** @param before what stands before each in the word that it becomes: `--format=` */
+function matching(candidates: readonly Candidate[], current: string, before = ""): string[] {
   return candidates
     .filter(({ word }) => word.startsWith(":") || word.startsWith(current))
-    .map(({ word, meaning }) => (meaning === undefined ? word : `${word}\t${meaning}`));
+    .map(({ word, meaning }) => {
+      const whole = word.startsWith(":") ? word : before + word;
+      return meaning === undefined ? whole : `${whole}\t${meaning}`;
+    });
 }
 
 /** Of the app in this folder, as far as it has been compiled; whatever is wrong with it, a completion is not the place to say so. */

@@ -10,6 +10,7 @@ import {
 import type { Doc } from "../print/doc.js";
 import {
   argsCall,
+  callParameters,
   followingText,
   inDefinition,
   lead,
@@ -50,7 +51,7 @@ export const action: StageLowering = {
 
 /** The action of a stage, under its own name or one it once had. */
 export function actionFunction(name: string, stage: StagePlan, file: StageFile): Doc {
-  const own = file.local("own");
+  const own = file.own();
   const handler = members(inDefinition(stage, "action", file));
   const value =
     stage.reference === undefined
@@ -58,7 +59,7 @@ export function actionFunction(name: string, stage: StagePlan, file: StageFile):
       : callWithArrow(
           `${own}.action`,
           [string(stage.name)],
-          "ctx, scope",
+          callParameters(stage),
           call("ctx.runAction", [handler, argsCall(stage, file)]),
         );
   return exportedConst(name, file.runtime("StepAction"), value);
@@ -67,6 +68,6 @@ export function actionFunction(name: string, stage: StagePlan, file: StageFile):
 /** What such an action reports to. */
 export function completionFunction(name: string, stage: StagePlan, file: StageFile): Doc {
   const next = file.arrival(file.after(stage));
-  const value = call(`${file.local("own")}.completion`, [string(stage.name), next]);
+  const value = call(`${file.own()}.completion`, [string(stage.name), next]);
   return exportedConst(name, file.runtime("Completion"), value);
 }

@@ -3,6 +3,7 @@ import type { Following } from "../../plan/flow.js";
 import type { BodyPlan, StagePlan } from "../../plan/schema.js";
 import { call } from "../print/code.js";
 import { group, hardline, ifBreak, indent, softline, type Doc } from "../print/doc.js";
+import { commentText } from "../print/text.js";
 
 /** One declaration of a generated file, and the comment above it. */
 export interface Section {
@@ -10,14 +11,23 @@ export interface Section {
   readonly code: Doc;
 }
 
+/** A declaration below its comment. */
+export const commented = ({ comment, code }: Section): Doc => [
+  `/** ${commentText(comment)} */`,
+  hardline,
+  code,
+];
+
 /** What lowering a stage needs of the file it is written into. */
 export interface StageFile {
   /** The definition's file, for comments. */
   readonly source: string;
   /** The local name of something the run time exports; imports it. */
   runtime(name: string): string;
-  /** The local name of a constant of the file: `own`, `nodes`. */
-  local(name: "own" | "nodes"): string;
+  /** The local name of what the file's functions are made with: `own`. */
+  own(): string;
+  /** The local name of what a stage's code is found in: the definition's nodes, which the file then takes out of it. */
+  nodes(stage: StagePlan): string;
   /** The function that a run arrives at a stage by, or at the end of its line. */
   arrival(at: Following): string;
   /** The function that a run goes on by after the last child of a stage. */
@@ -66,12 +76,17 @@ export const toStage = (stage: StagePlan, result: Doc, file: StageFile): Doc =>
 
 /** Where a stage's code is found in the definition: `nodes.chapters.finalize.mutation`. */
 export function inDefinition(stage: StagePlan, member: string, file: StageFile): string[] {
-  return [file.local("nodes"), ...stage.code, member];
+  return [file.nodes(stage), ...stage.code, member];
 }
+
+/** The parameters of a function that calls a reference: `ctx, scope`. */
+export const callParameters = ({ info }: StagePlan): string =>
+  info === true ? "ctx, scope, info" : "ctx, scope";
 
 /** A call of the user's `args`: `nodes.save.args(scope)`. */
 export function argsCall(stage: StagePlan, file: StageFile): Doc {
-  return call(inDefinition(stage, "args", file).join("."), ["scope"]);
+  const given = stage.info === true ? ["scope", "info"] : ["scope"];
+  return call(inDefinition(stage, "args", file).join("."), given);
 }
 
 /** `then "save"`, or that the run is complete. */

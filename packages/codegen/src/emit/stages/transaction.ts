@@ -3,6 +3,7 @@ import type { FunctionKind } from "../../plan/schema.js";
 import { call, callWithArrow, exportedConst, members, string, strings } from "../print/code.js";
 import {
   argsCall,
+  callParameters,
   inDefinition,
   lead,
   thenText,
@@ -25,7 +26,11 @@ export function transaction(kind: Exclude<FunctionKind, "action">): StageLowerin
         return [
           {
             comment: `${lead(stage, file)}: runs ${stage.reference}; ${thenText(stage, file)}.`,
-            code: toStage(stage, callWithArrow(`run.${kind}`, arrival, "ctx, scope", body), file),
+            code: toStage(
+              stage,
+              callWithArrow(`run.${kind}`, arrival, callParameters(stage), body),
+              file,
+            ),
           },
         ];
       }
@@ -39,7 +44,7 @@ export function transaction(kind: Exclude<FunctionKind, "action">): StageLowerin
         code: exportedConst(
           stageIdentifier(stage.name),
           type,
-          call(`${file.local("own")}.${kind}`, [stageName, handler]),
+          call(`${file.own()}.${kind}`, [stageName, handler]),
         ),
       };
       return [arriving, own];

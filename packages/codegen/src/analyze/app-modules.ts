@@ -1,0 +1,119 @@
+import { ts, type TypeScript } from "../ts-morph.js";
+import { importsOf, type Import } from "./modules.js";
+import { moduleFile, type ReadModule } from "./node-runtime.js";
+import { reexportsOf } from "./reexports.js";
+
+/** What a name at the top of a file stands for: the value of a variable, or a declaration of its own. */
+export interface Declared {
+  readonly node: TypeScript.Node;
+  readonly module: Module;
+}
+
+/** The names at the top of one file of the app, without asking the type checker. */
+export class Module {
+  #declared: ReadonlyMap<string, TypeScript.Node> | undefined;
+
+  /** @param file its path in the functions folder */
+  constructor(
+    readonly file: string,
+    readonly source: TypeScript.SourceFile,
+    readonly imports: ReadonlyMap<string, Import>,
+  ) {}
+
+  declared(name: string): TypeScript.Node | undefined {
+    this.#declared ??= new Map(this.source.statements.flatMap(declarationsOf));
+    return this.#declared.get(name);
+  }
+
+  /** The local name of what is exported under a name. */
+  localOf(exported: string): string {
+    for (const statement of this.source.statements) {
+      if (!ts.isExportDeclaration(statement) || statement.moduleSpecifier !== undefined) continue;
+      const { exportClause } = statement;
+      if (exportClause === undefined || !ts.isNamedExports(exportClause)) continue;
+      const found = exportClause.elements.find(({ name }) => name.text === exported);
+      if (found !== undefined) return (found.propertyName ?? found.name).text;
+    }
+    return exported;
+  }
+}
+
+function declarationsOf(statement: TypeScript.Statement): [string, TypeScript.Node][] {
+  if (ts.isVariableStatement(statement)) {
+    return statement.declarationList.declarations.flatMap(({ name, initializer }) =>
+      initializer === undefined
+        ? []
+        : namesIn(name).map((each): [string, TypeScript.Node] => [each, initializer]),
+    );
+  }
+  const isDeclaration =
+    ts.isFunctionDeclaration(statement) ||
+    ts.isClassDeclaration(statement) ||
+    ts.isEnumDeclaration(statement);
+  return isDeclaration && statement.name !== undefined ? [[statement.name.text, statement]] : [];
+}
+
+/** The names that a name or a pattern of names binds. */
+function namesIn(name: TypeScript.BindingName): string[] {
+  if (ts.isIdentifier(name)) return [name.text];
+  return name.elements.flatMap((each) => (ts.isBindingElement(each) ? namesIn(each.name) : []));
+}
+
+/** The files of the app that definitions take values from. Each is parsed at most once. */
+export class AppModules {
+  readonly #read: ReadModule;
+  readonly #modules = new Map<string, Module>();
+
+  /** @param read gives the files of the functions folder */
+  constructor(read: ReadModule) {
+    this.#read = read;
+  }
+
+  /** What a name stands for in a module: declared there, or in the file that it is imported from. */
+  find(name: string, module: Module): Declared | undefined {
+    const node = module.declared(name);
+    if (node !== undefined) return { node, module };
+    const from = module.imports.get(name);
+    return from && this.#exported(from.imported, module.file, from.module);
+  }
+
+  /** What a member of a whole imported module stands for: `schemas.order`. */
+  member(name: string, of: string, module: Module): Declared | undefined {
+    const from = module.imports.get(of);
+    if (from?.imported !== "*") return undefined;
+    return this.#exported(name, module.file, from.module);
+  }
+
+  #exported(
+    name: string,
+    from: string,
+    specifier: string,
+    seen: ReadonlySet<string> = new Set(),
+  ): Declared | undefined {
+    const module = this.#module(from, specifier);
+    if (module === undefined || seen.has(module.file)) return undefined;
+    const local = module.localOf(name);
+    const node = module.declared(local);
+    if (node !== undefined) return { node, module };
+    const path = new Set([...seen, module.file]);
+    for (const { exported, imported, module: other } of reexportsOf(module.file, module.source)) {
+      if (exported !== "*" && exported !== name) continue;
+      const wanted = exported === "*" ? name : imported;
+      const found = this.#exported(wanted, "", `./${other}`, path);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  #module(from: string, specifier: string): Module | undefined {
+    const found = moduleFile(from, specifier, this.#read);
+    if (found === undefined) return undefined;
+    const { file, text } = found;
+    const known = this.#modules.get(file);
+    if (known !== undefined) return known;
+    const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
+    const module = new Module(file, source, importsOf(source));
+    this.#modules.set(file, module);
+    return module;
+  }
+}

@@ -1,0 +1,170 @@
+import type {
+  Identifier,
+  ObjectLiteralExpression,
+  PropertyAccessExpression,
+  SyntaxKind as Operator,
+} from "ts-morph";
+import { Node, SyntaxKind } from "../ts-morph.js";
+import { asyncFunction, isObject, type Given, type Known } from "../plan/known.js";
+import type { DefinitionFile } from "./definition-file.js";
+import { constantOf, functionOf, unwrap } from "./functions.js";
+import { objectOf } from "./held-options.js";
+import { readOption } from "./option.js";
+import { isDeclaredBetween } from "./scoping.js";
+
+/**
+ * The value of an expression of literals, of consts at the top of the file, and of simple arithmetic with these. Whatever else is
+ * computed is only known when it runs.
+ */
+export function knownValue(value: Node, file: DefinitionFile): Known {
+  if (foundBefore.has(value)) return foundBefore.get(value);
+  const known = new Folding(file).value(value);
+  foundBefore.set(value, known);
+  return known;
+}
+
+/** A value is asked for by all that stands around it. */
+const foundBefore = new WeakMap<Node, Known>();
+
+type Scalar = string | number | boolean;
+
+class Folding {
+  /** The consts whose values are being looked for. One that is defined by itself has none. */
+  readonly #open = new Set<string>();
+
+  constructor(private readonly file: DefinitionFile) {}
+
+  value(expression: Node): Known {
+    const node = unwrap(expression);
+    // Most are handlers.
+    if (Node.isArrowFunction(node)) return other(node, this.file);
+    if (Node.isIdentifier(node)) return this.#named(node);
+    if (Node.isObjectLiteralExpression(node)) return this.#object(node);
+    if (Node.isPropertyAccessExpression(node)) return this.#member(node);
+    if (Node.isPrefixUnaryExpression(node))
+      return signed(node.getOperatorToken(), this.value(node.getOperand()));
+    if (Node.isBinaryExpression(node)) {
+      const sides = [this.value(node.getLeft()), this.value(node.getRight())] as const;
+      return combined(node.getOperatorToken().getKind(), ...sides);
+    }
+    if (Node.isTemplateExpression(node)) {
+      const spans = node.getTemplateSpans().map((span) => {
+        const inside = this.value(span.getExpression());
+        return isScalar(inside) ? `${inside}${span.getLiteral().getLiteralText()}` : undefined;
+      });
+      const isKnown = spans.every((span) => span !== undefined);
+      return isKnown ? [node.getHead().getLiteralText(), ...spans].join("") : undefined;
+    }
+    return literal(node) ?? other(node, this.file);
+  }
+
+  /** A const that nothing between here and the top of the file hides, or a number that has a name. */
+  #named(id: Identifier): Known {
+    const name = id.getText();
+    if (isDeclaredBetween(id, this.file.source) || this.#open.has(name)) return undefined;
+    const constant = constantOf(name, this.file);
+    if (constant === undefined)
+      return this.#isGlobal(name) ? globals.get(name) : other(id, this.file);
+    this.#open.add(name);
+    // Of an object only one that nothing in the file may change.
+    const isHeld = Node.isObjectLiteralExpression(constant);
+    const found = isHeld ? objectOf(id, this.file) : constant;
+    const value = found && this.value(found);
+    this.#open.delete(name);
+    return value;
+  }
+
+  #isGlobal(name: string): boolean {
+    const { source, imports } = this.file;
+    return !imports.has(name) && source.getVariableDeclaration(name) === undefined;
+  }
+
+  #object(literal: ObjectLiteralExpression): Known {
+    const fields = new Map<string, Given>();
+    let isWhole = true;
+    for (const property of literal.getProperties()) {
+      const field = readOption(property);
+      if (field !== undefined) {
+        const place = this.file.placeOf(field.nameNode);
+        fields.set(field.name, { place, value: this.value(field.value) });
+        continue;
+      }
+      const spread = Node.isSpreadAssignment(property)
+        ? this.value(property.getExpression())
+        : undefined;
+      if (isObject(spread) && spread.isWhole) {
+        for (const [name, given] of spread.fields) fields.set(name, given);
+      } else {
+        // It may have any of the fields before it.
+        fields.clear();
+        isWhole = false;
+      }
+    }
+    return { fields, isWhole };
+  }
+
+  #member(node: PropertyAccessExpression): Known {
+    const owner = unwrap(node.getExpression());
+    if (Node.isIdentifier(owner) && owner.getText() === "Number" && this.#isGlobal("Number"))
+      return numbers.get(node.getName());
+    const object = this.value(owner);
+    return isObject(object) ? object.fields.get(node.getName())?.value : undefined;
+  }
+}
+
+const globals: ReadonlyMap<string, number> = new Map([
+  ["NaN", NaN],
+  ["Infinity", Infinity],
+]);
+
+const numbers: ReadonlyMap<string, number> = new Map([
+  ["NaN", NaN],
+  ["POSITIVE_INFINITY", Infinity],
+  ["NEGATIVE_INFINITY", -Infinity],
+  ["MAX_VALUE", Number.MAX_VALUE],
+  ["MAX_SAFE_INTEGER", Number.MAX_SAFE_INTEGER],
+]);
+
+const isScalar = (value: Known): value is Scalar =>
+  value !== undefined && typeof value !== "object";
+
+function literal(node: Node): Scalar | undefined {
+  if (Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node))
+    return node.getLiteralText();
+  if (Node.isNumericLiteral(node)) return node.getLiteralValue();
+  if (Node.isTrueLiteral(node)) return true;
+  return Node.isFalseLiteral(node) ? false : undefined;
+}
+
+/** What can be seen to be no value of an option, whatever is in it. */
+function other(node: Node, file: DefinitionFile): Known {
+  if (Node.isNullLiteral(node)) return { is: "null" };
+  if (Node.isArrayLiteralExpression(node)) return { is: "a list" };
+  if (Node.isBigIntLiteral(node)) return { is: "a bigint" };
+  const fn = functionOf(node, file);
+  return fn && { is: fn.isAsync() ? asyncFunction : "a function" };
+}
+
+function signed(operator: Operator, operand: Known): Known {
+  if (operator === SyntaxKind.ExclamationToken) return isScalar(operand) ? !operand : undefined;
+  if (typeof operand !== "number") return undefined;
+  if (operator === SyntaxKind.MinusToken) return -operand;
+  return operator === SyntaxKind.PlusToken ? operand : undefined;
+}
+
+const arithmetic: ReadonlyMap<Operator, (a: number, b: number) => number> = new Map([
+  [SyntaxKind.PlusToken, (a: number, b: number) => a + b],
+  [SyntaxKind.MinusToken, (a: number, b: number) => a - b],
+  [SyntaxKind.AsteriskToken, (a: number, b: number) => a * b],
+  [SyntaxKind.SlashToken, (a: number, b: number) => a / b],
+  [SyntaxKind.PercentToken, (a: number, b: number) => a % b],
+  [SyntaxKind.AsteriskAsteriskToken, (a: number, b: number) => a ** b],
+]);
+
+function combined(operator: Operator, left: Known, right: Known): Known {
+  if (typeof left === "number" && typeof right === "number")
+    return arithmetic.get(operator)?.(left, right);
+  const isText = typeof left === "string" || typeof right === "string";
+  if (operator !== SyntaxKind.PlusToken || !isText) return undefined;
+  return isScalar(left) && isScalar(right) ? `${left}${right}` : undefined;
+}

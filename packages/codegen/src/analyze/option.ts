@@ -1,0 +1,38 @@
+import type { MethodDeclaration, ObjectLiteralExpression } from "ts-morph";
+import { Node } from "../ts-morph.js";
+
+/** One property of an options object. */
+export interface Option {
+  readonly name: string;
+  readonly nameNode: Node;
+  /** Its value; a method is its own. */
+  readonly value: Node;
+}
+
+/** What a property of an object of options gives; undefined of a spread, a computed name or an accessor. */
+export function readOption(
+  property: ReturnType<ObjectLiteralExpression["getProperties"]>[number],
+): Option | undefined {
+  if (Node.isShorthandPropertyAssignment(property)) {
+    return {
+      name: property.getName(),
+      nameNode: property.getNameNode(),
+      value: property.getNameNode(),
+    };
+  }
+  if (!Node.isPropertyAssignment(property) && !Node.isMethodDeclaration(property)) return undefined;
+  const nameNode = property.getNameNode();
+  const name = optionName(nameNode);
+  const value = Node.isMethodDeclaration(property) ? callable(property) : property.getInitializer();
+  return name === undefined || value === undefined ? undefined : { name, nameNode, value };
+}
+
+function optionName(node: Node): string | undefined {
+  if (Node.isIdentifier(node)) return node.getText();
+  return Node.isStringLiteral(node) ? node.getLiteralText() : undefined;
+}
+
+/** A generator is no handler. */
+function callable(method: MethodDeclaration): Node | undefined {
+  return method.isGenerator() ? undefined : method;
+}

@@ -1,0 +1,48 @@
+import { allNodes } from "./flow.js";
+import { isObject } from "./known.js";
+import type { NodePlan, ProjectPlan, WorkflowPlan } from "./schema.js";
+
+/** The events that the nodes of some workflows wait for. */
+export interface AwaitedEvents {
+  readonly names: readonly string[];
+  /** Whether there are no others: none of their names is computed. */
+  readonly isWhole: boolean;
+}
+
+/** What a run of a workflow waits for; with `below` also the runs of the workflows that it starts, and those that these start. */
+export function awaitedEvents(
+  { workflows }: ProjectPlan,
+  workflow: string,
+  { below }: { readonly below: boolean },
+): AwaitedEvents {
+  const reached = below ? reachedFrom(workflow, workflows) : new Set([workflow]);
+  const nodes = workflows
+    .filter(({ name }) => reached.has(name))
+    .flatMap((each) => allNodes(each.nodes))
+    .filter(({ kind }) => kind === "event");
+  const named = nodes.map(namesOf);
+  return {
+    names: [...new Set(named.flatMap((names) => names ?? []))],
+    isWhole: named.every((names) => names !== undefined),
+  };
+}
+
+/** Undefined where they are computed. */
+function namesOf({ name, given }: NodePlan): string[] | undefined {
+  const anyOf = given.get("anyOf");
+  if (anyOf === undefined) return [name];
+  return isObject(anyOf.value) && anyOf.value.isWhole ? [...anyOf.value.fields.keys()] : undefined;
+}
+
+/** The workflow, and those whose runs may be below one of its. A child that cannot be seen may be of any. */
+function reachedFrom(workflow: string, workflows: readonly WorkflowPlan[]): Set<string> {
+  const reached = new Set([workflow]);
+  for (const name of reached) {
+    const plan = workflows.find((each) => each.name === name);
+    for (const stage of plan === undefined ? [] : allNodes(plan.nodes).flatMap((n) => n.stages)) {
+      if (stage.kind !== "children" && stage.kind !== "child") continue;
+      for (const below of stage.workflows ?? workflows.map((each) => each.name)) reached.add(below);
+    }
+  }
+  return reached;
+}

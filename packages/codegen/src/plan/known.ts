@@ -1,0 +1,58 @@
+import type * as z from "zod";
+import type { Place } from "../diagnostics/diagnostic.js";
+
+/** A value as far as it can be seen in a definition. Undefined is one that is only known when it runs. */
+export type Known = string | number | boolean | KnownObject | KnownOther | undefined;
+
+/** An object by its fields. */
+export interface KnownObject {
+  readonly fields: GivenOptions;
+  /** Whether it has no others: none is spread into it, or has a computed name. */
+  readonly isWhole: boolean;
+}
+
+/** What no option is that has a value: `null`, `a list`, `a function`. */
+export interface KnownOther {
+  readonly is: string;
+}
+
+/** What is known of a function that gives a promise. */
+export const asyncFunction = "an async function";
+
+/** An option, or a field of one, where it stands and as far as its value can be seen. */
+export interface Given {
+  readonly place: Place;
+  readonly value: Known;
+}
+
+export type GivenOptions = ReadonlyMap<string, Given>;
+
+export function isObject(value: Known): value is KnownObject {
+  return typeof value === "object" && "fields" in value;
+}
+
+type Json = z.core.util.JSONType;
+
+/** The same as JSON, when all of it can be seen and JSON has it; else undefined. */
+export function toJson(value: Known): Json | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
+  if (typeof value !== "object") return value;
+  if (!isObject(value) || !value.isWhole) return undefined;
+  const fields: Record<string, Json> = {};
+  for (const [name, field] of value.fields) {
+    const json = toJson(field.value);
+    if (json === undefined) return undefined;
+    fields[name] = json;
+  }
+  return fields;
+}
+
+/** As it would be written, for messages; a part that cannot be seen is `…`. */
+export function textOf(value: Known): string {
+  if (value === undefined) return "…";
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value !== "object") return String(value);
+  if (!isObject(value)) return value.is;
+  const fields = [...value.fields].map(([name, field]) => `${name}: ${textOf(field.value)}`);
+  return fields.length === 0 ? "{}" : `{ ${fields.join(", ")} }`;
+}

@@ -1,0 +1,119 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+import { generate } from "../src/cli/generate.js";
+import { Compiler, compileSources } from "../src/compile.js";
+import { explain } from "../src/explain/explain.js";
+import { toWritten } from "../src/plan/write.js";
+import { unchangedSince } from "../src/stamp/stamp.js";
+
+const FLOWS = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+
+export const mail = defineWorkflow({ input: z.object({}) }).step("send", { action: () => 1 });
+export const once = defineWorkflow({ input: z.object({}), retry: false }).step("send", { action: () => 1 });
+`;
+
+const sources = [{ file: "flows.workflow.ts", text: FLOWS }];
+
+const config = (options: string) =>
+  `import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig(${options});\n`;
+
+const reading = (text: string | undefined) => (file: string) =>
+  file === "stepwise.config.ts" ? text : undefined;
+
+test("an empty config, and none at all, change nothing of what is generated", async () => {
+  const without = await compileSources(sources);
+  for (const text of [config("{}"), config("{ retry: undefined }")]) {
+    const { files } = await new Compiler().compileSources(sources, reading(text));
+    expect(files).toEqual(without.files);
+  }
+});
+
+test("a compiler that is used again gives what a new one gives, whatever the config was before", async () => {
+  const compiler = new Compiler();
+  const configs = [
+    undefined,
+    config("{ retry: true }"),
+    config('{ retry: true, component: "flows" }'),
+    config("{ retry: { maxAttempts: 2, initialBackoffMs: 1, base: 1 } }"),
+    config("{ retry: tru }"),
+    config('{ component: "flows", maxParallelism: 7 }'),
+    config("{ retry: true }"),
+    undefined,
+  ];
+  for (const text of configs) {
+    const again = await compiler.compileSources(sources, reading(text));
+    const anew = await new Compiler().compileSources(sources, reading(text));
+    expect(again.files).toEqual(anew.files);
+    expect(again.diagnostics).toEqual(anew.diagnostics);
+  }
+});
+
+test("the app's retry is part of the plan of each workflow that says nothing, and of no other", async () => {
+  const hashes = async (text: string | undefined) => {
+    const { plan } = await new Compiler().compileSources(sources, reading(text));
+    return Object.fromEntries(toWritten(plan).workflows.map(({ name, hash }) => [name, hash]));
+  };
+  const [without, retried, paused] = [
+    await hashes(undefined),
+    await hashes(config("{ retry: true }")),
+    await hashes(config('{ maxParallelism: 0, retention: "1 day", component: "flows" }')),
+  ];
+  expect(retried["mail"]).not.toBe(without["mail"]);
+  expect(retried["once"]).toBe(without["once"]);
+  // Where it is mounted, how much runs at once and how long it is kept makes no run another one.
+  expect(paused).toEqual(without);
+});
+
+test("explain counts the attempts that the config gives", async () => {
+  const { plan } = await new Compiler().compileSources(
+    sources,
+    reading(config("{ retry: { maxAttempts: 4, initialBackoffMs: 1, base: 1 } }")),
+  );
+  const attempts = explain(plan, undefined).map(({ name, nodes }) => [
+    name,
+    nodes[0]?.stages[0]?.attempts,
+  ]);
+  expect(attempts).toEqual([
+    ["mail", 4],
+    ["once", 1],
+  ]);
+});
+
+test("what a workflow that is gone leaves behind finds the component too", async () => {
+  const before = toWritten((await compileSources(sources)).plan);
+  const read = reading(config('{ component: "flows" }'));
+  const { files, ok } = await new Compiler().compileSources([], read, [before]);
+  expect(ok).toBe(true);
+  const left = files.find(({ path }) => path === "_workflows/mail.ts");
+  expect(left?.text).toContain('removedWorkflow(components.flows, "mail")');
+  expect(left?.text).not.toContain("components.workflow");
+});
+
+let app = "";
+beforeEach(async () => {
+  app = await mkdtemp(join(tmpdir(), "stepwise-config-"));
+  return () => rm(app, { recursive: true });
+});
+
+test("a config that is added, changed or broken is seen although no definition has changed", async () => {
+  const functionsDir = join(app, "convex");
+  await mkdir(functionsDir);
+  await writeFile(join(app, "package.json"), "{}");
+  await writeFile(join(functionsDir, "flows.workflow.ts"), FLOWS);
+  const silent = { write: () => {} };
+  const terminal = { cwd: app, color: false, stdout: silent, stderr: silent, exitCode: 0 };
+  for (const [text, code] of [
+    ["{ maxParallelism: 5 }", 0],
+    ["{ maxParallelism: 6 }", 0],
+    ["{ maxParallelism: 600 }", 1],
+  ] as const) {
+    expect(await generate({}, terminal)).toBe(0);
+    expect(unchangedSince(functionsDir)).toBeDefined();
+    await writeFile(join(functionsDir, "stepwise.config.ts"), config(text));
+    expect(unchangedSince(functionsDir)).toBeUndefined();
+    expect(await generate({}, terminal)).toBe(code);
+  }
+});

@@ -1,0 +1,143 @@
+import { describe, expect, test } from "vitest";
+import type { Line } from "./behaviour.js";
+import { brokenOf, INVARIANTS, type Rest, type RunRow, type StepRow } from "./invariants.js";
+
+const line = (what: Line["what"], stage: string, attempt = 1, saw: Line["saw"] = {}): Line => ({
+  text: stage,
+  what,
+  key: `r/${stage}`,
+  attempt,
+  saw,
+});
+
+const step = (stage: string, at: number, more: Partial<StepRow> = {}): StepRow => ({
+  _id: stage,
+  run: "r",
+  stage,
+  kind: "mutation",
+  state: "completed",
+  attempt: 1,
+  startedAt: at,
+  endedAt: at,
+  ...more,
+});
+
+const run: RunRow = {
+  _id: "r",
+  workflow: "w",
+  state: "failed",
+  startedAt: 0,
+  endedAt: 9,
+  error: { kind: "thrown" },
+};
+
+const handler = () => null;
+const definition = {
+  options: { input: { "~standard": { validate: (value: unknown) => ({ value }) } } },
+  nodes: {
+    first: { mutation: handler, compensate: { mutation: handler } },
+    second: { mutation: handler, compensate: { mutation: handler } },
+    third: { action: handler, retry: { maxAttempts: 2, maxBackoffMs: 1 } },
+    fourth: { mutation: handler },
+  },
+};
+
+/** A run that has failed at its third node, and was undone. */
+const SOUND: Rest = {
+  workflows: { w: { definition } },
+  runs: [run],
+  steps: [
+    step("first", 1, { undoable: true, output: "one" }),
+    step("second", 2, { undoable: true }),
+    step("third", 3, { kind: "action", state: "failed", endedAt: 5, errors: [{}, {}] }),
+    step("second.compensate", 6),
+    step("first.compensate", 7),
+  ],
+  undos: [],
+  inbox: [{ run: "r", value: "event 1" }],
+  underWay: { waiting: 0 },
+  jobs: [],
+  hasFaults: false,
+  violations: [],
+  log: [
+    line("changes", "first"),
+    line("changes", "second", 1, { first: '"one"' }),
+    line("begins", "third"),
+    line("begins", "third", 2),
+    line("changes", "second.compensate"),
+    line("changes", "first.compensate"),
+  ],
+  completions: [{ runId: "r", state: "failed", seen: "failed" }],
+  steered: new Map([["r", { workflow: "w", ends: [], refuses: false, isGone: false }]]),
+  stills: [],
+  sent: [{ run: "r", generation: 1, value: "event 1", answer: "kept" }],
+};
+
+const without = (stage: string) => SOUND.steps.filter((each) => each.stage !== stage);
+const still = { run: "r", generation: 1, family: new Set(["r"]), from: 0, to: Infinity };
+
+/** For each invariant, in their order, what breaks it. */
+const BREAKS: readonly (readonly Partial<Rest>[])[] = [
+  [{ runs: [{ ...run, state: "compensating" }] }, { runs: [{ ...run, paused: true }] }],
+  [{ runs: [{ ...run, error: undefined }] }, { runs: [{ ...run, state: "completed" }] }],
+  [
+    { completions: [] },
+    { completions: [...SOUND.completions, ...SOUND.completions] },
+    { completions: [{ runId: "r", state: "failed", seen: "running" }] },
+    { steered: new Map([["r", { workflow: "w", ends: [], refuses: true, isGone: false }]]) },
+  ],
+  [{ runs: [{ ...run, generation: 2 }] }],
+  [
+    { underWay: { waiting: 1 } },
+    { jobs: [{ _id: "j", name: "w:resume", state: { kind: "pending" }, args: [] }] },
+    { steps: [...SOUND.steps, { ...step("fourth", 5), endedAt: undefined! }] },
+  ],
+  [
+    { violations: ["nested too deeply"] },
+    { jobs: [{ _id: "j", name: "w:resume", state: { kind: "failed" }, args: [] }] },
+  ],
+  [{ log: [...SOUND.log, line("changes", "first")] }, { log: SOUND.log.slice(1) }],
+  [{ log: [...SOUND.log, line("changes", "fourth")] }],
+  [
+    { log: [...SOUND.log, line("begins", "third", 3)] },
+    { log: [...SOUND.log, line("begins", "third", 2)] },
+  ],
+  [
+    { runs: [{ ...run, state: "completed", error: undefined }] },
+    { steps: [...SOUND.steps, step("fourth", 8)] },
+    { steps: [step("first", 4, { undoable: true }), ...without("first")] },
+  ],
+  [{ log: [line("changes", "first"), line("changes", "second", 1, { first: '"two"' })] }],
+  [
+    { steps: without("first.compensate") },
+    { steps: [...SOUND.steps, step("first.compensate", 8)] },
+    { runs: [{ ...run, state: "completed", error: undefined }] },
+    { undos: [{ run: "r" }] },
+  ],
+  [{ steps: [...without("second.compensate"), step("second.compensate", 8)] }],
+  [
+    { stills: [{ ...still, why: "canceled", from: 3 }] },
+    { stills: [{ ...still, why: "paused", from: 1, to: 2 }] },
+  ],
+  [{ stills: [{ ...still, why: "canceled", from: 4 }] }],
+  [
+    { inbox: [] },
+    { inbox: [...SOUND.inbox, ...SOUND.inbox] },
+    { sent: [{ run: "r", generation: 1, value: "event 1", answer: "taken" }] },
+  ],
+];
+
+describe("the invariants", () => {
+  test("hold of a run that has come to its end as it should", () => {
+    expect(brokenOf(SOUND)).toEqual({});
+  });
+
+  const named = INVARIANTS.map(
+    // The numbers are those of promises that other tests hold.
+    ({ says }, index) => [says.replace(/\[S\d+\] /g, ""), says, BREAKS[index] ?? []] as const,
+  );
+  test.each(named)("are broken where it is not so that %s", (_name, says, breaks) => {
+    expect(breaks.length).toBeGreaterThan(0);
+    for (const broken of breaks) expect(brokenOf({ ...SOUND, ...broken })).toHaveProperty([says]);
+  });
+});

@@ -1,0 +1,448 @@
+import type { Job } from "../edits/deployed.js";
+import { canonical, type Line } from "./behaviour.js";
+import type { Definition, Node, Nodes, Workflows } from "./interpreter.js";
+
+/*
+ * What holds of an app when all of its runs have come to rest, whatever was done to them: each with the numbers of the promises it stands
+ * for, and a sentence.
+ */
+
+/** As much of the component's rows as is looked at. */
+export interface RunRow {
+  readonly _id: string;
+  readonly workflow: string;
+  readonly state: string;
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly generation?: number;
+  readonly parentRun?: string;
+  readonly parentStep?: string;
+  readonly root?: string;
+  readonly error?: unknown;
+  readonly endsAs?: string;
+  readonly paused?: boolean;
+  readonly onCompleteError?: string;
+}
+export interface StepRow {
+  readonly _id: string;
+  readonly run: string;
+  readonly stage: string;
+  readonly pass?: readonly number[];
+  readonly generation?: number;
+  readonly kind: string;
+  readonly state: string;
+  readonly attempt: number;
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly output?: unknown;
+  readonly undo?: string;
+  readonly undoable?: boolean;
+  readonly undone?: boolean;
+  readonly errors?: readonly unknown[];
+  readonly names?: readonly string[];
+}
+
+/** What was seen of a run of the top level while it was steered. */
+export interface Steered {
+  readonly workflow: string;
+  /** How its generations ended, but for the last: seen when it was restarted. */
+  readonly ends: string[];
+  /** Its `onComplete` throws. */
+  readonly refuses: boolean;
+  /** It was cleaned up: its last end is among `ends` too. */
+  isGone: boolean;
+}
+
+/** A time in which nothing of a run was to begin: from a line of the log, up to one. */
+export interface Still {
+  readonly why: "canceled" | "paused" | "gone";
+  readonly run: string;
+  readonly generation: number;
+  /** The run, and those that were under it. */
+  readonly family: ReadonlySet<string>;
+  readonly from: number;
+  to: number;
+}
+
+/** An event that was sent, and not refused. */
+export interface Sent {
+  readonly run: string;
+  readonly generation: number;
+  readonly value: string;
+  readonly answer: "taken" | "kept";
+}
+
+/** An app at rest, and what was seen on the way. */
+export interface Rest {
+  readonly workflows: Workflows;
+  readonly runs: readonly RunRow[];
+  /** In the order in which they were inserted. */
+  readonly steps: readonly StepRow[];
+  readonly undos: readonly { readonly run: string }[];
+  readonly inbox: readonly { readonly run: string; readonly value: unknown }[];
+  /** By table, how many rows there are that only something has which is under way. */
+  readonly underWay: Readonly<Record<string, number>>;
+  readonly jobs: readonly Job[];
+  /** Something was made to fail: then scheduled functions do too. */
+  readonly hasFaults: boolean;
+  /** What a deployment would have refused. */
+  readonly violations: readonly string[];
+  readonly log: readonly Line[];
+  /** What `onComplete` was called with, in order, and the state of the run that it saw. */
+  readonly completions: readonly {
+    readonly runId: string;
+    readonly state: string;
+    readonly seen: string | undefined;
+  }[];
+  readonly steered: ReadonlyMap<string, Steered>;
+  readonly stills: readonly Still[];
+  readonly sent: readonly Sent[];
+}
+
+interface Invariant {
+  readonly says: string;
+  /** @returns what breaks it. */
+  broken(rest: Rest): string[];
+}
+
+const FINAL = ["completed", "failed", "canceled", "timedOut"];
+const BAD = ["failed", "canceled", "timedOut"];
+
+export const INVARIANTS: readonly Invariant[] = [
+  {
+    says: "every run has ended, in one of the final states, and nothing of how it came there is left in it",
+    broken: ({ runs }) =>
+      runs
+        .filter(
+          ({ state, endedAt, endsAs, paused }) =>
+            !FINAL.includes(state) ||
+            endedAt === undefined ||
+            endsAs !== undefined ||
+            paused !== undefined,
+        )
+        .map((run) => `${nameOf(run)} is ${state(run)}`),
+  },
+  {
+    says: "the state of a run has an error where it is a bad one, and none where it is not",
+    broken: ({ runs }) =>
+      runs
+        .filter(({ state, error }) => BAD.includes(state) !== (error !== undefined))
+        .map((run) => `${nameOf(run)} is ${state(run)}`),
+  },
+  {
+    says: "[S101] onComplete was called once for each generation, with the state that it ended in, and saw the run in it",
+    broken: ({ runs, steered, completions }) =>
+      [...steered].flatMap(([id, { ends, refuses, isGone }]) => {
+        const run = runs.find(({ _id }) => _id === id);
+        const told = completions.filter(({ runId }) => runId === id);
+        const all = isGone ? ends : [...ends, run?.state];
+        const is = told.map(({ state }) => state).join();
+        if (refuses) {
+          const isKept = (isGone || run?.onCompleteError !== undefined) && told.length === 0;
+          return isKept ? [] : [`${id}: its onComplete threw, and was kept ${told.length} times`];
+        }
+        const blind = told.filter(({ state, seen }) => state !== seen);
+        return [
+          ...(is === all.join() ? [] : [`${id}: ended ${all.join()}, told ${is}`]),
+          ...blind.map(({ state, seen }) => `${id}: told ${state}, saw ${seen}`),
+        ];
+      }),
+  },
+  {
+    says: "[S102] a run has been restarted as often as it was",
+    broken: ({ runs, steered }) =>
+      runs
+        .filter(({ _id, generation = 1, root }) => {
+          const ends = steered.get(_id)?.ends.length ?? 0;
+          return root === undefined && generation !== ends + 1;
+        })
+        .map((run) => `${nameOf(run)} is at generation ${run.generation}`),
+  },
+  {
+    says: "[S42] [S85] nothing waits, is scheduled, or holds a slot",
+    broken: ({ underWay, jobs, steps }) => [
+      ...Object.entries(underWay)
+        .filter(([, count]) => count > 0)
+        .map(([table, count]) => `${count} rows in ${table}`),
+      // The watchdog's one last look is nobody's.
+      ...jobs
+        .filter(({ name, state }) => state.kind === "pending" && name !== "watchdog:sweep")
+        .map(({ name }) => `${name} is scheduled`),
+      ...steps
+        .filter(({ endedAt }) => endedAt === undefined)
+        .map((step) => `${keyOf(step)} is ${step.state}`),
+    ],
+  },
+  {
+    says: "nothing failed but what was made to, and nothing was done that a deployment refuses",
+    broken: ({ jobs, violations, hasFaults }) => [
+      ...violations,
+      ...jobs
+        .filter(({ state }) => state.kind === "failed" && !hasFaults)
+        .map(({ name }) => `${name} failed`),
+    ],
+  },
+  {
+    says: "[S24] a mutation has taken effect exactly once for each record that says so, and never besides",
+    broken: ({ log, steps }) => {
+      const effects = new Map<string, number>();
+      for (const { what, key } of log)
+        if (what === "changes") effects.set(key, (effects.get(key) ?? 0) + 1);
+      const recorded = steps.filter(
+        // One that was made good by `recover` has written nothing.
+        ({ kind, state, errors }) =>
+          kind === "mutation" && state === "completed" && errors === undefined,
+      );
+      return [
+        ...[...effects]
+          .filter(([, count]) => count > 1)
+          .map(([key, count]) => `${key} took effect ${count} times`),
+        ...recorded
+          .filter((step) => !effects.has(keyOf(step)))
+          .map((step) => `${keyOf(step)} is completed, but took no effect`),
+      ];
+    },
+  },
+  {
+    says: "[S25] what a mutation wrote stays only where its record says that it is completed",
+    broken: ({ log, steps, runs }) => {
+      const known = new Map(steps.map((step) => [keyOf(step), step]));
+      const generations = new Map(runs.map(({ _id, generation = 1 }) => [_id, generation]));
+      return log
+        .filter(({ what, key }) => {
+          const { run, generation, isInLoop } = partsOf(key);
+          // Records of earlier generations are gone, and so may those be of passes long ago.
+          if (what !== "changes" || isInLoop || generations.get(run) !== generation) return false;
+          return known.get(key)?.state !== "completed";
+        })
+        .map(({ key }) => `${key} took effect, and is ${known.get(key)?.state ?? "not recorded"}`);
+    },
+  },
+  {
+    says: "[S31] [S112] an action was begun at most once for each attempt, and at most maxAttempts times",
+    broken: ({ log, runs, workflows }) => {
+      const attempts = new Map<string, number[]>();
+      for (const { what, key, attempt } of log)
+        if (what === "begins") attempts.set(key, [...(attempts.get(key) ?? []), attempt]);
+      const names = new Map(runs.map(({ _id, workflow }) => [_id, workflow]));
+      return [...attempts].flatMap(([key, begun]) => {
+        const { run, stage } = partsOf(key);
+        const most = mostAttempts(workflows, names.get(run), stage);
+        const isDouble = new Set(begun).size < begun.length;
+        const isTooMany = begun.length > most || Math.max(...begun) > most;
+        return isDouble || isTooMany ? [`${key} was begun for ${begun.join()} of ${most}`] : [];
+      });
+    },
+  },
+  {
+    says: "[S61] [S63] nodes of the top level began each after the one before had ended, and none after one that has not ended well",
+    broken: ({ runs, steps, workflows }) =>
+      runs.flatMap((run) => {
+        const { generation = 1 } = run;
+        const own = steps.filter((step) => step.run === run._id && !isUndoing(step));
+        const places = Object.keys(definitionOf(workflows, run.workflow).nodes).map((name) => {
+          const records = own.filter(({ stage }) => stage.split(".")[0] === name);
+          const isNew = records.every((record) => (record.generation ?? 1) === generation);
+          const begunAt = Math.min(...records.map(({ startedAt }) => startedAt));
+          const endedAt = Math.max(...records.map(({ endedAt: at }) => at ?? Infinity));
+          const isDone = own.some(({ stage, state }) => stage === name && state === "completed");
+          return { name, isThere: records.length > 0, isNew, begunAt, endedAt, isDone };
+        });
+        const broken: string[] = [];
+        const notDone = places.findIndex(({ isDone }) => !isDone);
+        if (run.state === "completed" && notDone !== -1)
+          broken.push(`${nameOf(run)} is completed without ${places[notDone]?.name}`);
+        for (const [index, { name, isThere, isNew, begunAt }] of places.entries()) {
+          // What a restart has kept is older than what it has done again.
+          if (!isThere || !isNew) continue;
+          if (notDone !== -1 && index > notDone)
+            broken.push(`${nameOf(run)} was at ${name}, but not past ${places[notDone]?.name}`);
+          for (const before of places.slice(0, index))
+            if (before.isThere && before.endedAt > begunAt)
+              broken.push(`${nameOf(run)}: ${name} began before ${before.name} had ended`);
+        }
+        return broken;
+      }),
+  },
+  {
+    says: "[S23] what a handler saw of earlier nodes is what is stored of them",
+    broken: ({ log, runs, steps, workflows }) => {
+      const byId = new Map(runs.map((run) => [run._id, run]));
+      const outputs = new Map(
+        steps.map(({ run, stage, output }) => [`${run} ${stage}`, canonical(output ?? null)]),
+      );
+      return log.flatMap(({ key, saw }) => {
+        const { run: id, generation } = partsOf(key);
+        const run = byId.get(id);
+        if (run === undefined || (run.generation ?? 1) !== generation) return [];
+        return Object.keys(definitionOf(workflows, run.workflow).nodes)
+          .filter((name) => {
+            const stored = outputs.get(`${id} ${name}`);
+            return name in saw && stored !== undefined && saw[name] !== stored;
+          })
+          .map((name) => `${key} saw ${name} as ${saw[name]}`);
+      });
+    },
+  },
+  {
+    says: "[S92] [S93] in a run that has ended badly, and under it, each completed step with a compensation was undone once, and in no other",
+    broken: ({ runs, steps, undos }) => {
+      const byId = new Map(runs.map((run) => [run._id, run]));
+      const undoings = new Map<string, number>();
+      for (const step of steps)
+        if (isUndoing(step)) undoings.set(keyOf(step), (undoings.get(keyOf(step)) ?? 0) + 1);
+      return [
+        ...steps
+          .filter(({ undoable, state }) => undoable === true && state === "completed")
+          .flatMap((step) => {
+            const is = undoings.get(keyOf({ ...step, stage: `${step.stage}.compensate` })) ?? 0;
+            const wanted = isUndone(byId, byId.get(step.run)) ? 1 : 0;
+            return is === wanted ? [] : [`${keyOf(step)} was undone ${is} times, not ${wanted}`];
+          }),
+        ...undos
+          .filter(({ run }) => isUndone(byId, byId.get(run)))
+          .map(({ run }) => `${run} has something that is still to be undone`),
+      ];
+    },
+  },
+  {
+    says: "[S92] [S93] what was completed last was undone first",
+    broken: ({ runs, steps }) => {
+      const at = new Map(steps.map((step, index) => [keyOf(step), index]));
+      const spanOf = (indices: readonly number[]) =>
+        indices.length === 0
+          ? undefined
+          : { first: Math.min(...indices), last: Math.max(...indices) };
+      const undoingsOf = (step: StepRow): number[] => {
+        if (step.undoable === true) {
+          const own = at.get(keyOf({ ...step, stage: `${step.stage}.compensate` }));
+          return own === undefined ? [] : [own];
+        }
+        if (step.kind !== "children") return [];
+        // Children that have ended badly undo themselves, and need not wait for the run above them.
+        const children = runs.filter(
+          ({ parentStep, state }) => parentStep === step._id && state === "completed",
+        );
+        return children.flatMap(({ _id }) =>
+          steps.flatMap((each) => (each.run === _id ? undoingsOf(each) : [])),
+        );
+      };
+      return runs.flatMap((run) => {
+        const own = steps.filter((step) => step.run === run._id && !isUndoing(step));
+        const spans = own.flatMap((step) => {
+          const span = spanOf(undoingsOf(step));
+          return span === undefined ? [] : [{ step, ...span }];
+        });
+        return spans.flatMap(({ step, last }, index) => {
+          const before = spans[index - 1];
+          return before !== undefined && before.first < last
+            ? [`${keyOf(before.step)} was undone before ${keyOf(step)}`]
+            : [];
+        });
+      });
+    },
+  },
+  {
+    says: "[S83] [S84] [S86] [S103] [S104] nothing began after a cancel but compensations, nor between a pause and its resume, nor of a run that was removed",
+    broken: ({ stills, log }) =>
+      stills.flatMap(({ why, run: steered, generation: of, family, from, to }) =>
+        log.slice(from, to).flatMap(({ what, key }) => {
+          const { run, stage, generation } = partsOf(key);
+          const isOf = family.has(run) && (run !== steered || generation === of);
+          const begins = what !== "ends" && !stage.endsWith(".compensate");
+          return isOf && begins ? [`${key} ${what} while ${steered} is ${why}`] : [];
+        }),
+      ),
+  },
+  {
+    says: "[S84] a run that was canceled is so, whatever came later",
+    broken: ({ stills, runs }) =>
+      stills.flatMap(({ why, run: id, generation }) => {
+        const run = runs.find(({ _id }) => _id === id);
+        const isSame = run !== undefined && (run.generation ?? 1) === generation;
+        return why === "canceled" && isSame && run.state !== "canceled"
+          ? [`${id} is ${run.state}`]
+          : [];
+      }),
+  },
+  {
+    says: "[S69] [S75] an event that was not refused is in one place: a node's output, or the inbox",
+    broken: ({ sent, runs, steps, inbox }) =>
+      sent.flatMap(({ run: id, generation, value, answer }) => {
+        const run = runs.find(({ _id }) => _id === id);
+        if (run === undefined || (run.generation ?? 1) !== generation) return [];
+        const holds = (output: unknown) => JSON.stringify(output ?? null).includes(`"${value}"`);
+        const taken = steps.filter(
+          (step) => step.run === id && step.kind === "event" && holds(step.output),
+        );
+        const kept = inbox.filter((event) => event.run === id && event.value === value);
+        const isThere = answer === "taken" ? taken.length === 1 : true;
+        return isThere && taken.length + kept.length === 1
+          ? []
+          : [`${value} was ${answer}: ${taken.length} nodes have it, ${kept.length} wait`];
+      }),
+  },
+];
+
+/** What is broken of an app at rest, by sentence. */
+export function brokenOf(rest: Rest): Record<string, string[]> {
+  const found = INVARIANTS.map(({ says, broken }) => [says, broken(rest)] as const);
+  return Object.fromEntries(found.filter(([, broken]) => broken.length > 0));
+}
+
+function nameOf({ _id, workflow }: RunRow): string {
+  return `${_id} (${workflow})`;
+}
+
+function state({ state: is, endedAt, endsAs, paused, error }: RunRow): string {
+  return JSON.stringify({ is, endedAt, endsAs, paused, error });
+}
+
+/** The idempotency key of a step record. */
+function keyOf({ run, stage, pass, generation = 1 }: StepRow): string {
+  const inPass = pass === undefined ? "" : `#${pass.join(".")}`;
+  return `${run}/${stage}${inPass}${generation === 1 ? "" : `~${generation}`}`;
+}
+
+function partsOf(key: string) {
+  const [, run = "", stage = "", pass, generation = "1"] =
+    /^([^/]*)\/([^#~]*)(#[^~]*)?(?:~(\d+))?$/.exec(key) ?? [];
+  return { run, stage, isInLoop: pass !== undefined, generation: Number(generation) };
+}
+
+function isUndoing({ stage }: StepRow): boolean {
+  return stage.endsWith(".compensate");
+}
+
+/** Whether a run, or one above it, has ended badly. */
+function isUndone(runs: ReadonlyMap<string, RunRow>, run: RunRow | undefined): boolean {
+  if (run === undefined) return false;
+  return BAD.includes(run.state) || isUndone(runs, runs.get(run.parentRun ?? ""));
+}
+
+function definitionOf(workflows: Workflows, name: string): Definition {
+  const definition = workflows[name]?.definition;
+  if (definition === undefined) throw new Error(`There is no workflow "${name}"`);
+  return definition;
+}
+
+/** What is written in a definition of a stage. */
+function handlerOf({ nodes }: Definition, stage: string): Node {
+  let node: Node;
+  let inside: Nodes | undefined = nodes;
+  for (const part of stage.split(".")) {
+    if (inside !== undefined) {
+      node = inside[part];
+      inside = node?.body;
+    } else if (node?.cases !== undefined) inside = node.cases[part];
+    else if (part !== "output") node = node?.[part];
+  }
+  return node;
+}
+
+function mostAttempts(workflows: Workflows, workflow: string | undefined, stage: string): number {
+  if (workflow === undefined) return Infinity;
+  const definition = definitionOf(workflows, workflow);
+  const retry = handlerOf(definition, stage)?.retry ?? definition.options.retry ?? false;
+  return typeof retry === "object" ? retry.maxAttempts : retry === true ? 5 : 1;
+}

@@ -1,0 +1,58 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+import { compile } from "../src/compile.js";
+import { unchangedSince } from "../src/stamp/stamp.js";
+import { filesIn } from "./golden.js";
+import { generate } from "../src/cli/generate.js";
+
+const MAIL = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+
+export const mail = defineWorkflow({ input: z.object({}) }).step("send", { action: () => 1 });
+`;
+
+let app = "";
+let functionsDir = "";
+beforeEach(async () => {
+  app = await mkdtemp(join(tmpdir(), "stepwise-links-"));
+  functionsDir = join(app, "convex");
+  await mkdir(functionsDir);
+  await mkdir(join(app, "shared/deep"), { recursive: true });
+  await writeFile(join(app, "shared/deep/mail.workflow.ts"), MAIL);
+  return () => rm(app, { recursive: true });
+});
+
+test("a link to a folder with definitions, however deep, is reported; in a circle too", async () => {
+  await symlink("../shared", join(functionsDir, "flows"));
+  await symlink("..", join(app, "shared/deep/up"));
+  const { diagnostics, ok, plan } = await compile({ functionsDir });
+  expect(diagnostics).toMatchObject([
+    { code: "SW1902", severity: "warning", place: { file: "flows", line: 1, column: 1 } },
+  ]);
+  // Nothing is compiled of it, and nothing else is held up by it.
+  expect({ ok, workflows: plan.workflows }).toEqual({ ok: true, workflows: [] });
+});
+
+test("a link to a folder without definitions is none of the compiler's business; one to a file is followed", async () => {
+  await mkdir(join(app, "pictures"));
+  await symlink("../pictures", join(functionsDir, "pictures"));
+  await symlink("../shared", join(functionsDir, "node_modules"));
+  await symlink("../shared/deep/mail.workflow.ts", join(functionsDir, "mail.workflow.ts"));
+  const { diagnostics, plan } = await compile({ functionsDir });
+  expect(diagnostics).toEqual([]);
+  expect(plan.workflows.map(({ name }) => name)).toEqual(["mail"]);
+});
+
+test("one that is made later is seen although no definition has changed", async () => {
+  await writeFile(join(app, "package.json"), "{}");
+  await writeFile(join(functionsDir, "mail.workflow.ts"), MAIL);
+  const silent = { write: () => {} };
+  const terminal = { cwd: app, color: false, stdout: silent, stderr: silent, exitCode: 0 };
+  await generate({}, terminal);
+  expect(Object.keys(await filesIn(functionsDir))).toContain("_workflows/mail.ts");
+  expect(unchangedSince(functionsDir)).toBeDefined();
+  await symlink("../shared", join(functionsDir, "flows"));
+  expect(unchangedSince(functionsDir)).toBeUndefined();
+});

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { compileSources } from "../../src/compile.js";
+import { awaitedEvents } from "../../src/plan/events.js";
+
+const FLOWS = `import { child, defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { schemas } from "./schemas";
+
+const input = z.object({});
+
+export const leaf = defineWorkflow({ input: z.object({}) }).event("ready", { schema: z.string() });
+
+export const computed = defineWorkflow({ input: z.object({}) }).event("any", { anyOf: schemas });
+
+export const top = defineWorkflow({ input: z.object({}) })
+  .event("first", { schema: z.string() })
+  .branch("route", {
+    on: () => "a",
+    cases: {
+      a: (b) => b.event("inCase", { anyOf: { yes: z.null(), no: z.null() } }),
+      b: (b) =>
+        b.loop("turns", {
+          initial: () => 0,
+          body: (b) => b.event("turn", { schema: z.number() }),
+          until: () => true,
+          maxIterations: 3,
+        }),
+    },
+  })
+  .child("below", leaf, () => ({}));
+
+export const hidden = defineWorkflow({ input: z.object({}) }).parent("some", {
+  children: () => pick(),
+});
+
+function pick() {
+  return [child(leaf, {})];
+}
+`;
+
+const { plan } = await compileSources([{ file: "flows.workflow.ts", text: FLOWS }]);
+
+test("the events of a workflow are those of its nodes, also inside others, and below it those of its children", () => {
+  const own = ["first", "yes", "no", "turn"];
+  expect(awaitedEvents(plan, "top", { below: false })).toEqual({ names: own, isWhole: true });
+  const all = awaitedEvents(plan, "top", { below: true });
+  expect({ ...all, names: all.names.toSorted() }).toEqual({
+    names: [...own, "ready"].sort(),
+    isWhole: true,
+  });
+});
+
+test("where names are computed, or a child may be of any workflow, others may be waited for", () => {
+  expect(awaitedEvents(plan, "computed", { below: false })).toEqual({ names: [], isWhole: false });
+  const all = awaitedEvents(plan, "hidden", { below: true });
+  expect(all).toMatchObject({ isWhole: false, names: expect.arrayContaining(["ready", "first"]) });
+});

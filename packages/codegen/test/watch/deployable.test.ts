@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import type { WrittenPlan } from "../../src/plan/schema.js";
+import { Deployable } from "../../src/watch/deployable.js";
+
+const plan = (compiler: string): WrittenPlan => ({
+  generatedBy: "workflow-codegen",
+  compiler,
+  version: 1,
+  workflows: [],
+});
+const [before, first, second, third] = ["before", "first", "second", "third"].map(plan) as [
+  WrittenPlan,
+  WrittenPlan,
+  WrittenPlan,
+  WrittenPlan,
+];
+
+/** One that began so long ago that no push of the beginning is under way; with a clock. */
+function begun(plans: readonly WrittenPlan[] = [before]) {
+  let now = 0;
+  const deployable = new Deployable(plans, () => now);
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  pass(60_000);
+  return { deployable, pass };
+}
+
+test("what was there at the beginning counts, until something else does", () => {
+  const { deployable } = begun();
+  expect(deployable.plans).toEqual([before]);
+  expect(begun([]).deployable.plans).toEqual([]);
+});
+
+test("a plan that was replaced before `convex dev` can have pushed it does not count", () => {
+  const { deployable, pass } = begun();
+  for (const each of [first, second]) {
+    deployable.wrote(each);
+    pass(499);
+    expect(deployable.plans).toEqual([before]);
+  }
+});
+
+test("a plan counts from when it has been there as long as `convex dev` waits, in the place of those before", () => {
+  const { deployable, pass } = begun();
+  deployable.wrote(first);
+  pass(500);
+  expect(deployable.plans).toEqual([first]);
+  pass(60_000);
+  expect(deployable.plans).toEqual([first]);
+});
+
+test("while a push may be under way each plan counts, as it may be read in the middle of it", () => {
+  const { deployable, pass } = begun();
+  deployable.wrote(first);
+  pass(600);
+  expect(deployable.plans).toEqual([first]);
+  deployable.wrote(second);
+  pass(1);
+  expect(deployable.plans).toEqual([second]);
+  pass(10_000);
+  deployable.wrote(third);
+  pass(1);
+  expect(deployable.plans).toEqual([second]);
+});
+
+test("so it is at the beginning: `convex dev` may have been started with the compiler", () => {
+  let now = 0;
+  const deployable = new Deployable([], () => now);
+  deployable.wrote(first);
+  now += 1;
+  expect(deployable.plans).toEqual([first]);
+});
+
+test("a plan that nobody has asked about in time counts all the same", () => {
+  const { deployable, pass } = begun();
+  deployable.wrote(first);
+  pass(3_600_000);
+  expect(deployable.plans).toEqual([first]);
+});
