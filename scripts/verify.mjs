@@ -12,6 +12,7 @@ const checks = [
   ["build", "npx", "turbo", "run", "build", "--output-logs=errors-only"],
   ["format", "npx", "prettier", "--check", "."],
   ["lint", "npx", "oxlint", "--deny-warnings"],
+  ["lint with ESLint, as an app does", "npm", "run", "lint", "--workspace=examples/recipes"],
   ["types", "npx", "turbo", "run", "types", "--output-logs=errors-only"],
   ["generated files up to date", "node", "scripts/generated.mjs", "--check"],
   ["component types up to date", "node", "scripts/component-api.mjs", "--check"],

@@ -17,6 +17,7 @@ const chains: Chain[] = [
   ...FUSED.flatMap((kind) => lengthsOf(kind, [20, 40, 180])),
   ...lengthsOf("busyAction", [1, 10]),
   ...lengthsOf("failingAction", [1, 10]),
+  ...lengthsOf("fanOut", [1, 100, 1_000]),
 ];
 
 function lengthsOf(kind: Chain["kind"], lengths: readonly number[]): Chain[] {
@@ -118,6 +119,18 @@ describe("a step costs the same in a long run as in a short one", () => {
       expect(difference(short, long)).toBeLessThan(0.02);
     },
   );
+});
+
+describe("a child of a fan-out, with a single action", () => {
+  test("of 1,000 takes at most 2.2 root executions, reads at most 30 documents and writes at most 12", async () => {
+    const each = await measured.shape("fanOut", 1_000);
+    expect(each.rootExecutions).toBeLessThanOrEqual(2.2);
+    expect(each.documentsRead).toBeLessThanOrEqual(30);
+    expect(each.documentsWritten).toBeLessThanOrEqual(12);
+    const ofFewer = await measured.shape("fanOut", 100);
+    expect(each.documentsRead / ofFewer.documentsRead).toBeLessThan(1.1);
+    expect(each.documentsWritten / ofFewer.documentsWritten).toBeLessThan(1.1);
+  }, 120_000);
 });
 
 describe("on a pool that is warm", () => {

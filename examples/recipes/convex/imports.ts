@@ -1,27 +1,36 @@
+import { vRunId } from "@stepwise/workflow";
 import { v } from "convex/values";
 import { mutation, query } from "./_generated/server";
 import { workflow, workflows } from "./_workflows/index";
-import { emptyReport } from "./importing";
-import schema from "./schema";
+import { vReport } from "./importing";
 
 /** Begins to take over the customers of another system. */
 export const begin = mutation({
   args: { source: v.string() },
-  returns: v.id("imports"),
-  handler: async (ctx, { source }) => {
-    const importId = await ctx.db.insert("imports", {
-      source,
-      isDone: false,
-      report: emptyReport,
-    });
-    await workflow.start(ctx, workflows.importCustomers, { importId, source }, { key: importId });
-    return importId;
-  },
+  returns: vRunId,
+  handler: async (ctx, { source }) =>
+    await workflow.start(ctx, workflows.importCustomers, { source }),
 });
 
-/** How far it has come. A client that subscribes to this sees it grow, page by page. */
+/** How far it has come: a client that subscribes to this sees it go on, page by page and customer by customer. */
 export const progress = query({
-  args: { importId: v.id("imports") },
-  returns: v.union(schema.tables.imports.validator.fields.report, v.null()),
-  handler: async (ctx, { importId }) => (await ctx.db.get("imports", importId))?.report ?? null,
+  args: { runId: vRunId },
+  returns: v.object({
+    page: v.number(),
+    /** Of the page: how many are done, of how many. */
+    done: v.number(),
+    of: v.number(),
+    report: v.union(vReport, v.null()),
+  }),
+  handler: async (ctx, { runId }) => {
+    const status = await workflow.status(ctx, workflows.importCustomers, runId);
+    const node = (name: string) => status?.active.find((each) => each.node === name);
+    const customers = node("pages.customers")?.children;
+    return {
+      page: node("pages")?.iteration ?? 0,
+      done: (customers?.done ?? 0) + (customers?.failed ?? 0),
+      of: customers?.total ?? 0,
+      report: status?.state === "completed" ? status.output : null,
+    };
+  },
 });

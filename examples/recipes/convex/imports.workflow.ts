@@ -1,30 +1,29 @@
 import { child, defineWorkflow } from "@stepwise/workflow";
 import { v } from "convex/values";
-import { emptyBatch, takeIn, withCustomer } from "./importing";
+import { MAX_PROBLEMS, nothingYet, save, vReport } from "./importing";
 import { fetchCustomers, isDeliverable } from "./services";
 
-/** One customer of another system: whether it can be taken. */
-export const checkCustomer = defineWorkflow({
+/** One customer of another system, taken over if mail arrives there. */
+export const importCustomer = defineWorkflow({
   input: v.object({ id: v.string(), name: v.string(), email: v.string() }),
-}).step("checked", {
-  action: async (_ctx, { input }) => {
-    if (!(await isDeliverable(input.email))) throw new Error(`No mail arrives at ${input.email}`);
-    return input;
-  },
-  retry: { maxAttempts: 2, initialBackoffMs: 500, base: 2 },
-  timeout: "20s",
-});
+})
+  .step("checked", {
+    action: async (_ctx, { input }) => {
+      if (!(await isDeliverable(input.email))) throw new Error(`No mail arrives at ${input.email}`);
+    },
+    retry: { maxAttempts: 2, initialBackoffMs: 500, base: 2 },
+    timeout: "20s",
+  })
+  .step("saved", { mutation: async (ctx, { input }) => await save(ctx, input) });
 
 /**
- * All customers of another system, page by page: those of a page are checked side by side. What is wrong with one stops none of the others;
- * but where half of a page is wrong, so is the source.
+ * All customers of another system, page by page: those of a page side by side. What is wrong with one stops none of the others; but where half
+ * of a page is wrong, so is the source. Its output is the report.
  */
-export const importCustomers = defineWorkflow({
-  input: v.object({ importId: v.id("imports"), source: v.string() }),
-})
+export const importCustomers = defineWorkflow({ input: v.object({ source: v.string() }) })
   .loop("pages", {
-    state: v.object({ cursor: v.union(v.string(), v.null()) }),
-    initial: () => ({ cursor: null }),
+    state: v.object({ cursor: v.union(v.string(), v.null()), report: vReport }),
+    initial: () => ({ cursor: null, report: nothingYet }),
     body: (b) =>
       b
         .step("page", {
@@ -34,23 +33,31 @@ export const importCustomers = defineWorkflow({
           timeout: "1m",
         })
         .parent("customers", {
-          children: ({ page }) => page.records.map((record) => child(checkCustomer, record)),
+          children: ({ page }) => page.records.map((record) => child(importCustomer, record)),
           concurrency: 25,
           tolerate: { percentage: 50 },
-          reduce: { initial: emptyBatch, step: (batch, customer) => withCustomer(batch, customer) },
+          reduce: {
+            initial: nothingYet,
+            step: ({ imported, failed, problems }, customer) =>
+              customer.ok
+                ? { imported: imported + 1, failed, problems }
+                : { imported, failed: failed + 1, problems: [...problems, customer.error.message] },
+          },
         })
-        .step("taken", {
-          mutation: async (ctx, { input, page, customers }) => {
-            await takeIn(ctx, input.importId, customers.children);
-            return { cursor: page.next };
+        .step("sum", {
+          query: async (_ctx, { loop, page, customers }) => {
+            const [before, now] = [loop.state.report, customers.children];
+            return {
+              cursor: page.next,
+              report: {
+                imported: before.imported + now.imported,
+                failed: before.failed + now.failed,
+                problems: [...before.problems, ...now.problems].slice(0, MAX_PROBLEMS),
+              },
+            };
           },
         }),
     until: ({ loop }) => loop.state.cursor === null,
     maxIterations: 1_000,
   })
-  .finalize({
-    mutation: async (ctx, { input }) => {
-      await ctx.db.patch("imports", input.importId, { isDone: true });
-      return (await ctx.db.get("imports", input.importId))?.report;
-    },
-  });
+  .finalize({ query: async (_ctx, { pages }) => pages.report });

@@ -2,14 +2,6 @@ import { vRunId } from "@stepwise/workflow";
 import { defineSchema, defineTable } from "convex/server";
 import { v } from "convex/values";
 
-/** What became of an import so far. */
-export const vReport = v.object({
-  imported: v.number(),
-  failed: v.number(),
-  /** What was wrong with the first of those that failed. */
-  problems: v.array(v.string()),
-});
-
 export default defineSchema({
   leads: defineTable({
     email: v.string(),
@@ -17,7 +9,6 @@ export default defineSchema({
     mailsSent: v.number(),
   }),
 
-  imports: defineTable({ source: v.string(), isDone: v.boolean(), report: vReport }),
   customers: defineTable({ externalId: v.string(), name: v.string(), email: v.string() }).index(
     "by_externalId",
     ["externalId"],

@@ -3,6 +3,8 @@
  * are; tests put stubs in the place of the steps that call them.
  */
 
+import { env } from "./_generated/server";
+
 interface Mail {
   to: string;
   template: string;
@@ -77,9 +79,9 @@ export async function searchWeb(query: string): Promise<string[]> {
 }
 
 async function call<Answer>(service: string, body: unknown, signal?: AbortSignal): Promise<Answer> {
-  const response = await fetch(`${process.env.SERVICES_URL}/${service}`, {
+  const response = await fetch(`${env.SERVICES_URL}/${service}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${process.env.SERVICES_KEY}` },
+    headers: { authorization: `Bearer ${env.SERVICES_KEY}` },
     body: JSON.stringify(body),
     signal: signal ?? null,
   });

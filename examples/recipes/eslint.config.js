@@ -1,0 +1,16 @@
+import convex from "@convex-dev/eslint-plugin";
+import { defineConfig, globalIgnores } from "eslint/config";
+import tseslint from "typescript-eslint";
+
+// Nothing here is said of `convex/_workflows`: what the compiler writes is held to the rules of the app around it.
+export default defineConfig([
+  globalIgnores(["convex/_generated"]),
+  tseslint.configs.recommended,
+  convex.configs.recommended,
+  // Some of Convex's rules ask for types.
+  {
+    languageOptions: {
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+    },
+  },
+]);
