@@ -10,6 +10,7 @@ import {
   type Known,
 } from "../plan/known.js";
 import type { NodePlan, ProjectPlan, StagePlan } from "../plan/schema.js";
+import { stageKind } from "../plan/stage-kinds.js";
 
 /** What is wrong with a value: of which option, or field of one, and what to write. */
 interface Problem {
@@ -79,14 +80,12 @@ const rules: Readonly<Record<string, Rule>> = {
   ),
 };
 
-/** Which stages an option is for; on a node without one it does nothing. */
-const appliesTo: Readonly<
-  Record<string, { readonly kinds: readonly StagePlan["kind"][]; readonly are: string }>
-> = {
-  retry: { kinds: ["action"], are: "actions" },
-  timeout: { kinds: ["action", "children", "event"], are: "actions, parents and events" },
-  isolate: { kinds: ["mutation", "query"], are: "mutations and queries" },
-};
+/** What options are for that not every node has; on another one they do nothing. */
+const areFor = {
+  retry: "actions",
+  timeout: "actions, parents and events",
+  isolate: "mutations and queries",
+} as const;
 
 /** Options whose values cannot be, and options that do nothing where they stand. */
 export function checkOptions({ workflows }: ProjectPlan): Diagnostic[] {
@@ -142,14 +141,16 @@ function checkValues(of: string, options: GivenOptions): Diagnostic[] {
 function checkEffects({ label, stages, given }: Owner): Diagnostic[] {
   // Without stages it could not be read, which has been reported.
   if (stages.length === 0) return [];
-  return Object.entries(appliesTo).flatMap(([name, { kinds, are }]) => {
+  const names = Object.keys(areFor) as (keyof typeof areFor)[];
+  return names.flatMap((name) => {
     const place = given.get(name)?.place;
     // Of a compensation it is told that `isolate` is no option at all.
     const isTold = name === "isolate" && stages.every(({ isAside }) => isAside);
-    if (place === undefined || isTold || stages.some(({ kind }) => kinds.includes(kind))) return [];
+    const hasEffect = stages.some(({ kind }) => stageKind(kind).options.includes(name));
+    if (place === undefined || isTold || hasEffect) return [];
     return [
       diagnostic("noEffect", place, `\`${name}\` has no effect on ${label}`, {
-        hint: `it is for ${are} only: remove it`,
+        hint: `it is for ${areFor[name]} only: remove it`,
       }),
     ];
   });

@@ -1,4 +1,5 @@
 import type { NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import { stageKind } from "../plan/stage-kinds.js";
 import { passesOf } from "./worst-case.js";
 
 /*
@@ -51,14 +52,14 @@ function throughNode(node: NodePlan, from: Transaction, of: Map<StagePlan, numbe
   for (const stage of node.stages) {
     if (stage.isAside) of.set(stage, whenUndone(stage));
     else {
-      const { executions, after } = byKind[stage.kind](stage, walked.after, node);
+      const { executions, after } = throughStage(stage, walked.after, node);
       of.set(stage, executions);
       walked = { executions: walked.executions + executions, after };
     }
   }
   const [own] = node.stages;
   if (node.bodies === undefined || own === undefined) return walked;
-  return own.kind === "loop"
+  return stageKind(own.kind).shape === "loop"
     ? throughPasses(node, own, walked, of)
     : throughCases(node, walked, of);
 }
@@ -100,40 +101,23 @@ function transaction({ policy: { values, computed } }: StagePlan, from: Transact
   return { executions: from === "open" ? fused : 1, after: "open" };
 }
 
-/** The run waits, and is entered again: once for all that it waits for. */
-const waiting = (entered: number) => (_stage: StagePlan, from: Transaction) => ({
-  executions: arrival(from) + entered,
-  after: "open" as const,
-});
-
-const deciding = (of: number) => (_stage: StagePlan, from: Transaction) => ({
-  executions: arrival(from) + of,
-  after: within(from),
-});
-
-const byKind: Readonly<
-  Record<StagePlan["kind"], (stage: StagePlan, from: Transaction, node: NodePlan) => Walked>
-> = {
-  action: (stage, from, { stages, given }) => {
+function throughStage(stage: StagePlan, from: Transaction, { stages, given }: NodePlan): Walked {
+  const { goes, shape } = stageKind(stage.kind);
+  if (goes === "within") return transaction(stage, from);
+  if (goes === "queued") {
     // The time of a parent is watched from where its workflow arrives at it.
     const isTimed = stages.some(({ kind }) => kind === "children") && given.has("timeout");
     return { executions: action(stage) + (isTimed ? arrival(from) : 0), after: "open" };
-  },
-  mutation: transaction,
-  query: transaction,
-  // They are started by the transaction that arrives. When the last one has ended, the run goes on.
-  children: waiting(1),
-  child: waiting(1),
-  // The wake-up.
-  sleep: waiting(1),
-  // It goes on in the transaction of whoever sends the event.
-  event: waiting(0),
-  branch: deciding(fused),
-  // Its passes are counted with its body.
-  loop: deciding(0),
-};
+  }
+  if (goes === "decided") {
+    // The passes of a loop are counted with its body.
+    const executions = arrival(from) + (shape === "loop" ? 0 : fused);
+    return { executions, after: within(from) };
+  }
+  return { executions: arrival(from) + (goes === "woken" ? 1 : 0), after: "open" };
+}
 
 /** Each compensation is arrived at by a function of its own. */
 function whenUndone(stage: StagePlan): number {
-  return stage.kind === "action" ? 1 + action(stage) : 1;
+  return stageKind(stage.kind).goes === "queued" ? 1 + action(stage) : 1;
 }

@@ -1,6 +1,7 @@
 import { durationMs } from "../plan/duration.js";
 import { stagesOf } from "../plan/functions.js";
 import type { BodyPlan, NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import { stageKind } from "../plan/stage-kinds.js";
 import { rootExecutions } from "./executions.js";
 import { limitOf, passesOf, worstCase, type LongestRuns, type WorstCase } from "./worst-case.js";
 
@@ -138,7 +139,9 @@ function explainNode(node: NodePlan, around: Around): NodeExplained {
   const bodies = node.bodies.map((body) => explainBody(body, around));
   const passes = passesOf(node);
   const inside = times(greatestOf(bodies), passes);
-  const maxPasses = stages.some((stage) => stage.kind === "loop") ? { maxPasses: passes } : {};
+  const maxPasses = stages.some(({ kind }) => stageKind(kind).shape === "loop")
+    ? { maxPasses: passes }
+    : {};
   return { name, kind, ...sumOf([own, inside]), ...maxPasses, stages, bodies };
 }
 

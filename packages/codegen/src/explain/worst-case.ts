@@ -1,6 +1,7 @@
 import { durationMs } from "../plan/duration.js";
 import { longestWaits, retryOf } from "../plan/retry.js";
 import type { NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import { stageKind } from "../plan/stage-kinds.js";
 
 /** The longest that a stage can take, in ms; null when that depends on something else. */
 export interface WorstCase {
@@ -26,33 +27,29 @@ interface Around {
 }
 
 export function worstCase(stage: StagePlan, around: Around): WorstCase {
-  return byKind[stage.kind](stage, around);
+  return byWhatItTakes[stageKind(stage.kind).takes](stage, around);
 }
 
-const inTransaction = (): WorstCase => ({ worstCaseMs: transactionMs });
-
-const byKind: Readonly<Record<StagePlan["kind"], (stage: StagePlan, around: Around) => WorstCase>> =
-  {
-    action,
-    mutation: inTransaction,
-    query: inTransaction,
-    children,
-    sleep: ({ policy }) => ({ worstCaseMs: durationMs(policy.values["duration"]) ?? null }),
-    event: waiting,
-    // What is decided in the transaction that arrives takes no time of its own.
-    branch: () => ({ worstCaseMs: 0 }),
-    loop: () => ({ worstCaseMs: 0 }),
-    child: (stage, { runs }) => ({ worstCaseMs: longestChild(stage, runs) }),
-  };
+const byWhatItTakes: Readonly<
+  Record<ReturnType<typeof stageKind>["takes"], (stage: StagePlan, around: Around) => WorstCase>
+> = {
+  attempts,
+  transaction: () => ({ worstCaseMs: transactionMs }),
+  duration: ({ policy }) => ({ worstCaseMs: durationMs(policy.values["duration"]) ?? null }),
+  timeout: waiting,
+  runs,
+  // What is decided in the transaction that arrives takes no time of its own.
+  nothing: () => ({ worstCaseMs: 0 }),
+};
 
 /**
  * As long as the longest of its children, as they run side by side. Where only some of them do, they take turns, and how many there are is
  * only known when it runs.
  */
-function children(stage: StagePlan, { node, runs }: Around): WorstCase {
+function runs(stage: StagePlan, { node, runs: longestRuns }: Around): WorstCase {
   const { timeoutMs, worstCaseMs: limit } = waiting(stage);
   const takeTurns = node.given.has("concurrency");
-  const longest = takeTurns ? null : longestChild(stage, runs);
+  const longest = takeTurns ? null : longestChild(stage, longestRuns);
   return { timeoutMs, worstCaseMs: limit === null ? longest : Math.min(limit, longest ?? limit) };
 }
 
@@ -63,7 +60,7 @@ function longestChild({ workflows }: StagePlan, runs: LongestRuns): number | nul
   return known.length < times.length ? null : Math.max(0, ...known);
 }
 
-function action({ policy }: StagePlan, { workflow }: Around): WorstCase {
+function attempts({ policy }: StagePlan, { workflow }: Around): WorstCase {
   const timeoutMs = timeoutOf(policy);
   const isOwn = "retry" in policy.values || policy.computed.includes("retry");
   const { values, computed } = isOwn ? policy : workflowPolicy(workflow);
@@ -103,7 +100,7 @@ export function limitOf({ stages, options }: NodePlan): number | undefined {
 
 /** How many passes a node with bodies makes at most; null when that is computed. */
 export function passesOf({ stages, options }: NodePlan): number | null {
-  if (!stages.some(({ kind }) => kind === "loop")) return 1;
+  if (!stages.some(({ kind }) => stageKind(kind).shape === "loop")) return 1;
   const max = options["maxIterations"];
   return typeof max === "number" ? max : null;
 }

@@ -1,4 +1,5 @@
 import { renamedTo } from "../plan/leftovers.js";
+import { stageKind } from "../plan/stage-kinds.js";
 import type { NodeThen, WorkflowThen } from "./change.js";
 
 /** A node of one of the two plans. */
@@ -62,7 +63,7 @@ function linesOf(nodes: readonly NodeThen[], inside = "", isCase = false): Line[
   const inner = nodes.flatMap(({ name, stages, bodies = [] }) =>
     bodies.flatMap((body) => {
       const path = joined(inside, name);
-      const holdsCases = stages.some(({ kind }) => kind === "branch");
+      const holdsCases = stages.some(({ kind }) => stageKind(kind).shape === "decision");
       return linesOf(body.nodes, holdsCases ? joined(path, body.key) : path, holdsCases);
     }),
   );

@@ -1,6 +1,7 @@
 import { quote, type Change, type NodeThen } from "./change.js";
 import { joined, type LinePair, type Placed } from "./lines.js";
 import { longestCommon } from "./order.js";
+import { stageKind } from "../plan/stage-kinds.js";
 
 /** What became of the nodes of one line. */
 export function compareLine(line: LinePair, workflow: string): Change[] {
@@ -122,12 +123,13 @@ function own({ node, path }: Placed): string {
 
 type Stage = NodeThen["stages"][number];
 
-/** A run waits at these until something comes back to them by their name; at all others it is for one transaction only. */
-const waitsAt: readonly Stage["kind"][] = ["action", "children", "child", "sleep", "event"];
+/** Whether a run waits at such a stage until something comes back to it by its name; at all others it is for one transaction only. */
+const isWaitedAt = ({ kind }: Stage): boolean =>
+  ["queued", "waiting", "woken"].includes(stageKind(kind).goes);
 
 function isKept(old: Stage, before: Placed, now: Placed): boolean {
   const stage = sameStage(old, before, now);
-  return stage !== undefined && (stage.kind === old.kind || !waitsAt.includes(old.kind));
+  return stage !== undefined && (stage.kind === old.kind || !isWaitedAt(old));
 }
 
 /** What has become of it is told by itself: it may be left behind. */

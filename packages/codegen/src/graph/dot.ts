@@ -1,4 +1,5 @@
-import type { Graph, GraphWorkflow, Shape } from "./model.js";
+import type { Shape } from "../plan/stage-kinds.js";
+import type { Graph, GraphWorkflow } from "./model.js";
 
 /** A graph in the language of Graphviz. */
 export function dot(graph: Graph): string {

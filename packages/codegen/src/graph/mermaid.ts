@@ -1,4 +1,5 @@
-import type { Graph, GraphNode, GraphWorkflow, Shape } from "./model.js";
+import type { Shape } from "../plan/stage-kinds.js";
+import type { Graph, GraphNode, GraphWorkflow } from "./model.js";
 
 /** A graph as a Mermaid flowchart, as GitHub and most documentation tools show it. */
 export function mermaid(graph: Graph): string {

@@ -1,6 +1,7 @@
 import { allNodes } from "../plan/flow.js";
 import { stagesOf } from "../plan/functions.js";
 import type { NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import { stageKind, type Shape } from "../plan/stage-kinds.js";
 
 /** What the drawing of a plan consists of, whatever it is drawn in. */
 export interface Graph {
@@ -45,9 +46,6 @@ export interface GraphNode {
   readonly fansOut: boolean;
 }
 
-/** How a node is drawn: what is run, what starts other runs, what waits, what decides, what repeats. */
-export type Shape = "run" | "fanOut" | "wait" | "decision" | "loop";
-
 /** The graph of one workflow, or of all. */
 export function graphOf({ workflows }: ProjectPlan, only?: string): Graph {
   const drawn = workflows.filter(({ name }) => only === undefined || name === only);
@@ -67,19 +65,7 @@ export function graphOf({ workflows }: ProjectPlan, only?: string): Graph {
   };
 }
 
-const shapes: Readonly<Record<StagePlan["kind"], Shape>> = {
-  action: "run",
-  mutation: "run",
-  query: "run",
-  children: "fanOut",
-  child: "fanOut",
-  sleep: "wait",
-  event: "wait",
-  branch: "decision",
-  loop: "loop",
-};
-
-const startsRuns = (kind: StagePlan["kind"]): boolean => shapes[kind] === "fanOut";
+const startsRuns = (kind: StagePlan["kind"]): boolean => stageKind(kind).shape === "fanOut";
 
 function graphWorkflow({ name, file, nodes }: WorkflowPlan): GraphWorkflow {
   return { name, file, nodes: allNodes(nodes).map(graphNode), edges: edgesOf(nodes) };
@@ -126,7 +112,9 @@ function insideOf(node: NodePlan): GraphEdge[] {
 
 /** A node is drawn as its most remarkable stage is. */
 function shapeOf({ stages }: NodePlan): Shape {
-  const [shape = "run"] = stages.map(({ kind }) => shapes[kind]).filter((each) => each !== "run");
+  const [shape = "run"] = stages
+    .map(({ kind }) => stageKind(kind).shape)
+    .filter((each) => each !== "run");
   return shape;
 }
 

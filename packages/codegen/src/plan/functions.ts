@@ -1,5 +1,6 @@
 import { allNodes } from "./flow.js";
 import type { NodePlan, StagePlan, WorkflowPlan } from "./schema.js";
+import { stageKind } from "./stage-kinds.js";
 
 /** One exported function of a generated file. */
 export interface GeneratedFunction {
@@ -24,27 +25,16 @@ export function completionName(stageName: string): string {
   return `${stageIdentifier(stageName)}Done`;
 }
 
-/** An inline mutation or query has a function; a referenced one is called directly. */
-const own = (stage: StagePlan): GeneratedFunction[] =>
-  stage.reference === undefined
-    ? [{ name: stageIdentifier(stage.name), stage, label: stage.label }]
-    : [];
-
-/** The functions that a stage of each kind is compiled to. */
-const functionsOf: Record<StagePlan["kind"], (stage: StagePlan) => GeneratedFunction[]> = {
-  action: (stage) => [
-    { name: stageIdentifier(stage.name), stage, label: stage.label },
-    { name: completionName(stage.name), stage, label: `the completion of ${stage.label}` },
-  ],
-  mutation: own,
-  query: own,
-  children: () => [],
-  sleep: () => [],
-  event: () => [],
-  branch: () => [],
-  loop: () => [],
-  child: () => [],
-};
+/** The functions that a stage is compiled to. A mutation or query by reference has none: the user's is called directly. */
+function functionsOf(stage: StagePlan): GeneratedFunction[] {
+  const own = { name: stageIdentifier(stage.name), stage, label: stage.label };
+  const { goes } = stageKind(stage.kind);
+  if (goes === "queued") {
+    const label = `the completion of ${stage.label}`;
+    return [own, { name: completionName(stage.name), stage, label }];
+  }
+  return goes === "within" && stage.reference === undefined ? [own] : [];
+}
 
 /** The functions of a workflow's stages, in order; `resume` and `reference` come with every workflow. */
 export function generatedFunctions(workflow: WorkflowPlan): GeneratedFunction[] {
@@ -53,7 +43,7 @@ export function generatedFunctions(workflow: WorkflowPlan): GeneratedFunction[] 
 
 /** Those of one node, without those of the nodes inside it. */
 export function functionsOfNode(node: NodePlan): GeneratedFunction[] {
-  return node.stages.flatMap((stage) => functionsOf[stage.kind](stage));
+  return node.stages.flatMap(functionsOf);
 }
 
 /** All stages of a workflow, those of the nodes inside a node after its own. */

@@ -3,6 +3,7 @@ import type { Place } from "../diagnostics/diagnostic.js";
 import { importedName, type Expression } from "./expression.js";
 import { jsName } from "./js-name.js";
 import type { GivenOptions } from "./known.js";
+import { stageKindNames } from "./stage-kinds.js";
 import { planVersion } from "./version.js";
 
 /* Names of the last plan come into generated code and into the names of files; so they are looked at, as those of definitions are. */
@@ -18,17 +19,7 @@ export type FunctionKind = z.infer<typeof functionKind>;
 export const stage = z.object({
   /** `save`, or `chapters.output`, `chapters.finalize`, `charge.compensate`; of a case `route.big.x`, of a body `agent.think`. */
   name: stageName,
-  kind: z.enum([
-    "action",
-    "mutation",
-    "query",
-    "children",
-    "sleep",
-    "event",
-    "branch",
-    "loop",
-    "child",
-  ]),
+  kind: z.enum(stageKindNames),
   /** The names of the scope that its handler reads; `["*"]` for all of them. */
   reads: z.array(z.string()),
   /** The user's function, such as `internal.documents.outline`, when there is no inline handler. */

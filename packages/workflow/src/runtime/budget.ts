@@ -7,8 +7,8 @@ const MAX_MS = 300;
 /** The outputs go into one call to the component, whose arguments may take 16 MiB. */
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
-/** What whoever pauses or cancels a run does at least: looks for what is active of it, and writes that and the run. */
-const STEERING = { databaseQueries: 3, documentsWritten: 2 };
+/** What whoever pauses or cancels a run does at least: gets it, looks for what is active of it in three states, and writes that and the run. */
+const STEERING = { databaseQueries: 4, documentsWritten: 2 };
 
 /** What one transaction may still take on; half of every limit of the platform stays for what the stage that is next may need. */
 export class Budget {

@@ -1,0 +1,38 @@
+/** How a node is drawn: what is run, what starts other runs, what waits, what decides, what repeats. */
+export type Shape = "run" | "fanOut" | "wait" | "decision" | "loop";
+
+/** What the compiler has to know of a kind of stage, besides how one is read and how it is written. */
+interface StageKind {
+  /**
+   * How a run goes through one. `queued`: it is an action, which reports to a completion. `within`: in the transaction that arrives, as a
+   * function of its own. `waiting`: the run waits until something comes back by the stage's name; `woken`: that is an execution of its own.
+   * `decided`: in the transaction that arrives, by a function of the definition.
+   */
+  readonly goes: "queued" | "within" | "waiting" | "woken" | "decided";
+  /** What it takes at worst. `runs`: as long as the runs that it starts. */
+  readonly takes: "attempts" | "transaction" | "duration" | "timeout" | "runs" | "nothing";
+  readonly shape: Shape;
+  /** Which of the options that not every node has are for it. */
+  readonly options: readonly ("retry" | "timeout" | "isolate")[];
+}
+
+/** Every kind of stage. A new kind is one entry here. */
+export const stageKinds = {
+  action: { goes: "queued", takes: "attempts", shape: "run", options: ["retry", "timeout"] },
+  mutation: { goes: "within", takes: "transaction", shape: "run", options: ["isolate"] },
+  query: { goes: "within", takes: "transaction", shape: "run", options: ["isolate"] },
+  // They are started by the transaction that arrives. When the last one has ended, the run goes on.
+  children: { goes: "woken", takes: "runs", shape: "fanOut", options: ["timeout"] },
+  sleep: { goes: "woken", takes: "duration", shape: "wait", options: [] },
+  // It goes on in the transaction of whoever sends the event.
+  event: { goes: "waiting", takes: "timeout", shape: "wait", options: ["timeout"] },
+  branch: { goes: "decided", takes: "nothing", shape: "decision", options: [] },
+  loop: { goes: "decided", takes: "nothing", shape: "loop", options: [] },
+  child: { goes: "woken", takes: "runs", shape: "fanOut", options: [] },
+} as const satisfies Readonly<Record<string, StageKind>>;
+
+export type StageKindName = keyof typeof stageKinds;
+
+export const stageKindNames = Object.keys(stageKinds) as [StageKindName, ...StageKindName[]];
+
+export const stageKind = (name: StageKindName): StageKind => stageKinds[name];
