@@ -15,7 +15,7 @@ function heapUsed(): number {
 }
 
 describe("large", () => {
-  test("[S80] [S79] the last of 5,000 passes costs what the first did; of most passes nothing is kept", async () => {
+  test("[S79] [S80] a loop of 5,000 passes comes to its end; of most passes nothing is kept", async () => {
     const id = await use.app.start("longLoop", { passes: 5_000 });
     await use.app.drive();
     expect(await use.app.status("longLoop", id)).toMatchObject({

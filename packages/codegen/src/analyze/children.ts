@@ -4,9 +4,11 @@ import { nearest } from "../diagnostics/nearest.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { constantOf, unwrap, type FunctionNode } from "./functions.js";
 import { resolveModule } from "../plan/paths.js";
+import { isDeclaredInFile } from "./input.js";
 import { knownValue } from "./known.js";
 import { isImported } from "./modules.js";
 import { placesOf, type Reexports, type Target } from "./reexports.js";
+import { isDeclaredBetween } from "./scoping.js";
 
 /** The workflows of the project, as other definitions may name them. */
 export interface Workflows {
@@ -78,8 +80,21 @@ function workflowOf(argument: Node, file: DefinitionFile, known: Workflows): Res
   // A name of this file that is no definition may still hold one; that of another definition file cannot.
   const isOpen = places.some(({ module }) => known.unread.has(`${module}.ts`));
   const isDefinition = places.at(-1)?.module.endsWith(".workflow") === true;
+  if (isUndeclared(unwrap(argument), file))
+    return reportUnknown(argument, target.name, file, known);
   if (`${target.module}.ts` === file.file || isOpen || !isDefinition) return undefined;
   return reportUnknown(argument, target.name, file, known);
+}
+
+/** Whether a name is none of the file: neither imported, nor declared at its top or around where it stands. */
+function isUndeclared(node: Node, file: DefinitionFile): boolean {
+  if (!Node.isIdentifier(node)) return false;
+  const name = node.getText();
+  return (
+    !file.imports.has(name) &&
+    !isDeclaredInFile(name, file) &&
+    !isDeclaredBetween(node, file.source)
+  );
 }
 
 /** The file and the exported name that an expression stands for, when it is imported from a file of the app or local. */

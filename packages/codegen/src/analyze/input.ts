@@ -1,5 +1,5 @@
 import type { CallExpression, Identifier } from "ts-morph";
-import { Node, SyntaxKind } from "../ts-morph.js";
+import { Node, SyntaxKind, ts, type TypeScript, VariableDeclarationKind } from "../ts-morph.js";
 import type { ImportedName } from "../plan/expression.js";
 import type { InputPlan } from "../plan/schema.js";
 import { definitionModule, moduleFromOutput } from "../plan/paths.js";
@@ -56,6 +56,13 @@ export function readInput(
       return undefined;
     }
   }
+  const word = wordOfItsPlace(expression.compilerNode);
+  if (word !== undefined) {
+    const message = `the input of workflow ${JSON.stringify(workflow)} has \`${word}\`, which means nothing in the generated code that writes it out again`;
+    const hint = "make the schema without it, or export it as a const and write `input: thatConst`";
+    file.report("openInput", expression, message, { hint });
+    return undefined;
+  }
   const only = Node.isIdentifier(expression) ? names.get(expression.getText()) : undefined;
   const hash = sourceHash([expression], file, modules);
   if (only !== undefined) return { kind: "import", import: only, hash };
@@ -67,6 +74,14 @@ export function readInput(
     expression: toExpression(expression, new Set(names.keys())),
     globals: [...globals].sort(),
   };
+}
+
+/** `await` or `this`, where it is that of the place where an expression stands. */
+function wordOfItsPlace(part: TypeScript.Node): "await" | "this" | undefined {
+  if (ts.isFunctionLike(part) && !ts.isArrowFunction(part)) return undefined;
+  if (part.kind === ts.SyntaxKind.ThisKeyword) return "this";
+  if (ts.isAwaitExpression(part)) return "await";
+  return ts.forEachChild(part, wordOfItsPlace);
 }
 
 /** The names an expression takes from outside itself. */
@@ -86,9 +101,14 @@ function importable(id: Identifier, file: DefinitionFile): ImportedName | undefi
     return { local, imported, module: moduleFromOutput(file.file, from.module), typeOnly };
   }
   const [exported] = file.exports.get(local) ?? [];
-  if (exported === undefined || file.source.getVariableDeclaration(local) === undefined)
-    return undefined;
+  if (exported === undefined || !isConst(local, file)) return undefined;
   return { local, imported: exported, module: definitionModule(file.file), typeOnly: false };
+}
+
+/** Whether a name at the top of a file always stands for one value. */
+function isConst(name: string, { source }: DefinitionFile): boolean {
+  const statement = source.getVariableDeclaration(name)?.getVariableStatement();
+  return statement?.getDeclarationKind() === VariableDeclarationKind.Const;
 }
 
 /** Whether a name is declared at the top of a file. */
@@ -117,9 +137,9 @@ function reportOpen(id: Identifier, workflow: string, file: DefinitionFile): voi
   file.report(
     "openInput",
     id,
-    `the input of workflow ${JSON.stringify(workflow)} uses ${JSON.stringify(name)}, which is neither imported nor exported, so generated code cannot write it out again`,
+    `the input of workflow ${JSON.stringify(workflow)} uses ${JSON.stringify(name)}, which is neither imported nor an exported const, so generated code cannot write it out again`,
     {
-      hint: `export it, or export the whole schema as a const and write \`input: thatConst\``,
+      hint: `export it as a const, or export the whole schema as one and write \`input: thatConst\``,
     },
   );
 }
