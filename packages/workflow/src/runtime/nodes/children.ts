@@ -1,4 +1,4 @@
-import { convexToJson, getConvexSize, jsonToConvex, type Value } from "convex/values";
+import { getConvexSize, type Value } from "convex/values";
 import type { NewChild, NewChildren } from "../../component/validators.js";
 import { describeThrown, Failure } from "../../errors/failure.js";
 import { beginningsOf, checkKeys, entriesOf, parsedInput, Pages } from "../new-children.js";
@@ -7,7 +7,7 @@ import { placeOf } from "../place.js";
 import type { WorkflowReference } from "../reference.js";
 import { checkConcurrency, checkTolerate, optionOf } from "../options.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
-import { checkedOutput } from "../../values.js";
+import { checkedOutput, copied } from "../../values.js";
 
 /** Of all inputs together: they are written by one transaction, which may write 16 MiB. */
 const MAX_INPUT_BYTES = 8 * 1024 * 1024;
@@ -162,7 +162,7 @@ export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
       parent,
     );
     // A copy: what is folded into it is no part of the definition.
-    if (from === 0) accumulated = jsonToConvex(convexToJson(initial));
+    if (from === 0) accumulated = copied(initial);
     for (;;) {
       const page = await transaction.ctx.runQuery(own.component.children.outputs, {
         ...parent,
