@@ -5,13 +5,21 @@ import type { NodeExplained, StageExplained, WorkflowExplained } from "../explai
 export function explainText(workflow: WorkflowExplained, color: boolean): string {
   const colors = pc.createColors(color);
   const rows = workflow.nodes.flatMap(rowsOf);
-  const head = ["stage", "runs", "root executions", "reads", "attempts", "at worst"];
+  const head = [
+    "stage",
+    "runs",
+    "root executions",
+    "transactions",
+    "reads",
+    "attempts",
+    "at worst",
+  ];
   const [title = "", ...lines] = table([head, ...rows]);
   return [
     `${colors.bold(workflow.name)} ${colors.dim(`(${workflow.file})`)}`,
     `  ${colors.dim(title)}`,
     ...lines.map((line) => `  ${line}`),
-    `  A run: ${workflow.isAtMost ? "at most " : ""}${workflow.rootExecutions} root executions${perChild(workflow)}; ${worst(workflow)}.`,
+    `  A run: ${workflow.isAtMost ? "at most " : ""}${workflow.rootExecutions} root executions, ${workflow.transactions} of them transactions${perChild(workflow)}; ${worst(workflow)}.`,
   ].join("\n");
 }
 
@@ -26,6 +34,7 @@ function row(stage: StageExplained, node: NodeExplained): string[] {
     stage.name,
     runs(stage, node),
     String(stage.rootExecutions),
+    String(stage.transactions),
     reads(stage.reads),
     stage.attempts === undefined ? "" : String(stage.attempts ?? "computed"),
     stage.worstCaseMs === null ? "open" : time(stage.worstCaseMs),

@@ -117,6 +117,12 @@ function throughStage(stage: StagePlan, from: Transaction, { stages, given }: No
   return { executions: arrival(from) + (goes === "woken" ? 1 : 0), after: "open" };
 }
 
+/** How many of a stage's root executions are no transactions: its action, and the one that a reference names. */
+export const actionsOf = ({ kind, reference }: StagePlan): number => {
+  if (stageKind(kind).goes !== "queued") return 0;
+  return reference === undefined ? 1 : 2;
+};
+
 /** Each compensation is arrived at by a function of its own. */
 function whenUndone(stage: StagePlan): number {
   return stageKind(stage.kind).goes === "queued" ? 1 + action(stage) : 1;

@@ -2,13 +2,15 @@ import { durationMs } from "../plan/duration.js";
 import { stagesOf } from "../plan/functions.js";
 import type { BodyPlan, NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
-import { rootExecutions } from "./executions.js";
+import { actionsOf, rootExecutions } from "./executions.js";
 import { limitOf, passesOf, worstCase, type LongestRuns, type WorstCase } from "./worst-case.js";
 
 /** What something costs and takes at most, when nothing fails; and at worst. */
 interface Bound {
   /** Of a branch those of its most expensive case, of a loop those of all its passes. Where their number is computed, of one. */
   readonly rootExecutions: number;
+  /** Those of them that are transactions, each as the same. */
+  readonly transactions: number;
   /** Null when that depends on something else. */
   readonly worstCaseMs: number | null;
 }
@@ -52,6 +54,8 @@ export interface StageExplained extends WorstCase {
   readonly kind: StagePlan["kind"];
   readonly reference?: string;
   readonly rootExecutions: number;
+  /** Those of them that are transactions; what shares one has its share. */
+  readonly transactions: number;
   /** Names of the scope; `["*"]` for all of them. */
   readonly reads: readonly string[];
   /** Whether it runs only when the run is undone, so that it counts in no sum. */
@@ -99,8 +103,8 @@ function explainNodes(workflow: WorkflowPlan, runs: LongestRuns): NodeExplained[
 
 /** What a run costs, and how long it takes within the timeout of its workflow. */
 function wholeOf(workflow: WorkflowPlan, nodes: readonly NodeExplained[]): Bound {
-  const { rootExecutions, worstCaseMs } = sumOf(nodes);
-  return { rootExecutions, worstCaseMs: limited(worstCaseMs, timeoutOf(workflow)) };
+  const whole = sumOf(nodes);
+  return { ...whole, worstCaseMs: limited(whole.worstCaseMs, timeoutOf(workflow)) };
 }
 
 function explainWorkflow(
@@ -109,11 +113,12 @@ function explainWorkflow(
   runs: LongestRuns,
 ): WorkflowExplained {
   const nodes = explainNodes(workflow, runs);
-  const { rootExecutions, worstCaseMs } = wholeOf(workflow, nodes);
+  const { rootExecutions, transactions, worstCaseMs } = wholeOf(workflow, nodes);
   return {
     name: workflow.name,
     file: workflow.file,
     rootExecutions,
+    transactions,
     isAtMost: nodes.some(({ bodies }) => bodies !== undefined),
     perChild: stagesOf(workflow).flatMap((stage) => childrenOf(stage, all, runs)),
     worstCaseMs,
@@ -126,7 +131,8 @@ function explainNode(node: NodePlan, around: Around): NodeExplained {
   const stages = node.stages.map((stage): StageExplained => {
     const { name, kind, reference, reads, isAside } = stage;
     const executions = sum([around.executions.get(stage) ?? 0]);
-    const own = { name, kind, reference, rootExecutions: executions, reads };
+    const transactions = sum([executions - actionsOf(stage)]);
+    const own = { name, kind, reference, rootExecutions: executions, transactions, reads };
     const worst = worstCase(stage, { node, ...around });
     return { ...own, ...worst, ...(isAside ? { isCompensation: true } : {}) };
   });
@@ -134,7 +140,7 @@ function explainNode(node: NodePlan, around: Around): NodeExplained {
   const { path: name, kind } = node;
   if (node.bodies === undefined) {
     const worstCaseMs = limited(own.worstCaseMs, limitOf(node));
-    return { name, kind, rootExecutions: own.rootExecutions, worstCaseMs, stages };
+    return { name, kind, ...own, worstCaseMs, stages };
   }
   const bodies = node.bodies.map((body) => explainBody(body, around));
   const passes = passesOf(node);
@@ -177,16 +183,19 @@ function openEnded(node: NodeExplained): string[] {
 
 const sumOf = (bounds: readonly Bound[]): Bound => ({
   rootExecutions: sum(bounds.map((bound) => bound.rootExecutions)),
+  transactions: sum(bounds.map((bound) => bound.transactions)),
   worstCaseMs: all(bounds, (times) => times.reduce((total, ms) => total + ms, 0)),
 });
 
 const greatestOf = (bounds: readonly Bound[]): Bound => ({
   rootExecutions: Math.max(0, ...bounds.map((bound) => bound.rootExecutions)),
+  transactions: Math.max(0, ...bounds.map((bound) => bound.transactions)),
   worstCaseMs: all(bounds, (times) => Math.max(0, ...times)),
 });
 
 const times = (bound: Bound, count: number | null): Bound => ({
   rootExecutions: sum([bound.rootExecutions * (count ?? 1)]),
+  transactions: sum([bound.transactions * (count ?? 1)]),
   worstCaseMs: bound.worstCaseMs === null || count === null ? null : bound.worstCaseMs * count,
 });
 

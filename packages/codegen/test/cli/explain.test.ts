@@ -272,22 +272,22 @@ test("for people, the nodes inside others stand under them, by their paths", asy
   await use("every-kind");
   const { out } = await workflowCodegen("explain", "drip");
   expect(out).toBe(`drip (drip.workflow.ts)
-  stage              runs                             root executions  reads                        attempts  at worst
-  profile            action                           2                input                        5         2 h 30 m
-  settle             sleep                            1                input                                  open
-  approval           event                            0                nothing                                open
-  route              branch, one of 2                 0.05             profile                                0 ms
-  route.big.x        action                           2                profile                      1         30 m
-  route.big.y        query                            0.05             input, x                               1 s
-  route.small.z      mutation                         0.05             nothing                                1 s
-  agent              loop, at most 10 passes          0.5              profile                                0 ms
-  agent.think        action                           2                loop                         1         30 m
-  agent.next         mutation                         0.05             profile, loop, think                   1 s
-  one                child                            1                profile                                30 m
-  charge             action internal.payments.charge  3                input                        1         30 m
-  charge.compensate  mutation, to undo it             1                input, output, error                   1 s
-  finalize           mutation                         0.05             approval, route, agent, one            1 s
-  A run: at most 30.15 root executions, and 2 for each summarize of one; at worst 30 d.
+  stage              runs                             root executions  transactions  reads                        attempts  at worst
+  profile            action                           2                1             input                        5         2 h 30 m
+  settle             sleep                            1                1             input                                  open
+  approval           event                            0                0             nothing                                open
+  route              branch, one of 2                 0.05             0.05          profile                                0 ms
+  route.big.x        action                           2                1             profile                      1         30 m
+  route.big.y        query                            0.05             0.05          input, x                               1 s
+  route.small.z      mutation                         0.05             0.05          nothing                                1 s
+  agent              loop, at most 10 passes          0.5              0.5           profile                                0 ms
+  agent.think        action                           2                1             loop                         1         30 m
+  agent.next         mutation                         0.05             0.05          profile, loop, think                   1 s
+  one                child                            1                1             profile                                30 m
+  charge             action internal.payments.charge  3                1             input                        1         30 m
+  charge.compensate  mutation, to undo it             1                1             input, output, error                   1 s
+  finalize           mutation                         0.05             0.05          approval, route, agent, one            1 s
+  A run: at most 30.15 root executions, 16.15 of them transactions, and 2 for each summarize of one; at worst 30 d.
 `);
 });
 
@@ -295,15 +295,15 @@ test("for people it is a table, with a line for each stage and the sum of a run"
   await use("steps");
   const { out } = await workflowCodegen("explain", "fulfilOrder");
   expect(out).toBe(`fulfilOrder (orders.workflow.ts)
-  stage    runs                             root executions  reads           attempts  at worst
-  price    query                            1                input                     1 s
-  charge   action internal.payments.charge  3                input, price    3         1 m 32 s
-  reserve  mutation internal.stock.reserve  0.05             input                     1 s
-  address  query api.customers.address      0.05             nothing                   1 s
-  label    action                           2                address         5         5 m 6 s
-  ship     mutation                         1                label                     1 s
-  receipt  action                           2                price, address  5         2 h 30 m
-  A run: 9.1 root executions; at worst 2 h 36 m.
+  stage    runs                             root executions  transactions  reads           attempts  at worst
+  price    query                            1                1             input                     1 s
+  charge   action internal.payments.charge  3                1             input, price    3         1 m 32 s
+  reserve  mutation internal.stock.reserve  0.05             0.05          input                     1 s
+  address  query api.customers.address      0.05             0.05          nothing                   1 s
+  label    action                           2                1             address         5         5 m 6 s
+  ship     mutation                         1                1             label                     1 s
+  receipt  action                           2                1             price, address  5         2 h 30 m
+  A run: 9.1 root executions, 5.1 of them transactions; at worst 2 h 36 m.
 `);
 });
 

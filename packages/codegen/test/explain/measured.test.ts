@@ -109,17 +109,19 @@ function of(name: string): WorkflowExplained {
 }
 
 /** What a run costs by what is explained of it, with all that runs below it. */
-function told(name: string): number {
-  const { rootExecutions, perChild } = of(name);
+function told(name: string, what: "rootExecutions" | "transactions" = "rootExecutions"): number {
+  const { [what]: own, perChild } = of(name);
   const below = perChild.map(({ workflow }) => {
     if (workflow === undefined) throw new Error(`The children of ${name} are not known`);
-    return (counts[name] ?? 1) * told(workflow);
+    return (counts[name] ?? 1) * told(workflow, what);
   });
-  return below.reduce((total, each) => total + each, rootExecutions);
+  return below.reduce((total, each) => total + each, own);
 }
 
 /** What is counted of a run from after its start, but for the watchdog, which is not the run's, and for the app's own calls. */
-async function counted(name: string): Promise<{ executions: number; state: string }> {
+async function counted(
+  name: string,
+): Promise<{ executions: number; transactions: number; state: string }> {
   vi.useFakeTimers();
   const app = new Deployment(version);
   const runId = (await app.call("start", { name, input: {} })) as string;
@@ -127,23 +129,26 @@ async function counted(name: string): Promise<{ executions: number; state: strin
   if ((await app.see(runId)).active.some(({ node }) => node === "e"))
     await app.call("send", { name, runId, event: "e", value: "now" });
   await app.drive();
-  const executions = app.counter.calls.filter(
+  const calls = app.counter.calls.filter(
     (call) =>
       call.how !== "nested" &&
       !call.name.startsWith("watchdog:") &&
       !["runs:start", "runs:send"].includes(call.name),
-  ).length;
+  );
   expect(app.violations).toEqual([]);
-  return { executions, state: (await app.see(runId)).state };
+  const transactions = calls.filter(({ type }) => type === "mutation").length;
+  return { executions: calls.length, transactions, state: (await app.see(runId)).state };
 }
 
 describe("a run costs what explain says, and never more", () => {
   // What is fused is told as its share of a transaction, which may not be full.
   test.each(Object.keys(workflows))("%s", async (name) => {
-    const { executions, state } = await counted(name);
+    const { executions, transactions, state } = await counted(name);
     expect(state).toBe("completed");
     expect(told(name)).toBeGreaterThanOrEqual(executions);
     expect(told(name)).toBeLessThanOrEqual(executions * 1.05 + 1);
+    expect(told(name, "transactions")).toBeGreaterThanOrEqual(transactions);
+    expect(told(name, "transactions")).toBeLessThanOrEqual(transactions * 1.05 + 1);
   });
 
   test("a compensation, which is in no sum, costs what is said of it", async () => {
