@@ -8,7 +8,7 @@ export {
   type RunId,
   type WorkflowManagerOptions,
 } from "./client/manager.js";
-export type { NodeName, NodePath } from "./client/nodes.js";
+export type { NodeName, NodePath, StagePath } from "./client/nodes.js";
 export {
   vOnCompleteArgs,
   vRunResult,

@@ -132,13 +132,15 @@ export class WorkflowManager {
    * @param workflow the workflow that the run is of.
    * @returns an empty page where there is no such run of the workflow.
    */
-  async steps(
+  async steps<Workflow extends WorkflowReference<never>>(
     ctx: QueryRunner,
-    workflow: WorkflowReference<never>,
+    workflow: Workflow,
     runId: RunId,
     page: PageOptions,
-  ): Promise<Page<TimelineEntry>> {
-    return await timelineOf(this.component, ctx, workflow, runId, page);
+  ): Promise<Page<TimelineEntry<Workflow>>> {
+    const entries = await timelineOf(this.component, ctx, workflow, runId, page);
+    // Records are of the workflow's nodes; which these are, its type knows.
+    return entries as unknown as Page<TimelineEntry<Workflow>>;
   }
 
   /**

@@ -12,7 +12,15 @@ export type NodeName<Workflow> = Workflow extends { readonly "~definition": infe
   : string;
 
 /** The same and the paths of those inside, such as `"agent.think"` in a loop and `"route.big.x"` in a branch. */
-export type NodePath<Workflow> = NodeName<Workflow> | `${NodeName<Workflow>}.${string}`;
+export type NodePath<Workflow> = Workflow extends { readonly "~definition": infer Definition }
+  ? Definition extends { readonly "~names"?: () => infer Name extends string }
+    ? Name | NodeName<Workflow>
+    : string
+  : string;
+
+/** The same and what nodes consist of: the `output` and `finalize` of a parent, the `compensate` of a step. */
+export type StagePath<Workflow> =
+  NodePath<Workflow> | `${NodePath<Workflow>}.${"output" | "finalize" | "compensate"}`;
 
 /** The paths of all nodes, in their order; those inside follow the one in which they stand. */
 export function pathsOf(nodes: Nodes, prefix = ""): string[] {

@@ -1,5 +1,7 @@
 import type { WorkflowOutput } from "../definition/definition.js";
 import type { StepError } from "../definition/step-error.js";
+import type { EventName } from "./events.js";
+import type { StagePath } from "./nodes.js";
 
 /** What a parent's children do. */
 export interface ChildCounts {
@@ -17,10 +19,13 @@ export interface ChildCounts {
 export type NodeKind =
   "entry" | "action" | "mutation" | "query" | "children" | "sleep" | "event" | "branch" | "loop";
 
-/** A node that a run is at. */
-export interface ActiveNode {
-  /** The node, by its path: `save`, `agent.think`; of a parent `chapters.output`, `chapters`, `chapters.finalize`; `charge.compensate`. */
-  node: string;
+/** A node that a run is at. @typeParam Workflow one of `typeof workflows`, of which the run is. */
+export interface ActiveNode<Workflow = unknown> {
+  /**
+   * The node, by its path: `save`, `agent.think`; of a parent `chapters.output`, `chapters`, `chapters.finalize`; `charge.compensate`. Of a run
+   * from before its node was renamed or removed, the name that it had.
+   */
+  node: StagePath<Workflow>;
   kind: NodeKind;
   /** Which passes of the loops around it, outermost first, from 1. Absent outside loops. */
   pass?: number[];
@@ -35,7 +40,7 @@ export interface ActiveNode {
   /** Of a parent with a `timeout`: when its time is over, in ms since the epoch. It goes on counting while the run is paused. */
   timesOutAt?: number;
   /** Of an event: the names that it waits for. */
-  events?: string[];
+  events?: EventName<Workflow>[];
   /** Of a loop: which pass it is at, from 1. */
   iteration?: number;
   /** Of a parent and a `.child`. */
@@ -52,7 +57,7 @@ export interface ActiveNode {
 export type RunState =
   "pending" | "running" | "completed" | "compensating" | "failed" | "canceled" | "timedOut";
 
-interface Common {
+interface Common<Workflow> {
   runId: string;
   workflow: string;
   /** The key that it was started with. */
@@ -67,7 +72,7 @@ interface Common {
   parentRunId?: string;
   /** In ms since the epoch. */
   startedAt: number;
-  active: ActiveNode[];
+  active: ActiveNode<Workflow>[];
   /** Of a workflow with a `timeout`, while it goes on: when its time is over, in ms since the epoch. It goes on counting while it is paused. */
   timesOutAt?: number;
   /** It was paused, or is in part. */
@@ -85,7 +90,7 @@ interface Ended {
 }
 
 /** What `workflow.status` tells of a run of the workflow. Told apart by `state`. */
-export type Status<Workflow> = Common &
+export type Status<Workflow> = Common<Workflow> &
   (
     | {
         /** `pending`: it begins later, or is about to be restarted. */ state:

@@ -7,13 +7,17 @@ import { placeOf, renamedStage } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import type { QueryRunner } from "./context.js";
 import { pageOf, type Page, type PageOptions } from "./listing.js";
-import { pathsOf } from "./nodes.js";
+import type { EventName } from "./events.js";
+import { pathsOf, type StagePath } from "./nodes.js";
 import type { ChildCounts, NodeKind } from "./status.js";
 
-/** A node of a run's timeline: what became of one stage of it, in one pass of the loops around it. */
-export interface TimelineEntry {
+/**
+ * A node of a run's timeline: what became of one stage of it, in one pass of the loops around it.
+ * @typeParam Workflow one of `typeof workflows`, of which the run is.
+ */
+export interface TimelineEntry<Workflow = unknown> {
   /** The node, by its path: see `ActiveNode`. */
-  node: string;
+  node: StagePath<Workflow>;
   /** `skipped`: the run has passed it by, or has ended before it. */
   state:
     | "pending"
@@ -39,7 +43,7 @@ export interface TimelineEntry {
   /** Until when it waits, in ms since the epoch. */
   dueAt?: number;
   /** Of an event: the names. */
-  events?: string[];
+  events?: EventName<Workflow>[];
   /** Of a loop: the pass it is at, or was the last. */
   iteration?: number;
   children?: ChildCounts;

@@ -7,19 +7,23 @@ import type { LoopNode, StateOf } from "./loop.js";
 import type { Inline, InlineStep, Policy, ReferenceStep, Returned, UndoReference } from "./node.js";
 import type { Absent, ParentNode, ParentOutput } from "./parent.js";
 import type { AnySchema, InferInput, InferOutput } from "./schema.js";
-import type { Entries, Free, NamesOf, ScopeOf } from "./scope.js";
+import type { Entries, Free, Inside, NamesOf, ScopeOf } from "./scope.js";
 import type { Given, Stored, Valid } from "./values.js";
 
 /** What the callback of a case or a body gives back: the builder that it was given, with the nodes it added. */
-export interface Sequence<Output, Events = unknown> {
+export interface Sequence<Output, Events = unknown, Names = unknown> {
   readonly "~output"?: () => Output;
   readonly "~events"?: () => Events;
+  readonly "~names"?: () => Names;
   readonly "~finalized"?: "a case or a body has no .finalize: its output is that of its last node";
 }
 
 type OutputOfCase<Case> = Case extends (b: never) => Sequence<infer Output> ? Output : never;
 type EventsOfCase<Case> = Case extends (b: never) => Sequence<unknown, infer Events>
   ? Events
+  : never;
+type NamesOfCase<Case> = Case extends (b: never) => Sequence<unknown, unknown, infer Names>
+  ? Names
   : never;
 
 /** The builder after one more node. */
@@ -29,6 +33,16 @@ type With<Input, Scope extends Entries, Name extends string, Output, Events> = B
   Output,
   Events
 >;
+
+/** The builder after a node that holds others. @typeParam Paths theirs, from that node on. */
+type Around<
+  Input,
+  Scope extends Entries,
+  Name extends string,
+  Output,
+  Events,
+  Paths extends string,
+> = Builder<Input, [...Scope, [never, `${Name}.${Paths}`], [Name, Output]], Output, Events>;
 
 /** A definition that can still grow. @typeParam Events what its nodes wait for, also inside others. */
 export interface Builder<Input, Scope extends Entries, Output, Events = never> extends Definition<
@@ -119,22 +133,31 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
       on: (scope: ScopeOf<Scope>) => keyof Cases & string;
       cases: Cases;
     },
-  ): With<
+  ): Around<
     Input,
     Scope,
     Name,
     { [Key in keyof Cases]: OutputOfCase<Cases[Key]> }[keyof Cases],
-    Events | { [Key in keyof Cases]: EventsOfCase<Cases[Key]> }[keyof Cases]
+    Events | { [Key in keyof Cases]: EventsOfCase<Cases[Key]> }[keyof Cases],
+    {
+      [Key in keyof Cases & string]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
+    }[keyof Cases & string]
   >;
 
   /**
    * Runs its body once or more: what its last node gives is the next pass's `loop.state`, and at the end the output. Names inside are not
    * seen after the loop. The order matters to inference: initial, body, until.
    */
-  loop<const Name extends string, Initial, Schema extends AnySchema = never, Inside = never>(
+  loop<
+    const Name extends string,
+    Initial,
+    Schema extends AnySchema = never,
+    Awaits = never,
+    Names = unknown,
+  >(
     name: Free<Scope, Name>,
-    node: LoopNode<Input, Scope, Initial, Schema, Inside>,
-  ): With<Input, Scope, Name, StateOf<Initial, Schema>, Events | Inside>;
+    node: LoopNode<Input, Scope, Initial, Schema, Awaits, Names>,
+  ): Around<Input, Scope, Name, StateOf<Initial, Schema>, Events | Awaits, Inside<Scope, Names>>;
 
   /**
    * One child run. Its output is the node's.

@@ -28,26 +28,24 @@ export type CompiledNode = any;
 /**
  * What `defineWorkflow()` returns. The members with `~` exist in types only.
  * @typeParam Input what `start` takes. @typeParam Scope `input` and every node's output, by name. @typeParam Output the workflow's.
- * @typeParam Name the names of all nodes, also of those without an output. @typeParam Events what can be sent to its runs.
+ * @typeParam Name the names of all nodes, also of those without an output, and the paths of those inside others. @typeParam Events what can be sent to its runs.
  */
-export interface Definition<
-  Input,
-  Scope,
-  Output,
-  Name extends string = Exclude<keyof Scope & string, "input">,
-  Events = unknown,
-> {
+export interface Definition<Input, Scope, Output, Name extends string = string, Events = unknown> {
   readonly "~input"?: (input: Input) => void;
   readonly "~scope"?: () => Scope;
   readonly "~output"?: () => Output;
   readonly "~events"?: () => Events;
+  readonly "~names"?: () => Name;
   readonly options: WorkflowOptions<AnySchema>;
   /**
    * The nodes by name as they were written, `finalize` under that name; but a sleep is `{ duration }`, a child `{ workflow, args }`, and the
    * `body` of a loop and each of the `cases` of a branch are nodes by name again.
    */
-  readonly nodes: { readonly [Key in Name | "finalize"]: CompiledNode };
+  readonly nodes: { readonly [Key in OnTop<Name> | "finalize"]: CompiledNode };
 }
+
+/** Those of the names that stand on the top level. */
+type OnTop<Name extends string> = Name extends `${string}.${string}` ? never : Name;
 
 /** A definition that has its `.finalize`: it cannot grow, nor be a body or a case. */
 export interface Finalized<Input, Scope, Output, Name extends string, Events> extends Definition<

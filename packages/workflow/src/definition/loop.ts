@@ -9,13 +9,20 @@ export type StateOf<Initial, Schema extends AnySchema> = [Schema] extends [never
   : InferOutput<Schema>;
 
 /** A loop. The order matters to inference: initial, body, until. */
-export type LoopNode<Input, Scope extends Entries, Initial, Schema extends AnySchema, Events> = {
+export type LoopNode<
+  Input,
+  Scope extends Entries,
+  Initial,
+  Schema extends AnySchema,
+  Events,
+  Names,
+> = {
   /** The first pass's `loop.state`. */
   initial: (scope: ScopeOf<Scope>) => StateOf<Initial, Schema>;
   /** Adds the nodes of a pass. They see the scope and `loop`. */
   body: (
     b: Builder<Input, InLoop<Scope, StateOf<Initial, Schema>>, null>,
-  ) => Sequence<StateOf<Initial, Schema>, Events>;
+  ) => Sequence<StateOf<Initial, Schema>, Events, Names>;
   /** Whether the pass that has just ended was the last. */
   until: (scope: ScopeOf<InLoop<Scope, StateOf<Initial, Schema>>>) => boolean;
   /** After so many passes without an end the run fails. From 1 to 100,000. */

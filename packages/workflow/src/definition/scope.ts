@@ -1,7 +1,7 @@
 /*
  * A scope is carried as a tuple of [name, output] and made an object only where a handler asks: of the forms tried, the only one that can
  * be checked for hundreds of nodes. A node without an output stands in it as [never, name]: its name is taken, and as a mapped type leaves
- * out the key `never`, no handler sees it.
+ * out the key `never`, no handler sees it. So do the nodes inside another, by their paths.
  */
 export type Entries = readonly (readonly [string, unknown])[];
 
@@ -16,11 +16,14 @@ export type ScopeOf<Scope extends Entries> = Scope extends Entries
   ? { [Entry in Scope[number] as Entry[0]]: Entry[1] }
   : never;
 
-/** Names that are taken by nodes without an output. */
+/** Names of nodes without an output, and paths of those inside others. */
 type Silent<Scope extends Entries> = Extract<Scope[number], readonly [never, string]>[1];
 
-/** The names of all nodes, also of those without an output. */
+/** The names of all nodes, also of those without an output, and the paths of those inside: `agent.think`, `route.big.x`. */
 export type NamesOf<Scope extends Entries> = Exclude<Scope[number][0], "input"> | Silent<Scope>;
+
+/** Of the names in a body or case, which sees the scope around it, those that it has added itself. */
+export type Inside<Scope extends Entries, Names> = Exclude<Names & string, NamesOf<Scope> | "loop">;
 
 /** They have a meaning of their own in a scope, or in generated code. */
 type Reserved =

@@ -9,7 +9,7 @@ import {
 } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import { WorkflowManager, type RunId } from "../client/manager.js";
-import type { NodePath } from "../client/nodes.js";
+import type { StagePath } from "../client/nodes.js";
 import type { StartOptions } from "../client/start.js";
 import type { Status } from "../client/status.js";
 import type { Duration } from "../definition/duration.js";
@@ -152,7 +152,7 @@ export class TestKit {
    * @param stub its result is the node's. It may throw, and in the place of an action it may wait.
    * @throws where the workflow has no such function.
    */
-  stub<Workflow extends WorkflowReference<never>, Node extends NodePath<Workflow>>(
+  stub<Workflow extends WorkflowReference<never>, Node extends StagePath<Workflow>>(
     workflow: Workflow,
     node: Node,
     stub: Stub<Workflow, Node>,

@@ -1,4 +1,4 @@
-import type { NodePath } from "../client/nodes.js";
+import type { StagePath } from "../client/nodes.js";
 import { suggestion } from "../client/nearest.js";
 import type { Info } from "../definition/context.js";
 import type {
@@ -48,7 +48,7 @@ export type Stub<Workflow, Node> = (
  */
 export function stubNode<
   Workflow extends WorkflowReference<never>,
-  Node extends NodePath<Workflow>,
+  Node extends StagePath<Workflow>,
 >({ name, definition }: Workflow, node: Node, stub: Stub<Workflow, Node>): void {
   const stages = stagesWithFunctions(definition.nodes);
   if (!stages.includes(node))

@@ -104,6 +104,8 @@ describe("the manager", () => {
     await workflow.list(queryCtx, { workflow: workflows.told, node: "ask.answer" }, page);
     // @ts-expect-error there is no such node
     await workflow.list(queryCtx, { workflow: workflows.told, node: "asked" }, page);
+    // @ts-expect-error nor is there one in the loop
+    await workflow.list(queryCtx, { workflow: workflows.told, node: "ask.question" }, page);
     // @ts-expect-error there is no such state
     await workflow.list(queryCtx, { state: "done" }, page);
     const { page: rows } = await workflow.list(actionCtx, {}, page);
@@ -140,6 +142,30 @@ describe("the manager", () => {
 
   test("steps", async () => {
     const { page: entries } = await workflow.steps(queryCtx, workflows.chain, "id", page);
-    expectTypeOf(entries).toEqualTypeOf<TimelineEntry[]>();
+    expectTypeOf(entries).toEqualTypeOf<TimelineEntry<typeof workflows.chain>[]>();
+    expectTypeOf<TimelineEntry["node"]>().toEqualTypeOf<string>();
+    expectTypeOf<TimelineEntry["events"]>().toEqualTypeOf<string[] | undefined>();
+  });
+
+  test("status and steps know the workflow's nodes, what these consist of, and its events", async () => {
+    const status = await workflow.status(queryCtx, workflows.told, "id");
+    const { page: entries } = await workflow.steps(queryCtx, workflows.told, "id", page);
+    const named = (
+      node: (typeof entries)[number] | NonNullable<typeof status>["active"][number],
+    ) => [
+      node.node === "ask",
+      node.node === "ask.answer",
+      node.node === "ask.answer.compensate",
+      // @ts-expect-error there is no such node
+      node.node === "asks",
+      // @ts-expect-error nor is there one in the loop
+      node.node === "ask.question",
+      // @ts-expect-error a name inside says where it stands
+      node.node === "answer",
+      node.events?.[0] === "shout",
+      // @ts-expect-error it waits for no such event
+      node.events?.[0] === "whisper",
+    ];
+    expectTypeOf(named).toBeFunction();
   });
 });

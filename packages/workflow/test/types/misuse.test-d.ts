@@ -293,7 +293,7 @@ describe("branch", () => {
     b.branch("x", {
       on: () => "p",
       cases: {
-        // @ts-expect-error Type 'void' is not assignable to type 'Sequence<unknown, unknown>'
+        // @ts-expect-error Type 'void' is not assignable to type 'Sequence<unknown, unknown, unknown>'
         p: (b) => {
           b.step("y", { action: async () => 1 });
         },

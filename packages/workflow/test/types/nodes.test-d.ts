@@ -13,6 +13,7 @@ import {
   type WorkflowOutput,
   type WorkflowScope,
 } from "../../src/definition/index.js";
+import type { NodePath } from "../../src/client/nodes.js";
 import { internal } from "./references.js";
 
 /* The whole language, with no annotation but where a test says so. */
@@ -515,5 +516,47 @@ describe("workflow", () => {
       .sleep("b", 1)
       .finalize({ query: () => 1 });
     expectTypeOf<keyof typeof b.nodes>().toEqualTypeOf<"a" | "b" | "finalize">();
+  });
+
+  test("those inside others are known by their paths, at any depth", () => {
+    const b = begin
+      .step("first", { query: () => 1 })
+      .loop("agent", {
+        initial: () => 0,
+        body: (b) =>
+          b
+            .sleep("rest", 1)
+            .branch("how", {
+              on: () => "fast",
+              cases: {
+                fast: (b) => b,
+                well: (b) => b.child("think", leaf, () => ({ topic: "" })),
+                twice: (b) =>
+                  b.loop("again", {
+                    initial: () => 0,
+                    body: (b) => b.step("think", { query: () => 1 }),
+                    until: () => true,
+                    maxIterations: 2,
+                  }),
+              },
+            })
+            .step("next", { query: () => 1 }),
+        until: () => true,
+        maxIterations: 2,
+      })
+      .sleep("last", 1);
+    expectTypeOf<keyof typeof b.nodes>().toEqualTypeOf<"first" | "agent" | "last" | "finalize">();
+    expectTypeOf<NodePath<{ "~definition": typeof b }>>().toEqualTypeOf<
+      | "first"
+      | "agent"
+      | "agent.rest"
+      | "agent.how"
+      | "agent.how.well.think"
+      | "agent.how.twice.again"
+      | "agent.how.twice.again.think"
+      | "agent.next"
+      | "last"
+      | "finalize"
+    >();
   });
 });
