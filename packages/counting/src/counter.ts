@@ -22,6 +22,12 @@ export interface CounterOptions {
    * version than the one it knows.
    */
   readonly indexes?: boolean;
+  /**
+   * How many of the newest commits of a component a query over a stale snapshot of it does not see,
+   * of those of the last second and up to 100; asked for each query. On a deployment that is chance,
+   * as transactions run at once there. Needs `indexes`. Default: none, as in convex-test.
+   */
+  readonly lag?: () => number;
 }
 
 export interface CountedTestOptions<Schema extends GenericSchema> {
@@ -49,6 +55,7 @@ export class Counter {
 
   readonly #limits: boolean;
   readonly #indexes: boolean;
+  readonly #lag: (() => number) | undefined;
   readonly #listeners = new Set<(call: Call) => void>();
   #nextId = 0;
   #activity = 0;
@@ -57,6 +64,7 @@ export class Counter {
   constructor(options: CounterOptions = {}) {
     this.#limits = options.limits ?? true;
     this.#indexes = options.indexes ?? true;
+    this.#lag = options.lag;
   }
 
   /** `convexTest()` over wrapped modules; components registered with the result are wrapped too. */
@@ -68,7 +76,7 @@ export class Counter {
       modules: wrapModules(this.#recording, "", options.modules),
       transactionLimits: options.transactionLimits ?? true,
     });
-    return wrapAccessor(this.#recording, this.#indexes ? withIndexes(t) : t);
+    return wrapAccessor(this.#recording, this.#indexes ? withIndexes(t, this.#lag) : t);
   }
 
   /** Forgets the calls and violations so far. */

@@ -1,4 +1,5 @@
 import { install } from "@sinonjs/fake-timers";
+import { spanLongTimers, type TimerHost } from "./long-timers.js";
 
 /** Virtual time, as far as the driver needs it. */
 export interface Timers {
@@ -41,7 +42,7 @@ export interface InstalledTimers extends Timers {
 
 /**
  * Fake timers for plain Node: replaces `Date`, `performance`, timeouts and intervals of the
- * process. What moves by itself (promises, microtasks, immediates, input and output) stays real.
+ * process. What moves by itself (promises, microtasks, immediates, input and output) stays real. A timeout may be of any length.
  *
  * @param now Where the virtual clock starts, in ms since the epoch.
  */
@@ -50,6 +51,8 @@ export function installTimers({ now = Date.now() }: { now?: number } = {}): Inst
     now,
     toFake: ["Date", "performance", "setTimeout", "clearTimeout", "setInterval", "clearInterval"],
   });
+  // Its types say more of a timer than is asked here.
+  spanLongTimers(clock as unknown as TimerHost);
   return {
     now: () => clock.now,
     nextTimer() {

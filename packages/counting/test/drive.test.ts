@@ -84,3 +84,38 @@ test("two runs of the same app make the same calls at the same virtual times", a
   };
   expect(await record()).toEqual(await record());
 });
+
+test("with installed timers, what is due in a year is fired then, and not at once", async () => {
+  vi.useRealTimers();
+  const timers = installTimers();
+  try {
+    const { counter, t } = countedApp();
+    const year = 365 * 86_400_000;
+    await t.mutation(tasks["scheduleAdd"]!, { texts: ["late"], afterMs: year });
+    await t.mutation(tasks["scheduleAdd"]!, { texts: ["soon"], afterMs: 1000 });
+    const drive = await counter.drive({ timers });
+    expect(drive).toMatchObject({ done: true, virtualMs: year });
+    expect(await t.query(tasks["list"]!, {})).toEqual(["soon", "late"]);
+  } finally {
+    timers.uninstall();
+  }
+});
+
+test("a timer of a month can be cleared, in the midst of it too", () => {
+  vi.useRealTimers();
+  const timers = installTimers();
+  try {
+    const fired: string[] = [];
+    const month = 30 * 86_400_000;
+    const cleared = [1, 2].map(() => setTimeout(() => fired.push("cleared"), month));
+    setTimeout((text: string) => fired.push(text), month, "fired");
+    clearTimeout(cleared[0]);
+    setTimeout(() => clearTimeout(cleared[1]), month - 1);
+    while (timers.nextTimer());
+    expect(fired).toEqual(["fired"]);
+  } finally {
+    timers.uninstall();
+  }
+  // What the process had before is there again.
+  expect([typeof setTimeout, typeof clearTimeout]).toEqual(["function", "function"]);
+});

@@ -77,6 +77,44 @@ test("a query's results are those of its start, whatever is written while they a
   expect(seen).toEqual([1, 2, 4]);
 });
 
+test("a stale snapshot lacks as many of the newest commits as the lag says, and what its own transaction has written", async () => {
+  let lag = 0;
+  const counter = new Counter({ lag: () => lag });
+  const t = counter.convexTest({ schema, modules });
+  const all = {
+    do: "query",
+    query: { table: "others", index: "by_a", bounds: [], filters: [] },
+    end: "collect",
+    most: 0,
+  };
+  const insert = (a: number) => ({ do: "insert", table: "others", document: { a: { value: a } } });
+  const first = { table: "others", pick: 0 };
+  const commit = async (...operations: object[]) => await t.mutation(mutate!, { operations });
+  await commit(insert(1));
+  await commit(insert(2));
+  await commit({ do: "patch", place: first, document: { a: { value: 3 } } });
+  await commit({ do: "delete", place: first }, insert(4));
+  await t.mutation(mutate!, { operations: [insert(5)], fails: true }).catch(() => {});
+  const lookedAt = async (...before: object[]) => {
+    const look = { do: "look", stale: true, operations: [all] };
+    const [stale, now] = (await commit(...before, look, all)).slice(before.length) as [
+      { a: number }[][],
+      { a: number }[],
+    ];
+    return { stale: stale[0]!.map(({ a }) => a), now: now.map(({ a }) => a) };
+  };
+  const seen: number[][] = [];
+  for (lag = 0; lag <= 5; lag += 1) {
+    const { stale, now } = await lookedAt();
+    expect(now).toEqual([2, 4]);
+    seen.push(stale);
+  }
+  expect(seen).toEqual([[2, 4], [2, 3], [1, 2], [1], [], []]);
+  lag = 1;
+  expect(await lookedAt(insert(6))).toEqual({ stale: [2, 3], now: [2, 4, 6] });
+  expect(await lookedAt()).toEqual({ stale: [2, 4], now: [2, 4, 6] });
+});
+
 test("the first of many documents is found without a look at the others", async () => {
   const { t } = appWith(true);
   let read = 0;

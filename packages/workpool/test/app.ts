@@ -39,11 +39,13 @@ type Event = { what: string; label: string; at: number; data?: any };
 
 /** The test app on a fresh back end, with a pool in it. */
 export class TestApp {
-  readonly counter = new Counter();
+  readonly counter: Counter;
   readonly t: TestConvex<typeof schema>;
   readonly pool: Workpool;
 
-  constructor(options: WorkpoolOptions = {}) {
+  /** @param lag how many of the newest commits a stale snapshot lacks; asked for each. */
+  constructor(options: WorkpoolOptions = {}, lag = () => 0) {
+    this.counter = new Counter({ lag });
     this.t = this.counter.convexTest({ schema, modules, transactionLimits: true });
     register(this.t);
     this.pool = new Workpool(components.workpool, options);

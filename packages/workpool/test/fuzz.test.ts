@@ -21,8 +21,10 @@ describe("a pool under random enqueues, cancels, failures, losses, pauses and ti
   test.each(Array.from({ length: SEEDS }, (_, i) => i + 1))(
     `keeps its promises for ${OPERATIONS / SEEDS} operations: seed %i`,
     async (seed) => {
-      const app = new TestApp();
       const random = seeded(seed);
+      const late = seeded(100 + seed);
+      // As if others had committed while a transaction went on.
+      const app = new TestApp({}, () => (seed % 2 === 0 ? Math.floor(late() * 12) : 0));
       const upTo = (n: number) => Math.floor(random() * n);
       const ids: WorkId[] = [];
       const keys = new Map<string, number>();

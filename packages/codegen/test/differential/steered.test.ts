@@ -43,8 +43,12 @@ async function played(seed: number, script: readonly Turn[]) {
   const random = randomOf(11 * seed);
   const isPaged = random() < 0.4;
   scarce.isFull = () => isPaged && random() < 0.3;
+  // As if others had committed while a transaction went on.
+  const late = randomOf(13 * seed);
+  const mostLate = late() < 0.5 ? 12 : 0;
+  const lag = () => Math.round(late() * mostLate);
   try {
-    const steered = await SteeredApp.of(version, { workflows, names, timers, isPaged });
+    const steered = await SteeredApp.of(version, { workflows, names, timers, isPaged, lag });
     const midway = await steered.play(script);
     const broken = brokenOf(await steered.rest());
     const left = midway.length + Object.keys(broken).length > 0 ? {} : await steered.removeAll();

@@ -167,6 +167,8 @@ interface Setting {
   readonly timers: Timers;
   /** What is done to a run comes to those under it in pages. */
   readonly isPaged: boolean;
+  /** How many of the newest commits a stale snapshot lacks; asked for each. */
+  readonly lag: () => number;
 }
 
 /** An app in which runs are steered as a script says. */
@@ -192,7 +194,7 @@ export class SteeredApp {
   static async of(version: Version, setting: Setting): Promise<SteeredApp> {
     let steered: SteeredApp | undefined;
     const settle = () => steered !== undefined && steered.#failing > 0 && steered.#failing-- > 0;
-    const app = await Deployment.withFaults(version, { settle });
+    const app = await Deployment.withFaults(version, { settle, lag: setting.lag });
     app.timers = setting.timers;
     steered = new SteeredApp(app, setting);
     return steered;

@@ -27,25 +27,26 @@ export type Files = Readonly<Record<string, string>>;
 export class Releases {
   readonly #folders: string[] = [];
 
-  /** @param before the version that was released before it, if there was another. */
-  async release(files: Files, before: Files = files): Promise<Version> {
+  /** @param befores the versions that were released before it, in their order. */
+  async release(files: Files, ...befores: readonly Files[]): Promise<Version> {
     await mkdir(root, { recursive: true });
     const folder = await mkdtemp(join(root, "app-"));
     this.#folders.push(folder);
     const functionsDir = join(folder, "convex");
-    const generated = new Set<string>();
-    for (const version of before === files ? [files] : [before, files]) {
+    let generated: readonly string[] = [];
+    let index = "";
+    for (const version of [...befores.filter((before) => before !== files), files]) {
       for (const [path, text] of Object.entries(version))
         await write(join(functionsDir, path), text);
-      const { ok, diagnostics, files: made } = await compile({ functionsDir });
+      const { ok, diagnostics, files: made, folders, output } = await compile({ functionsDir });
       if (!ok) throw new Error(diagnostics.map(({ message }) => message).join("\n"));
-      await writeGenerated(functionsDir, made);
-      // What has a second dot is no entry point.
-      for (const { path } of made) if (/^[^.]+\.ts$/.test(path)) generated.add(path);
+      await writeGenerated(functionsDir, made, { folders });
+      generated = made.map(({ path }) => path).filter(isEntryPoint);
+      index = `./${output}/index`;
     }
     await write(join(functionsDir, "_generated/api.js"), API);
-    await write(join(functionsDir, "runs.ts"), RUNS);
-    const own = Object.keys(files).filter((path) => !path.endsWith(".workflow.ts"));
+    await write(join(functionsDir, "runs.ts"), runs(index));
+    const own = Object.keys(files).filter(isEntryPoint);
     const entries = ["runs.ts", ...own, ...generated].map((path) => path.replace(/\.ts$/, ""));
     return { modules: await bundled(functionsDir, entries, join(folder, "bundle")) };
   }
@@ -54,6 +55,9 @@ export class Releases {
     for (const folder of this.#folders.splice(0)) await rm(folder, { recursive: true });
   }
 }
+
+/** What has a second dot is none. */
+const isEntryPoint = (path: string): boolean => /^[^.]+\.ts$/.test(path);
 
 async function write(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
@@ -66,11 +70,12 @@ export const internal = anyApi;
 export const components = componentsGeneric();
 `;
 
-const RUNS = `
+/** @param index where the manager is found */
+const runs = (index: string): string => `
 import { WorkflowManager } from "@stepwise/workflow";
 import { internalMutationGeneric, internalQueryGeneric } from "convex/server";
 import { components } from "./_generated/api";
-import { workflows } from "./_workflows/index";
+import { workflows } from "${index}";
 const workflow = new WorkflowManager(components.workflow, { maxParallelism: 100 });
 export const start = internalMutationGeneric((ctx, { name, input }) => workflow.start(ctx, workflows[name], input));
 export const cancel = internalMutationGeneric((ctx, { runId }) => workflow.cancel(ctx, runId));
@@ -115,6 +120,8 @@ export interface Seen {
 export interface Faults {
   /** Asked before what a run has done is written down: that fails where it says so. */
   readonly settle?: () => boolean;
+  /** How many of the newest commits a stale snapshot lacks; asked for each. */
+  readonly lag?: () => number;
 }
 
 const LIB = "./component/lib.js";
@@ -140,20 +147,27 @@ async function faulty({ settle: fails }: Faults): Promise<Modules> {
 /** An app that a version of is deployed to, and then another. */
 export class Deployment {
   #current: Modules;
-  readonly counter = new Counter();
+  readonly counter: Counter;
   readonly #t;
 
   /** One in which something goes wrong. */
   static async withFaults(version: Version, faults: Faults): Promise<Deployment> {
-    return new Deployment(version, await faulty(faults));
+    return new Deployment(version, [], await faulty(faults), new Counter(faults));
   }
 
   /** What virtual time is driven with. */
   timers: Timers = vitestTimers(vi);
 
-  constructor(version: Version, modules: Modules = component) {
+  /** @param later versions that will be deployed to it, where they have modules of other names. */
+  constructor(
+    version: Version,
+    later: readonly Version[] = [],
+    modules: Modules = component,
+    counter = new Counter(),
+  ) {
+    this.counter = counter;
     this.#current = version.modules;
-    const paths = Object.keys(version.modules);
+    const paths = [version, ...later].flatMap((each) => Object.keys(each.modules));
     const deployed = Object.fromEntries(
       paths.map((path) => [path, async () => await this.#current[path]?.()]),
     );

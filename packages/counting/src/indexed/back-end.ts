@@ -23,14 +23,15 @@ const KNOWN_DATABASE = "dd642aa74561b0e0f38146cd4ba798feec0998b6aa5f034b4d074a56
  * It is done to the objects of this one `t`, at run time, and not to convex-test's text by a plugin of a bundler: so it works in plain
  * Node, and a `convexTest()` beside it is what it was.
  *
+ * @param lag how many of the newest commits of a component a stale snapshot of it lacks.
  * @throws when the source of convex-test's database is not the one whose methods are replaced
  */
-export function withIndexes<T extends Accessor>(t: T): T {
+export function withIndexes<T extends Accessor>(t: T, lag?: () => number): T {
   const { components } = backEndOf(t);
   const index = (path: string) => {
     const database = components[path]?.db;
     if (database === undefined || !isKnown(database.constructor.toString())) throw unknown();
-    indexDatabase(database);
+    indexDatabase(database, lag);
   };
   index("");
   const registerComponent: T["registerComponent"] = (path, ...rest) => {

@@ -47,7 +47,7 @@ type Level = Readonly<Record<string, Document | null>>;
 
 /** The part of convex-test's `DatabaseFake` that is used or replaced. There is one for the app and one for each component. */
 export interface Database {
-  readonly _documents: Readonly<Record<string, Document>>;
+  readonly _documents: Record<string, Document>;
   readonly _writes: readonly Level[];
   _nextQueryId: number;
   startTransaction(): void;
@@ -61,7 +61,17 @@ export interface Database {
   startQuery(query: Query): number;
   queryNext(queryId: number): { value: Document | null; done: boolean };
   paginate(options: PageOptions): unknown;
+  stashWrites(): readonly Level[];
+  restoreWrites(stashed: readonly Level[]): void;
 }
+
+/** A stale snapshot may lack so many commits at most, … */
+const MAX_LAG = 100;
+/** … and none from longer ago than this, in ms: on a deployment it is a recent one. */
+const MAX_LAG_MS = 1_000;
+
+/** Documents by id as they were at some time; undefined where there was none. */
+type Images = ReadonlyMap<string, Document | undefined>;
 
 /** Pending documents of one table, as far as they are in a range and in its order, and the ids of all those written. */
 interface Pending {
@@ -75,12 +85,16 @@ interface Pending {
  * were read, and, once its transaction is over, those that were not.
  *
  * What an index range may be, filters, search and pages stay convex-test's own.
+ *
+ * @param lag how many of the newest commits a stale snapshot lacks; asked for each. convex-test's lacks none.
  */
-export function indexDatabase(database: Database): void {
+export function indexDatabase(database: Database, lag?: () => number): void {
   const original: Database = Object.getPrototypeOf(database);
   const tables = new Map<string, Table>();
   const written = new WeakMap<Level, Map<string, Set<string>>>();
   const results = new Map<number, Iterator<Document>>();
+  const commits: { readonly at: number; readonly before: Images }[] = [];
+  const hidden: Images[] = [];
   let depth = 0;
 
   const tableOf = (name: string): Table => {
@@ -200,6 +214,25 @@ export function indexDatabase(database: Database): void {
     }
   };
 
+  /** Has documents be others, or none. @returns what they were. */
+  const put = (documents: Images): Images => {
+    const before = new Map<string, Document | undefined>();
+    for (const [id, document] of documents) {
+      before.set(id, database._documents[id]);
+      if (document === undefined) delete database._documents[id];
+      else database._documents[id] = document;
+      tableOf(tableNameOf(id)).set(id, document);
+    }
+    return before;
+  };
+
+  /** Keeps what documents are before a commit writes them, for stale snapshots. */
+  const keep = (ids: readonly string[]): void => {
+    const before = new Map(ids.map((id) => [id, database._documents[id]]));
+    commits.push({ at: Date.now(), before });
+    if (commits.length > MAX_LAG) commits.shift();
+  };
+
   const ended = (): void => {
     depth -= 1;
     if (depth === 0) results.clear();
@@ -211,11 +244,10 @@ export function indexDatabase(database: Database): void {
       depth += 1;
     },
     commit(commitTs) {
-      const level = database._writes.at(-1) ?? {};
+      const ids = database._writes.length === 1 ? Object.keys(database._writes[0]!) : [];
+      if (lag !== undefined && ids.length > 0) keep(ids);
       original.commit.call(database, commitTs);
-      if (database._writes.length === 0)
-        for (const id of Object.keys(level))
-          tableOf(tableNameOf(id)).set(id, database._documents[id]);
+      for (const id of ids) tableOf(tableNameOf(id)).set(id, database._documents[id]);
       ended();
     },
     rollbackWrites() {
@@ -261,6 +293,15 @@ export function indexDatabase(database: Database): void {
         _resolveQuerySource: (query) => pageSource(options, query),
       });
       return original.paginate.call(page, options);
+    },
+    stashWrites() {
+      const recent = commits.filter(({ at }) => at >= Date.now() - MAX_LAG_MS).reverse();
+      for (const { before } of recent.slice(0, lag?.() ?? 0)) hidden.push(put(before));
+      return original.stashWrites.call(database);
+    },
+    restoreWrites(stashed) {
+      for (let last = hidden.pop(); last !== undefined; last = hidden.pop()) put(last);
+      original.restoreWrites.call(database, stashed);
     },
   };
   Object.assign(database, replaced);
