@@ -1,13 +1,15 @@
 import { join } from "node:path";
 import type { Analysis, Analyzer } from "./analyze/analyze.js";
 import { check } from "./check/check.js";
+import { checkOutputFolder } from "./check/output-folder.js";
 import { compareDiagnostics, diagnostic, type Diagnostic } from "./diagnostics/diagnostic.js";
 import { frameOf } from "./diagnostics/format.js";
-import { discoverAll, readText, type SourceText } from "./discover/discover.js";
+import { discoverAll, importOfDefine, readText, type SourceText } from "./discover/discover.js";
 import { emit, type GeneratedFile } from "./emit/emit.js";
 import { leftoversOf, withoutLeft } from "./plan/leftovers.js";
 import { withDefaults } from "./plan/defaults.js";
-import { configFile } from "./plan/paths.js";
+import { formerOf, stoodIn } from "./plan/former.js";
+import { configFile, isSameFolder, outputOf } from "./plan/paths.js";
 import type { ConfigPlan, ProjectPlan, WrittenPlan } from "./plan/schema.js";
 import { lastPlan } from "./write/last-plan.js";
 
@@ -22,11 +24,11 @@ export interface CompileOptions {
    * Default: false.
    */
   readonly drop?: boolean;
-  /** Plans that may be deployed: what they have and is gone is left behind. Default: the one in the output folder. */
+  /** Plans that may be deployed: what they have and is gone is left behind. Default: the one that was written last. */
   readonly before?: readonly WrittenPlan[];
   /** One more, such as that which is deployed. Of what it has left behind itself nothing is asked. */
   readonly against?: WrittenPlan;
-  /** Whether a plan in the output folder that cannot be read is passed over. Default: that is an error. */
+  /** Whether such a plan that cannot be read is passed over. Default: that is an error. */
   readonly force?: boolean;
 }
 
@@ -36,6 +38,10 @@ export interface CompileResult {
   readonly diagnostics: Diagnostic[];
   /** What belongs into the functions folder; nothing when there are errors. */
   readonly files: GeneratedFile[];
+  /** The folder that it belongs into, relative to the functions folder. */
+  readonly output: string;
+  /** All folders that generated code stands in, or stood in as far as that is known: what is not among the files any more is removed from them. */
+  readonly folders: readonly string[];
   /** Whether there are no errors. */
   readonly ok: boolean;
   /** What was compiled. */
@@ -73,15 +79,29 @@ export class Compiler {
   async compile(options: CompileOptions): Promise<CompileResult> {
     const { functionsDir, drop = false, before, against, force } = options;
     const read = (file: string) => readText(join(functionsDir, file));
-    const { sources, linked } = discoverAll(functionsDir);
+    const { sources, linked, misnamed } = discoverAll(functionsDir);
     const known = drop ? [] : before;
-    const last = known === undefined ? await lastPlan(functionsDir, force) : undefined;
+    const last =
+      known === undefined
+        ? await lastPlan(functionsDir, await this.outputIn(functionsDir), force)
+        : undefined;
     const plans = [
       ...(known ?? last?.plans ?? []),
       ...(against === undefined ? [] : [withoutLeft(against)]),
     ];
     const result = await this.compileSources(sources, read, plans);
-    return withProblems(result, [...linked.map(linkedFolder), ...(last?.diagnostics ?? [])]);
+    const folders = [...new Set([...result.folders, ...(last?.moved ?? [])])];
+    return withProblems({ ...result, folders }, [
+      ...linked.map(linkedFolder),
+      ...misnamed.map(misnamedFile),
+      ...(last?.diagnostics ?? []),
+    ]);
+  }
+
+  /** The folder that the app's config has generated code stand in, relative to the functions folder. */
+  async outputIn(functionsDir: string): Promise<string> {
+    const { config } = await this.#readConfig(readText(join(functionsDir, configFile)));
+    return outputOf(config?.values);
   }
 
   /**
@@ -103,21 +123,33 @@ export class Compiler {
     const { workflows: found, diagnostics: unread } = await this.#analyze(sources, readOnce);
     for (const { file } of sources) consulted.delete(file);
     const workflows = config === undefined ? found : withDefaults(found, config);
+    const output = outputOf(config?.values);
+    const removed = leftoversOf(befores, workflows);
     const plan: ProjectPlan = {
       ...(config === undefined ? {} : { config }),
       workflows,
-      removed: leftoversOf(befores, workflows),
+      removed,
+      former: formerOf(befores, output, { workflows, removed }),
     };
+    const stood = [...new Set(befores.flatMap(stoodIn).map(({ folder }) => folder))];
     const texts = [
       ...sources,
       ...(configText === undefined ? [] : [{ file: configFile, text: configText }]),
     ];
-    const diagnostics = [...unreadConfig, ...unread, ...check(plan)]
+    const diagnostics = [
+      ...unreadConfig,
+      ...unread,
+      ...check(plan),
+      ...checkOutputFolder(output, config, stood, readOnce),
+    ]
       .map((diagnostic) => withFrames(diagnostic, texts))
       .sort(compareDiagnostics);
     const ok = diagnostics.every(({ severity }) => severity !== "error");
     const files = ok ? emit(plan) : [];
-    return { plan, diagnostics, files, ok, sources, consulted };
+    // One that differs only in case is the output folder itself on some systems.
+    const others = stood.filter((folder) => !isSameFolder(folder, output));
+    const folders = [...new Set([output, ...others])];
+    return { plan, diagnostics, files, output, folders, ok, sources, consulted };
   }
 
   /** Loading ts-morph takes longer than compiling: only where there is something to parse. */
@@ -155,6 +187,17 @@ export function withProblems(
   const ok = result.ok && problems.every(({ severity }) => severity !== "error");
   const diagnostics = [...problems, ...result.diagnostics].sort(compareDiagnostics);
   return { ...result, diagnostics, ok, files: ok ? result.files : [] };
+}
+
+/** Of a file with definitions that are not compiled. */
+function misnamedFile(source: SourceText): Diagnostic {
+  const { file, text } = source;
+  const before = text.slice(0, text.search(importOfDefine)).split("\n");
+  const place = { file, line: before.length, column: 1, length: "import".length };
+  const name = file.replace(/^.*\//, "").replace(/(?:[.-]?workflows?)?\.\w+$/i, "");
+  const message = `${file} calls defineWorkflow(), but its name does not end in .workflow.ts, so nothing in it is compiled`;
+  const hint = `move its workflows to a file such as ${name === "" ? "order" : name}.workflow.ts`;
+  return withFrames(diagnostic("misnamedFile", place, message, { hint }), [source]);
 }
 
 /** Of a link to a folder with definitions. There is no line of it to show. */

@@ -1,10 +1,12 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeEach, expect, test } from "vitest";
+import type { WorkflowManagerOptions } from "@stepwise/workflow";
+import { beforeEach, expect, expectTypeOf, test } from "vitest";
 import { generate } from "../src/cli/generate.js";
 import { Compiler, compileSources } from "../src/compile.js";
 import { explain } from "../src/explain/explain.js";
+import { logLevels } from "../src/plan/log-levels.js";
 import { toWritten } from "../src/plan/write.js";
 import { unchangedSince } from "../src/stamp/stamp.js";
 
@@ -59,12 +61,20 @@ test("the app's retry is part of the plan of each workflow that says nothing, an
   const [without, retried, paused] = [
     await hashes(undefined),
     await hashes(config("{ retry: true }")),
-    await hashes(config('{ maxParallelism: 0, retention: "1 day", component: "flows" }')),
+    await hashes(
+      config('{ maxParallelism: 0, logLevel: "INFO", retention: "1 day", component: "flows" }'),
+    ),
   ];
   expect(retried["mail"]).not.toBe(without["mail"]);
   expect(retried["once"]).toBe(without["once"]);
-  // Where it is mounted, how much runs at once and how long it is kept makes no run another one.
+  // Where it is mounted, how much runs at once, what is logged and how long it is kept makes no run another one.
   expect(paused).toEqual(without);
+});
+
+test("the log levels are those of the manager", () => {
+  expectTypeOf<(typeof logLevels)[number]>().toEqualTypeOf<
+    NonNullable<WorkflowManagerOptions["logLevel"]>
+  >();
 });
 
 test("explain counts the attempts that the config gives", async () => {

@@ -17,7 +17,9 @@ import { internal } from "./_generated/api";
 
 /** The codes that the files of an example are reported with. */
 async function reported(example: string): Promise<string[]> {
-  if (/^\/\/ \S+ -> \S+$|^\/\/ convex\/_workflows\//m.test(example))
+  if (
+    /^\/\/ \S+ -> \S+$|^\/\/ convex\/(?:_workflows\/|\w+\.ts\n.*\bdefineWorkflow\()/m.test(example)
+  )
     return await reportedOnDisk(example);
   const files = new Map<string, string>();
   const parts = example.split(/^\/\/ convex\/(.*)\n/m);
@@ -30,7 +32,7 @@ async function reported(example: string): Promise<string[]> {
   return [...new Set(diagnostics.map(({ code }) => code))];
 }
 
-/** Of an example with links, `// convex/link -> ../target`, or with generated files: these are only there on a disk. */
+/** Of an example with links, `// convex/link -> ../target`, generated files, or definitions elsewhere: these are only there on a disk. */
 async function reportedOnDisk(example: string): Promise<string[]> {
   const app = await mkdtemp(join(tmpdir(), "stepwise-page-"));
   try {

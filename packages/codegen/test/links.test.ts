@@ -56,3 +56,27 @@ test("one that is made later is seen although no definition has changed", async 
   await symlink("../shared", join(functionsDir, "flows"));
   expect(unchangedSince(functionsDir)).toBeUndefined();
 });
+
+test("definitions in a file of another name are reported, and hold up nothing; also when the file is made later", async () => {
+  await writeFile(join(app, "package.json"), "{}");
+  await writeFile(join(functionsDir, "mail.workflow.ts"), MAIL);
+  const silent = { write: () => {} };
+  const terminal = { cwd: app, color: false, stdout: silent, stderr: silent, exitCode: 0 };
+  await generate({}, terminal);
+  expect(unchangedSince(functionsDir)).toBeDefined();
+  await writeFile(join(functionsDir, "mails.workflows.ts"), MAIL);
+  expect(unchangedSince(functionsDir)).toBeUndefined();
+  const { diagnostics, ok, plan } = await compile({ functionsDir });
+  expect(diagnostics).toMatchObject([
+    {
+      code: "SW1905",
+      severity: "warning",
+      place: { file: "mails.workflows.ts", line: 1, column: 1 },
+      hint: "move its workflows to a file such as mails.workflow.ts",
+    },
+  ]);
+  expect({ ok, workflows: plan.workflows.map(({ name }) => name) }).toEqual({
+    ok: true,
+    workflows: ["mail"],
+  });
+});

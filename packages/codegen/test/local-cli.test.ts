@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -122,6 +122,24 @@ test("an edited definition is compiled again before it runs", () => {
   } finally {
     writeFileSync(file, FLOWS);
   }
+});
+
+test("generated code is run where the app's config has it stand, also when it moves just then", () => {
+  const config = join(app.functionsDir, "stepwise.config.ts");
+  writeFileSync(
+    config,
+    'import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig({ output: "generated/workflows" });\n',
+  );
+  try {
+    const { status, stdout } = cli("greet", "--input", '{ "name": "Ada" }');
+    expect({ status, output: JSON.parse(stdout) }).toEqual({ status: 0, output: "Hello Ada" });
+    expect(existsSync(join(app.functionsDir, "generated/workflows/index.ts"))).toBe(true);
+    expect(existsSync(join(app.functionsDir, "_workflows/index.ts"))).toBe(false);
+  } finally {
+    rmSync(config);
+  }
+  expect(cli("greet", "--input", '{ "name": "Ada" }').status).toBe(0);
+  expect(existsSync(join(app.functionsDir, "_workflows/index.ts"))).toBe(true);
 });
 
 test("a definition that does not compile is not run; its diagnostics are shown", () => {

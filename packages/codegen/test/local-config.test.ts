@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { runWorkflow } from "../src/local/index.js";
-import { type TestApp, writeApp } from "./local-app.js";
+import { type LocalEvent, runWorkflow } from "../src/local/index.js";
+import { convexConfig, type TestApp, writeApp } from "./local-app.js";
 
 // Each run bundles an app: half a second here, more on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
@@ -56,6 +56,60 @@ test("the component is found under its name, and workflows that say nothing of r
     state: "failed",
     error: { message: "no luck at attempt 1", attempt: 1 },
   });
+});
+
+test("a run with children and a sleep goes through generated code in a nested folder", async () => {
+  app = await writeApp({
+    "convex.config.ts": convexConfig(),
+    "stepwise.config.ts": config('{ output: "generated/workflows" }'),
+    "sub/flows.workflow.ts": `
+  import { child, defineWorkflow } from "@stepwise/workflow";
+  import { z } from "zod";
+  import { word } from "../words";
+
+  export const leaf = defineWorkflow({ input: word }).step("said", {
+    action: async (_ctx, { input }) => input.word + "!",
+    recover: () => "nothing",
+  });
+
+  export const tree = defineWorkflow({ input: z.object({ words: z.array(word) }) })
+    .sleep("nap", "1h")
+    .parent("leaves", { children: ({ input }) => input.words.map((each) => child(leaf, each)) })
+    .step("count", { mutation: (_ctx, { leaves }) => leaves.children.length })
+    .finalize({ query: (_ctx, { leaves, count }) => [count, ...leaves.children] });
+`,
+    "words.ts": `
+  import { z } from "zod";
+  export const word = z.object({ word: z.string() });
+`,
+  });
+  const input = { words: [{ word: "hey" }, { word: "ho" }] };
+  const run = { ...app, output: "generated/workflows", workflow: "tree", input, skipTime: true };
+  expect(await runWorkflow(run)).toMatchObject({
+    state: "completed",
+    output: [2, "hey!", "ho!"],
+  });
+  // Where nobody says where it is, it is looked for in the usual place.
+  await expect(runWorkflow({ ...app, workflow: "tree", input })).rejects.toThrow(
+    "There is no _workflows/index in the functions folder.",
+  );
+});
+
+test("what the component logs is shown where the config says a level, and else only errors", async () => {
+  const logged = async (options: string) => {
+    app = await writeApp({
+      "convex.config.ts": convexConfig(),
+      "flows.workflow.ts": FLOWS,
+      "stepwise.config.ts": config(options),
+    });
+    const lines: string[] = [];
+    const onEvent = (event: LocalEvent) => void (event.type === "log" && lines.push(event.text));
+    await runWorkflow({ ...app, workflow: "refuses", input: {}, skipTime: true, onEvent });
+    return lines.map((line) => (JSON.parse(line) as { event: string }).event);
+  };
+  expect(await logged("{}")).toEqual([]);
+  await app.remove();
+  expect(await logged('{ logLevel: "INFO" }')).toEqual(["started", "ended"]);
 });
 
 test("a component under a name that the config does not have is told with what to write", async () => {

@@ -33,6 +33,14 @@ const FLOWS = `
       action: async (ctx, { input }) => await (await ctx.storage.get(input.file.id)).text(),
     });
 
+  export const patient = defineWorkflow({
+    input: z.object({ days: z.number() }),
+    timeout: "60 days",
+    retention: "30 days",
+  })
+    .sleep("rest", ({ input }) => input.days * 86_400_000)
+    .step("told", { query: async () => "rested" });
+
   export const careless = defineWorkflow({ input: z.object({}) }).step("work", {
     action: async () => {
       void Promise.reject(new Error("left behind"));
@@ -152,6 +160,16 @@ describe("a run", () => {
     expect(outcome.durationMs).toBeGreaterThan(3_600_000 / 2);
     const retried = events.flatMap((event) => (event.type === "progress" ? event.changes : []));
     expect(retried.filter(({ what }) => what === "stepRetries")).toHaveLength(2);
+  });
+
+  test("has more than the 24.8 days that timers of JavaScript last, time skipped or not", async () => {
+    const rested = { state: "completed", output: "rested" };
+    const outcome = await run({ workflow: "patient", input: { days: 40 } });
+    expect(outcome).toMatchObject({ ...rested, durationMs: 40 * 86_400_000 });
+    // Its timeout and the end of its retention are due in months, and do not come before.
+    const now = await run({ workflow: "patient", input: { days: 0 }, skipTime: false });
+    expect(now).toMatchObject(rested);
+    expect(now.totals.rootExecutions).toBeLessThanOrEqual(4);
   });
 
   test("that fails is an outcome with its error, attempt and cause", async () => {

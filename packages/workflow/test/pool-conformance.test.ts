@@ -62,7 +62,7 @@ function chainOf(name: string, length: number, job: (input: Job) => Promise<null
       input,
       first: { action: "link0", reads: ["input"] },
       plan: "",
-      nodes: {},
+      nodes: Object.fromEntries(stages.map((stage) => [stage, ["input"]])),
     }),
     module: { ...functions, resume: own.resume({ at }) },
   };

@@ -18,8 +18,10 @@ type Json = z.core.util.JSONType;
 const examples: Readonly<Record<string, string>> = {
   component: '"workflow"',
   maxParallelism: "50",
+  logLevel: '"INFO"',
   retention: '"30 days"',
   retry: "true",
+  output: '"generated/workflows"',
 };
 
 const form =

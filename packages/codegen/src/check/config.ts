@@ -1,5 +1,7 @@
 import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { textOf } from "../plan/known.js";
+import { logLevels } from "../plan/log-levels.js";
+import { isOutputFolder, maxPathSegment } from "../plan/paths.js";
 import type { ConfigPlan } from "../plan/schema.js";
 import { checkRetry, duration, each, isWhole, type Rule } from "./options.js";
 
@@ -15,8 +17,16 @@ const rules: Readonly<Record<string, Rule>> = {
     (value) => isWhole(value, 0, mostParallel),
     `write a whole number from 0 (paused) to ${mostParallel}`,
   ),
+  logLevel: each(
+    (value) => logLevels.some((level) => level === value),
+    `write one of ${logLevels.map((level) => `"${level}"`).join(", ")}`,
+  ),
   retention: duration,
   retry: checkRetry,
+  output: each(
+    isOutputFolder,
+    `write a folder under the functions folder, such as "generated/workflows": each name of letters, digits and _, ${maxPathSegment} characters at most, and none that Convex has another use for (_generated, _deps, _system, actions, node_modules)`,
+  ),
 };
 
 /** Options of the app's config whose values cannot be. */

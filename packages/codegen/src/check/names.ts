@@ -1,11 +1,9 @@
 import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
 import { allNodes } from "../plan/flow.js";
 import { functionsOfNode } from "../plan/functions.js";
+import { maxPathSegment } from "../plan/paths.js";
 import type { ProjectPlan, WorkflowPlan } from "../plan/schema.js";
 import { isBuiltInMember, isReservedWord } from "./reserved.js";
-
-/** Convex's limit for a part of a path: a file with its ending, or a function. */
-const maxPathSegment = 64;
 
 /** A generated file with such an export could not be loaded. */
 const thenable = "then";
@@ -24,8 +22,8 @@ const reservedForNodes = new Set([
   "compensate",
 ]);
 
-/** The names of other generated files. */
-const reservedForWorkflows = new Set(["index", "api", "plan"]);
+/** The names of other generated files; and that of a file which Convex deploys in no folder, as it takes it for a schema of tables. */
+const reservedForWorkflows = new Set(["index", "api", "plan", "schema"]);
 
 /** Names become names of files, exports and fields: each must be one that all of these accept. */
 export function checkNames({ workflows }: ProjectPlan): Diagnostic[] {

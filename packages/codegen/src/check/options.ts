@@ -47,9 +47,12 @@ const atMostYear = each(
   "a sleep takes a year at most: sleep in a loop, or start a new run with `runAt`",
 );
 
+const isAsync = (value: Known): boolean =>
+  typeof value === "object" && !isObject(value) && value.is === asyncFunction;
+
 /** Of functions of which the value is taken at once. */
 const sync = each(
-  (value) => typeof value !== "object" || isObject(value) || value.is !== asyncFunction,
+  (value) => !isAsync(value),
   "write a function that is not async: what has to be waited for is for a step before it",
 );
 
@@ -132,7 +135,9 @@ function checkValues(of: string, options: GivenOptions): Diagnostic[] {
     // An option of an unknown name may be called as something that every object has.
     const rule = Object.hasOwn(rules, option) ? rules[option] : undefined;
     return (rule?.(option, at) ?? []).map(({ name, given: { place, value }, hint }) => {
-      const message = `${of} has \`${name}: ${textOf(value)}\`, which cannot be`;
+      const message = isAsync(value)
+        ? `the \`${name}\` of ${of} is ${asyncFunction}, which cannot be`
+        : `${of} has \`${name}: ${textOf(value)}\`, which cannot be`;
       return diagnostic("optionValue", place, message, { hint });
     });
   });

@@ -110,11 +110,11 @@ export function printLeft(
     print.out("Nothing was dropped: runs of the plan that is deployed may need all of it.");
 }
 
-/** `sendMail › outline` for a stage that is gone, `invoice` for a workflow with all its stages. */
+/** `sendMail › outline` for a stage that is gone, `invoice` for a workflow with all its stages, `_workflows/invoice` for a file that forwards. */
 export function leftNames(left: readonly Left[]): string[] {
-  return left.flatMap(({ workflow, stages, undoes = [] }) =>
+  return left.flatMap(({ workflow, stages, undoes = [], folder }) =>
     stages.length + undoes.length === 0
-      ? [workflow]
+      ? [folder === undefined ? workflow : `${folder}/${workflow}`]
       : [...new Set([...stages, ...undoes])].sort().map((stage) => `${workflow} › ${stage}`),
   );
 }

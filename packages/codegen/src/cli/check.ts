@@ -1,16 +1,17 @@
-import { compile, driftOf, writeGenerated, type Written } from "../compile.js";
+import { compile, driftOf, writeGenerated, type CompileResult, type Written } from "../compile.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { Change } from "../fates/change.js";
 import { compare } from "../fates/compare.js";
+import { formerOf, formerOut } from "../plan/former.js";
 import { leftoversOf, leftOut, withoutLeft } from "../plan/leftovers.js";
-import type { Leftover, WrittenPlan } from "../plan/schema.js";
+import type { ProjectPlan, WrittenPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { lastPlan } from "../write/last-plan.js";
 import { printChanges, printDrift, printLeft, printMissing } from "./check-report.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
 import { planAt } from "./given-plan.js";
 import { printDiagnostics, withoutFrames } from "./generate-report.js";
-import { named, type Left } from "./left.js";
+import { forwards, leftIn, named, type Left } from "./left.js";
 import { printTo, type Terminal } from "./terminal.js";
 
 export interface CheckOptions {
@@ -41,31 +42,31 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
   const functionsDir = await functionsFolder(terminal.cwd, options.dir);
   const { against } = options;
   const deployed = against === undefined ? undefined : await planAt(against, terminal.cwd);
-  const { ok, diagnostics, files, plan } = await compile({ functionsDir });
-  const [before = deployed] = deployed === undefined ? await writtenBefore(functionsDir) : [];
+  const compiled = await compile({ functionsDir });
+  const { ok, diagnostics, files, folders, plan } = compiled;
+  const [before = deployed] =
+    deployed === undefined ? await writtenBefore(compiled, functionsDir) : [];
   // With errors there is no plan to compare.
-  const drift = ok ? await driftOf(functionsDir, files) : { written: [], removed: [], edited: [] };
+  const drift = ok
+    ? await driftOf(functionsDir, files, { folders })
+    : { written: [], removed: [], edited: [] };
   const changes = ok && before !== undefined ? compare(before, toWritten(plan)) : [];
   const isUpToDate = drift.written.length + drift.removed.length === 0;
-  const left = plan.removed ?? [];
-  const missing =
-    ok && deployed !== undefined
-      ? leftOut(leftoversOf([withoutLeft(deployed)], plan.workflows), left)
-      : [];
+  const missing = ok && deployed !== undefined ? missingOf(deployed, compiled) : [];
   const isFine =
     ok && isUpToDate && missing.length === 0 && changes.every(({ fate }) => fate === "safe");
   // Whatever becomes of the runs of the plan that is deployed: what they need is kept.
   const mayDrop = isFine || (ok && isUpToDate && deployed !== undefined);
   const dropping = options.drop !== true ? "notAsked" : mayDrop ? "done" : "refused";
-  const droppable = dropping === "done" ? await drop(functionsDir, left, deployed) : [];
+  const droppable = dropping === "done" ? await drop(functionsDir, compiled, deployed) : [];
   const dropped = droppable.length > 0;
   const findings: Findings = {
     ok: isFine,
     problems: diagnostics.map(withoutFrames),
     drift: { written: drift.written, removed: drift.removed, edited: drift.edited },
     changes,
-    left: (dropped ? droppable : left).map(named),
-    missing: missing.map(named),
+    left: dropped ? droppable : leftIn(plan),
+    missing,
     dropped,
   };
   if (options.json === true) printTo(terminal).out(JSON.stringify(findings, undefined, 2));
@@ -85,17 +86,36 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
 /** Writes the generated code anew, without what was left behind but for what the plan that is deployed needs; gives what is gone by that. */
 async function drop(
   functionsDir: string,
-  left: readonly Leftover[],
+  { plan: whole, folders }: CompileResult,
   against: WrittenPlan | undefined,
-): Promise<readonly Leftover[]> {
+): Promise<readonly Left[]> {
   const deployed = against === undefined ? {} : { against };
   const { files, plan } = await compile({ functionsDir, drop: true, ...deployed });
-  const dropped = leftOut(left, plan.removed ?? []);
-  if (dropped.length > 0) await writeGenerated(functionsDir, files);
+  const dropped = notIn(plan, whole);
+  if (dropped.length > 0) await writeGenerated(functionsDir, files, { folders });
   return dropped;
 }
 
-/** The plan in the output folder, if there is one; of a merge's conflict the first side. What is wrong with it, compiling has told. */
-async function writtenBefore(functionsDir: string): Promise<readonly WrittenPlan[]> {
-  return (await lastPlan(functionsDir)).plans;
+/** What runs of a plan may need, and is neither there nor left behind. */
+function missingOf(deployed: WrittenPlan, { plan, output }: CompileResult): Left[] {
+  const { workflows } = plan;
+  const befores = [withoutLeft(deployed)];
+  const removed = leftoversOf(befores, workflows);
+  return notIn(plan, { removed, former: formerOf(befores, output, { workflows, removed }) });
+}
+
+/** What one plan leaves behind and another does not. */
+function notIn(plan: ProjectPlan, wanted: Omit<ProjectPlan, "workflows">): Left[] {
+  return [
+    ...leftOut(wanted.removed ?? [], plan.removed ?? []).map(named),
+    ...formerOut(wanted.former ?? [], plan.former ?? []).flatMap(forwards),
+  ];
+}
+
+/** The plan that was written last, if there is one; of a merge's conflict the first side. What is wrong with it, compiling has told. */
+async function writtenBefore(
+  { output }: CompileResult,
+  functionsDir: string,
+): Promise<readonly WrittenPlan[]> {
+  return (await lastPlan(functionsDir, output)).plans;
 }

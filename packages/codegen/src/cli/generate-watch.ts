@@ -9,12 +9,13 @@ import {
 } from "../compile.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { isSame, readText, type SourceText } from "../discover/discover.js";
-import { planFile } from "../plan/paths.js";
+import { planFileIn } from "../plan/paths.js";
 import { toWritten } from "../plan/write.js";
 import { Deployable } from "../watch/deployable.js";
 import { Rounds } from "../watch/rounds.js";
 import { WatchedFolders } from "../watch/folders.js";
 import { lastPlan } from "../write/last-plan.js";
+import { isWrittenHere } from "../write/write-generated.js";
 import { displayPath } from "./functions-folder.js";
 import { printDiagnostics, report } from "./generate-report.js";
 import { printTo, type Terminal } from "./terminal.js";
@@ -37,7 +38,7 @@ export async function generateWatch(
     folders.sync();
     await session.round(firstChangeAt);
   });
-  const folders = new WatchedFolders(functionsDir, () => rounds.changed());
+  const folders = new WatchedFolders(functionsDir, () => rounds.changed(), isWrittenHere);
   const folder = displayPath(terminal.cwd, functionsDir);
   await rounds.start();
   printTo(terminal).out(`Watching ${folder} for changes. Press Ctrl-C to stop.`);
@@ -55,6 +56,8 @@ class Session {
   readonly #force: boolean;
   /** The plan in the output folder, as this session knows it. */
   #planText: string | undefined;
+  /** Those that generated code stands in, or stood in as far as this session knows. */
+  readonly #folders = new Set<string>();
   #deployable: Deployable | undefined;
   /** What is wrong with the plan that was there. */
   #unread: readonly Diagnostic[] = [];
@@ -73,9 +76,8 @@ class Session {
       const deployable = await this.#lookAtPlan();
       const compiled = await this.#compiler.compile({ functionsDir, before: deployable.plans });
       const result = withProblems(compiled, this.#unread);
-      const written = result.ok
-        ? await writeGenerated(functionsDir, result.files, { force: this.#force })
-        : nothing;
+      const written = result.ok ? await this.#write(result) : nothing;
+      const planFile = planFileIn(result.output);
       if (result.ok) this.#planText = result.files.find(({ path }) => path === planFile)?.text;
       if (written.written.includes(planFile)) {
         deployable.wrote(toWritten(result.plan));
@@ -89,16 +91,27 @@ class Session {
     }
   }
 
+  async #write({ files, folders }: CompileResult): Promise<Written> {
+    for (const folder of folders) this.#folders.add(folder);
+    return await writeGenerated(this.#functionsDir, files, {
+      force: this.#force,
+      folders: [...this.#folders],
+    });
+  }
+
   /**
    * What is left behind is told by what may have been deployed of what this session has written, and by what was there when it began. A plan
-   * that somebody else has written since, such as `git pull`, is a new beginning; that it is gone is none.
+   * that somebody else has written since, such as `git pull`, is a new beginning; that it is gone, or that there is none yet where generated
+   * code is to stand from now on, is none.
    */
   async #lookAtPlan(): Promise<Deployable> {
-    const text = readText(join(this.#functionsDir, planFile));
+    const output = await this.#compiler.outputIn(this.#functionsDir);
+    const text = readText(join(this.#functionsDir, planFileIn(output)));
     const isGone = text === undefined && this.#unread.length === 0;
     const isKnown = isGone || text === this.#planText;
     if (this.#deployable !== undefined && isKnown) return this.#deployable;
-    const { plans, diagnostics } = await lastPlan(this.#functionsDir, this.#force);
+    const { plans, moved, diagnostics } = await lastPlan(this.#functionsDir, output, this.#force);
+    for (const folder of moved) this.#folders.add(folder);
     this.#planText = text;
     this.#unread = diagnostics;
     this.#deployable = new Deployable(plans);

@@ -12,7 +12,7 @@ import { displayPath, functionsFolder, UsageError } from "./functions-folder.js"
 import { counted, printDiagnostics, report, withoutFrames } from "./generate-report.js";
 import { planAt } from "./given-plan.js";
 import { generateWatch } from "./generate-watch.js";
-import { named, type Left } from "./left.js";
+import { leftIn, type Left } from "./left.js";
 import { printTo, type Terminal } from "./terminal.js";
 
 export interface GenerateOptions {
@@ -65,7 +65,8 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   const result = await compileLatest(compiling);
   printDiagnostics(result, folder, terminal);
   if (!result.ok) return 1;
-  const written = await writeGenerated(functionsDir, result.files, { force });
+  const { files, folders } = result;
+  const written = await writeGenerated(functionsDir, files, { force, folders });
   remember(functionsDir, result);
   const elapsedMs = performance.now() - started;
   printTo(terminal).out(report(result, written, folder, elapsedMs, terminal));
@@ -82,12 +83,13 @@ async function generated(compiling: CompileOptions & { force: boolean }): Promis
     problems: diagnostics.map(withoutFrames),
     written: [],
     removed: [],
-    left: (plan.removed ?? []).map(named),
+    left: leftIn(plan),
     ...counted(plan),
   };
   if (!ok) return found;
   try {
-    const { written, removed } = await writeGenerated(functionsDir, result.files, { force });
+    const { files, folders } = result;
+    const { written, removed } = await writeGenerated(functionsDir, files, { force, folders });
     remember(functionsDir, result);
     return { ...found, written, removed };
   } catch (error) {

@@ -1,9 +1,11 @@
-import type { Leftover } from "../plan/schema.js";
+import type { Former, Leftover, ProjectPlan } from "../plan/schema.js";
 
 /** What is left behind of a workflow, by the names of its stages. */
 export interface Left extends Pick<Leftover, "workflow" | "stages"> {
   /** The compensations among it. */
   readonly undoes?: readonly string[];
+  /** Of a file that forwards to where the workflow's functions stand now: the folder that it is in, where they stood before. */
+  readonly folder?: string;
 }
 
 export const named = ({ workflow, stages, undoes = [] }: Leftover): Left => ({
@@ -11,3 +13,13 @@ export const named = ({ workflow, stages, undoes = [] }: Leftover): Left => ({
   stages,
   ...(undoes.length === 0 ? {} : { undoes: undoes.map(({ stage }) => stage) }),
 });
+
+/** The files that forward from a folder. */
+export const forwards = ({ folder, workflows }: Former): Left[] =>
+  workflows.map((workflow) => ({ workflow, stages: [], folder }));
+
+/** All that earlier versions have left behind. */
+export const leftIn = ({ removed = [], former = [] }: ProjectPlan): Left[] => [
+  ...removed.map(named),
+  ...former.flatMap(forwards),
+];

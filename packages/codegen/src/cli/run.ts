@@ -44,7 +44,7 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   const { stdout, stderr } = process;
   printDiagnostics(compiled, folder, { cwd, color, stdout, stderr, exitCode: 0 });
   if (!compiled.ok) return 1;
-  await writeGenerated(functionsDir, compiled.files);
+  await writeGenerated(functionsDir, compiled.files, { folders: compiled.folders });
 
   const input = valueOf(await readJson(options.input, "--input"));
   const events = options.events === undefined ? [] : await readEvents(options.events);
@@ -54,6 +54,7 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   const outcome = await runWorkflow({
     functionsDir,
     ...(component === undefined ? {} : { component }),
+    output: compiled.output,
     workflow,
     input,
     files: options.file ?? [],

@@ -111,6 +111,11 @@ export const codes = {
   linkedFolder: { code: "SW1902", severity: "warning", title: "a folder of definitions is a link" },
   missingPlan: { code: "SW1903", severity: "warning", title: "the last plan is missing" },
   unreadablePlan: { code: "SW1904", severity: error, title: "the last plan cannot be read" },
+  misnamedFile: {
+    code: "SW1905",
+    severity: "warning",
+    title: "a definition in a file of another name",
+  },
 } as const satisfies Record<string, { code: string; severity: "error" | "warning"; title: string }>;
 
 export type CodeName = keyof typeof codes;

@@ -1,22 +1,31 @@
 import { readdirSync, statSync, type Dirent } from "node:fs";
 import { join } from "node:path";
-import { outputFolder } from "../plan/paths.js";
+import { usualOutput } from "../plan/paths.js";
 
 /** The ending of a file that may hold definitions. */
 const ending = ".workflow.ts";
 
+/** Other files with code; not those of tests, which may define what they like. */
+const isCode = (name: string): boolean =>
+  /\.[cm]?[jt]sx?$/.test(name) && !/\.(?:d|test|spec)\.\w+$/.test(name);
+
 /** Folders that hold no definitions of the app's own. */
 const passedOver = new Set(["node_modules", "_generated"]);
 
-/** Whether a folder, relative to the functions folder and with `/`, may hold definitions. */
+/**
+ * Whether a folder, relative to the functions folder and with `/`, may hold definitions. Another output folder than the usual one is one like
+ * any other: what is generated has no such names, and an app may have its definitions beside it.
+ */
 export function mayHoldDefinitions(folder: string): boolean {
-  if (folder === outputFolder) return false;
+  if (folder === usualOutput) return false;
   return folder.split("/").every((name) => !passedOver.has(name) && !name.startsWith("."));
 }
 
 /** What there is in the functions folder, relative to it and with `/`, sorted by code unit. */
 export interface DefinitionFiles {
   readonly files: string[];
+  /** The other files with code in those folders. */
+  readonly others: string[];
   /** All folders that may hold definitions; the functions folder itself is `""`. */
   readonly folders: string[];
   /** Links to folders in which there are such files: they are not looked into. */
@@ -29,6 +38,7 @@ export interface DefinitionFiles {
  */
 export function definitionFiles(functionsDir: string): DefinitionFiles {
   const files: string[] = [];
+  const others: string[] = [];
   const folders = [""];
   const linked: string[] = [];
   for (const folder of folders) {
@@ -36,12 +46,15 @@ export function definitionFiles(functionsDir: string): DefinitionFiles {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory() && mayHoldDefinitions(path)) folders.push(path);
       else if (isDefinitionFile(entry, `${functionsDir}/${path}`)) files.push(path);
+      else if (entry.isFile() && isCode(entry.name)) others.push(path);
       else if (entry.isSymbolicLink() && mayHoldDefinitions(path)) {
         if (holdsDefinitions(`${functionsDir}/${path}`)) linked.push(path);
       }
     }
   }
-  return { files: files.sort(), folders: folders.sort(), linked: linked.sort() };
+  const found = { files, others, folders, linked };
+  for (const paths of Object.values(found)) paths.sort();
+  return found;
 }
 
 /** Whether there is such a file below a link, not looking behind further ones. */

@@ -19,20 +19,27 @@ export function discover(functionsDir: string): SourceText[] {
   return discoverAll(functionsDir).sources;
 }
 
-/** The same, and the links to folders with definitions, which are passed over. */
+/** The same, and what is passed over: links to folders with definitions, and files with definitions that have another name. */
 export function discoverAll(functionsDir: string): {
   readonly sources: SourceText[];
   readonly linked: readonly string[];
+  readonly misnamed: readonly SourceText[];
 } {
-  const { files, linked } = definitionFiles(functionsDir);
-  const sources = files
-    .flatMap((file) => {
-      const text = readText(`${functionsDir}/${file}`);
-      return text === undefined ? [] : [{ file, text }];
-    })
-    .filter(({ text }) => text.includes("defineWorkflow"));
-  return { sources, linked };
+  const { files, others, linked } = definitionFiles(functionsDir);
+  const defining = (paths: readonly string[]): SourceText[] =>
+    paths
+      .flatMap((file) => {
+        const text = readText(`${functionsDir}/${file}`);
+        return text === undefined ? [] : [{ file, text }];
+      })
+      .filter(({ text }) => text.includes("defineWorkflow"));
+  const misnamed = defining(others).filter(({ text }) => importOfDefine.test(text));
+  return { sources: defining(files), linked, misnamed };
 }
+
+/** `import { defineWorkflow } from "@stepwise/workflow"`; what only hands it on is no definition. */
+export const importOfDefine =
+  /^import\s+\{[^}]*\bdefineWorkflow\b[^}]*\}\s*from\s*["']@stepwise\/workflow["']/m;
 
 /** Whether two looks found the same files with the same texts. */
 export function isSame(before: readonly SourceText[], now: readonly SourceText[]): boolean {

@@ -1,12 +1,13 @@
 import { allNodes, Flow, type Following } from "../plan/flow.js";
 import { capitalized, generatedFunctions, stageIdentifier, stagesOf } from "../plan/functions.js";
 import { leftFunctions, undoFunctions } from "../plan/leftovers.js";
-import { definitionModule } from "../plan/paths.js";
-import type { BodyPlan, Leftover, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import { definitionModule, moduleIn } from "../plan/paths.js";
+import type { BodyPlan, Leftover, NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { importsFrom, type ImportSpecifier } from "./imports.js";
 import type { EmittedInput } from "./input.js";
 import { FileNames } from "./names.js";
 import type { Doc } from "./print/doc.js";
+import type { Setting } from "./setting.js";
 import { arrivalName, type StageFile } from "./stages/lowering.js";
 import { leftModule, undoStages, type UndoStage } from "./undoes.js";
 
@@ -30,6 +31,7 @@ export class FileScope implements StageFile {
     readonly workflow: WorkflowPlan,
     readonly workflowNames: readonly string[],
     left: Pick<Leftover, "stages" | "undoes">,
+    readonly setting: Setting,
   ) {
     const functions = generatedFunctions(workflow).map(({ name }) => name);
     const leftNames = leftFunctions(workflow, left).map(({ name }) => name);
@@ -119,7 +121,15 @@ export class FileScope implements StageFile {
   }
 
   bodies(stage: StagePlan): readonly BodyPlan[] {
-    return allNodes(this.workflow.nodes).find(({ path }) => path === stage.node)?.bodies ?? [];
+    return this.#nodeOf(stage)?.bodies ?? [];
+  }
+
+  stages(stage: StagePlan): readonly StagePlan[] {
+    return this.#nodeOf(stage)?.stages ?? [];
+  }
+
+  #nodeOf(stage: StagePlan): NodePlan | undefined {
+    return allNodes(this.workflow.nodes).find(({ path }) => path === stage.node);
   }
 
   /** The import declarations for all that was asked for; with an input, for what the file of a definition has besides. */
@@ -159,6 +169,8 @@ export class FileScope implements StageFile {
     }
     for (const [imported, local] of this.#left)
       add(`./${leftModule(this.workflow.name)}`, { imported, local });
-    return [...modules].flatMap(([module, specifiers]) => importsFrom(module, specifiers));
+    return [...modules].flatMap(([module, specifiers]) =>
+      importsFrom(moduleIn(this.setting.output, module), specifiers),
+    );
   }
 }

@@ -13,6 +13,7 @@ import {
 } from "./print/code.js";
 import { hardline, join, print, type Doc } from "./print/doc.js";
 import { commentText } from "./print/text.js";
+import { folderOption, type Setting } from "./setting.js";
 import { actionFunction, completionFunction } from "./stages/action.js";
 import { commented, runFunction, type Section } from "./stages/lowering.js";
 import { stageLowerings } from "./stages/table.js";
@@ -71,19 +72,19 @@ export function undoneSection(file: FileScope): Section {
   };
 }
 
-/** The generated file of a workflow that is gone; `component` is the name under which the component is mounted. */
-export function removedWorkflowFile(left: Leftover, component: string): string {
+/** The generated file of a workflow that is gone. */
+export function removedWorkflowFile(left: Leftover, setting: Setting): string {
   const { workflow } = left;
-  const file = new FileScope(goneWorkflow(left), [], left);
+  const file = new FileScope(goneWorkflow(left), [], left, setting);
   const functions = leftFunctions(undefined, left).map(({ stage, name, isCompletion }) =>
     removedFunction(stage, name, isCompletion, file),
   );
+  const args = [`${file.names.of("components")}.${setting.component}`, string(workflow)];
+  const options = folderOption(setting);
+  const made = file.runtime("removedWorkflow");
   const bound: Doc = [
     `const ${file.own()} = `,
-    call(file.runtime("removedWorkflow"), [
-      `${file.names.of("components")}.${component}`,
-      string(workflow),
-    ]),
+    options.length === 0 ? call(made, args) : callHugging(made, args, object(options)),
     ";",
   ];
   const undoes = undoSections(file);

@@ -12,11 +12,12 @@ const laidOut = new WeakMap<WrittenWorkflow, string>();
  * `plan.json`, laid out so that Prettier leaves it as it is. By itself, as it holds nothing but JSON, and much of that: a list stands on one
  * line where it fits, and an object, which Prettier keeps open when it begins on a new line, never does.
  */
-export function planText({ workflows, removed, ...rest }: WrittenPlan): string {
+export function planText({ workflows, removed, former, ...rest }: WrittenPlan): string {
   const head = layOut(rest, "", 0, 0).replace(/\n\}$/, "");
   const left = removed === undefined ? "" : `,\n  "removed": ${layOut(removed, "  ", 13, 0)}`;
+  const stood = former === undefined ? "" : `,\n  "former": ${layOut(former, "  ", 12, 0)}`;
   const all = workflows.map(workflowText).join(",");
-  return `${head},\n  "workflows": [${all}\n  ]${left}\n}\n`;
+  return `${head},\n  "workflows": [${all}\n  ]${left}${stood}\n}\n`;
 }
 
 /** A workflow at the depth that it has in the file. */

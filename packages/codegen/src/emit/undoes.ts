@@ -1,11 +1,13 @@
 import type { z } from "zod";
 import { stageIdentifier } from "../plan/functions.js";
+import { moduleIn } from "../plan/paths.js";
 import type { Leftover, StagePlan, Undo } from "../plan/schema.js";
 import { importsFrom } from "./imports.js";
 import { FileNames } from "./names.js";
 import { propertyKey } from "./print/code.js";
 import { hardline, indent, join, print, type Doc } from "./print/doc.js";
 import { commentText, quoted } from "./print/text.js";
+import type { Setting } from "./setting.js";
 
 type Json = z.core.util.JSONType;
 
@@ -65,7 +67,7 @@ export const leftModule = (workflow: string): string => `${workflow}.left`;
  * The generated file of the compensations of a workflow that are gone. It is a file of its own because it is not type-checked: the types
  * of this code are gone with the definition that it was written in.
  */
-export function undoesFile({ workflow, undoes = [] }: Leftover): string {
+export function undoesFile({ workflow, undoes = [] }: Leftover, { output }: Setting): string {
   const stages = undoStages(undoes);
   const names = new FileNames(stages.map(({ exported }) => exported));
   const imports = new Map<string, { imported: string; local: string }[]>();
@@ -88,7 +90,7 @@ export function undoesFile({ workflow, undoes = [] }: Leftover): string {
     ...importsFrom("@stepwise/workflow/runtime", typed),
     ...[...imports]
       .sort(([a], [b]) => Number(a.startsWith(".")) - Number(b.startsWith(".")) || (a < b ? -1 : 1))
-      .flatMap(([module, specifiers]) => importsFrom(module, specifiers)),
+      .flatMap(([module, specifiers]) => importsFrom(moduleIn(output, module), specifiers)),
   ];
   const values = sections.map(({ comment, name, value }) => [
     `/** ${commentText(comment)} */`,

@@ -18,6 +18,7 @@ import {
 import { literal } from "./print/literal.js";
 import { group, hardline, indent, join, print, softline, type Doc } from "./print/doc.js";
 import { commentText } from "./print/text.js";
+import { folderOption, type Setting } from "./setting.js";
 import { commented, runFunction, type Section } from "./stages/lowering.js";
 import { stageLowerings } from "./stages/table.js";
 
@@ -25,23 +26,22 @@ import { stageLowerings } from "./stages/table.js";
  * The generated file of one workflow.
  *
  * @param left what earlier versions had that is gone
- * @param component the name under which the component is mounted
  */
 export function workflowFile(
   workflow: WorkflowPlan,
   workflowNames: readonly string[],
   left: Pick<Leftover, "stages" | "undoes">,
-  component: string,
+  setting: Setting,
 ): string {
-  const file = new FileScope(workflow, workflowNames, left);
+  const file = new FileScope(workflow, workflowNames, left, setting);
   // First, so that the names in it stay as the user wrote them.
   const input = emitInput(workflow.input, file.names);
   const definition = file.names.of("definition");
   const bound: Doc = [
     `const ${file.own()} = `,
-    compiled(workflow, [
+    compiled(workflow, setting, [
       file.runtime("compiled"),
-      `${file.names.of("components")}.${component}`,
+      `${file.names.of("components")}.${setting.component}`,
       definition,
     ]),
     ";",
@@ -72,9 +72,10 @@ export function workflowFile(
   ]);
 }
 
-/** What binds the functions of the file to the workflow, with the app's defaults for what the workflow does not say itself. */
+/** What binds the functions of the file to the workflow, with where they are, and the app's defaults for what the workflow does not say itself. */
 function compiled(
   { name, inherited = {} }: WorkflowPlan,
+  setting: Setting,
   [runtime, component, definition]: readonly [
     runtime: string,
     component: string,
@@ -85,7 +86,8 @@ function compiled(
   const defaults = Object.entries(inherited).map(([option, value]) =>
     property(option, literal(value)),
   );
-  return defaults.length === 0 ? call(runtime, args) : callHugging(runtime, args, object(defaults));
+  const options = [...defaults, ...folderOption(setting)];
+  return options.length === 0 ? call(runtime, args) : callHugging(runtime, args, object(options));
 }
 
 /** The stages of a node; then those of the nodes inside it, and what a run does at the end of each line of them. */

@@ -1,4 +1,4 @@
-import { usualComponent } from "../plan/paths.js";
+import { outputOf, usualComponent } from "../plan/paths.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { quote, type Change, type WorkflowThen } from "./change.js";
 import { linePairs } from "./lines.js";
@@ -13,6 +13,9 @@ export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
   const then = new Map(before.workflows.map((workflow) => [workflow.name, workflow]));
   const names = new Set(now.workflows.map(({ name }) => name));
   const isMoved = componentOf(before) !== componentOf(now);
+  const folder = outputOf(before.config);
+  const hasOtherFolder = folder !== outputOf(now.config);
+  const forwarded = now.former?.find((each) => each.folder === folder)?.workflows ?? [];
   const left = new Map(now.removed?.map((each) => [each.workflow, each]));
   const gone = before.workflows
     .filter(({ name }) => !names.has(name))
@@ -22,6 +25,9 @@ export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
     if (old === undefined) return [newWorkflow(workflow)];
     return [
       ...(isMoved ? [movedWorkflow(workflow, componentOf(before), componentOf(now))] : []),
+      ...(hasOtherFolder
+        ? [otherFolder(workflow, folder, outputOf(now.config), forwarded.includes(workflow.name))]
+        : []),
       ...compareWorkflow(old, workflow),
       ...compareUndoing(old, workflow, left.get(workflow.name)),
     ];
@@ -48,6 +54,26 @@ function movedWorkflow({ name }: WorkflowThen, from: string, to: string): Change
     fate: "stops",
     message: `the component is ${quote(to)} now: runs that are in ${quote(from)} are not known there, and go on no more`,
     hint: `keep it mounted as ${quote(from)} until no run is in flight`,
+  };
+}
+
+/** @param isForwarded whether its functions are found in the folder of before too. */
+function otherFolder(
+  { name }: WorkflowThen,
+  from: string,
+  to: string,
+  isForwarded: boolean,
+): Change {
+  const message = `its generated code stands in ${quote(to)} now`;
+  if (isForwarded) {
+    const going = `runs in flight go on, over forwarding modules in ${quote(from)}, until \`check --drop\``;
+    return { workflow: name, fate: "safe", message: `${message}: ${going}` };
+  }
+  return {
+    workflow: name,
+    fate: "stops",
+    message: `${message}, and nothing in ${quote(from)} forwards there: runs in flight call functions that are not there any more`,
+    hint: "generate with the plan that is deployed: `workflow-codegen generate --against <plan.json>`",
   };
 }
 

@@ -159,7 +159,17 @@ const policyTexts: Readonly<Record<string, (value: Value) => string | undefined>
   duration: (value) => (typeof value === "number" ? `${value}ms` : String(value)),
   maxIterations: (value) => `at most ${String(value)} passes`,
   concurrency: (value) => `${String(value)} at once`,
-  tolerate: (value) => `tolerates ${typeof value === "string" ? value : JSON.stringify(value)}`,
+  tolerate: (value) => {
+    if (value === "all") return "tolerates all failures";
+    if (typeof value !== "object" || value === null) return undefined;
+    if ("failures" in value) {
+      const { failures } = value;
+      return `tolerates ${String(failures)} failure${failures === 1 ? "" : "s"}`;
+    }
+    return "percentage" in value
+      ? `tolerates ${String(value["percentage"])} % failures`
+      : undefined;
+  },
   isolate: (value) => (value === true ? "own transaction" : undefined),
   sensitive: (value) => (value === true ? "sensitive" : undefined),
 };

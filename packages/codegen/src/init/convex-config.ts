@@ -40,6 +40,14 @@ export function mountComponent(file: string, text: string | undefined, wanted: s
       return refuse(
         `it ${kept}, with \`${mounted.getText()}\`, under a name that is computed: write the name out, then run init again`,
       );
+    const twin = usesAnywhere(source).find(
+      (call) => call !== mounted && nameOf(call, imports) === name,
+    );
+    if (twin !== undefined) {
+      return refuse(
+        `it mounts two components under the name "${name}", with \`${mounted.getText()}\` and \`${twin.getText()}\`: give one of them another, as in \`app.use(stepwise, { name: "stepwise" })\`, then run init again`,
+      );
+    }
     const as = name === usual ? "" : `, as "${name}"`;
     return { edit: { kind: "keep", file, what: `${kept}${as}` }, name };
   }
@@ -129,10 +137,14 @@ const isCommonJs = (source: SourceFile): boolean =>
 function mountedIn(source: SourceFile, imports: Imports): CallExpression | undefined {
   const local = importedAs(imports);
   if (local === undefined) return undefined;
-  return source.getDescendantsOfKind(SyntaxKind.CallExpression).find((call) => {
+  return usesAnywhere(source).find((call) => call.getArguments()[0]?.getText() === local);
+}
+
+/** The calls `….use(…)`, wherever they stand. */
+function usesAnywhere(source: SourceFile): CallExpression[] {
+  return source.getDescendantsOfKind(SyntaxKind.CallExpression).filter((call) => {
     const callee = call.getExpression();
-    const isUse = Node.isPropertyAccessExpression(callee) && callee.getName() === "use";
-    return isUse && call.getArguments()[0]?.getText() === local;
+    return Node.isPropertyAccessExpression(callee) && callee.getName() === "use";
   });
 }
 

@@ -14,11 +14,15 @@ export interface Insertion {
   readonly until?: number;
 }
 
-/** All of them at once: positions are those of the text as it was. The line ends of the text are kept. */
+/**
+ * All of them at once: positions are those of the text as it was, and of several at one position the first comes first. The line ends of the text
+ * are kept.
+ */
 export function insert(text: string, insertions: readonly Insertion[]): string {
   const lineEnd = text.includes("\r\n") ? "\r\n" : "\n";
   let result = text;
-  for (const { at, text: added, until = at } of insertions.toSorted((a, b) => b.at - a.at))
+  const lastFirst = insertions.toReversed().sort((a, b) => b.at - a.at);
+  for (const { at, text: added, until = at } of lastFirst)
     result = result.slice(0, at) + added.replaceAll("\n", lineEnd) + result.slice(until);
   return result;
 }

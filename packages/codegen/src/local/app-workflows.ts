@@ -1,10 +1,11 @@
+import { componentsGeneric, type FunctionReference } from "convex/server";
 import { nearest } from "../diagnostics/nearest.js";
 import { configFile } from "../plan/paths.js";
 import type { BackEnd } from "./back-end.js";
 
 const RUN_TIME = "@stepwise/workflow";
 
-/** What `_workflows/index` exports, as far as it is used here. */
+/** What the generated `index` exports, as far as it is used here. */
 interface WorkflowsIndex {
   readonly workflows: Record<string, unknown>;
   readonly workflow: {
@@ -64,9 +65,9 @@ export function unknownWorkflow(name: string, known: string[]): string {
 }
 
 async function loadWorkflows(back: BackEnd): Promise<WorkflowsIndex> {
-  const loaded = await back.load("_workflows/index");
-  if (loaded === undefined)
-    throw new Error("There is no _workflows/index in the functions folder.");
+  const index = `${back.output}/index`;
+  const loaded = await back.load(index);
+  if (loaded === undefined) throw new Error(`There is no ${index} in the functions folder.`);
   return loaded as WorkflowsIndex;
 }
 
@@ -81,6 +82,21 @@ export function workflowComponentPath(back: BackEnd): string {
     );
   }
   return component.path;
+}
+
+type SetLevel = FunctionReference<"mutation", "internal", { logLevel: "ERROR" }, null>;
+
+/**
+ * Has the component log nothing but errors, unless the app's config says how much: whoever watches a run is shown what else it would log. Not
+ * counted.
+ */
+export async function logErrorsOnly(back: BackEnd): Promise<void> {
+  const { config } = componentsGeneric()[workflowComponentPath(back)]!;
+  const update = config!["update"] as unknown as SetLevel;
+  await back.counter.uncounted(
+    async () =>
+      await back.t.mutation(async (ctx) => await ctx.runMutation(update, { logLevel: "ERROR" })),
+  );
 }
 
 /**

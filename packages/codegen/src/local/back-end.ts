@@ -8,6 +8,7 @@ import { findComponents, type MountedComponent } from "./component-tree.js";
 import { findEntryPoints } from "./entry-points.js";
 import type { LocalSchema, LocalTest } from "./local-test.js";
 import { loadComponentTest } from "./package-component.js";
+import { usualOutput } from "../plan/paths.js";
 
 /** An app with its components on convex-test, in this process. */
 export interface BackEnd {
@@ -15,6 +16,8 @@ export interface BackEnd {
   readonly counter: Counter;
   /** The app's modules, by the path that Convex knows them by, such as `_workflows/index`. */
   load(module: string): Promise<unknown>;
+  /** The folder among these that generated code stands in. */
+  readonly output: string;
   /** The component whose definition comes from `packageName`, if the app mounts it. */
   componentOf(packageName: string): MountedComponent | undefined;
   /** Removes what was written to the cache; the end of the process does so as well. */
@@ -25,9 +28,13 @@ export interface BackEnd {
  * Bundles an app and mounts it, with all the components its `convex.config.ts` mounts.
  *
  * @param functionsDir absolute path of the functions folder, usually `…/convex`
+ * @param output the folder under it that generated code stands in
  * @throws when something cannot be bundled, or a component cannot be registered
  */
-export async function openBackEnd(functionsDir: string): Promise<BackEnd> {
+export async function openBackEnd(
+  functionsDir: string,
+  output: string = usualOutput,
+): Promise<BackEnd> {
   const outdir = await cacheFolder(dirname(functionsDir));
   const close = () => {
     rmSync(outdir, { recursive: true, force: true });
@@ -44,6 +51,7 @@ export async function openBackEnd(functionsDir: string): Promise<BackEnd> {
       t,
       counter,
       close,
+      output,
       load: async (module) => await app.modules[`./${module}.js`]?.(),
       componentOf: (name) =>
         components.find(({ specifier }) => specifier.startsWith(`${name}/convex.config`)),

@@ -1,5 +1,5 @@
 import { settle, type Totals } from "@stepwise/counting";
-import { checkComponent, startRun } from "./app-workflows.js";
+import { checkComponent, logErrorsOnly, startRun } from "./app-workflows.js";
 import { openBackEnd } from "./back-end.js";
 import type { Change } from "./changes.js";
 import { usualComponent } from "../plan/paths.js";
@@ -16,6 +16,8 @@ export interface LocalRunOptions {
   readonly functionsDir: string;
   /** The name under which generated code looks for the component: that of the app's config. Default: `workflow`. */
   readonly component?: string;
+  /** The folder under the functions folder that generated code stands in: that of the app's config. Default: `_workflows`. */
+  readonly output?: string;
   readonly workflow: string;
   readonly input: unknown;
   /** Files to put into storage first; their ids go into the input. */
@@ -40,7 +42,7 @@ export type LocalEvent =
       /** When the tree was looked at, by the clock that the functions see. */
       readonly seenAt: number;
     }
-  /** A function of the app wrote to the console. */
+  /** A function of the app wrote to the console, or the component logged an error. */
   | { readonly type: "log"; readonly text: string };
 
 export interface LocalOutcome extends Pick<Ending, "state" | "output" | "error"> {
@@ -62,8 +64,8 @@ export interface LocalOutcome extends Pick<Ending, "state" | "output" | "error">
 export async function runWorkflow(options: LocalRunOptions): Promise<LocalOutcome> {
   const { functionsDir, workflow, input, files = [], events = [], skipTime = false } = options;
   const tell = options.onEvent ?? (() => {});
-  const back = await openBackEnd(functionsDir);
-  const clock = skipTime ? skippedTime() : realTime;
+  const back = await openBackEnd(functionsDir, options.output);
+  const clock = skipTime ? skippedTime() : realTime();
   const log = (text: string) => tell({ type: "log", text });
   const releaseConsole = captureConsole(log);
   const releaseRejections = captureRejections(log);
@@ -71,6 +73,7 @@ export async function runWorkflow(options: LocalRunOptions): Promise<LocalOutcom
   let sender: EventSender | undefined;
   try {
     checkComponent(back, options.component ?? usualComponent);
+    await logErrorsOnly(back);
     tell({ type: "mounted", functionsDir });
     const filled = await withStoredFiles(back.t, input, files);
     const runId = await startRun(back, workflow, filled);

@@ -92,7 +92,7 @@ const isObject = (value: unknown): value is Record<string, Json> =>
 
 /** A plan without what it has left behind itself: whoever leaves that out now has dropped it. */
 export function withoutLeft(plan: WrittenPlan): WrittenPlan {
-  return { ...plan, removed: undefined };
+  return { ...plan, removed: undefined, former: undefined };
 }
 
 /** Those of some leftovers that are not among others. */

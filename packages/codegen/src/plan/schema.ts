@@ -3,6 +3,8 @@ import type { Place } from "../diagnostics/diagnostic.js";
 import { importedName, type Expression } from "./expression.js";
 import { jsName } from "./js-name.js";
 import type { GivenOptions } from "./known.js";
+import { logLevels } from "./log-levels.js";
+import { isOutputFolder } from "./paths.js";
 import { stageKindNames } from "./stage-kinds.js";
 import { planVersion } from "./version.js";
 
@@ -136,18 +138,33 @@ export const leftover = z.object({
 });
 export type Leftover = z.infer<typeof leftover>;
 
+const outputFolder = z
+  .string()
+  .refine(isOutputFolder, "is no folder that generated code may stand in");
+
+/** A folder that generated code stood in before: its functions are those that runs of that time are at, or come back to. */
+export const former = z.object({
+  folder: outputFolder,
+  /** The workflows that stood in it: the functions of each are found there still. */
+  workflows: z.array(identifier),
+});
+export type Former = z.infer<typeof former>;
+
 /** What the app's `stepwise.config.ts` says for all workflows. */
 export const appConfig = z.object({
   /** The name under which the component is mounted. Default: `workflow`. */
   component: identifier.optional(),
   maxParallelism: z.number().optional(),
+  logLevel: z.enum(logLevels).optional(),
   /** A duration. */
   retention: z.union([z.string(), z.number()]).optional(),
   retry: z.json().optional(),
+  /** The folder that generated code stands in. Default: `_workflows`. */
+  output: outputFolder.optional(),
 });
 export type AppConfig = z.infer<typeof appConfig>;
 
-/** What is written to `_workflows/plan.json`. */
+/** What is written to `plan.json` in the output folder. */
 export const writtenPlan = z.object({
   generatedBy: z.literal("workflow-codegen"),
   /** The compiler's own version. */
@@ -164,6 +181,8 @@ export const writtenPlan = z.object({
   ),
   /** Absent when there is nothing. */
   removed: z.array(leftover).optional(),
+  /** Absent when there are none. */
+  former: z.array(former).optional(),
 });
 export type WrittenPlan = z.infer<typeof writtenPlan>;
 
@@ -290,4 +309,6 @@ export interface ProjectPlan {
   readonly workflows: readonly WorkflowPlan[];
   /** What workflows and stages that are gone leave behind. Default: nothing. */
   readonly removed?: readonly Leftover[];
+  /** Where generated code stood before. Default: nowhere. */
+  readonly former?: readonly Former[];
 }

@@ -22,7 +22,12 @@ type WrittenStage = WrittenNode["stages"][number];
 const writtenBefore = new WeakMap<WorkflowPlan, WrittenWorkflow>();
 
 /** The plan as it is committed: without places, with a hash for every workflow. */
-export function toWritten({ config, workflows, removed = [] }: ProjectPlan): WrittenPlan {
+export function toWritten({
+  config,
+  workflows,
+  removed = [],
+  former = [],
+}: ProjectPlan): WrittenPlan {
   return {
     generatedBy: "workflow-codegen",
     compiler: compilerVersion(),
@@ -30,6 +35,7 @@ export function toWritten({ config, workflows, removed = [] }: ProjectPlan): Wri
     ...configOf(config),
     workflows: workflows.map(writtenWorkflowOf),
     ...(removed.length === 0 ? {} : { removed: [...removed] }),
+    ...(former.length === 0 ? {} : { former: [...former] }),
   };
 }
 
@@ -75,8 +81,8 @@ function compensationsOf(workflow: WorkflowPlan): WrittenCompensation[] {
 /** Nothing where nothing is said, so that an app without a config has the plan that it always had. */
 function configOf(config: ProjectPlan["config"]): Pick<WrittenPlan, "config"> {
   if (config === undefined || Object.keys(config.values).length === 0) return {};
-  const { component, maxParallelism, retention, retry } = config.values;
-  return { config: { component, maxParallelism, retention, retry } };
+  const { component, maxParallelism, logLevel, retention, retry, output } = config.values;
+  return { config: { component, maxParallelism, logLevel, retention, retry, output } };
 }
 
 function inputOf(input: InputPlan): WrittenWorkflow["input"] {

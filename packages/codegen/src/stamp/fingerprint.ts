@@ -11,21 +11,28 @@ export interface Contents {
   readonly sources: readonly SourceText[];
   /** Files that were looked into besides the definitions; `undefined` for those that are not there. */
   readonly consulted: ReadonlyMap<string, string | undefined>;
-  /** Texts of the output folder's files, by path. */
+  /** Texts of generated files, by path. */
   readonly outputs: ReadonlyMap<string, string>;
 }
 
-/** What is on the disk now; undefined where there is more than that to tell: definitions behind a link are reported every time. */
+/**
+ * What is on the disk now; undefined where there is more than that to tell: definitions behind a link, or in files of other names, are
+ * reported every time.
+ *
+ * @param consulted the files that were looked into besides the definitions
+ * @param folders those that generated files stand in
+ */
 export function contentsOnDisk(
   functionsDir: string,
   consulted: readonly string[],
+  folders: readonly string[],
 ): Contents | undefined {
-  const { sources, linked } = discoverAll(functionsDir);
-  if (linked.length > 0) return undefined;
+  const { sources, linked, misnamed } = discoverAll(functionsDir);
+  if (linked.length + misnamed.length > 0) return undefined;
   return {
     sources,
     consulted: new Map(consulted.map((file) => [file, readText(join(functionsDir, file))])),
-    outputs: presentFiles(functionsDir).own,
+    outputs: presentFiles(functionsDir, folders).own,
   };
 }
 

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, posix } from "node:path";
 import { contentsOnDisk, fingerprintOf, type Contents } from "./fingerprint.js";
 
 /** What is kept of a compilation without any problem, so that the next one need not happen. */
@@ -8,6 +8,8 @@ export interface Stamp {
   readonly fingerprint: string;
   /** Files that were looked into besides the definitions. */
   readonly consulted: readonly string[];
+  /** The folders that generated files stand in. */
+  readonly folders: readonly string[];
   readonly workflows: number;
   readonly nodes: number;
 }
@@ -17,7 +19,7 @@ export function unchangedSince(functionsDir: string): Stamp | undefined {
   const path = stampPath(functionsDir);
   const stamp = path === undefined ? undefined : readStamp(path);
   if (stamp === undefined) return undefined;
-  const contents = contentsOnDisk(functionsDir, stamp.consulted);
+  const contents = contentsOnDisk(functionsDir, stamp.consulted, stamp.folders);
   const isSame = contents !== undefined && fingerprintOf(contents) === stamp.fingerprint;
   return isSame ? stamp : undefined;
 }
@@ -36,6 +38,7 @@ export function keepStamp(
   const stamp: Stamp = {
     fingerprint: fingerprintOf(contents),
     consulted: [...contents.consulted.keys()].sort(),
+    folders: [...new Set([...contents.outputs.keys()].map((path) => posix.dirname(path)))].sort(),
     ...counts,
   };
   const temporary = `${path}.${randomUUID()}`;
@@ -75,12 +78,15 @@ function readStamp(path: string): Stamp | undefined {
 
 function isStamp(value: unknown): value is Stamp {
   if (typeof value !== "object" || value === null) return false;
-  const { fingerprint, consulted, workflows, nodes } = value as Record<string, unknown>;
+  const { fingerprint, consulted, folders, workflows, nodes } = value as Record<string, unknown>;
   return (
     typeof fingerprint === "string" &&
-    Array.isArray(consulted) &&
-    consulted.every((file) => typeof file === "string") &&
+    isTexts(consulted) &&
+    isTexts(folders) &&
     typeof workflows === "number" &&
     typeof nodes === "number"
   );
 }
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((each) => typeof each === "string");

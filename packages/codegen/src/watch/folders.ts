@@ -9,11 +9,14 @@ import { definitionFiles } from "../discover/definition-files.js";
 export class WatchedFolders {
   readonly #functionsDir: string;
   readonly #onChange: () => void;
+  readonly #isOwn: (path: string) => boolean;
   readonly #watchers = new Map<string, FSWatcher>();
 
-  constructor(functionsDir: string, onChange: () => void) {
+  /** @param isOwn whether a file, by its full path, is one that the compiler writes itself: a change of that is none to answer */
+  constructor(functionsDir: string, onChange: () => void, isOwn: (path: string) => boolean) {
     this.#functionsDir = functionsDir;
     this.#onChange = onChange;
+    this.#isOwn = isOwn;
     this.sync();
   }
 
@@ -39,7 +42,11 @@ export class WatchedFolders {
   #watch(folder: string): void {
     let watcher: FSWatcher;
     try {
-      watcher = watch(join(this.#functionsDir, folder), () => this.#onChange());
+      const path = join(this.#functionsDir, folder);
+      watcher = watch(path, (_event, name) => {
+        // Not every system says which file it was.
+        if (name === null || !this.#isOwn(join(path, name))) this.#onChange();
+      });
     } catch (error) {
       // It may have gone since it was found.
       if (error instanceof Error && "code" in error && error.code === "ENOENT") return;

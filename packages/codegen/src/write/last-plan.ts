@@ -1,26 +1,63 @@
 import { join } from "node:path";
-import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
+import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
 import { readText } from "../discover/discover.js";
-import { planFile } from "../plan/paths.js";
+import { planFileIn } from "../plan/paths.js";
 import type { WrittenPlan } from "../plan/schema.js";
+import { generatedFolders } from "./generated-folders.js";
 import { presentFiles, sidesOf } from "./own-files.js";
 
 /** What is known of the versions before. */
 export interface LastPlan {
   /** The plan that was written last; of a merge's conflict that of either side. */
   readonly plans: readonly WrittenPlan[];
+  /** The folders that generated code stands in though it is to stand in another. */
+  readonly moved: readonly string[];
   /** Why nothing is known of them, though there were some. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /**
- * The plan in the output folder.
+ * The plan in the output folder; when generated code is yet to be moved there, that of the folder where it is.
  *
  * @param force whether one that cannot be read is passed over. Default: that is an error
  */
-export async function lastPlan(functionsDir: string, force = false): Promise<LastPlan> {
-  const text = readText(join(functionsDir, planFile));
-  if (text === undefined) return { plans: [], diagnostics: missing(functionsDir) };
+export async function lastPlan(
+  functionsDir: string,
+  output: string,
+  force = false,
+): Promise<LastPlan> {
+  const isThere = textOf(functionsDir, output) !== undefined;
+  const moved = isThere ? [] : generatedFolders(functionsDir).filter((folder) => folder !== output);
+  const folders = moved.length === 0 ? [output] : moved;
+  const planOf = async (folder: string) => await planIn(functionsDir, folder, force);
+  const found = await Promise.all(folders.map(planOf));
+  const known = new Set([output, ...folders]);
+  const former = found.flatMap(({ plans }) => plans.flatMap((plan) => plan.former ?? []));
+  // A merge brings the plan of a former folder back, with what a branch has added there that did not know of the move.
+  const again = [...new Set(former.map(({ folder }) => folder))].filter(
+    (folder) => !known.has(folder) && textOf(functionsDir, folder) !== undefined,
+  );
+  const all = [...found, ...(await Promise.all(again.map(planOf)))];
+  return {
+    plans: all.flatMap(({ plans }) => plans),
+    moved,
+    diagnostics: all.flatMap(({ diagnostics }) => diagnostics),
+  };
+}
+
+/** The text of the plan in a folder, if there is one. */
+const textOf = (functionsDir: string, folder: string): string | undefined =>
+  readText(join(functionsDir, planFileIn(folder)));
+
+async function planIn(
+  functionsDir: string,
+  folder: string,
+  force: boolean,
+): Promise<Omit<LastPlan, "moved">> {
+  const planFile = planFileIn(folder);
+  const place = { file: planFile, line: 1, column: 1 };
+  const text = textOf(functionsDir, folder);
+  if (text === undefined) return { plans: [], diagnostics: missing(functionsDir, folder, place) };
   // It brings along a library that takes its time, and a new app has no plan to read.
   const { PlanUnreadable, readPlan } = await import("../plan/read.js");
   const plans: WrittenPlan[] = [];
@@ -46,14 +83,12 @@ export async function lastPlan(functionsDir: string, force = false): Promise<Las
 }
 
 /** In an app that was never compiled there is nothing to miss. */
-function missing(functionsDir: string): Diagnostic[] {
-  if (presentFiles(functionsDir).own.size === 0) return [];
-  const message = `${planFile} is not there, though other generated files are: of what is gone since they were written nothing is left behind for runs in flight`;
+function missing(functionsDir: string, folder: string, place: Place): Diagnostic[] {
+  if (presentFiles(functionsDir, [folder]).own.size === 0) return [];
+  const message = `${place.file} is not there, though other generated files are: of what is gone since they were written nothing is left behind for runs in flight`;
   return [
     diagnostic("missingPlan", place, message, {
-      hint: `restore it from version control, and generate again: \`git checkout -- <functions folder>/${planFile}\``,
+      hint: `restore it from version control, and generate again: \`git checkout -- <functions folder>/${place.file}\``,
     }),
   ];
 }
-
-const place = { file: planFile, line: 1, column: 1 };

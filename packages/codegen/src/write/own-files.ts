@@ -1,9 +1,8 @@
 import { readdirSync, type Dirent } from "node:fs";
 import { join } from "node:path";
 import { readText } from "../discover/discover.js";
-import { outputFolder } from "../plan/paths.js";
 
-/** What is in the output folder under names that the compiler gives to files. */
+/** What is in folders of generated code under names that the compiler gives to files. */
 export interface PresentFiles {
   /** The text of the compiler's own files, with `\n` line ends, by path relative to the functions folder. */
   readonly own: ReadonlyMap<string, string>;
@@ -11,23 +10,32 @@ export interface PresentFiles {
   readonly foreign: ReadonlySet<string>;
 }
 
-/** Reads the output folder, in an order that does not depend on the file system. */
-export function presentFiles(functionsDir: string): PresentFiles {
+/**
+ * Reads folders of generated code, in an order that does not depend on the file system.
+ *
+ * @param folders relative to the functions folder
+ */
+export function presentFiles(functionsDir: string, folders: Iterable<string>): PresentFiles {
   const own = new Map<string, string>();
   const foreign = new Set<string>();
-  for (const entry of entriesOf(join(functionsDir, outputFolder))) {
-    const { name } = entry;
-    if (!/^[A-Za-z0-9_]+(\.left\.ts|\.ts|\.json)$/.test(name)) continue;
-    const path = `${outputFolder}/${name}`;
-    // Without `join`, which takes as long as reading does when there are hundreds of them.
-    const text = entry.isFile() ? readText(`${functionsDir}/${path}`) : undefined;
-    // Gone since it was listed: another compiler is at work.
-    if (entry.isFile() && text === undefined) continue;
-    if (text !== undefined && beginning(name).test(oneSideOf(text))) own.set(path, text);
-    else foreign.add(path);
+  for (const folder of [...folders].sort()) {
+    for (const entry of entriesOf(join(functionsDir, folder))) {
+      const { name } = entry;
+      if (!/^[A-Za-z0-9_]+(\.left\.ts|\.ts|\.json)$/.test(name)) continue;
+      const path = `${folder}/${name}`;
+      // Without `join`, which takes as long as reading does when there are hundreds of them.
+      const text = entry.isFile() ? readText(`${functionsDir}/${path}`) : undefined;
+      // Gone since it was listed: another compiler is at work.
+      if (entry.isFile() && text === undefined) continue;
+      if (text !== undefined && isOwn(name, text)) own.set(path, text);
+      else foreign.add(path);
+    }
   }
   return { own, foreign };
 }
+
+/** Whether the compiler has made a file of this name with this text, which may have been edited since. */
+export const isOwn = (name: string, text: string): boolean => beginning(name).test(oneSideOf(text));
 
 function entriesOf(folder: string): Dirent[] {
   try {

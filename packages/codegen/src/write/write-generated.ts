@@ -5,15 +5,16 @@ import {
   readdirSync,
   realpathSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { isAbsolute, join, relative } from "node:path";
+import { basename, dirname, isAbsolute, join, posix, relative } from "node:path";
 import type { GeneratedFile } from "../emit/emit.js";
 import { isUntouched } from "../emit/seal.js";
 import { readText } from "../discover/discover.js";
-import { outputFolder, planFile } from "../plan/paths.js";
+import { usualOutput } from "../plan/paths.js";
 import { oneSideOf, presentFiles } from "./own-files.js";
 
 export interface Written {
@@ -37,11 +38,16 @@ export class WriteFailed extends Error {
 export interface WriteOptions {
   /** Whether edits by hand are written over. Default: they are refused. */
   readonly force?: boolean;
+  /**
+   * The folders, relative to the functions folder, that generated code stands or stood in: what is not among the files any more is removed
+   * from them. Default: those of the files; without any, `_workflows`.
+   */
+  readonly folders?: readonly string[];
 }
 
 /**
- * Brings `_workflows/` to the state of `files`: writes those that differ, and removes the compiler's own files that are no longer
- * among them. A file that the compiler did not make is never touched.
+ * Brings the output folder to the state of `files`: writes those that differ, and removes the compiler's own files that are no longer
+ * among them. The same in folders that it was before. A file that the compiler did not make is never touched.
  *
  * @param functionsDir absolute path of the app's functions folder
  * @throws WriteRefused when a file of another origin, or one that was edited by hand, is in the way, or the folder leads elsewhere
@@ -50,22 +56,30 @@ export interface WriteOptions {
 export async function writeGenerated(
   functionsDir: string,
   files: readonly GeneratedFile[],
-  { force = false }: WriteOptions = {},
+  options: WriteOptions = {},
 ): Promise<Written> {
-  const drift = await driftOf(functionsDir, files, { force });
+  const { force = false } = options;
+  const drift = await driftOf(functionsDir, files, options);
   if (drift.edited.length > 0 && !force) throw new WriteRefused(editedByHand(drift.edited));
   const written = new Set(drift.written);
-  const folder = join(functionsDir, outputFolder);
   try {
-    if (written.size > 0) mkdirSync(folder, { recursive: true });
-    if (written.size + drift.removed.length > 0) removeTemporaries(folder);
+    for (const folder of foldersOf(drift.written))
+      mkdirSync(join(functionsDir, folder), { recursive: true });
+    for (const folder of foldersOf([...drift.written, ...drift.removed]))
+      removeTemporaries(join(functionsDir, folder));
     // Backwards: the index, which is the first of them, imports the others.
     for (const { path, text } of files.toReversed())
       if (written.has(path)) {
-        replace(folder, join(functionsDir, path), text);
+        replace(join(functionsDir, path), text);
         lastWritten.set(join(functionsDir, path), text);
       }
-    for (const path of drift.removed) rmSync(join(functionsDir, path), { force: true });
+    for (const path of drift.removed) {
+      rmSync(join(functionsDir, path), { force: true });
+      lastWritten.delete(join(functionsDir, path));
+    }
+    const stillUsed = foldersOf(files.map(({ path }) => path));
+    for (const folder of foldersOf(drift.removed))
+      if (!stillUsed.has(folder)) removeEmpty(functionsDir, folder);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new WriteFailed(`cannot write generated code: ${why}`, { cause });
@@ -73,15 +87,24 @@ export async function writeGenerated(
   return drift;
 }
 
+/** The folders of some files. */
+const foldersOf = (paths: readonly string[]): Set<string> =>
+  new Set(paths.map((path) => posix.dirname(path)));
+
 /** What this process has written, by full path: a watching compiler need not look whether that was edited by hand. */
 const lastWritten = new Map<string, string>();
 
+/** Whether this process has written a file, by its full path, or writes it by way of it. */
+export const isWrittenHere = (path: string): boolean =>
+  lastWritten.has(path) || temporaryName.test(basename(path));
+
 function editedByHand(paths: readonly string[]): string {
-  const [first, ...others] = paths;
+  const [first = "", ...others] = paths;
   const which = others.length === 0 ? `${first} was` : `${paths.join(", ")} were`;
   return (
     `${which} edited by hand, so nothing was written: put what the edit is for into the definition, then run ` +
-    "`workflow-codegen generate --force`, which writes over it. (If a formatter made the edit, keep it out of _workflows.)"
+    "`workflow-codegen generate --force`, which writes over it. (If a formatter made the edit, keep it out of " +
+    `${posix.dirname(first)}.)`
   );
 }
 
@@ -93,13 +116,15 @@ function editedByHand(paths: readonly string[]): string {
 export async function driftOf(
   functionsDir: string,
   files: readonly GeneratedFile[],
-  { force = false }: WriteOptions = {},
+  { force = false, folders }: WriteOptions = {},
 ): Promise<Written> {
-  refuseFolderElsewhere(functionsDir);
-  const { own, foreign } = presentFiles(functionsDir);
+  const wantedIn = foldersOf(files.map(({ path }) => path));
+  const looked = new Set([...(folders ?? (files.length === 0 ? [usualOutput] : [])), ...wantedIn]);
+  for (const folder of looked) refuseFolderElsewhere(functionsDir, folder);
+  const { own, foreign } = presentFiles(functionsDir, looked);
   // A plan that is damaged does not look like one any more.
   const isOurs = (path: string) =>
-    force && path === planFile && readText(join(functionsDir, path)) !== undefined;
+    force && path.endsWith("/plan.json") && readText(join(functionsDir, path)) !== undefined;
   const inTheWay = files.find(({ path }) => foreign.has(path) && !isOurs(path));
   if (inTheWay !== undefined) {
     throw new WriteRefused(
@@ -123,9 +148,11 @@ export async function driftOf(
   };
 }
 
-/** A link could lead the compiler to write anywhere. */
-function refuseFolderElsewhere(functionsDir: string): void {
-  const folder = join(functionsDir, outputFolder);
+/** A link could lead the compiler to write anywhere, also one to a folder around the output. */
+function refuseFolderElsewhere(functionsDir: string, path: string): void {
+  const above = posix.dirname(path);
+  if (above !== ".") refuseFolderElsewhere(functionsDir, above);
+  const folder = join(functionsDir, path);
   if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return;
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
     throw new WriteRefused(
@@ -144,8 +171,8 @@ function refuseFolderElsewhere(functionsDir: string): void {
  * A reader sees the old text or the new one, never a part: the new one is written beside it and takes its place. Synchronously, as the
  * files are small and to wait for each would take longer than to write it.
  */
-function replace(folder: string, path: string, text: string): void {
-  const temporary = join(folder, `.workflow-codegen-${randomUUID()}.tmp`);
+function replace(path: string, text: string): void {
+  const temporary = join(dirname(path), `.workflow-codegen-${randomUUID()}.tmp`);
   try {
     writeFileSync(temporary, text, { flag: "wx" });
     renameSync(temporary, path);
@@ -155,16 +182,28 @@ function replace(folder: string, path: string, text: string): void {
   }
 }
 
+const temporaryName = /^\.workflow-codegen-[0-9a-f-]{36}\.tmp$/;
+
 /** Ms after which a temporary file belongs to nobody any more: it stands for less than one while it is written. */
 const abandonedMs = 60_000;
 
 /** Removes what a compiler that was killed has left. One that runs beside this one may be about to use its own. */
 function removeTemporaries(folder: string): void {
   for (const name of readdirSync(folder)) {
-    if (!/^\.workflow-codegen-[0-9a-f-]{36}\.tmp$/.test(name)) continue;
+    if (!temporaryName.test(name)) continue;
     const path = join(folder, name);
     const found = lstatSync(path, { throwIfNoEntry: false });
     if (found?.isFile() === true && Date.now() - found.mtimeMs > abandonedMs)
       rmSync(path, { force: true });
+  }
+}
+
+/** Removes a folder that nothing is left in, and those around it that nothing else is in: version control keeps none either. */
+function removeEmpty(functionsDir: string, folder: string): void {
+  try {
+    for (let each = folder; each !== "."; each = posix.dirname(each))
+      rmdirSync(join(functionsDir, each));
+  } catch {
+    // There is something in it.
   }
 }

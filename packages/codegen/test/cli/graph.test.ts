@@ -111,6 +111,12 @@ test("--format dot has the same shapes and labels", async () => {
   expect(out).toContain('"drip.agent.next" -> "drip.agent" [label="next pass"];');
 });
 
+test("how many children may end badly is told in words", async () => {
+  await use("tolerance");
+  const { out } = await workflowCodegen("graph", "fetchAll", "--format", "dot");
+  for (const some of ["2", "12.5 %", "all"]) expect(out).toContain(`tolerates ${some} failures`);
+});
+
 test("--format dot is the same graph for Graphviz, and --out writes it to a file", async () => {
   await use("parents");
   const { out } = await workflowCodegen("graph", "--format", "dot", "--out", "all.dot");

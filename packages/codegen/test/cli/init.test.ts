@@ -126,6 +126,11 @@ test.each<[what: string, before: string, after: string]>([
     `import { defineApp } from "convex/server";\nimport workflow from "@stepwise/workflow/convex.config";\n\n// Ours.\nconst app = defineApp();\napp.use(workflow);\n\nexport default app;\n`,
   ],
   [
+    "in an app that has no name, right under the imports",
+    `import { defineApp } from "convex/server";\nexport default defineApp();\n`,
+    `import { defineApp } from "convex/server";\nimport workflow from "@stepwise/workflow/convex.config";\nconst app = defineApp();\napp.use(workflow);\n\nexport default app;\n`,
+  ],
+  [
     "where its type is said",
     `import { type AppDefinition, defineApp as make } from "convex/server";\nconst app = (make()) satisfies AppDefinition;\nexport default app;\n`,
     `import { type AppDefinition, defineApp as make } from "convex/server";\nimport workflow from "@stepwise/workflow/convex.config";\nconst app = (make()) satisfies AppDefinition;\napp.use(workflow);\nexport default app;\n`,
@@ -163,6 +168,10 @@ test.each([
   [
     "another component",
     `import own from "./own/convex.config";\nconst app = defineApp();\napp.use(own, { name: "workflow" });\n`,
+  ],
+  [
+    'two components under the name "workflow", with `app.use(stepwise)` and `app.use(workflow)`',
+    `import workflow from "@convex-dev/workflow/convex.config";\nimport stepwise from "@stepwise/workflow/convex.config";\nconst app = defineApp();\napp.use(workflow);\napp.use(stepwise);\n`,
   ],
 ])("a convex.config.ts that %s is not touched", (what, text) => {
   const { edit } = mountComponent("convex.config.ts", text, "workflow");

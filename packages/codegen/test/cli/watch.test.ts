@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { createProgram } from "../../src/cli/program.js";
+import { Compiler } from "../../src/compile.js";
 import { filesIn, fixtures } from "../golden.js";
 
 let app = "";
@@ -202,4 +203,58 @@ test("a plan that is damaged is told, and nothing is written until it can be rea
   await writeFile(plan, text);
   await edit('"sent"', '"mailed"');
   await says("kept for runs in flight: sendMail › send (see check --drop)");
+});
+
+const moveTo = (output: string) =>
+  writeFile(
+    join(app, "convex/stepwise.config.ts"),
+    `import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig({ output: "${output}" });\n`,
+  );
+const filesOf = async (folder: string) =>
+  Object.keys(await filesIn(join(app, "convex", folder))).sort();
+
+test("generated code moves when the config says so, and forwards only from where it may have been deployed", async () => {
+  await moveTo("gen");
+  await says("wrote convex/gen/index.ts");
+  expect(await filesOf("_workflows")).toEqual(["invoice.ts", "sendMail.ts"]);
+  // Somebody goes on typing.
+  await moveTo("generated/workflows");
+  await says("wrote convex/generated/workflows/index.ts");
+  await vi.waitFor(async () => expect(await filesOf("gen")).toEqual([]), patience);
+  expect(await filesOf("_workflows")).toEqual(["invoice.ts", "sendMail.ts"]);
+  now += 60_000;
+  await moveTo("flows");
+  await says("wrote convex/flows/index.ts");
+  for (const folder of ["_workflows", "generated/workflows"])
+    await vi.waitFor(
+      async () => expect(await filesOf(folder)).toEqual(["invoice.ts", "sendMail.ts"]),
+      patience,
+    );
+});
+
+test("what it writes itself is no change to answer, in a folder that definitions may stand in too", async () => {
+  await moveTo("flows");
+  await says("wrote convex/flows/index.ts");
+  const definition = (await readFile(mail(), "utf8")).replace("sendMail", "pay");
+  await writeFile(join(app, "convex/flows/pay.workflow.ts"), definition);
+  await says("wrote convex/flows/pay.ts");
+  const compile = vi.spyOn(Compiler.prototype, "compile");
+  printed.out = "";
+  await edit('"send"', '"sent"');
+  await says("wrote convex/flows/sendMail.ts");
+  // A change is answered within some ms.
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(compile).toHaveBeenCalledTimes(1);
+});
+
+test("where somebody else has moved it meanwhile, their plan is a new beginning", async () => {
+  const text = await readFile(join(app, "convex/_workflows/plan.json"), "utf8");
+  const pulled = JSON.parse(text) as Record<string, unknown>;
+  pulled["config"] = { output: "flows" };
+  pulled["removed"] = [{ workflow: "sendMail", stages: ["first"] }];
+  pulled["former"] = [{ folder: "long/ago", workflows: ["sendMail"] }];
+  await mkdir(join(app, "convex/flows"));
+  await writeFile(join(app, "convex/flows/plan.json"), JSON.stringify(pulled));
+  await moveTo("flows");
+  await says("kept for runs in flight: sendMail › first, long/ago/sendMail (see check --drop)");
 });

@@ -44,6 +44,15 @@ test.each([
     { removed: [{ workflow: "a", stages: [], undoes: [undo("x };")] }] },
   ],
   [
+    "a former folder that leads elsewhere",
+    { former: [{ folder: "../elsewhere", workflows: ["a"] }] },
+  ],
+  [
+    "a workflow of a former folder whose name is a path",
+    { former: [{ folder: "flows", workflows: ["../a"] }] },
+  ],
+  ["an output folder that leads elsewhere", { config: { output: "x/../../elsewhere" } }],
+  [
     "a compensation that is a query",
     { removed: [{ workflow: "a", stages: [], undoes: [{ ...undo("x"), kind: "query" }] }] },
   ],

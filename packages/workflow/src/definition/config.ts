@@ -1,3 +1,4 @@
+import type { LogLevel } from "@stepwise/workpool/core";
 import type { Duration } from "./duration.js";
 import type { Retry } from "./node.js";
 
@@ -7,10 +8,17 @@ export interface Config {
   component?: string;
   /** As of the manager: how many steps run at once in the whole app, from 0 (paused) to 200. Default: what is stored; 10 at first. */
   maxParallelism?: number;
+  /** As of the manager: how much is logged, from `"DEBUG"` to `"ERROR"`. Default: what is stored; `"REPORT"` at first. */
+  logLevel?: LogLevel;
   /** How long a run of a workflow that says nothing of `retention` is kept after its end. Default: for ever. */
   retention?: Duration;
   /** For every action of a workflow that says nothing of `retry`, neither itself nor for all its actions. Default: one attempt. */
   retry?: Retry;
+  /**
+   * The folder under the functions folder that holds what the compiler writes, such as `"generated/workflows"`: names of letters, digits and `_`.
+   * Runs that began under another one go on: see docs/compiler.md. Default: `"_workflows"`.
+   */
+  output?: string;
 }
 
 /**

@@ -78,9 +78,11 @@ export interface Compiled {
   reference<Reference extends WorkflowReference<never>>(facts: Facts): Reference;
 }
 
-/** What the app's config says for workflows that say nothing themselves. */
+/** What the app's config says: for workflows that say nothing themselves, and where their functions are. */
 export interface Defaults {
   readonly retry?: Retry;
+  /** The folder under the functions folder that generated files stand in. Default: `_workflows`. */
+  readonly folder?: string;
 }
 
 /** Binds the functions of one generated file to its workflow. */
@@ -90,7 +92,7 @@ export function compiled(
   definition: AnyDefinition,
   defaults: Defaults = {},
 ): Compiled {
-  const functions = functionsOf(workflow);
+  const functions = functionsOf(workflow, defaults.folder);
   const following = new Map<string, Arrive>();
   const recovers = new Map<string, readonly string[]>();
   const own: Bound = { component, workflow, definition, functions, following, recovers };

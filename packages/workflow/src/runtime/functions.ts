@@ -81,17 +81,20 @@ type NestedReference<Kind extends "mutation" | "query"> = FunctionReference<
   unknown
 >;
 
-/** Where generated files stand in the app's functions folder. */
-const FOLDER = "_workflows";
+/** Where generated files stand in the app's functions folder, unless its config says another place. */
+const USUAL_FOLDER = "_workflows";
 
 /** `chapters.finalize` → `chaptersFinalize`: the function of a stage. */
 export function functionName(stage: string): string {
   return stage.replace(/\.(\w)/g, (_dot, letter: string) => letter.toUpperCase());
 }
 
-/** References to one workflow's generated functions. A reference made by name is typed as public, so each is cast to what it is. */
-export function functionsOf(workflow: string) {
-  const path = (name: string) => `${FOLDER}/${workflow}:${name}`;
+/**
+ * References to one workflow's generated functions. A reference made by name is typed as public, so each is cast to what it is.
+ * @param folder where its file stands.
+ */
+export function functionsOf(workflow: string, folder = USUAL_FOLDER) {
+  const path = (name: string) => `${folder}/${workflow}:${name}`;
   return {
     action: (stage: string) => makeFunctionReference<"action">(path(functionName(stage))),
     completion: (stage: string) =>

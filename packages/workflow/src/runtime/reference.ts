@@ -10,6 +10,7 @@ import { parseInput } from "./input.js";
 import { placeOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
 import { hasUndoables } from "./undoables.js";
+import { checkUpToDate } from "./up-to-date.js";
 
 /**
  * A compiled workflow, as `workflow.start` and a parent's children take it. Its type knows the input only; what else there is to know
@@ -48,6 +49,7 @@ export function referenceTo(
   functions: Functions,
   { input, first, plan, nodes }: Facts,
 ): WorkflowReference<unknown> {
+  checkUpToDate(name, definition, Object.keys(nodes));
   const { timeout, retention } = definition.options;
   const of = (option: string) => `The ${option} of workflow "${name}"`;
   return {

@@ -1,4 +1,5 @@
 import { Node, SyntaxKind } from "../../ts-morph.js";
+import { nearest } from "../../diagnostics/nearest.js";
 import type { BodyPlan } from "../../plan/schema.js";
 import { bodyPlan } from "../bodies.js";
 import type { DefinitionFile } from "../definition-file.js";
@@ -79,17 +80,26 @@ function checkKeys(on: FunctionNode, cases: Options, label: string, file: Defini
   if (keys === undefined || cases.size === 0) return;
   const list = (names: Iterable<string>) =>
     [...names].map((each) => JSON.stringify(each)).join(", ");
+  // A name that is misspelt on one side is told once.
+  const meant = new Set<string>();
+  for (const [key, node] of keys) {
+    if (cases.has(key)) continue;
+    const unused = [...cases.keys()].filter((name) => !keys.has(name) && !meant.has(name));
+    const near = nearest(key, unused);
+    if (near !== undefined) meant.add(near);
+    const message = `the \`on\` of ${label} gives ${JSON.stringify(key)}, for which there is no case`;
+    const instead =
+      near === undefined
+        ? `its cases are ${list(cases.keys())}: add one`
+        : `did you mean ${JSON.stringify(near)}? else add a case`;
+    const hint = `${instead}, \`(b) => b\` if nothing is to be done`;
+    file.report("missingCase", node, message, { hint });
+  }
   for (const { name, nameNode } of cases.values()) {
-    if (keys.has(name)) continue;
+    if (keys.has(name) || meant.has(name)) continue;
     const message = `${label} has the case ${JSON.stringify(name)}, which its \`on\` never gives`;
     const hint = `\`on\` gives ${list(keys.keys())}: remove the case, or let \`on\` give it`;
     file.report("impossibleCase", nameNode, message, { hint });
-  }
-  for (const [key, node] of keys) {
-    if (cases.has(key)) continue;
-    const message = `the \`on\` of ${label} gives ${JSON.stringify(key)}, for which there is no case`;
-    const hint = `its cases are ${list(cases.keys())}: add one, \`(b) => b\` if nothing is to be done`;
-    file.report("missingCase", node, message, { hint });
   }
 }
 

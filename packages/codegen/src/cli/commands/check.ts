@@ -10,7 +10,7 @@ export function registerCheck(program: Command, terminal: Terminal): void {
     .addOption(dirOption())
     .option(
       "--against <plan.json>",
-      "the plan that is deployed (default: the committed one, in _workflows)",
+      "the plan that is deployed (default: the committed one, beside the generated code)",
     )
     .option("--json", "print what was found as JSON, to stdout")
     .option(

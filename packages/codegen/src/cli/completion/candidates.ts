@@ -1,7 +1,8 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Argument, Command, Option } from "commander";
-import { outputFolder } from "../../plan/paths.js";
+import { planFileIn, usualOutput } from "../../plan/paths.js";
+import { generatedFolders } from "../../write/generated-folders.js";
 import { wantedFolder } from "../functions-folder.js";
 
 /**
@@ -129,8 +130,12 @@ function matching(candidates: readonly Candidate[], current: string, before = ""
 /** Of the app in this folder, as far as it has been compiled; whatever is wrong with it, a completion is not the place to say so. */
 function workflowNames(dir: string | undefined, cwd: string): string[] {
   try {
-    const path = join(wantedFolder(cwd, dir), outputFolder, "plan.json");
-    const { workflows } = JSON.parse(readFileSync(path, "utf8")) as {
+    const functionsDir = wantedFolder(cwd, dir);
+    // The app's config says where it is, but is not parsed for this.
+    const isUsual = existsSync(join(functionsDir, planFileIn(usualOutput)));
+    const [output = usualOutput] = isUsual ? [] : generatedFolders(functionsDir);
+    const text = readFileSync(join(functionsDir, planFileIn(output)), "utf8");
+    const { workflows } = JSON.parse(text) as {
       workflows: { name: string }[];
     };
     return workflows.map(({ name }) => name).filter((name) => /^\w+$/.test(name));

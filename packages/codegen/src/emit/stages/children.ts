@@ -58,9 +58,10 @@ function ending(stage: StagePlan, file: StageFile): Section {
       code: runFunction(file.afterChildren(stage), call("run.reduce", [name, next]), file),
     };
   }
-  const output = isReduced ? "{ output, children }, reduced" : "{ output, children }";
+  const hasHandler = file.stages(stage).some(({ name }) => name === `${stage.name}.output`);
+  const output = hasHandler ? "{ output, children }" : "{ children }";
   return {
-    comment: `${after}: its output is ${output}; ${thenText(stage, file)}.`,
+    comment: `${after}: its output is ${output}${isReduced ? ", reduced" : ""}; ${thenText(stage, file)}.`,
     code: runFunction(file.afterChildren(stage), call("run.gather", [name, next]), file),
   };
 }

@@ -38,6 +38,8 @@ export interface StageFile {
   after(stage: StagePlan): Following;
   /** The nodes inside a stage's node. */
   bodies(stage: StagePlan): readonly BodyPlan[];
+  /** All stages of a stage's node. */
+  stages(stage: StagePlan): readonly StagePlan[];
 }
 
 /** How one kind of stage is written. */

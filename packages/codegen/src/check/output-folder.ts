@@ -1,0 +1,49 @@
+import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
+import { configFile, isSameFolder, usualOutput } from "../plan/paths.js";
+import type { ConfigPlan } from "../plan/schema.js";
+
+const quote = (folder: string): string => JSON.stringify(folder);
+
+/**
+ * What is wrong with the folder that generated code is to stand in, though its name is one that it may have.
+ *
+ * @param stood the folders that generated code stood in before
+ * @param read gives files of the functions folder; undefined for those that are not there
+ */
+export function checkOutputFolder(
+  output: string,
+  config: ConfigPlan | undefined,
+  stood: readonly string[],
+  read: (file: string) => string | undefined,
+): Diagnostic[] {
+  const place = config?.given.get("output")?.place ?? { file: configFile, line: 1, column: 1 };
+  const otherCase = stood.filter((folder) => folder !== output && isSameFolder(folder, output));
+  const around = output === usualOutput ? [] : foldersAround(output);
+  const components = around.filter((folder) => read(`${folder}/convex.config.ts`) !== undefined);
+  return [
+    ...otherCase.map((folder) =>
+      diagnostic(
+        "configValue",
+        place,
+        `the output folder ${quote(output)} differs from ${quote(folder)}, in which generated code stood before, only in upper and lower case`,
+        { hint: "choose a name that differs in more: on macOS and Windows the two are one folder" },
+      ),
+    ),
+    ...components.map((folder) =>
+      diagnostic(
+        "configValue",
+        place,
+        `the output folder ${quote(output)} is in ${quote(folder)}, which is a component: its functions are none of the app`,
+        {
+          hint: "choose a folder outside of components: Convex deploys what is in one as part of it",
+        },
+      ),
+    ),
+  ];
+}
+
+/** A folder, and those around it: `a`, `a/b`. */
+function foldersAround(folder: string): string[] {
+  const names = folder.split("/");
+  return names.map((_name, at) => names.slice(0, at + 1).join("/"));
+}
