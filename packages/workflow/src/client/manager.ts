@@ -1,5 +1,5 @@
 import { formerName } from "../renaming.js";
-import { checkMaxParallelism } from "@stepwise/workpool/core";
+import { checkLogLevel, checkMaxParallelism, type LogLevel } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import { durationMs, type Duration } from "../definition/duration.js";
@@ -38,6 +38,12 @@ export interface WorkflowManagerOptions {
    */
   maxParallelism?: number;
   /**
+   * How much is logged, each event as one line of JSON. `INFO`: how runs begin and end. `REPORT` and `WARN`: attempts that are tried again,
+   * runs that fail, actions that were lost. `ERROR`: only what an operator has to look at, and at any level. It is applied as
+   * `maxParallelism` is. Default: what is stored; `REPORT` at first.
+   */
+  logLevel?: LogLevel;
+  /**
    * How long a run of a workflow that says nothing of `retention` is kept after its end; then it is removed in the background, with what is
    * under it. It holds for runs that start from now on. Default: for ever.
    */
@@ -57,14 +63,15 @@ export class WorkflowManager {
    */
   constructor(
     private readonly component: ComponentApi,
-    { maxParallelism, retention }: WorkflowManagerOptions = {},
+    { maxParallelism, logLevel, retention }: WorkflowManagerOptions = {},
   ) {
     if (maxParallelism !== undefined) checkMaxParallelism(maxParallelism);
+    if (logLevel !== undefined) checkLogLevel(logLevel);
     const retentionMs =
       retention === undefined
         ? undefined
         : durationMs(retention, "The retention of the WorkflowManager");
-    this.#settings = { maxParallelism, retentionMs };
+    this.#settings = { maxParallelism, logLevel, retentionMs };
   }
 
   /**
@@ -91,9 +98,10 @@ export class WorkflowManager {
   }
 
   /**
-   * Starts a run for each of the inputs, in as few calls into the component as 500 runs and 4 MB of inputs each allow. In a mutation all of
-   * it is part of its transaction, which may schedule 1,000 functions: one for each run that does not wait for a slot. From an action each
-   * call is a transaction, and one that fails leaves the runs of those before it started.
+   * Starts a run for each of the inputs, in as few calls into the component as 500 runs (250 of a workflow with a `timeout`) and 4 MB of
+   * inputs each allow. In a mutation all of it is part of its transaction, which may schedule 1,000 functions: one for each run that does not
+   * wait for a slot, and one for each `timeout`. From an action each call is a transaction, and one that fails leaves the runs of those before
+   * it started.
    * @param options as for {@link start}; `key` is a function that gives each run its own.
    * @returns the ids, in the order of the inputs.
    * @throws as {@link start} does, before anything is started; the message says which input it is.
@@ -182,7 +190,7 @@ export class WorkflowManager {
 
   /**
    * Cancels a run and everything under it. A step that runs is not stopped, but what comes of it changes nothing. What was done is undone,
-   * where it has a `compensate`.
+   * where it has a `compensate`. A step that cancels its own run is itself one that runs: what it has written stays, and is not undone.
    * @returns false where the run has ended already, or is being undone; nothing is changed then.
    * @throws where there is no such run.
    */

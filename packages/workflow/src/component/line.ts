@@ -5,6 +5,7 @@ import { internal } from "./_generated/api.js";
 import { internalMutation, internalQuery, type MutationCtx } from "./_generated/server.js";
 import { wake } from "./entering.js";
 import { lookAfterContinuations } from "./continuations.js";
+import { logLost } from "./log.js";
 import { lookAfterWaking } from "./waking.js";
 
 /** The pool's look along its line; see `leaveLineFirst` there. */
@@ -60,4 +61,5 @@ async function attemptFailed(
   const { workflow } = run;
   const error = { message, kind, workflow, node: step.stage, attempt: step.attempt };
   await wake(ctx, step, { event: { kind: "failed", error } });
+  if (kind === "lost") await logLost(ctx, step, error);
 }

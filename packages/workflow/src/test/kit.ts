@@ -8,7 +8,7 @@ import {
   type GenericQueryCtx,
 } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { WorkflowManager, type RunId } from "../client/manager.js";
+import { WorkflowManager, type RunId, type WorkflowManagerOptions } from "../client/manager.js";
 import type { StagePath } from "../client/nodes.js";
 import type { StartOptions } from "../client/start.js";
 import type { Status } from "../client/status.js";
@@ -47,6 +47,8 @@ export interface KitOptions {
    * actions that do real input and output; 0 where there are none, and stubs wait for timers often. Default: 100.
    */
   patienceMs?: number;
+  /** How much the component logs. Default: `ERROR`, so that tests of runs that fail are quiet. */
+  logLevel?: NonNullable<WorkflowManagerOptions["logLevel"]>;
 }
 
 /** What tests of workflows are written with, over convex-test and in virtual time. Made by `testKit`. */
@@ -60,13 +62,17 @@ export class TestKit {
     vi: FakeTimers,
     /** Loads the component's modules, which takes real time. */
     load: () => Promise<unknown>,
-    { name = "workflow", patienceMs = 100 }: KitOptions,
+    { name = "workflow", patienceMs = 100, logLevel = "ERROR" }: KitOptions,
   ) {
     // What an app's `components.workflow` is, with the functions that only tests have.
     const component = componentsGeneric()[name] as unknown as ComponentApi & { looks: Looks };
     this.#manager = new WorkflowManager(component);
     this.#looks = component.looks;
-    this.#time = new VirtualTime(t, vi, load, patienceMs);
+    const prepare = async () => {
+      await load();
+      await t.mutation((ctx) => ctx.runMutation(component.config.update, { logLevel }));
+    };
+    this.#time = new VirtualTime(t, vi, prepare, patienceMs);
     clearStubs();
   }
 

@@ -1,4 +1,5 @@
 import { durationMs, type Duration } from "../definition/duration.js";
+import { spanLongTimers } from "./long-timers.js";
 
 /** The part of vitest's `vi` that is used. */
 export interface FakeTimers {
@@ -38,7 +39,9 @@ export class VirtualTime {
     private readonly load: () => Promise<unknown>,
     /** How many real ms functions are waited for that have not ended, before the clock moves on. */
     private readonly patienceMs: number,
-  ) {}
+  ) {
+    spanLongTimers();
+  }
 
   /** Lets all happen that is due now, and all that follows from it at once. The clock stands still. */
   async settle(): Promise<void> {
@@ -123,6 +126,7 @@ export class VirtualTime {
       throw new Error(
         "Time is real: call vi.useFakeTimers() before each test that drives workflows",
       );
+    spanLongTimers();
     if ("clock" in realTurn || "clock" in realSetTimeout)
       throw new Error(
         "@stepwise/workflow/test was imported while time was virtual: import it before vi.useFakeTimers() is called",

@@ -1,19 +1,11 @@
-import { type Infer, v } from "convex/values";
-import { setLogLevel, setMaxParallelism, vLogLevel } from "../core/index.js";
+import { v } from "convex/values";
+import { changedConfig, type Config, setConfig, vConfig } from "../core/index.js";
 import { mutation, type MutationCtx } from "./_generated/server.js";
 import { host } from "./host.js";
 import { warn } from "./log.js";
 
 /** From here on, a deployment of the smaller plans has less to run works with than they ask for. */
 const MUCH_PARALLELISM = 100;
-
-const vConfig = v.object({
-  /** How many works run at once, 0 to 200. */
-  maxParallelism: v.optional(v.number()),
-  /** How much is logged. */
-  logLevel: v.optional(vLogLevel),
-});
-type Config = Infer<typeof vConfig>;
 
 /**
  * Sets what is given, at once, until the class's own options change. `maxParallelism: 0` pauses the pool.
@@ -29,25 +21,19 @@ export const update = mutation({
 });
 
 /** Applies the options of the class that enqueues, where they are others than the class gave last. */
-export async function applyClassConfig(
-  ctx: MutationCtx,
-  { maxParallelism, logLevel }: Config,
-): Promise<void> {
-  if (maxParallelism === undefined && logLevel === undefined) return;
+export async function applyClassConfig(ctx: MutationCtx, config: Config): Promise<void> {
+  if (config.maxParallelism === undefined && config.logLevel === undefined) return;
   const last = await ctx.db.query("classConfig").first();
-  const changed: Config = {};
-  if (maxParallelism !== undefined && maxParallelism !== last?.maxParallelism)
-    changed.maxParallelism = maxParallelism;
-  if (logLevel !== undefined && logLevel !== last?.logLevel) changed.logLevel = logLevel;
-  if (Object.keys(changed).length === 0) return;
+  const changed = changedConfig(config, last);
+  if (changed === null) return;
   await apply(ctx, changed);
   if (last === null) await ctx.db.insert("classConfig", changed);
   else await ctx.db.patch("classConfig", last._id, changed);
 }
 
-async function apply(ctx: MutationCtx, { maxParallelism, logLevel }: Config): Promise<void> {
-  if (maxParallelism !== undefined) await setMaxParallelism(ctx, host, maxParallelism);
-  if (logLevel !== undefined) await setLogLevel(ctx, logLevel);
+async function apply(ctx: MutationCtx, config: Config): Promise<void> {
+  await setConfig(ctx, host, config);
+  const { maxParallelism } = config;
   if (maxParallelism !== undefined && maxParallelism > MUCH_PARALLELISM)
     await warn(
       ctx,

@@ -1,10 +1,7 @@
-import { isLogged, logLevelOf } from "../core/index.js";
+import { logs, MOST_LOGGED_AT_ONCE } from "../core/index.js";
 import type { Doc } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { logEvent } from "./log.js";
-
-/** A function's log holds 256 lines; the rest is for what else its transaction logs. */
-const MOST_PER_CALL = 100;
 
 /** How an attempt ended. */
 export type Status = "success" | "failed" | "canceled" | "retrying";
@@ -15,10 +12,10 @@ export async function logEnqueued(
   works: readonly Doc<"works">[],
   runAt: number | null,
 ): Promise<void> {
-  if (!isLogged(await logLevelOf(ctx), "INFO")) return;
+  if (!(await logs(ctx, "INFO"))) return;
   const enqueuedAt = Date.now();
-  const more = Math.max(0, works.length - MOST_PER_CALL);
-  for (const work of works.slice(0, MOST_PER_CALL))
+  const more = Math.max(0, works.length - MOST_LOGGED_AT_ONCE);
+  for (const work of works.slice(0, MOST_LOGGED_AT_ONCE))
     await logEvent(ctx, "INFO", "enqueued", {
       ...namesOf(work),
       enqueuedAt,
@@ -45,7 +42,7 @@ export async function logAllStarted(
   ctx: MutationCtx,
   works: readonly Doc<"works">[],
 ): Promise<void> {
-  for (const work of works.slice(0, MOST_PER_CALL)) await logStarted(ctx, work);
+  for (const work of works.slice(0, MOST_LOGGED_AT_ONCE)) await logStarted(ctx, work);
 }
 
 /** A work found no free slot, and stands in line. */

@@ -3,6 +3,7 @@ import {
   drainLine as drainPoolLine,
   enqueueWork,
   lineHead as poolLineHead,
+  logs,
   type PoolHost,
 } from "../core/index.js";
 import { internal } from "./_generated/api.js";
@@ -13,7 +14,6 @@ import { reviveContinuations } from "./continuations.js";
 import { logCompleted, logStarted } from "./events.js";
 import { reportAlong } from "./eventsReport.js";
 import { cancelRest, finishGroup, finishIfOver } from "./groups.js";
-import { logs } from "./log.js";
 import { memberEnded } from "./members.js";
 import { loseAttempt, startLate } from "./recovery.js";
 import { countWithoutSlot } from "./tallies.js";

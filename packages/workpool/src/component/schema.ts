@@ -1,6 +1,6 @@
 import { defineSchema, defineTable } from "convex/server";
 import { v } from "convex/values";
-import { poolTables, vLogLevel, vResultKind, vRetryBehavior } from "../core/index.js";
+import { poolTables, vConfig, vResultKind, vRetryBehavior } from "../core/index.js";
 import { vCounts } from "./counts.js";
 
 /** What is enqueued. Queries run in a mutation, as their result has to be recorded. */
@@ -151,10 +151,7 @@ export default defineSchema({
    * At most one document: the options that the `Workpool` class gave last. Read by every enqueue of a class that gives one, and written
    * only when that differs: so a value set through `config.update`, a pause above all, stands until the class's own value changes.
    */
-  classConfig: defineTable({
-    maxParallelism: v.optional(v.number()),
-    logLevel: v.optional(vLogLevel),
-  }),
+  classConfig: defineTable(vConfig),
 
   /** Up to 8 documents that count the works that ended without a slot; those with one are counted in it. Written by their cancel. */
   tallies: defineTable({ shard: v.number(), ...vCounts.fields }).index("by_shard", ["shard"]),

@@ -1,3 +1,4 @@
+export { changedConfig, type Config, setConfig, vConfig } from "./config.js";
 export {
   type PoolHost,
   type PoolMutationCtx,
@@ -5,14 +6,9 @@ export {
   type SlotId,
   type Work,
 } from "./context.js";
-export {
-  checkMaxParallelism,
-  DEFAULT_MAX_PARALLELISM,
-  logLevelOf,
-  readGate,
-  setLogLevel,
-} from "./gate.js";
-export { DEFAULT_LOG_LEVEL, isLogged, type LogLevel, vLogLevel } from "./log-level.js";
+export { checkMaxParallelism, DEFAULT_MAX_PARALLELISM, logLevelOf, readGate } from "./gate.js";
+export { logEventOf, logs, MOST_LOGGED_AT_ONCE } from "./log.js";
+export { checkLogLevel, DEFAULT_LOG_LEVEL, type LogLevel, vLogLevel } from "./log-level.js";
 export { INLINE_ARGS_BYTES, isWaiting, leaveLineCanceled, lineHead } from "./line.js";
 export { isNonRetryableError, messageOf, NonRetryableError } from "./non-retryable.js";
 export { drainLine, setMaxParallelism } from "./parallelism.js";

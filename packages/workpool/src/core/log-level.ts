@@ -13,10 +13,18 @@ export type LogLevel = Infer<typeof vLogLevel>;
 
 /** How much is logged where nothing else is said. */
 export const DEFAULT_LOG_LEVEL: LogLevel = "REPORT";
+/** What has this level is logged whatever is set. */
+export const LOUDEST = "ERROR" satisfies LogLevel;
 
-const ORDER: readonly LogLevel[] = ["DEBUG", "TRACE", "INFO", "REPORT", "WARN", "ERROR"];
+const ORDER: readonly LogLevel[] = ["DEBUG", "TRACE", "INFO", "REPORT", "WARN", LOUDEST];
 
 /** Whether what has the level `at` is logged where `level` is set. */
 export function isLogged(level: LogLevel, at: LogLevel): boolean {
   return ORDER.indexOf(at) >= ORDER.indexOf(level);
+}
+
+/** @throws where it is none of the levels. */
+export function checkLogLevel(logLevel: LogLevel): void {
+  if (ORDER.includes(logLevel)) return;
+  throw new Error(`logLevel is ${JSON.stringify(logLevel)}: it must be one of ${ORDER.join(", ")}`);
 }
