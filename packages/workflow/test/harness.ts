@@ -26,6 +26,8 @@ export interface Faults {
   settle?: (args: Settlement) => boolean;
   /** Not a fault: is told of each document that a call of `settle` writes. */
   writes?: (args: Settlement, document: string) => void;
+  /** Nor is this: how many of the newest commits a stale snapshot lacks; asked for each. */
+  lag?: () => number;
 }
 
 function settleWith({ settle: fails = () => false, writes }: Faults): typeof lib.settle {
@@ -61,10 +63,12 @@ function watched(ctx: MutationCtx, tell: (document: string) => void): MutationCt
 
 /** The test app of ./convex on a back end of its own, in virtual time, with every limit on. */
 export class TestApp {
-  readonly counter = new Counter();
-  readonly t = this.counter.convexTest({ schema, modules });
+  readonly counter: Counter;
+  readonly t;
 
   constructor(faults: Faults = {}) {
+    this.counter = new Counter(faults);
+    this.t = this.counter.convexTest({ schema, modules });
     // One module for all calls: the counter wraps each that it has not met.
     const faulty = { ...lib, settle: settleWith(faults) };
     this.t.registerComponent("workflow", componentSchema, {

@@ -261,6 +261,36 @@ describe("pause", () => {
     await use.app.expectNothingLeft();
   });
 
+  test("[S103] children paused by themselves, one that runs and one that waits for its turn, go on with the run above", async () => {
+    const id = await use.app.start("twoAtOnce", {
+      leaves: [1, 2, 3, 4].map((n) => ({ n, ms: 1_000 })),
+    });
+    await use.app.pass(500);
+    const children = async () => (await use.app.tree(id)).slice(1);
+    const [first, , , last] = await children();
+    for (const child of [first, last]) expect(await pause(child?.runId ?? "")).toBe(true);
+    await pause(id);
+    await use.app.drive();
+    await resume(id);
+    await use.app.drive();
+    expect(await use.app.status("twoAtOnce", id)).toMatchObject({ state: "completed", output: 4 });
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S103] a child paused by itself before its turn stays so when that comes", async () => {
+    const id = await use.app.start("twoAtOnce", {
+      leaves: [1, 2, 3].map((n) => ({ n, ms: 1_000 })),
+    });
+    await use.app.pass(500);
+    const [, , , last] = await use.app.tree(id);
+    await pause(last?.runId ?? "");
+    await use.app.drive();
+    expect(await active("twoAtOnce", id)).toMatchObject([{ children: { done: 2, total: 3 } }]);
+    await resume(last?.runId ?? "");
+    await use.app.drive();
+    expect(await use.app.status("twoAtOnce", id)).toMatchObject({ state: "completed" });
+  });
+
   test("[S48] [S103] a parent one of whose children fails meanwhile fails afterwards", async () => {
     const id = await use.app.start("list", {
       leaves: [

@@ -145,6 +145,28 @@ describe("status", () => {
     expect(await use.app.status("saga", id)).toMatchObject({ state: "failed" });
   });
 
+  test.each([
+    ["that are completed", { fails: true, bookings: [{ n: 0 }, { n: 1 }] }, { done: 2 }],
+    [
+      "that were going on",
+      { bookings: [{ n: 0, ms: HOUR }, { n: 1 }, { n: 2, ms: 1_000, fails: true }] },
+      { done: 1, running: 1 },
+    ],
+  ])(
+    "[S96] a run that is compensating is at the parent whose children, %s, are being undone",
+    async (_which, input, children) => {
+      const id = await use.app.start("tour", input);
+      await use.app.drive(async () => (await use.app.log()).includes("unbooking 0"));
+      expect(await use.app.status("tour", id)).toMatchObject({
+        state: "compensating",
+        active: [{ node: "all", kind: "children", state: "waiting", children }],
+        stalled: false,
+      });
+      await use.app.drive();
+      expect(await use.app.status("tour", id)).toMatchObject({ state: "failed", active: [] });
+    },
+  );
+
   test("[S106] of an unknown id, and of a run of another workflow, it is null", async () => {
     const id = await use.app.start("leaf", { n: 1 });
     expect(await use.app.status("leaf", "nonsense")).toBeNull();

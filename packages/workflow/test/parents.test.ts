@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { StepError } from "../src/index.js";
 import { components } from "./convex/_generated/api.js";
-import { useTestApp } from "./harness.js";
+import { TestApp, useTestApp } from "./harness.js";
 
 const use = useTestApp();
 const leaves = (...ms: number[]) => ({ leaves: ms.map((time, n) => ({ n, ms: time })) });
@@ -89,6 +89,19 @@ describe("children", () => {
       { node: "all", state: "waiting", children: { done: 2, total: 3 } },
     ]);
   });
+
+  test.each([1, 40])(
+    "[S43] [S53] many that end together, where a stale snapshot lacks %i of the newest commits: none is left waiting, the parent goes on once",
+    async (lag) => {
+      const app = new TestApp({ lag: () => lag });
+      const many = { leaves: Array.from({ length: 100 }, (_none, n) => ({ n, ms: 50 })) };
+      expect(await app.output("twoAtOnce", many)).toBe(100);
+      expect(await app.output("list", many)).toEqual(many.leaves.map(({ n }) => n * 10));
+      const joined = app.counter.calls.filter(({ name }) => name.endsWith("list:afterDone"));
+      expect(joined).toHaveLength(1);
+      await app.expectNothingLeft();
+    },
+  );
 
   test("more children than the pool has slots wait in its line, and all end", async () => {
     const many = { leaves: Array.from({ length: 150 }, (_none, n) => ({ n })) };

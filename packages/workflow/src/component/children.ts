@@ -1,7 +1,6 @@
 import {
   DEFAULT_MAX_PARALLELISM,
   hasRoom,
-  keepLooking,
   messageOf,
   readGate,
   ROOM_TO_COMPLETE,
@@ -10,24 +9,19 @@ import { v } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalMutation, internalQuery, query, type MutationCtx } from "./_generated/server.js";
-import { goOn, goOnWith, hasRoomInPage } from "./continuations.js";
+import { internalMutation, internalQuery, type MutationCtx } from "./_generated/server.js";
 import { beginDeadline } from "./deadlines.js";
 import { cancelChildren, cancelPending } from "./ending.js";
 import { ASLEEP, beginRun, failStep, wake, type RunOf } from "./entering.js";
-import { pool } from "./line.js";
-import { settledOutput, stepOfStage, stepRead } from "./scope.js";
+import { dropPages, insertLater, insertPage } from "./inserting.js";
 import { isTolerated, noteBadEnd } from "./tolerance.js";
 import { childDone, childOfClosedEnded } from "./undoing.js";
-import type { Beginning, NewChild, NewChildren } from "./validators.js";
-import { continuationArgs, vPass } from "./validators.js";
+import type { NewChildren } from "./validators.js";
 
 /** How many siblings a child that ends looks at, from a stale snapshot. */
 const LOOK = 4;
 /** Up to so many children are inserted by the transaction that arrives; of more, the first page only. */
 const MAX_AT_ONCE = 1_000;
-/** Outputs are read in pages of so many bytes: a transaction may read 16 MiB. */
-const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
 /** Inserts the children of a parent and starts as many as may run at once. `arrived` is the parent's record if it has one already. */
 export async function startChildren(
@@ -76,84 +70,6 @@ export async function startChildren(
   await fillSeats(ctx, step);
 }
 
-/** Inserts a page of children; one whose input was refused has failed already. */
-async function insertPage(
-  ctx: MutationCtx,
-  id: Id<"steps">,
-  page: { from: number; begins: readonly Beginning[]; children: readonly NewChild[] },
-): Promise<void> {
-  const parent = await ctx.db.get("steps", id);
-  const above = parent === null ? null : await ctx.db.get("runs", parent.run);
-  if (parent === null || above === null || parent.joined === true) return;
-  const now = Date.now();
-  for (const [offset, { begin, key, input, error }] of page.children.entries()) {
-    const beginning = page.begins[begin];
-    if (beginning === undefined) throw new Error(`A child of "${parent.stage}" has no workflow`);
-    const { workflow, plan, resume, first, timeoutMs } = beginning;
-    const child = await ctx.db.insert("runs", {
-      workflow,
-      ...(plan === undefined ? {} : { plan }),
-      resume,
-      state: error === undefined ? "pending" : "failed",
-      parentRun: above._id,
-      parentStep: id,
-      index: page.from + offset,
-      ...(key === undefined ? {} : { childKey: key }),
-      root: above.root ?? above._id,
-      startedAt: now,
-      ...(error === undefined ? { first } : { error, endedAt: now }),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    });
-    await insertInput(ctx, child, input);
-    if (error !== undefined) await noteBadEnd(ctx, parent);
-  }
-}
-
-/** Starts children that wait, in their order, until as many run as may; goes on where there is none left. */
-export async function fillSeats(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
-  const parent = await ctx.db.get("steps", id);
-  if (parent === null || parent.state !== "waiting" || parent.joined || parent.held) return;
-  const { seats = 1 } = parent;
-  const allIn = (state: "pending" | "running" | "compensating") =>
-    ctx.db
-      .query("runs")
-      .withIndex("by_parent_state", (q) => q.eq("parentStep", id).eq("state", state));
-  let taken = (await allIn("running").take(seats)).length;
-  if (taken < seats) taken += (await allIn("compensating").take(seats - taken)).length;
-  const startable = await allIn("pending").take(seats - taken);
-  const refused = await firstRefused(ctx, parent);
-  if (refused !== null) return await failParent(ctx, parent, refused);
-  for (const child of startable) {
-    // Each is read with its input, which it takes along into the pool's line.
-    if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return await fillLater(ctx, parent);
-    await begin(ctx, child);
-  }
-  if (taken + startable.length === 0 && parent.inserting !== true) await join(ctx, parent);
-}
-
-/** The rest of the seats is filled in a transaction of its own: as if there were a page to insert first. */
-async function fillLater(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> {
-  if (parent.inserting === true) return;
-  await ctx.db.patch("steps", parent._id, { inserting: true });
-  await insertLater(ctx, parent._id);
-}
-
-/** Of the children that have ended badly the first one, where there are more of them than the parent lets pass. */
-async function firstRefused(ctx: MutationCtx, parent: Doc<"steps">): Promise<Doc<"runs"> | null> {
-  for (const state of ["failed", "canceled", "timedOut"] as const) {
-    const bad = await inState(ctx, parent._id, state);
-    if (bad !== null) return (await isTolerated(ctx, parent, { isLast: true })) ? null : bad;
-  }
-  return null;
-}
-
-/** The next page is inserted in a transaction of its own. */
-export async function insertLater(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
-  const job = await ctx.scheduler.runAfter(0, internal.children.insertNext, { step });
-  await ctx.db.patch("steps", step, { job, wakeAt: Date.now() });
-  await keepLooking(ctx, pool);
-}
-
 /** Inserts the next page of children that are to be. */
 export const insertNext = internalMutation({
   args: { step: v.id("steps") },
@@ -180,49 +96,43 @@ async function insertNextPage(ctx: MutationCtx, step: Id<"steps">): Promise<void
   await fillSeats(ctx, step);
 }
 
-/** Deletes what is still to be inserted: as much as fits into this transaction, the rest in others. */
-export async function dropPages(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
-  if (!(await dropSomePages(ctx, step))) await goOn(ctx, internal.children.dropMorePages, step);
-}
-
-/** @returns whether all are deleted. */
-async function dropSomePages(ctx: MutationCtx, step: Id<"steps">): Promise<boolean> {
-  const pages = ctx.db.query("childPages").withIndex("by_step", (q) => q.eq("step", step));
-  for await (const { _id } of pages) {
-    if (!(await hasRoomInPage(ctx))) return false;
-    await ctx.db.delete("childPages", _id);
+/** Starts children that wait, in their order, until as many run as may; goes on where there is none left. */
+export async function fillSeats(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
+  const parent = await ctx.db.get("steps", id);
+  if (parent === null || parent.state !== "waiting" || parent.joined || parent.held) return;
+  const { seats = 1 } = parent;
+  const allIn = (state: "pending" | "running" | "compensating") =>
+    ctx.db
+      .query("runs")
+      .withIndex("by_parent_state", (q) => q.eq("parentStep", id).eq("state", state));
+  let taken = (await allIn("running").take(seats)).length;
+  if (taken < seats) taken += (await allIn("compensating").take(seats - taken)).length;
+  const startable = await allIn("pending").take(seats - taken);
+  const refused = await firstRefused(ctx, parent);
+  if (refused !== null) return await failParent(ctx, parent, refused);
+  for (const child of startable) {
+    // Each is read with its input, which it takes along into the pool's line.
+    if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return await fillLater(ctx, parent);
+    // One that cannot begin may have ended its siblings.
+    await takeSeat(ctx, child._id);
   }
-  return true;
+  if (taken + startable.length === 0 && parent.inserting !== true) await join(ctx, parent);
 }
 
-/** The next page of {@link dropPages}. */
-export const dropMorePages = internalMutation({
-  args: continuationArgs,
-  returns: v.null(),
-  handler: async (ctx, { continuation }): Promise<null> =>
-    await goOnWith<Id<"steps">>(ctx, continuation, async (step) =>
-      (await dropSomePages(ctx, step)) ? null : step,
-    ),
-});
+/** The rest of the seats is filled in a transaction of its own: as if there were a page to insert first. */
+async function fillLater(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> {
+  if (parent.inserting === true) return;
+  await ctx.db.patch("steps", parent._id, { inserting: true });
+  await insertLater(ctx, parent._id);
+}
 
-/** The record of a run's input. */
-export async function insertInput(
-  ctx: MutationCtx,
-  run: Id<"runs">,
-  input: unknown,
-): Promise<void> {
-  const now = Date.now();
-  await ctx.db.insert("steps", {
-    run,
-    stage: "input",
-    kind: "input",
-    state: "completed",
-    attempt: 1,
-    startedAt: now,
-    endedAt: now,
-    output: input,
-    kept: true,
-  });
+/** Of the children that have ended badly the first one, where there are more of them than the parent lets pass. */
+async function firstRefused(ctx: MutationCtx, parent: Doc<"steps">): Promise<Doc<"runs"> | null> {
+  for (const state of ["failed", "canceled", "timedOut"] as const) {
+    const bad = await inState(ctx, parent._id, state);
+    if (bad !== null) return (await isTolerated(ctx, parent, { isLast: true })) ? null : bad;
+  }
+  return null;
 }
 
 /**
@@ -398,60 +308,4 @@ function withCauses(error: StepError, most: number): StepError {
   let innermost = error.cause;
   while (innermost.cause !== undefined) innermost = innermost.cause;
   return innermost;
-}
-
-const ofParent = {
-  run: v.string(),
-  stage: v.string(),
-  /** What it was called before it was renamed. */
-  was: v.optional(v.string()),
-  pass: v.optional(vPass),
-};
-
-/** A page of the outputs of a parent's children, in order, for folding them. */
-export const outputs = query({
-  args: { ...ofParent, from: v.number(), most: v.number() },
-  returns: v.object({
-    outputs: v.array(v.object({ key: v.union(v.string(), v.number()), output: v.any() })),
-    isLast: v.boolean(),
-  }),
-  handler: async (ctx, { run, from, most, ...of }) => {
-    const parent = await stepRead(ctx, run as Id<"runs">, of);
-    const page: { key: string | number; output: unknown }[] = [];
-    if (parent === null) return { outputs: page, isLast: true };
-    const children = ctx.db
-      .query("runs")
-      .withIndex("by_parent", (q) => q.eq("parentStep", parent._id).gte("index", from));
-    for await (const child of children) {
-      const output = await settledOutput(ctx, parent, child);
-      page.push({ key: child.childKey ?? child.index, output: output ?? null });
-      const { bytesRead } = await ctx.meta.getTransactionMetrics();
-      if (page.length >= most || bytesRead.used > MAX_PAGE_BYTES) break;
-    }
-    return { outputs: page, isLast: from + page.length >= (parent.total ?? 0) };
-  },
-});
-
-/** What the outputs of the first children were folded into so far, and of how many. */
-export const reduced = query({
-  args: ofParent,
-  returns: v.object({ value: v.any(), from: v.number() }),
-  handler: async (ctx, { run, ...of }) => {
-    const parent = await stepRead(ctx, run as Id<"runs">, of);
-    return { value: parent?.reduced?.value ?? null, from: parent?.reduced?.from ?? 0 };
-  },
-});
-
-/** Keeps what outputs were folded into; where not all of them are, the rest is folded in a transaction of its own, from `from` on. */
-export async function foldedFurther(
-  ctx: MutationCtx,
-  run: Id<"runs">,
-  { stage, pass, value }: { stage: string; pass?: number[] | undefined; value: unknown },
-  from?: number,
-): Promise<void> {
-  const parent = await stepOfStage(ctx, run, stage, pass);
-  if (parent === null) throw new Error(`The run folds the children of "${stage}", but has none`);
-  const reduced = { value, from: from ?? parent.total ?? 0 };
-  if (from === undefined) await ctx.db.patch("steps", parent._id, { reduced });
-  else await wake(ctx, parent, { event: { kind: "joined" } }, { reduced });
 }

@@ -52,21 +52,22 @@ async function seeToRun(
       // A loop has nothing to come itself: what goes on stands in its body.
       if (step.kind === "loop") continue;
       if (held) await hold(ctx, step);
-      else if (step.held === true) await release(ctx, step);
       if (step.kind === "children")
         await seeToChildren(ctx, { step: step._id, after: -1, held }, page);
+      if (!held && step.held === true) await release(ctx, step);
     }
   }
 }
 
-/** The children that run; those that wait for their turn wait on, for the parent's record is held. */
+/** The children that run; those that wait for their turn wait on while the parent's record is held. */
 async function seeToChildren(ctx: MutationCtx, rest: Rest, page: Page): Promise<void> {
   const following = await seeToSomeChildren(ctx, rest, page);
   if (following !== null) await goOn(ctx, internal.pausing.seeToMore, following);
 }
 
 async function seeToSomeChildren(ctx: MutationCtx, rest: Rest, page: Page): Promise<Rest | null> {
-  if (page.left === 0) return rest;
+  if (page.left === 0 || (!rest.held && !(await releaseThemselves(ctx, rest.step, page))))
+    return rest;
   const children = await ctx.db
     .query("runs")
     .withIndex("by_parent_state", (q) =>
@@ -77,13 +78,29 @@ async function seeToSomeChildren(ctx: MutationCtx, rest: Rest, page: Page): Prom
   let { after } = rest;
   for (const child of children) {
     if (!(await hasRoomInPage(ctx))) return { ...rest, after };
-    // It may have been paused by itself as well.
-    if (!rest.held && child.paused === true)
-      await ctx.db.patch("runs", child._id, { paused: undefined });
     await seeToRun(ctx, child._id, rest.held, page);
     after = child.index;
   }
   return page.left === 0 ? { ...rest, after } : null;
+}
+
+/** Children that were paused by themselves, also those that wait for their turn. @returns whether these were all. */
+async function releaseThemselves(
+  ctx: MutationCtx,
+  parent: Id<"steps">,
+  page: Page,
+): Promise<boolean> {
+  const paused = await ctx.db
+    .query("runs")
+    .withIndex("by_parent_paused", (q) => q.eq("parentStep", parent).eq("paused", true))
+    .take(page.left);
+  for (const child of paused) {
+    if (!(await hasRoomInPage(ctx))) return false;
+    page.left -= 1;
+    await ctx.db.patch("runs", child._id, { paused: undefined });
+    await seeToRun(ctx, child._id, false, page);
+  }
+  return page.left > 0;
 }
 
 /** The next page of children. What has been decided otherwise meanwhile is left alone: the parent's record says so. */

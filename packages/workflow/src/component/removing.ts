@@ -4,10 +4,10 @@ import { internal } from "./_generated/api.js";
 import { continuationArgs } from "./validators.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
-import { dropPages } from "./children.js";
+import { dropPages } from "./inserting.js";
 import { goOn, goOnWith, hasRoomInPage } from "./continuations.js";
 import { liftDeadlines } from "./deadlines.js";
-import { cancelPending, withdraw } from "./ending.js";
+import { cancelPending, isOwnJob, withdraw } from "./ending.js";
 
 /**
  * Removes the children of a parent whose record is to be forgotten, with what is under them: as many as fit into this transaction, the
@@ -110,6 +110,8 @@ async function removeRowsOf(
  */
 export async function removeStep(ctx: MutationCtx, step: Doc<"steps">): Promise<boolean> {
   if (!(await hasRoomInPage(ctx))) return false;
+  // A step may have its own run removed, by canceling it: its report finds it ended, and by whom.
+  if (await isOwnJob(ctx, step.job)) return false;
   const isParent = step.kind === "children";
   if (isParent && step.inserting === true) await dropPages(ctx, step._id);
   // What could undo its children goes before them: a run that is canceled before the next page looks for none that is gone …

@@ -1,4 +1,4 @@
-import { poolTables } from "@stepwise/workpool/core";
+import { poolTables, vConfig } from "@stepwise/workpool/core";
 import { defineSchema, defineTable } from "convex/server";
 import { v } from "convex/values";
 import {
@@ -60,6 +60,10 @@ export default defineSchema({
     endsAs: v.optional(vBadEnd),
     /** It was paused: nothing of it starts. */
     paused: v.optional(v.boolean()),
+    /** Its error is that of a `sensitive` node: what it says is not to be logged. Only while it is `compensating`. */
+    sensitiveError: v.optional(v.boolean()),
+    /** Its start was logged; then its end is too. Of runs at the top only. */
+    logged: v.optional(v.boolean()),
     /** The handle of the mutation to call at its end; its context is in `contexts`. */
     onComplete: v.optional(v.string()),
     /** Why that call failed. */
@@ -68,6 +72,7 @@ export default defineSchema({
     .index("by_key", ["workflow", "startKey"])
     .index("by_parent_state", ["parentStep", "state", "index"])
     .index("by_parent", ["parentStep", "index"])
+    .index("by_parent_paused", ["parentStep", "paused"])
     .index("by_parent_run", ["parentRun"])
     // Children have a root; so the runs of the top level are those whose root is undefined.
     .index("by_root", ["root"])
@@ -83,7 +88,7 @@ export default defineSchema({
    * One document: what the app's `WorkflowManager` asked for last. A value is applied when the manager's own changes, not at every start:
    * so what an operator has set meanwhile, such as a pause, stands.
    */
-  managerConfig: defineTable({ maxParallelism: v.number() }),
+  managerConfig: defineTable(vConfig),
 
   /**
    * The record of one stage of one run, and one pass of the loops around it; the run's input is one too, so that everything that is read by

@@ -1,7 +1,7 @@
 import { getConvexSize } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import type { MutationCtx } from "./_generated/server.js";
+import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 import { finishRun } from "./ending.js";
 import { arriveAt, ASLEEP } from "./entering.js";
 import { stepOfStage } from "./scope.js";
@@ -31,7 +31,7 @@ export async function childDone(ctx: MutationCtx, child: Doc<"runs">): Promise<v
 }
 
 /** What the run has done last, of all that is not yet undone. */
-export async function lastUndo(ctx: MutationCtx, run: Id<"runs">): Promise<Doc<"undos"> | null> {
+export async function lastUndo(ctx: QueryCtx, run: Id<"runs">): Promise<Doc<"undos"> | null> {
   return await ctx.db
     .query("undos")
     .withIndex("by_run", (q) => q.eq("run", run))
@@ -66,9 +66,9 @@ export async function undoNext(ctx: MutationCtx, id: Id<"runs">): Promise<void> 
 }
 
 async function allUndone(ctx: MutationCtx, run: Doc<"runs">): Promise<void> {
-  const { endsAs, error } = run;
+  const { endsAs, error, sensitiveError: sensitive = false } = run;
   if (run.state === "compensating" && endsAs !== undefined && error !== undefined)
-    return await finishRun(ctx, run, { state: endsAs, error });
+    return await finishRun(ctx, run, { state: endsAs, error, sensitive });
   // A child that is complete, and undone with its parent.
   const { parentRun } = run;
   const above = parentRun === undefined ? null : await lastUndo(ctx, parentRun);
@@ -160,7 +160,7 @@ export const UNENDED = ["compensating", "running", "pending"] as const;
  * end at the same time seldom read what one of them writes.
  */
 export async function hasChildIn(
-  ctx: MutationCtx,
+  ctx: QueryCtx,
   parent: Id<"steps">,
   states: readonly (typeof UNENDED)[number][],
 ): Promise<boolean> {
@@ -171,6 +171,18 @@ export async function hasChildIn(
     if ((await children.order("desc").first()) !== null) return true;
   }
   return false;
+}
+
+/** The record of the parent that a run which is compensating waits for: its children are being undone, or have to end first. */
+export async function parentBeingUndone(
+  ctx: QueryCtx,
+  run: Id<"runs">,
+): Promise<Doc<"steps"> | null> {
+  const steps = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run));
+  const last = await steps.order("desc").first();
+  if (last?.kind === "children" && (await hasChildIn(ctx, last._id, UNENDED))) return last;
+  const undo = await lastUndo(ctx, run);
+  return undo?.child === undefined ? null : await ctx.db.get("steps", undo.step);
 }
 
 /** Whether a compensation of the run is under way: nothing else of it is active any more. */

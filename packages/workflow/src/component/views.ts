@@ -4,6 +4,7 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import { query, type QueryCtx } from "./_generated/server.js";
 import { countChildren, vChildren } from "./counting.js";
 import { outputOf } from "./scope.js";
+import { parentBeingUndone } from "./undoing.js";
 import { ACTIVE_STATES, vError, vPass, vRunState, vStepKind, vStepState } from "./validators.js";
 
 /** How many runs `tree` shows. */
@@ -58,7 +59,7 @@ export const status = query({
     const run = id === null ? null : await ctx.db.get("runs", id);
     if (run === null || (workflow !== undefined && run.workflow !== workflow)) return null;
     const deadlines = run.endedAt === undefined ? await deadlinesOf(ctx, run._id) : [];
-    const active = run.endedAt === undefined ? await activeNodes(ctx, run._id, deadlines) : [];
+    const active = run.endedAt === undefined ? await activeNodes(ctx, run, deadlines) : [];
     return {
       runId: run._id,
       workflow: run.workflow,
@@ -90,7 +91,7 @@ async function deadlinesOf(ctx: QueryCtx, run: Id<"runs">): Promise<Doc<"deadlin
 
 async function activeNodes(
   ctx: QueryCtx,
-  run: Id<"runs">,
+  { _id: run, state: runState }: Doc<"runs">,
   deadlines: readonly Doc<"deadlines">[],
 ): Promise<Infer<typeof vActiveNode>[]> {
   const nodes: Infer<typeof vActiveNode>[] = [];
@@ -100,7 +101,11 @@ async function activeNodes(
       .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", state));
     for await (const step of steps) nodes.push(await activeNode(ctx, step, deadlines));
   }
-  return nodes;
+  if (runState !== "compensating" || nodes.length > 0) return nodes;
+  const parent = await parentBeingUndone(ctx, run);
+  return parent === null
+    ? []
+    : [{ ...(await activeNode(ctx, parent, deadlines)), state: "waiting" }];
 }
 
 async function activeNode(

@@ -3,9 +3,10 @@ import { v } from "convex/values";
 import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
-import { insertLater } from "./children.js";
+import { insertLater } from "./inserting.js";
 import { hasRoomInPage } from "./continuations.js";
 import { failStep, wake } from "./entering.js";
+import { logStuck } from "./log.js";
 import { ACTIVE_STATES, type Event } from "./validators.js";
 
 /** What should have been woken so long ago has perhaps been lost, in ms. The scheduler is seldom that far behind. */
@@ -60,7 +61,7 @@ export async function seeTo(ctx: MutationCtx, step: Doc<"steps">): Promise<void>
     const transactionLimits = await leaveRoom(ctx, ROOM_TO_COMPLETE);
     await ctx.runMutation(internal.waking.fail, { step: step._id, message }, { transactionLimits });
   } catch (error) {
-    console.error(`A run of "${run.workflow}" could not be told so: ${messageOf(error)}`);
+    await logStuck(ctx, run, step, messageOf(error));
   }
 }
 

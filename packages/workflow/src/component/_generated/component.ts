@@ -15,31 +15,17 @@ import type { FunctionReference } from "convex/server";
  * Useful when expecting a parameter like `components.myComponent`.
  */
 export type ComponentApi<Name extends string | undefined = string | undefined> = {
-  children: {
-    outputs: FunctionReference<
-      "query",
+  config: {
+    update: FunctionReference<
+      "mutation",
       "internal",
       {
-        run: string;
-        stage: string;
-        was?: string;
-        pass?: Array<number>;
-        from: number;
-        most: number;
+        maxParallelism?: number;
+        logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
       },
-      { outputs: Array<{ key: string | number; output: any }>; isLast: boolean },
+      null,
       Name
     >;
-    reduced: FunctionReference<
-      "query",
-      "internal",
-      { run: string; stage: string; was?: string; pass?: Array<number> },
-      { value: any; from: number },
-      Name
-    >;
-  };
-  config: {
-    update: FunctionReference<"mutation", "internal", { maxParallelism: number }, null, Name>;
   };
   events: {
     send: FunctionReference<
@@ -82,6 +68,29 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "internal",
       { run: string; names: Array<string> },
       { name: string; value: any } | null,
+      Name
+    >;
+  };
+  folding: {
+    outputs: FunctionReference<
+      "query",
+      "internal",
+      {
+        run: string;
+        stage: string;
+        was?: string;
+        pass?: Array<number>;
+        from: number;
+        most: number;
+      },
+      { outputs: Array<{ key: string | number; output: any }>; isLast: boolean },
+      Name
+    >;
+    reduced: FunctionReference<
+      "query",
+      "internal",
+      { run: string; stage: string; was?: string; pass?: Array<number> },
+      { value: any; from: number },
       Name
     >;
   };
@@ -389,6 +398,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 cause?: any;
                 compensationErrors?: Array<any>;
               };
+              sensitive?: boolean;
+              ofCompletion?: boolean;
             }
           | { kind: "undone" }
           | { kind: "wait" };
@@ -431,6 +442,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         at?: number;
         onComplete?: { fn: string; context: any };
         maxParallelism?: number;
+        logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
       },
       Array<string>,
       Name

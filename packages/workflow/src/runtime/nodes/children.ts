@@ -94,6 +94,7 @@ export async function child(
       kind: "children",
       children: {
         ...transaction.at(stage),
+        ...transaction.marks(stage),
         begins: [await reference.begin()],
         pages: [[only]],
         keyed: false,
@@ -158,13 +159,13 @@ export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
     const { initial, step } = node.reduce;
     const parent = { run: token.run, ...transaction.formerly(stage) };
     let { value: accumulated, from } = await transaction.ctx.runQuery(
-      own.component.children.reduced,
+      own.component.folding.reduced,
       parent,
     );
     // A copy: what is folded into it is no part of the definition.
     if (from === 0) accumulated = copied(initial);
     for (;;) {
-      const page = await transaction.ctx.runQuery(own.component.children.outputs, {
+      const page = await transaction.ctx.runQuery(own.component.folding.outputs, {
         ...parent,
         from,
         most: PAGE,

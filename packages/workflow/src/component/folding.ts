@@ -1,0 +1,65 @@
+import { v } from "convex/values";
+import type { Id } from "./_generated/dataModel.js";
+import { query, type MutationCtx } from "./_generated/server.js";
+import { wake } from "./entering.js";
+import { settledOutput, stepOfStage, stepRead } from "./scope.js";
+import { vPass } from "./validators.js";
+
+/** Outputs are read in pages of so many bytes: a transaction may read 16 MiB. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+
+const ofParent = {
+  run: v.string(),
+  stage: v.string(),
+  /** What it was called before it was renamed. */
+  was: v.optional(v.string()),
+  pass: v.optional(vPass),
+};
+
+/** A page of the outputs of a parent's children, in order, for folding them. */
+export const outputs = query({
+  args: { ...ofParent, from: v.number(), most: v.number() },
+  returns: v.object({
+    outputs: v.array(v.object({ key: v.union(v.string(), v.number()), output: v.any() })),
+    isLast: v.boolean(),
+  }),
+  handler: async (ctx, { run, from, most, ...of }) => {
+    const parent = await stepRead(ctx, run as Id<"runs">, of);
+    const page: { key: string | number; output: unknown }[] = [];
+    if (parent === null) return { outputs: page, isLast: true };
+    const children = ctx.db
+      .query("runs")
+      .withIndex("by_parent", (q) => q.eq("parentStep", parent._id).gte("index", from));
+    for await (const child of children) {
+      const output = await settledOutput(ctx, parent, child);
+      page.push({ key: child.childKey ?? child.index, output: output ?? null });
+      const { bytesRead } = await ctx.meta.getTransactionMetrics();
+      if (page.length >= most || bytesRead.used > MAX_PAGE_BYTES) break;
+    }
+    return { outputs: page, isLast: from + page.length >= (parent.total ?? 0) };
+  },
+});
+
+/** What the outputs of the first children were folded into so far, and of how many. */
+export const reduced = query({
+  args: ofParent,
+  returns: v.object({ value: v.any(), from: v.number() }),
+  handler: async (ctx, { run, ...of }) => {
+    const parent = await stepRead(ctx, run as Id<"runs">, of);
+    return { value: parent?.reduced?.value ?? null, from: parent?.reduced?.from ?? 0 };
+  },
+});
+
+/** Keeps what outputs were folded into; where not all of them are, the rest is folded in a transaction of its own, from `from` on. */
+export async function foldedFurther(
+  ctx: MutationCtx,
+  run: Id<"runs">,
+  { stage, pass, value }: { stage: string; pass?: number[] | undefined; value: unknown },
+  from?: number,
+): Promise<void> {
+  const parent = await stepOfStage(ctx, run, stage, pass);
+  if (parent === null) throw new Error(`The run folds the children of "${stage}", but has none`);
+  const reduced = { value, from: from ?? parent.total ?? 0 };
+  if (from === undefined) await ctx.db.patch("steps", parent._id, { reduced });
+  else await wake(ctx, parent, { event: { kind: "joined" } }, { reduced });
+}
