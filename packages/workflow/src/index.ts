@@ -1,4 +1,4 @@
-export { NonRetryableError } from "@stepwise/workpool/core";
+export { type LogLevel, NonRetryableError } from "@stepwise/workpool/core";
 export type { MutationRunner, QueryRunner } from "./client/context.js";
 export type { EventName, EventPayload, RunOrKey } from "./client/events.js";
 export type { ListedRun, ListFilter, Page, PageOptions } from "./client/listing.js";

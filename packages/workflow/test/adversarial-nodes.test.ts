@@ -124,7 +124,9 @@ describe("at the same instant", () => {
         expect(await send("answered", id, "second", "in time")).toBe("taken");
       } else {
         await use.app.pass(HOUR);
-        await expect(send("answered", id, "second", "too late")).rejects.toThrow("goes on no more");
+        await expect(send("answered", id, "second", "too late")).rejects.toThrow(
+          "takes no events any more",
+        );
       }
       await use.app.drive();
       const second =

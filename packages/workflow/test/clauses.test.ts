@@ -114,6 +114,6 @@ describe("events", () => {
     await cancel(id);
     await use.app.drive();
     await use.app.expectNothingLeft();
-    await expect(call(id, "late")).rejects.toThrow(/goes on no more, but is canceled/);
+    await expect(call(id, "late")).rejects.toThrow(/takes no events any more: it is canceled/);
   });
 });

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { Status } from "../src/index.js";
 import type { MutationCtx } from "../src/component/_generated/server.js";
 import * as lib from "../src/component/lib.js";
+import { spanLongTimers } from "../src/test/long-timers.js";
 import { settleArgs, type Settlement } from "../src/component/validators.js";
 import { modules as component, schema as componentSchema } from "../src/test.js";
 import { components, internal } from "./convex/_generated/api.js";
@@ -184,6 +185,7 @@ export function useTestApp(): { readonly app: TestApp } {
   let current: TestApp | undefined;
   beforeEach(() => {
     vi.useFakeTimers();
+    spanLongTimers();
     current = new TestApp();
   });
   afterEach(() => {

@@ -2,7 +2,9 @@ import { readFile } from "node:fs/promises";
 import { Counter } from "@stepwise/counting";
 import { convexTest } from "convex-test";
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from "vitest";
+import { WorkflowManager } from "../src/index.js";
 import { modules as componentModules, testKit, type KitOptions } from "../src/test.js";
+import { components } from "./convex/_generated/api.js";
 import { workflow, workflows } from "./convex/_workflows/index.js";
 import schema from "./convex/schema.js";
 
@@ -165,6 +167,35 @@ describe("time", () => {
     const runId = await kit.start(workflows.slow, { ms: 0 });
     expect(await kit.runToEnd(workflows.slow, runId)).toMatchObject({ state: "completed" });
     expect(Date.now()).toBe(begun);
+  });
+
+  test.each([30, 365])(
+    "goes on for %d days, where timers of JavaScript end after 24.8",
+    async (days) => {
+      const { kit, begun } = newApp();
+      const runId = await kit.start(workflows.sleeps, { ms: days * 24 * HOUR });
+      expect(await kit.skipToNextTimer()).toMatchObject([{ kind: "sleep", node: "fixed" }]);
+      expect(await kit.skipToNextTimer()).toMatchObject([{ kind: "sleep", node: "computed" }]);
+      expect(Date.now()).toBe(begun + 10 * MINUTE + days * 24 * HOUR);
+      await kit.start(workflows.sleeps, { ms: 0 }, { runAfter: `${days} days` });
+      expect(await kit.skipToNextTimer()).toMatchObject([{ kind: "start" }]);
+      expect(Date.now()).toBe(begun + 10 * MINUTE + 2 * days * 24 * HOUR);
+      expect(await kit.timeline(runId)).toContain("after completed");
+      await kit.pass(`${days} days`);
+      expect(Date.now()).toBe(begun + 10 * MINUTE + 3 * days * 24 * HOUR);
+    },
+  );
+
+  test("a run that is kept for a month does not hold up the next one", async () => {
+    const { kit, t, begun } = newApp();
+    const keeping = new WorkflowManager(components.workflow, { retention: "30 days" });
+    const start = () => t.mutation((ctx) => keeping.start(ctx, workflows.sleeps, { ms: 0 }));
+    const kept = await start();
+    await kit.runToEnd(workflows.sleeps, kept);
+    await kit.runToEnd(workflows.sleeps, await start());
+    expect(Date.now()).toBe(begun + 20 * MINUTE);
+    await kit.pass("31 days");
+    expect(await t.query((ctx) => workflow.status(ctx, workflows.sleeps, kept))).toBeNull();
   });
 
   test("that is real is refused", async () => {

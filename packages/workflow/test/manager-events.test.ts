@@ -65,7 +65,7 @@ describe("sendEvent", () => {
     expect(await use.app.log()).toEqual([
       "asked",
       expect.stringMatching(
-        /event "decision" of "decision" does not fit its schema:\n {2}decision\.by: /,
+        /event "decision" for node "decision" of "approval" does not fit its schema:\n {2}decision\.by: /,
       ),
     ]);
     expect(await use.app.status("approval", id)).toMatchObject({
@@ -115,7 +115,7 @@ describe("sendEvent", () => {
     ]);
     await use.app.pass(HOUR);
     await expect(send("awaited", id, "paid", { cents: 2 })).rejects.toThrow(
-      /Cannot send "paid" to run ".*" of "awaited": it goes on no more, but is completed/,
+      /Cannot send "paid" to run ".*" of "awaited": it takes no events any more: it is completed/,
     );
   });
 

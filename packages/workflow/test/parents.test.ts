@@ -128,6 +128,20 @@ describe("what a parent's children make", () => {
     },
   );
 
+  test("a run of more steps than a list may hold: the tree is truncated, and tells so", async () => {
+    const id = await use.app.start("leaf", { n: 1 });
+    await use.app.drive();
+    await use.app.inComponent(async (ctx) => {
+      const step = await ctx.db.query("steps").order("desc").first();
+      if (step === null) throw new Error("There is no step");
+      const { _id, _creationTime, ...fields } = step;
+      for (let n = 0; n < 8_200; n++) await ctx.db.insert("steps", { ...fields, pass: [n] });
+    });
+    const tree = await use.app.t.query(components.workflow.views.tree, { runId: id });
+    expect(tree).toMatchObject({ truncated: true });
+    expect(tree?.runs[0]?.steps).toHaveLength(8_192);
+  });
+
   test("outputs that are too much to look at together: the tree is truncated, and tells so", async () => {
     const id = await use.app.start("bulkyUnread", { count: 20, bytes: 900_000 });
     await use.app.drive();

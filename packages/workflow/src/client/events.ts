@@ -29,6 +29,12 @@ type PayloadOf<Event, Name> =
 /** Which run: by its id, or by the key that it was started with. */
 export type RunOrKey = string | { key: string };
 
+/** States of a run that goes on no more, as they are told. */
+const ENDS: { readonly [State in string]?: string } = {
+  compensating: "being undone",
+  timedOut: "timed out",
+};
+
 type Sent = FunctionArgs<ComponentApi["events"]["send"]>;
 type Receiver = Sent["receivers"][number];
 
@@ -54,7 +60,8 @@ export async function sendEvent(
   const failed = (why: string) =>
     new Error(`Cannot send "${name}" to ${run} of "${workflow}": ${why}`);
   if (sent.kind === "unknown") throw failed("there is no such run");
-  if (sent.kind === "ended") throw failed(`it goes on no more, but is ${sent.state}`);
+  if (sent.kind === "ended")
+    throw failed(`it takes no events any more: it is ${ENDS[sent.state] ?? sent.state}`);
   if (sent.kind === "past") throw failed("it is past every node that takes such an event");
   if (sent.kind === "full")
     throw failed(`it keeps ${sent.kept} of them, one for each node that will still take one`);
@@ -86,7 +93,7 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
     };
     try {
       const value = parseValue(
-        { subject: `The event "${name}" of "${stage}"`, root: name },
+        { subject: `The event "${name}" for node "${stage}" of "${workflow}"`, root: name },
         schema,
         payload,
       );

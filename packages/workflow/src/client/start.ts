@@ -1,3 +1,4 @@
+import type { LogLevel } from "@stepwise/workpool/core";
 import { createFunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import type { FunctionArgs } from "convex/server";
@@ -46,6 +47,7 @@ export type StartBatchOptions<
 /** What the manager adds to every start. */
 export interface StartSettings {
   readonly maxParallelism: number | undefined;
+  readonly logLevel: LogLevel | undefined;
   readonly retentionMs: number | undefined;
 }
 
@@ -55,7 +57,7 @@ type Starts = FunctionArgs<ComponentApi["lib"]["start"]>;
 export async function startOf<Callback extends OnComplete>(
   workflow: WorkflowReference<never>,
   { runAt, runAfter, onComplete }: CommonOptions<Callback> & WhenOption,
-  { maxParallelism, retentionMs }: StartSettings,
+  { maxParallelism, logLevel, retentionMs }: StartSettings,
 ): Promise<Omit<Starts, "starts">> {
   const begin = await workflow.begin();
   const at = startTime(workflow.name, runAt, runAfter);
@@ -74,6 +76,7 @@ export async function startOf<Callback extends OnComplete>(
           },
         }),
     ...(maxParallelism === undefined ? {} : { maxParallelism }),
+    ...(logLevel === undefined ? {} : { logLevel }),
   };
 }
 
@@ -94,8 +97,8 @@ function startTime(
 
 /** One call into the component carries at most so many bytes of inputs, … */
 const BATCH_BYTES = 4_000_000;
-/** … and so many runs: each writes up to four documents, and may schedule one function, of which a transaction may 1,000. */
-const BATCH_RUNS = 500;
+/** … and schedules at most so many functions, of the 1,000 that a transaction may: one for each run, and one more where its time is watched. */
+const BATCH_FUNCTIONS = 500;
 
 /** Starts runs, in as few calls into the component as can carry them. @returns their ids, in the order of the inputs. */
 export async function startAll<Input>(
@@ -112,7 +115,8 @@ export async function startAll<Input>(
   }));
   const common = await startOf(workflow, options, settings);
   const ids: string[] = [];
-  for (const part of partsOf(starts))
+  const runs = common.begin.timeoutMs === undefined ? BATCH_FUNCTIONS : BATCH_FUNCTIONS / 2;
+  for (const part of partsOf(starts, runs))
     ids.push(...(await ctx.runMutation(component.lib.start, { ...common, starts: part })));
   return ids;
 }
@@ -127,12 +131,13 @@ function parsedAt(workflow: WorkflowReference<never>, input: unknown, index: num
   }
 }
 
-function* partsOf(starts: Starts["starts"]): Generator<Starts["starts"]> {
+/** @param runs how many there are in a part at most. */
+function* partsOf(starts: Starts["starts"], runs: number): Generator<Starts["starts"]> {
   let part: Starts["starts"] = [];
   let bytes = 0;
   for (const start of starts) {
     const size = getConvexSize(start as Value);
-    if (part.length > 0 && (bytes + size > BATCH_BYTES || part.length === BATCH_RUNS)) {
+    if (part.length > 0 && (bytes + size > BATCH_BYTES || part.length === runs)) {
       yield part;
       part = [];
       bytes = 0;

@@ -10,11 +10,13 @@ import type { StepError } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
-import { childEnded, dropPages } from "./children.js";
+import { childEnded } from "./children.js";
+import { dropPages } from "./inserting.js";
 import { announceEnd } from "./completing.js";
 import { goOn, goOnWith } from "./continuations.js";
 import { liftDeadlines } from "./deadlines.js";
 import { pool } from "./line.js";
+import { logEnded } from "./log.js";
 import { expireLater } from "./retention.js";
 import { keptInRun } from "./scope.js";
 import { childOfClosedEnded, hasChildIn, lastUndo, undoNext, UNENDED } from "./undoing.js";
@@ -37,6 +39,8 @@ interface Bad {
   error: StepError;
   /** The step at which the run has failed. */
   at?: Doc<"steps">;
+  /** What the error says is not to be logged. Default: it may be. */
+  sensitive?: boolean;
 }
 interface Completed {
   state: "completed";
@@ -73,6 +77,7 @@ export async function endRun(
     state: "compensating",
     endsAs: end.state,
     error: end.error,
+    ...(end.sensitive === true ? { sensitiveError: true } : {}),
     first: undefined,
     // What undoes it is not held.
     paused: undefined,
@@ -100,10 +105,16 @@ export async function finishRun(ctx: MutationCtx, run: Doc<"runs">, end: End): P
     state === "completed"
       ? { outputStep: end.outputStep, ...keptInRun(run, end.output) }
       : { error: end.error };
-  const gone = { first: undefined, endsAs: undefined, paused: undefined };
+  const gone = {
+    first: undefined,
+    endsAs: undefined,
+    paused: undefined,
+    sensitiveError: undefined,
+  };
   const ended = { state, ...result, ...gone, endedAt: Date.now() };
   await ctx.db.patch("runs", run._id, { ...ended, ...(await expireLater(ctx, run)) });
   await liftDeadlines(ctx, run._id);
+  await logEnded(ctx, run, end);
   if (run.parentStep !== undefined)
     await childEnded(
       ctx,
@@ -113,7 +124,12 @@ export async function finishRun(ctx: MutationCtx, run: Doc<"runs">, end: End): P
         undoable: state === "completed" && end.undoable === true,
       },
     );
-  else await announceEnd(ctx, { ...run, ...ended });
+  else
+    await announceEnd(
+      ctx,
+      { ...run, ...ended },
+      { sensitive: state !== "completed" && end.sensitive === true },
+    );
 }
 
 /** Cancels a run that has not ended and is not being undone. Another is left as it is. @returns whether it was canceled. */

@@ -13,6 +13,7 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { beginDeadline } from "./deadlines.js";
 import { pool } from "./line.js";
+import { logStarted } from "./log.js";
 import { keyOf, loadScope, type Known } from "./scope.js";
 import { isActive, settle } from "./settle.js";
 import {
@@ -147,6 +148,7 @@ export async function enterRun(
   if (run.state === "pending") {
     await ctx.db.patch("runs", run._id, { state: "running", startedAt: Date.now() });
     if (run.timeoutMs !== undefined) await beginDeadline(ctx, run._id, run.timeoutMs);
+    await logStarted(ctx, run.workflow, [run._id], run.generation);
   }
   const enter = async (fuse: boolean) =>
     await ctx.runMutation(
@@ -177,7 +179,8 @@ export async function failStep(
     token: tokenOf(step),
     outcome: { kind: "failed", error },
     fused: [],
-    next: { kind: "fail", error },
+    // A deploy may take a function away: then nothing has failed but that.
+    next: { kind: "fail", error, ofCompletion: problem.kind !== "removedNode" },
   });
 }
 

@@ -1,7 +1,7 @@
 import { v, type Infer } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, type MutationCtx } from "./_generated/server.js";
-import { cancelPending } from "./ending.js";
+import { cancelPending, isOwnJob } from "./ending.js";
 import { enterRun, tokenOf, wake } from "./entering.js";
 import { stepOfStage } from "./scope.js";
 import { runWithKey } from "./starting.js";
@@ -72,22 +72,21 @@ export const send = mutation({
     const { _id: id, state } = run;
     if (state !== "running" && state !== "pending") return { kind: "ended" as const, state };
     const waiting = await stepWaitingFor(ctx, id, name, receivers);
-    const ahead = waiting === undefined ? await receiversAhead(ctx, id, receivers) : [];
-    const receiver =
-      waiting === undefined
-        ? (ahead.find(({ refuses }) => refuses !== true) ?? ahead[0])
-        : receivers.find((one) => isOf(one, waiting));
+    const awaiting = waiting && receivers.find((one) => isOf(one, waiting));
+    const isKept = waiting === undefined || waiting.held === true;
+    // One that is paused takes what was kept for it when it goes on.
+    const ahead = isKept ? await receiversAhead(ctx, id, receivers, awaiting) : [];
+    const receiver = awaiting ?? ahead.find(({ refuses }) => refuses !== true) ?? ahead[0];
     if (receiver === undefined) return { kind: "past" as const };
     const { stage, refuses } = receiver;
     if (refuses === true) return { kind: "refused" as const, stage };
     const given = "value" in receiver ? receiver.value : value;
     const event = { name, value: given };
-    if (waiting === undefined && ahead.every(({ loop }) => loop === undefined)) {
+    if (isKept && ahead.every(({ loop }) => loop === undefined)) {
       const kept = await keptOf(ctx, id, name, ahead.length);
       if (kept === ahead.length) return { kind: "full" as const, kept };
     }
-    const isTaken =
-      waiting !== undefined && waiting.held !== true && (await takesUp(ctx, waiting, event));
+    const isTaken = !isKept && (await takesUp(ctx, waiting, event));
     if (!isTaken) await ctx.db.insert("inbox", { run: id, ...event });
     return { kind: isTaken ? ("taken" as const) : ("kept" as const) };
   },
@@ -104,6 +103,8 @@ async function takesUp(
   event: { name: string; value: unknown },
 ): Promise<boolean> {
   let isTaken = true;
+  // It waits no more: what the run does next, in this transaction, may be to send such an event.
+  await ctx.db.patch("steps", waiting._id, { state: "running" });
   await enterRun(ctx, tokenOf(waiting), { kind: "got", ...event }, null, async () => {
     isTaken = false;
     if (waiting.job !== undefined) await cancelPending(ctx, waiting.job);
@@ -129,7 +130,10 @@ function isOf({ stage, was }: Receiver, step: Doc<"steps">): boolean {
   return step.stage === stage || step.stage === was;
 }
 
-/** The step of a run that waits for an event of a name. One that waits since before its node was renamed knows the former name. */
+/**
+ * The step of a run that waits for an event of a name. One that waits since before its node was renamed knows the former name. Not one whose
+ * time is up, where that has the run go on in this very transaction.
+ */
 async function stepWaitingFor(
   ctx: MutationCtx,
   run: Id<"runs">,
@@ -140,14 +144,15 @@ async function stepWaitingFor(
     .query("steps")
     .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", "waiting"))
     .collect();
-  return waiting.find(
-    (step) =>
-      step.names !== undefined &&
+  const step = waiting.find(
+    (one) =>
+      one.names !== undefined &&
       receivers.some(
         (receiver) =>
-          isOf(receiver, step) && (step.names?.includes(name) || step.stage !== receiver.stage),
+          isOf(receiver, one) && (one.names?.includes(name) || one.stage !== receiver.stage),
       ),
   );
+  return (await isOwnJob(ctx, step?.job)) ? undefined : step;
 }
 
 /** How many events of a name a run keeps, of so many. */
@@ -163,14 +168,16 @@ async function keptOf(
   return (await kept.take(most)).length;
 }
 
-/** The nodes, in their order, that the run may still come to. */
+/** The nodes, in their order, that the run may still come to. @param at the one that it is at, if that counts. */
 async function receiversAhead(
   ctx: MutationCtx,
   run: Id<"runs">,
   receivers: readonly Receiver[],
+  at: Receiver | undefined,
 ): Promise<Receiver[]> {
   const ahead: Receiver[] = [];
-  for (const receiver of receivers) if (await isAhead(ctx, run, receiver)) ahead.push(receiver);
+  for (const receiver of receivers)
+    if (receiver === at || (await isAhead(ctx, run, receiver))) ahead.push(receiver);
   return ahead;
 }
 
@@ -179,10 +186,7 @@ async function isAhead(
   run: Id<"runs">,
   { stage, was, loop }: Receiver,
 ): Promise<boolean> {
-  const [top = stage] = stage.split(".");
-  const around = top === stage ? null : await stepOfStage(ctx, run, top);
-  if (around?.endedAt !== undefined) return false;
-  if (await isInOtherCase(ctx, run, loop ?? stage)) return false;
+  if (await isPastCase(ctx, run, loop ?? stage)) return false;
   if (loop !== undefined) return (await stepOfStage(ctx, run, loop))?.endedAt === undefined;
   const record =
     (await stepOfStage(ctx, run, stage)) ??
@@ -191,11 +195,17 @@ async function isAhead(
   return record === null || record.kind === "entry";
 }
 
-/** Whether a run is in another case of a branch that a stage stands in, outside loops. `route.big.x` may be in the case `big` of `route`. */
-async function isInOtherCase(ctx: MutationCtx, run: Id<"runs">, stage: string): Promise<boolean> {
+/**
+ * Whether a branch that a stage stands in, outside loops, is over, or the run is in another case of it. `route.big.x` may be in the case
+ * `big` of `route`.
+ */
+async function isPastCase(ctx: MutationCtx, run: Id<"runs">, stage: string): Promise<boolean> {
   const names = stage.split(".");
   for (let depth = 2; depth < names.length; depth += 2) {
-    const branch = `${names.slice(0, depth - 1).join(".")}.`;
+    const path = names.slice(0, depth - 1).join(".");
+    // The case that was chosen may be empty.
+    if ((await stepOfStage(ctx, run, path))?.endedAt !== undefined) return true;
+    const branch = `${path}.`;
     const chosen = `${branch}${names[depth - 1]}.`;
     const inOther = async (from: string, to: string) =>
       await ctx.db

@@ -4,6 +4,7 @@ import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { goOn, goOnWith } from "./continuations.js";
+import type { RunOf } from "./entering.js";
 import { removeChildren } from "./removing.js";
 import { continuationArgs, type Fused } from "./validators.js";
 
@@ -12,7 +13,14 @@ const KEPT_PASSES = 100;
 
 /* A continuation keeps it as a value, and an interface is none: so this is a type. */
 /** The passes of a loop that are to be forgotten: from `from` up to, but without, `to`. */
-type Passes = { run: Id<"runs">; stage: string; pass: number[]; from: number; to: number };
+type Passes = {
+  run: Id<"runs">;
+  generation: number;
+  stage: string;
+  pass: number[];
+  from: number;
+  to: number;
+};
 
 /**
  * Forgets the passes that have become too old when a loop begins a pass, but for those in which something can be undone: what undoes it reads
@@ -22,12 +30,13 @@ type Passes = { run: Id<"runs">; stage: string; pass: number[]; from: number; to
  */
 export async function forgetPasses(
   ctx: MutationCtx,
-  run: Id<"runs">,
+  { run, generation = 1 }: RunOf,
   { stage, pass = [], iteration = 0 }: Pick<Fused, "stage" | "pass" | "iteration">,
   before: number,
 ): Promise<void> {
   const from = Math.max(2, before - KEPT_PASSES);
-  const rest = await forgetSome(ctx, { run, stage, pass, from, to: iteration - KEPT_PASSES });
+  const to = iteration - KEPT_PASSES;
+  const rest = await forgetSome(ctx, { run, generation, stage, pass, from, to });
   if (rest !== null) await goOn(ctx, internal.forgetting.forgetMore, rest);
 }
 
@@ -36,19 +45,30 @@ export const forgetMore = internalMutation({
   args: continuationArgs,
   returns: v.null(),
   handler: async (ctx, { continuation }): Promise<null> =>
-    await goOnWith<Passes>(ctx, continuation, (passes) => forgetSome(ctx, passes)),
+    await goOnWith<Passes>(ctx, continuation, async (passes) => {
+      const run = await ctx.db.get("runs", passes.run);
+      // One that was restarted meanwhile has other passes of these numbers.
+      return (run?.generation ?? 1) === passes.generation ? await forgetSome(ctx, passes) : null;
+    }),
 });
 
 /** @returns what is left to forget, or null. */
 async function forgetSome(ctx: MutationCtx, passes: Passes): Promise<Passes | null> {
   for (let from = passes.from; from < passes.to; from++) {
-    if ((await recordsOf(ctx, passes, from, true).first()) !== null) continue;
+    if (await canBeUndone(ctx, passes, from)) continue;
     for await (const step of recordsOf(ctx, passes, from)) {
       if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return { ...passes, from };
       await forget(ctx, passes.stage, step);
     }
   }
   return null;
+}
+
+/** Whether something in a pass can be undone. What is kept may be of another loop, in a pass of that number. */
+async function canBeUndone(ctx: MutationCtx, passes: Passes, at: number): Promise<boolean> {
+  for await (const { stage } of recordsOf(ctx, passes, at, true))
+    if (stage.startsWith(`${passes.stage}.`)) return true;
+  return false;
 }
 
 /** The records of a pass and of the passes inside it: those that are kept, or the others. */

@@ -5,6 +5,7 @@ import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { goOn, goOnWith, hasRoomInPage } from "./continuations.js";
 import { beginDeadline } from "./deadlines.js";
 import { beginRun } from "./entering.js";
+import { logStarted } from "./log.js";
 import { removeStep } from "./removing.js";
 import { stepOfStage } from "./scope.js";
 import { continuationArgs, vBeginning } from "./validators.js";
@@ -67,6 +68,7 @@ export async function restartRun(
     output: undefined,
     error: undefined,
     onCompleteError: undefined,
+    logged: undefined,
   });
   const rest = await goOnRestarting(ctx, {
     run,
@@ -173,4 +175,5 @@ async function begin(
   if (timeoutMs !== undefined) await beginDeadline(ctx, run._id, timeoutMs);
   const isFirst = at === undefined || at === nodes[0];
   await beginRun(ctx, run, isFirst ? begin.first : { stage: at.stage, reads: [] }, new Map());
+  await logStarted(ctx, run.workflow, [run._id], run.generation);
 }

@@ -4,12 +4,14 @@ import type { StepError } from "../definition/step-error.js";
 import { formerName } from "../renaming.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
-import { foldedFurther, startChildren } from "./children.js";
+import { startChildren } from "./children.js";
+import { foldedFurther } from "./folding.js";
 import { setDeadline } from "./deadlines.js";
 import { cancelPending, endRun, isOwnJob } from "./ending.js";
 import { actionWork, arriveAt, ASLEEP, beginAction, wake } from "./entering.js";
 import { forgetPasses } from "./forgetting.js";
 import { pool } from "./line.js";
+import { logCompensationFailed, logCompletionFailed, logRetrying } from "./log.js";
 import { keyOf, stepOfStage } from "./scope.js";
 import { undoableDone, undone } from "./undoing.js";
 import { ACTIVE_STATES, type Fused, type Next, type Settlement, type Token } from "./validators.js";
@@ -66,7 +68,8 @@ export async function settle(
   const successor = await goOn(ctx, progress, settlement);
   if (slot !== undefined) await completeWork(ctx, pool, ended, successor);
   else if (successor !== undefined) await enqueueWork(ctx, successor, pool);
-  for (const { loop, before } of progress.loops) await forgetPasses(ctx, step.run, loop, before);
+  if (outcome.kind === "retry") await logRetrying(ctx, step, outcome.error, outcome.dueAt);
+  for (const { loop, before } of progress.loops) await forgetPasses(ctx, step, loop, before);
   const isEntry = outcome.kind === "open" && step.kind === "entry";
   if (isEntry && !isRecorded(step, fused, next)) await pass(ctx, step);
   return { stale: false };
@@ -115,7 +118,7 @@ async function recordOutcome(
   const isOvertaken =
     step.kind === "action"
       ? outcome.kind !== "open"
-      : outcome.kind === "success" && step.state === "waiting";
+      : outcome.kind === "success" && step.kind === "event";
   if (isOvertaken && step.job !== undefined) await cancelPending(ctx, step.job);
   if (outcome.kind === "success") {
     const stored = await storeOutput(ctx, progress, step, outcome.output);
@@ -323,9 +326,20 @@ async function goOn(
       await undone(ctx, step);
       return undefined;
     case "fail": {
-      const { error } = next;
-      if (step.undo !== undefined) await undone(ctx, step, error);
-      else await endRun(ctx, await runOf(ctx, step), { state: "failed", error, at: step });
+      const { error, ofCompletion } = next;
+      const isOfStep = error.node === step.stage;
+      const sensitive = next.sensitive === true || (isOfStep && step.sensitive === true);
+      if (ofCompletion === true) await logCompletionFailed(ctx, step.run, error, sensitive);
+      if (step.undo !== undefined) {
+        await logCompensationFailed(ctx, step.run, error, sensitive);
+        await undone(ctx, step, error);
+      } else {
+        const run = await runOf(ctx, step);
+        // Siblings of the child that has failed may have ended since the run was told.
+        const { compensationErrors } = step.event?.kind === "failed" ? step.event.error : error;
+        const full = compensationErrors === undefined ? error : { ...error, compensationErrors };
+        await endRun(ctx, run, { state: "failed", error: full, at: step, sensitive });
+      }
       return undefined;
     }
     case "complete": {

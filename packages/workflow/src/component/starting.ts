@@ -1,12 +1,13 @@
-import { enqueueWork, enqueueWorks, type Work } from "@stepwise/workpool/core";
+import { enqueueWork, enqueueWorks, vConfig, type Work } from "@stepwise/workpool/core";
 import { v, type Infer } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
-import { insertInput } from "./children.js";
+import { insertInput } from "./inserting.js";
 import { applyManagerConfig } from "./config.js";
 import { beginDeadline } from "./deadlines.js";
 import { arriveAt, beginAction, knownInput } from "./entering.js";
 import { pool } from "./line.js";
+import { logStarted } from "./log.js";
 import { vBeginning } from "./validators.js";
 
 /** What one run starts with. */
@@ -25,7 +26,8 @@ export const startFields = {
   at: v.optional(v.number()),
   /** The handle of a mutation to call at the end of each, and what to call it with. */
   onComplete: v.optional(v.object({ fn: v.string(), context: v.any() })),
-  maxParallelism: v.optional(v.number()),
+  /** What the manager says of the pool. */
+  ...vConfig.fields,
 };
 const vTogether = v.object(startFields);
 type Together = Omit<Infer<typeof vTogether>, "starts">;
@@ -37,6 +39,7 @@ export async function startRuns(
 ): Promise<Id<"runs">[]> {
   const ids: Id<"runs">[] = [];
   const works: Work[] = [];
+  const begun: Id<"runs">[] = [];
   let isConfigured = false;
   for (const start of starts) {
     const same = await runWithKey(ctx, together.begin.workflow, start.key);
@@ -44,14 +47,17 @@ export async function startRuns(
       ids.push(same._id);
       continue;
     }
-    if (!isConfigured) await applyManagerConfig(ctx, together.maxParallelism);
+    if (!isConfigured) await applyManagerConfig(ctx, together);
     isConfigured = true;
-    ids.push(await startRun(ctx, start, together, works));
+    const { run, begins } = await startRun(ctx, start, together, works);
+    ids.push(run);
+    if (begins) begun.push(run);
   }
   const [first] = works;
   // One by itself looks for a slot where others do not: starts that come at the same moment seldom meet.
   if (first !== undefined && works.length === 1) await enqueueWork(ctx, first, pool);
   else if (works.length > 1) await enqueueWorks(ctx, works, pool);
+  await logStarted(ctx, together.begin.workflow, begun);
   return ids;
 }
 
@@ -68,13 +74,16 @@ export async function runWithKey(
     .first();
 }
 
-/** @param works what the pool is to run for it is added here. */
+/**
+ * @param works what the pool is to run for it is added here.
+ * @returns the run, and whether it begins now.
+ */
 async function startRun(
   ctx: MutationCtx,
   { input, key }: Start,
   { begin, at, onComplete }: Together,
   works: Work[],
-): Promise<Id<"runs">> {
+): Promise<{ run: Id<"runs">; begins: boolean }> {
   const { workflow, plan, resume, first, timeoutMs, retentionMs } = begin;
   const now = Date.now();
   const later = at !== undefined && at > now ? at : undefined;
@@ -98,5 +107,5 @@ async function startRun(
   if (first.action === undefined || later !== undefined)
     await arriveAt(ctx, { run }, first, known, { at: later });
   else works.push(await beginAction(ctx, { run }, first.action, first, known));
-  return run;
+  return { run, begins: later === undefined };
 }

@@ -89,7 +89,7 @@ async function recordOf(ctx: QueryCtx, step: Doc<"steps">): Promise<Infer<typeof
     ...(hasEnded && step.output !== undefined && !sensitive ? { output: step.output } : {}),
     sensitive,
     undone: step.undone === true,
-    paused: step.held === true,
+    paused: step.held === true && !hasEnded,
     errors: step.errors ?? [],
   };
 }

@@ -121,15 +121,20 @@ async function listErrors(
     if (run.parentRun !== undefined) await listErrors(ctx, run.parentRun, errors);
     return;
   }
-  const before = (run.error.compensationErrors ?? []) as StepError[];
+  const error = withListed(run.error, errors);
+  if (error !== run.error) await ctx.db.patch("runs", id, { error });
+}
+
+/** An error with more errors of compensations; itself where none of them fits. */
+function withListed(of: StepError, errors: readonly StepError[]): StepError {
+  const before = of.compensationErrors ?? [];
   const all = [...before];
   for (const { cause: _cause, compensationErrors: _errors, ...error } of errors) {
     all.push(error);
     // The error stands in one document; of very many the first ones say enough.
     if (all.length > MAX_LISTED || getConvexSize(all) > MAX_LISTED_BYTES) all.pop();
   }
-  if (all.length === before.length) return;
-  await ctx.db.patch("runs", id, { error: { ...run.error, compensationErrors: all } });
+  return all.length === before.length ? of : { ...of, compensationErrors: all };
 }
 
 /** How many errors of compensations a run's error lists, and how large they are together; the others are in the step records. */
@@ -148,6 +153,11 @@ export async function childOfClosedEnded(
   const run = await ctx.db.get("runs", parent.run);
   const errors = child?.error?.compensationErrors as StepError[] | undefined;
   if (run?.state === "compensating" && errors !== undefined) await listErrors(ctx, run._id, errors);
+  // The run is still to be told that the parent has failed, which may be long after where it is paused: it lists them then.
+  if (run?.state === "running" && errors !== undefined && parent.event?.kind === "failed") {
+    const event = { ...parent.event, error: withListed(parent.event.error, errors) };
+    await ctx.db.patch("steps", parent._id, { event });
+  }
   if (run?.state !== "compensating" || (await hasChildIn(ctx, parent._id, UNENDED))) return;
   await undoNext(ctx, run._id);
 }

@@ -252,7 +252,14 @@ export const vNext = v.union(
     undoable: v.boolean(),
   }),
   /** The run fails; a compensation only does so itself. */
-  v.object({ kind: v.literal("fail"), error: vError }),
+  v.object({
+    kind: v.literal("fail"),
+    error: vError,
+    /** What the error says is not to be logged. */
+    sensitive: v.optional(v.boolean()),
+    /** What should have gone on with the run has failed itself, for good. */
+    ofCompletion: v.optional(v.boolean()),
+  }),
   /** A compensation has ended well. */
   v.object({ kind: v.literal("undone") }),
   /** It waits for the next attempt. */

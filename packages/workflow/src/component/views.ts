@@ -9,6 +9,8 @@ import { ACTIVE_STATES, vError, vPass, vRunState, vStepKind, vStepState } from "
 
 /** How many runs `tree` shows. */
 const MAX_TREE = 500;
+/** How many steps of a run: a list may hold no more. */
+const MAX_TREE_STEPS = 8_192;
 /** What `tree` leaves unread of the 16 MiB that it may read: the next record may hold an output of 1 MiB. */
 const TREE_ROOM_BYTES = 2 * 1024 * 1024;
 
@@ -196,8 +198,8 @@ const vTreeRun = v.object({
 });
 
 /**
- * A run and the runs under it with all their steps, oldest first: for tools. Truncated beyond 500 runs, or where the records with their
- * outputs are more than one query can read.
+ * A run and the runs under it with all their steps, oldest first: for tools. Truncated beyond 500 runs, beyond 8,192 steps of one, or where
+ * the records with their outputs are more than one query can read.
  */
 export const tree = query({
   args: { runId: v.string() },
@@ -215,7 +217,9 @@ export const tree = query({
       if (!(await hasRoomToRead(ctx))) break;
       runs.push(await treeRun(ctx, run));
     }
-    return { runs, truncated: below.length === MAX_TREE || !(await hasRoomToRead(ctx)) };
+    const isCut =
+      below.length === MAX_TREE || runs.some(({ steps }) => steps.length === MAX_TREE_STEPS);
+    return { runs, truncated: isCut || !(await hasRoomToRead(ctx)) };
   },
 });
 
@@ -227,8 +231,9 @@ async function hasRoomToRead(ctx: QueryCtx): Promise<boolean> {
 async function treeRun(ctx: QueryCtx, run: Doc<"runs">): Promise<Infer<typeof vTreeRun>> {
   const steps: Doc<"steps">[] = [];
   for await (const step of ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run._id))) {
-    steps.push(step);
-    if (!(await hasRoomToRead(ctx))) break;
+    // The record of the input is none of a step.
+    if (step.kind !== "input") steps.push(step);
+    if (steps.length === MAX_TREE_STEPS || !(await hasRoomToRead(ctx))) break;
   }
   const parent = run.parentStep === undefined ? null : await ctx.db.get("steps", run.parentStep);
   return {
@@ -243,21 +248,19 @@ async function treeRun(ctx: QueryCtx, run: Doc<"runs">): Promise<Infer<typeof vT
     endedAt: run.endedAt,
     error: run.error,
     steps: await Promise.all(
-      steps
-        .filter((step) => step.kind !== "input")
-        .map(async (step) => ({
-          stage: step.stage,
-          kind: step.kind,
-          pass: step.pass,
-          state: await stateOf(ctx, step),
-          attempt: step.attempt,
-          startedAt: step.startedAt,
-          endedAt: step.endedAt,
-          dueAt: step.dueAt,
-          events: step.names,
-          iteration: step.iteration,
-          errors: step.errors ?? [],
-        })),
+      steps.map(async (step) => ({
+        stage: step.stage,
+        kind: step.kind,
+        pass: step.pass,
+        state: await stateOf(ctx, step),
+        attempt: step.attempt,
+        startedAt: step.startedAt,
+        endedAt: step.endedAt,
+        dueAt: step.dueAt,
+        events: step.names,
+        iteration: step.iteration,
+        errors: step.errors ?? [],
+      })),
     ),
   };
 }

@@ -17,7 +17,7 @@ export type ErrorKind =
 export type StepError = {
   message: string;
   kind: ErrorKind;
-  /** The `data` of a `ConvexError` that was thrown; absent of others, and where it takes more than 64 KiB or is nested more than 6 deep. */
+  /** The `data` of a `ConvexError` that was thrown; absent of others, and where it takes more than 64 KiB, is nested more than 6 deep, or is no value that can be stored. */
   data?: Value;
   /** The workflow and the node that failed. */
   workflow: string;

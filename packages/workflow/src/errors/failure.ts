@@ -1,6 +1,7 @@
 import { isNonRetryableError } from "@stepwise/workpool/core";
 import { ConvexError, convexToJson, getConvexSize, type Value } from "convex/values";
 import type { ErrorKind, StepError } from "../definition/step-error.js";
+import { misshapeOf } from "../shape.js";
 
 /** What went wrong, before it is known where: a `StepError` without its place. */
 export type Problem = Pick<StepError, "message" | "kind" | "data">;
@@ -42,25 +43,23 @@ function nonRetryable({ message, data }: { message: string; data: Value }): Prob
 /** A problem that fits into a document. Data that does not is left out, and the message says so. */
 function problemOf(kind: ErrorKind, message: string, data?: Value): Problem {
   const unfit = data === undefined ? undefined : unfitness(data);
-  if (unfit !== undefined) return { kind, message: `${shortened(message)} (its data ${unfit})` };
+  if (unfit !== undefined)
+    return { kind, message: shortened(message, ` (${unfit.slice(0, 400)})`) };
   return { kind, message: shortened(message), ...(data === undefined ? {} : { data }) };
 }
 
+/** Why data cannot be kept; undefined where it can. */
 function unfitness(data: Value): string | undefined {
   try {
     convexToJson(data);
   } catch {
-    return "is no Convex value";
+    return "its data is no Convex value";
   }
   const bytes = getConvexSize(data);
-  if (bytes > MAX_DATA_BYTES) return `takes ${bytes} bytes; at most ${MAX_DATA_BYTES} are kept`;
-  if (depthOf(data) > MAX_DATA_DEPTH) return `is nested more than ${MAX_DATA_DEPTH} deep`;
-  return undefined;
-}
-
-function depthOf(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
-  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+  if (bytes > MAX_DATA_BYTES)
+    return `its data takes ${bytes} bytes; at most ${MAX_DATA_BYTES} are kept`;
+  const misshape = misshapeOf(data, "its data", MAX_DATA_DEPTH);
+  return misshape?.isTooLarge === true ? `its data ${misshape.text}` : misshape?.text;
 }
 
 /** An error of a function that was called carries the platform's prefix and the stack in its message. Others have a message that is no text. */
@@ -70,10 +69,11 @@ function cleaned(message: unknown): string {
   return message.replace(/^Uncaught (?:\w*Error: )?/, "").replace(/\n\s+at [\s\S]*$/, "");
 }
 
-function shortened(message: string): string {
-  return message.length <= MAX_MESSAGE_LENGTH
-    ? message
-    : `${message.slice(0, MAX_MESSAGE_LENGTH)} … (${message.length} characters)`;
+/** @param tail is kept whole. What was shortened once is not shortened again: on its way out of nested calls an error is described anew. */
+function shortened(message: string, tail = ""): string {
+  if (message.length + tail.length <= MAX_MESSAGE_LENGTH) return message + tail;
+  const end = ` … (${message.length} characters)${tail}`;
+  return message.slice(0, MAX_MESSAGE_LENGTH - end.length) + end;
 }
 
 function readable(thrown: unknown): string {

@@ -4,7 +4,7 @@ import type { GenericMutationCtx } from "convex/server";
 const MAX_STAGES = 20;
 /** … and for how long, in ms: a third of the second of user time that a transaction has. */
 const MAX_MS = 300;
-/** The outputs go into one call to the component, whose arguments may take 16 MiB. */
+/** The outputs, and what their compensations are to see of a loop, go into one call to the component, whose arguments may take 16 MiB. */
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
 /** What whoever pauses or cancels a run does at least: gets it, looks for what is active of it in three states, and writes that and the run. */
@@ -17,6 +17,7 @@ export class Budget {
   readonly #since = performance.now();
   #before = { databaseQueries: 0, documentsWritten: 0 };
 
+  /** @param outputBytes of its output, and of what is reported with that. */
   spend(outputBytes: number): void {
     this.#stages++;
     this.#outputBytes += outputBytes;

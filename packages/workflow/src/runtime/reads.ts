@@ -17,11 +17,12 @@ export function isSensitive(definition: AnyDefinition, stage: string): boolean {
   return isSecret(placeOf(definition, stage).node);
 }
 
-/** A branch or a loop is as secret as the node whose output it has. */
+/** A branch, a loop or a `.child` is as secret as the node whose output it has. */
 function isSecret(node: CompiledNode): boolean {
   if (node === undefined || node.sensitive === true) return node !== undefined;
+  const sequence = node.body ?? node.workflow?.nodes;
   const inside: Place["sequences"][number]["nodes"][] =
-    node.body === undefined ? Object.values(node.cases ?? {}) : [node.body];
+    sequence === undefined ? Object.values(node.cases ?? {}) : [sequence];
   return inside.some((nodes) => isSecret(Object.values(nodes).findLast((one) => !isSleep(one))));
 }
 

@@ -2,6 +2,7 @@ import type { GenericActionCtx } from "convex/server";
 import type { Token } from "../component/validators.js";
 import type { Attempt } from "./attempt.js";
 import { describeThrown } from "../errors/failure.js";
+import { marksOf } from "./reads.js";
 import type { Bound } from "./transaction.js";
 
 /**
@@ -10,7 +11,7 @@ import type { Bound } from "./transaction.js";
  */
 export async function report(
   ctx: GenericActionCtx<any>,
-  { component, workflow, functions }: Bound,
+  { component, workflow, functions, definition }: Bound,
   stage: string,
   token: Token,
   slot: string,
@@ -30,12 +31,13 @@ export async function report(
       await complete(false);
     } catch (failure) {
       const error = { ...describeThrown(failure), ...at };
+      const { sensitive = false } = marksOf(definition, stage);
       await ctx.runMutation(component.lib.settle, {
         token,
         slot,
         outcome: { kind: "failed", error },
         fused: [],
-        next: { kind: "fail", error },
+        next: { kind: "fail", error, sensitive, ofCompletion: true },
       });
     }
   }

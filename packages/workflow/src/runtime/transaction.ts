@@ -230,7 +230,7 @@ export class Transaction {
       const recovered = await this.#recovered(stage, failure);
       if (recovered.kind === "failed") {
         this.#fused.push({ ...fused, error: recovered.error });
-        this.#next = { kind: "fail", error: recovered.error };
+        this.#next = this.#failing(recovered.error);
         return;
       }
       this.add({ ...fused, output: recovered.output, ...loop });
@@ -240,7 +240,7 @@ export class Transaction {
 
   /** Adds a stage that was executed here, in the place of what was to be reported of the same record. */
   add(fused: Fused & { output: Value }): void {
-    const { stage, output } = fused;
+    const { stage, output, loop = null } = fused;
     const same = this.#fused.findIndex(
       (other) => other.stage === stage && keyOf(other) === keyOf(fused),
     );
@@ -251,7 +251,7 @@ export class Transaction {
         startedAt: this.#fused[same]?.startedAt ?? fused.startedAt,
         ...(this.#fused[same]?.exists === true ? { exists: true } : { exists: undefined }),
       };
-    this.#budget.spend(getConvexSize(output));
+    this.#budget.spend(getConvexSize(output) + getConvexSize(loop as Value));
     this.know(recordOf(stage), output);
     this.#endDeadline(stage);
   }
@@ -320,7 +320,13 @@ export class Transaction {
   fail(stage: string, problem: Problem): void {
     const error = this.errorAt(stage, problem, 1);
     if (this.isArrivalAt(stage)) this.#outcome = { kind: "failed", error };
-    this.#next = { kind: "fail", error };
+    this.#next = this.#failing(error);
+  }
+
+  /** The run fails with an error. */
+  #failing(error: StepError): Extract<Next, { kind: "fail" }> {
+    const { sensitive } = this.marks(error.node);
+    return { kind: "fail", error, ...(sensitive === undefined ? {} : { sensitive }) };
   }
 
   /** The stage that the token names has ended well. @param error why it has not, before it recovered. */
@@ -348,7 +354,7 @@ export class Transaction {
       return true;
     }
     this.#outcome = { kind: "failed", error: recovered.error };
-    this.#next = { kind: "fail", error: recovered.error };
+    this.#next = this.#failing(recovered.error);
     return false;
   }
 
@@ -388,7 +394,9 @@ export class Transaction {
     const { stale } = await this.#settle(next).catch(async (error: unknown) => {
       if (this.options.callsAgain && this.#fused.length > 0) throw error;
       const failure = this.errorAt(this.stage, describeThrown(error), this.token.attempt);
-      return await this.#settle({ kind: "fail", error: failure });
+      // It may tell of any value that was to be stored.
+      const sensitive = this.#fused.some((fused) => fused.sensitive);
+      return await this.#settle({ ...this.#failing(failure), ...(sensitive ? { sensitive } : {}) });
     });
     if (stale && this.#fused.length > 0)
       throw new Failure("canceled", `The run went another way while "${this.stage}" was ending`);

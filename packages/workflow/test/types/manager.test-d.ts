@@ -1,4 +1,5 @@
 import type {
+  FunctionArgs,
   FunctionReference,
   GenericActionCtx,
   GenericMutationCtx,
@@ -8,15 +9,19 @@ import { v, type Infer } from "convex/values";
 import { describe, expectTypeOf, test } from "vitest";
 import {
   vOnCompleteArgs,
+  WorkflowManager,
   type EventName,
   type EventPayload,
+  type LogLevel,
   type NodeName,
   type Status,
   type StepError,
   type TimelineEntry,
+  type WorkflowManagerOptions,
   type WorkflowReference,
 } from "../../src/index.js";
 import type { DataModel } from "../convex/_generated/dataModel.js";
+import { components } from "../convex/_generated/api.js";
 import { workflow, workflows } from "../convex/_workflows/index.js";
 
 declare const mutationCtx: GenericMutationCtx<DataModel>;
@@ -37,6 +42,19 @@ declare const anyDone: Callback<Infer<typeof vAny>>;
 declare const other: Callback<{ id: string }>;
 
 describe("the manager", () => {
+  test("its options are those that there are, with the levels that there are", () => {
+    const manager = (options: WorkflowManagerOptions) =>
+      new WorkflowManager(components.workflow, options);
+    manager({ maxParallelism: 5, logLevel: "WARN" });
+    // @ts-expect-error Type '"LOUD"' is not assignable to type
+    manager({ logLevel: "LOUD" });
+    const update = components.workflow.config.update;
+    expectTypeOf<FunctionArgs<typeof update>>().toEqualTypeOf<{
+      maxParallelism?: number;
+      logLevel?: LogLevel;
+    }>();
+  });
+
   test("start: the callback says of what type the context is", async () => {
     const input = { n: 1 };
     await workflow.start(mutationCtx, workflows.leaf, input, {

@@ -7,6 +7,7 @@ import type * as app from "../app.js";
 import type * as ballast from "../ballast.js";
 import type * as manager from "../manager.js";
 import type * as refusals from "../refusals.js";
+import type * as review from "../review.js";
 import type * as runs from "../runs.js";
 
 declare const fullApi: ApiFromModules<{
@@ -18,6 +19,7 @@ declare const fullApi: ApiFromModules<{
   ballast: typeof ballast;
   manager: typeof manager;
   refusals: typeof refusals;
+  review: typeof review;
   runs: typeof runs;
 }>;
 export declare const api: FilterApi<typeof fullApi, FunctionReference<any, "public">>;

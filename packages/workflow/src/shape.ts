@@ -1,0 +1,62 @@
+/** A list has at most so many elements, an object so many fields, wherever it stands; these are Convex's limits for a document. */
+const MAX_ELEMENTS = 8_192;
+const MAX_FIELDS = 1_024;
+
+/** What is wrong with the shape of a value. */
+export interface Misshape {
+  /** It is too large; else no value of such a shape can be stored. */
+  readonly isTooLarge: boolean;
+  /** With the place inside it: `has 9000 elements at result.list; …`, `result[0] is nested …`. */
+  readonly text: string;
+}
+
+/**
+ * What Convex checks when a document is written, and not before; and what its own check does not come to an end with, such as a cycle.
+ * @param path how messages call the value.
+ * @param maxDepth on how many levels lists and objects may stand in each other.
+ */
+export function misshapeOf(
+  value: unknown,
+  path: string,
+  maxDepth: number,
+  depth = 1,
+): Misshape | undefined {
+  if (typeof value !== "object" || value === null || value instanceof ArrayBuffer) return undefined;
+  if (depth > maxDepth)
+    return { isTooLarge: false, text: `${path} is nested more than ${maxDepth} deep` };
+  if (Array.isArray(value)) {
+    if (value.length > MAX_ELEMENTS)
+      return tooLarge(
+        `${value.length} elements at ${path}; a list can have at most ${MAX_ELEMENTS}`,
+      );
+    return firstOf(value.entries(), ([index, each]) =>
+      misshapeOf(each, `${path}[${index}]`, maxDepth, depth + 1),
+    );
+  }
+  const fields = Object.entries(value);
+  if (fields.length > MAX_FIELDS)
+    return tooLarge(`${fields.length} fields at ${path}; an object can have at most ${MAX_FIELDS}`);
+  return firstOf(fields, ([name, field]) =>
+    /^[ -#%-~][ -~]*$/.test(name)
+      ? misshapeOf(field, `${path}.${name}`, maxDepth, depth + 1)
+      : {
+          isTooLarge: false,
+          text: `${path} has a field ${JSON.stringify(name)}: a name must not be empty, begin with $, or hold other characters than ASCII`,
+        },
+  );
+}
+
+function tooLarge(what: string): Misshape {
+  return { isTooLarge: true, text: `has ${what}` };
+}
+
+function firstOf<Each>(
+  all: Iterable<Each>,
+  look: (each: Each) => Misshape | undefined,
+): Misshape | undefined {
+  for (const each of all) {
+    const found = look(each);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
