@@ -70,6 +70,16 @@ describe("input", () => {
     await expect(cancel).rejects.toThrow(/no such run/);
   });
 
+  test("the definition in the place of the compiled workflow: what to start is told", async () => {
+    const { definition } = workflows.echo;
+    const start = use.app.t.mutation(async (ctx) => {
+      const manager = new WorkflowManager(components.workflow);
+      // @ts-expect-error that is no compiled workflow
+      return await manager.start(ctx, definition, { value: 1 });
+    });
+    await expect(start).rejects.toThrow(/one of the `workflows` that workflow-codegen generates/);
+  });
+
   test("a pause is not undone by the next start, but by another value in the manager", async () => {
     const { t } = use.app;
     const reference = workflows.echo;

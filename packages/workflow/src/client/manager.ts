@@ -17,6 +17,7 @@ import {
 import { checkNode, type NodeName } from "./nodes.js";
 import type { OnComplete } from "./on-complete.js";
 import {
+  checkCompiled,
   startAll,
   startOf,
   type StartBatchOptions,
@@ -89,6 +90,7 @@ export class WorkflowManager {
     input: NoInfer<Input>,
     { key, ...options }: StartOptions<Callback> = {},
   ): Promise<RunId> {
+    checkCompiled(workflow);
     const start = { input: workflow.parse(input), ...(key === undefined ? {} : { key }) };
     const common = await startOf(workflow, options, this.#settings);
     const starts = [start];

@@ -53,6 +53,14 @@ export interface StartSettings {
 
 type Starts = FunctionArgs<ComponentApi["lib"]["start"]>;
 
+/** @throws where it is something else than its type says, such as the definition. */
+export function checkCompiled(workflow: WorkflowReference<never>): void {
+  if (typeof workflow?.parse === "function") return;
+  throw new TypeError(
+    "What is started is one of the `workflows` that workflow-codegen generates, such as `workflows.order`, and not its definition",
+  );
+}
+
 /** What runs of a workflow start with that are started together. @throws where the options do not go together. */
 export async function startOf<Callback extends OnComplete>(
   workflow: WorkflowReference<never>,
@@ -109,6 +117,7 @@ export async function startAll<Input>(
   { key, ...options }: StartBatchOptions<Input>,
   settings: StartSettings,
 ): Promise<string[]> {
+  checkCompiled(workflow);
   const starts = inputs.map((input, index) => ({
     input: parsedAt(workflow, input, index),
     ...(key === undefined ? {} : { key: key(input, index) }),
