@@ -110,11 +110,13 @@ export async function fillSeats(ctx: MutationCtx, id: Id<"steps">): Promise<void
   const startable = await allIn("pending").take(seats - taken);
   const refused = await firstRefused(ctx, parent);
   if (refused !== null) return await failParent(ctx, parent, refused);
+  let hasFailed = false;
   for (const child of startable) {
     // Each is read with its input, which it takes along into the pool's line.
     if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return await fillLater(ctx, parent);
     // One that cannot begin may have ended its siblings.
-    await takeSeat(ctx, child._id);
+    if (hasFailed) await takeSeat(ctx, child._id);
+    else hasFailed = (await begin(ctx, child)) === "failed";
   }
   if (taken + startable.length === 0 && parent.inserting !== true) await join(ctx, parent);
 }
@@ -226,11 +228,12 @@ async function inState(
 /** Starts a child that waits for its turn. @returns whether it still did. */
 async function takeSeat(ctx: MutationCtx, id: Id<"runs">): Promise<boolean> {
   const run = await ctx.db.get("runs", id);
-  return run !== null && (await begin(ctx, run));
+  return run !== null && (await begin(ctx, run)) !== null;
 }
 
-async function begin(ctx: MutationCtx, run: Doc<"runs">): Promise<boolean> {
-  if (run.state !== "pending" || run.first === undefined) return false;
+/** Starts a child. @returns null where it does not wait for its turn any more. */
+async function begin(ctx: MutationCtx, run: Doc<"runs">): Promise<"begun" | "failed" | null> {
+  if (run.state !== "pending" || run.first === undefined) return null;
   await ctx.db.patch("runs", run._id, {
     state: "running",
     first: undefined,
@@ -239,10 +242,11 @@ async function begin(ctx: MutationCtx, run: Doc<"runs">): Promise<boolean> {
   if (run.timeoutMs !== undefined) await beginDeadline(ctx, run._id, run.timeoutMs);
   try {
     await beginRun(ctx, run, run.first, new Map());
+    return "begun";
   } catch (error) {
     await failBeginning(ctx, run, error);
+    return "failed";
   }
-  return true;
 }
 
 /** A deploy took away the function that a child begins with: it fails, and not the sibling that has made room for it. */
