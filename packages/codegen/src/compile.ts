@@ -9,7 +9,7 @@ import { emit, type GeneratedFile } from "./emit/emit.js";
 import { leftoversOf, withoutLeft } from "./plan/leftovers.js";
 import { withDefaults } from "./plan/defaults.js";
 import { formerOf, stoodIn } from "./plan/former.js";
-import { configFile, isSameFolder, outputOf } from "./plan/paths.js";
+import { configFile, isSameFolder, outputOf, usualComponent } from "./plan/paths.js";
 import type { ConfigPlan, ProjectPlan, WrittenPlan } from "./plan/schema.js";
 import { lastPlan } from "./write/last-plan.js";
 
@@ -70,6 +70,8 @@ export class Compiler {
   #analyzer: Analyzer | undefined;
   /** The app's config, as it was read last. */
   #config: { readonly text: string; readonly read: ReadConfig } | undefined;
+  /** What was found in the app's own config last. */
+  #mounting: { readonly of: string; readonly found: Diagnostic[] } | undefined;
 
   /** @param options.once whether it compiles only once, and so need not remember what it has read. Default: false */
   constructor({ once = false }: { readonly once?: boolean } = {}) {
@@ -120,9 +122,9 @@ export class Compiler {
     };
     const configText = readOnce(configFile);
     const { config, diagnostics: unreadConfig } = await this.#readConfig(configText);
-    const { workflows: found, diagnostics: unread } = await this.#analyze(sources, readOnce);
+    const { workflows: analyzed, diagnostics: unread } = await this.#analyze(sources, readOnce);
     for (const { file } of sources) consulted.delete(file);
-    const workflows = config === undefined ? found : withDefaults(found, config);
+    const workflows = config === undefined ? analyzed : withDefaults(analyzed, config);
     const output = outputOf(config?.values);
     const removed = leftoversOf(befores, workflows);
     const plan: ProjectPlan = {
@@ -132,17 +134,23 @@ export class Compiler {
       former: formerOf(befores, output, { workflows, removed }),
     };
     const stood = [...new Set(befores.flatMap(stoodIn).map(({ folder }) => folder))];
-    const texts = [
-      ...sources,
-      ...(configText === undefined ? [] : [{ file: configFile, text: configText }]),
-    ];
-    const diagnostics = [
+    const found = [
       ...unreadConfig,
       ...unread,
       ...check(plan),
       ...checkOutputFolder(output, config, stood, readOnce),
-    ]
-      .map((diagnostic) => withFrames(diagnostic, texts))
+    ];
+    const isConfigRead = found.every(({ place }) => place.file !== configFile);
+    const mounting =
+      isConfigRead && workflows.length > 0
+        ? await this.#checkMounting(config?.values.component ?? usualComponent, readOnce)
+        : [];
+    const configs = [configFile, ...mounting.map(({ place }) => place.file)].flatMap((file) => {
+      const text = consulted.get(file);
+      return text === undefined ? [] : [{ file, text }];
+    });
+    const diagnostics = [...found, ...mounting]
+      .map((diagnostic) => withFrames(diagnostic, [...sources, ...configs]))
       .sort(compareDiagnostics);
     const ok = diagnostics.every(({ severity }) => severity !== "error");
     const files = ok ? emit(plan) : [];
@@ -161,6 +169,19 @@ export class Compiler {
     const { Analyzer } = await import("./analyze/analyze.js");
     this.#analyzer ??= new Analyzer(this.#once);
     return this.#analyzer.analyze(sources, read);
+  }
+
+  /** Whether the app mounts the component under a name. It has loaded ts-morph for its workflows by now. */
+  async #checkMounting(
+    name: string,
+    read: (file: string) => string | undefined,
+  ): Promise<Diagnostic[]> {
+    const { checkMounting, convexConfig } = await import("./check/mounting.js");
+    const config = convexConfig(read);
+    if (config === undefined) return [];
+    const of = JSON.stringify([config, name]);
+    if (this.#mounting?.of !== of) this.#mounting = { of, found: checkMounting(config, name) };
+    return this.#mounting.found;
   }
 
   async #readConfig(text: string | undefined): Promise<ReadConfig> {

@@ -43,6 +43,7 @@ const promises: Readonly<Record<string, string>> = {
   "option-order": "[S121]",
   order: "[S121]",
   recovery: "[S123]",
+  recursion: "[S10] [S65]",
   renamings: "[S116]",
   "several-files": "[S12]",
   sleeps: "[S6] [S67]",

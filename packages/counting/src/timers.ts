@@ -36,6 +36,8 @@ export function vitestTimers(vi: VitestClock): Timers {
 }
 
 export interface InstalledTimers extends Timers {
+  /** When the timer is due that is due next, in ms since the epoch; undefined where there is none. */
+  nextAt(): number | undefined;
   /** Gives the process its real clock back. */
   uninstall(): void;
 }
@@ -59,6 +61,13 @@ export function installTimers({ now = Date.now() }: { now?: number } = {}): Inst
       if (clock.countTimers() === 0) return false;
       clock.next();
       return true;
+    },
+    nextAt() {
+      // Not in its types: there is no other way to ask without firing it.
+      const { timers } = clock as unknown as { timers?: Map<number, { callAt: number }> };
+      let next: number | undefined;
+      for (const { callAt } of timers?.values() ?? []) next = Math.min(callAt, next ?? callAt);
+      return next;
     },
     uninstall: () => clock.uninstall(),
   };

@@ -34,6 +34,21 @@ test("with installed timers, those due at the same instant are fired one by one"
   }
 });
 
+test("installed timers tell when the next is due", () => {
+  vi.useRealTimers();
+  const timers = installTimers({ now: 1_000 });
+  try {
+    expect(timers.nextAt()).toBeUndefined();
+    setTimeout(() => {}, 5_000);
+    const sooner = setTimeout(() => {}, 300);
+    expect(timers.nextAt()).toBe(1_300);
+    clearTimeout(sooner);
+    expect(timers.nextAt()).toBe(6_000);
+  } finally {
+    timers.uninstall();
+  }
+});
+
 test("it stops when done says so, and asks uncounted", async () => {
   const { counter, t } = countedApp();
   await t.mutation(tasks["tick"]!, {});

@@ -4,6 +4,7 @@ import { checkConfig } from "./config.js";
 import { checkDuplicates, checkDuplicateWorkflows } from "./duplicates.js";
 import { checkNames } from "./names.js";
 import { checkOptions } from "./options.js";
+import { checkRecursion } from "./recursion.js";
 import { checkRenamings } from "./renamings.js";
 import { checkStructure } from "./structure.js";
 
@@ -24,6 +25,7 @@ export function check({ config, workflows }: ProjectPlan): Diagnostic[] {
   return [
     ...(config === undefined ? [] : checkConfig(config)),
     ...checkDuplicateWorkflows(workflows),
+    ...checkRecursion(workflows),
     ...workflows.flatMap(foundIn),
   ];
 }

@@ -63,6 +63,8 @@ class Session {
   #unread: readonly Diagnostic[] = [];
   #sources: readonly SourceText[] | undefined;
   #problem: string | undefined;
+  /** The problems that were told last, errors or warnings. */
+  #told = "[]";
 
   constructor(functionsDir: string, terminal: Terminal, force: boolean) {
     this.#functionsDir = functionsDir;
@@ -125,9 +127,12 @@ class Session {
     const changed = written.written.length + written.removed.length > 0;
     this.#sources = result.sources;
     const broken = this.#problem;
-    const problem = result.ok ? undefined : JSON.stringify(result.diagnostics);
+    const problems = JSON.stringify(result.diagnostics);
+    const problem = result.ok ? undefined : problems;
     this.#problem = problem;
-    if (edited || problem !== broken) printDiagnostics(result, this.#folder, this.#terminal);
+    if (edited || problem !== broken || problems !== this.#told)
+      printDiagnostics(result, this.#folder, this.#terminal);
+    this.#told = problems;
     if (!result.ok) return;
     if (broken !== undefined) print.out(`${this.#clock()} ${this.#colors.green("Mended.")}`);
     if (edited || changed || broken !== undefined)

@@ -7,7 +7,7 @@ import type { Edit } from "../init/edit.js";
 import { firstWorkflow, firstWorkflowFile } from "../init/first-workflow.js";
 import { addScripts, missingPackages } from "../init/package-scripts.js";
 import { configuredName, nameComponent } from "../init/stepwise-config.js";
-import { configFile, usualComponent } from "../plan/paths.js";
+import { configFile, convexConfigFiles, usualComponent } from "../plan/paths.js";
 import { displayPath, UsageError, wantedFolder } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 
@@ -56,11 +56,10 @@ export async function init(options: InitOptions, terminal: Terminal): Promise<0 
 /** Mounts the component, and has the app's config say under which name, where that is not the usual one. */
 function editConfigs(functionsDir: string): Edit[] {
   const read = (file: string) => textOf(join(functionsDir, file));
-  // Convex takes the first of them that is there.
-  const file = ["convex.config.ts", "convex.config.js"].find((name) => read(name) !== undefined);
+  const file = convexConfigFiles.find((name) => read(name) !== undefined);
   const config = read(configFile);
   const mount = mountComponent(
-    file ?? "convex.config.ts",
+    file ?? convexConfigFiles[0],
     file && read(file),
     configuredName(config) ?? usualComponent,
   );

@@ -3,7 +3,7 @@ const error = "error";
 /**
  * Every problem the compiler can report. A code is never reused for another problem: people search for it. SW1202 and SW1204 were once given.
  * SW10xx: names. SW11xx: the shape of a definition. SW12xx: nodes. SW13xx: what handlers read. SW14xx: children. SW15xx: what definitions import.
- * SW16xx: the app's config. SW19xx: files.
+ * SW16xx: the app's configs. SW19xx: files.
  */
 export const codes = {
   emptyName: { code: "SW1001", severity: error, title: "a name is empty" },
@@ -95,6 +95,11 @@ export const codes = {
   unknownRead: { code: "SW1301", severity: error, title: "a handler reads an unknown name" },
 
   unknownChild: { code: "SW1401", severity: error, title: "a child of an unknown workflow" },
+  endlessRecursion: {
+    code: "SW1402",
+    severity: error,
+    title: "a workflow that starts itself in every run",
+  },
 
   nodeBuiltIn: { code: "SW1501", severity: error, title: "a definition uses a part of Node" },
   nodeFile: { code: "SW1502", severity: error, title: 'a definition uses a "use node" file' },
@@ -105,6 +110,11 @@ export const codes = {
     code: "SW1603",
     severity: error,
     title: "an option of the config has a value that cannot be",
+  },
+  unmounted: {
+    code: "SW1604",
+    severity: "warning",
+    title: "the component is not mounted under its name",
   },
 
   syntaxError: { code: "SW1901", severity: error, title: "a file does not parse" },

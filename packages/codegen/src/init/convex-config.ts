@@ -1,14 +1,23 @@
 import type { CallExpression, ExportAssignment, Node as AnyNode, SourceFile } from "ts-morph";
+import { placeAt } from "../analyze/definition-file.js";
 import { importsOf, isImported, type Import } from "../analyze/modules.js";
 import { unwrap } from "../analyze/functions.js";
+import type { Place } from "../diagnostics/diagnostic.js";
 import { Node, SyntaxKind } from "../ts-morph.js";
 import { insert, type Edit, type Insertion } from "./edit.js";
 import { parse } from "./parse.js";
 
 const component = "@stepwise/workflow/convex.config";
 
-const byHand = (used: string): string =>
-  `add \`import workflow from "${component}"\` and \`app.use(${used})\` to it yourself`;
+/** What mounts the component under a name. */
+const lines = (name: string): string =>
+  `\`import workflow from "${component}"\` and \`app.use(${usedAs("workflow", name)})\``;
+
+const byHand = (name: string): string => `add ${lines(name)} to it yourself`;
+
+/** What `app.use(…)` is given. */
+const usedAs = (local: string, name: string): string =>
+  name === usual ? local : `${local}, { name: "${name}" }`;
 
 /** What is done to `convex.config.ts`, and where generated code then finds the component. */
 export interface Mount {
@@ -51,13 +60,12 @@ export function mountComponent(file: string, text: string | undefined, wanted: s
     const as = name === usual ? "" : `, as "${name}"`;
     return { edit: { kind: "keep", file, what: `${kept}${as}` }, name };
   }
-  const used = wanted === usual ? "workflow" : `workflow, { name: "${wanted}" }`;
   const made = appIn(source, imports);
   if (made === undefined) {
     return refuse(
       isCommonJs(source)
         ? 'it is a CommonJS module, to which no import can be added: write it with `import { defineApp } from "convex/server"` and `export default app`, then run init again'
-        : `it calls no \`defineApp()\` as \`const app = defineApp()\` or \`export default defineApp()\`: ${byHand(used)}, where \`app\` is what \`defineApp()\` gives`,
+        : `it calls no \`defineApp()\` as \`const app = defineApp()\` or \`export default defineApp()\`: ${byHand(wanted)}, where \`app\` is what \`defineApp()\` gives`,
     );
   }
   const app = "name" in made ? made.name : freeName(source, ["app", "convexApp"]);
@@ -70,7 +78,7 @@ export function mountComponent(file: string, text: string | undefined, wanted: s
   }
   const known = importedAs(imports);
   const local = known ?? freeName(source, ["workflow", "stepwise", "stepwiseWorkflow"]);
-  const use = `${app}.use(${local}${wanted === usual ? "" : `, { name: "${wanted}" }`});`;
+  const use = `${app}.use(${usedAs(local, wanted)});`;
   const edits: Insertion[] =
     known === undefined
       ? [{ at: importsEnd(source), text: `import ${local} from "${component}";\n` }]
@@ -89,6 +97,42 @@ export function mountComponent(file: string, text: string | undefined, wanted: s
   return { edit: { kind: "change", file, text: insert(text, edits), what }, name: wanted };
 }
 
+/** Why generated code does not find the component under a name. */
+export interface Astray {
+  /** The name under which it is mounted; undefined when it is not. */
+  readonly name?: string;
+  /** What mounts it there; else what makes the app. */
+  readonly place: Place;
+}
+
+/**
+ * Looks whether an app's config mounts the component under a name.
+ *
+ * @param file its name
+ * @returns undefined where it does, or may do so: only what is plain to see is told
+ */
+export function mountedAstray(file: string, text: string, wanted: string): Astray | undefined {
+  const source = parse(text);
+  if (source === undefined) return undefined;
+  const imports = importsOf(source.compilerNode);
+  const makers = [...imports.values()].filter(({ imported }) => imported === "defineApp");
+  const made = appIn(source, imports);
+  if (made === undefined || makers.length !== 1 || makers[0]?.module !== "convex/server")
+    return undefined;
+  if ("name" in made && !isHereAlone(source, made.name)) return undefined;
+  const names = usesAnywhere(source).map((call) => plainName(call, imports));
+  if (names.some((name) => name === undefined || name === wanted)) return undefined;
+  const mounted = mountedIn(source, imports);
+  const at = mounted ?? ("name" in made ? made.statement : made.exported);
+  const place = placeAt(source, file, at.getStart(), at.getWidth());
+  const name = mounted && nameOf(mounted, imports);
+  return { place, ...(name === undefined ? {} : { name }) };
+}
+
+/** What to write into an app's config, or to have written, for the component to be mounted under a name. */
+export const howToMount = (name: string): string =>
+  `write ${lines(name)} into it, or have workflow-codegen init do it`;
+
 /** The component's own name, which is that of its package. */
 const usual = "workflow";
 
@@ -96,7 +140,7 @@ const fresh = (name: string): string => `import workflow from "${component}";
 import { defineApp } from "convex/server";
 
 const app = defineApp();
-app.use(workflow${name === usual ? "" : `, { name: "${name}" }`});
+app.use(${usedAs("workflow", name)});
 
 export default app;
 `;
@@ -180,6 +224,37 @@ function nameOf(call: CallExpression, imports: Imports): string | undefined {
     ?.module.replace(/\/convex\.config(\.js)?$/, "")
     .split("/")
     .at(-1);
+}
+
+/** The same where there is no doubt: of a component of the app's own, the name stands in another file. */
+function plainName(call: CallExpression, imports: Imports): string | undefined {
+  const [used, options] = call.getArguments();
+  const fields = Node.isObjectLiteralExpression(options) ? options.getProperties() : [];
+  const isPlain = (field: AnyNode) =>
+    Node.isPropertyAssignment(field) && Node.isIdentifier(field.getNameNode());
+  if (!fields.every(isPlain)) return undefined;
+  const from = imports.get(used?.getText() ?? "");
+  const isPackage =
+    from?.imported === "default" && /^[^.].*\/convex\.config(\.js)?$/.test(from.module);
+  const isNamed = fields.some(
+    (field) => Node.isPropertyAssignment(field) && field.getName() === "name",
+  );
+  return isPackage || isNamed ? nameOf(call, imports) : undefined;
+}
+
+/** Whether nothing but this file's own `app.use(…)` can mount something: the app is not handed on, but exported. */
+function isHereAlone(source: SourceFile, app: string): boolean {
+  const mentions = source
+    .getDescendantsOfKind(SyntaxKind.Identifier)
+    .filter((id) => id.getText() === app);
+  return mentions.every((id) => {
+    const around = id.getParent();
+    if (Node.isVariableDeclaration(around)) return around.getInitializer() !== id;
+    if (Node.isExportAssignment(around) || Node.isExportSpecifier(around)) return true;
+    if (!Node.isPropertyAccessExpression(around) || around.getName() !== "use") return false;
+    const call = around.getParent();
+    return Node.isCallExpression(call) && call.getExpression() === around;
+  });
 }
 
 /** The first of the names that nothing in the file has. */

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { convexConfigFiles } from "../plan/paths.js";
 import { bundle } from "./bundle.js";
 import type { Plugin } from "esbuild";
 
@@ -32,9 +33,7 @@ export async function findComponents(
   functionsDir: string,
   outdir: string,
 ): Promise<MountedComponent[]> {
-  const entry = ["convex.config.ts", "convex.config.js"].find((name) =>
-    existsSync(join(functionsDir, name)),
-  );
+  const entry = convexConfigFiles.find((name) => existsSync(join(functionsDir, name)));
   if (entry === undefined) return [];
   const modules = await bundle({
     root: functionsDir,

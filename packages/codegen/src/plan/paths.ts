@@ -37,6 +37,9 @@ export const isSameFolder = (a: string, b: string): boolean => a.toLowerCase() =
 /** The file under the functions folder that holds what is the same for all workflows. By its name, with two dots, no entry point of Convex. */
 export const configFile = "stepwise.config.ts";
 
+/** The app's own config, in which it mounts components: Convex takes the first of them that is there. */
+export const convexConfigFiles = ["convex.config.ts", "convex.config.js"] as const;
+
 /** The name under which the component is mounted where the config says none: that of its package. */
 export const usualComponent = "workflow";
 

@@ -18,7 +18,7 @@ const computed = Math.random();
 export const leaf = defineWorkflow({ input: z.object({}) }).step("only", { action: () => 1 });
 export const brief = defineWorkflow({ input: z.object({}) }).sleep("s", 10);
 export const waiting = defineWorkflow({ input: z.object({}) }).event("e", { schema: z.any() });
-export const parting = defineWorkflow({ input: z.object({}) }).child("again", flow, () => ({}));
+export const parting = defineWorkflow({ input: z.object({}) }).parent("again", { children: () => [child(flow, {})] });
 export const ended = defineWorkflow({ input: z.object({}), timeout: 5000 }).child("c", waiting, () => ({}));
 export const flow = defineWorkflow({ input: z.object({}), ${options} })${nodes};`;
   await writeFile(join(app(), "convex/flow.workflow.ts"), text);

@@ -89,6 +89,26 @@ test("a saved config is answered as a definition is", async () => {
   );
 });
 
+test("a saved convex.config.ts that does not mount the component is told at once, and once", async () => {
+  const config = (uses: string) =>
+    writeFile(
+      join(app, "convex/convex.config.ts"),
+      `import { defineApp } from "convex/server";\nimport workflow from "@stepwise/workflow/convex.config";\nconst app = defineApp();\n${uses}\nexport default app;\n`,
+    );
+  await config("");
+  await says("warning SW1604");
+  printed.err = "";
+  await writeFile(join(app, "convex/other.ts"), "export const other = 1;\n");
+  await config('app.use(workflow, { name: "flows" });');
+  await says("mounts the workflow component as");
+  expect(printed.err.match(/SW1604/g)).toHaveLength(1);
+  printed.err = "";
+  await config("app.use(workflow);");
+  await edit('.step("send"', '.step("extra", { query: () => 1 }).step("send"');
+  await says("wrote convex/_workflows/sendMail.ts");
+  expect(printed.err).toBe("");
+});
+
 test("a problem that is still there after an edit elsewhere is not told again", async () => {
   await edit('"send"', '"not a name"');
   await says("Nothing was written.");

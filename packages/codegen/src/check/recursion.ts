@@ -1,0 +1,70 @@
+import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
+import type { NodePlan, WorkflowPlan } from "../plan/schema.js";
+import { stageKind } from "../plan/stage-kinds.js";
+
+/** A child that every run of a workflow starts. */
+interface Sure {
+  readonly node: NodePlan;
+  readonly starts: WorkflowPlan;
+}
+
+/**
+ * Workflows whose every run starts one of the same workflow below it, itself or by way of others: none of them could ever come to its end. Reported
+ * at the child that closes the circle, so that each circle is told once. What a parent starts is no part of one, as its list may be empty.
+ */
+export function checkRecursion(workflows: readonly WorkflowPlan[]): Diagnostic[] {
+  const byName = new Map(workflows.map((workflow) => [workflow.name, workflow]));
+  const found: Diagnostic[] = [];
+  const seen = new Set<WorkflowPlan>();
+  /** The workflows on the way to the one that is looked at. */
+  const line: WorkflowPlan[] = [];
+  const follow = (workflow: WorkflowPlan) => {
+    seen.add(workflow);
+    line.push(workflow);
+    for (const { node, starts } of sureChildren(workflow.nodes, byName)) {
+      const at = line.indexOf(starts);
+      if (at >= 0) found.push(endless(node, line.slice(at), byName));
+      else if (!seen.has(starts)) follow(starts);
+    }
+    line.pop();
+  };
+  for (const workflow of workflows) if (!seen.has(workflow)) follow(workflow);
+  return found;
+}
+
+/** Those that no case stands around: a run goes through one case of a branch, and at least once through the body of a loop. */
+function sureChildren(
+  nodes: readonly NodePlan[],
+  byName: ReadonlyMap<string, WorkflowPlan>,
+): Sure[] {
+  return nodes.flatMap((node) => {
+    const { stages, bodies = [] } = node;
+    if (stages.some(({ kind }) => stageKind(kind).shape === "loop"))
+      return bodies.flatMap((body) => sureChildren(body.nodes, byName));
+    const [name] = stages.find(({ kind }) => kind === "child")?.workflows ?? [];
+    const starts = name === undefined ? undefined : byName.get(name);
+    return starts === undefined ? [] : [{ node, starts }];
+  });
+}
+
+/** @param circle from the workflow that is started again to the one whose node starts it */
+function endless(
+  node: NodePlan,
+  circle: readonly WorkflowPlan[],
+  byName: ReadonlyMap<string, WorkflowPlan>,
+): Diagnostic {
+  const [again, ...others] = circle;
+  const name = again?.name ?? "";
+  const way = [...circle.map((each) => each.name), name].join(" → ");
+  const related = circle.slice(0, -1).flatMap((workflow, at) => {
+    const next = sureChildren(workflow.nodes, byName).find(({ starts }) => starts === others[at]);
+    return next === undefined
+      ? []
+      : [{ message: `starts ${JSON.stringify(next.starts.name)}`, place: next.node.place }];
+  });
+  const message = `every run of workflow ${JSON.stringify(name)} starts one more of it, so none can ever end: ${way}`;
+  return diagnostic("endlessRecursion", node.place, message, {
+    hint: `start it in a .parent() whose \`children\` may give none, as \`childNamed(${JSON.stringify(name)}, …)\`, or put it into a case of a .branch()`,
+    related,
+  });
+}
