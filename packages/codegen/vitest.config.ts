@@ -1,3 +1,7 @@
+import { configDefaults } from "vitest/config";
 import { project } from "../../vitest.shared.js";
 
-export default project("codegen");
+export default project("codegen", {
+  // The apps that are compiled may have tests of their own.
+  exclude: [...configDefaults.exclude, "test/fixtures/**"],
+});

@@ -40,8 +40,8 @@ test("conversion stops the mails at once, but for one of thanks", async () => {
     "mails.mail #2 completed",
     "mails.converted #2 completed",
     "mails.noted #2 completed",
-    "ending.customer.thanks completed",
     "ending completed",
+    "ending.customer.thanks completed",
   ]);
   expect(await kit.skipToNextTimer()).toEqual([]);
   expect(await lead()).toMatchObject({ state: "customer", mailsSent: 2 });

@@ -48,7 +48,7 @@ describe("sendEvent", () => {
       expect(await send("told", id, "answer", { text })).toBe("kept");
     await use.app.pass(1_000);
     expect(await use.app.status("told", id)).toMatchObject({
-      active: [{ node: "how.quietly.rest" }],
+      active: [{ node: "how", chosen: "quietly" }, { node: "how.quietly.rest" }],
     });
     await send("told", id, "answer", { text: "four" });
     await use.app.drive();
@@ -135,7 +135,7 @@ describe("sendEvent", () => {
     await send("told", id, "answer", { text: "one" });
     await use.app.pass(1_000);
     expect(await use.app.status("told", id)).toMatchObject({
-      active: [{ node: "how.quietly.rest" }],
+      active: [{ node: "how", chosen: "quietly" }, { node: "how.quietly.rest" }],
     });
     await expect(send("told", id, "shout", "hey")).rejects.toThrow(/past every node that takes/);
   });

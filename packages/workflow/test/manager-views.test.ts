@@ -272,15 +272,15 @@ describe("steps", () => {
     ]);
   });
 
-  test("[S76] the nodes of the cases that were not chosen are skipped, as soon as the branch is over", async () => {
+  test("[S76] the nodes of the cases that were not chosen are skipped, as soon as one is chosen", async () => {
     const id = await use.app.start("routed", { n: 1 });
     await use.app.drive();
     expect(told(await timeline("routed", id))).toEqual([
       "doubled completed",
-      "route.small.z completed",
       "route completed",
       "route.big.x skipped",
       "route.big.y skipped",
+      "route.small.z completed",
       "finalize completed",
     ]);
     const failed = await use.app.start("routed", { n: -1 });
@@ -292,6 +292,23 @@ describe("steps", () => {
       "route.big.y skipped",
       "route.small.z skipped",
       "finalize skipped",
+    ]);
+  });
+
+  test("[S97] a branch takes as long as its case, and tells which that is", async () => {
+    const id = await use.app.start("told", { passes: 1 });
+    await use.app.drive();
+    const event = { name: "told", run: id, event: "answer", payload: { text: "one" } };
+    await use.app.t.mutation(internal.manager.sendEvent, event);
+    await use.app.pass(1_000);
+    const steps = async () =>
+      (await timeline("told", id)).filter(
+        ({ node, state }) => node === "how" && state !== "skipped",
+      );
+    expect(await steps()).toMatchObject([{ state: "running", chosen: "quietly" }]);
+    await use.app.drive();
+    expect(await steps()).toMatchObject([
+      { state: "completed", chosen: "quietly", durationMs: HOUR },
     ]);
   });
 
@@ -309,6 +326,8 @@ describe("steps", () => {
       "ask completed",
       "ask.answer completed",
       "ask.said completed",
+      "how running",
+      "how.loudly.shout skipped",
       "how.quietly.rest waiting",
     ]);
   });
@@ -321,8 +340,8 @@ describe("steps", () => {
       [
         "count completed",
         ...[1, 2, 3].flatMap(() => [
-          "count.how.mutation.m completed",
           "count.how completed",
+          "count.how.mutation.m completed",
           "count.next completed",
         ]),
         "finalize completed",

@@ -115,8 +115,8 @@ describe("branch", () => {
     const { runId } = await use.app.run("routed", { n: 1 });
     expect(await use.app.steps(runId)).toEqual([
       "doubled completed",
-      "route.small.z completed",
       "route completed",
+      "route.small.z completed",
       "finalize completed",
     ]);
   });

@@ -52,12 +52,12 @@ function ended(known: Map<string, TreeRun>, runs: readonly TreeRun[]): TreeRun[]
 
 function* ofSteps(before: TreeRun | undefined, run: TreeRun): Generator<Change> {
   const known = new Map(before?.steps.map((step) => [stepKey(step), step]));
-  // Loops that have ended, outermost first: what is inside one has ended before it.
+  // Loops and branches that have ended, outermost first: what is inside one has ended before it.
   const open: TreeStep[] = [];
   for (const step of run.steps) {
-    for (let loop = open.at(-1); loop && !isInside(step, loop); loop = open.at(-1)) {
+    for (let around = open.at(-1); around && !isInside(step, around); around = open.at(-1)) {
       open.pop();
-      yield { what: "stepEnded", run, step: loop };
+      yield { what: "stepEnded", run, step: around };
     }
     const old = known.get(stepKey(step));
     if (old === undefined) yield { what: "stepStarted", run, step };
@@ -68,14 +68,14 @@ function* ofSteps(before: TreeRun | undefined, run: TreeRun): Generator<Change> 
       yield { what: "stepRetries", run, step, error };
     }
     if (!hasEnded(step.state) || hasEnded(old?.state ?? "pending")) continue;
-    if (step.kind === "loop") open.push(step);
+    if (step.kind === "loop" || step.kind === "branch") open.push(step);
     else yield { what: "stepEnded", run, step };
   }
   for (const step of open.reverse()) yield { what: "stepEnded", run, step };
 }
 
-const isInside = ({ stage }: TreeStep, loop: TreeStep): boolean =>
-  stage.startsWith(`${loop.stage}.`);
+const isInside = ({ stage }: TreeStep, around: TreeStep): boolean =>
+  stage.startsWith(`${around.stage}.`);
 
 function isChanged(before: TreeStep, now: TreeStep): boolean {
   return (

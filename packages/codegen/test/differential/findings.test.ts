@@ -47,10 +47,10 @@ describe("events for nodes in a loop that is in a case of a branch", () => {
     const runId = (await app.call("start", { name: "routed", input: { way } })) as string;
     const answer = { name: "routed", runId, event: "answer", value: "yes" };
     expect(await app.call("send", answer)).toBe("kept");
-    const isAsleep = async () => {
-      const [node] = (await app.see(runId)).active;
-      return node?.state === "waiting" && node.node !== "how.asks.again.answer";
-    };
+    const isAsleep = async () =>
+      (await app.see(runId)).active.some(
+        ({ node, state }) => state === "waiting" && node !== "how.asks.again.answer",
+      );
     await app.drive(isAsleep);
     await expect(app.call("send", answer)).rejects.toThrow("past every node");
     await app.drive();

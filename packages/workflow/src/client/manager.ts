@@ -137,7 +137,6 @@ export class WorkflowManager {
 
   /**
    * A run's timeline: what became of its nodes, in the order in which they were reached, in pages; nodes that it has passed by are `skipped`.
-   * A branch stands where its case is over, and has taken no time itself: what has stands in the case.
    * Of a loop the records of the first pass and of the newest 100 are there, and a node inside is `skipped` where none of its passes came to it.
    * The results of `sensitive` nodes are not shown. A page may be shorter than asked for, where results are large.
    * @param workflow the workflow that the run is of.

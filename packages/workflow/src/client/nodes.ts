@@ -52,18 +52,8 @@ export function checkNode(
   throw new Error(`Workflow "${workflow}" has no node "${path}"${where}${suggestion(path, paths)}`);
 }
 
-/**
- * The stages whose records tell that a run is at a node. A branch has none while one of its cases runs: the nodes inside tell. No run is at
- * two of them at once.
- */
+/** The stages whose records tell that a run is at a node. No run is at two of them at once. */
 export function stagesAt(definition: AnyDefinition, path: string): string[] {
   const { node } = placeOf(definition, path);
-  if (node?.cases !== undefined)
-    return [
-      path,
-      ...Object.entries<Nodes>(node.cases).flatMap(([key, inside]) =>
-        Object.keys(inside).flatMap((name) => stagesAt(definition, `${path}.${key}.${name}`)),
-      ),
-    ];
   return node?.children !== undefined && hasHandler(node) ? [`${path}.output`, path] : [path];
 }

@@ -43,6 +43,8 @@ export interface ActiveNode<Workflow = unknown> {
   events?: EventName<Workflow>[];
   /** Of a loop: which pass it is at, from 1. */
   iteration?: number;
+  /** Of a branch: the key of its case. */
+  chosen?: string;
   /** Of a parent and a `.child`. */
   children?: ChildCounts;
   /** The errors of its attempts so far; of very many the first and the newest. */

@@ -46,6 +46,8 @@ export interface TimelineEntry<Workflow = unknown> {
   events?: EventName<Workflow>[];
   /** Of a loop: the pass it is at, or was the last. */
   iteration?: number;
+  /** Of a branch: the key of its case. */
+  chosen?: string;
   children?: ChildCounts;
   /** Its result; absent while there is none, and of a `sensitive` node. */
   output?: Value;
@@ -151,13 +153,15 @@ class Skipped {
   }
 
   /**
-   * The nodes that the run has passed by when a record has ended: the cases of a branch that were not chosen. Inside a loop another pass
+   * The nodes that the run has passed by where a record tells of a branch: those of the cases that were not chosen. Inside a loop another pass
    * may choose them.
    */
-  after({ stage, kind, state, pass }: Record): string[] {
-    return kind === "branch" && state === "completed" && pass === undefined
-      ? this.#unseenIn(this.#placeOf(stage).path)
-      : [];
+  after({ stage, chosen, pass }: Record): string[] {
+    if (chosen === undefined || pass !== undefined) return [];
+    const { path } = this.#placeOf(stage);
+    return this.#unseen(
+      (other) => other.startsWith(`${path}.`) && !other.startsWith(`${path}.${chosen}.`),
+    );
   }
 
   /** All nodes that were not seen. */

@@ -202,21 +202,9 @@ async function isAhead(
 async function isPastCase(ctx: MutationCtx, run: Id<"runs">, stage: string): Promise<boolean> {
   const names = stage.split(".");
   for (let depth = 2; depth < names.length; depth += 2) {
-    const path = names.slice(0, depth - 1).join(".");
-    // The case that was chosen may be empty.
-    if ((await stepOfStage(ctx, run, path))?.endedAt !== undefined) return true;
-    const branch = `${path}.`;
-    const chosen = `${branch}${names[depth - 1]}.`;
-    const inOther = async (from: string, to: string) =>
-      await ctx.db
-        .query("steps")
-        .withIndex("by_run_stage", (q) => q.eq("run", run).gte("stage", from).lt("stage", to))
-        .first();
-    if ((await inOther(branch, chosen)) !== null) return true;
-    if ((await inOther(afterAll(chosen), afterAll(branch))) !== null) return true;
+    const branch = await stepOfStage(ctx, run, names.slice(0, depth - 1).join("."));
+    if (branch?.endedAt !== undefined) return true;
+    if (branch?.chosen !== undefined && branch.chosen !== names[depth - 1]) return true;
   }
   return false;
 }
-
-/** What comes, in an index, after everything that begins with a path and its dot. */
-const afterAll = (path: string): string => `${path.slice(0, -1)}/`;

@@ -49,8 +49,8 @@ async function seeToRun(
       .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", state))
       .collect();
     for (const step of steps) {
-      // A loop has nothing to come itself: what goes on stands in its body.
-      if (step.kind === "loop") continue;
+      // A loop or branch has nothing to come itself: what goes on stands inside.
+      if (step.kind === "loop" || step.kind === "branch") continue;
       if (held) await hold(ctx, step);
       if (step.kind === "children")
         await seeToChildren(ctx, { step: step._id, after: -1, held }, page);

@@ -131,6 +131,8 @@ export default defineSchema({
     undo: v.optional(v.id("undos")),
     /** Of a loop: which pass it is at. Its output is the loop's state. */
     iteration: v.optional(v.number()),
+    /** Of a branch: the key of its case. */
+    chosen: v.optional(v.string()),
     /** Of an event: the names that it waits for. */
     names: v.optional(v.array(v.string())),
     /** Of children: how many there are, how they were given, and how many may run at once. */

@@ -169,9 +169,12 @@ async function recordFused(
 ): Promise<void> {
   const { step, ids } = progress;
   const { stage, pass, kind, startedAt, output, error, iteration, sensitive, undoable } = fused;
-  const isOpen = iteration !== undefined && fused.isOver !== true;
-  const result =
-    output === undefined && error !== undefined
+  const { chosen } = fused;
+  const isInCase = chosen !== undefined && output === undefined;
+  const isOpen = isInCase || (iteration !== undefined && fused.isOver !== true);
+  const result = isInCase
+    ? { state: "running" as const }
+    : output === undefined && error !== undefined
       ? { state: badState(error) }
       : {
           state: isOpen ? ("running" as const) : ("completed" as const),
@@ -182,6 +185,7 @@ async function recordFused(
     startedAt,
     ...(isOpen ? {} : { endedAt: Date.now() }),
     ...(iteration === undefined ? {} : { iteration }),
+    ...(chosen === undefined ? {} : { chosen }),
     ...(error === undefined ? {} : { errors: [error] }),
     ...(sensitive === true ? { sensitive } : {}),
     ...(undoable === true ? { undoable, kept: true } : {}),
@@ -193,12 +197,13 @@ async function recordFused(
   if (outcome.kind === "open" && keyOf(step) === keyOf(fused)) {
     id = step._id;
     await ctx.db.patch("steps", id, { ...record, ...ASLEEP });
-  } else if (fused.exists === true) {
-    before = await recordNow(ctx, progress, fused);
-    if (before === null) throw new Error(`The run goes on with "${stage}", but was never there`);
+  } else if (fused.exists === true && (before = await recordNow(ctx, progress, fused)) !== null) {
     id = before._id;
     await ctx.db.patch("steps", id, { ...record, startedAt: before.startedAt });
   } else {
+    // A branch was put around what the run is at while it was there.
+    if (fused.exists === true && kind !== "branch")
+      throw new Error(`The run goes on with "${stage}", but was never there`);
     const { run, generation } = step;
     id = await ctx.db.insert("steps", {
       run,
@@ -275,7 +280,7 @@ function isRecorded(step: Doc<"steps">, fused: readonly Fused[], next: Next): bo
   return isNext || fused.some((stage) => keyOf(stage) === own);
 }
 
-/** The run has only passed by here: at a branch, whose record is written when its case has ended. */
+/** The run has only passed by here: at a node that has kept its result, say. */
 async function pass(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
   await ctx.db.delete("steps", step._id);
 }

@@ -28,6 +28,7 @@ export const vRecord = v.object({
   endedAt: v.optional(v.number()),
   dueAt: v.optional(v.number()),
   iteration: v.optional(v.number()),
+  chosen: v.optional(v.string()),
   events: v.optional(v.array(v.string())),
   children: v.optional(vChildren),
   /** Absent where there is none, and where it is not to be shown. */
@@ -83,6 +84,7 @@ async function recordOf(ctx: QueryCtx, step: Doc<"steps">): Promise<Infer<typeof
     endedAt: step.endedAt,
     dueAt: step.dueAt,
     iteration: step.iteration,
+    chosen: step.chosen,
     events: step.names,
     ...(step.kind === "children" ? { children: await countChildren(ctx, step) } : {}),
     // The state of a loop that goes on is no result yet.

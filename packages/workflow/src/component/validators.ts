@@ -198,6 +198,8 @@ export const vFused = v.object({
   /** Of a loop: which pass it is at. It goes on unless `isOver`. */
   iteration: v.optional(v.number()),
   isOver: v.optional(v.boolean()),
+  /** Of a branch: the key of its case. It goes on as long as there is no output. */
+  chosen: v.optional(v.string()),
   /** It has a record already. */
   exists: v.optional(v.boolean()),
   sensitive: v.optional(v.boolean()),

@@ -238,19 +238,28 @@ export class Transaction {
     await next(run);
   }
 
+  /** Adds a stage that begins here, and has no output yet. */
+  open(fused: Omit<Fused, "output">): void {
+    this.#fused.push(fused);
+  }
+
   /** Adds a stage that was executed here, in the place of what was to be reported of the same record. */
   add(fused: Fused & { output: Value }): void {
     const { stage, output, loop = null } = fused;
     const same = this.#fused.findIndex(
       (other) => other.stage === stage && keyOf(other) === keyOf(fused),
     );
-    if (same === -1) this.#fused.push(fused);
-    else
+    const before = this.#fused[same];
+    if (before === undefined) this.#fused.push(fused);
+    else {
+      const { startedAt, exists, chosen } = before;
       this.#fused[same] = {
         ...fused,
-        startedAt: this.#fused[same]?.startedAt ?? fused.startedAt,
-        ...(this.#fused[same]?.exists === true ? { exists: true } : { exists: undefined }),
+        startedAt,
+        exists,
+        ...(chosen === undefined ? {} : { chosen }),
       };
+    }
     this.#budget.spend(getConvexSize(output) + getConvexSize(loop as Value));
     this.know(recordOf(stage), output);
     this.#endDeadline(stage);

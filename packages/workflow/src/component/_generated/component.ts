@@ -267,6 +267,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           iteration?: number;
           isOver?: boolean;
+          chosen?: string;
           exists?: boolean;
           sensitive?: boolean;
           undoable?: boolean;
@@ -776,6 +777,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           endedAt?: number;
           dueAt?: number;
           iteration?: number;
+          chosen?: string;
           events?: Array<string>;
           children?: {
             total: number;
@@ -856,6 +858,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           timesOutAt?: number;
           events?: Array<string>;
           iteration?: number;
+          chosen?: string;
           children?: {
             total: number;
             done: number;

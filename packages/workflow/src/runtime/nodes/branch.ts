@@ -2,7 +2,7 @@ import type { Value } from "convex/values";
 import { describeThrown, Failure } from "../../errors/failure.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
 
-/** A branch: the run goes on with the case of the key. It gets its record when the case has ended. */
+/** A branch: the run goes on with the case of the key. Its record is there as long as that goes on, and after. */
 export async function branch(
   run: Run,
   stage: string,
@@ -13,10 +13,12 @@ export async function branch(
   const { transaction } = run;
   if (await transaction.isFull()) return transaction.goTo(stage, reads);
   let arrive: Arrive | undefined;
+  let chosen: string;
   try {
     const key = on((await transaction.copiedScope(stage, reads)) as never);
     if (key instanceof Promise)
       throw new Failure("thrown", `The on of branch "${stage}" must not be async`);
+    chosen = String(key);
     arrive = typeof key === "string" && Object.hasOwn(cases, key) ? cases[key] : undefined;
     if (arrive === undefined)
       throw new Failure(
@@ -26,7 +28,12 @@ export async function branch(
   } catch (error) {
     return transaction.fail(stage, describeThrown(error));
   }
+  transaction.open({ ...facts(run, stage), startedAt: Date.now(), chosen });
   await arrive(run);
+}
+
+function facts({ transaction }: Run, stage: string) {
+  return { ...transaction.at(stage), ...transaction.marks(stage), kind: "branch" as const };
 }
 
 /** A case has ended. */
@@ -38,7 +45,6 @@ export async function endBranch(
 ): Arrival {
   const { transaction } = run;
   const output: Value = from === null ? null : await transaction.outputOf(from);
-  const at = { ...transaction.at(stage), ...transaction.marks(stage) };
-  transaction.add({ ...at, kind: "branch", startedAt: Date.now(), output });
+  transaction.add({ ...facts(run, stage), startedAt: Date.now(), output, exists: true });
   await next(run);
 }
