@@ -97,7 +97,7 @@ export const codes = {
   unknownChild: { code: "SW1401", severity: error, title: "a child of an unknown workflow" },
   endlessRecursion: {
     code: "SW1402",
-    severity: error,
+    severity: "warning",
     title: "a workflow that starts itself in every run",
   },
 
