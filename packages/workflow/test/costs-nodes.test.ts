@@ -71,7 +71,36 @@ test("[S56] children that end at the same time write no document in common", asy
   expect(children.filter((writers) => writers.length > 1)).toEqual([]);
 });
 
-test("[S80] what a pass of a loop reads and writes is the same at the 1,000th as at the 200th", async () => {
+test.each(["longLoop", "longActionLoop"])(
+  "[S80] %s: every transaction reads and writes as much as the first ones; every hundredth pass has old ones forgotten, in a transaction of its own",
+  async (name) => {
+    const passes = 450;
+    await use.app.start(name, { passes });
+    await use.app.drive();
+    const roots = use.app.counter.calls.filter(({ how }) => how === "root");
+    const costs = roots
+      .filter((call) => call.name.includes(`/${name}:`))
+      .map(({ total: { documentsRead, documentsWritten, bytesRead } }) => ({
+        documentsRead,
+        documentsWritten,
+        bytesRead,
+      }));
+    // Beginning and end are no passes; what an action itself reads differs from what its completion does.
+    const middle = costs.slice(4, -4);
+    const usual = new Set(middle.slice(0, 12).map((cost) => JSON.stringify(cost)));
+    expect(usual.size).toBeLessThanOrEqual(2);
+    const others = middle.filter((cost) => !usual.has(JSON.stringify(cost)));
+    expect(others).toHaveLength(3);
+    const most = Math.max(...middle.slice(0, 12).map(({ documentsRead }) => documentsRead));
+    for (const { documentsRead } of others) expect(documentsRead).toBeLessThanOrEqual(most + 2);
+    const forgetting = roots.filter((call) => call.name === "forgetting:forgetMore");
+    // At the 200th, the 300th and the 400th, and when all is over.
+    expect(forgetting).toHaveLength(4);
+    for (const { total } of forgetting) expect(total.documentsRead).toBeLessThan(2.1 * 100);
+  },
+);
+
+test("[S80] what passes cost with all that is done for them is the same at the 1,000th as at the 200th", async () => {
   const cost = async (passes: number) => {
     use.app.counter.clear();
     const id = await use.app.start("longLoop", { passes });

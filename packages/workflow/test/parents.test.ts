@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { StepError } from "../src/index.js";
-import { components } from "./convex/_generated/api.js";
+import { components, internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
 
 const use = useTestApp();
@@ -113,20 +113,52 @@ describe("children", () => {
 
 describe("what a parent's children make", () => {
   test.each(["bulkyMutation", "bulkyAction"])(
-    "[S56] %s: some 10 MB of outputs reach finalize",
+    "[S56] [S58] %s: 12 MiB of outputs reach finalize; beyond, the parent fails with tooLarge, and does not hang",
     async (name) => {
-      expect(await use.app.output(name, { count: 11, bytes: 900_000 })).toBe(11);
+      const bytes = 30_000;
+      const most = Math.floor((12 << 20) / bytes);
+      expect(await use.app.output(name, { count: most, bytes })).toBe(most);
+      const error = await use.app.error(name, { count: most + 2, bytes });
+      expect(error.kind).toBe("tooLarge");
+      expect(error.message).toMatch(
+        /421 children of "all" are more than .* 12582912 bytes.*its id/,
+      );
+      await use.app.expectNothingLeft();
     },
   );
 
   test.each(["bulkyMutation", "bulkyAction"])(
-    "[S58] %s: more than one transaction can read fails the parent with tooLarge; it does not hang",
+    "[S56] [S58] %s: outputs of a megabyte each",
     async (name) => {
-      const error = await use.app.error(name, { count: 24, bytes: 900_000 });
-      expect(error).toMatchObject({ kind: "tooLarge", message: /24 children of "all".*its id/ });
-      await use.app.expectNothingLeft();
+      expect(await use.app.output(name, { count: 12, bytes: 999_990 })).toBe(12);
+      for (const count of [13, 16, 24])
+        expect(await use.app.error(name, { count, bytes: 999_990 })).toMatchObject({
+          kind: "tooLarge",
+        });
     },
   );
+
+  test("[S56] a finalize that gets 12 MiB of outputs can read besides, and the run goes on", async () => {
+    await use.app.t.mutation(internal.app.log, { text: "x".repeat(950_000) });
+    const output = await use.app.output("bulkyReading", { count: 419, bytes: 30_000 });
+    expect(output).toEqual([419, 950_000]);
+  });
+
+  test("[S58] [S60] one that reads more than is left then fails, as itself", async () => {
+    for (let n = 0; n < 3; n++)
+      await use.app.t.mutation(internal.app.log, { text: "x".repeat(950_000) });
+    const error = await use.app.error("bulkyReading", { count: 419, bytes: 30_000 });
+    expect(error).toMatchObject({ kind: "thrown", node: "all.finalize" });
+    expect(error.message).toMatch(/Read too much data/);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S58] thousands of children, whose runs take much beside their outputs", async () => {
+    await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 100 });
+    const error = await use.app.error("bulkyMutation", { count: 4_000, bytes: 3_000 });
+    expect(error.kind).toBe("tooLarge");
+    expect(error.message).toMatch(/less where their runs take much/);
+  }, 60_000);
 
   test("a run of more steps than a list may hold: the tree is truncated, and tells so", async () => {
     const id = await use.app.start("leaf", { n: 1 });

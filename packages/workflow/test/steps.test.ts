@@ -58,6 +58,8 @@ describe("steps", () => {
       deep: ["invalidOutput", /result(\[0\])+ is nested more than 14 deep/],
       cyclic: ["invalidOutput", /result\[0\]\[0\]\.again.* is nested more than 14 deep/],
       dollar: ["invalidOutput", /result\[0\] has a field "\$a"/],
+      function: ["invalidOutput", /result\[0\]\.call is a function/],
+      symbol: ["invalidOutput", /result\[0\]\.0 is a symbol/],
     } as const).flatMap(([what, comes]) =>
       ["action", "mutation"].map((kind) => [what, kind, ...comes] as const),
     ),
@@ -68,6 +70,38 @@ describe("steps", () => {
         kind: error,
         message: expect.stringMatching(message),
       });
+    },
+  );
+
+  test.each(
+    ["action", "mutation", "query"].flatMap((kind) =>
+      (
+        [
+          ["date", /Date.* at path \.at\[0\] /],
+          ["missing", /undefined is not .* at path \.list\[0\] /],
+          ["large", /BigInt 1180\d+ does not fit/],
+          ["dollar", /Field name \$a/],
+        ] as const
+      ).map(([what, message]) => [kind, what, message] as const),
+    ),
+  )(
+    "[S22] a result of a function that an %s step refers to, which is no Convex value: %s",
+    async (kind, what, message) => {
+      const error = await use.app.error("givesNoValue", { in: kind, what });
+      expect(error).toMatchObject({
+        kind: "invalidOutput",
+        attempt: 1,
+        message: expect.stringMatching(message),
+      });
+      expect(await use.app.log()).toEqual([]);
+    },
+  );
+
+  test.each(["action", "mutation"])(
+    "[S21] arguments for an %s that are no Convex values",
+    async (kind) => {
+      const error = await use.app.error("givesNoArguments", { in: kind });
+      expect(error).toMatchObject({ kind: "thrown", message: expect.stringMatching(/Date.*what/) });
     },
   );
 

@@ -6,7 +6,7 @@ import {
   type Work,
 } from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
-import { getConvexSize, v, type Value } from "convex/values";
+import { v } from "convex/values";
 import { describeThrown, type Problem } from "../errors/failure.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
@@ -14,7 +14,7 @@ import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { beginDeadline } from "./deadlines.js";
 import { pool } from "./line.js";
 import { logStarted } from "./log.js";
-import { keyOf, loadScope, type Known } from "./scope.js";
+import { keyOf, smallScope, type Known } from "./scope.js";
 import { isActive, settle } from "./settle.js";
 import {
   vEvent,
@@ -268,8 +268,7 @@ async function scopeArgument(
   known: Known,
 ): Promise<Record<string, unknown> | null> {
   if (reads.some(({ sensitive }) => sensitive === true)) return null;
-  const scope = await loadScope(ctx, run, reads, known);
-  return getConvexSize(scope as Value) > MAX_SCOPE_BYTES ? null : scope;
+  return await smallScope(ctx, run, reads, known, MAX_SCOPE_BYTES);
 }
 
 /** A run's input, as what is known of it. */

@@ -8,7 +8,7 @@ import type { RunOf } from "./entering.js";
 import { removeChildren } from "./removing.js";
 import { continuationArgs, type Fused } from "./validators.js";
 
-/** So many of a loop's newest passes keep their records; and the first one does. */
+/** So many of a loop's newest passes keep their records; and the first one does. While it lasts, up to twice as many do. */
 const KEPT_PASSES = 100;
 
 /* A continuation keeps it as a value, and an interface is none: so this is a type. */
@@ -23,24 +23,35 @@ type Passes = {
 };
 
 /**
- * Forgets the passes that have become too old when a loop begins a pass, but for those in which something can be undone: what undoes it reads
- * what else the pass has made. It reads no other passes, so the last pass of a long loop reads as much as the first. What does not fit into
- * this transaction any more is forgotten in others.
+ * Has the passes forgotten that have become too old, but for those in which something can be undone: what undoes it reads what else the
+ * pass has made. To forget a pass is to read it, so that is done in transactions of their own, for a hundred passes at a time and once more
+ * when the loop is over: a pass itself reads and writes as much as every other.
  * @param before at which pass the loop was when this was last called.
  */
 export async function forgetPasses(
   ctx: MutationCtx,
   { run, generation = 1 }: RunOf,
-  { stage, pass = [], iteration = 0 }: Pick<Fused, "stage" | "pass" | "iteration">,
+  {
+    stage,
+    pass = [],
+    iteration = 0,
+    isOver,
+  }: Pick<Fused, "stage" | "pass" | "iteration" | "isOver">,
   before: number,
 ): Promise<void> {
-  const from = Math.max(2, before - KEPT_PASSES);
-  const to = iteration - KEPT_PASSES;
-  const rest = await forgetSome(ctx, { run, generation, stage, pass, from, to });
-  if (rest !== null) await goOn(ctx, internal.forgetting.forgetMore, rest);
+  const from = Math.max(2, hundredOf(before) - KEPT_PASSES);
+  const to = (isOver === true ? iteration + 1 : hundredOf(iteration)) - KEPT_PASSES;
+  if (from >= to) return;
+  const passes: Passes = { run, generation, stage, pass, from, to };
+  await goOn(ctx, internal.forgetting.forgetMore, passes);
 }
 
-/** The rest of {@link forgetPasses}. */
+/** The last pass up to this one at which passes were forgotten. */
+function hundredOf(iteration: number): number {
+  return iteration - (iteration % KEPT_PASSES);
+}
+
+/** Forgets as many of the passes as fit into one transaction. */
 export const forgetMore = internalMutation({
   args: continuationArgs,
   returns: v.null(),

@@ -21,15 +21,14 @@ export const settle = mutation({
   handler: async (ctx, settlement) => await settleStep(ctx, settlement),
 });
 
-/** The values that a stage reads, by name. */
+/** The values that a stage reads, by name. `most` is how many bytes may be read for them. Default: what is left of the transaction. */
 export const load = query({
-  args: { run: v.string(), reads: v.array(vRead) },
+  args: { run: v.string(), reads: v.array(vRead), most: v.optional(v.number()) },
   returns: v.any(),
-  handler: async (ctx, { run, reads }) => {
+  handler: async (ctx, { run, reads, most }) => {
     const id = ctx.db.normalizeId("runs", run);
     if (id === null) throw new Error(`There is no run "${run}"`);
-    const scope = await loadScope(ctx, id, reads);
-    return scope as Record<string, unknown>;
+    return await loadScope(ctx, id, reads, most);
   },
 });
 

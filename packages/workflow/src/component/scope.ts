@@ -6,11 +6,10 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import type { QueryCtx } from "./_generated/server.js";
 import type { Read } from "./validators.js";
 
-/**
- * How much of a parent's children one transaction gathers, in bytes of their runs and outputs. It may read 16 MiB, and `ROOM_TO_COMPLETE`
- * of it is for what comes after.
- */
-const MAX_GATHERED_BYTES = 11 * 1024 * 1024;
+/** How much of the outputs of a parent's children one transaction gathers. It may read 16 MiB, with their runs and all else. */
+const MAX_GATHERED_BYTES = 12 << 20;
+/** What a child's run and the record of its output take, at most. */
+const MAX_CHILD_BYTES = 1.05 * (1 << 20);
 /**
  * Up to so many bytes of output stand in the child's run too. A transaction may read 4,096 index ranges, and every record read by its id is
  * one; the runs of all children are one together. Of outputs that are larger than this no more can be gathered than it may read so.
@@ -25,21 +24,78 @@ export function keyOf({ stage, pass = [], loop }: Pick<Read, "stage" | "pass" | 
   return `${stage} ${pass.join(".")}${loop === true ? " loop" : ""}`;
 }
 
-/** What a stage reads, by name. A stage without a result (it did not run in this run) is absent. */
+/**
+ * What a stage reads, by name. A stage without a result (it did not run in this run) is absent.
+ * @param most how many bytes may be read for it. Default: what is left of the transaction.
+ * @throws a {@link Failure} `tooLarge` where the outputs of a parent's children are more than can be gathered.
+ */
 export async function loadScope(
   ctx: QueryCtx,
   run: Id<"runs">,
   reads: readonly Read[],
-  known: Known = new Map(),
+  most?: number,
 ): Promise<Record<string, unknown>> {
+  const { used, remaining } = (await ctx.meta.getTransactionMetrics()).bytesRead;
+  const end = used + (most ?? remaining);
   const scope: Record<string, unknown> = {};
-  for (const read of reads) scope[read.name] = await valueOf(ctx, run, read, known);
+  for (const read of reads) {
+    let gathered = 0;
+    const fits: Fits = async ({ stage, total = 0 }, { index }, output) => {
+      gathered += sizeOf(output);
+      const now = (await ctx.meta.getTransactionMetrics()).bytesRead.used;
+      const next = index + 1 < total ? MAX_CHILD_BYTES : 0;
+      if (gathered <= MAX_GATHERED_BYTES && now + next <= end) return true;
+      throw new Failure(
+        "tooLarge",
+        `The outputs of the ${total} children of "${stage}" are more than one transaction can read: at most ${MAX_GATHERED_BYTES} bytes, and less where their runs take much beside them. Fold them with reduce, or have each put its data into file storage or a table of yours, and return its id`,
+      );
+    };
+    scope[read.name] = await valueOf(ctx, run, read, new Map(), fits);
+  }
   return scope;
 }
 
-async function valueOf(ctx: QueryCtx, run: Id<"runs">, read: Read, known: Known): Promise<unknown> {
+/** The same where it takes no more than `most` bytes; else null, and no more was read than it took to know that. */
+export async function smallScope(
+  ctx: QueryCtx,
+  run: Id<"runs">,
+  reads: readonly Read[],
+  known: Known,
+  most: number,
+): Promise<Record<string, unknown> | null> {
+  const scope: Record<string, unknown> = {};
+  for (const read of reads) {
+    let gathered = 0;
+    const fits: Fits = (_parent, _child, output) => {
+      gathered += sizeOf(output);
+      return gathered <= most;
+    };
+    scope[read.name] = await valueOf(ctx, run, read, known, fits);
+    if (gathered > most || getConvexSize(scope as Value) > most) return null;
+  }
+  return scope;
+}
+
+function sizeOf(output: unknown): number {
+  return getConvexSize((output ?? null) as Value);
+}
+
+/** Whether the outputs of a parent's children, with that of one more, are still few enough to go on gathering. */
+type Fits = (
+  parent: Doc<"steps">,
+  child: Doc<"runs">,
+  output: unknown,
+) => boolean | Promise<boolean>;
+
+async function valueOf(
+  ctx: QueryCtx,
+  run: Id<"runs">,
+  read: Read,
+  known: Known,
+  fits: Fits,
+): Promise<unknown> {
   if (read.cause === true) return await causeOf(ctx, run);
-  if (read.children === true) return await childrenOutputs(ctx, run, read);
+  if (read.children === true) return await childrenOutputs(ctx, run, read, fits);
   if (read.undoing === true) return await loopUndone(ctx, run);
   const key = keyOf(read);
   if (known.has(key)) return known.get(key);
@@ -87,10 +143,14 @@ export async function stepOfStage(
 
 /**
  * The outputs of a parent's children, in the order or under the keys in which they were given; where some may end badly, what became of
- * each; or what they were folded into.
- * @throws a {@link Failure} `tooLarge` where they are more than one transaction can gather.
+ * each; or what they were folded into. Those up to which they fit, where not all do.
  */
-async function childrenOutputs(ctx: QueryCtx, run: Id<"runs">, read: Read): Promise<unknown> {
+async function childrenOutputs(
+  ctx: QueryCtx,
+  run: Id<"runs">,
+  read: Read,
+  fits: Fits,
+): Promise<unknown> {
   const parent = await stepRead(ctx, run, read);
   if (parent === null) return [];
   if (parent.reduced !== undefined) return parent.reduced.value;
@@ -99,18 +159,11 @@ async function childrenOutputs(ctx: QueryCtx, run: Id<"runs">, read: Read): Prom
   const children = ctx.db
     .query("runs")
     .withIndex("by_parent", (q) => q.eq("parentStep", parent._id));
-  let bytes = 0;
   for await (const child of children) {
     const output = await settledOutput(ctx, parent, child);
-    bytes += getConvexSize(child as Value);
-    if (output !== undefined && child.output === undefined) bytes += getConvexSize(output as Value);
-    if (bytes > MAX_GATHERED_BYTES)
-      throw new Failure(
-        "tooLarge",
-        `The outputs of the ${parent.total} children of "${parent.stage}" take more than ${MAX_GATHERED_BYTES} bytes together. Fold them with reduce, or have each put its data into file storage or a table of yours, and return its id`,
-      );
     if (child.childKey === undefined) outputs.push(output);
     else byKey[child.childKey] = output;
+    if (!(await fits(parent, child, output))) break;
   }
   return parent.keyed === true ? byKey : packed(outputs);
 }

@@ -63,7 +63,7 @@ function unfitness(data: Value): string | undefined {
 }
 
 /** An error of a function that was called carries the platform's prefix and the stack in its message. Others have a message that is no text. */
-function cleaned(message: unknown): string {
+export function cleaned(message: unknown): string {
   if (typeof message !== "string") return readable(message);
   if (!message.startsWith("Uncaught ")) return message;
   return message.replace(/^Uncaught (?:\w*Error: )?/, "").replace(/\n\s+at [\s\S]*$/, "");

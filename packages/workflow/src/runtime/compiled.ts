@@ -12,6 +12,7 @@ import type { AnyDefinition, CompiledNode, WorkflowOptions } from "../definition
 import type { AnySchema } from "../definition/schema.js";
 import type { Retry } from "../definition/node.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
+import { callFor } from "../errors/refused-result.js";
 import { unpackedScope } from "../packing.js";
 import { attemptOf } from "./attempt.js";
 import {
@@ -120,8 +121,10 @@ export function compiled(
         const policy = policyOf(bound.definition, stage);
         const attempt = await attemptOf(stage, policy, info, async (full) => {
           const stub = stubOf(bound.definition, stage);
-          if (stub === undefined)
-            return handler(ctx, unpackedScope(scope ?? (await load(reads))), full);
+          if (stub === undefined) {
+            const given = unpackedScope(scope ?? (await load(reads)));
+            return handler(contextFor(ctx, policy, stage), given, full);
+          }
           const all = readsOf(bound.definition, stage, ["*"], token.pass ?? []);
           return stub(unpackedScope(await load(all)), full);
         });
@@ -237,6 +240,14 @@ export function compiled(
       // The interface that generated code declares adds members that exist in types only.
       referenceTo(workflow, definition, functions, facts) as unknown as Reference,
   };
+}
+
+/** What an action's handler is called with. One that calls the user's function by reference is told apart what that gives from what it throws. */
+function contextFor(ctx: GenericActionCtx<any>, policy: object, stage: string): typeof ctx {
+  if ("action" in policy && typeof policy.action === "function") return ctx;
+  const runAction: typeof ctx.runAction = (action, ...args) =>
+    callFor(stage, args[0], () => ctx.runAction(action, ...args));
+  return { ...ctx, runAction };
 }
 
 /** Goes where the generated function says. */

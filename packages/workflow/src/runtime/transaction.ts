@@ -1,4 +1,4 @@
-import type { GenericMutationCtx } from "convex/server";
+import type { GenericMutationCtx, TransactionLimits } from "convex/server";
 import { leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import { getConvexSize, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
@@ -47,6 +47,9 @@ export interface TransactionOptions {
   readonly scope?: Readonly<Record<string, unknown>> | null;
 }
 
+/** The outputs of children are read when a run comes from them: it has no slot to give back, and so starts no work that waits in line. */
+const ROOM_AFTER_CHILDREN = { ...ROOM_TO_COMPLETE, bytesRead: 2.5 * (1 << 20) };
+
 /** How a stage is executed inside the transaction that arrives at it. */
 interface Execution {
   readonly stage: string;
@@ -70,6 +73,7 @@ export class Transaction {
   #next: Next | undefined;
   /** A stage with `isolate` was executed, or this transaction follows one that failed: nothing more is executed here. */
   #closed: boolean;
+  #readsChildren = false;
   #kept: ReadonlySet<string> | undefined;
   /** Why nothing of this transaction may stay. */
   #refused: Error | undefined;
@@ -139,6 +143,11 @@ export class Transaction {
     return this.#kept.has(topLevelOf(stage));
   }
 
+  /** Limits for a nested call that leave enough of this transaction: whatever it uses up, its failure can be written down and the run go on. */
+  async limits(): Promise<TransactionLimits> {
+    return await leaveRoom(this.ctx, this.#readsChildren ? ROOM_AFTER_CHILDREN : ROOM_TO_COMPLETE);
+  }
+
   /** What a stage reads, by name. */
   async scope(stage: string, names: readonly string[]): Promise<Record<string, unknown>> {
     const reads = this.reads(stage, names);
@@ -146,9 +155,11 @@ export class Transaction {
     const missing = reads.filter((read) => !this.#values.has(keyOf(read)));
     if (missing.length > 0) {
       const { run } = this.token;
-      const transactionLimits = await leaveRoom(this.ctx, ROOM_TO_COMPLETE);
+      if (missing.some(({ children }) => children)) this.#readsChildren = true;
+      const transactionLimits = await this.limits();
       const { load } = this.own.component.lib;
-      const loaded = await this.ctx.runQuery(load, { run, reads: missing }, { transactionLimits });
+      const args = { run, reads: missing, most: transactionLimits.bytesRead };
+      const loaded = await this.ctx.runQuery(load, args, { transactionLimits });
       for (const read of missing) this.#values.set(keyOf(read), loaded[read.name]);
     }
     return Object.fromEntries(reads.map((read) => [read.name, this.#values.get(keyOf(read))]));

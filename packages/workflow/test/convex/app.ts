@@ -38,6 +38,35 @@ export const logAndGiveMuch = internalMutation({
   },
 });
 
+/** What the types would have refused. */
+function noValue(what: string): null {
+  const values: Record<string, unknown> = {
+    date: { at: [new Date(0)] },
+    missing: { list: [undefined] },
+    large: { n: 2n ** 70n },
+    dollar: { $a: 1 },
+  };
+  return values[what] as null;
+}
+
+export const giveNoValue = internalMutation({
+  args: { what: v.string() },
+  handler: async (ctx, { what }) => {
+    await ctx.db.insert("log", { text: what });
+    return noValue(what);
+  },
+});
+
+export const giveNoValueInQuery = internalQuery({
+  args: { what: v.string() },
+  handler: (_ctx, { what }) => noValue(what),
+});
+
+export const giveNoValueInAction = internalAction({
+  args: { what: v.string() },
+  handler: async (_ctx, { what }) => noValue(what),
+});
+
 /** Fails at all attempts but one, and logs the key that it was given. */
 export const deliver = internalAction({
   args: { key: v.string(), attempt: v.number(), goodAttempt: v.number() },

@@ -54,6 +54,22 @@ export const bulkyAction = defineWorkflow({
   finalize: { action: async (_ctx, { children }) => children.length },
 });
 
+/** Its finalize reads a little under a megabyte of the app's besides, and an action goes on with what it gives. */
+export const bulkyReading = defineWorkflow({
+  input: z.object({ count: z.number(), bytes: z.number() }),
+})
+  .parent("all", {
+    children: ({ input }) =>
+      Array.from({ length: input.count }, () => child(bulk, { bytes: input.bytes })),
+    finalize: {
+      mutation: async (ctx, { children }) => {
+        const texts = (await ctx.db.query("log").collect()).map(({ text }) => text);
+        return { children: children.length, texts };
+      },
+    },
+  })
+  .step("counted", { action: (_ctx, { all }) => [all.children, all.texts.join("").length] });
+
 /** It does not read what its children make. */
 export const bulkyUnread = defineWorkflow({
   input: z.object({ count: z.number(), bytes: z.number() }),

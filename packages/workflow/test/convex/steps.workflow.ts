@@ -33,7 +33,17 @@ export const argsThrow = defineWorkflow({ input: z.object({ n: z.number() }) }).
 /** Results that the types would have refused. */
 export const results = defineWorkflow({
   input: z.object({
-    what: z.enum(["date", "large", "long", "wide", "deep", "cyclic", "dollar"]),
+    what: z.enum([
+      "date",
+      "large",
+      "long",
+      "wide",
+      "deep",
+      "cyclic",
+      "dollar",
+      "function",
+      "symbol",
+    ]),
     in: z.enum(["action", "mutation"]),
   }),
 })
@@ -45,7 +55,8 @@ export const results = defineWorkflow({
   })
   .step("second", { action: async (_ctx, { input }) => unstorable(input.what) });
 
-type Unstorable = "date" | "large" | "long" | "wide" | "deep" | "cyclic" | "dollar";
+type Unstorable =
+  "date" | "large" | "long" | "wide" | "deep" | "cyclic" | "dollar" | "function" | "symbol";
 
 function unstorable(what: Unstorable): unknown[] {
   const cyclic: unknown[] = [];
@@ -58,9 +69,55 @@ function unstorable(what: Unstorable): unknown[] {
     deep: Array.from({ length: 20 }).reduce((inner) => [inner], 1),
     cyclic,
     dollar: { $a: 1 },
+    function: { call: () => 1 },
+    symbol: { [0]: Symbol("none") },
   };
   return [values[what]];
 }
+
+/** By reference: a function whose result is no Convex value, or which does something else that Convex refuses in the same words. */
+export const givesNoValue = defineWorkflow({
+  input: z.object({ in: z.enum(["action", "mutation", "query"]), what: z.string() }),
+}).branch("how", {
+  on: ({ input }) => input.in,
+  cases: {
+    action: (b) =>
+      b.step("acted", {
+        action: internal.app.giveNoValueInAction,
+        args: ({ input }) => ({ what: input.what }),
+        retry: true,
+      }),
+    mutation: (b) =>
+      b.step("mutated", {
+        mutation: internal.app.giveNoValue,
+        args: ({ input }) => ({ what: input.what }),
+      }),
+    query: (b) =>
+      b.step("queried", {
+        query: internal.app.giveNoValueInQuery,
+        args: ({ input }) => ({ what: input.what }),
+      }),
+  },
+});
+
+/** By reference, with arguments that are no Convex values. */
+export const givesNoArguments = defineWorkflow({
+  input: z.object({ in: z.enum(["action", "mutation"]) }),
+}).branch("how", {
+  on: ({ input }) => input.in,
+  cases: {
+    action: (b) =>
+      b.step("acted", {
+        action: internal.app.giveNoValueInAction,
+        args: () => ({ what: new Date(0) as unknown as string }),
+      }),
+    mutation: (b) =>
+      b.step("mutated", {
+        mutation: internal.app.giveNoValue,
+        args: () => ({ what: new Date(0) as unknown as string }),
+      }),
+  },
+});
 
 /** A mutation by reference, whose result is too large, between others that the same transaction executes. */
 export const givesMuch = defineWorkflow({ input: z.object({ goesOn: z.boolean() }) })

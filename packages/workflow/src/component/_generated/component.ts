@@ -133,6 +133,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           was?: string;
           sensitive?: boolean;
         }>;
+        most?: number;
       },
       any,
       Name

@@ -1,9 +1,9 @@
-import { createFunctionHandle, type GenericMutationCtx } from "convex/server";
-import { leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
+import { createFunctionHandle } from "convex/server";
 import type { ComponentApi } from "../../component/_generated/component.js";
 import type { Info } from "../../definition/context.js";
 import type { AnyReference } from "../../definition/node.js";
 import { describeThrown, type Failure } from "../../errors/failure.js";
+import { callFor } from "../../errors/refused-result.js";
 import { unpackedScope } from "../../packing.js";
 import { checkedOutput } from "../../values.js";
 import { nestedInfo } from "../info.js";
@@ -54,13 +54,11 @@ export async function execute(
   const nested = async () => {
     if (stub !== undefined)
       return await stub(unpackedScope(await transaction.copiedScope(stage, ["*"])), info);
-    const ctx = await nesting(transaction.ctx);
-    if (call === undefined) {
-      const scope = await transaction.scope(stage, reads);
-      return await callGenerated(transaction, ctx, kind, stage, scope);
-    }
+    if (call === undefined)
+      return await callGenerated(transaction, kind, stage, await transaction.scope(stage, reads));
     const scope = await transaction.copiedScope(stage, reads);
-    const referenced = (within: Nesting) => call(within, scope, info);
+    const ctx = await nesting(transaction);
+    const referenced = (within: Nesting) => call(refusing(within, stage), scope, info);
     return await (kind === "query"
       ? referenced(ctx)
       : checked(transaction, ctx, stage, referenced));
@@ -70,12 +68,13 @@ export async function execute(
 
 /** Calls the generated function of an inline handler. */
 async function callGenerated(
-  { own, token, pass }: Transaction,
-  ctx: Nesting,
+  transaction: Transaction,
   kind: Executed["kind"],
   stage: string,
   scope: unknown,
 ): Promise<unknown> {
+  const { own, token, pass } = transaction;
+  const ctx = await nesting(transaction);
   const { run: runId, generation } = token;
   const args = {
     runId,
@@ -109,6 +108,14 @@ async function checked(
   }
 }
 
+/** Tells a function whose result Convex refuses from one that throws. */
+function refusing(nested: Nesting, stage: string): Nesting {
+  return {
+    runMutation: (mutation, args) => callFor(stage, args, () => nested.runMutation(mutation, args)),
+    runQuery: (query, args) => callFor(stage, args, () => nested.runQuery(query, args)),
+  };
+}
+
 function checking(nested: Nesting, { lib }: ComponentApi, stage: string): Nesting {
   return {
     ...nested,
@@ -119,9 +126,10 @@ function checking(nested: Nesting, { lib }: ComponentApi, stage: string): Nestin
   };
 }
 
-/** Nested transactions that leave room in this one: whatever a stage uses up, its failure can be written down and the run go on. */
-async function nesting(ctx: GenericMutationCtx<any>): Promise<Nesting> {
-  const transactionLimits = await leaveRoom(ctx, ROOM_TO_COMPLETE);
+/** Nested transactions that leave room in this one, as it is now. */
+async function nesting(transaction: Transaction): Promise<Nesting> {
+  const { ctx } = transaction;
+  const transactionLimits = await transaction.limits();
   return {
     runMutation: (mutation, args) => ctx.runMutation(mutation, args, { transactionLimits }),
     runQuery: (query, args) => ctx.runQuery(query, args, { transactionLimits }),
