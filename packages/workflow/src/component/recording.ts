@@ -1,0 +1,188 @@
+import { getConvexSize, type Value } from "convex/values";
+import type { StepError } from "../definition/step-error.js";
+import { formerName } from "../renaming.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import type { MutationCtx } from "./_generated/server.js";
+import { cancelPending } from "./ending.js";
+import { ASLEEP, wake } from "./entering.js";
+import { keyOf, stepOfStage } from "./scope.js";
+import { undoableDone } from "./undoing.js";
+import type { Fused, Settlement } from "./validators.js";
+
+/** The state of one settlement while it is written. */
+export interface Progress {
+  /** The step that the token names, under the name that its stage has now. */
+  readonly step: Doc<"steps">;
+  /** The ids and outputs of the stages that ended here. */
+  readonly ids: Map<string, Id<"steps">>;
+  readonly known: Map<string, unknown>;
+  readonly renamed: Settlement["renamed"];
+  /** The loops that have come further, and at which pass they were before. */
+  readonly loops: { loop: Fused; before: number }[];
+}
+
+/** What became of the stage that the token names. */
+export async function recordOutcome(
+  ctx: MutationCtx,
+  progress: Progress,
+  { outcome }: Settlement,
+): Promise<void> {
+  const { step } = progress;
+  // An action that was thought lost has reported after all, or an event was sent before its time was up.
+  const isOvertaken =
+    step.kind === "action"
+      ? outcome.kind !== "open"
+      : outcome.kind === "success" && step.kind === "event";
+  if (isOvertaken && step.job !== undefined) await cancelPending(ctx, step.job);
+  if (outcome.kind === "success") {
+    const stored = await storeOutput(ctx, progress, step, outcome.output);
+    const ended = { state: "completed" as const, endedAt: Date.now(), ...ASLEEP, ...stored };
+    const errors = outcome.error === undefined ? step.errors : withError(step, outcome.error);
+    const beside = getConvexSize(stored as Value) + getConvexSize(errors ?? []);
+    // Where the record cannot hold both, the errors of attempts that another has made good give way.
+    const kept = beside > MAX_RECORD_BYTES ? undefined : errors;
+    await ctx.db.patch("steps", step._id, { ...ended, errors: kept });
+    if (step.undoable === true) await undoableDone(ctx, step, outcome.loop);
+  } else if (outcome.kind === "failed") {
+    const errors = withError(step, outcome.error);
+    const state = badState(outcome.error);
+    await ctx.db.patch("steps", step._id, { state, endedAt: Date.now(), ...ASLEEP, errors });
+  } else if (outcome.kind === "retry") {
+    const { dueAt } = outcome;
+    const errors = withError(step, outcome.error);
+    const fields = { state: "waiting" as const, attempt: step.attempt + 1, errors, dueAt };
+    await wake(ctx, step, { at: dueAt }, fields);
+  } else if (step.kind === "children" && step.event !== undefined) {
+    // The run goes on after the children. Their record waits for the finalize; it is not to be woken again.
+    await ctx.db.patch("steps", step._id, ASLEEP);
+  }
+}
+
+function badState({ kind }: StepError): "failed" | "timedOut" {
+  return kind === "timedOut" ? "timedOut" : "failed";
+}
+
+/** How much the errors of a step's attempts may take together: they stand in one document, which every attempt reads. */
+const MAX_ERRORS_BYTES = 128 * 1024;
+/** A document holds 1 MiB; the rest of the record takes less than this leaves. */
+const MAX_RECORD_BYTES = 1_040_000;
+
+/** The errors of a step's attempts with one more. Where they become too many, those after the first go, oldest first. */
+function withError(step: Doc<"steps">, error: StepError): StepError[] {
+  const errors = [...(step.errors ?? []), error];
+  while (errors.length > 2 && getConvexSize(errors) > MAX_ERRORS_BYTES) errors.splice(1, 1);
+  return errors;
+}
+
+/** A stage that was executed here. If the run had arrived with a record for it, that is its record; else it gets one. */
+export async function recordFused(
+  ctx: MutationCtx,
+  progress: Progress,
+  fused: Fused,
+  { outcome }: Settlement,
+): Promise<void> {
+  const { step } = progress;
+  const { stage, pass, kind, iteration, undoable } = fused;
+  const isArrival = outcome.kind === "open" && keyOf(step) === keyOf(fused);
+  const isBegun = fused.exists === true && !isArrival;
+  const begun = isBegun ? await recordNow(ctx, progress, fused) : null;
+  // A deploy may have put a branch around what the run is at. The state of a loop is in its record: without, it cannot go on.
+  if (isBegun && begun === null && kind !== "branch")
+    throw new Error(`The run goes on with "${stage}", but was never there`);
+  const fields = await fieldsOf(ctx, progress, fused);
+  let id: Id<"steps">;
+  if (isArrival) {
+    id = step._id;
+    await ctx.db.patch("steps", id, { ...fields, ...ASLEEP });
+  } else if (begun !== null) {
+    id = begun._id;
+    await ctx.db.patch("steps", id, { ...fields, startedAt: begun.startedAt });
+  } else {
+    const { run, generation } = step;
+    id = await ctx.db.insert("steps", {
+      run,
+      stage,
+      attempt: 1,
+      ...(generation === undefined ? {} : { generation }),
+      ...(pass === undefined || pass.length === 0 ? {} : { pass }),
+      ...fields,
+    });
+    progress.ids.set(keyOf(fused), id);
+  }
+  if (iteration !== undefined) {
+    progress.known.set(keyOf({ ...fused, loop: true }), { state: fused.output, iteration });
+    progress.loops.push({ loop: fused, before: begun?.iteration ?? 1 });
+  }
+  if (undoable === true && fields.state === "completed")
+    await undoableDone(ctx, { _id: id, run: step.run }, fused.loop);
+}
+
+/** What the record of a stage that was executed here says of it. */
+async function fieldsOf(ctx: MutationCtx, progress: Progress, fused: Fused) {
+  const { kind, startedAt, output, error, iteration, chosen, sensitive, undoable } = fused;
+  const isInCase = chosen !== undefined && output === undefined;
+  const hasFailed = !isInCase && output === undefined && error !== undefined;
+  const isOpen = isInCase || (iteration !== undefined && fused.isOver !== true);
+  const state: Doc<"steps">["state"] = hasFailed
+    ? badState(error)
+    : isOpen
+      ? "running"
+      : "completed";
+  return {
+    kind,
+    startedAt,
+    state,
+    ...(isOpen ? {} : { endedAt: Date.now() }),
+    ...(iteration === undefined ? {} : { iteration }),
+    ...(chosen === undefined ? {} : { chosen }),
+    ...(error === undefined ? {} : { errors: [error] }),
+    ...(sensitive === true ? { sensitive } : {}),
+    ...(undoable === true ? { undoable, kept: true } : {}),
+    ...(kind === "children" ? FOLDED : {}),
+    ...(isInCase || hasFailed ? {} : await storeOutput(ctx, progress, fused, output)),
+  };
+}
+
+const FINALIZE = ".finalize";
+
+/** A parent that has its output needs no more what its children's were folded into; one document might not hold both. */
+const FOLDED = { reduced: undefined };
+
+/**
+ * The output as a field of the stage's record. The output of a parent's finalize is the parent's, so it is kept in the parent's
+ * record, under the name by which it is read.
+ */
+async function storeOutput(
+  ctx: MutationCtx,
+  progress: Progress,
+  { stage, pass }: Pick<Fused, "stage" | "pass">,
+  output: unknown,
+): Promise<{ output?: unknown }> {
+  const { ids, known } = progress;
+  if (!stage.endsWith(FINALIZE)) {
+    known.set(keyOf({ stage, pass }), output);
+    return { output };
+  }
+  const parent = { stage: stage.slice(0, -FINALIZE.length), pass };
+  const record = progress.ids.get(keyOf(parent)) ?? (await recordNow(ctx, progress, parent))?._id;
+  if (record === undefined) throw new Error(`The run has a "${stage}", but no "${parent.stage}"`);
+  const ended = { state: "completed" as const, endedAt: Date.now(), ...ASLEEP, ...FOLDED, output };
+  await ctx.db.patch("steps", record, ended);
+  ids.set(keyOf(parent), record);
+  known.set(keyOf(parent), output);
+  return {};
+}
+
+/** The record of a stage that the run was at before: under its name, or the one that it had then, which it then loses. */
+export async function recordNow(
+  ctx: MutationCtx,
+  { step: { run }, renamed }: Progress,
+  { stage, pass }: Pick<Fused, "stage" | "pass">,
+): Promise<Doc<"steps"> | null> {
+  const now = await stepOfStage(ctx, run, stage, pass);
+  const was = formerName(renamed, stage);
+  const before = now === null && was !== undefined ? await stepOfStage(ctx, run, was, pass) : null;
+  if (before === null) return now;
+  await ctx.db.patch("steps", before._id, { stage });
+  return { ...before, stage };
+}
