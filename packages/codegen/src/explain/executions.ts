@@ -83,9 +83,17 @@ function throughPasses(
   const first = alongLine(body, walked.after, of);
   const further = passes > 1 ? alongLine(body, first.after, of) : first;
   const own =
-    (of.get(loop) ?? 0) + passes * fused + Math.max(0, first.executions - further.executions);
+    (of.get(loop) ?? 0) +
+    passes * fused +
+    Math.max(0, first.executions - further.executions) +
+    forgetting(passes);
   of.set(loop, own);
   return { executions: own + passes * further.executions, after: further.after };
+}
+
+/** A loop keeps its first pass and the newest 100: the others are forgotten by a job at each hundredth pass from the 200th on, and at the end. */
+function forgetting(passes: number): number {
+  return passes < 102 ? 0 : Math.max(1, Math.floor(passes / 100));
 }
 
 /** What arriving at a stage costs that is no action: nothing, but when a run begins with it. */

@@ -27,6 +27,7 @@ const workflows: Readonly<Record<string, string>> = {
   loopedActions: `.loop("r", { initial: () => 0, ${body('.step("a", { action: () => 1 })')} })`,
   loopedIsolated: `.loop("r", { initial: () => 0, ${body('.step("m", { mutation: () => 1, isolate: true }).step("q", { query: () => 1 })')} })`,
   loopedAfterIsolated: `.step("i", { mutation: () => 1, isolate: true }).loop("r", { initial: () => 0, ${body('.step("m", { mutation: () => 1 })')} })`,
+  loopedLong: `.loop("r", { initial: () => 0, ${body('.step("a", { action: () => 1 })', 350)} })`,
   loopInLoop: `.loop("r", { initial: () => 0, ${body(`.loop("s", { initial: () => 0, ${body('.step("a", { action: () => 1 })')} })`)} })`,
   oneChild: `.child("c", mutation, () => ({}))`,
   oneChildAfter: `.step("a", { action: () => 1 }).child("c", action, () => ({})).step("b", { mutation: () => 1, isolate: true })`,
@@ -56,8 +57,8 @@ const counts: Readonly<Record<string, number>> = {
 function repeated(count: number, text: (n: number) => string): string {
   return Array.from({ length: count }, (_none, n) => text(n)).join("");
 }
-function body(nodes: string): string {
-  return `body: (b) => b${nodes}, until: ({ loop }) => loop.iteration >= 6, maxIterations: 6`;
+function body(nodes: string, passes = 6): string {
+  return `body: (b) => b${nodes}, until: ({ loop }) => loop.iteration >= ${passes}, maxIterations: ${passes}`;
 }
 function list(length: number, of: string): string {
   return `Array.from({ length: ${length} }, () => child(${of}, {}))`;
