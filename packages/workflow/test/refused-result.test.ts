@@ -11,6 +11,8 @@ const CONVERTED = [
 ];
 const INVOKED =
   "at async invokeMutation (../../node_modules/convex/src/server/impl/registration_impl.ts:89:0)";
+const VALIDATED =
+  "at validateReturnValue (../../node_modules/convex/src/server/impl/registration_impl.ts:95:11)";
 const INSERTED = "at insert (../../node_modules/convex/src/server/impl/database_impl.ts:95:3)";
 const HANDLED = "at async handler (../convex/notes.ts:12:11)";
 
@@ -30,6 +32,7 @@ describe("[S22] what a deployment says of a function that was called", () => {
   test.each([
     ["a date in its result", DATE, [...CONVERTED, INVOKED]],
     ["a function in its result", "Cannot read properties of undefined", [...CONVERTED, INVOKED]],
+    ["a query that was not run", "Return value is a Query.", [VALIDATED, INVOKED]],
     ["a cycle in its result", "Maximum call stack size exceeded", CONVERTED],
   ])("%s: its result was refused", async (_what, message, frames) => {
     const error = await failing(message, frames);

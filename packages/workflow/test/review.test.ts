@@ -492,10 +492,12 @@ describe("a parent that steers its own run", () => {
 test("[S79] [S102] passes that were still to be forgotten when a run was restarted are not those of the new generation", async () => {
   const id = await use.app.start("twoLoops", { passes: 5 });
   await use.app.drive();
+  const loop = (await stepsOf(id)).find(({ stage }) => stage === "second")?._id;
   await use.app.t.mutation(internal.manager.restart, { name: "twoLoops", runId: id });
   await use.app.drive();
   await use.app.inComponent(async (ctx) => {
-    const page = { run: id, generation: 1, stage: "second", pass: [], from: 2, to: 5 };
+    const at = { kept: true, pass: [2], createdAt: 0 };
+    const page = { run: id, loop, names: ["second"], pass: [], from: 2, to: 5, kept: [], at };
     const continuation = await ctx.db.insert("continuations", { fn: "", page });
     await ctx.scheduler.runAfter(0, component.forgetting.forgetMore, { continuation });
   });

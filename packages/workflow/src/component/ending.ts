@@ -13,6 +13,7 @@ import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { childEnded } from "./children.js";
 import { dropPages } from "./inserting.js";
 import { announceEnd } from "./completing.js";
+import { forgetPasses } from "./forgetting.js";
 import { goOn, goOnWith } from "./continuations.js";
 import { liftDeadlines } from "./deadlines.js";
 import { pool } from "./line.js";
@@ -167,6 +168,10 @@ async function closeSteps(
       const isAround = error.node === step.stage || error.node.startsWith(`${step.stage}.`);
       const bad = error.kind === "timedOut" ? "timedOut" : "failed";
       await closeStep(ctx, step, isAround ? bad : "canceled", page);
+      // A loop that does not come to its end forgets here what it would have forgotten there.
+      const { iteration } = step;
+      if (iteration !== undefined)
+        await forgetPasses(ctx, { ...step, iteration, before: iteration, isOver: true });
       if (step.kind === "children") parents.push(step);
     }
   }

@@ -4,45 +4,57 @@ import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { goOn, goOnWith } from "./continuations.js";
-import type { RunOf } from "./entering.js";
 import { removeChildren } from "./removing.js";
-import { continuationArgs, type Fused } from "./validators.js";
+import { continuationArgs } from "./validators.js";
 
 /** So many of a loop's newest passes keep their records; and the first one does. While it lasts, up to twice as many do. */
 const KEPT_PASSES = 100;
 
-/* A continuation keeps it as a value, and an interface is none: so this is a type. */
+/* A continuation keeps them as values, and an interface is none: so these are types. */
 /** The passes of a loop that are to be forgotten: from `from` up to, but without, `to`. */
 type Passes = {
   run: Id<"runs">;
-  generation: number;
-  stage: string;
+  /** Its record. Where that is gone, the passes are. */
+  loop: Id<"steps">;
+  /** The loop, as it is called and was called. */
+  names: string[];
+  /** Of the loops around it. */
   pass: number[];
   from: number;
   to: number;
+  /** Those of the passes in which something can be undone, as far as was looked. */
+  kept: number[];
+  at: Position;
 };
+/** Up to where records were looked at, in their order: first those that are `kept`, then the others. */
+type Position = { kept: boolean; pass: number[]; createdAt: number };
+
+/** A loop that has come further, or to its end. */
+export interface LoopStep extends Pick<Doc<"steps">, "_id" | "run" | "stage" | "pass"> {
+  /** The pass that it is at. */
+  readonly iteration: number;
+  /** At which it was when this was last called. */
+  readonly before: number;
+  readonly isOver: boolean;
+  /** What the loop was called before it was renamed. */
+  readonly was?: string | undefined;
+}
 
 /**
  * Has the passes forgotten that have become too old, but for those in which something can be undone: what undoes it reads what else the
  * pass has made. To forget a pass is to read it, so that is done in transactions of their own, for a hundred passes at a time and once more
  * when the loop is over: a pass itself reads and writes as much as every other.
- * @param before at which pass the loop was when this was last called.
  */
 export async function forgetPasses(
   ctx: MutationCtx,
-  { run, generation = 1 }: RunOf,
-  {
-    stage,
-    pass = [],
-    iteration = 0,
-    isOver,
-  }: Pick<Fused, "stage" | "pass" | "iteration" | "isOver">,
-  before: number,
+  { _id: loop, run, stage, was, pass = [], iteration, before, isOver }: LoopStep,
 ): Promise<void> {
   const from = Math.max(2, hundredOf(before) - KEPT_PASSES);
-  const to = (isOver === true ? iteration + 1 : hundredOf(iteration)) - KEPT_PASSES;
+  const to = (isOver ? iteration + 1 : hundredOf(iteration)) - KEPT_PASSES;
   if (from >= to) return;
-  const passes: Passes = { run, generation, stage, pass, from, to };
+  const names = was === undefined ? [stage] : [stage, was];
+  const at: Position = { kept: true, pass: [...pass, from], createdAt: 0 };
+  const passes: Passes = { run, loop, names, pass, from, to, kept: [], at };
   await goOn(ctx, internal.forgetting.forgetMore, passes);
 }
 
@@ -57,44 +69,80 @@ export const forgetMore = internalMutation({
   returns: v.null(),
   handler: async (ctx, { continuation }): Promise<null> =>
     await goOnWith<Passes>(ctx, continuation, async (passes) => {
-      const run = await ctx.db.get("runs", passes.run);
-      // One that was restarted meanwhile has other passes of these numbers.
-      return (run?.generation ?? 1) === passes.generation ? await forgetSome(ctx, passes) : null;
+      const loop = await ctx.db.get("steps", passes.loop);
+      if (loop === null) return null;
+      const names = [...new Set([...passes.names, loop.stage])];
+      return await forgetSome(ctx, { ...passes, names });
     }),
 });
 
-/** @returns what is left to forget, or null. */
+/** @returns what is left to forget, or null. Each record is looked at once, whether or not it can be forgotten: so this comes to its end. */
 async function forgetSome(ctx: MutationCtx, passes: Passes): Promise<Passes | null> {
-  for (let from = passes.from; from < passes.to; from++) {
-    if (await canBeUndone(ctx, passes, from)) continue;
-    for await (const step of recordsOf(ctx, passes, from)) {
-      if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return { ...passes, from };
-      await forget(ctx, passes.stage, step);
-    }
+  const kept = new Set(passes.kept);
+  const left = (at: Position): Passes => ({ ...passes, kept: [...kept], at });
+  let { at } = passes;
+  while (at.kept) {
+    const step = await firstAfter(ctx, passes, at);
+    if (step === null) at = { kept: false, pass: [...passes.pass, passes.from], createdAt: 0 };
+    else if (isInside(passes, step)) {
+      // The rest of that pass need not be looked at.
+      kept.add(passOf(passes, step));
+      at = { kept: true, pass: [...passes.pass, passOf(passes, step) + 1], createdAt: 0 };
+    } else at = positionOf(step);
+    if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return left(at);
   }
+  for (const query of recordsAfter(ctx, passes, at))
+    for await (const step of query) {
+      if (isInside(passes, step) && !kept.has(passOf(passes, step))) await forget(ctx, step);
+      if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return left(positionOf(step));
+    }
   return null;
 }
 
-/** Whether something in a pass can be undone. What is kept may be of another loop, in a pass of that number. */
-async function canBeUndone(ctx: MutationCtx, passes: Passes, at: number): Promise<boolean> {
-  for await (const { stage } of recordsOf(ctx, passes, at, true))
-    if (stage.startsWith(`${passes.stage}.`)) return true;
-  return false;
+/** Records of other loops may be in passes of the same numbers. */
+function isInside({ names }: Passes, { stage }: Doc<"steps">): boolean {
+  return names.some((name) => stage.startsWith(`${name}.`));
 }
 
-/** The records of a pass and of the passes inside it: those that are kept, or the others. */
-function recordsOf(ctx: MutationCtx, { run, pass }: Passes, at: number, kept?: true) {
-  return ctx.db.query("steps").withIndex("by_run_pass", (q) =>
-    q
-      .eq("run", run)
-      .eq("kept", kept)
-      .gte("pass", [...pass, at])
-      .lt("pass", [...pass, at + 1]),
-  );
+/** Which pass of the loop a record belongs to. */
+function passOf({ pass }: Passes, of: { pass?: number[] }): number {
+  return of.pass?.[pass.length] ?? 0;
 }
 
-async function forget(ctx: MutationCtx, loop: string, step: Doc<"steps">): Promise<void> {
-  if (!step.stage.startsWith(`${loop}.`) || step.endedAt === undefined) return;
+function positionOf({ kept = false, pass = [], _creationTime }: Doc<"steps">): Position {
+  return { kept, pass, createdAt: _creationTime };
+}
+
+async function firstAfter(
+  ctx: MutationCtx,
+  passes: Passes,
+  at: Position,
+): Promise<Doc<"steps"> | null> {
+  if (passOf(passes, at) >= passes.to) return null;
+  const [same, further] = recordsAfter(ctx, passes, at);
+  return (await same.first()) ?? (await further.first());
+}
+
+/** What follows a position: the records of the very pass, then those of the passes after it and inside it. */
+function recordsAfter(ctx: MutationCtx, { run, pass, to }: Passes, at: Position) {
+  const kept = at.kept ? true : undefined;
+  const records = () => ctx.db.query("steps");
+  return [
+    records().withIndex("by_run_pass", (q) =>
+      q.eq("run", run).eq("kept", kept).eq("pass", at.pass).gt("_creationTime", at.createdAt),
+    ),
+    records().withIndex("by_run_pass", (q) =>
+      q
+        .eq("run", run)
+        .eq("kept", kept)
+        .gt("pass", at.pass)
+        .lt("pass", [...pass, to]),
+    ),
+  ] as const;
+}
+
+async function forget(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
+  if (step.endedAt === undefined) return;
   if (step.kind === "children" && !(await removeChildren(ctx, step._id))) return;
   await ctx.db.delete("steps", step._id);
 }

@@ -5,6 +5,7 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { cancelPending } from "./ending.js";
 import { ASLEEP, wake } from "./entering.js";
+import type { LoopStep } from "./forgetting.js";
 import { keyOf, stepOfStage } from "./scope.js";
 import { undoableDone } from "./undoing.js";
 import type { Fused, Settlement } from "./validators.js";
@@ -17,8 +18,8 @@ export interface Progress {
   readonly ids: Map<string, Id<"steps">>;
   readonly known: Map<string, unknown>;
   readonly renamed: Settlement["renamed"];
-  /** The loops that have come further, and at which pass they were before. */
-  readonly loops: { loop: Fused; before: number }[];
+  /** The loops that have come further. */
+  readonly loops: LoopStep[];
 }
 
 /** What became of the stage that the token names. */
@@ -111,7 +112,11 @@ export async function recordFused(
   }
   if (iteration !== undefined) {
     progress.known.set(keyOf({ ...fused, loop: true }), { state: fused.output, iteration });
-    progress.loops.push({ loop: fused, before: begun?.iteration ?? 1 });
+    const { run } = step;
+    const was = formerName(progress.renamed, stage);
+    const { isOver = false } = fused;
+    const before = begun?.iteration ?? 1;
+    progress.loops.push({ _id: id, run, stage, was, pass, iteration, before, isOver });
   }
   if (undoable === true && fields.state === "completed")
     await undoableDone(ctx, { _id: id, run: step.run }, fused.loop);

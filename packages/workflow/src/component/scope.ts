@@ -10,6 +10,10 @@ import type { Read } from "./validators.js";
 const MAX_GATHERED_BYTES = 12 << 20;
 /** What a child's run and the record of its output take, at most. */
 const MAX_CHILD_BYTES = 1.05 * (1 << 20);
+/** Of the 32,000 documents that a transaction may read so many are for what comes after. */
+const DOCUMENTS_LEFT = 1_000;
+/** Of more children than this the outputs do not go along as an argument, however small they are: to find that out would be to read them. */
+const MAX_CHILDREN_ALONG = 1_000;
 /**
  * Up to so many bytes of output stand in the child's run too. A transaction may read 4,096 index ranges, and every record read by its id is
  * one; the runs of all children are one together. Of outputs that are larger than this no more can be gathered than it may read so.
@@ -42,12 +46,13 @@ export async function loadScope(
     let gathered = 0;
     const fits: Fits = async ({ stage, total = 0 }, { index }, output) => {
       gathered += sizeOf(output);
-      const now = (await ctx.meta.getTransactionMetrics()).bytesRead.used;
+      const { bytesRead, documentsRead } = await ctx.meta.getTransactionMetrics();
       const next = index + 1 < total ? MAX_CHILD_BYTES : 0;
-      if (gathered <= MAX_GATHERED_BYTES && now + next <= end) return true;
+      const hasRoom = bytesRead.used + next <= end && documentsRead.remaining >= DOCUMENTS_LEFT;
+      if (gathered <= MAX_GATHERED_BYTES && hasRoom) return true;
       throw new Failure(
         "tooLarge",
-        `The outputs of the ${total} children of "${stage}" are more than one transaction can read: at most ${MAX_GATHERED_BYTES} bytes, and less where their runs take much beside them. Fold them with reduce, or have each put its data into file storage or a table of yours, and return its id`,
+        `The outputs of the ${total} children of "${stage}" are more than one transaction can read: at most ${MAX_GATHERED_BYTES} bytes, and less where their runs, or what else is read, take much. Fold them with reduce, or have each put its data into file storage or a table of yours, and return its id`,
       );
     };
     scope[read.name] = await valueOf(ctx, run, read, new Map(), fits);
@@ -55,7 +60,7 @@ export async function loadScope(
   return scope;
 }
 
-/** The same where it takes no more than `most` bytes; else null, and no more was read than it took to know that. */
+/** The same where it takes no more than `most` bytes; else null, and hardly more was read than it took to know that. */
 export async function smallScope(
   ctx: QueryCtx,
   run: Id<"runs">,
@@ -66,8 +71,8 @@ export async function smallScope(
   const scope: Record<string, unknown> = {};
   for (const read of reads) {
     let gathered = 0;
-    const fits: Fits = (_parent, _child, output) => {
-      gathered += sizeOf(output);
+    const fits: Fits = ({ total = 0 }, _child, output) => {
+      gathered += total > MAX_CHILDREN_ALONG ? Infinity : sizeOf(output);
       return gathered <= most;
     };
     scope[read.name] = await valueOf(ctx, run, read, known, fits);

@@ -54,7 +54,7 @@ export async function settle(
   if (slot !== undefined) await completeWork(ctx, pool, ended, successor);
   else if (successor !== undefined) await enqueueWork(ctx, successor, pool);
   if (outcome.kind === "retry") await logRetrying(ctx, step, outcome.error, outcome.dueAt);
-  for (const { loop, before } of progress.loops) await forgetPasses(ctx, step, loop, before);
+  for (const loop of progress.loops) await forgetPasses(ctx, loop);
   const isEntry = outcome.kind === "open" && step.kind === "entry";
   if (isEntry && !isRecorded(step, fused, next)) await pass(ctx, step);
   return { stale: false };

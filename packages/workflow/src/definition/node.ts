@@ -43,7 +43,7 @@ export type UndoReference = AnyReference<"action" | "mutation">;
 
 /**
  * What undoes a step, inline or as a reference with `args`. Its scope is that of the step with `output`, what the step gave, and `error`,
- * why the run is being undone. Its own result is dropped.
+ * why the run is being undone. Its own result is dropped; but a function that is referred to fails where Convex refuses what it gives.
  */
 type Compensation<Scope, Undo extends UndoReference> = (
   | { action: Handler<ActionCtx, Scope, unknown>; mutation?: never; args?: never }

@@ -22,9 +22,9 @@ export async function callFor<Result>(
 
 /** How Convex says that a value is none of its own. */
 const REFUSED =
-  /\bis not a (?:supported Convex type|valid Convex value)|\bdoes not fit into a 64-bit|^(?:Uncaught Error: )?Field name /;
-/** A frame of a stack where Convex converts values, calling itself by way of `map`; and one where it has called a function. */
-const CONVERSION = /\bconvex\/(?:src|dist\/esm)\/values\//;
+  /\bis not a (?:supported Convex type|valid Convex value)|\bdoes not fit into a 64-bit|^(?:Uncaught Error: )?(?:Field name |Return value is a Query)/;
+/** A frame of a stack where Convex looks at a result or converts it, calling itself by way of `map`; and one where it has called a function. */
+const CONVERSION = /\bconvex\/(?:src|dist\/esm)\/values\/|^validateReturnValue /;
 const BETWEEN = /\(<anonymous>\)$/;
 const INVOCATION = /^(?:async )?invoke\w+ .*\bregistration_impl\b/;
 

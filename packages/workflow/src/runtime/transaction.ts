@@ -47,8 +47,15 @@ export interface TransactionOptions {
   readonly scope?: Readonly<Record<string, unknown>> | null;
 }
 
-/** The outputs of children are read when a run comes from them: it has no slot to give back, and so starts no work that waits in line. */
-const ROOM_AFTER_CHILDREN = { ...ROOM_TO_COMPLETE, bytesRead: 2.5 * (1 << 20) };
+const MIB = 1 << 20;
+
+/**
+ * What is to be left where the outputs of children were read. A run that comes from them has no slot to give back, and so starts no work that
+ * waits in line; but each loop around may have a state of a megabyte, which is read and written when its pass ends.
+ */
+function roomAfterChildren(loops: number): typeof ROOM_TO_COMPLETE {
+  return { ...ROOM_TO_COMPLETE, bytesRead: (2.5 + 2 * loops) * MIB };
+}
 
 /** How a stage is executed inside the transaction that arrives at it. */
 interface Execution {
@@ -145,7 +152,11 @@ export class Transaction {
 
   /** Limits for a nested call that leave enough of this transaction: whatever it uses up, its failure can be written down and the run go on. */
   async limits(): Promise<TransactionLimits> {
-    return await leaveRoom(this.ctx, this.#readsChildren ? ROOM_AFTER_CHILDREN : ROOM_TO_COMPLETE);
+    const { length } = this.pass;
+    return await leaveRoom(
+      this.ctx,
+      this.#readsChildren ? roomAfterChildren(length) : ROOM_TO_COMPLETE,
+    );
   }
 
   /** What a stage reads, by name. */
