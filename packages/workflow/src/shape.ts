@@ -21,9 +21,9 @@ export function misshapeOf(
   maxDepth: number,
   depth = 1,
 ): Misshape | undefined {
-  // Convex's own message for these is lost: it fails while it writes it.
-  if (typeof value === "function" || typeof value === "symbol")
-    return { isTooLarge: false, text: `${path} is a ${typeof value}` };
+  // Convex says so without the place.
+  if (typeof value === "bigint" && BigInt.asIntN(64, value) !== value)
+    return { isTooLarge: false, text: `${path} is a bigint that does not fit into 64 bits` };
   if (typeof value !== "object" || value === null || value instanceof ArrayBuffer) return undefined;
   if (depth > maxDepth)
     return { isTooLarge: false, text: `${path} is nested more than ${maxDepth} deep` };

@@ -116,11 +116,11 @@ describe("pause", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S103] an event that came after the time for it was over is not taken", async () => {
+  test("[S73] [S103] an event that comes after the time for it was over is refused: no later node takes it", async () => {
     const id = await waiting();
     await pause(id);
     await use.app.pass(3 * HOUR);
-    expect(await decide(id)).toBe("kept");
+    await expect(decide(id)).rejects.toThrow(/past every node/);
     await resume(id);
     await use.app.drive();
     expect(await use.app.status("patient", id)).toMatchObject({

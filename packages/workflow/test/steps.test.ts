@@ -107,6 +107,23 @@ describe("steps", () => {
     },
   );
 
+  test.each([
+    [false, "asked", /has refused its arguments or its result; the value is not shown/],
+    [true, "given", /at path \[0\]\.at\)/],
+  ])(
+    "[S97] what Convex refuses of a sensitive node is not shown: it gives something: %s",
+    async (gives, node, message) => {
+      const error = await use.app.error("refusedSecrets", { gives });
+      expect(error).toMatchObject({ node, message: expect.stringMatching(message) });
+      const all = await use.app.inComponent(async (ctx) => [
+        await ctx.db.query("runs").collect(),
+        await ctx.db.query("steps").collect(),
+        await ctx.db.system.query("_scheduled_functions").collect(),
+      ]);
+      expect(JSON.stringify(all)).not.toContain("s3cret");
+    },
+  );
+
   test("[S25] a mutation step that throws leaves none of its writes", async () => {
     await use.app.error("results", { what: "date", in: "mutation" });
     expect(await use.app.log()).toEqual([]);

@@ -2,13 +2,14 @@ import type { CallExpression } from "ts-morph";
 import { Node, SyntaxKind } from "../ts-morph.js";
 import { nearest } from "../diagnostics/nearest.js";
 import type { DefinitionFile } from "./definition-file.js";
-import { constantOf, unwrap, type FunctionNode } from "./functions.js";
+import { identifiersIn } from "./descendants.js";
+import { constantOf, functionOf, unwrap, type FunctionNode } from "./functions.js";
 import { resolveModule } from "../plan/paths.js";
 import { isDeclaredInFile } from "./input.js";
 import { knownValue } from "./known.js";
 import { isImported } from "./modules.js";
 import { placesOf, type Reexports, type Target } from "./reexports.js";
-import { isDeclaredBetween } from "./scoping.js";
+import { isDeclaredBetween, isReference } from "./scoping.js";
 
 /** The workflows of the project, as other definitions may name them. */
 export interface Workflows {
@@ -21,8 +22,8 @@ export interface Workflows {
 }
 
 /**
- * The workflows of the `child(…)` calls inside a function, sorted. Undefined when there are none, or when one of them names
- * its workflow in a way that cannot be followed: it may then be any workflow.
+ * The workflows of the `child(…)` calls inside a function, sorted. Undefined when there are none, when one of them names
+ * its workflow in a way that cannot be followed, or when the function may get children from elsewhere: it may then be any workflow.
  */
 export function childWorkflows(
   fn: FunctionNode,
@@ -30,6 +31,7 @@ export function childWorkflows(
   known: Workflows,
 ): string[] | undefined {
   const found = new Set<string>();
+  const calls = new Set<Node>();
   let all = false;
   for (const call of fn.getDescendantsOfKind(SyntaxKind.CallExpression)) {
     const callee = call.getExpression();
@@ -38,11 +40,64 @@ export function childWorkflows(
       : isImported(callee, file.imports, "childNamed")
         ? childNamed(call, file, known)
         : "none";
-    if (resolved === "none" || resolved === "reported") continue;
+    if (resolved === "none") continue;
+    calls.add(call);
+    if (resolved === "reported") continue;
     if (resolved === undefined) all = true;
     else found.add(resolved.workflow);
   }
-  return all || found.size === 0 ? undefined : [...found].sort();
+  const isWhole = !all && found.size > 0 && !mayGetOthers(fn, calls, file);
+  return isWhole ? [...found].sort() : undefined;
+}
+
+/**
+ * Whether something that a function names, besides its own calls of `child`, may hold or give children: what is imported from the app may, and so
+ * may what the file has in a variable, unless that begins with literals. A function of the file may when something that it names itself may.
+ */
+function mayGetOthers(
+  fn: Node,
+  calls: ReadonlySet<Node>,
+  file: DefinitionFile,
+  seen = new Set<Node>(),
+): boolean {
+  seen.add(fn);
+  const isAside = (around: Node) => calls.has(around) || Node.isTypeNode(around);
+  return identifiersIn(fn).some((id) => {
+    if (!isReference(id) || isDeclaredBetween(id, file.source)) return false;
+    if (id.getFirstAncestor(isAside) !== undefined) return false;
+    const name = id.getText();
+    const imported = file.imports.get(name);
+    if (imported !== undefined) return !isOfPackage(imported.module);
+    const called = functionOf(id, file);
+    if (called !== undefined)
+      return !seen.has(called) && mayGetOthers(called, new Set(), file, seen);
+    const held = file.source.getVariableDeclaration(name)?.getInitializer();
+    return isDeclaredInFile(name, file) && !isData(held, file);
+  });
+}
+
+/** A package knows nothing of the app's workflows: `lodash`, `@scope/name/part`; not `./lists`, `~/lists`, `@/lists`. */
+function isOfPackage(module: string): boolean {
+  return /^(?:@[\w-][\w.-]*\/)?[\w-]/.test(module);
+}
+
+/** Whether an expression is of literals only. A list or an object with nothing in it may be filled elsewhere. */
+function isData(expression: Node | undefined, file: DefinitionFile): boolean {
+  const node = expression && unwrap(expression);
+  if (node === undefined) return false;
+  if (Node.isArrayLiteralExpression(node)) {
+    const elements = node.getElements();
+    return elements.length > 0 && elements.every((each) => isData(each, file));
+  }
+  if (Node.isObjectLiteralExpression(node)) {
+    const fields = node.getProperties();
+    return (
+      fields.length > 0 &&
+      fields.every((each) => Node.isPropertyAssignment(each) && isData(each.getInitializer(), file))
+    );
+  }
+  const known = knownValue(node, file);
+  return known !== undefined && typeof known !== "object";
 }
 
 type Resolved = { workflow: string } | "reported" | undefined;

@@ -28,7 +28,9 @@ function goneNodes({ before, now }: LinePair, workflow: string): Change[] {
         ...about,
         fate: "stops",
         message: `the node is removed: runs that are ${which} stop; those before or after it go on`,
-        hint: "keep the node until no run is at it any more, or let those runs be started anew",
+        hint: waitsForEver(gone)
+          ? "nothing wakes runs that wait for it: call `workflow.repair(ctx, workflows)` after the deploy, and they end"
+          : "keep the node until no run is at it any more, or let those runs be started anew",
       };
     }
     added.delete(renamed);
@@ -39,6 +41,11 @@ function goneNodes({ before, now }: LinePair, workflow: string): Change[] {
       hint: `say so in the options of the workflow: \`renamed: { ${key(gone.path)}: ${quote(renamed.path)} }\``,
     };
   });
+}
+
+/** An event without a timeout. */
+function waitsForEver({ node: { kind, options } }: Placed): boolean {
+  return kind === "event" && !("timeout" in options);
 }
 
 const key = (path: string): string => (path.includes(".") ? quote(path) : path);
@@ -153,7 +160,8 @@ function movedNodes({ before, now }: LinePair, workflow: string): Change[] {
       workflow,
       node: path,
       fate: "safe",
-      message: "moved: runs in flight go on in the new order from where they are",
+      message:
+        "moved: runs in flight go on in the new order from where they are; one that has run it and comes to it again runs it again",
     }));
 }
 

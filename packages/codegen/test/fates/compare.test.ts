@@ -268,6 +268,16 @@ test("[S114] the nodes inside others that read an added one are named, by the on
   );
 });
 
+test.each([
+  ["", "call `workflow.repair(ctx, workflows)`"],
+  [', timeout: "1h"', "keep the node"],
+])("[S117] an event that is removed: what is to be done%s", async (timeout, hint) => {
+  const event = `.event("asked", { schema: z.string()${timeout} })`;
+  const changed = compare(await planOf(a + event + b), await planOf(a + b));
+  expect(changed).toMatchObject([{ node: "asked", fate: "stops" }]);
+  expect(changed[0]?.hint).toContain(hint);
+});
+
 test("[S118] a workflow that is removed stops its runs, a new one stops none", async () => {
   const more =
     'export const old = defineWorkflow({ input: z.object({}) }).step("a", { query: () => 1 });';

@@ -1,3 +1,4 @@
+import { formerName } from "../renaming.js";
 import type { FunctionArgs, FunctionReturnType, PaginationOptions } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { StepError } from "../definition/step-error.js";
@@ -77,7 +78,12 @@ export async function listRuns<Workflow extends WorkflowReference<never>>(
   }
   if (node !== undefined && workflow !== undefined) {
     checkNode(workflow.name, workflow.definition, node, { onTop: false });
-    const stages = stagesAt(workflow.definition, node);
+    // A run that is there since before a node was renamed has a record of the former name.
+    const { renamed } = workflow.definition.options;
+    const stages = stagesAt(workflow.definition, node).flatMap((stage) => {
+      const was = formerName(renamed, stage);
+      return was === undefined ? [stage] : [stage, was];
+    });
     return rowsOf(await ctx.runQuery(component.listing.atStages, { ...some, stages }));
   }
   return rowsOf(await ctx.runQuery(component.listing.runs, some));

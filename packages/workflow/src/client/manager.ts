@@ -275,9 +275,16 @@ export class WorkflowManager {
    * Has everything go on whose scheduled function was lost: canceled by hand, cleaned away, or left behind by a restore from a backup, which
    * brings none back. What is due soon the component notices by itself, while steps run; what sleeps for long, only this. What is still
    * scheduled is left alone, so it does no harm to call it twice. In pages: one in this transaction, each further one in its own.
+   * @param workflows the generated `workflows`. With it also runs that were started under older plans and wait for an event without a timeout:
+   * they come to their node as it is now, and where a deploy has removed that, they end with `removedNode`. Nothing else would wake them.
    */
-  async repair(ctx: MutationRunner): Promise<void> {
-    await ctx.runMutation(this.component.steering.repair, {});
+  async repair(
+    ctx: MutationRunner,
+    workflows?: Readonly<Record<string, WorkflowReference<never>>>,
+  ): Promise<void> {
+    const plans =
+      workflows && Object.values(workflows).map(({ name, plan }) => ({ workflow: name, plan }));
+    await ctx.runMutation(this.component.steering.repair, plans === undefined ? {} : { plans });
   }
 }
 

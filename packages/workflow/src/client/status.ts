@@ -11,7 +11,7 @@ export interface ChildCounts {
   /** Failed, timed out, or canceled. */
   failed: number;
   running: number;
-  /** More than 500 have ended badly, and were not all counted: some of those that are `done` are not. */
+  /** More than 500 have ended badly, or run while as many are done, and not all were counted: the numbers are about right. */
   isEstimate?: boolean;
 }
 

@@ -9,19 +9,28 @@ import { v } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalMutation, internalQuery, type MutationCtx } from "./_generated/server.js";
+import {
+  internalMutation,
+  internalQuery,
+  type MutationCtx,
+  type QueryCtx,
+} from "./_generated/server.js";
 import { beginDeadline } from "./deadlines.js";
 import { cancelChildren, cancelPending } from "./ending.js";
 import { ASLEEP, beginRun, failStep, wake, type RunOf } from "./entering.js";
 import { dropPages, insertLater, insertPage } from "./inserting.js";
-import { isTolerated, noteBadEnd } from "./tolerance.js";
+import { areTooManyBad, endCounting, letsPass } from "./tolerance.js";
 import { childDone, childOfClosedEnded } from "./undoing.js";
-import type { NewChildren } from "./validators.js";
+import type { NewChildren, RunState } from "./validators.js";
 
 /** How many siblings a child that ends looks at, from a stale snapshot. */
 const LOOK = 4;
 /** Up to so many children are inserted by the transaction that arrives; of more, the first page only. */
 const MAX_AT_ONCE = 1_000;
+/** So many children are started by one transaction, which may be executing for a second; the others by those that follow. */
+const MAX_STARTED_AT_ONCE = 200;
+/** How many children that run are counted at most. Where there are more, no seat is known to be free: each of them gives its own on. */
+const MAX_COUNTED = 4_000;
 
 /** Inserts the children of a parent and starts as many as may run at once. `arrived` is the parent's record if it has one already. */
 export async function startChildren(
@@ -30,10 +39,11 @@ export async function startChildren(
   arrived: Doc<"steps"> | null,
   children: NewChildren,
 ): Promise<void> {
-  const { stage, pass, begins, pages, keyed, concurrency = Infinity, tolerate } = children;
+  const { stage, pass, begins, pages, keyed, tolerate } = children;
   const total = pages.reduce((sum, page) => sum + page.length, 0);
-  // More than the pool runs at once would only wait in its line. One that is paused now will run some.
-  const parallelism = (await readGate(ctx))?.maxParallelism || DEFAULT_MAX_PARALLELISM;
+  // More than the pool runs at once would only wait in its line, and others behind them. One that is paused now will run some.
+  const concurrency =
+    children.concurrency ?? ((await readGate(ctx))?.maxParallelism || DEFAULT_MAX_PARALLELISM);
   const pagesAtOnce = total <= MAX_AT_ONCE ? pages.length : 1;
   const record = {
     ...ASLEEP,
@@ -41,7 +51,7 @@ export async function startChildren(
     state: "waiting" as const,
     total,
     keyed,
-    seats: Math.min(concurrency, parallelism),
+    seats: Math.min(concurrency, total),
     ...(tolerate === undefined ? {} : { tolerate }),
     ...(children.single === true ? { single: true } : {}),
     ...(children.sensitive === true ? { sensitive: true } : {}),
@@ -100,41 +110,62 @@ async function insertNextPage(ctx: MutationCtx, step: Id<"steps">): Promise<void
 export async function fillSeats(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
   const parent = await ctx.db.get("steps", id);
   if (parent === null || parent.state !== "waiting" || parent.joined || parent.held) return;
-  const { seats = 1 } = parent;
-  const allIn = (state: "pending" | "running" | "compensating") =>
-    ctx.db
-      .query("runs")
-      .withIndex("by_parent_state", (q) => q.eq("parentStep", id).eq("state", state));
-  let taken = (await allIn("running").take(seats)).length;
-  if (taken < seats) taken += (await allIn("compensating").take(seats - taken)).length;
-  const startable = await allIn("pending").take(seats - taken);
-  const refused = await firstRefused(ctx, parent);
-  if (refused !== null) return await failParent(ctx, parent, refused);
+  if (await failIfTooManyBad(ctx, parent)) return;
+  const free = await freeSeats(ctx, parent);
+  const startable = await childrenIn(ctx, id, "pending").take(Math.min(free, MAX_STARTED_AT_ONCE));
   let hasFailed = false;
   for (const child of startable) {
     // Each is read with its input, which it takes along into the pool's line.
-    if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return await fillLater(ctx, parent);
+    if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return await fillLater(ctx, id);
     // One that cannot begin may have ended its siblings.
     if (hasFailed) await takeSeat(ctx, child._id);
     else hasFailed = (await begin(ctx, child)) === "failed";
   }
-  if (taken + startable.length === 0 && parent.inserting !== true) await join(ctx, parent);
+  if (startable.length < free && startable.length === MAX_STARTED_AT_ONCE) await fillLater(ctx, id);
+  if (startable.length > 0 || parent.inserting === true) return;
+  if (!(await isAnyGoing(ctx, id))) await join(ctx, parent);
+}
+
+/** Whether each child has a seat of its own: then none waits for another to end. */
+function hasSeatForEach({ seats = 1, total = 0 }: Doc<"steps">): boolean {
+  return seats >= total;
+}
+
+/** How many more of a parent's children may run. While there are no more of them than seats, those that run need not be counted. */
+async function freeSeats(ctx: MutationCtx, parent: Doc<"steps">): Promise<number> {
+  if (hasSeatForEach(parent)) return Infinity;
+  const { _id: id, seats = 1 } = parent;
+  const last = await ctx.db
+    .query("runs")
+    .withIndex("by_parent", (q) => q.eq("parentStep", id))
+    .order("desc")
+    .first();
+  if (last === null || last.index < seats) return Infinity;
+  const most = Math.min(seats, MAX_COUNTED);
+  let taken = (await childrenIn(ctx, id, "running").take(most)).length;
+  if (taken < most) taken += (await childrenIn(ctx, id, "compensating").take(most - taken)).length;
+  return taken < most ? seats - taken : 0;
 }
 
 /** The rest of the seats is filled in a transaction of its own: as if there were a page to insert first. */
-async function fillLater(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> {
-  if (parent.inserting === true) return;
-  await ctx.db.patch("steps", parent._id, { inserting: true });
-  await insertLater(ctx, parent._id);
+async function fillLater(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
+  const parent = await ctx.db.get("steps", id);
+  // What was started here may have failed it.
+  if (parent === null || parent.state !== "waiting" || parent.joined || parent.inserting) return;
+  await ctx.db.patch("steps", id, { inserting: true });
+  await insertLater(ctx, id);
 }
 
-/** Of the children that have ended badly the first one, where there are more of them than the parent lets pass. */
-async function firstRefused(ctx: MutationCtx, parent: Doc<"steps">): Promise<Doc<"runs"> | null> {
+/** Fails a parent of whose children more have ended badly than it lets pass, for the first of them. @returns whether it did. */
+export async function failIfTooManyBad(ctx: MutationCtx, parent: Doc<"steps">): Promise<boolean> {
   for (const state of ["failed", "canceled", "timedOut"] as const) {
-    const bad = await inState(ctx, parent._id, state);
-    if (bad !== null) return (await isTolerated(ctx, parent, { isLast: true })) ? null : bad;
+    const bad = await childrenIn(ctx, parent._id, state).first();
+    if (bad === null) continue;
+    if (!(await areTooManyBad(ctx, parent))) return false;
+    await failParent(ctx, parent, bad);
+    return true;
   }
-  return null;
+  return false;
 }
 
 /**
@@ -159,28 +190,26 @@ export async function childEnded(
   if (isUndoable && child.state === "completed") await childDone(ctx, child);
   if (parent.state !== "waiting" || parent.joined === true)
     return await childOfClosedEnded(ctx, parent, child);
-  if (child.state !== "completed") {
-    await noteBadEnd(ctx, parent);
-    if (!(await isTolerated(ctx, parent, { child }))) return await failParent(ctx, parent, child);
-  }
+  if (child.state !== "completed" && !(await letsPass(ctx, parent)))
+    return await failParent(ctx, parent, child);
   // Whoever goes on with the run fills its seats.
   if (parent.held === true) return;
+  // Whoever starts the others, each in a seat of its own, looks afterwards whether all have ended.
+  if (parent.inserting === true && hasSeatForEach(parent)) return;
   const siblings = await ctx.runQuery(
     internal.children.look,
     { parent: parent._id, after: child.index },
     { useStaleSnapshot: true },
   );
   if (hadSeat) for (const id of siblings.pending) if (await takeSeat(ctx, id)) return;
-  const pending = await inState(ctx, parent._id, "pending");
+  const pending = await childrenIn(ctx, parent._id, "pending").first();
   if (pending !== null && (!hadSeat || (await takeSeat(ctx, pending._id)))) return;
   for (const id of siblings.running)
     if (id !== child._id && (await ctx.db.get("runs", id))?.state === "running") return;
   if (parent.inserting === true) return;
-  for (const state of ["running", "compensating"] as const)
-    if ((await inState(ctx, parent._id, state)) !== null) return;
-  const refused = parent.tolerate === undefined ? null : await firstRefused(ctx, parent);
-  if (refused !== null) await failParent(ctx, parent, refused);
-  else await join(ctx, parent);
+  if (await isAnyGoing(ctx, parent._id)) return;
+  if (parent.tolerate === undefined || !(await failIfTooManyBad(ctx, parent)))
+    await join(ctx, parent);
 }
 
 /**
@@ -199,10 +228,7 @@ export const look = internalQuery({
         )
         .take(LOOK);
       if (following.length > 0) return following.map((run) => run._id);
-      const fromStart = await ctx.db
-        .query("runs")
-        .withIndex("by_parent_state", (q) => q.eq("parentStep", parent).eq("state", state))
-        .take(LOOK);
+      const fromStart = await childrenIn(ctx, parent, state).take(LOOK);
       return fromStart.map((run) => run._id);
     };
     const pending = await some("pending");
@@ -214,15 +240,18 @@ export const look = internalQuery({
   },
 });
 
-async function inState(
-  ctx: MutationCtx,
-  parent: Id<"steps">,
-  state: Doc<"runs">["state"],
-): Promise<Doc<"runs"> | null> {
-  return await ctx.db
+/** A parent's children in a state, in their order. */
+function childrenIn(ctx: QueryCtx, parent: Id<"steps">, state: RunState) {
+  return ctx.db
     .query("runs")
-    .withIndex("by_parent_state", (q) => q.eq("parentStep", parent).eq("state", state))
-    .first();
+    .withIndex("by_parent_state", (q) => q.eq("parentStep", parent).eq("state", state));
+}
+
+/** Whether a child has begun and not ended. */
+async function isAnyGoing(ctx: QueryCtx, parent: Id<"steps">): Promise<boolean> {
+  for (const state of ["running", "compensating"] as const)
+    if ((await childrenIn(ctx, parent, state).first()) !== null) return true;
+  return false;
 }
 
 /** Starts a child that waits for its turn. @returns whether it still did. */
@@ -262,6 +291,7 @@ async function failBeginning(ctx: MutationCtx, run: Doc<"runs">, error: unknown)
 }
 
 async function join(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> {
+  await endCounting(ctx, parent);
   await wake(ctx, parent, { event: { kind: "joined" } }, { joined: true });
 }
 
@@ -297,6 +327,7 @@ async function failParent(
     if (parent.job !== undefined) await cancelPending(ctx, parent.job);
     await dropPages(ctx, parent._id);
   }
+  await endCounting(ctx, parent);
   const fields = { joined: true, inserting: undefined };
   await wake(ctx, parent, { event: { kind: "failed", error } }, fields);
   await cancelChildren(ctx, parent._id);

@@ -41,12 +41,28 @@ type GoesOn = FunctionReference<
  * fails, it is scheduled again.
  * @param fn calls {@link goOnWith}.
  * @param page what to go on with.
+ * @param afterMs in how many ms. Default: at once.
  */
-export async function goOn(ctx: MutationCtx, fn: GoesOn, page: Value): Promise<void> {
+export async function goOn(
+  ctx: MutationCtx,
+  fn: GoesOn,
+  page: Value,
+  afterMs = 0,
+): Promise<Id<"continuations">> {
   const handle = await createFunctionHandle(fn);
   const id = await ctx.db.insert("continuations", { fn: handle, page });
-  await schedule(ctx, id, { fn: handle, page });
+  await schedule(ctx, id, { fn: handle, page }, afterMs);
   await keepLooking(ctx, pool);
+  return id;
+}
+
+/** Has nothing go on. To be called outside the function that does it; one that runs right now finds that there is nothing to do. */
+export async function callOff(ctx: MutationCtx, id: Id<"continuations">): Promise<void> {
+  const continuation = await ctx.db.get("continuations", id);
+  if (continuation === null) return;
+  if (continuation.job !== undefined && !(await isLost(ctx, continuation)))
+    await ctx.scheduler.cancel(continuation.job);
+  await ctx.db.delete("continuations", id);
 }
 
 /**
@@ -71,8 +87,9 @@ async function schedule(
   ctx: MutationCtx,
   id: Id<"continuations">,
   { fn, page }: Pick<Doc<"continuations">, "fn" | "page">,
+  afterMs = 0,
 ): Promise<void> {
-  const job = await ctx.scheduler.runAfter(0, fn as FunctionHandle<"mutation">, {
+  const job = await ctx.scheduler.runAfter(afterMs, fn as FunctionHandle<"mutation">, {
     continuation: id,
   });
   await ctx.db.patch("continuations", id, { job, page });

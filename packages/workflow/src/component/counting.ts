@@ -10,7 +10,7 @@ export const vChildren = v.object({
   /** Failed, timed out, or canceled. */
   failed: v.number(),
   running: v.number(),
-  /** So many children have ended badly that they were not all counted: some of those that are `done` are not. */
+  /** So many have ended badly, or run while as many are done, that not all were counted: the numbers are about right. */
   isEstimate: v.optional(v.boolean()),
 });
 export type Children = Infer<typeof vChildren>;
@@ -18,11 +18,13 @@ export type Children = Infer<typeof vChildren>;
 /** How many documents of each state are read at most. Runs are small. */
 const MOST = 500;
 
+const GOING = ["running", "compensating"] as const;
 const BAD = ["failed", "canceled", "timedOut"] as const;
 
 /**
  * What the children of a parent do, without reading those that are done, nor those that wait for their turn. They are started in their
- * order, or nearly: so nearly all that follow the first which waits do so too, and those that do not are few.
+ * order, or nearly: so nearly all that follow the first which waits do so too, and those that do not are few. Where very many run at once,
+ * those that are done are read instead.
  */
 export async function countChildren(
   ctx: QueryCtx,
@@ -30,13 +32,10 @@ export async function countChildren(
 ): Promise<Children> {
   const count = async (states: readonly RunState[], from: number) => {
     let sum = 0;
-    for (const state of states) sum += await countState(ctx, parent, state, from);
+    for (const state of states) sum += (await inState(ctx, parent, state, from).take(MOST)).length;
     return sum;
   };
-  const firstPending = await ctx.db
-    .query("runs")
-    .withIndex("by_parent_state", (q) => q.eq("parentStep", parent).eq("state", "pending"))
-    .first();
+  const firstPending = await inState(ctx, parent, "pending").first();
   const last = await ctx.db
     .query("runs")
     .withIndex("by_parent", (q) => q.eq("parentStep", parent))
@@ -45,31 +44,29 @@ export async function countChildren(
   // Those that are not inserted yet wait too.
   const inserted = last === null ? 0 : last.index + 1;
   const from = firstPending?.index ?? inserted;
-  const running = await count(["running", "compensating"], 0);
+  const going = await count(GOING, 0);
   const failed = await count(BAD, 0);
-  const beyond = await count(["running", "compensating", "completed", ...BAD], from);
+  const beyond = await count([...GOING, "completed", ...BAD], from);
   const begun = from + beyond;
   const isEstimate = failed >= MOST || beyond >= MOST;
-  return {
-    total,
-    done: Math.max(0, begun - running - failed),
-    failed,
-    running,
-    ...(isEstimate ? { isEstimate } : {}),
-  };
+  if (going < MOST) {
+    const done = Math.max(0, begun - going - failed);
+    return { total, done, failed, running: going, ...(isEstimate ? { isEstimate } : {}) };
+  }
+  const completed = await count(["completed"], 0);
+  // Of many that are done too, those are known that precede the first which runs.
+  const first = completed < MOST ? null : await inState(ctx, parent, "running").first();
+  const done = Math.max(completed, (first?.index ?? 0) - failed);
+  const running = Math.max(going, begun - failed - done);
+  const isUnsure = isEstimate || completed >= MOST;
+  return { total, done, failed, running, ...(isUnsure ? { isEstimate: true } : {}) };
 }
 
-async function countState(
-  ctx: QueryCtx,
-  parent: Id<"steps">,
-  state: RunState,
-  from: number,
-): Promise<number> {
-  const some = await ctx.db
+/** A parent's children in a state, in their order, from a place on. */
+function inState(ctx: QueryCtx, parent: Id<"steps">, state: RunState, from = 0) {
+  return ctx.db
     .query("runs")
     .withIndex("by_parent_state", (q) =>
       q.eq("parentStep", parent).eq("state", state).gte("index", from),
-    )
-    .take(MOST);
-  return some.length;
+    );
 }

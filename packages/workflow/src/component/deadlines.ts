@@ -3,7 +3,7 @@ import { durationText } from "../definition/duration.js";
 import type { StepError } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalMutation, type MutationCtx } from "./_generated/server.js";
+import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
 import { cancelPending, endRun } from "./ending.js";
 import type { Deadline } from "./validators.js";
 
@@ -32,6 +32,28 @@ export async function watchDeadline(
 ): Promise<void> {
   const job = await ctx.scheduler.runAt(at, internal.deadlines.expire, { deadline: _id });
   await ctx.db.patch("deadlines", _id, { job });
+}
+
+/** Whether the scheduled function that would come when the time is up will not: it was canceled by hand, or cleaned away. */
+export async function isLost(ctx: QueryCtx, { job }: Doc<"deadlines">): Promise<boolean> {
+  const scheduled = job === undefined ? null : await ctx.db.system.get("_scheduled_functions", job);
+  const kind = scheduled?.state.kind;
+  return kind !== "pending" && kind !== "inProgress" && kind !== "success";
+}
+
+/** What should have come so long ago has perhaps been lost, in ms. */
+const LATE_MS = 15_000;
+/** How many deadlines one look sees to. */
+const PAGE = 50;
+
+/** For the pool's watchdog: those whose time is up, but nobody has said so. */
+export async function lookAfterDeadlines(ctx: MutationCtx): Promise<void> {
+  const late = ctx.db
+    .query("deadlines")
+    .withIndex("by_at", (q) => q.lt("at", Date.now() - LATE_MS))
+    .take(PAGE);
+  for (const deadline of await late)
+    if (await isLost(ctx, deadline)) await watchDeadline(ctx, deadline);
 }
 
 /**

@@ -20,6 +20,7 @@ import { pool } from "./line.js";
 import { logEnded } from "./log.js";
 import { expireLater } from "./retention.js";
 import { keptInRun } from "./scope.js";
+import { endCounting } from "./tolerance.js";
 import { childOfClosedEnded, hasChildIn, lastUndo, undoNext, UNENDED } from "./undoing.js";
 import { ACTIVE_STATES, type BadEnd, continuationArgs } from "./validators.js";
 
@@ -196,6 +197,7 @@ async function closeStep(
   else if (step.kind === "action" && step.state === "running") await withdraw(ctx, step._id);
   if (step.kind !== "children") return;
   if (step.inserting === true) await dropPages(ctx, step._id);
+  await endCounting(ctx, step);
   await cancelChildren(ctx, step._id, page);
 }
 

@@ -1,4 +1,4 @@
-import { v, type Infer } from "convex/values";
+import { compareValues, v, type Infer } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, type MutationCtx } from "./_generated/server.js";
 import { cancelPending, isOwnJob } from "./ending.js";
@@ -7,27 +7,36 @@ import { stepOfStage } from "./scope.js";
 import { runWithKey } from "./starting.js";
 import { vRunState } from "./validators.js";
 
-/** Takes the oldest event of one of the names out of a run's inbox; null where there is none. */
+/** Takes the oldest event of one of the names that the stage does not refuse out of a run's inbox; null where there is none. */
 export const take = mutation({
-  args: { run: v.string(), names: v.array(v.string()) },
+  args: { run: v.string(), names: v.array(v.string()), stage: v.string() },
   returns: v.union(v.object({ name: v.string(), value: v.any() }), v.null()),
-  handler: async (ctx, { run, names }) => {
+  handler: async (ctx, { run, names, stage }) => {
     const id = ctx.db.normalizeId("runs", run);
     if (id === null) return null;
     const first: Doc<"inbox">[] = [];
     for (const name of names) {
-      const event = await ctx.db
+      const events = ctx.db
         .query("inbox")
-        .withIndex("by_run_name", (q) => q.eq("run", id).eq("name", name))
-        .first();
-      if (event !== null) first.push(event);
+        .withIndex("by_run_name", (q) => q.eq("run", id).eq("name", name));
+      for await (const event of events) {
+        if (forStage(event, stage)?.refuses === true) continue;
+        first.push(event);
+        break;
+      }
     }
     const [oldest] = first.sort((one, other) => one._creationTime - other._creationTime);
     if (oldest === undefined) return null;
     await ctx.db.delete("inbox", oldest._id);
-    return { name: oldest.name, value: oldest.value };
+    const own = forStage(oldest, stage);
+    return { name: oldest.name, value: own === undefined ? oldest.value : own.value };
   },
 });
+
+/** What a stage makes of an event that was kept, where that is not what the others make of it. */
+function forStage({ otherwise }: Doc<"inbox">, stage: string) {
+  return otherwise?.find((one) => one.stage === stage);
+}
 
 /** A node that takes events of the name. */
 const vReceiver = v.object({
@@ -71,7 +80,7 @@ export const send = mutation({
     if (run === null) return { kind: "unknown" as const };
     const { _id: id, state } = run;
     if (state !== "running" && state !== "pending") return { kind: "ended" as const, state };
-    const waiting = await stepWaitingFor(ctx, id, name, receivers);
+    const waiting = await stepWaitingFor(ctx, id, receivers);
     const awaiting = waiting && receivers.find((one) => isOf(one, waiting));
     const isKept = waiting === undefined || waiting.held === true;
     // One that is paused takes what was kept for it when it goes on.
@@ -87,7 +96,21 @@ export const send = mutation({
       if (kept === ahead.length) return { kind: "full" as const, kept };
     }
     const isTaken = !isKept && (await takesUp(ctx, waiting, event));
-    if (!isTaken) await ctx.db.insert("inbox", { run: id, ...event });
+    if (!isTaken) {
+      const otherwise = receivers.flatMap((one) => {
+        const its = "value" in one ? one.value : value;
+        if (one.refuses !== true && compareValues(its, given) === 0) return [];
+        return { stage: one.stage, ...(one.refuses === true ? { refuses: true } : { value: its }) };
+      });
+      await ctx.db.insert("inbox", {
+        run: id,
+        ...event,
+        ...(otherwise.length === 0 ? {} : { otherwise }),
+      });
+      // A paused run that waits since before its node had this name is to find it.
+      if (waiting?.names?.includes(name) === false)
+        await ctx.db.patch("steps", waiting._id, { names: [...waiting.names, name] });
+    }
     return { kind: isTaken ? ("taken" as const) : ("kept" as const) };
   },
 });
@@ -131,13 +154,12 @@ function isOf({ stage, was }: Receiver, step: Doc<"steps">): boolean {
 }
 
 /**
- * The step of a run that waits for an event of a name. One that waits since before its node was renamed knows the former name. Not one whose
- * time is up, where that has the run go on in this very transaction.
+ * The step of a run that waits at one of the nodes; what the node is called now, and which events it takes, may not be what it was when the
+ * run came to it. Not one whose time is up, where that has the run go on in this very transaction, or will when a paused run does.
  */
 async function stepWaitingFor(
   ctx: MutationCtx,
   run: Id<"runs">,
-  name: string,
   receivers: readonly Receiver[],
 ): Promise<Doc<"steps"> | undefined> {
   const waiting = await ctx.db
@@ -145,14 +167,10 @@ async function stepWaitingFor(
     .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", "waiting"))
     .collect();
   const step = waiting.find(
-    (one) =>
-      one.names !== undefined &&
-      receivers.some(
-        (receiver) =>
-          isOf(receiver, one) && (one.names?.includes(name) || one.stage !== receiver.stage),
-      ),
+    (one) => one.kind === "event" && receivers.some((receiver) => isOf(receiver, one)),
   );
-  return (await isOwnJob(ctx, step?.job)) ? undefined : step;
+  const isOver = step?.held === true && (step.dueAt ?? Infinity) < Date.now();
+  return isOver || (await isOwnJob(ctx, step?.job)) ? undefined : step;
 }
 
 /** How many events of a name a run keeps, of so many. */

@@ -5,7 +5,7 @@ import type { Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { goOn, goOnWith, hasRoomInPage } from "./continuations.js";
 import { pool } from "./line.js";
-import { noteBadEnd } from "./tolerance.js";
+import { noteRefused } from "./tolerance.js";
 import type { Beginning, NewChild } from "./validators.js";
 import { continuationArgs } from "./validators.js";
 
@@ -38,8 +38,9 @@ export async function insertPage(
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     });
     await insertInput(ctx, child, input);
-    if (error !== undefined) await noteBadEnd(ctx, parent);
   }
+  const refused = page.children.filter(({ error }) => error !== undefined);
+  await noteRefused(ctx, parent, refused.length);
 }
 
 /** The record of a run's input. */

@@ -3,6 +3,7 @@ import { v } from "convex/values";
 import type { ErrorKind } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import { internalMutation, internalQuery, type MutationCtx } from "./_generated/server.js";
+import { lookAfterDeadlines } from "./deadlines.js";
 import { wake } from "./entering.js";
 import { lookAfterContinuations } from "./continuations.js";
 import { logLost } from "./log.js";
@@ -37,6 +38,7 @@ export const pool: PoolHost = {
     look: internal.watchdog.look,
     recover: internal.watchdog.recover,
     alsoLook: async (ctx: MutationCtx) => {
+      await lookAfterDeadlines(ctx);
       const times = [await lookAfterContinuations(ctx), await lookAfterWaking(ctx)];
       const wanted = times.filter((at) => at !== null);
       return wanted.length === 0 ? null : Math.min(...wanted);

@@ -134,7 +134,12 @@ async function wait(
   const id = hasArrived ? step._id : await ctx.db.insert("steps", record);
   const waiting = hasArrived ? { ...step, ...fields } : { ...record, _id: id };
   if (until !== undefined)
-    await wake(ctx, waiting, { at: until, event: { kind: "due" } }, hasArrived ? fields : {});
+    await wake(
+      ctx,
+      waiting,
+      { at: until, event: { kind: "due", of: next.kind } },
+      hasArrived ? fields : {},
+    );
   else if (hasArrived) await ctx.db.patch("steps", id, { ...ASLEEP, ...fields });
 }
 

@@ -2,11 +2,11 @@ import { lookNow } from "@stepwise/workpool/core";
 import { paginator } from "convex-helpers/server/pagination";
 import { v } from "convex/values";
 import { internal } from "./_generated/api.js";
-import { continuationArgs } from "./validators.js";
-import type { Doc } from "./_generated/dataModel.js";
+import { continuationArgs, type Plans } from "./validators.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { goOn, goOnWith, hasRoomInPage, lookAfterContinuations } from "./continuations.js";
-import { watchDeadline } from "./deadlines.js";
+import { wake } from "./entering.js";
+import { isLost, watchDeadline } from "./deadlines.js";
 import { pool } from "./line.js";
 import { repairRetention } from "./retention.js";
 import schema from "./schema.js";
@@ -15,19 +15,29 @@ import { seeTo } from "./waking.js";
 /** How many records a page looks at, at most. */
 const PAGE = 100;
 
-/** Where a repair has come to: first the steps that are to be woken, then the deadlines. `most`: how many there was room for at the cursor. */
-type Place = { table: "steps" | "deadlines"; cursor: string | null; most?: number };
+/**
+ * Where a repair has come to: first the steps that are to be woken, then the deadlines, then, where plans are given, what waits for an event.
+ * `most`: how many there was room for at the cursor.
+ */
+type Place = {
+  table: "steps" | "deadlines" | "events";
+  cursor: string | null;
+  most?: number;
+  plans?: Plans;
+};
 
 /**
  * Has everything go on whose scheduled function was lost: canceled by hand, cleaned away, or left behind by a restore from a backup, which
  * brings none back. What is still scheduled is left alone. A page in this transaction, each further one in its own.
+ * @param plans those that are deployed. A run of another that waits for an event, without a limit, comes to its node once more: the node may be
+ * gone, and then nobody can send it that event.
  */
-export async function repairAll(ctx: MutationCtx): Promise<void> {
+export async function repairAll(ctx: MutationCtx, plans?: Plans): Promise<void> {
   // Actions that run, and those that wait in line, are the pool's.
   await lookNow(ctx, pool);
   await lookAfterContinuations(ctx);
   await repairRetention(ctx);
-  const rest = await repairPage(ctx, { table: "steps", cursor: null });
+  const rest = await repairPage(ctx, { table: "steps", cursor: null, ...(plans && { plans }) });
   if (rest !== null) await goOn(ctx, internal.repairing.repairMore, rest);
 }
 
@@ -42,16 +52,21 @@ export const repairMore = internalMutation({
 /** @returns where the next page begins; null after the last. */
 async function repairPage(
   ctx: MutationCtx,
-  { table, cursor, most = PAGE }: Place,
+  { table, cursor, most = PAGE, ...rest }: Place,
 ): Promise<Place | null> {
   const { isDone, continueCursor, seen } =
     table === "steps"
       ? await repairSteps(ctx, cursor, most)
-      : await repairDeadlines(ctx, cursor, most);
+      : table === "deadlines"
+        ? await repairDeadlines(ctx, cursor, most)
+        : await repairEvents(ctx, cursor, most, rest.plans ?? []);
   // No cursor leads behind what was seen to, and to see to it again takes nearly as much: so the page begins anew, and ends there.
-  if (seen !== undefined) return { table, cursor, ...(seen > 0 ? { most: seen } : {}) };
-  if (!isDone) return { table, cursor: continueCursor };
-  return table === "steps" ? { table: "deadlines", cursor: null } : null;
+  if (seen !== undefined) return { table, cursor, ...rest, ...(seen > 0 ? { most: seen } : {}) };
+  if (!isDone) return { table, cursor: continueCursor, ...rest };
+  if (table === "steps") return { table: "deadlines", cursor: null, ...rest };
+  return table === "deadlines" && rest.plans !== undefined
+    ? { table: "events", cursor: null, ...rest }
+    : null;
 }
 
 interface Repaired {
@@ -93,9 +108,26 @@ async function repairDeadlines(
   return found;
 }
 
-async function isLost(ctx: MutationCtx, { job }: Doc<"deadlines">): Promise<boolean> {
-  const scheduled = job === undefined ? null : await ctx.db.system.get("_scheduled_functions", job);
-  return scheduled?.state.kind !== "pending" && scheduled?.state.kind !== "inProgress";
+/** Those that go on with another plan than the one they started under come to their node once more, as it is now. */
+async function repairEvents(
+  ctx: MutationCtx,
+  cursor: string | null,
+  numItems: number,
+  plans: Plans,
+): Promise<Repaired> {
+  const found = await paginator(ctx.db, schema)
+    .query("steps")
+    .withIndex("by_kind_state", (q) => q.eq("kind", "event").eq("state", "waiting"))
+    .paginate({ cursor, numItems, maximumBytesRead: MAX_PAGE_BYTES });
+  const deployed = new Map(plans.map(({ workflow, plan }) => [workflow, plan]));
+  for (const [seen, step] of found.page.entries()) {
+    if (!(await hasRoomInPage(ctx))) return { ...found, seen };
+    if (step.dueAt !== undefined || step.held === true) continue;
+    const run = await ctx.db.get("runs", step.run);
+    if (run === null || deployed.get(run.workflow) === run.plan) continue;
+    await wake(ctx, step, {}, { kind: "entry", state: "pending", names: undefined });
+  }
+  return found;
 }
 
 /** A page may read as much, in bytes of the records; what is scheduled for them comes on top. */

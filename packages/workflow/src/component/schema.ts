@@ -155,7 +155,8 @@ export default defineSchema({
     .index("by_run_state", ["run", "state"])
     .index("by_run_pass", ["run", "kept", "pass"])
     .index("by_stage", ["stage", "endedAt"])
-    .index("by_wake", ["wakeAt"]),
+    .index("by_wake", ["wakeAt"])
+    .index("by_kind_state", ["kind", "state"]),
 
   /** Children that are still to be inserted. Written by the transaction that arrives at the parent, deleted by the one that inserts them. */
   childPages: defineTable({
@@ -168,14 +169,32 @@ export default defineSchema({
 
   /**
    * One for each child that has ended badly, of a parent that lets so many pass: they are counted, and a child's run may hold a large error.
+   * Deleted when they are added to the parent's sum, which is a row here too; see `tolerance.ts`.
    */
-  badEnds: defineTable({ parent: v.id("steps") }).index("by_parent", ["parent"]),
+  badEnds: defineTable({
+    parent: v.id("steps"),
+    /** Of a sum: how many are in it, … */
+    count: v.optional(v.number()),
+    /** … and what will add the others, while that is to come. */
+    recount: v.optional(v.id("continuations")),
+  }).index("by_parent", ["parent", "count"]),
 
   /** Events that came before the run waited for them, in order. Written by the sender, deleted by the run that takes them. */
-  inbox: defineTable({ run: v.id("runs"), name: v.string(), value: v.any() }).index("by_run_name", [
-    "run",
-    "name",
-  ]),
+  inbox: defineTable({
+    run: v.id("runs"),
+    name: v.string(),
+    value: v.any(),
+    /** The stages that refuse it, or make another value of it. */
+    otherwise: v.optional(
+      v.array(
+        v.object({
+          stage: v.string(),
+          refuses: v.optional(v.boolean()),
+          value: v.optional(v.any()),
+        }),
+      ),
+    ),
+  }).index("by_run_name", ["run", "name"]),
 
   /**
    * What a run has done that can be undone, in the order in which it was completed: a step of its own, or a child with such steps. Written
@@ -201,7 +220,9 @@ export default defineSchema({
     ms: v.number(),
     at: v.number(),
     job: v.optional(v.id("_scheduled_functions")),
-  }).index("by_run", ["run", "stage"]),
+  })
+    .index("by_run", ["run", "stage"])
+    .index("by_at", ["at"]),
 
   /**
    * What goes on in transactions of its own because it is too much for one: removing, pausing, canceling, restarting, repairing. Written by

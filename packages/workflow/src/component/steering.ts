@@ -7,7 +7,7 @@ import { isUndoneBelow, removeRun } from "./removing.js";
 import { repairAll } from "./repairing.js";
 import { restartFields, restartRun } from "./restarting.js";
 import { isActive } from "./settle.js";
-import { vToken } from "./validators.js";
+import { vPlans, vToken } from "./validators.js";
 
 /* What becomes of a run from outside. What cannot be done changes nothing, and the answer says why. */
 
@@ -95,12 +95,12 @@ export const cleanup = mutation({
   },
 });
 
-/** Has everything go on whose scheduled function was lost. */
+/** Has everything go on whose scheduled function was lost; and where plans are given, the runs of others that wait for an event without a limit. */
 export const repair = mutation({
-  args: {},
+  args: { plans: v.optional(vPlans) },
   returns: v.null(),
-  handler: async (ctx) => {
-    await repairAll(ctx);
+  handler: async (ctx, { plans }) => {
+    await repairAll(ctx, plans);
     return null;
   },
 });

@@ -275,11 +275,15 @@ export const vEvent = v.union(
   /** Its children have all ended. */
   v.object({ kind: v.literal("joined") }),
   /** What it waited for until now: the end of a sleep, or of the time for an event. */
-  v.object({ kind: v.literal("due") }),
+  v.object({ kind: v.literal("due"), of: v.union(v.literal("sleep"), v.literal("event")) }),
   v.object({ kind: v.literal("got"), name: v.string(), value: v.any() }),
   v.object({ kind: v.literal("failed"), error: vError }),
 );
 export type Event = Infer<typeof vEvent>;
+
+/** The plans that are deployed. */
+export const vPlans = v.array(v.object({ workflow: v.string(), plan: v.string() }));
+export type Plans = Infer<typeof vPlans>;
 
 /** What one transaction of a run reports: what became of its stage, what it executed besides, and what comes next. */
 export const settleArgs = {

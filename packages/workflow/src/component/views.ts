@@ -1,3 +1,4 @@
+import { isLost } from "./deadlines.js";
 import { isWaiting, slotOf } from "@stepwise/workpool/core";
 import { v, type Infer } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
@@ -77,13 +78,18 @@ export const status = query({
       timesOutAt: deadlines.find(({ stage }) => stage === undefined)?.at,
       active,
       paused: run.paused === true || active.some(({ paused }) => paused),
-      stalled: active.some(({ stalled }) => stalled),
+      stalled: active.some(({ stalled }) => stalled) || (await isAnyLost(ctx, deadlines)),
       output: await outputOf(ctx, run),
       error: run.error,
       onCompleteError: run.onCompleteError,
     };
   },
 });
+
+async function isAnyLost(ctx: QueryCtx, deadlines: readonly Doc<"deadlines">[]): Promise<boolean> {
+  for (const deadline of deadlines) if (await isLost(ctx, deadline)) return true;
+  return false;
+}
 
 async function deadlinesOf(ctx: QueryCtx, run: Id<"runs">): Promise<Doc<"deadlines">[]> {
   return await ctx.db

@@ -96,5 +96,6 @@ function eventOf({ kind, state, event, dueAt }: Doc<"steps">): Event | undefined
   if (kind === "entry" || state === "pending") return { kind: "arrive" };
   if (kind === "action") return state === "waiting" ? { kind: "arrive" } : undefined;
   if (kind === "children") return undefined;
-  return dueAt === undefined ? undefined : { kind: "due" };
+  if (dueAt === undefined || (kind !== "sleep" && kind !== "event")) return undefined;
+  return { kind: "due", of: kind };
 }

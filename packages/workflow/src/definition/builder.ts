@@ -26,6 +26,14 @@ type NamesOfCase<Case> = Case extends (b: never) => Sequence<unknown, unknown, i
   ? Names
   : never;
 
+/**
+ * Intersected with a branch: nothing where `on` gives every key. Where it can never give one, a member that says so is missing: in the place
+ * of the case itself the message would be one of the types that its `b` is inferred from.
+ */
+type Reached<Key, Case> = [Exclude<Case, Key>] extends [never]
+  ? unknown
+  : Record<`an \`on\` that gives ${Exclude<Case, Key> & string}`, never>;
+
 /** The builder after one more node. */
 type With<Input, Scope extends Entries, Name extends string, Output, Events> = Builder<
   Input,
@@ -125,14 +133,15 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
    */
   branch<
     const Name extends string,
+    Key extends string,
     Cases extends Readonly<Record<string, (b: Builder<Input, Scope, null>) => Sequence<unknown>>>,
   >(
     name: Free<Scope, Name>,
     node: {
-      /** Which case: one of the keys of `cases`. */
-      on: (scope: ScopeOf<Scope>) => keyof Cases & string;
+      /** Which case: one of the keys of `cases`, and each of them at some time. */
+      on: (scope: ScopeOf<Scope>) => Key & keyof Cases;
       cases: Cases;
-    },
+    } & Reached<Given<Key>, Given<keyof Cases>>,
   ): Around<
     Input,
     Scope,

@@ -64,11 +64,16 @@ export type ParentNode<
     timeout?: Duration;
     /** The children, from what came before and, if there is a handler, its `output`. Called once. */
     children: (scope: Simplify<Scope & OutputOf<Handled>>) => C;
-    /** How many children run at once at most. Default: the pool's `maxParallelism`. */
+    /**
+     * How many children run at once at most; those that sleep, or wait for an event or for children of their own, run too. It may be more than
+     * the pool's `maxParallelism`: then actions wait in the pool's line. Default: `maxParallelism`; but all where the workflow of any of
+     * them has a sleep, an event, or children.
+     */
     concurrency?: number;
     /**
      * How many children may end badly (fail, time out, be canceled) before the parent does; `children` then holds `{ ok: true, output }` or
-     * `{ ok: false, error }` for each. Default: none; the first bad end cancels the other children and fails the parent.
+     * `{ ok: false, error }` for each. One more cancels the other children and fails the parent: at once, or where many end together within
+     * some two seconds. Default: none; the first bad end does so.
      */
     tolerate?: Tolerated;
     /** Puts one value in the place of `children`: for outputs that are too many, or too large, to be held together. */

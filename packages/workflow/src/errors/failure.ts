@@ -78,8 +78,25 @@ function shortened(message: string, tail = ""): string {
 
 function readable(thrown: unknown): string {
   try {
-    return JSON.stringify(thrown) ?? String(thrown);
+    return textOf(thrown);
   } catch {
-    return typeof thrown === "object" ? Object.prototype.toString.call(thrown) : String(thrown);
+    return `[unreadable ${typeof thrown}]`;
   }
+}
+
+/** As JSON has it, and what JSON does not know as it is called in code. @param above what it is part of. */
+function textOf(value: unknown, above: readonly unknown[] = []): string {
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? String(value);
+  if (above.includes(value)) return "[cyclic]";
+  const inside = (each: unknown) => textOf(each, [...above, value]);
+  if (Array.isArray(value)) return `[${value.map(inside).join(",")}]`;
+  if (value instanceof Map) return `Map ${inside([...value])}`;
+  if (value instanceof Set) return `Set ${inside([...value])}`;
+  if (value instanceof Error) return String(value);
+  if ("toJSON" in value) return JSON.stringify(value) ?? String(value);
+  const fields = Object.entries(value).map(
+    ([name, field]) => `${JSON.stringify(name)}:${inside(field)}`,
+  );
+  return `{${fields.join(",")}}`;
 }

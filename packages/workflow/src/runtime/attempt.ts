@@ -10,7 +10,10 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export type Attempt = { kind: "success"; output: Value } | { kind: "failed"; problem: Problem };
 
-/** Runs an action's handler once: its result checked, its error described, its time limited. */
+/**
+ * Runs an action's handler once: its result checked, its error described, its time limited. One that ends after its limit has timed out,
+ * whatever it gave: no timer fires while it computes.
+ */
 export async function attemptOf(
   stage: string,
   { timeout }: Policy,
@@ -21,19 +24,22 @@ export async function attemptOf(
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
     const limit =
-      timeout === undefined ? undefined : durationMs(timeout, `The timeout of "${stage}"`);
-    const result = (async () => handler({ ...info, signal: abort.signal }))();
-    const expired = new Promise<never>((_resolve, reject) => {
-      if (limit === undefined) return;
-      timer = setTimeout(
-        () => {
-          abort.abort();
-          reject(new Failure("timedOut", `"${stage}" took longer than its timeout of ${timeout}`));
-        },
-        Math.min(limit, MAX_TIMER_MS),
-      );
+      timeout === undefined ? Infinity : durationMs(timeout, `The timeout of "${stage}"`);
+    const output = await new Promise<unknown>((resolve, reject) => {
+      const startedAt = Date.now();
+      const expire = () => {
+        abort.abort();
+        reject(new Failure("timedOut", `"${stage}" took longer than its timeout of ${timeout}`));
+      };
+      if (limit < Infinity) timer = setTimeout(expire, Math.min(limit, MAX_TIMER_MS));
+      const run = async () => handler({ ...info, signal: abort.signal });
+      run()
+        .finally(() => {
+          if (Date.now() - startedAt > limit) expire();
+        })
+        .then(resolve, reject);
     });
-    return { kind: "success", output: checkedOutput(stage, await Promise.race([result, expired])) };
+    return { kind: "success", output: checkedOutput(stage, output) };
   } catch (error) {
     return { kind: "failed", problem: describeThrown(error) };
   } finally {

@@ -28,7 +28,7 @@ import {
   type StepQuery,
 } from "./functions.js";
 import { identityOf, nestedInfo } from "./info.js";
-import { dueOutput, eventOutput } from "./nodes/event.js";
+import { endOfWait, eventOutput } from "./nodes/event.js";
 import { placeOf, renamedStage } from "./place.js";
 import { policyOf, readsOf } from "./reads.js";
 import { referenceTo, type Facts, type WorkflowReference } from "./reference.js";
@@ -225,7 +225,12 @@ export function compiled(
           } else if (arrive === undefined) {
             await transaction.failed(removedProblem(before), null);
           } else if (event.kind === "due") {
-            await transaction.succeeded(dueOutput(node));
+            const due = endOfWait(node, event.of);
+            if (due === "waits") arrive = entry(at);
+            else if (due === "removed") {
+              arrive = undefined;
+              await transaction.failed(removedProblem(before), null);
+            } else await transaction.succeeded(due.output);
           } else if (event.kind === "got") {
             await transaction.succeeded(eventOutput(node, event.name, event.value));
           }

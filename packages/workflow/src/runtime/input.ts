@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { validate } from "convex-helpers/validators";
-import { convexToJson, getConvexSize, type GenericValidator, type Value } from "convex/values";
+import { convexToJson, getConvexSize, v, type GenericValidator, type Value } from "convex/values";
 import type { AnySchema } from "../definition/schema.js";
 import { Failure } from "../errors/failure.js";
 import { misshapeOf } from "../shape.js";
@@ -58,11 +58,14 @@ const PASS_AN_ID = "Put it into file storage or a table, and pass its id";
 function parse(named: Named, schema: StandardSchemaV1, value: unknown): Value {
   const { subject, root } = named;
   const result = schema["~standard"].validate(value);
-  if (result instanceof Promise)
+  if (result instanceof Promise) {
+    // It is not waited for, and may fail.
+    result.catch(() => {});
     throw new Failure(
       "invalidInput",
       `${subject} has a schema that checks asynchronously, which a mutation cannot: move that check into a step`,
     );
+  }
   if (result.issues === undefined) return result.value as Value;
   const issues = result.issues.map(({ message, path = [] }) => {
     const place = path.map((part) => String(typeof part === "object" ? part.key : part)).join(".");
@@ -72,12 +75,52 @@ function parse(named: Named, schema: StandardSchemaV1, value: unknown): Value {
 }
 
 function check(named: Named, validator: GenericValidator, value: unknown): Value {
+  if (!validate(validator, value)) throw invalid(named, misfits(validator, value, named.root));
+  return value as Value;
+}
+
+/** What of a value does not fit a validator, as deep inside as it can be told; of a union, which of its members was meant cannot. */
+function misfits(validator: GenericValidator, value: unknown, path: string): string[] {
+  if (validate(validator, value)) return [];
+  const inside = misfitsInside(validator, value, path);
+  return inside.length > 0 ? inside : [`  ${path}: ${reason(validator, value)}`];
+}
+
+function misfitsInside(validator: GenericValidator, value: unknown, path: string): string[] {
+  if (validator.kind === "array" && Array.isArray(value))
+    return value.flatMap((each, index) => misfits(validator.element, each, `${path}.${index}`));
+  // Such as a Date: its fields are not what does not fit.
+  if (!validate(v.object({}), value, { allowUnknownFields: true })) return [];
+  const given = value as Readonly<Record<string, unknown>>;
+  if (validator.kind === "record")
+    return Object.entries(given)
+      .filter(([, each]) => each !== undefined)
+      .flatMap(([name, each]) => [
+        ...misfits(validator.key, name, `${path}.${name}`),
+        ...misfits(validator.value, each, `${path}.${name}`),
+      ]);
+  if (validator.kind !== "object") return [];
+  const { fields } = validator;
+  return [
+    ...Object.entries(fields).flatMap(([name, of]) => misfits(of, given[name], `${path}.${name}`)),
+    ...Object.entries(given)
+      .filter(([name, each]) => fields[name] === undefined && each !== undefined)
+      .map(([name, each]) => `  ${path}.${name}: Expected \`nothing\`, got \`${typeof each}\``),
+  ];
+}
+
+/** Why a value does not fit: for a union, why it fits none of the members. */
+function reason(validator: GenericValidator, value: unknown): string {
+  if (validator.kind === "union" && value !== undefined)
+    return validator.members.map((member) => reason(member, value)).join("; ");
   try {
     validate(validator, value, { throw: true });
+    return "";
   } catch (error) {
-    throw invalid(named, [`  ${(error as Error).message}`]);
+    const { message } = error as Error;
+    // The value in the place of a literal may be long, and nothing to show.
+    return message.replace(/^Validator error:? /, "").replace(/ got `".*/s, " got something else");
   }
-  return value as Value;
 }
 
 function invalid({ subject }: Named, issues: string[]): Failure {

@@ -1,3 +1,4 @@
+import { presentName } from "../renaming.js";
 import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
 
 type Nodes = Readonly<Record<string, CompiledNode>>;
@@ -82,8 +83,6 @@ export function hasHandler(node: CompiledNode): boolean {
 }
 
 /** What a stage is called now: its own name, or that to which the workflow's `renamed` maps it, or its node, or a node around it. */
-export function renamedStage({ options: { renamed = {} } }: AnyDefinition, stage: string): string {
-  for (const [old, name] of Object.entries(renamed))
-    if (stage === old || stage.startsWith(`${old}.`)) return name + stage.slice(old.length);
-  return stage;
+export function renamedStage({ options: { renamed } }: AnyDefinition, stage: string): string {
+  return presentName(renamed, stage) ?? stage;
 }

@@ -17,6 +17,7 @@ import type { AnyDefinition } from "../definition/definition.js";
 import { durationMs } from "../definition/duration.js";
 import type { StepError } from "../definition/step-error.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
+import { withoutValues } from "../errors/without-values.js";
 import { formerName } from "../renaming.js";
 import { Budget } from "./budget.js";
 import type { Functions } from "./functions.js";
@@ -321,7 +322,8 @@ export class Transaction {
   #endDeadline(stage: string): void {
     const { node, path, part } = placeOf(this.own.definition, stage);
     const isOver = part === "finalize" || (part === undefined && node?.finalize === undefined);
-    if (node?.children === undefined || node.timeout === undefined || !isOver) return;
+    // A deploy may have taken its timeout away while the run was in it.
+    if (node?.children === undefined || !isOver) return;
     const begun = this.#deadlines.findIndex(
       (deadline) => keyOf(deadline) === keyOf(this.#at(path)),
     );
@@ -449,7 +451,8 @@ export class Transaction {
   }
 
   errorAt(stage: string, problem: Problem, attempt: number): StepError {
-    return { ...problem, workflow: this.own.workflow, node: stage, attempt };
+    const told = this.marks(stage).sensitive === true ? withoutValues(problem) : problem;
+    return { ...told, workflow: this.own.workflow, node: stage, attempt };
   }
 }
 

@@ -119,6 +119,19 @@ export const givesNoArguments = defineWorkflow({
   },
 });
 
+/** What it is called with, and what it gives, is not for all eyes; and Convex refuses both. */
+export const refusedSecrets = defineWorkflow({ input: z.object({ gives: z.boolean() }) })
+  .step("asked", {
+    action: internal.app.double,
+    args: ({ input }) => ({ n: input.gives ? 1 : ("s3cret" as unknown as number) }),
+    retry: true,
+    sensitive: true,
+  })
+  .step("given", {
+    mutation: (_ctx): unknown[] => [{ word: "s3cret", at: new Date(0) }],
+    sensitive: true,
+  });
+
 /** A mutation by reference, whose result is too large, between others that the same transaction executes. */
 export const givesMuch = defineWorkflow({ input: z.object({ goesOn: z.boolean() }) })
   .step("before", { mutation: internal.app.log, args: () => ({ text: "before" }) })

@@ -289,6 +289,20 @@ describe("branch", () => {
     });
   });
 
+  test("[S124] a case that its key can never be", () => {
+    const kinds = defineWorkflow({ input: z.object({ kind: z.enum(["p", "q"]) }) });
+    // @ts-expect-error Property '"an `on` that gives r"' is missing
+    kinds.branch("x", {
+      on: ({ input }) => input.kind,
+      cases: { p: (b) => b, q: (b) => b, r: (b) => b },
+    });
+    // @ts-expect-error Property '"an `on` that gives q"' is missing
+    b.branch("x", {
+      on: () => "p",
+      cases: { p: (b) => b.step("y", { action: async () => 1 }), q: (b) => b },
+    });
+  });
+
   test("a case that gives no builder, or a finalized one", () => {
     b.branch("x", {
       on: () => "p",

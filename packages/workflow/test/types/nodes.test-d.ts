@@ -313,7 +313,8 @@ describe("event", () => {
 describe("branch", () => {
   test("its output is the union of its cases'; a case without nodes, or with sleeps only, gives null", () => {
     const b = begin.step("seats", { query: (_ctx, { input }) => input.seats }).branch("route", {
-      on: ({ seats }) => (seats > 10 ? "big" : seats > 0 ? "small" : "none"),
+      on: ({ seats }) =>
+        seats > 10 ? "big" : seats > 0 ? "small" : seats === 0 ? "none" : "waits",
       cases: {
         big: (b) =>
           b
@@ -527,7 +528,7 @@ describe("workflow", () => {
           b
             .sleep("rest", 1)
             .branch("how", {
-              on: () => "fast",
+              on: ({ first }) => (first > 2 ? "fast" : first > 1 ? "well" : "twice"),
               cases: {
                 fast: (b) => b,
                 well: (b) => b.child("think", leaf, () => ({ topic: "" })),

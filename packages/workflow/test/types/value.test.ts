@@ -48,11 +48,12 @@ describe("the value of a definition", () => {
 
   test("holds the nodes of a body and of cases, to any depth, under plain names", () => {
     const on = () => "big" as const;
+    const either = ({ input }: { input: { a: string } }) => (input.a === "" ? "none" : "big");
     const x = { action };
     const y = { query: () => 1 };
     const { nodes } = begin()
       .branch("route", {
-        on,
+        on: either,
         cases: { big: (b) => b.step("x", x).step("y", y), none: (b) => b },
       })
       .loop("agent", {
@@ -64,7 +65,7 @@ describe("the value of a definition", () => {
             .step("last", x),
       });
     expect(nodes).toEqual({
-      route: { on, cases: { big: { x, y }, none: {} } },
+      route: { on: either, cases: { big: { x, y }, none: {} } },
       agent: {
         ...options,
         body: {

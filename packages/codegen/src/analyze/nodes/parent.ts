@@ -17,7 +17,7 @@ import { policies, reportMissing, reportOrder, reportUnknown } from "./option-ru
 
 const order = [handlerKinds, ["children", "tolerate"], ["reduce"], ["finalize"]];
 const planned = [...policies, "concurrency", "tolerate", "sensitive"];
-const known = [...order.flat(), ...planned];
+const known = [...new Set([...order.flat(), ...planned])];
 
 /** What the stages of one parent have in common. */
 interface Parent extends Named {

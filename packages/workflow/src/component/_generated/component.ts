@@ -66,7 +66,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     take: FunctionReference<
       "mutation",
       "internal",
-      { run: string; names: Array<string> },
+      { run: string; names: Array<string>; stage: string },
       { name: string; value: any } | null,
       Name
     >;
@@ -675,7 +675,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "paused" | "ended" | "unknown",
       Name
     >;
-    repair: FunctionReference<"mutation", "internal", {}, null, Name>;
+    repair: FunctionReference<
+      "mutation",
+      "internal",
+      { plans?: Array<{ workflow: string; plan: string }> },
+      null,
+      Name
+    >;
     restart: FunctionReference<
       "mutation",
       "internal",

@@ -7,6 +7,7 @@ import { placeOf } from "../place.js";
 import type { WorkflowReference } from "../reference.js";
 import { checkConcurrency, checkTolerate, optionOf } from "../options.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
+import { canWait } from "../waits.js";
 import { checkedOutput, copied } from "../../values.js";
 
 /** Of all inputs together: they are written by one transaction, which may write 16 MiB. */
@@ -37,7 +38,7 @@ export async function children(
         ...transaction.at(stage),
         ...transaction.marks(stage),
         ...(await newChildren(stage, value, references)),
-        ...(concurrency === undefined || concurrency === Infinity ? {} : { concurrency }),
+        ...(concurrency === undefined ? {} : { concurrency }),
         ...(tolerate === undefined ? {} : { tolerate }),
       },
     });
@@ -48,25 +49,33 @@ export async function children(
 
 /**
  * What `children` gave, as the component takes it: in order, with keys for a record, each input parsed. An input that does not fit its
- * schema fails its child, not the parent.
+ * schema fails its child, not the parent. Where some may wait without a slot of the pool, all of them are to run at once: else those that
+ * wait would keep others from beginning, for good where nobody ends their wait before all have begun.
  */
 async function newChildren(
   stage: string,
   given: unknown,
   references: readonly WorkflowReference<never>[],
-): Promise<Pick<NewChildren, "begins" | "pages" | "keyed">> {
+): Promise<Pick<NewChildren, "begins" | "pages" | "keyed" | "concurrency">> {
   const keyed = !Array.isArray(given);
   const entries = entriesOf(stage, given);
   if (keyed) checkKeys(stage, entries);
   const beginnings = beginningsOf(references);
   const pages = new Pages();
+  let waits = false;
   for (const [key, child] of entries) {
     const { begin, reference } = await beginnings.of(stage, key, child.workflow);
     const parsed = parsedInput(reference, child.input);
+    waits ||= canWait(reference.definition);
     pages.add({ begin, ...(keyed ? { key } : {}), ...parsed });
   }
   checkSize(stage, pages.bytes);
-  return { begins: beginnings.all, pages: pages.all, keyed };
+  return {
+    begins: beginnings.all,
+    pages: pages.all,
+    keyed,
+    ...(waits ? { concurrency: Infinity } : {}),
+  };
 }
 
 function checkSize(stage: string, bytes: number): void {

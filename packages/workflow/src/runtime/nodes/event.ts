@@ -1,7 +1,8 @@
 import type { Value } from "convex/values";
-import type { CompiledNode } from "../../definition/definition.js";
+import type { AnyDefinition, CompiledNode } from "../../definition/definition.js";
 import { durationMs } from "../../definition/duration.js";
 import { describeThrown } from "../../errors/failure.js";
+import { formerName } from "../../renaming.js";
 import { optionOf } from "../options.js";
 import { placeOf } from "../place.js";
 import type { Arrival, Arrive, Run } from "../run.js";
@@ -30,7 +31,8 @@ export async function event(run: Run, stage: string, next: Arrive): Arrival {
   const at = { ...transaction.at(stage), ...transaction.marks(stage) };
   const early = await transaction.ctx.runMutation(own.component.events.take, {
     run: token.run,
-    names,
+    names: [...names, ...formerNames(own.definition, stage, names)],
+    stage,
   });
   if (early !== null) {
     const output = eventOutput(node, early.name, early.value);
@@ -45,15 +47,31 @@ export async function event(run: Run, stage: string, next: Arrive): Arrival {
   });
 }
 
+/** Under which name an event was kept that came before the node was renamed; not where that is another node's by now. */
+function formerNames(definition: AnyDefinition, stage: string, names: readonly string[]): string[] {
+  const was = formerName(definition.options.renamed, stage)?.split(".").at(-1);
+  if (was === undefined || names.includes(was)) return [];
+  return receiversOf(definition.nodes).some(({ name }) => name === was) ? [] : [was];
+}
+
 /** What a node makes of an event. Where it has a timeout, its output tells whether one came. */
 export function eventOutput(node: CompiledNode, name: string, value: Value): Value {
   const event = node?.anyOf === undefined ? value : { name, value };
   return node?.timeout === undefined ? event : { timedOut: false, event };
 }
 
-/** What a wait comes to that is over: an event did not come, or a sleep has ended. */
-export function dueOutput(node: CompiledNode): Value {
-  return node?.duration === undefined ? { timedOut: true } : null;
+/**
+ * What becomes of a wait that is over, as its node is now: a sleep has ended, an event has not come. A deploy may have taken the event's
+ * timeout away: then it is waited for further. Or it has made another kind of node of it.
+ */
+export function endOfWait(
+  node: CompiledNode,
+  of: "sleep" | "event",
+): { output: Value } | "waits" | "removed" {
+  if (of === "sleep") return node?.duration === undefined ? "removed" : { output: null };
+  if (node?.anyOf === undefined && (node?.schema === undefined || node.initial !== undefined))
+    return "removed";
+  return node.timeout === undefined ? "waits" : { output: { timedOut: true } };
 }
 
 /** The nodes of a definition that take events of a name: where they stand, the outermost loop around, and the schema. For whoever sends one. */

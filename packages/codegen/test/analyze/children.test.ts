@@ -1,0 +1,102 @@
+import { expect, test } from "vitest";
+import { compileSources } from "../../src/compile.js";
+
+/** The workflows that a parent with these children may start: of `one`, `two` and `three`, and itself. */
+async function workflowsOf(children: string, rest = ""): Promise<readonly string[] | undefined> {
+  const leaf = (name: string) =>
+    `export const ${name} = defineWorkflow({ input: z.object({}) }).step("only", { query: () => 1 });`;
+  const leaves = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+${["one", "two", "three"].map(leaf).join("\n")}`;
+  const text = `import { child, childNamed, defineWorkflow, type Child } from "@stepwise/workflow";
+import { z } from "zod";
+import { one, two } from "./leaves.workflow";
+import { more, chunk } from "./helpers";
+import { uniq } from "lodash";
+export const example = defineWorkflow({ input: z.object({}) }).parent("all", { children: ${children} });
+${rest}`;
+  const { plan, diagnostics } = await compileSources([
+    { file: "example.workflow.ts", text },
+    { file: "leaves.workflow.ts", text: leaves },
+  ]);
+  expect(diagnostics.map(({ message }) => message)).toEqual([]);
+  const example = plan.workflows.find(({ name }) => name === "example");
+  return example?.nodes[0]?.stages[0]?.workflows;
+}
+
+const helper = "function other() { return [child(two, {})]; }";
+
+test.each<[what: string, children: string, rest?: string]>([
+  ["a function of the file", "() => [child(one, {}), ...other()]", helper],
+  [
+    "one that calls another",
+    "() => [child(one, {}), ...via()]",
+    `const via = () => other(); ${helper}`,
+  ],
+  [
+    "one that calls itself, and another",
+    "() => [child(one, {}), ...turn()]",
+    `function turn(): Child[] { turn(); return other(); } ${helper}`,
+  ],
+  ["a list of the file", "() => [child(one, {}), ...list]", "const list = [child(two, {})];"],
+  [
+    "a list that is filled later",
+    "() => [child(one, {}), ...list]",
+    "const list: Child[] = []; list.push(child(two, {}));",
+  ],
+  [
+    "an object of the file",
+    "() => ({ a: child(one, {}), ...all })",
+    "const all = { b: child(two, {}) };",
+  ],
+  [
+    "a method",
+    "() => [child(one, {}), ...all.of()]",
+    "const all = { of: () => [child(two, {})] };",
+  ],
+  ["a variable", "() => [child(one, {}), last]", "let last = child(two, {});"],
+  ["what is imported", "() => [child(one, {}), ...more()]"],
+  ["an imported list", "() => [child(one, {}), ...more]"],
+  [
+    "child under another name",
+    "() => { const make = child; return [child(one, {}), make(two, {})]; }",
+  ],
+])(
+  "[S10] children that may come from elsewhere may be of any workflow: %s",
+  async (_what, ...of) => {
+    expect(await workflowsOf(...of)).toBeUndefined();
+  },
+);
+
+test.each<[what: string, children: string, rest?: string]>([
+  ["nothing else", "({ input }) => [1, 2].map((n) => child(one, { n, input }))"],
+  [
+    "functions of the language",
+    "() => Array.from({ length: Math.max(1, 2) }, () => child(one, {}))",
+  ],
+  [
+    "a function that gives data",
+    "() => [1, 2].filter(isOdd).map(() => child(one, {}))",
+    "const isOdd = (n: number) => n % 2 === MOD; const MOD = 1;",
+  ],
+  [
+    "values",
+    "() => LANGUAGES.slice(0, LIMIT).map((to) => child(one, { to, ...OPTIONS }))",
+    'const LIMIT = 2 * 5; const LANGUAGES = ["de", "en"] as const; const OPTIONS = { of: {} };',
+  ],
+  [
+    "an object of values",
+    "() => [child(one, {})].slice(SIZES.none)",
+    "const SIZES = { none: 0, all: [1] };",
+  ],
+  ["a counter", "() => { count++; return [child(one, {})]; }", "let count = 0;"],
+  ["a function of a package", "() => uniq([1, 2]).map(() => child(one, {}))"],
+  ["an imported function, for an input", "() => [child(one, chunk({ a: 1 }))]"],
+  ["a name of its own", "() => { const more = [1]; return more.map(() => child(one, {})); }"],
+  ["types", "(): Child<unknown>[] => [child(one, {}) as ReturnType<typeof chunk>]"],
+])(
+  "[S10] children that it makes itself are of the workflows that it names: %s",
+  async (_what, ...of) => {
+    expect(await workflowsOf(...of)).toEqual(["one"]);
+  },
+);

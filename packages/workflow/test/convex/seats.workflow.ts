@@ -1,0 +1,150 @@
+import { child, childNamed, defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { leaf } from "./parents.workflow";
+
+/* How many children run at once, and how many of them may end badly. */
+
+/** Rests, holding no slot of the pool, and then ends well or badly. */
+export const rests = defineWorkflow({
+  input: z.object({ ms: z.number(), fails: z.boolean().default(false) }),
+})
+  .sleep("rest", ({ input }) => input.ms)
+  .step("end", {
+    mutation: (_ctx, { input }) => {
+      if (input.fails) throw new Error("rested in vain");
+      return input.ms;
+    },
+  });
+
+/** Waits for an event deep inside. */
+export const asked = defineWorkflow({ input: z.object({ n: z.number() }) }).loop("rounds", {
+  initial: () => 0,
+  body: (b) =>
+    b.branch("who", {
+      on: () => "one",
+      cases: { one: (c) => c.event("answer", { schema: z.number() }) },
+    }),
+  until: () => true,
+  maxIterations: 1,
+});
+
+export const asksThrough = defineWorkflow({ input: z.object({ n: z.number() }) }).child(
+  "one",
+  asked,
+  ({ input }) => input,
+);
+
+export const asksTeam = defineWorkflow({ input: z.object({ n: z.number() }) }).parent("team", {
+  children: ({ input }) => [child(asked, input)],
+});
+
+export const howMany = z.object({ of: z.number() });
+const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);
+
+export const asksAll = defineWorkflow({ input: howMany }).parent("all", {
+  children: ({ input }) => upTo(input.of).map((n) => child(asked, { n })),
+});
+
+/** Only the last one waits for an event. */
+export const asksLast = defineWorkflow({ input: howMany }).parent("all", {
+  children: ({ input }) =>
+    upTo(input.of).map((n) =>
+      n === input.of - 1 ? child(asked, { n }) : child(leaf, { n, ms: 60_000 }),
+    ),
+});
+
+export const asksByName = defineWorkflow({ input: howMany }).parent("all", {
+  children: ({ input }) => upTo(input.of).map((n) => childNamed<number>("asked", { n })),
+});
+
+export const asksAllThrough = defineWorkflow({ input: howMany }).parent("all", {
+  children: ({ input }) => upTo(input.of).map((n) => child(asksThrough, { n })),
+});
+
+export const asksTeams = defineWorkflow({ input: howMany }).parent("all", {
+  children: ({ input }) => upTo(input.of).map((n) => child(asksTeam, { n })),
+});
+
+/** Nothing of its children waits, so they run as the pool does. */
+export const works = defineWorkflow({ input: howMany }).parent("all", {
+  children: ({ input }) => upTo(input.of).map((n) => child(leaf, { n, ms: 60_000 })),
+});
+
+export const fiftyWork = defineWorkflow({ input: howMany }).parent("all", {
+  children: ({ input }) => upTo(input.of).map((n) => child(leaf, { n, ms: 60_000 })),
+  concurrency: 50,
+  finalize: { query: (_ctx, { children }) => children },
+});
+
+export const eachRest = z.object({
+  rests: z.array(z.object({ ms: z.number(), fails: z.boolean() })),
+});
+
+export const fiftyRest = defineWorkflow({ input: eachRest }).parent("all", {
+  children: ({ input }) => input.rests.map((one) => child(rests, one)),
+  concurrency: 50,
+  finalize: { query: (_ctx, { children }) => children.length },
+});
+
+export const restFor = z.object({ of: z.number(), ms: z.number() });
+
+export const allRest = defineWorkflow({ input: restFor }).parent("all", {
+  children: ({ input }) => upTo(input.of).map(() => child(rests, { ms: input.ms })),
+  finalize: { mutation: (_ctx, { children }) => children.length },
+});
+
+/** More at once than one transaction starts, and fewer than there are. */
+export const halfRest = defineWorkflow({ input: restFor }).parent("all", {
+  children: ({ input }) => upTo(input.of).map(() => child(rests, { ms: input.ms })),
+  concurrency: 510,
+  finalize: { mutation: (_ctx, { children }) => children.length },
+});
+
+export const twoRest = defineWorkflow({ input: eachRest }).parent("all", {
+  children: ({ input }) => input.rests.map((one) => child(rests, one)),
+  concurrency: 2,
+  tolerate: "all",
+  finalize: { query: (_ctx, { children }) => children.map(({ ok }) => ok) },
+});
+
+export const oneBad = defineWorkflow({ input: eachRest }).parent("all", {
+  children: ({ input }) => input.rests.map((one) => child(rests, one)),
+  tolerate: { failures: 1 },
+});
+
+export const oneBadOfTwo = defineWorkflow({ input: eachRest }).parent("all", {
+  children: ({ input }) => input.rests.map((one) => child(rests, one)),
+  concurrency: 2,
+  tolerate: { failures: 1 },
+});
+
+export const fiveBad = defineWorkflow({ input: eachRest }).parent("all", {
+  children: ({ input }) => input.rests.map((one) => child(rests, one)),
+  tolerate: { failures: 5 },
+});
+
+export const manyBad = defineWorkflow({ input: eachRest }).parent("all", {
+  children: ({ input }) => input.rests.map((one) => child(rests, one)),
+  tolerate: { failures: 150 },
+  finalize: { mutation: (_ctx, { children }) => children.filter(({ ok }) => ok).length },
+});
+
+/** 69 of 375. */
+export const shareOf69 = defineWorkflow({ input: eachRest }).parent("all", {
+  children: ({ input }) => input.rests.map((one) => child(rests, one)),
+  tolerate: { percentage: 18.4 },
+  finalize: { query: (_ctx, { children }) => children.length },
+});
+
+/** 123 of 375. */
+export const shareOf123 = defineWorkflow({ input: eachRest }).parent("all", {
+  children: ({ input }) => input.rests.map((one) => child(rests, one)),
+  tolerate: { percentage: 32.8 },
+  finalize: { query: (_ctx, { children }) => children.length },
+});
+
+/** Whose outputs are gathered in a list. No child runs: the input of each is refused. */
+export const gathersMany = defineWorkflow({ input: howMany }).parent("all", {
+  children: ({ input }) => upTo(input.of).map(() => child(leaf, { n: "one" as unknown as number })),
+  tolerate: "all",
+});
