@@ -54,6 +54,17 @@ describe("[S22] what a deployment says of a function that was called", () => {
     expect(await failing(message, frames)).not.toBeInstanceOf(ConvexError);
   });
 
+  test("[S110] there is no such function: the node was removed", async () => {
+    const message =
+      "Could not find public function for 'acts:gone'. Did you forget to run `npx convex dev` or `npx convex deploy`?";
+    const call = callFor("save", {}, async () => {
+      throw new Error(message);
+    });
+    await expect(call).rejects.toMatchObject({ data: { "~stepwise": { kind: "removedNode" } } });
+    // Another that it calls is its own affair.
+    expect(await failing(message, [HANDLED, INVOKED])).not.toBeInstanceOf(ConvexError);
+  });
+
   test("data that says so is the function's own", async () => {
     const thrown = new ConvexError(DATE);
     await expect(

@@ -170,6 +170,28 @@ describe("its node was renamed", () => {
   });
 });
 
+test.each(["action", "mutation"])(
+  "[S110] the function that an %s step refers to was removed: the run fails, and is undone",
+  async (kind) => {
+    const name = `internal${kind === "action" ? "Action" : "Mutation"}Generic`;
+    const acts = (exported: string) =>
+      `import { ${name} } from "convex/server";\nexport const ${exported} = ${name}(async () => 1);`;
+    const retry = kind === "action" ? ", retry: true" : "";
+    const step = `.step("act", { ${kind}: internal.acts.act, args: () => ({})${retry} })`;
+    const nodes = app(flow(`${FIRST}.sleep("nap", "1h")${step}`));
+    const [deployment, id] = await waitsWhile(
+      { ...nodes, "acts.ts": acts("act") },
+      { ...nodes, "acts.ts": acts("other") },
+    );
+    await deployment.drive();
+    expect(await deployment.see(id)).toMatchObject({
+      state: "failed",
+      error: { kind: "removedNode", node: "act", attempt: 1 },
+    });
+    expect(await deployment.logged()).toEqual(["undone"]);
+  },
+);
+
 test("[S42] [S113] the timeout of a parent was taken away: a run that was in it then goes on", async () => {
   const naps = `export const naps = defineWorkflow({ input: z.object({}) }).sleep("rest", "1h");`;
   const all = (timeout: string) =>

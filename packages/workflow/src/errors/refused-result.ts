@@ -3,8 +3,8 @@ import { cleaned, Failure } from "./failure.js";
 
 /**
  * Calls a function of the app by reference, for a stage.
- * @throws a {@link Failure} `invalidOutput`, with the path inside it, where its result is no Convex value. Convex refuses that inside the
- * function, and says so in the words it has for a document or an argument.
+ * @throws a {@link Failure} `invalidOutput`, with the path inside it, where its result is no Convex value: Convex refuses that inside the
+ * function, and says so in the words it has for a document or an argument; `removedNode` where there is no such function (any more).
  */
 export async function callFor<Result>(
   stage: string,
@@ -16,8 +16,18 @@ export async function callFor<Result>(
   try {
     return await call();
   } catch (error) {
-    throw refusedResult(stage, error) ?? error;
+    throw missing(stage, error) ?? refusedResult(stage, error) ?? error;
   }
+}
+
+/** How a deployment, and convex-test, say that there is no such function. What fails inside a function begins otherwise on a deployment. */
+const MISSING =
+  /^(?:Could not find (?:public )?function for '|Could not find module for: |Expected a Convex function exported from module )/;
+
+function missing(stage: string, error: unknown): Failure | undefined {
+  if (!(error instanceof Error) || !MISSING.test(error.message)) return undefined;
+  const [what] = error.message.split("\n");
+  return new Failure("removedNode", `The function of "${stage}" no longer exists: ${what}`);
 }
 
 /** How Convex says that a value is none of its own. */
