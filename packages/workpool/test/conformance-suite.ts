@@ -7,6 +7,8 @@ type Event = { what: string; label: string; at: number };
 
 /** What every pool must be able to do, whatever hosts it. */
 export interface PoolUnderTest {
+  /** How long after it has become busy its host has it looked at, in ms. */
+  readonly firstLookMs: number;
   setMaxParallelism(maxParallelism: number): Promise<void>;
   /** A job of `ms`; below 0, one that never ends. */
   enqueue(label: string, ms: number): Promise<void>;
@@ -118,7 +120,7 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
         await pool.enqueue("c", 100);
         await pool.drive(1_000);
         await endJobs(pool, state);
-        await pool.drive(28_000);
+        await pool.drive(pool.firstLookMs - 2_000);
         expect(await pool.losses()).toHaveLength(0);
         await pool.drive(2_000);
         expect(await pool.losses()).toHaveLength(2);
@@ -128,17 +130,48 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
       },
     );
 
-    test("leaves alone what takes 20 minutes, and looks at it 4 times", async () => {
+    test("is looked at as soon as its host says, then after three times as long, and at most 540 s after the look before", async () => {
       const pool = create();
+      const started = Date.now();
+      await pool.enqueue("long", 50 * 60_000);
+      const expected = [10, 30, 90, 270, 810, 1_350, 1_890, 2_430].filter(
+        (seconds) => seconds * 1_000 >= pool.firstLookMs,
+      );
+      const looks: number[] = [];
+      for (const _ of expected) {
+        const { at } = (await pool.inDatabase((ctx) => ctx.db.query("watch").first()))!;
+        looks.push(Math.round((at - started) / 1_000));
+        await pool.drive(at + 10 - Date.now());
+        expect(pool.looks()).toBe(looks.length);
+      }
+      expect(looks).toEqual(expected);
+      await pool.driveOut();
+      expect(await stateOf(pool)).toEqual(AT_REST);
+    });
+
+    test("is not looked at after every one of many bursts, but once in 30 s at most", async () => {
+      const pool = create();
+      for (let burst = 0; burst < 50; burst++) {
+        await pool.enqueue(`burst ${burst}`, 1_000);
+        await pool.drive(12_000);
+      }
+      expect(pool.looks()).toBeLessThanOrEqual((50 * 12) / 30);
+      await pool.driveOut();
+      expect(await stateOf(pool)).toEqual(AT_REST);
+    });
+
+    test("leaves alone what takes 20 minutes, and looks at it 4 times, or 5 if the first is after 10 s", async () => {
+      const pool = create();
+      const looks = pool.firstLookMs === 10_000 ? 5 : 4;
       await pool.setMaxParallelism(1);
       await pool.enqueue("a", 20 * 60_000);
       await pool.enqueue("b", 10);
       await pool.drive(20 * 60_000 + 100);
       expect(await pool.losses()).toEqual([]);
       expect(await pool.events("end")).toHaveLength(2);
-      expect(pool.looks()).toBe(4);
+      expect(pool.looks()).toBe(looks);
       await pool.driveOut();
-      expect(pool.looks()).toBe(5);
+      expect(pool.looks()).toBe(looks + 1);
       expect(await stateOf(pool)).toEqual(AT_REST);
     });
 

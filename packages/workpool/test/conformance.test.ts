@@ -16,6 +16,7 @@ const HOSTS: [string, () => PoolUnderTest][] = [
     () => {
       const app = new HostApp();
       return {
+        firstLookMs: 30_000,
         setMaxParallelism: (n) => app.setMaxParallelism(n),
         enqueue: (label, ms) => app.enqueue({ label, ms }),
         enqueueThrowing: (label) => app.enqueue({ label, ms: 1, throws: true }),
@@ -40,6 +41,7 @@ const HOSTS: [string, () => PoolUnderTest][] = [
       const app = new TestApp();
       const onComplete = internal.callbacks.ended;
       return {
+        firstLookMs: 30_000,
         setMaxParallelism: (n) => app.setMaxParallelism(n),
         enqueue: async (label, ms) => {
           await app.t.mutation((ctx) =>

@@ -34,12 +34,17 @@ export const pool: PoolHost = {
   functionGone: (ctx: MutationCtx, work, message) =>
     attemptFailed(ctx, work, "removedNode", `Its function no longer exists: ${message}`),
   watch: {
+    /** An action that settles itself takes 2 executions: with 4 looks, one of 9 minutes takes 6. */
+    firstLookMs: 10_000,
     sweep: internal.watchdog.sweep,
     look: internal.watchdog.look,
     recover: internal.watchdog.recover,
     alsoLook: async (ctx: MutationCtx) => {
-      await lookAfterDeadlines(ctx);
-      const times = [await lookAfterContinuations(ctx), await lookAfterWaking(ctx)];
+      const times = [
+        await lookAfterDeadlines(ctx),
+        await lookAfterContinuations(ctx),
+        await lookAfterWaking(ctx),
+      ];
       const wanted = times.filter((at) => at !== null);
       return wanted.length === 0 ? null : Math.min(...wanted);
     },

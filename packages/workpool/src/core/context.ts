@@ -50,6 +50,12 @@ export interface PoolHost {
 
 /** What the watchdog needs of the component that it lives in. */
 export interface PoolWatch {
+  /**
+   * How long after the pool has become busy the first look comes, in ms, but never within 30 s of the last one: each further one after three
+   * times as long, and at most 540 s after the one before. It decides how soon a work is noticed that was lost and has no timeout, and what it costs to watch: 10 s makes 4 looks in
+   * 9 minutes and 6 in 30, 30 s makes 3 and 5. Default: 30,000.
+   */
+  readonly firstLookMs?: number;
   /** The host's registration of {@link sweepSlots}, with the arguments `sweepArgs`. */
   readonly sweep: FunctionReference<"mutation", "internal", SweepArgs, null>;
   /** The host's registration of {@link lookAtSlots}, with the arguments `lookArgs` and the result `vLook`: it is read from a stale snapshot. */

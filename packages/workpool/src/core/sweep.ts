@@ -97,7 +97,7 @@ async function finish(
   if (shortest !== gate.shortestTimeoutMs)
     await ctx.db.patch("gate", gate._id, { shortestTimeoutMs: shortest, shortestSince: now });
   if (gate.watched !== true) await ctx.db.patch("gate", gate._id, { watched: true });
-  const byAge = lookByAge(since, seen.lost > 0 ? now : oldestStart, now);
+  const byAge = lookByAge(hooks, since, seen.lost > 0 ? now : oldestStart, now);
   const byTimeout = shortest === undefined ? Infinity : now + shortest + GRACE_MS;
   const at = Math.min(byAge, byTimeout, nextDeadline ?? Infinity, byHost, already);
   await scheduleLook(ctx, hooks, { at, since });
@@ -140,10 +140,16 @@ async function drainAlong(ctx: PoolMutationCtx, host: PoolHost): Promise<void> {
  * When to look for the sake of works without a timeout: as the oldest of them asks for, but no more often than a pool is looked at that has
  * been busy since `since`.
  */
-function lookByAge(since: number, oldestStart: number | undefined, now: number): number {
+function lookByAge(
+  hooks: PoolWatch,
+  since: number,
+  oldestStart: number | undefined,
+  now: number,
+): number {
   const latest = now + LONGEST_PAUSE_MS;
   if (oldestStart === undefined) return latest;
-  return Math.max(nextLook(since, now), Math.min(nextLook(oldestStart, now), latest));
+  const asTheOldestAsks = Math.min(nextLook(hooks, oldestStart, now), latest);
+  return Math.max(nextLook(hooks, since, now), asTheOldestAsks);
 }
 
 /**

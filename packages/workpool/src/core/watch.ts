@@ -10,7 +10,7 @@ import type {
 import { ensureGate, readGate } from "./gate.js";
 import type { Seen } from "./watch-validators.js";
 
-/** The first look at a pool that has become busy comes after so long, and each further one after three times as long … */
+/** The first look comes after so long, unless the host says how soon at what runs; each further one after three times as long … */
 const FIRST_LOOK_MS = 30_000;
 /** … earlier where what runs takes seconds at most … */
 const FIRST_LOOK_AT_BRIEF_MS = 10_000;
@@ -26,11 +26,16 @@ const LATE_MS = 60_000;
 /** What is known of a work that was started; `work` where it was started alone. */
 type Started = Pick<Work, "timeoutMs" | "brief"> & { readonly work?: string };
 
-/** The next look after `now` of those that come 30, 90, 270, 810 … s after `since`; at most 540 s after the one before it. */
-export function nextLook(since: number, now: number): number {
-  let at = FIRST_LOOK_MS;
+/** The next look after `now` of those that come 1, 3, 9, 27 … times the host's first after `since`; at most 540 s after the one before it. */
+export function nextLook(watch: PoolWatch, since: number, now: number): number {
+  let at = firstLook(watch);
   while (since + at <= now) at += Math.min(2 * at, LONGEST_PAUSE_MS);
   return since + at;
+}
+
+/** How long after a pool has become busy it is looked at, in ms. */
+function firstLook({ firstLookMs = FIRST_LOOK_MS }: PoolWatch): number {
+  return firstLookMs;
 }
 
 /**
@@ -53,8 +58,8 @@ export async function keepWatch(
   if (fresh === null || covers(fresh, started)) return;
   const { timeoutMs, brief, work } = started;
   const now = Date.now();
-  const first = fresh.watched === true ? Infinity : brief ? FIRST_LOOK_AT_BRIEF_MS : FIRST_LOOK_MS;
-  const at = now + Math.min(first, timeoutMs === undefined ? Infinity : timeoutMs + GRACE_MS);
+  const watch = await readWatch(ctx);
+  const byTimeout = timeoutMs === undefined ? Infinity : now + timeoutMs + GRACE_MS;
   await ctx.db.patch("gate", fresh._id, {
     watched: true,
     ...(fresh.watched === true ? {} : { woke: work }),
@@ -63,15 +68,26 @@ export async function keepWatch(
       timeoutMs,
     ),
   });
-  const watch = await readWatch(ctx);
   if (fresh.watched !== true) {
     // There may be one already for what is the host's.
     const already = watch?.job === undefined || watch.at < now ? Infinity : watch.at;
-    return await scheduleLook(ctx, host.watch, { at: Math.min(at, already), since: now }, watch);
+    const last = watch === null || watch.at > now ? -Infinity : watch.at;
+    const first = firstLookAt(host.watch, { now, last, brief });
+    const at = Math.min(first, byTimeout, already);
+    return await scheduleLook(ctx, host.watch, { at, since: now }, watch);
   }
   // A look that is going on will see it.
-  if (watch === null || (watch.job !== undefined && at < watch.at))
-    await scheduleLook(ctx, host.watch, { at }, watch);
+  if (watch === null || (watch.job !== undefined && byTimeout < watch.at))
+    await scheduleLook(ctx, host.watch, { at: byTimeout }, watch);
+}
+
+/** When a pool that has become busy is looked at. Where it was `last` looked at a moment ago, as between bursts, it is not so soon again. */
+function firstLookAt(
+  watch: PoolWatch,
+  { now, last, brief = false }: { now: number; last: number; brief?: boolean | undefined },
+): number {
+  if (brief) return now + Math.min(firstLook(watch), FIRST_LOOK_AT_BRIEF_MS);
+  return Math.max(now + firstLook(watch), last + FIRST_LOOK_MS);
 }
 
 /**

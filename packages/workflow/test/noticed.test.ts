@@ -1,0 +1,171 @@
+import { describe, expect, test } from "vitest";
+import { internal } from "./convex/_generated/api.js";
+import { useTestApp } from "./harness.js";
+
+/* How soon it is noticed that something was lost, and what it costs to watch. */
+
+const use = useTestApp();
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** An action runs for a day: the pool is busy. */
+const makeBusy = async () => await use.app.start("leaf", { n: 1, ms: 24 * HOUR });
+const stateOf = async (name: string, id: string) => (await use.app.status(name, id))?.state;
+const looks = () => use.app.counter.totals(({ name }) => name === "watchdog:sweep").rootExecutions;
+
+/** When the watchdog looks next. */
+async function nextLook(): Promise<number> {
+  const watch = await use.app.inComponent((ctx) => ctx.db.query("watch").first());
+  return watch?.job === undefined ? Infinity : watch.at;
+}
+
+/** What becomes of the scheduled function of the action that runs: its machine dies, or somebody cancels it. */
+async function loseAction(kind: "failed" | "canceled"): Promise<void> {
+  await use.app.inComponent(async (ctx) => {
+    const slots = (await ctx.db.query("slots").collect()).filter(({ job }) => job !== undefined);
+    expect(slots).toHaveLength(1);
+    // Nobody but the platform writes there, so no type allows it.
+    const system = ctx.db as unknown as {
+      patch(table: string, id: string, value: unknown): Promise<void>;
+    };
+    await system.patch("_scheduled_functions", slots[0]!.job!, { state: { kind } });
+  });
+}
+
+/** Cancels by hand what is scheduled of a function. */
+async function cancelScheduled(name: string): Promise<void> {
+  await use.app.inComponent(async (ctx) => {
+    const jobs = await ctx.db.system.query("_scheduled_functions").collect();
+    const pending = jobs.filter((job) => job.name === name && job.state.kind === "pending");
+    expect(pending).toHaveLength(1);
+    await ctx.scheduler.cancel(pending[0]!._id);
+  });
+}
+
+describe("an action without a timeout", () => {
+  test.each([
+    ["failed", 5, 10],
+    ["failed", 20, 30],
+    ["failed", 100, 270],
+    ["failed", 300, 810],
+    ["failed", 1_000, 1_350],
+    ["canceled", 40, 90],
+  ] as const)(
+    "[S107] [S111] whose scheduled function is %s after %i s, in a pool that is otherwise idle: noticed at %i s, and stalled until then",
+    async (kind, lostAt, noticedAt) => {
+      const started = Date.now();
+      const id = await use.app.start("leaf", { n: 1, ms: 24 * HOUR });
+      await use.app.pass(lostAt * SECOND);
+      expect(await use.app.status("leaf", id)).toMatchObject({ stalled: false });
+      await loseAction(kind);
+      await use.app.pass(started + (noticedAt - 1) * SECOND - Date.now());
+      expect(await use.app.status("leaf", id)).toMatchObject({ state: "running", stalled: true });
+      await use.app.pass(2 * SECOND);
+      expect(await use.app.status("leaf", id)).toMatchObject({
+        state: "failed",
+        error: { kind: "lost" },
+      });
+      expect(await use.app.slotsHeld()).toBe(0);
+    },
+  );
+
+  test("[S107] that begins late in a time that is busy, and is lost at 15 s of it: noticed at 30 s of it", async () => {
+    const busySince = Date.now();
+    await use.app.start("leaf", { n: 1, ms: 9 * SECOND });
+    await use.app.pass(8 * SECOND);
+    const id = await use.app.start("leaf", { n: 2, ms: 24 * HOUR });
+    await use.app.pass(7 * SECOND);
+    await loseAction("failed");
+    await use.app.pass(busySince + 29 * SECOND - Date.now());
+    expect(await stateOf("leaf", id)).toBe("running");
+    await use.app.pass(2 * SECOND);
+    expect(await stateOf("leaf", id)).toBe("failed");
+  });
+
+  test("[S107] watching one of 9 minutes takes 4 executions: with its own two, 6; and one of half an hour 6", async () => {
+    const roots = () => use.app.counter.totals().rootExecutions;
+    for (const [minutes, watching] of [
+      [9, 4],
+      [30, 6],
+    ] as const) {
+      const id = await use.app.start("leaf", { n: 1, ms: minutes * MINUTE });
+      use.app.counter.clear();
+      await use.app.drive(async () => (await stateOf("leaf", id)) === "completed");
+      expect(looks()).toBe(watching);
+      expect(roots()).toBe(2 + watching);
+      // And one when it has ended.
+      await use.app.drive();
+      expect(looks()).toBe(watching + 1);
+      await use.app.pass(24 * HOUR);
+      expect(roots()).toBe(2 + watching + 1);
+    }
+  });
+});
+
+describe("a scheduled function that was canceled by hand", () => {
+  const kinds = [
+    ["a sleep", "sleeper", { ms: HOUR }, "entering:deliver", "completed"],
+    ["an event's timeout", "unanswered", {}, "entering:deliver", "completed"],
+    ["a run's timeout", "oversleeps", {}, "deadlines:expire", "timedOut"],
+    ["a parent's timeout", "outlasts", {}, "deadlines:expire", "failed"],
+  ] as const;
+  /** Nobody knows of something late before that, and no look is further away. */
+  const LATE_MS = 15 * SECOND;
+  const LONGEST_PAUSE_MS = 540 * SECOND;
+
+  test.each(kinds)(
+    "[S111] of %s, while an action runs: noticed by the first look 15 s after its time or later, and stalled until then",
+    async (_what, name, input, fn, state) => {
+      await makeBusy();
+      const id = await use.app.start(name, input);
+      const due = Date.now() + HOUR;
+      await use.app.pass(SECOND);
+      expect(await use.app.status(name, id)).toMatchObject({ stalled: false });
+      await cancelScheduled(fn);
+      await use.app.pass(due + LATE_MS - Date.now());
+      expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
+      const look = await nextLook();
+      expect(look).toBeLessThanOrEqual(due + LATE_MS + LONGEST_PAUSE_MS);
+      await use.app.pass(look - 1 - Date.now());
+      expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
+      await use.app.pass(SECOND);
+      expect(await stateOf(name, id)).toBe(state);
+    },
+  );
+
+  test.each(kinds)(
+    "[S111] of %s, while nothing else runs: stalled until something does, and noticed 10 s later",
+    async (_what, name, input, fn, state) => {
+      const id = await use.app.start(name, input);
+      await use.app.pass(MINUTE);
+      await cancelScheduled(fn);
+      await use.app.pass(5 * HOUR);
+      expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
+      expect(await nextLook()).toBe(Infinity);
+      await makeBusy();
+      await use.app.pass(9 * SECOND);
+      expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
+      await use.app.pass(2 * SECOND);
+      expect(await stateOf(name, id)).toBe(state);
+    },
+  );
+
+  test.each(kinds)(
+    "[S111] of %s: repair mends it, and it comes at its time",
+    async (_what, name, input, fn, state) => {
+      const id = await use.app.start(name, input);
+      const due = Date.now() + HOUR;
+      await use.app.pass(MINUTE);
+      await cancelScheduled(fn);
+      expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
+      await use.app.t.mutation(internal.manager.repair, {});
+      await use.app.pass(SECOND);
+      expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: false });
+      await use.app.pass(due - 1 - Date.now());
+      expect(await stateOf(name, id)).toBe("running");
+      await use.app.pass(SECOND);
+      expect(await stateOf(name, id)).toBe(state);
+    },
+  );
+});
