@@ -82,7 +82,9 @@ function checkName(
       ),
     ];
   }
-  if (reserved.has(name) || isBuiltInMember(name) || name === thenable) {
+  // A workflow's name is that of a file too, and macOS and Windows do not tell files apart by case.
+  const isReserved = reserved.has(reserved === reservedForWorkflows ? name.toLowerCase() : name);
+  if (isReserved || isBuiltInMember(name) || name === thenable) {
     const names = [...reserved].sort().join(", ");
     return [
       diagnostic(

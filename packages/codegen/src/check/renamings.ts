@@ -1,13 +1,20 @@
 import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { nearest } from "../diagnostics/nearest.js";
 import { allNodes } from "../plan/flow.js";
+import { renamedTo } from "../plan/renaming.js";
 import type { ProjectPlan, Renaming, WorkflowPlan } from "../plan/schema.js";
 
 /** Former names that are still names, and names that are none. */
 export function checkRenamings({ workflows }: ProjectPlan): Diagnostic[] {
   return workflows.flatMap((workflow) => {
     const paths = pathsOf(workflow);
-    return workflow.renamings.flatMap((renaming) => checkRenaming(renaming, paths, workflow));
+    const renamed = Object.fromEntries(workflow.renamings.map(({ old, now }) => [old, now]));
+    return workflow.renamings.flatMap((renaming) => {
+      // The new name may be one that was changed again.
+      const now = renamedTo(renaming.old, renamed) ?? renaming.now;
+      const isLed = now !== renaming.now && paths.has(now);
+      return checkRenaming(isLed ? { ...renaming, now } : renaming, paths, workflow);
+    });
   });
 }
 

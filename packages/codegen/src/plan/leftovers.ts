@@ -1,9 +1,7 @@
-import type { z } from "zod";
 import { completionName, generatedFunctions, stageIdentifier, stagesOf } from "./functions.js";
+import { renamedTo, renamingsIn } from "./renaming.js";
 import type { Leftover, Undo, WorkflowPlan, WrittenPlan } from "./schema.js";
 import { undoesOf } from "./undoes.js";
-
-type Json = z.core.util.JSONType;
 
 type WrittenNode = WrittenPlan["workflows"][number]["nodes"][number];
 
@@ -79,16 +77,13 @@ function undoesLeft({ undoes }: Then, now: WorkflowPlan | undefined): Undo[] {
  */
 function knowingNames(undo: Undo, renamed: unknown): Undo {
   const { options } = undo;
-  const known = isObject(options["renamed"]) ? options["renamed"] : {};
-  const later = Object.entries(isObject(renamed) ? renamed : {}).flatMap(([old, now]) =>
-    typeof now === "string" && !Object.values(known).includes(old) ? [[now, old]] : [],
-  );
+  const known = Object.fromEntries(renamingsIn(options["renamed"]));
+  const later = renamingsIn(renamed)
+    .filter(([old]) => !Object.hasOwn(known, old))
+    .map(([old, next]) => [renamedTo(old, renamed) ?? next, old]);
   if (later.length === 0) return undo;
   return { ...undo, options: { ...options, renamed: { ...known, ...Object.fromEntries(later) } } };
 }
-
-const isObject = (value: unknown): value is Record<string, Json> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A plan without what it has left behind itself: whoever leaves that out now has dropped it. */
 export function withoutLeft(plan: WrittenPlan): WrittenPlan {
@@ -154,13 +149,4 @@ export function leftFunctions(
   ]);
   // `a.b` and `aB`, of different versions, had functions of one name.
   return both.filter(({ name }) => !taken.has(name) && taken.add(name));
-}
-
-/** What a stage is called now, by the workflow's `renamed`: its node, or one around it, may have been renamed. */
-export function renamedTo(stage: string, renamed: unknown): string | undefined {
-  if (typeof renamed !== "object" || renamed === null) return undefined;
-  for (const [old, name] of Object.entries(renamed))
-    if (typeof name === "string" && (stage === old || stage.startsWith(`${old}.`)))
-      return name + stage.slice(old.length);
-  return undefined;
 }

@@ -1,14 +1,12 @@
-import { Node, SyntaxKind } from "../../ts-morph.js";
 import { nearest } from "../../diagnostics/nearest.js";
 import type { BodyPlan } from "../../plan/schema.js";
 import { bodyPlan } from "../bodies.js";
 import type { DefinitionFile } from "../definition-file.js";
-import { functionOf, unwrap, type FunctionNode } from "../functions.js";
 import { scopeReads } from "../handlers.js";
-import { knownValue } from "../known.js";
 import type { Option } from "../option.js";
 import { policyOf, readOptions, type Options } from "../options.js";
 import { stagePlan } from "../stages.js";
+import { keysOf, type Keys } from "./branch-keys.js";
 import {
   nodePlan,
   ofNode,
@@ -35,8 +33,8 @@ export const branch: NodeKind = {
     const on = options.get("on");
     const reads = on && scopeReads(on.value, `the \`on\` of ${label}`, file);
     const cases = readCases(options, named, context);
-    const fn = on && functionOf(on.value, file);
-    if (fn !== undefined && cases !== undefined) checkKeys(fn, cases, label, file);
+    const keys = on && keysOf(on.value, file);
+    if (keys !== undefined && cases !== undefined) checkKeys(keys, cases, label, file);
     const policy = policyOf(options, file);
     const stage =
       reads && stagePlan({ ...ofNode(named), kind: "branch", reads, visible, policy, at }, file);
@@ -75,9 +73,8 @@ function readCase(option: Option, of: Named, context: NodeContext): BodyPlan {
 }
 
 /** Where all that `on` can give is written out, its keys and the cases must be the same. */
-function checkKeys(on: FunctionNode, cases: Options, label: string, file: DefinitionFile): void {
-  const keys = keysOf(on, file);
-  if (keys === undefined || cases.size === 0) return;
+function checkKeys(keys: Keys, cases: Options, label: string, file: DefinitionFile): void {
+  if (cases.size === 0) return;
   const list = (names: Iterable<string>) =>
     [...names].map((each) => JSON.stringify(each)).join(", ");
   // A name that is misspelt on one side is told once.
@@ -98,37 +95,8 @@ function checkKeys(on: FunctionNode, cases: Options, label: string, file: Defini
   for (const { name, nameNode } of cases.values()) {
     if (keys.has(name) || meant.has(name)) continue;
     const message = `${label} has the case ${JSON.stringify(name)}, which its \`on\` never gives`;
-    const hint = `\`on\` gives ${list(keys.keys())}: remove the case, or let \`on\` give it`;
+    const type = [...keys.keys(), name].map((each) => JSON.stringify(each)).join(" | ");
+    const hint = `\`on\` gives ${list(keys.keys())}: remove the case, let \`on\` give it, or, while runs are in it, only its type: \`(scope): ${type} => …\``;
     file.report("impossibleCase", nameNode, message, { hint });
   }
-}
-
-/** The keys that a function can give, each with where it is written; undefined when one of them is computed. */
-function keysOf(fn: FunctionNode, file: DefinitionFile): Map<string, Node> | undefined {
-  const body = fn.getBody();
-  const returned = Node.isBlock(body)
-    ? body
-        .getDescendantsOfKind(SyntaxKind.ReturnStatement)
-        .filter((each) => each.getFirstAncestor(isFunction) === fn)
-        .map((each) => each.getExpression())
-    : [body];
-  const keys = new Map<string, Node>();
-  const isKnown =
-    returned.length > 0 &&
-    returned.every((each) => each !== undefined && addKeys(each, keys, file));
-  return isKnown ? keys : undefined;
-}
-
-const isFunction = (node: Node): boolean =>
-  Node.isFunctionLikeDeclaration(node) || Node.isFunctionExpression(node);
-
-/** Whether all that an expression can give are strings that can be seen. */
-function addKeys(expression: Node, keys: Map<string, Node>, file: DefinitionFile): boolean {
-  const node = unwrap(expression);
-  if (Node.isConditionalExpression(node))
-    return addKeys(node.getWhenTrue(), keys, file) && addKeys(node.getWhenFalse(), keys, file);
-  const key = knownValue(node, file);
-  if (typeof key !== "string") return false;
-  keys.set(key, node);
-  return true;
 }

@@ -1,0 +1,84 @@
+import type { AsExpression } from "ts-morph";
+import { Node, SyntaxKind } from "../../ts-morph.js";
+import type { DefinitionFile } from "../definition-file.js";
+import { functionOf, type FunctionNode } from "../functions.js";
+import { knownValue } from "../known.js";
+
+/** Keys that an `on` can give, each with where it is written. */
+export type Keys = Map<string, Node>;
+
+/**
+ * All that the `on` of a branch can give: what it returns, and what its type says beyond that where it is written out, as a return type or an
+ * assertion. So a case can be kept that nothing chooses any more. Undefined when not all of it can be seen.
+ */
+export function keysOf(on: Node, file: DefinitionFile): Keys | undefined {
+  const fn = functionOf(on, file);
+  if (fn === undefined || isTyped(on, file)) return undefined;
+  const keys: Keys = new Map();
+  const type = fn.getReturnTypeNode();
+  if (type !== undefined && !addTypeKeys(type, keys)) return undefined;
+  const returned = returnedBy(fn);
+  const isKnown =
+    returned.length > 0 &&
+    returned.every((each) => each !== undefined && addKeys(each, keys, file));
+  return isKnown || type !== undefined ? keys : undefined;
+}
+
+/** Whether the type of an expression is written at it, or at the const that it names: it may say more than the expression. */
+function isTyped(value: Node, { source }: DefinitionFile): boolean {
+  const isTypedAt = (node: Node | undefined): boolean => {
+    if (Node.isAsExpression(node)) return !isConst(node) || isTypedAt(node.getExpression());
+    if (Node.isParenthesizedExpression(node) || Node.isSatisfiesExpression(node))
+      return isTypedAt(node.getExpression());
+    if (!Node.isIdentifier(node)) return false;
+    const named = source.getVariableDeclaration(node.getText());
+    return named?.getTypeNode() !== undefined || isTypedAt(named?.getInitializer());
+  };
+  return isTypedAt(value);
+}
+
+const isConst = (node: AsExpression): boolean => node.getTypeNode()?.getText() === "const";
+
+function returnedBy(fn: FunctionNode): (Node | undefined)[] {
+  const body = fn.getBody();
+  if (!Node.isBlock(body)) return [body];
+  return body
+    .getDescendantsOfKind(SyntaxKind.ReturnStatement)
+    .filter((each) => each.getFirstAncestor(isFunction) === fn)
+    .map((each) => each.getExpression());
+}
+
+const isFunction = (node: Node): boolean =>
+  Node.isFunctionLikeDeclaration(node) || Node.isFunctionExpression(node);
+
+/** Whether all that an expression can give are strings that can be seen. */
+function addKeys(node: Node, keys: Keys, file: DefinitionFile): boolean {
+  if (
+    Node.isParenthesizedExpression(node) ||
+    Node.isSatisfiesExpression(node) ||
+    Node.isNonNullExpression(node)
+  )
+    return addKeys(node.getExpression(), keys, file);
+  if (Node.isAsExpression(node)) {
+    if (isConst(node)) return addKeys(node.getExpression(), keys, file);
+    return addTypeKeys(node.getTypeNodeOrThrow(), keys);
+  }
+  if (Node.isConditionalExpression(node))
+    return addKeys(node.getWhenTrue(), keys, file) && addKeys(node.getWhenFalse(), keys, file);
+  const key = knownValue(node, file);
+  if (typeof key !== "string" || isTyped(node, file)) return false;
+  keys.set(key, node);
+  return true;
+}
+
+/** Whether a type is a union of strings that are written out. */
+function addTypeKeys(type: Node, keys: Keys): boolean {
+  if (Node.isParenthesizedTypeNode(type)) return addTypeKeys(type.getTypeNode(), keys);
+  if (Node.isUnionTypeNode(type))
+    return type.getTypeNodes().every((each) => addTypeKeys(each, keys));
+  const literal = Node.isLiteralTypeNode(type) ? type.getLiteral() : undefined;
+  if (!Node.isStringLiteral(literal) && !Node.isNoSubstitutionTemplateLiteral(literal))
+    return false;
+  keys.set(literal.getLiteralText(), literal);
+  return true;
+}

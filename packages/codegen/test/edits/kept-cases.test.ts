@@ -1,0 +1,62 @@
+import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Deployment, Releases, type Files } from "./deployed.js";
+
+const releases = new Releases();
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+afterAll(async () => {
+  await releases.remove();
+});
+
+const X = `x: (b) => b.sleep("rest", "1h").step("made", { query: () => "of x" })`;
+const Y = `y: (b) => b.step("made", { query: () => "of y" })`;
+
+const app = (on: string, ...cases: string[]): Files => ({
+  "flow.workflow.ts": `
+import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const flow = defineWorkflow({ input: z.object({}) })
+  .branch("route", { on: ${on}, cases: { ${cases.join(", ")} } })
+  .step("last", { query: (_ctx, { route }) => route });`,
+});
+const before = app(`() => "x"`, X);
+
+/** A run sleeps in case x under one version; then the next is deployed. */
+async function sleepsWhile(now: Files): Promise<readonly [Deployment, asleep: string]> {
+  vi.useRealTimers();
+  const versions = [await releases.release(before), await releases.release(now, before)] as const;
+  vi.useFakeTimers();
+  const deployment = new Deployment(versions[0], versions);
+  const asleep = (await deployment.call("start", { name: "flow", input: {} })) as string;
+  await deployment.drive(async () => (await deployment.see(asleep)).active.length > 1);
+  expect((await deployment.see(asleep)).active).toContainEqual({
+    node: "route.x.rest",
+    state: "waiting",
+  });
+  deployment.deploy(versions[1]);
+  return [deployment, asleep];
+}
+
+test.each([`(): "x" | "y" => "y"`, `() => "y" as "x" | "y"`])(
+  "[S117] a case that only the type still gives, on: %s: a run in it goes on, a new one takes another",
+  async (on) => {
+    const [deployment, asleep] = await sleepsWhile(app(on, X, Y));
+    const young = (await deployment.call("start", { name: "flow", input: {} })) as string;
+    await deployment.drive();
+    expect(await deployment.see(asleep)).toMatchObject({ state: "completed", output: "of x" });
+    expect(await deployment.see(young)).toMatchObject({ state: "completed", output: "of y" });
+  },
+);
+
+test("[S117] without the case, a run in it fails", async () => {
+  const [deployment, asleep] = await sleepsWhile(app(`() => "y"`, Y));
+  await deployment.drive();
+  expect(await deployment.see(asleep)).toMatchObject({
+    state: "failed",
+    error: { kind: "removedNode", node: "route.x.rest" },
+  });
+});
