@@ -70,6 +70,9 @@ test.each(Array.from({ length: 12 }, (_, seed) => seed))(
 
     const runs = await use.app.tree(id);
     const isUndone = new Map<string | undefined, boolean>();
+    /** What was made by each run that has ended badly, and by those below it that were complete. */
+    const madeFor = new Map<string, string[]>();
+    const undoers = new Map<string | undefined, string>();
     const names = new Map<string | undefined, string>();
     for (const { runId, parentRunId, index, state, endedAt } of runs) {
       expect(endedAt).toBeDefined();
@@ -78,6 +81,11 @@ test.each(Array.from({ length: 12 }, (_, seed) => seed))(
       names.set(runId, name);
       isUndone.set(runId, state !== "completed" || isUndone.get(parentRunId) === true);
       const own = made.filter((one) => one === name || one.startsWith(`${name}#`));
+      const undoer = state === "completed" ? undoers.get(parentRunId) : runId;
+      if (undoer !== undefined) {
+        undoers.set(runId, undoer);
+        madeFor.set(undoer, [...(madeFor.get(undoer) ?? []), ...own]);
+      }
       expect(undone.filter((one) => own.includes(one))).toEqual(
         isUndone.get(runId) ? own.toReversed() : [],
       );
@@ -85,6 +93,10 @@ test.each(Array.from({ length: 12 }, (_, seed) => seed))(
       const below = undone.findLastIndex((one) => one.startsWith(`${name}.`));
       if (isUndone.get(runId) && own.length > 0)
         expect(undone.indexOf(name)).toBeGreaterThan(below);
+    }
+    for (const some of madeFor.values()) {
+      const inOrder = made.filter((one) => some.includes(one));
+      expect(undone.filter((one) => some.includes(one))).toEqual(inOrder.toReversed());
     }
     if (isUndone.get(id)) expect(undone.toSorted()).toEqual(made.toSorted());
     await use.app.expectNothingLeft();

@@ -176,7 +176,8 @@ describe("children", () => {
   test("[S49] [S93] one that failed, and was let pass, has undone itself; the others are undone with the run", async () => {
     expect((await use.app.error("indulgent", {})).compensationErrors).toBeUndefined();
     const log = await use.app.log();
-    expect(log.toSpliced(0, 3)).toEqual(["undo 1", "undo 2", "undo 3"]);
+    // The second has waited since it made something, while the third did.
+    expect(log.toSpliced(0, 3)).toEqual(["undo 1", "undo 3", "undo 2"]);
     await use.app.expectNothingLeft();
   });
 

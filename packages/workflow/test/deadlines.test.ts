@@ -1,4 +1,8 @@
+import { createFunctionHandle } from "convex/server";
 import { expect, test } from "vitest";
+import { internal as own } from "../src/component/_generated/api.js";
+import type { Doc, Id } from "../src/component/_generated/dataModel.js";
+import type { MutationCtx } from "../src/component/_generated/server.js";
 import { components } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
@@ -51,3 +55,95 @@ test.each(ends)(
     await use.app.expectNothingLeft();
   },
 );
+
+type Job = Doc<"steps">["job"];
+
+/** Instead of a scheduled function, one that does the same a day later; or none. */
+async function postponed(ctx: MutationCtx, job: Job, isLost: boolean) {
+  const was = job === undefined ? null : await ctx.db.system.get("_scheduled_functions", job);
+  if (was === null) throw new Error("Nothing is scheduled");
+  await ctx.scheduler.cancel(was._id);
+  if (isLost) return { job: was._id };
+  const fn = was.name.startsWith("deadlines") ? own.deadlines.expire : own.entering.deliver;
+  return {
+    job: await ctx.scheduler.runAt(was.scheduledTime + 24 * HOUR, fn, was.args[0] as never),
+  };
+}
+
+/** Has the scheduler be far behind with what runs wait for; what the last of them waits for is lost. */
+const waitFor = {
+  timeouts: async (ctx: MutationCtx) => {
+    const all = await ctx.db.query("deadlines").collect();
+    for (const { _id, job } of all)
+      await ctx.db.patch("deadlines", _id, await postponed(ctx, job, _id === all.at(-1)?._id));
+  },
+  sleeps: async (ctx: MutationCtx) => {
+    const all = (await ctx.db.query("steps").collect()).filter(({ kind }) => kind === "sleep");
+    for (const { _id, job } of all)
+      await ctx.db.patch("steps", _id, await postponed(ctx, job, _id === all.at(-1)?._id));
+  },
+};
+
+test.each([
+  ["timeouts", "oversleeps", 2, "timedOut"],
+  ["sleeps", "wholeDay", 25, "completed"],
+] as const)(
+  "[S111] of many %s that are late, and stay so, one is lost: it is noticed though it is the last",
+  async (what, name, hours, state) => {
+    const ids: string[] = [];
+    for (let n = 0; n < 120; n++) ids.push(await use.app.start(name, {}));
+    await use.app.pass(1_000);
+    ids.push(await use.app.start(name, {}));
+    await use.app.pass(1_000);
+    await use.app.inComponent(waitFor[what]);
+    await use.app.pass(hours * HOUR);
+    const states = async () => {
+      const all = await Promise.all(ids.map(async (id) => (await use.app.status(name, id))?.state));
+      const last = all.pop();
+      return { last, others: [...new Set(all)] };
+    };
+    expect(await states()).toEqual({ last: "running", others: ["running"] });
+    // Something else runs: so the watchdog is on.
+    await use.app.start("brief", { leaves: [] });
+    await use.app.pass(2 * 60_000);
+    expect(await states()).toEqual({ last: state, others: ["running"] });
+  },
+);
+
+test("[S111] the same of what goes on in transactions of its own", async () => {
+  const id = await use.app.start("leaf", { n: 1 });
+  await use.app.drive();
+  await use.app.inComponent(async (ctx) => {
+    const { repairMore: behind } = own.repairing;
+    for (let n = 0; n < 120; n++) {
+      const fn = await createFunctionHandle(behind);
+      const continuation = await ctx.db.insert("continuations", { fn, page: null });
+      const job = await ctx.scheduler.runAfter(24 * HOUR, behind, { continuation });
+      await ctx.db.patch("continuations", continuation, { job });
+    }
+    const fn = await createFunctionHandle(own.removing.removeMore);
+    await ctx.db.insert("continuations", { fn, page: id });
+  });
+  const steps = async () =>
+    await use.app.inComponent(async (ctx) => {
+      const ofRun = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", id as Id<"runs">));
+      return (await ofRun.collect()).length;
+    });
+  expect(await steps()).toBeGreaterThan(0);
+  await use.app.start("brief", { leaves: [] });
+  await use.app.pass(2 * 60_000);
+  expect(await steps()).toBe(0);
+});
+
+test("[S111] a deadline that was left behind by a run which has ended is not looked after for ever", async () => {
+  const id = await use.app.start("leaf", { n: 1 });
+  await use.app.drive();
+  const left = async () =>
+    await use.app.inComponent(async (ctx) => (await ctx.db.query("deadlines").collect()).length);
+  await use.app.inComponent(async (ctx) => {
+    await ctx.db.insert("deadlines", { run: id as Id<"runs">, ms: 1, at: Date.now() - HOUR });
+  });
+  await use.app.start("brief", { leaves: [] });
+  await use.app.drive();
+  expect(await left()).toBe(0);
+});

@@ -42,7 +42,13 @@ async function timeline(name: string, runId: string): Promise<TimelineEntry[]> {
 async function clutter(runId: string, node: string, count: number): Promise<void> {
   await use.app.inComponent(async (ctx) => {
     const run = runId as Id<"runs">;
-    const record = { run, stage: `${node}.x`, kind: "children", state: "completed" } as const;
+    const record = {
+      run,
+      createdAt: 0,
+      stage: `${node}.x`,
+      kind: "children",
+      state: "completed",
+    } as const;
     for (let n = 0; n < count; n++)
       await ctx.db.insert("steps", { ...record, attempt: 1, startedAt: 0, endedAt: 0 });
   });

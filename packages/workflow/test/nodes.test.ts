@@ -271,10 +271,11 @@ describe("compensate", () => {
     const id = await use.app.start("sagaAbove", { children: 2 });
     await use.app.drive();
     expect((await use.app.status("sagaAbove", id))?.state).toBe("failed");
+    // They run side by side: both have reserved before either has charged.
     expect((await use.app.log()).filter((line) => line.startsWith("undo"))).toEqual([
       "undo charge 5 of 7, attempt 1",
-      "undo reserve 7: thrown",
       "undo charge 5 of 7, attempt 1",
+      "undo reserve 7: thrown",
       "undo reserve 7: thrown",
     ]);
     await use.app.expectNothingLeft();

@@ -69,11 +69,23 @@ describe("options that are computed, and cannot be", () => {
   });
 });
 
-test("[S43] children in a set, which has no fields, are refused: they are not none", async () => {
-  const error = await use.app.error("childrenInSet", {});
+test.each([
+  ["a set, which has no fields,", "childrenInSet"],
+  ["a list of holes", "childrenInHoles"],
+])("[S43] children in %s are refused: they are not none", async (_what, workflow) => {
+  const error = await use.app.error(workflow, {});
   expect(error).toMatchObject({ kind: "invalidOutput", node: "all" });
   expect(error.message).toContain("must be a list or a record");
   await use.app.expectNothingLeft();
+});
+
+test("[S64] [S96] the output of a workflow of sleeps alone is null, in its status too", async () => {
+  const id = await use.app.start("onlySleeps", {});
+  await use.app.drive();
+  expect(await use.app.status("onlySleeps", id)).toMatchObject({
+    state: "completed",
+    output: null,
+  });
 });
 
 describe("durations", () => {

@@ -284,4 +284,41 @@ describe("one more ends badly than is let pass", () => {
     const rests = [...badly(70, 10), ...well(305, DAY)];
     expect(await failedAfter("shareOf69", rests, use.app)).toBeLessThan(2 * SECOND);
   });
+
+  /** A share, the number of all children, and how many of them it lets pass: as many as are not more than that share. */
+  const SHARES = [
+    ["33 %", "p33", 3, 0],
+    ["34 %", "p34", 3, 1],
+    ["14 %", "p14", 7, 0],
+    ["15 %", "p15", 7, 1],
+    ["0.5 %", "half", 199, 0],
+    ["0.5 %", "half", 200, 1],
+    ["100 %", "whole", 4, 4],
+  ] as const;
+
+  test.each(SHARES.filter(([, , , limit]) => limit > 0))(
+    "[S50] %s, %s: of %i children %i may end badly",
+    async (_, share, of, limit) => {
+      const rests = [...badly(limit, 10), ...well(of - limit, 20)];
+      expect(await use.app.output("shares", { share, rests })).toBe(limit);
+      await use.app.expectNothingLeft();
+    },
+  );
+
+  test.each(SHARES.filter(([, , of, limit]) => limit < of))(
+    "[S50] %s, %s: of %i children one more than %i fails the parent, and cancels the others",
+    async (_, share, of, limit) => {
+      const rests = [...badly(limit + 1, 10), ...well(of - limit - 1, DAY)];
+      const id = await use.app.start("shares", { share, rests });
+      await use.app.pass(2 * SECOND);
+      expect(await use.app.status("shares", id)).toMatchObject({
+        state: "failed",
+        error: { kind: "childFailed", node: `of.${share}.all` },
+      });
+      await use.app.drive();
+      expect(await childrenIn("failed", id)).toHaveLength(limit + 1);
+      expect(await childrenIn("canceled", id)).toHaveLength(of - limit - 1);
+      await use.app.expectNothingLeft();
+    },
+  );
 });

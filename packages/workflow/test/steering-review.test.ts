@@ -49,7 +49,13 @@ async function restore(): Promise<void> {
 async function clutter(runId: string): Promise<void> {
   await use.app.inComponent(async (ctx) => {
     const run = runId as Id<"runs">;
-    const record = { run, stage: "b.x", kind: "children", state: "completed" } as const;
+    const record = {
+      run,
+      createdAt: 0,
+      stage: "b.x",
+      kind: "children",
+      state: "completed",
+    } as const;
     for (let n = 0; n < 1_500; n++)
       await ctx.db.insert("steps", { ...record, attempt: 1, startedAt: 0, endedAt: 0 });
   });

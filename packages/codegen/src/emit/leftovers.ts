@@ -1,5 +1,6 @@
 import { stagesOf } from "../plan/functions.js";
-import { leftFunctions, renamedTo } from "../plan/leftovers.js";
+import { leftFunctions } from "../plan/leftovers.js";
+import { renamedTo } from "../plan/renaming.js";
 import type { Leftover, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { FileScope } from "./file-scope.js";
 import {

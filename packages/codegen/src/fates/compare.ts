@@ -92,12 +92,12 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
     ...(differ([before.options, before.computed], [now.options, now.computed])
       ? [whole("other options: they hold for what starts from now on")]
       : []),
-    ...goneCases.map((path): Change => ({
+    ...goneCases.map(({ path, keys }): Change => ({
       workflow: now.name,
       node: path,
       fate: "stops",
       message: "the case is removed: runs that are in it stop",
-      hint: "keep the case, chosen by nothing, until no run is in it any more",
+      hint: `keep the case until no run is in it any more, given by the type of \`on\` alone: \`(scope): ${keys.map(quote).join(" | ")} => …\``,
     })),
     ...pairs.flatMap((pair) => compareLine(pair, now.name)),
   ];

@@ -1,4 +1,4 @@
-import { renamedTo } from "../plan/leftovers.js";
+import { renamedTo } from "../plan/renaming.js";
 import { stageKind } from "../plan/stage-kinds.js";
 import type { NodeThen, WorkflowThen } from "./change.js";
 
@@ -26,24 +26,36 @@ interface Line {
   readonly nodes: readonly NodeThen[];
 }
 
-/** The lines that both plans have, and those that only the old one has while the node that they stood in is still there. */
+/** A case that only the old plan has, while its branch is still there. */
+export interface GoneCase {
+  readonly path: string;
+  /** Its key after those that the branch has in the new plan. */
+  readonly keys: readonly string[];
+}
+
+/** The lines that both plans have, and the cases that are gone. */
 export function linePairs(
   before: WorkflowThen,
   now: WorkflowThen,
-): { pairs: LinePair[]; goneCases: string[] } {
+): { pairs: LinePair[]; goneCases: GoneCase[] } {
   const current = (path: string) => renamedTo(path, now.options["renamed"]) ?? path;
   const linesNow = new Map(linesOf(now.nodes).map((line) => [line.inside, line]));
   const pathsNow = new Set([...linesNow.values()].flatMap(pathsIn));
-  const goneCases: string[] = [];
+  const goneCases: GoneCase[] = [];
   const pairs = linesOf(before.nodes).flatMap((line): LinePair[] => {
     const inside = current(line.inside);
     const other = linesNow.get(inside);
     if (other === undefined) {
-      if (line.isCase && pathsNow.has(inside.replace(/\.[^.]*$/, ""))) goneCases.push(line.inside);
+      if (line.isCase && pathsNow.has(around(inside))) {
+        const keys = [...linesNow.values()]
+          .filter((each) => each.isCase && around(each.inside) === around(inside))
+          .map((each) => keyIn(each.inside));
+        goneCases.push({ path: line.inside, keys: [...keys, keyIn(inside)] });
+      }
       return [];
     }
-    const placed = (node: NodeThen, around: string, asNow: (path: string) => string): Placed => {
-      const path = joined(around, node.name);
+    const placed = (node: NodeThen, outer: string, asNow: (path: string) => string): Placed => {
+      const path = joined(outer, node.name);
       const is = asNow(path);
       const isHere = is.startsWith(joined(inside, "")) && pathsNow.has(is);
       return { node, path, name: isHere ? is.slice(joined(inside, "").length) : node.name };
@@ -69,6 +81,10 @@ function linesOf(nodes: readonly NodeThen[], inside = "", isCase = false): Line[
   );
   return [{ inside, isCase, nodes }, ...inner];
 }
+
+/** What a path stands in, and its last name. */
+const around = (path: string): string => path.replace(/\.[^.]*$/, "");
+const keyIn = (path: string): string => path.slice(path.lastIndexOf(".") + 1);
 
 const pathsIn = ({ inside, nodes }: Line): string[] =>
   nodes.map(({ name }) => joined(inside, name));

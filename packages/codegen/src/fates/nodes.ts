@@ -161,7 +161,7 @@ function movedNodes({ before, now }: LinePair, workflow: string): Change[] {
       node: path,
       fate: "safe",
       message:
-        "moved: runs in flight go on in the new order from where they are; one that has run it and comes to it again runs it again",
+        "moved: runs in flight go on in the new order from where they are; one that has run it and comes to it again passes by",
     }));
 }
 

@@ -1,4 +1,4 @@
-import { renamedTo } from "../plan/leftovers.js";
+import { renamedTo } from "../plan/renaming.js";
 import type { Leftover } from "../plan/schema.js";
 import { stagesIn } from "../plan/undoes.js";
 import { quote, type Change, type WorkflowThen } from "./change.js";

@@ -64,7 +64,9 @@ export type End = "completed" | "failed" | "canceled" | "timedOut";
 
 /** Something that was completed and can be undone: a step, or a child with such steps. */
 type Undo = { readonly node: string } & (
-  { readonly child: Interpreted } | { readonly compensate: Compensation }
+  | { readonly child: Interpreted }
+  /** `at` counts what was completed, in all runs. */
+  | { readonly at: number; readonly compensate: Compensation }
 );
 type Compensation = (cause: Fault) => Promise<Fault | undefined>;
 
@@ -346,6 +348,7 @@ export class Interpreted {
     if (handler === undefined) return output;
     this.undos.push({
       node: stage,
+      at: this.world.completed++,
       compensate: async (error) => {
         const of = { stage: `${stage}.compensate`, handler, timeout: handler.timeout };
         try {
@@ -623,18 +626,36 @@ export class Interpreted {
     for (const child of going) child.cancel();
     if (begun) {
       await Promise.all(listed);
-      await this.#undo(this);
+      await this.#undo();
     }
     this.#finish(state, this.fault);
   }
 
-  /** Undoes what was completed, the last first. @param ofWhom the run which that is done for. */
-  async #undo(ofWhom: Interpreted): Promise<void> {
-    for (let undo = this.undos.pop(); undo !== undefined; undo = this.undos.pop()) {
-      this.#undone.add(topOf(undo.node));
-      if ("child" in undo) await undo.child.#undo(ofWhom);
-      else ofWhom.#list(await undo.compensate(ofWhom.fault!));
-    }
+  /** Undoes what was completed by it and those under it, the last first. */
+  async #undo(): Promise<void> {
+    for (let last = this.#lastUndo(); last !== undefined; last = this.#lastUndo())
+      this.#list(await last.take()(this.fault!));
+  }
+
+  /** What was completed last of all that is not undone yet, and how it is taken to be undone. */
+  #lastUndo(): { at: number; take: () => Compensation } | undefined {
+    const all = this.undos.flatMap((undo) => {
+      const take = (compensation: () => Compensation) => () => {
+        this.#undone.add(topOf(undo.node));
+        return compensation();
+      };
+      if ("child" in undo) {
+        const last = undo.child.#lastUndo();
+        return last === undefined ? [] : [{ at: last.at, take: take(last.take) }];
+      }
+      const { at, compensate } = undo;
+      const taken = () => {
+        this.undos.splice(this.undos.indexOf(undo), 1);
+        return compensate;
+      };
+      return [{ at, take: take(taken) }];
+    });
+    return all.toSorted((one, other) => one.at - other.at).at(-1);
   }
 
   /** [S94] */

@@ -308,38 +308,28 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     says: "[S92] [S93] what was completed last was undone first",
     broken: ({ runs, steps }) => {
-      const at = new Map(steps.map((step, index) => [keyOf(step), index]));
-      const spanOf = (indices: readonly number[]) =>
-        indices.length === 0
-          ? undefined
-          : { first: Math.min(...indices), last: Math.max(...indices) };
-      const undoingsOf = (step: StepRow): number[] => {
-        if (step.undoable === true) {
-          const own = at.get(keyOf({ ...step, stage: `${step.stage}.compensate` }));
-          return own === undefined ? [] : [own];
-        }
-        if (step.kind !== "children") return [];
-        // Children that have ended badly undo themselves, and need not wait for the run above them.
-        const children = runs.filter(
-          ({ parentStep, state }) => parentStep === step._id && state === "completed",
-        );
-        return children.flatMap(({ _id }) =>
-          steps.flatMap((each) => (each.run === _id ? undoingsOf(each) : [])),
-        );
-      };
-      return runs.flatMap((run) => {
-        const own = steps.filter((step) => step.run === run._id && !isUndoing(step));
-        const spans = own.flatMap((step) => {
-          const span = spanOf(undoingsOf(step));
-          return span === undefined ? [] : [{ step, ...span }];
-        });
-        return spans.flatMap(({ step, last }, index) => {
-          const before = spans[index - 1];
-          return before !== undefined && before.first < last
-            ? [`${keyOf(before.step)} was undone before ${keyOf(step)}`]
-            : [];
-        });
-      });
+      const byId = new Map(runs.map((run) => [run._id, run]));
+      const indices = new Map(steps.map((step, index) => [keyOf(step), index]));
+      /** By the run that has ended badly, what was undone for it, in that order. */
+      const undone = new Map<string, { step: StepRow; index: number }[]>();
+      for (const undoing of steps.filter(isUndoing)) {
+        const stage = undoing.stage.replace(/\.compensate$/, "");
+        const index = indices.get(keyOf({ ...undoing, stage }));
+        const undoer = undoerOf(byId, byId.get(undoing.run));
+        if (index === undefined || undoer === undefined) continue;
+        undone.set(undoer, [...(undone.get(undoer) ?? []), { step: steps[index]!, index }]);
+      }
+      return [...undone.values()].flatMap((all) =>
+        all.flatMap(({ step, index }, nth) => {
+          const before = all[nth - 1];
+          if (before === undefined) return [];
+          const isEarlier =
+            before.step.run === step.run
+              ? before.index < index
+              : (before.step.endedAt ?? 0) < (step.endedAt ?? 0);
+          return isEarlier ? [`${keyOf(before.step)} was undone before ${keyOf(step)}`] : [];
+        }),
+      );
     },
   },
   {
@@ -416,8 +406,13 @@ function isUndoing({ stage }: StepRow): boolean {
 
 /** Whether a run, or one above it, has ended badly. */
 function isUndone(runs: ReadonlyMap<string, RunRow>, run: RunRow | undefined): boolean {
-  if (run === undefined) return false;
-  return BAD.includes(run.state) || isUndone(runs, runs.get(run.parentRun ?? ""));
+  return undoerOf(runs, run) !== undefined;
+}
+
+/** The run that has ended badly, of a run and those above it the first. */
+function undoerOf(runs: ReadonlyMap<string, RunRow>, run: RunRow | undefined): string | undefined {
+  if (run === undefined || BAD.includes(run.state)) return run?._id;
+  return undoerOf(runs, runs.get(run.parentRun ?? ""));
 }
 
 function definitionOf(workflows: Workflows, name: string): Definition {

@@ -10,6 +10,8 @@ interface Move {
 /** What the runs of one interpretation share: time, which is virtual, and the log of effects. */
 export class World {
   readonly log: string[] = [];
+  /** How much was completed that can be undone. */
+  completed = 0;
   readonly #moves: Move[] = [];
 
   readonly #released = new Map<number, string>();

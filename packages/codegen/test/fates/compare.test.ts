@@ -233,6 +233,31 @@ test.each<[what: string, before: string, now: string, renamed: string, fates: st
     '"route.x.a": "way.x.d", route: "way"',
     ["route: safe", "route.x.a: safe"],
   ],
+  [
+    "the same, said the other way round",
+    branch(`x: (b) => b${a}`),
+    branch(`x: (b) => b${a.replace('"a"', '"d"')}`).replace("route", "way"),
+    'route: "way", "route.x.a": "way.x.d"',
+    ["route: safe", "route.x.a: safe"],
+  ],
+  ...["a", "b"].flatMap((was) =>
+    ['a: "d", b: "d"', 'a: "b", b: "d"', 'b: "d", a: "b"'].map(
+      (said): [string, string, string, string, string[]] => [
+        `a node that was renamed twice, in runs since it was ${was}, said ${said}`,
+        a.replace('"a"', `"${was}"`) + c,
+        a.replace('"a"', '"d"') + c,
+        said,
+        [`${was}: safe`],
+      ],
+    ),
+  ),
+  [
+    "a loop, then a node in it",
+    loop(a + b),
+    loop(a + b.replace('"b"', '"d"')).replace("turn", "round"),
+    'turn: "round", "round.b": "round.d"',
+    ["turn: safe", "turn.b: safe"],
+  ],
 ])(
   "[S116] a renaming that the workflow knows of is safe: %s",
   async (_what, before, now, renamed, fates) => {
@@ -276,6 +301,19 @@ test.each([
   const changed = compare(await planOf(a + event + b), await planOf(a + b));
   expect(changed).toMatchObject([{ node: "asked", fate: "stops" }]);
   expect(changed[0]?.hint).toContain(hint);
+});
+
+test("[S117] a case that is removed: what is to be done, and that it can be", async () => {
+  const before = await planOf(branch(`x: (b) => b, y: (b) => b${a}, z: (b) => b`));
+  const now = (on: string, cases: string) => `.branch("route", { on: ${on}, cases: { ${cases} } })`;
+  const [gone, ...rest] = compare(before, await planOf(now(`() => "x"`, "x: (b) => b")));
+  expect([gone?.node, ...rest.map(({ node }) => node)]).toEqual(["route.y", "route.z", "route"]);
+  expect(gone?.hint).toContain('`(scope): "x" | "y" => …`');
+  const kept = await planOf(now(`(scope): "x" | "y" => "x"`, `x: (b) => b, y: (b) => b${a}`));
+  expect(compare(before, kept).map(({ node, fate }) => `${node}: ${fate}`)).toEqual([
+    "route.z: stops",
+    "route: safe",
+  ]);
 });
 
 test("[S118] a workflow that is removed stops its runs, a new one stops none", async () => {

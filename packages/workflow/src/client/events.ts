@@ -1,11 +1,11 @@
-import { formerName } from "../renaming.js";
+import { formerNames } from "../renaming.js";
 import { compareValues, type Value } from "convex/values";
 import type { FunctionArgs } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Receives } from "../definition/event.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
-import { parseValue } from "../runtime/input.js";
+import { parseValue, PASS_AN_ID } from "../runtime/input.js";
 import { receiversOf } from "../runtime/nodes/event.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import type { MutationRunner } from "./context.js";
@@ -57,14 +57,19 @@ export async function sendEvent(
   });
   if (sent.kind === "taken" || sent.kind === "kept") return sent.kind;
   const run = typeof which === "string" ? `run "${which}"` : `the run of key "${which.key}"`;
-  const failed = (why: string) =>
-    new Error(`Cannot send "${name}" to ${run} of "${workflow}": ${why}`);
+  const cannot = `Cannot send "${name}" to ${run} of "${workflow}"`;
+  const failed = (why: string) => new Error(`${cannot}: ${why}`);
   if (sent.kind === "unknown") throw failed("there is no such run");
   if (sent.kind === "ended")
     throw failed(`it takes no events any more: it is ${ENDS[sent.state] ?? sent.state}`);
   if (sent.kind === "past") throw failed("it is past every node that takes such an event");
   if (sent.kind === "full")
     throw failed(`it keeps ${sent.kept} of them, one for each node that will still take one`);
+  if (sent.kind === "tooLarge")
+    throw new Failure(
+      "tooLarge",
+      `${cannot}: as each of its nodes takes it, it takes ${sent.bytes} bytes in all; at most ${sent.most} can be kept. ${PASS_AN_ID}`,
+    );
   throw failed(problems.get(sent.stage)?.message ?? "the node does not take it");
 }
 
@@ -85,10 +90,10 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
   const receivers: Receiver[] = [];
   let common: { value: Value } | undefined;
   for (const { stage, schema, loop } of named) {
-    const was = formerName(definition.options.renamed, stage);
+    const was = formerNames(definition.options.renamed, stage);
     const receiver = {
       stage,
-      ...(was === undefined ? {} : { was }),
+      ...(was.length === 0 ? {} : { was }),
       ...(loop === undefined ? {} : { loop }),
     };
     try {

@@ -1,4 +1,4 @@
-import { formerName } from "../renaming.js";
+import { formerNames } from "../renaming.js";
 import type { FunctionArgs, FunctionReturnType, PaginationOptions } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { StepError } from "../definition/step-error.js";
@@ -23,7 +23,7 @@ export interface ListFilter<Workflow> {
   /** Only runs of this workflow. */
   workflow?: Workflow;
   state?: RunState;
-  /** Only runs that are at this node, that which came there last first. Of the given `workflow`. */
+  /** Only runs that are at this node. Of the given `workflow`. */
   node?: NodePath<Workflow>;
   /** Only runs that started under another plan than that which the given `workflow` has now. */
   outdated?: boolean;
@@ -51,6 +51,7 @@ export interface ListedRun {
   /** In ms since the epoch. */
   startedAt: number;
   endedAt?: number;
+  /** It was paused itself. One that stands still because a run above it was paused is told by `status`, not here. */
   paused: boolean;
   error?: StepError;
 }
@@ -78,12 +79,12 @@ export async function listRuns<Workflow extends WorkflowReference<never>>(
   }
   if (node !== undefined && workflow !== undefined) {
     checkNode(workflow.name, workflow.definition, node, { onTop: false });
-    // A run that is there since before a node was renamed has a record of the former name.
+    // A run that is there since before a node was renamed has a record of a former name.
     const { renamed } = workflow.definition.options;
-    const stages = stagesAt(workflow.definition, node).flatMap((stage) => {
-      const was = formerName(renamed, stage);
-      return was === undefined ? [stage] : [stage, was];
-    });
+    const stages = stagesAt(workflow.definition, node).flatMap((stage) => [
+      stage,
+      ...formerNames(renamed, stage),
+    ]);
     return rowsOf(await ctx.runQuery(component.listing.atStages, { ...some, stages }));
   }
   return rowsOf(await ctx.runQuery(component.listing.runs, some));

@@ -1,4 +1,4 @@
-import { formerName } from "../renaming.js";
+import { formerNames } from "../renaming.js";
 import { checkLogLevel, checkMaxParallelism, type LogLevel } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
@@ -175,7 +175,7 @@ export class WorkflowManager {
    * @param payload parsed with the node's schema.
    * @returns whether it was `taken` by a node that waits, or `kept`.
    * @throws where no node of the workflow waits for such an event (with the nearest name), the payload does not fit, there is no such run,
-   * it goes on no more, or is past all nodes that would take it. Nothing is changed then.
+   * it goes on no more, is past all nodes that would take it, or would have to keep more than a document holds. Nothing is changed then.
    */
   async sendEvent<
     Workflow extends WorkflowReference<never>,
@@ -223,10 +223,10 @@ export class WorkflowManager {
       runId,
       begin,
       nodes: Object.keys(definition.nodes).map((node) => {
-        const was = formerName(definition.options.renamed, node);
+        const was = formerNames(definition.options.renamed, node);
         return {
           name: node,
-          ...(was === undefined ? {} : { was }),
+          ...(was.length === 0 ? {} : { was }),
           stage: firstStageOf(definition, node),
           reads: [...(nodes[node] ?? ["*"])],
         };

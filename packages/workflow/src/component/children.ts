@@ -16,9 +16,10 @@ import {
   type QueryCtx,
 } from "./_generated/server.js";
 import { beginDeadline } from "./deadlines.js";
-import { cancelChildren, cancelPending } from "./ending.js";
-import { ASLEEP, beginRun, failStep, wake, type RunOf } from "./entering.js";
+import { cancelChildren } from "./ending.js";
+import { ASLEEP, beginRun, failStep, newRecord, wake, type RunOf } from "./entering.js";
 import { dropPages, insertLater, insertPage } from "./inserting.js";
+import { cancelPending } from "./scheduled.js";
 import { areTooManyBad, endCounting, letsPass } from "./tolerance.js";
 import { childDone, childOfClosedEnded } from "./undoing.js";
 import type { NewChildren, RunState } from "./validators.js";
@@ -39,7 +40,7 @@ export async function startChildren(
   arrived: Doc<"steps"> | null,
   children: NewChildren,
 ): Promise<void> {
-  const { stage, pass, begins, pages, keyed, tolerate } = children;
+  const { begins, pages, keyed, tolerate } = children;
   const total = pages.reduce((sum, page) => sum + page.length, 0);
   // More than the pool runs at once would only wait in its line, and others behind them. One that is paused now will run some.
   const concurrency =
@@ -59,12 +60,7 @@ export async function startChildren(
     ...(pagesAtOnce < pages.length ? { inserting: true } : {}),
   };
   const fresh = {
-    run: of.run,
-    stage,
-    attempt: 1,
-    startedAt: Date.now(),
-    ...(of.generation === undefined ? {} : { generation: of.generation }),
-    ...(pass === undefined || pass.length === 0 ? {} : { pass }),
+    ...newRecord(of, children),
     ...(of.held === true ? { held: true } : {}),
     ...record,
   };
@@ -292,7 +288,9 @@ async function failBeginning(ctx: MutationCtx, run: Doc<"runs">, error: unknown)
 
 async function join(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> {
   await endCounting(ctx, parent);
-  await wake(ctx, parent, { event: { kind: "joined" } }, { joined: true });
+  const { single } = parent;
+  const event = { kind: "joined" as const, ...(single === undefined ? {} : { single }) };
+  await wake(ctx, parent, { event }, { joined: true });
 }
 
 /** The first bad end decides: the error does not change when others end. */

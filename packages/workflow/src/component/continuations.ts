@@ -1,9 +1,13 @@
 import { hasRoom, keepLooking } from "@stepwise/workpool/core";
+import { stream } from "convex-helpers/server/stream";
 import { createFunctionHandle, type FunctionHandle, type FunctionReference } from "convex/server";
 import type { Value } from "convex/values";
-import type { Doc, Id } from "./_generated/dataModel.js";
+import type { Doc, Id, TableNames } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 import { pool } from "./line.js";
+import { seeInTurn } from "./looking.js";
+import { cancelPending, isLost } from "./scheduled.js";
+import schema from "./schema.js";
 
 /**
  * A page ends where less than this is left of its transaction, half of what there is: whoever called has the other half for what it does
@@ -19,14 +23,25 @@ const HALF_OF_A_TRANSACTION = {
   scheduledFunctionArgsBytes: 8 << 20,
 };
 
-/** How many of them one look deals with. */
-const MOST_LOOKED_AT = 100;
 /** How long after a look there is another, in ms, while something goes on. */
 const LOOK_AGAIN_MS = 60_000;
 
 /** Whether something else may be done in this transaction, or is to be left to the next. */
 export async function hasRoomInPage(ctx: QueryCtx): Promise<boolean> {
   return await hasRoom(ctx, HALF_OF_A_TRANSACTION);
+}
+
+/** Deletes documents, as many as there is room for. @returns whether these were all. */
+export async function deleteInPage<Table extends TableNames>(
+  ctx: MutationCtx,
+  table: Table,
+  rows: AsyncIterable<Doc<Table>>,
+): Promise<boolean> {
+  for await (const { _id } of rows) {
+    if (!(await hasRoomInPage(ctx))) return false;
+    await ctx.db.delete<TableNames>(table, _id);
+  }
+  return true;
 }
 
 type GoesOn = FunctionReference<
@@ -60,8 +75,7 @@ export async function goOn(
 export async function callOff(ctx: MutationCtx, id: Id<"continuations">): Promise<void> {
   const continuation = await ctx.db.get("continuations", id);
   if (continuation === null) return;
-  if (continuation.job !== undefined && !(await isLost(ctx, continuation)))
-    await ctx.scheduler.cancel(continuation.job);
+  if (continuation.job !== undefined) await cancelPending(ctx, continuation.job);
   await ctx.db.delete("continuations", id);
 }
 
@@ -100,12 +114,10 @@ async function schedule(
  * @returns when to look again, in ms since the epoch; null where nothing goes on.
  */
 export async function lookAfterContinuations(ctx: MutationCtx): Promise<number | null> {
-  const some = await ctx.db.query("continuations").take(MOST_LOOKED_AT);
-  for (const each of some) if (await isLost(ctx, each)) await schedule(ctx, each._id, each);
-  return some.length === 0 ? null : Date.now() + LOOK_AGAIN_MS;
-}
-
-async function isLost(ctx: QueryCtx, { job }: Doc<"continuations">): Promise<boolean> {
-  const scheduled = job === undefined ? null : await ctx.db.system.get("_scheduled_functions", job);
-  return scheduled?.state.kind !== "pending" && scheduled?.state.kind !== "inProgress";
+  const all = stream(ctx.db, schema).query("continuations");
+  const found = await seeInTurn(ctx, "continuations", all, async (each) => {
+    if (await isLost(ctx, each)) await schedule(ctx, each._id, each);
+  });
+  if (found === "more") return Date.now();
+  return found === "none" ? null : Date.now() + LOOK_AGAIN_MS;
 }

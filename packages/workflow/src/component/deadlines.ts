@@ -1,10 +1,14 @@
+import { stream } from "convex-helpers/server/stream";
 import { v } from "convex/values";
 import { durationText } from "../definition/duration.js";
 import type { StepError } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
-import { cancelPending, endRun } from "./ending.js";
+import { internalMutation, type MutationCtx } from "./_generated/server.js";
+import { endRun } from "./ending.js";
+import { seeInTurn } from "./looking.js";
+import { cancelPending, isLost, LATE_MS } from "./scheduled.js";
+import schema from "./schema.js";
 import type { Deadline } from "./validators.js";
 
 /** The time that a whole run may take begins now. */
@@ -26,7 +30,7 @@ export async function beginDeadline(
 }
 
 /** Schedules what happens when the time is up. */
-export async function watchDeadline(
+async function watchDeadline(
   ctx: MutationCtx,
   { _id, at }: Pick<Doc<"deadlines">, "_id" | "at">,
 ): Promise<void> {
@@ -34,44 +38,40 @@ export async function watchDeadline(
   await ctx.db.patch("deadlines", _id, { job });
 }
 
-/** Whether the scheduled function that would come when the time is up will not: it was canceled by hand, or cleaned away. */
-export async function isLost(ctx: QueryCtx, { job }: Doc<"deadlines">): Promise<boolean> {
-  const scheduled = job === undefined ? null : await ctx.db.system.get("_scheduled_functions", job);
-  const kind = scheduled?.state.kind;
-  return kind !== "pending" && kind !== "inProgress" && kind !== "success";
+/** For a watchdog, and for a repair: schedules anew what happens when the time is up, where that was lost. */
+export async function rewatchDeadline(ctx: MutationCtx, deadline: Doc<"deadlines">): Promise<void> {
+  if (await isLost(ctx, deadline)) await watchDeadline(ctx, deadline);
 }
 
-/** What should have come so long ago has perhaps been lost, in ms. */
-const LATE_MS = 15_000;
-/** How many deadlines one look sees to. */
-const PAGE = 50;
-
-/** For the pool's watchdog: those whose time is up, but nobody has said so. */
-export async function lookAfterDeadlines(ctx: MutationCtx): Promise<void> {
-  const late = ctx.db
+/**
+ * For the pool's watchdog: those whose time is up, but nobody has said so.
+ * @returns when to look again, in ms since the epoch; null where that was all.
+ */
+export async function lookAfterDeadlines(ctx: MutationCtx): Promise<number | null> {
+  const late = stream(ctx.db, schema)
     .query("deadlines")
-    .withIndex("by_at", (q) => q.lt("at", Date.now() - LATE_MS))
-    .take(PAGE);
-  for (const deadline of await late)
-    if (await isLost(ctx, deadline)) await watchDeadline(ctx, deadline);
+    .withIndex("by_at", (q) => q.lt("at", Date.now() - LATE_MS));
+  const found = await seeInTurn(ctx, "deadlines", late, (each) => rewatchDeadline(ctx, each));
+  return found === "more" ? Date.now() : null;
 }
 
 /**
  * That of a parent begins, or need not be watched any more.
- * @param was what the parent was called before it was renamed.
+ * @param was what the parent was called before it was renamed, and before that.
  */
 export async function setDeadline(
   ctx: MutationCtx,
   run: Id<"runs">,
   { stage, pass, ms }: Deadline,
-  was: string | undefined,
+  was: readonly string[],
 ): Promise<void> {
-  const named = (name: string) =>
-    ctx.db
+  const ofStage: Doc<"deadlines">[] = [];
+  for (const name of [stage, ...was]) {
+    const named = ctx.db
       .query("deadlines")
-      .withIndex("by_run", (q) => q.eq("run", run).eq("stage", name))
-      .collect();
-  const ofStage = [...(await named(stage)), ...(was === undefined ? [] : await named(was))];
+      .withIndex("by_run", (q) => q.eq("run", run).eq("stage", name));
+    ofStage.push(...(await named.collect()));
+  }
   const begun = ofStage.filter((other) => String(other.pass ?? []) === String(pass ?? []));
   if (ms === undefined) for (const deadline of begun) await lift(ctx, deadline);
   // A run may come to the parent's beginning again: as when it was paused before that had begun. The time goes on.
@@ -95,8 +95,13 @@ export const expire = internalMutation({
   returns: v.null(),
   handler: async (ctx, { deadline: id }) => {
     const deadline = await ctx.db.get("deadlines", id);
-    const run = deadline === null ? null : await ctx.db.get("runs", deadline.run);
-    if (deadline === null || run === null || run.state !== "running") return null;
+    if (deadline === null) return null;
+    const run = await ctx.db.get("runs", deadline.run);
+    if (run?.state !== "running") {
+      // Else it would be taken for one whose function was lost.
+      await ctx.db.delete("deadlines", id);
+      return null;
+    }
     const { stage, ms } = deadline;
     const what = stage === undefined ? `The run of "${run.workflow}"` : `"${stage}"`;
     const error: StepError = {

@@ -19,10 +19,11 @@ import { liftDeadlines } from "./deadlines.js";
 import { pool } from "./line.js";
 import { logEnded } from "./log.js";
 import { expireLater } from "./retention.js";
-import { keptInRun } from "./scope.js";
+import { cancelPending } from "./scheduled.js";
+import { activeSteps, keptInRun } from "./scope.js";
 import { endCounting } from "./tolerance.js";
 import { childOfClosedEnded, hasChildIn, lastUndo, undoNext, UNENDED } from "./undoing.js";
-import { ACTIVE_STATES, type BadEnd, continuationArgs } from "./validators.js";
+import { type BadEnd, continuationArgs } from "./validators.js";
 
 /** How many runs one transaction cancels, on all levels of a tree together; each is some ten reads and writes. */
 const PAGE = 250;
@@ -160,21 +161,15 @@ async function closeSteps(
   page: Page,
 ): Promise<Doc<"steps">[]> {
   const parents: Doc<"steps">[] = [];
-  for (const state of ACTIVE_STATES) {
-    const steps = await ctx.db
-      .query("steps")
-      .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", state))
-      .collect();
-    for (const step of steps) {
-      const isAround = error.node === step.stage || error.node.startsWith(`${step.stage}.`);
-      const bad = error.kind === "timedOut" ? "timedOut" : "failed";
-      await closeStep(ctx, step, isAround ? bad : "canceled", page);
-      // A loop that does not come to its end forgets here what it would have forgotten there.
-      const { iteration } = step;
-      if (iteration !== undefined)
-        await forgetPasses(ctx, { ...step, iteration, before: iteration, isOver: true });
-      if (step.kind === "children") parents.push(step);
-    }
+  for await (const step of activeSteps(ctx, run)) {
+    const isAround = error.node === step.stage || error.node.startsWith(`${step.stage}.`);
+    const bad = error.kind === "timedOut" ? "timedOut" : "failed";
+    await closeStep(ctx, step, isAround ? bad : "canceled", page);
+    // A loop that does not come to its end forgets here what it would have forgotten there.
+    const { iteration } = step;
+    if (iteration !== undefined)
+      await forgetPasses(ctx, { ...step, iteration, before: iteration, isOver: true });
+    if (step.kind === "children") parents.push(step);
   }
   return parents;
 }
@@ -221,32 +216,6 @@ export async function withdraw(ctx: MutationCtx, step: Id<"steps">): Promise<boo
   if (slot?.job === undefined || !(await cancelPending(ctx, slot.job))) return false;
   await completeWork(ctx, pool, { work: step, slot: slot._id });
   return true;
-}
-
-/**
- * Cancels a scheduled function that has not begun. One that runs is left alone: what it schedules after that would be dropped. A
- * mutation that runs looks as if it had not begun; but it reads the step record that is written here, so only one of the two commits.
- * Or it is the one that calls this, which its state does not tell either.
- * @returns whether it had not begun.
- */
-export async function cancelPending(
-  ctx: MutationCtx,
-  job: Id<"_scheduled_functions">,
-): Promise<boolean> {
-  if (await isOwnJob(ctx, job)) return false;
-  const scheduled = await ctx.db.system.get("_scheduled_functions", job);
-  if (scheduled?.state.kind !== "pending") return false;
-  await ctx.scheduler.cancel(job);
-  return true;
-}
-
-/** Whether it is the scheduled function inside which this is called, at whatever depth. */
-export async function isOwnJob(
-  ctx: MutationCtx,
-  job: Id<"_scheduled_functions"> | undefined,
-): Promise<boolean> {
-  if (job === undefined) return false;
-  return (await ctx.meta.getRequestMetadata()).scheduledFunctionId === job;
 }
 
 /**

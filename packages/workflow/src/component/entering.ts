@@ -31,18 +31,36 @@ import {
  */
 const MAX_SCOPE_BYTES = 256 * 1024;
 
-/** A run, and how often it was restarted: what every record of it begins with. */
-export type RunOf = Pick<Doc<"steps">, "run" | "generation">;
-type StepOf = Pick<Doc<"steps">, "_id" | "run" | "attempt" | "pass" | "generation">;
+/** A run, how often it was restarted, the plan that it began under, and when it was created: what every record of it begins with. */
+export type RunOf = Pick<Doc<"steps">, "run" | "generation" | "plan" | "createdAt">;
+type StepOf = Omit<RunOf, "createdAt"> & Pick<Doc<"steps">, "_id" | "attempt" | "pass">;
 
 /** The token of the next transaction or attempt of a step. */
-export function tokenOf({ _id, run, attempt, pass, generation }: StepOf): Token {
+export function tokenOf({ _id, run, attempt, pass, generation, plan }: StepOf): Token {
   return {
     run,
     step: _id,
     attempt,
     ...(pass === undefined ? {} : { pass }),
     ...(generation === undefined ? {} : { generation }),
+    ...(plan === undefined ? {} : { plan }),
+  };
+}
+
+/** The fields that a new record begins with. */
+export function newRecord(
+  { run, generation, plan, createdAt }: RunOf,
+  { stage, pass }: { stage: string; pass?: number[] | undefined },
+) {
+  return {
+    run,
+    createdAt,
+    stage,
+    attempt: 1,
+    startedAt: Date.now(),
+    ...(generation === undefined ? {} : { generation }),
+    ...(plan === undefined ? {} : { plan }),
+    ...(pass === undefined || pass.length === 0 ? {} : { pass }),
   };
 }
 
@@ -187,24 +205,21 @@ export async function failStep(
 /** Has a new run begin at its first stage; one that is paused does so when it is resumed. */
 export async function beginRun(
   ctx: MutationCtx,
-  run: Pick<Doc<"runs">, "_id" | "generation" | "paused">,
+  run: Pick<Doc<"runs">, "_id" | "_creationTime" | "generation" | "plan" | "paused">,
   first: Stage,
   known: Known,
 ): Promise<void> {
-  const of = { run: run._id, generation: run.generation, held: run.paused };
+  const { _id, _creationTime: createdAt, generation, plan, paused: held } = run;
+  const of = { run: _id, createdAt, generation, plan, held };
   if (first.action === undefined || of.held === true) await arriveAt(ctx, of, first, known);
   else await enqueueWork(ctx, await beginAction(ctx, of, first.action, first, known), pool);
 }
 
-/** The fields that a new record of a stage begins with. */
-function recordOf({ run, generation }: RunOf, { stage, pass, sensitive, undoable }: Stage) {
+/** The same of a stage that is still to come. */
+function recordOf(of: RunOf, stage: Stage) {
+  const { sensitive, undoable } = stage;
   return {
-    run,
-    stage,
-    attempt: 1,
-    startedAt: Date.now(),
-    ...(generation === undefined ? {} : { generation }),
-    ...(pass === undefined || pass.length === 0 ? {} : { pass }),
+    ...newRecord(of, stage),
     ...(sensitive === true ? { sensitive } : {}),
     ...(undoable === true ? { undoable, kept: true } : {}),
   };

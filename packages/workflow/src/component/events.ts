@@ -1,17 +1,26 @@
-import { compareValues, v, type Infer } from "convex/values";
+import { compareValues, getConvexSize, v, type Infer, type Value } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, type MutationCtx } from "./_generated/server.js";
-import { cancelPending, isOwnJob } from "./ending.js";
 import { enterRun, tokenOf, wake } from "./entering.js";
-import { stepOfStage } from "./scope.js";
+import { cancelPending, isOwnJob } from "./scheduled.js";
+import { stepRead } from "./scope.js";
 import { runWithKey } from "./starting.js";
 import { vRunState } from "./validators.js";
 
+/** What an entry of the inbox may take: a document holds 1 MiB, of which its id and time need a little. */
+const MAX_KEPT_BYTES = (1 << 20) - 1_024;
+
 /** Takes the oldest event of one of the names that the stage does not refuse out of a run's inbox; null where there is none. */
 export const take = mutation({
-  args: { run: v.string(), names: v.array(v.string()), stage: v.string() },
+  args: {
+    run: v.string(),
+    names: v.array(v.string()),
+    stage: v.string(),
+    /** What the stage was called before it was renamed, and before that. */
+    was: v.optional(v.array(v.string())),
+  },
   returns: v.union(v.object({ name: v.string(), value: v.any() }), v.null()),
-  handler: async (ctx, { run, names, stage }) => {
+  handler: async (ctx, { run, names, ...of }) => {
     const id = ctx.db.normalizeId("runs", run);
     if (id === null) return null;
     const first: Doc<"inbox">[] = [];
@@ -20,7 +29,7 @@ export const take = mutation({
         .query("inbox")
         .withIndex("by_run_name", (q) => q.eq("run", id).eq("name", name));
       for await (const event of events) {
-        if (forStage(event, stage)?.refuses === true) continue;
+        if (forStage(event, of)?.refuses === true) continue;
         first.push(event);
         break;
       }
@@ -28,21 +37,21 @@ export const take = mutation({
     const [oldest] = first.sort((one, other) => one._creationTime - other._creationTime);
     if (oldest === undefined) return null;
     await ctx.db.delete("inbox", oldest._id);
-    const own = forStage(oldest, stage);
+    const own = forStage(oldest, of);
     return { name: oldest.name, value: own === undefined ? oldest.value : own.value };
   },
 });
 
 /** What a stage makes of an event that was kept, where that is not what the others make of it. */
-function forStage({ otherwise }: Doc<"inbox">, stage: string) {
-  return otherwise?.find((one) => one.stage === stage);
+function forStage({ otherwise }: Doc<"inbox">, of: Pick<Receiver, "stage" | "was">) {
+  return otherwise?.find((one) => isOf(of, one));
 }
 
 /** A node that takes events of the name. */
 const vReceiver = v.object({
   stage: v.string(),
-  /** What it was called before it was renamed. */
-  was: v.optional(v.string()),
+  /** What it was called before it was renamed, and before that. */
+  was: v.optional(v.array(v.string())),
   /** The outermost loop around it: while that goes on, it may be reached again. */
   loop: v.optional(v.string()),
   /** The payload does not fit its schema. */
@@ -56,7 +65,8 @@ type Receiver = Infer<typeof vReceiver>;
  * Gives a run an event: one that waits for it goes on, in this transaction; else it is kept for the first node of the name that the run
  * comes to.
  * @returns what became of it. `ended`: the run has; `past`: so are all nodes that take such an event; `full`: for each that is ahead one is
- * kept already; `refused`: the node does not take this payload. Nothing is changed then.
+ * kept already; `refused`: the node does not take this payload; `tooLarge`: it cannot be kept with all that the nodes make of it. Nothing is
+ * changed then.
  */
 export const send = mutation({
   args: {
@@ -74,6 +84,7 @@ export const send = mutation({
     v.object({ kind: v.literal("unknown") }),
     v.object({ kind: v.literal("ended"), state: vRunState }),
     v.object({ kind: v.literal("refused"), stage: v.string() }),
+    v.object({ kind: v.literal("tooLarge"), bytes: v.number(), most: v.number() }),
   ),
   handler: async (ctx, { workflow, run: which, name, value, receivers }) => {
     const run = await runNamed(ctx, workflow, which);
@@ -95,18 +106,14 @@ export const send = mutation({
       const kept = await keptOf(ctx, id, name, ahead.length);
       if (kept === ahead.length) return { kind: "full" as const, kept };
     }
+    const otherwise = isKept ? otherwiseThan(given, value, receivers) : [];
+    const entry = { run: id, ...event, ...(otherwise.length === 0 ? {} : { otherwise }) };
+    const bytes = getConvexSize(entry);
+    if (bytes > MAX_KEPT_BYTES) return { kind: "tooLarge" as const, bytes, most: MAX_KEPT_BYTES };
     const isTaken = !isKept && (await takesUp(ctx, waiting, event));
     if (!isTaken) {
-      const otherwise = receivers.flatMap((one) => {
-        const its = "value" in one ? one.value : value;
-        if (one.refuses !== true && compareValues(its, given) === 0) return [];
-        return { stage: one.stage, ...(one.refuses === true ? { refuses: true } : { value: its }) };
-      });
-      await ctx.db.insert("inbox", {
-        run: id,
-        ...event,
-        ...(otherwise.length === 0 ? {} : { otherwise }),
-      });
+      // Where the run is at its node, that takes it: what others would make of it is not needed.
+      await ctx.db.insert("inbox", entry);
       // A paused run that waits since before its node had this name is to find it.
       if (waiting?.names?.includes(name) === false)
         await ctx.db.patch("steps", waiting._id, { names: [...waiting.names, name] });
@@ -114,6 +121,19 @@ export const send = mutation({
     return { kind: isTaken ? ("taken" as const) : ("kept" as const) };
   },
 });
+
+/** The nodes that refuse a payload, or make something else of it than was given to the first that takes it. */
+function otherwiseThan(
+  given: Value,
+  value: Value,
+  receivers: readonly Receiver[],
+): NonNullable<Doc<"inbox">["otherwise"]> {
+  return receivers.flatMap(({ stage, refuses, ...one }) => {
+    if (refuses === true) return { stage, refuses };
+    const its: Value = "value" in one ? one.value : value;
+    return compareValues(its, given) === 0 ? [] : { stage, value: its };
+  });
+}
 
 /**
  * A run goes on with an event that it waits for. What has happened in this transaction already is none of its concern: where too little
@@ -148,9 +168,12 @@ async function runNamed(
   return run?.workflow === workflow ? run : null;
 }
 
-/** Whether a step is one of the node, under its name or the one before it was renamed. */
-function isOf({ stage, was }: Receiver, step: Doc<"steps">): boolean {
-  return step.stage === stage || step.stage === was;
+/** Whether something is of the node, under its name or one from before it was renamed. */
+function isOf(
+  { stage, was = [] }: Pick<Receiver, "stage" | "was">,
+  one: { readonly stage: string },
+): boolean {
+  return [stage, ...was].includes(one.stage);
 }
 
 /**
@@ -199,30 +222,40 @@ async function receiversAhead(
   return ahead;
 }
 
-async function isAhead(
-  ctx: MutationCtx,
-  run: Id<"runs">,
-  { stage, was, loop }: Receiver,
-): Promise<boolean> {
-  if (await isPastCase(ctx, run, loop ?? stage)) return false;
-  if (loop !== undefined) return (await stepOfStage(ctx, run, loop))?.endedAt === undefined;
-  const record =
-    (await stepOfStage(ctx, run, stage)) ??
-    (was === undefined ? null : await stepOfStage(ctx, run, was));
+async function isAhead(ctx: MutationCtx, run: Id<"runs">, receiver: Receiver): Promise<boolean> {
+  const { stage, loop } = receiver;
+  const depth = depthOf(loop ?? stage);
+  if (await isPastCase(ctx, run, receiver, depth)) return false;
+  const record = await stepRead(ctx, run, around(receiver, depth));
+  if (loop !== undefined) return record?.endedAt === undefined;
   // Where a scheduled function is on its way to the node, it has a record already.
   return record === null || record.kind === "entry";
+}
+
+const depthOf = (path: string): number => path.split(".").length;
+
+/** The node itself, or what it stands in: as much of its names, of that which it has and those that it had. */
+function around({ stage, was = [] }: Receiver, depth: number): { stage: string; was: string[] } {
+  const cut = (path: string) => path.split(".").slice(0, depth).join(".");
+  return { stage: cut(stage), was: was.map(cut) };
 }
 
 /**
  * Whether a branch that a stage stands in, outside loops, is over, or the run is in another case of it. `route.big.x` may be in the case
  * `big` of `route`.
  */
-async function isPastCase(ctx: MutationCtx, run: Id<"runs">, stage: string): Promise<boolean> {
-  const names = stage.split(".");
-  for (let depth = 2; depth < names.length; depth += 2) {
-    const branch = await stepOfStage(ctx, run, names.slice(0, depth - 1).join("."));
+async function isPastCase(
+  ctx: MutationCtx,
+  run: Id<"runs">,
+  receiver: Receiver,
+  depth: number,
+): Promise<boolean> {
+  const { stage, was = [] } = receiver;
+  for (let at = 2; at < depth; at += 2) {
+    const branch = await stepRead(ctx, run, around(receiver, at - 1));
     if (branch?.endedAt !== undefined) return true;
-    if (branch?.chosen !== undefined && branch.chosen !== names[depth - 1]) return true;
+    const cases = [stage, ...was].map((path) => path.split(".")[at - 1]);
+    if (branch?.chosen !== undefined && !cases.includes(branch.chosen)) return true;
   }
   return false;
 }

@@ -3,27 +3,19 @@ import type { Id } from "./_generated/dataModel.js";
 import { query, type MutationCtx } from "./_generated/server.js";
 import { wake } from "./entering.js";
 import { settledOutput, stepOfStage, stepRead } from "./scope.js";
-import { vPass } from "./validators.js";
+import { recordArgs } from "./validators.js";
 
 /** Outputs are read in pages of so many bytes: a transaction may read 16 MiB. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
-const ofParent = {
-  run: v.string(),
-  stage: v.string(),
-  /** What it was called before it was renamed. */
-  was: v.optional(v.string()),
-  pass: v.optional(vPass),
-};
-
 /** A page of the outputs of a parent's children, in order, for folding them. */
 export const outputs = query({
-  args: { ...ofParent, from: v.number(), most: v.number() },
+  args: { ...recordArgs, from: v.number(), most: v.number(), tolerant: v.boolean() },
   returns: v.object({
     outputs: v.array(v.object({ key: v.union(v.string(), v.number()), output: v.any() })),
     isLast: v.boolean(),
   }),
-  handler: async (ctx, { run, from, most, ...of }) => {
+  handler: async (ctx, { run, from, most, tolerant, ...of }) => {
     const parent = await stepRead(ctx, run as Id<"runs">, of);
     const page: { key: string | number; output: unknown }[] = [];
     if (parent === null) return { outputs: page, isLast: true };
@@ -31,7 +23,7 @@ export const outputs = query({
       .query("runs")
       .withIndex("by_parent", (q) => q.eq("parentStep", parent._id).gte("index", from));
     for await (const child of children) {
-      const output = await settledOutput(ctx, parent, child);
+      const output = await settledOutput(ctx, parent, child, tolerant);
       page.push({ key: child.childKey ?? child.index, output: output ?? null });
       const { bytesRead } = await ctx.meta.getTransactionMetrics();
       if (page.length >= most || bytesRead.used > MAX_PAGE_BYTES) break;
@@ -42,7 +34,7 @@ export const outputs = query({
 
 /** What the outputs of the first children were folded into so far, and of how many. */
 export const reduced = query({
-  args: ofParent,
+  args: recordArgs,
   returns: v.object({ value: v.any(), from: v.number() }),
   handler: async (ctx, { run, ...of }) => {
     const parent = await stepRead(ctx, run as Id<"runs">, of);

@@ -16,8 +16,6 @@ type Passes = {
   run: Id<"runs">;
   /** Its record. Where that is gone, the passes are. */
   loop: Id<"steps">;
-  /** The loop, as it is called and was called. */
-  names: string[];
   /** Of the loops around it. */
   pass: number[];
   from: number;
@@ -30,14 +28,12 @@ type Passes = {
 type Position = { kept: boolean; pass: number[]; createdAt: number };
 
 /** A loop that has come further, or to its end. */
-export interface LoopStep extends Pick<Doc<"steps">, "_id" | "run" | "stage" | "pass"> {
+export interface LoopStep extends Pick<Doc<"steps">, "_id" | "run" | "pass"> {
   /** The pass that it is at. */
   readonly iteration: number;
   /** At which it was when this was last called. */
   readonly before: number;
   readonly isOver: boolean;
-  /** What the loop was called before it was renamed. */
-  readonly was?: string | undefined;
 }
 
 /**
@@ -47,14 +43,13 @@ export interface LoopStep extends Pick<Doc<"steps">, "_id" | "run" | "stage" | "
  */
 export async function forgetPasses(
   ctx: MutationCtx,
-  { _id: loop, run, stage, was, pass = [], iteration, before, isOver }: LoopStep,
+  { _id: loop, run, pass = [], iteration, before, isOver }: LoopStep,
 ): Promise<void> {
   const from = Math.max(2, hundredOf(before) - KEPT_PASSES);
   const to = (isOver ? iteration + 1 : hundredOf(iteration)) - KEPT_PASSES;
   if (from >= to) return;
-  const names = was === undefined ? [stage] : [stage, was];
   const at: Position = { kept: true, pass: [...pass, from], createdAt: 0 };
-  const passes: Passes = { run, loop, names, pass, from, to, kept: [], at };
+  const passes: Passes = { run, loop, pass, from, to, kept: [], at };
   await goOn(ctx, internal.forgetting.forgetMore, passes);
 }
 
@@ -70,21 +65,23 @@ export const forgetMore = internalMutation({
   handler: async (ctx, { continuation }): Promise<null> =>
     await goOnWith<Passes>(ctx, continuation, async (passes) => {
       const loop = await ctx.db.get("steps", passes.loop);
-      if (loop === null) return null;
-      const names = [...new Set([...passes.names, loop.stage])];
-      return await forgetSome(ctx, { ...passes, names });
+      return loop === null ? null : await forgetSome(ctx, passes, loop);
     }),
 });
 
 /** @returns what is left to forget, or null. Each record is looked at once, whether or not it can be forgotten: so this comes to its end. */
-async function forgetSome(ctx: MutationCtx, passes: Passes): Promise<Passes | null> {
+async function forgetSome(
+  ctx: MutationCtx,
+  passes: Passes,
+  loop: Doc<"steps">,
+): Promise<Passes | null> {
   const kept = new Set(passes.kept);
   const left = (at: Position): Passes => ({ ...passes, kept: [...kept], at });
   let { at } = passes;
   while (at.kept) {
     const step = await firstAfter(ctx, passes, at);
     if (step === null) at = { kept: false, pass: [...passes.pass, passes.from], createdAt: 0 };
-    else if (isInside(passes, step)) {
+    else if (isInside(loop, step)) {
       // The rest of that pass need not be looked at.
       kept.add(passOf(passes, step));
       at = { kept: true, pass: [...passes.pass, passOf(passes, step) + 1], createdAt: 0 };
@@ -93,14 +90,15 @@ async function forgetSome(ctx: MutationCtx, passes: Passes): Promise<Passes | nu
   }
   for (const query of recordsAfter(ctx, passes, at))
     for await (const step of query) {
-      if (isInside(passes, step) && !kept.has(passOf(passes, step))) await forget(ctx, step);
+      if (isInside(loop, step) && !kept.has(passOf(passes, step))) await forget(ctx, step);
       if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return left(positionOf(step));
     }
   return null;
 }
 
 /** Records of other loops may be in passes of the same numbers. */
-function isInside({ names }: Passes, { stage }: Doc<"steps">): boolean {
+function isInside(loop: Doc<"steps">, { stage }: Doc<"steps">): boolean {
+  const names = [loop.stage, ...(loop.formerly ?? [])];
   return names.some((name) => stage.startsWith(`${name}.`));
 }
 

@@ -3,7 +3,7 @@ import { v } from "convex/values";
 import { internal } from "./_generated/api.js";
 import type { Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
-import { goOn, goOnWith, hasRoomInPage } from "./continuations.js";
+import { deleteInPage, goOn, goOnWith } from "./continuations.js";
 import { pool } from "./line.js";
 import { noteRefused } from "./tolerance.js";
 import type { Beginning, NewChild } from "./validators.js";
@@ -52,6 +52,7 @@ export async function insertInput(
   const now = Date.now();
   await ctx.db.insert("steps", {
     run,
+    createdAt: now,
     stage: "input",
     kind: "input",
     state: "completed",
@@ -78,11 +79,7 @@ export async function dropPages(ctx: MutationCtx, step: Id<"steps">): Promise<vo
 /** @returns whether all are deleted. */
 async function dropSomePages(ctx: MutationCtx, step: Id<"steps">): Promise<boolean> {
   const pages = ctx.db.query("childPages").withIndex("by_step", (q) => q.eq("step", step));
-  for await (const { _id } of pages) {
-    if (!(await hasRoomInPage(ctx))) return false;
-    await ctx.db.delete("childPages", _id);
-  }
-  return true;
+  return await deleteInPage(ctx, "childPages", pages);
 }
 
 /** The next page of {@link dropPages}. */

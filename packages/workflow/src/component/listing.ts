@@ -3,9 +3,10 @@ import { mergedStream, stream } from "convex-helpers/server/stream";
 import { v, type Infer } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { query, type QueryCtx } from "./_generated/server.js";
+import { factsOf, runFacts } from "./facts.js";
 import schema from "./schema.js";
 import { vPage } from "./timeline.js";
-import { vError, vRunState } from "./validators.js";
+import { vRunState } from "./validators.js";
 
 /** How many documents a page reads at most: where few of them are what is asked for, it has less than so many rows. */
 const MAX_READ = 1_000;
@@ -13,20 +14,10 @@ const MAX_READ = 1_000;
 const MAX_PAGE_BYTES = 4 << 20;
 
 export const vListed = v.object({
-  runId: v.string(),
-  workflow: v.string(),
-  state: vRunState,
-  key: v.optional(v.string()),
-  plan: v.optional(v.string()),
-  generation: v.number(),
-  parentRunId: v.optional(v.string()),
+  ...runFacts,
   /** Of a child: its place among its siblings, and its key where they were given as a record. */
   index: v.optional(v.number()),
   childKey: v.optional(v.string()),
-  startedAt: v.number(),
-  endedAt: v.optional(v.number()),
-  paused: v.boolean(),
-  error: v.optional(vError),
 });
 
 const vListedPage = v.object({
@@ -101,7 +92,7 @@ export const children = query({
   },
 });
 
-/** The runs that are at one of the stages, that which has come there last first, in pages. */
+/** The runs that are at one of the stages, the newest first, in pages. */
 export const atStages = query({
   args: { ...filters, stages: v.array(v.string()), page: vPage },
   returns: vListedPage,
@@ -112,7 +103,7 @@ export const atStages = query({
         .withIndex("by_stage", (q) => q.eq("stage", stage).eq("endedAt", undefined))
         .order("desc"),
     );
-    const found = await mergedStream(atStage, ["_creationTime"])
+    const found = await mergedStream(atStage, ["createdAt", "_creationTime"])
       .filterWith(async (step) => (await runAt(ctx, step, filter)) !== null)
       .paginate({ ...page, maximumRowsRead: MAX_READ, maximumBytesRead: MAX_PAGE_BYTES });
     const rows: Doc<"runs">[] = [];
@@ -145,17 +136,7 @@ function listed(found: {
 function listedRun(run: Doc<"runs">): Infer<typeof vListed> {
   const isChild = run.parentRun !== undefined;
   return {
-    runId: run._id,
-    workflow: run.workflow,
-    state: run.state,
-    key: run.startKey,
-    plan: run.plan,
-    generation: run.generation ?? 1,
-    parentRunId: run.parentRun,
+    ...factsOf(run),
     ...(isChild ? { index: run.index, childKey: run.childKey } : {}),
-    startedAt: run.startedAt,
-    endedAt: run.endedAt,
-    paused: run.paused === true,
-    error: run.error,
   };
 }

@@ -3,7 +3,7 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { startChildren } from "./children.js";
 import { endRun } from "./ending.js";
-import { actionWork, arriveAt, ASLEEP, beginAction, wake } from "./entering.js";
+import { actionWork, arriveAt, ASLEEP, beginAction, newRecord, wake } from "./entering.js";
 import { foldedFurther } from "./folding.js";
 import { logCompensationFailed, logCompletionFailed } from "./log.js";
 import { recordNow, type Progress } from "./recording.js";
@@ -17,7 +17,7 @@ export async function beginNext(
   progress: Progress,
   { outcome, next }: Settlement,
 ): Promise<Work | undefined> {
-  const { step, known } = progress;
+  const { step, known, renamed } = progress;
   const arrived = (where: Pick<Fused, "stage" | "pass">) =>
     outcome.kind === "open" && keyOf(step) === keyOf(where);
   switch (next.kind) {
@@ -54,7 +54,7 @@ export async function beginNext(
       return undefined;
     }
     case "undone":
-      await undone(ctx, step);
+      await undone(ctx, step, renamed);
       return undefined;
     case "fail": {
       const { error, ofCompletion } = next;
@@ -63,7 +63,7 @@ export async function beginNext(
       if (ofCompletion === true) await logCompletionFailed(ctx, step.run, error, sensitive);
       if (step.undo !== undefined) {
         await logCompensationFailed(ctx, step.run, error, sensitive);
-        await undone(ctx, step, error);
+        await undone(ctx, step, renamed, error);
       } else {
         const run = await runOf(ctx, step);
         // Siblings of the child that has failed may have ended since the run was told.
@@ -105,8 +105,7 @@ async function wait(
   hasArrived: boolean,
   next: Extract<Next, { kind: "sleep" | "event" }>,
 ): Promise<void> {
-  const { run, generation, held } = step;
-  const { stage, pass } = next;
+  const { held } = step;
   const now = Date.now();
   const until =
     next.kind === "sleep"
@@ -122,12 +121,7 @@ async function wait(
     ...(until === undefined ? {} : { dueAt: until }),
   };
   const record = {
-    run,
-    stage,
-    attempt: 1,
-    startedAt: now,
-    ...(generation === undefined ? {} : { generation }),
-    ...(pass === undefined || pass.length === 0 ? {} : { pass }),
+    ...newRecord(step, next),
     ...(held === true ? { held } : {}),
     ...fields,
   };

@@ -4,10 +4,12 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { fillSeats } from "./children.js";
 import { goOn, goOnWith, hasRoomInPage } from "./continuations.js";
-import { cancelPending, isOwnJob, withdraw } from "./ending.js";
+import { withdraw } from "./ending.js";
 import { wake } from "./entering.js";
+import { cancelPending, isOwnJob } from "./scheduled.js";
+import { activeSteps } from "./scope.js";
 import { rearm } from "./waking.js";
-import { ACTIVE_STATES, continuationArgs } from "./validators.js";
+import { continuationArgs } from "./validators.js";
 
 /*
  * A pause is written into the records of the steps in which something is still to come, of the run and of those under it: `held`. What runs
@@ -43,19 +45,13 @@ async function seeToRun(
   held: boolean,
   page: Page,
 ): Promise<void> {
-  for (const state of ACTIVE_STATES) {
-    const steps = await ctx.db
-      .query("steps")
-      .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", state))
-      .collect();
-    for (const step of steps) {
-      // A loop or branch has nothing to come itself: what goes on stands inside.
-      if (step.kind === "loop" || step.kind === "branch") continue;
-      if (held) await hold(ctx, step);
-      if (step.kind === "children")
-        await seeToChildren(ctx, { step: step._id, after: -1, held }, page);
-      if (!held && step.held === true) await release(ctx, step);
-    }
+  for await (const step of activeSteps(ctx, run)) {
+    // A loop or branch has nothing to come itself: what goes on stands inside.
+    if (step.kind === "loop" || step.kind === "branch") continue;
+    if (held) await hold(ctx, step);
+    if (step.kind === "children")
+      await seeToChildren(ctx, { step: step._id, after: -1, held }, page);
+    if (!held && step.held === true) await release(ctx, step);
   }
 }
 

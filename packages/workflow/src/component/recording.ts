@@ -1,14 +1,14 @@
 import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
-import { formerName } from "../renaming.js";
+import { formerNames } from "../renaming.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
-import { cancelPending } from "./ending.js";
-import { ASLEEP, wake } from "./entering.js";
+import { ASLEEP, newRecord, wake } from "./entering.js";
 import type { LoopStep } from "./forgetting.js";
-import { keyOf, stepOfStage } from "./scope.js";
+import { cancelPending } from "./scheduled.js";
+import { keyOf, stepRead } from "./scope.js";
 import { undoableDone } from "./undoing.js";
-import type { Fused, Settlement } from "./validators.js";
+import type { Fused, Read, Settlement } from "./validators.js";
 
 /** The state of one settlement while it is written. */
 export interface Progress {
@@ -99,24 +99,15 @@ export async function recordFused(
     id = begun._id;
     await ctx.db.patch("steps", id, { ...fields, startedAt: begun.startedAt });
   } else {
-    const { run, generation } = step;
-    id = await ctx.db.insert("steps", {
-      run,
-      stage,
-      attempt: 1,
-      ...(generation === undefined ? {} : { generation }),
-      ...(pass === undefined || pass.length === 0 ? {} : { pass }),
-      ...fields,
-    });
+    id = await ctx.db.insert("steps", { ...newRecord(step, fused), ...fields });
     progress.ids.set(keyOf(fused), id);
   }
   if (iteration !== undefined) {
     progress.known.set(keyOf({ ...fused, loop: true }), { state: fused.output, iteration });
     const { run } = step;
-    const was = formerName(progress.renamed, stage);
     const { isOver = false } = fused;
     const before = begun?.iteration ?? 1;
-    progress.loops.push({ _id: id, run, stage, was, pass, iteration, before, isOver });
+    progress.loops.push({ _id: id, run, pass, iteration, before, isOver });
   }
   if (undoable === true && fields.state === "completed")
     await undoableDone(ctx, { _id: id, run: step.run }, fused.loop);
@@ -178,16 +169,26 @@ async function storeOutput(
   return {};
 }
 
-/** The record of a stage that the run was at before: under its name, or the one that it had then, which it then loses. */
+/** The record of a stage that the run was at before; from then on it stands under its present name. */
 export async function recordNow(
   ctx: MutationCtx,
   { step: { run }, renamed }: Progress,
   { stage, pass }: Pick<Fused, "stage" | "pass">,
 ): Promise<Doc<"steps"> | null> {
-  const now = await stepOfStage(ctx, run, stage, pass);
-  const was = formerName(renamed, stage);
-  const before = now === null && was !== undefined ? await stepOfStage(ctx, run, was, pass) : null;
-  if (before === null) return now;
-  await ctx.db.patch("steps", before._id, { stage });
-  return { ...before, stage };
+  return await renamedStep(ctx, run, { stage, pass, was: formerNames(renamed, stage) });
+}
+
+/** The record of a stage: if it is under a former name, it loses that. That of a loop says which they were: passes stand under them. */
+export async function renamedStep(
+  ctx: MutationCtx,
+  run: Id<"runs">,
+  of: Pick<Read, "stage" | "pass" | "was">,
+): Promise<Doc<"steps"> | null> {
+  const record = await stepRead(ctx, run, of);
+  const { stage, was = [] } = of;
+  if (record === null || record.stage === stage) return record;
+  const { iteration, formerly = [] } = record;
+  const names = iteration === undefined ? {} : { formerly: [...new Set([...was, ...formerly])] };
+  await ctx.db.patch("steps", record._id, { stage, ...names });
+  return { ...record, stage, ...names };
 }

@@ -5,9 +5,10 @@ import { continuationArgs } from "./validators.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
 import { dropPages } from "./inserting.js";
-import { goOn, goOnWith, hasRoomInPage } from "./continuations.js";
+import { deleteInPage, goOn, goOnWith, hasRoomInPage } from "./continuations.js";
 import { liftDeadlines } from "./deadlines.js";
-import { cancelPending, isOwnJob, withdraw } from "./ending.js";
+import { withdraw } from "./ending.js";
+import { cancelPending, isOwnJob } from "./scheduled.js";
 
 /**
  * Removes the children of a parent whose record is to be forgotten, with what is under them: as many as fit into this transaction, the
@@ -82,15 +83,9 @@ async function removeRowsOf(
   const steps = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run));
   for await (const step of steps) if (!(await removeStep(ctx, step))) return false;
   const events = ctx.db.query("inbox").withIndex("by_run_name", (q) => q.eq("run", run));
-  for await (const { _id } of events) {
-    if (!(await hasRoomInPage(ctx))) return false;
-    await ctx.db.delete("inbox", _id);
-  }
+  if (!(await deleteInPage(ctx, "inbox", events))) return false;
   const undos = ctx.db.query("undos").withIndex("by_run", (q) => q.eq("run", run));
-  for await (const { _id } of undos) {
-    if (!(await hasRoomInPage(ctx))) return false;
-    await ctx.db.delete("undos", _id);
-  }
+  if (!(await deleteInPage(ctx, "undos", undos))) return false;
   // Only runs of the top level have a context, and only those that go on have deadlines.
   const contexts = isChild
     ? []
@@ -139,11 +134,7 @@ async function removeUndos(
 ): Promise<boolean> {
   if (undoable !== true && kind !== "children") return true;
   const undos = ctx.db.query("undos").withIndex("by_step", (q) => q.eq("step", step));
-  for await (const { _id } of undos) {
-    if (!(await hasRoomInPage(ctx))) return false;
-    await ctx.db.delete("undos", _id);
-  }
-  return true;
+  return await deleteInPage(ctx, "undos", undos);
 }
 
 /** Removes the children of a parent, with what is under them. @returns as {@link removeRowsOf}. */
@@ -156,9 +147,5 @@ async function removeFamily(ctx: MutationCtx, parent: Id<"steps">): Promise<bool
     await ctx.db.delete("runs", _id);
   }
   const badEnds = ctx.db.query("badEnds").withIndex("by_parent", (q) => q.eq("parent", parent));
-  for await (const { _id } of badEnds) {
-    if (!(await hasRoomInPage(ctx))) return false;
-    await ctx.db.delete("badEnds", _id);
-  }
-  return true;
+  return await deleteInPage(ctx, "badEnds", badEnds);
 }

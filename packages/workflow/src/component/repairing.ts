@@ -1,12 +1,13 @@
 import { lookNow } from "@stepwise/workpool/core";
 import { paginator } from "convex-helpers/server/pagination";
+import type { PaginationResult } from "convex/server";
 import { v } from "convex/values";
 import { internal } from "./_generated/api.js";
 import { continuationArgs, type Plans } from "./validators.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { goOn, goOnWith, hasRoomInPage, lookAfterContinuations } from "./continuations.js";
 import { wake } from "./entering.js";
-import { isLost, watchDeadline } from "./deadlines.js";
+import { rewatchDeadline } from "./deadlines.js";
 import { pool } from "./line.js";
 import { repairRetention } from "./retention.js";
 import schema from "./schema.js";
@@ -76,6 +77,19 @@ interface Repaired {
   seen?: number;
 }
 
+/** Sees to the records of a page, as far as there is room. */
+async function seenTo<Row>(
+  ctx: MutationCtx,
+  { page, isDone, continueCursor }: PaginationResult<Row>,
+  repair: (row: Row) => Promise<void>,
+): Promise<Repaired> {
+  for (const [seen, row] of page.entries()) {
+    if (!(await hasRoomInPage(ctx))) return { isDone, continueCursor, seen };
+    await repair(row);
+  }
+  return { isDone, continueCursor };
+}
+
 async function repairSteps(
   ctx: MutationCtx,
   cursor: string | null,
@@ -85,11 +99,9 @@ async function repairSteps(
     .query("steps")
     .withIndex("by_wake", (q) => q.gt("wakeAt", undefined))
     .paginate({ cursor, numItems, maximumBytesRead: MAX_PAGE_BYTES });
-  for (const [seen, step] of found.page.entries()) {
-    if (!(await hasRoomInPage(ctx))) return { ...found, seen };
+  return await seenTo(ctx, found, async (step) => {
     if (step.held !== true) await seeTo(ctx, step);
-  }
-  return found;
+  });
 }
 
 async function repairDeadlines(
@@ -101,11 +113,7 @@ async function repairDeadlines(
     .query("deadlines")
     .withIndex("by_creation_time")
     .paginate({ cursor, numItems });
-  for (const [seen, deadline] of found.page.entries()) {
-    if (!(await hasRoomInPage(ctx))) return { ...found, seen };
-    if (await isLost(ctx, deadline)) await watchDeadline(ctx, deadline);
-  }
-  return found;
+  return await seenTo(ctx, found, (deadline) => rewatchDeadline(ctx, deadline));
 }
 
 /** Those that go on with another plan than the one they started under come to their node once more, as it is now. */
@@ -120,14 +128,12 @@ async function repairEvents(
     .withIndex("by_kind_state", (q) => q.eq("kind", "event").eq("state", "waiting"))
     .paginate({ cursor, numItems, maximumBytesRead: MAX_PAGE_BYTES });
   const deployed = new Map(plans.map(({ workflow, plan }) => [workflow, plan]));
-  for (const [seen, step] of found.page.entries()) {
-    if (!(await hasRoomInPage(ctx))) return { ...found, seen };
-    if (step.dueAt !== undefined || step.held === true) continue;
+  return await seenTo(ctx, found, async (step) => {
+    if (step.dueAt !== undefined || step.held === true) return;
     const run = await ctx.db.get("runs", step.run);
-    if (run === null || deployed.get(run.workflow) === run.plan) continue;
+    if (run === null || deployed.get(run.workflow) === run.plan) return;
     await wake(ctx, step, {}, { kind: "entry", state: "pending", names: undefined });
-  }
-  return found;
+  });
 }
 
 /** A page may read as much, in bytes of the records; what is scheduled for them comes on top. */

@@ -6,15 +6,15 @@ import { goOn, goOnWith, hasRoomInPage } from "./continuations.js";
 import { beginDeadline } from "./deadlines.js";
 import { beginRun } from "./entering.js";
 import { logStarted } from "./log.js";
+import { renamedStep } from "./recording.js";
 import { removeStep } from "./removing.js";
-import { stepOfStage } from "./scope.js";
 import { continuationArgs, vBeginning } from "./validators.js";
 
 /** A node of a workflow's top level, in their order, as a restart needs to know it. */
 export const vNode = v.object({
   name: v.string(),
-  /** What it was called before it was renamed. */
-  was: v.optional(v.string()),
+  /** What it was called before it was renamed, and before that. */
+  was: v.optional(v.array(v.string())),
   /** The stage that it begins with. */
   stage: v.string(),
   /** The names that it reads; `*` for everything. */
@@ -112,8 +112,8 @@ async function goOnRestarting(ctx: MutationCtx, progress: Progress): Promise<Pro
     }
     affected.add(node.name);
     stopped.affected.push(node.name);
-    for (const name of [node.name, node.was])
-      if (name !== undefined && !(await removeNode(ctx, run, name))) return stopped;
+    for (const name of [node.name, ...(node.was ?? [])])
+      if (!(await removeNode(ctx, run, name))) return stopped;
   }
   const first = nodes.find(({ name }) => affected.has(name));
   await begin(ctx, current, restart, first, kept);
@@ -131,11 +131,7 @@ async function isKept(
     ? affected.size > 0
     : reads.some((read) => affected.has(read));
   if (isAffected) return false;
-  let record = await stepOfStage(ctx, run, name);
-  if (record === null && was !== undefined) {
-    record = await stepOfStage(ctx, run, was);
-    if (record?.state === "completed") await ctx.db.patch("steps", record._id, { stage: name });
-  }
+  const record = await renamedStep(ctx, run, { stage: name, was });
   return record?.state === "completed" && record.undone !== true;
 }
 

@@ -3,8 +3,8 @@ import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
 import { hasRoomInPage } from "./continuations.js";
-import { cancelPending } from "./ending.js";
 import { isUndoneBelow, removeRun } from "./removing.js";
+import { cancelPending, isLost } from "./scheduled.js";
 
 /**
  * So long after a run has expired it is removed, in ms, and with it all that have expired by then: so runs that end one after the other are
@@ -76,9 +76,6 @@ async function firstToExpire(ctx: QueryCtx): Promise<{ run: Doc<"runs">; at: num
 /** After a restore from a backup: schedules the next removal where it will not come. */
 export async function repairRetention(ctx: MutationCtx): Promise<void> {
   const next = await ctx.db.query("expiries").first();
-  if (next === null) return;
-  const job =
-    next.job === undefined ? null : await ctx.db.system.get("_scheduled_functions", next.job);
-  if (job?.state.kind !== "pending" && job?.state.kind !== "inProgress")
+  if (next !== null && (await isLost(ctx, next)))
     await scheduleRemoval(ctx, next, Math.max(next.at, Date.now()));
 }

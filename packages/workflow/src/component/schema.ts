@@ -99,6 +99,9 @@ export default defineSchema({
     stage: v.string(),
     pass: v.optional(vPass),
     generation: v.optional(v.number()),
+    plan: v.optional(v.string()),
+    /** When the run was created, in ms since the epoch: runs that are at a stage are listed by it. */
+    createdAt: v.number(),
     kind: vStepKind,
     state: vStepState,
     attempt: v.number(),
@@ -131,6 +134,8 @@ export default defineSchema({
     undo: v.optional(v.id("undos")),
     /** Of a loop: which pass it is at. Its output is the loop's state. */
     iteration: v.optional(v.number()),
+    /** Of a loop that was renamed while the run was in it: under which names passes stand besides. */
+    formerly: v.optional(v.array(v.string())),
     /** Of a branch: the key of its case. */
     chosen: v.optional(v.string()),
     /** Of an event: the names that it waits for. */
@@ -154,7 +159,7 @@ export default defineSchema({
     .index("by_run_stage", ["run", "stage", "pass"])
     .index("by_run_state", ["run", "state"])
     .index("by_run_pass", ["run", "kept", "pass"])
-    .index("by_stage", ["stage", "endedAt"])
+    .index("by_stage", ["stage", "endedAt", "createdAt"])
     .index("by_wake", ["wakeAt"])
     .index("by_kind_state", ["kind", "state"]),
 
@@ -197,18 +202,21 @@ export default defineSchema({
   }).index("by_run_name", ["run", "name"]),
 
   /**
-   * What a run has done that can be undone, in the order in which it was completed: a step of its own, or a child with such steps. Written
-   * by the transaction that completes it, deleted when it is undone.
+   * What a run has done that can be undone: a step of its own, or a child with such steps. Written by the transaction that completes it,
+   * deleted when it is undone.
    */
   undos: defineTable({
     run: v.id("runs"),
     step: v.id("steps"),
     child: v.optional(v.id("runs")),
+    /** Of a child: when the last was completed of all that it has done and that is not undone yet. Of a step that is when this was written. */
+    at: v.optional(v.number()),
     /** Of a step inside a loop: the loop's state then, and which pass it was. */
     loop: v.optional(v.any()),
   })
-    .index("by_run", ["run"])
-    .index("by_step", ["step"]),
+    .index("by_run", ["run", "at"])
+    .index("by_step", ["step"])
+    .index("by_child", ["child"]),
 
   /** What ends a run, or fails one of its parents, at a time. Deleted when the run, or the parent, has ended before. */
   deadlines: defineTable({
@@ -235,6 +243,16 @@ export default defineSchema({
     /** The scheduled function that will do it. Absent only while it is being inserted. */
     job: v.optional(v.id("_scheduled_functions")),
   }),
+
+  /**
+   * At most one for each table: behind which row the watchdog's next look goes on, where the last one could not see to all that are to be looked
+   * after.
+   */
+  looks: defineTable({
+    table: v.union(v.literal("steps"), v.literal("deadlines"), v.literal("continuations")),
+    /** The row's key in the index in which they are looked at. */
+    after: v.array(v.any()),
+  }).index("by_table", ["table"]),
 
   /**
    * At most one document: when runs whose retention is over will be removed next. Written when a run ends that is the first to expire, and by

@@ -4,7 +4,7 @@ import { Failure } from "../errors/failure.js";
 import { packed } from "../packing.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { QueryCtx } from "./_generated/server.js";
-import type { Read } from "./validators.js";
+import { ACTIVE_STATES, type Read } from "./validators.js";
 
 /** How much of the outputs of a parent's children one transaction gathers. It may read 16 MiB, with their runs and all else. */
 const MAX_GATHERED_BYTES = 12 << 20;
@@ -108,20 +108,31 @@ async function valueOf(
   return read.loop === true ? { state: step?.output, iteration: step?.iteration } : step?.output;
 }
 
-/** The record that is read, under its name or the one before it was renamed. */
+/** The record that is read, under its name or one from before it was renamed. */
 export async function stepRead(
   ctx: QueryCtx,
   run: Id<"runs">,
-  { stage, pass, was }: Pick<Read, "stage" | "pass" | "was">,
+  { stage, pass, was = [] }: Pick<Read, "stage" | "pass" | "was">,
 ): Promise<Doc<"steps"> | null> {
-  const step = await stepOfStage(ctx, run, stage, pass);
-  return step === null && was !== undefined ? await stepOfStage(ctx, run, was, pass) : step;
+  for (const name of [stage, ...was]) {
+    const step = await stepOfStage(ctx, run, name, pass);
+    if (step !== null) return step;
+  }
+  return null;
 }
 
 /** The loop around the step that is being undone, as that has seen it: what was completed last is undone first. */
 async function loopUndone(ctx: QueryCtx, run: Id<"runs">): Promise<unknown> {
-  const undos = ctx.db.query("undos").withIndex("by_run", (q) => q.eq("run", run));
-  return (await undos.order("desc").first())?.loop;
+  return (await lastOwnUndo(ctx, run))?.loop;
+}
+
+/** What was completed last of the run's own steps that can be undone, and are not yet. */
+export async function lastOwnUndo(ctx: QueryCtx, run: Id<"runs">): Promise<Doc<"undos"> | null> {
+  return await ctx.db
+    .query("undos")
+    .withIndex("by_run", (q) => q.eq("run", run).eq("at", undefined))
+    .order("desc")
+    .first();
 }
 
 /** Why a run is being undone: its own error, or that of the run above it which undoes what it has completed. */
@@ -146,6 +157,18 @@ export async function stepOfStage(
     .first();
 }
 
+/** The records in which something of a run is still to come. They may be changed while they are seen to. */
+export async function* activeSteps(
+  ctx: QueryCtx,
+  run: Id<"runs">,
+): AsyncGenerator<Doc<"steps">, void> {
+  for (const state of ACTIVE_STATES)
+    yield* await ctx.db
+      .query("steps")
+      .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", state))
+      .collect();
+}
+
 /**
  * The outputs of a parent's children, in the order or under the keys in which they were given; where some may end badly, what became of
  * each; or what they were folded into. Those up to which they fit, where not all do.
@@ -165,7 +188,7 @@ async function childrenOutputs(
     .query("runs")
     .withIndex("by_parent", (q) => q.eq("parentStep", parent._id));
   for await (const child of children) {
-    const output = await settledOutput(ctx, parent, child);
+    const output = await settledOutput(ctx, parent, child, read.tolerant);
     if (child.childKey === undefined) outputs.push(output);
     else byKey[child.childKey] = output;
     if (!(await fits(parent, child, output))) break;
@@ -173,17 +196,27 @@ async function childrenOutputs(
   return parent.keyed === true ? byKey : packed(outputs);
 }
 
-/** A child's output, as its parent sees it. */
+/**
+ * A child's output, as its parent sees it.
+ * @param tolerant whether some may have ended badly: as the parent is now, whatever it was when they began.
+ * @throws a {@link Failure} `childFailed` where the child has, and the parent does not tolerate that any more.
+ */
 export async function settledOutput(
   ctx: QueryCtx,
   parent: Doc<"steps">,
   child: Doc<"runs">,
+  tolerant = false,
 ): Promise<unknown> {
   const isComplete = child.state === "completed";
   // A workflow of sleeps only has no output.
   const output = isComplete ? ((await outputOf(ctx, child)) ?? null) : undefined;
-  if (parent.tolerate === undefined) return output;
-  return isComplete ? { ok: true, output } : { ok: false, error: child.error };
+  if (tolerant) return isComplete ? { ok: true, output } : { ok: false, error: child.error };
+  if (isComplete) return output;
+  const { childKey = child.index, workflow, error } = child;
+  throw new Failure(
+    "childFailed",
+    `Child ${childKey} of "${parent.stage}" (${workflow}) failed, which the parent does not tolerate any more: ${error?.message}`,
+  );
 }
 
 /** The output as a field of the run that has it, if the run is a child and the output is small. */

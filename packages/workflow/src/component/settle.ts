@@ -1,15 +1,15 @@
 import { completeWork, enqueueWork, type SlotId } from "@stepwise/workpool/core";
-import { formerName } from "../renaming.js";
+import { formerNames } from "../renaming.js";
 import type { Doc } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { setDeadline } from "./deadlines.js";
-import { isOwnJob } from "./ending.js";
 import { foldedFurther } from "./folding.js";
 import { forgetPasses } from "./forgetting.js";
 import { pool } from "./line.js";
 import { logRetrying } from "./log.js";
 import { beginNext } from "./next.js";
 import { recordFused, recordOutcome, type Progress } from "./recording.js";
+import { isOwnJob } from "./scheduled.js";
 import { keyOf } from "./scope.js";
 import { ACTIVE_STATES, type Fused, type Next, type Settlement, type Token } from "./validators.js";
 
@@ -47,7 +47,7 @@ export async function settle(
   if (settlement.reduced !== undefined) await foldedFurther(ctx, step.run, settlement.reduced);
   for (const stage of fused) await recordFused(ctx, progress, stage, settlement);
   for (const deadline of settlement.deadlines ?? []) {
-    const was = formerName(settlement.renamed, deadline.stage);
+    const was = formerNames(settlement.renamed, deadline.stage);
     await setDeadline(ctx, step.run, deadline, was);
   }
   const successor = await beginNext(ctx, progress, settlement);

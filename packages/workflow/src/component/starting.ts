@@ -104,8 +104,9 @@ async function startRun(
   if (timeoutMs !== undefined && later === undefined) await beginDeadline(ctx, run, timeoutMs);
   await insertInput(ctx, run, input);
   const known = knownInput(input);
+  const of = { run, plan, createdAt: now };
   if (first.action === undefined || later !== undefined)
-    await arriveAt(ctx, { run }, first, known, { at: later });
-  else works.push(await beginAction(ctx, { run }, first.action, first, known));
+    await arriveAt(ctx, of, first, known, { at: later });
+  else works.push(await beginAction(ctx, of, first.action, first, known));
   return { run, begins: later === undefined };
 }

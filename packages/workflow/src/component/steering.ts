@@ -1,13 +1,14 @@
 import { v } from "convex/values";
-import type { Doc } from "./_generated/dataModel.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, query, type QueryCtx } from "./_generated/server.js";
 import { cancelRun } from "./ending.js";
 import { pauseRun, resumeRun } from "./pausing.js";
 import { isUndoneBelow, removeRun } from "./removing.js";
 import { repairAll } from "./repairing.js";
 import { restartFields, restartRun } from "./restarting.js";
+import { stepRead } from "./scope.js";
 import { isActive } from "./settle.js";
-import { vPlans, vToken } from "./validators.js";
+import { recordArgs, vPlans, vToken } from "./validators.js";
 
 /* What becomes of a run from outside. What cannot be done changes nothing, and the answer says why. */
 
@@ -113,6 +114,16 @@ export const isHalted = query({
     const id = ctx.db.normalizeId("steps", token.step);
     const step = id === null ? null : await ctx.db.get("steps", id);
     return step === null || !isActive(step, token) || step.held === true;
+  },
+});
+
+/** Whether a stage has been completed in a run. */
+export const isCompleted = query({
+  args: recordArgs,
+  returns: v.boolean(),
+  handler: async (ctx, { run, ...of }) => {
+    const step = await stepRead(ctx, run as Id<"runs">, of);
+    return step?.state === "completed";
   },
 });
 

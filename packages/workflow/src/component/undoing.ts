@@ -1,16 +1,17 @@
 import { getConvexSize } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
+import { formerNames, presentName } from "../renaming.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 import { finishRun } from "./ending.js";
 import { arriveAt, ASLEEP } from "./entering.js";
-import { stepOfStage } from "./scope.js";
-import { ACTIVE_STATES } from "./validators.js";
+import { lastOwnUndo, stepRead } from "./scope.js";
+import { ACTIVE_STATES, type Settlement } from "./validators.js";
 
 /*
- * Compensation. What a run has done that can be undone stands in `undos`, in the order of completion: its own steps, and children that have
- * such steps. When the run ends badly, the last entry is undone first; then the one before it. A child that is complete is undone in the
- * same way, by its own entries, while the run above it is `compensating`.
+ * Compensation. What a run has done that can be undone stands in `undos`: its own steps, and children that have such steps. When the run ends
+ * badly, what was completed last is undone first, be it a step of its own or of a child that is complete, on any level; then what was completed
+ * before that. The entry of a child stands where the last of what the child has done stands, and moves back as that is undone.
  */
 
 /** A step with a compensation is completed. @param loop the loop around it as the step has seen it, if there is one. */
@@ -26,17 +27,26 @@ export async function undoableDone(
 export async function childDone(ctx: MutationCtx, child: Doc<"runs">): Promise<void> {
   const { _id, parentRun, parentStep } = child;
   if (parentRun === undefined || parentStep === undefined) return;
-  if ((await lastUndo(ctx, _id)) === null) return;
-  await ctx.db.insert("undos", { run: parentRun, step: parentStep, child: _id });
+  const last = await lastUndo(ctx, _id);
+  if (last === null) return;
+  const above = { run: parentRun, step: parentStep, child: _id, at: completedAt(last) };
+  await ctx.db.insert("undos", above);
 }
 
-/** What the run has done last, of all that is not yet undone. */
+/** What was completed last of all that the run, or a child of it, has done and that is not yet undone. */
 export async function lastUndo(ctx: QueryCtx, run: Id<"runs">): Promise<Doc<"undos"> | null> {
-  return await ctx.db
+  const own = await lastOwnUndo(ctx, run);
+  const ofChild = await ctx.db
     .query("undos")
-    .withIndex("by_run", (q) => q.eq("run", run))
+    .withIndex("by_run", (q) => q.eq("run", run).gt("at", 0))
     .order("desc")
     .first();
+  if (own === null || ofChild === null) return own ?? ofChild;
+  return completedAt(own) > completedAt(ofChild) ? own : ofChild;
+}
+
+function completedAt({ at, _creationTime }: Doc<"undos">): number {
+  return at ?? _creationTime;
 }
 
 /**
@@ -52,36 +62,52 @@ export async function undoNext(ctx: MutationCtx, id: Id<"runs">): Promise<void> 
   const step = await ctx.db.get("steps", undo.step);
   if (step === null) {
     await ctx.db.delete("undos", undo._id);
-    return await undoNext(ctx, id);
+    return await goOnAbove(ctx, id);
   }
   if (await isUndoing(ctx, id)) return;
-  const { pass, generation, sensitive } = step;
+  const { pass, generation, createdAt, sensitive } = step;
   const stage = {
     stage: `${step.stage}.compensate`,
     ...(pass === undefined ? {} : { pass }),
     ...(sensitive === undefined ? {} : { sensitive }),
     reads: [],
   };
-  await arriveAt(ctx, { run: id, generation }, stage, new Map(), { undo: undo._id });
+  await arriveAt(ctx, { run: id, generation, createdAt }, stage, new Map(), { undo: undo._id });
 }
 
 async function allUndone(ctx: MutationCtx, run: Doc<"runs">): Promise<void> {
   const { endsAs, error, sensitiveError: sensitive = false } = run;
   if (run.state === "compensating" && endsAs !== undefined && error !== undefined)
     return await finishRun(ctx, run, { state: endsAs, error, sensitive });
-  // A child that is complete, and undone with its parent.
-  const { parentRun } = run;
-  const above = parentRun === undefined ? null : await lastUndo(ctx, parentRun);
-  if (above === null || above.child !== run._id) return;
-  await ctx.db.delete("undos", above._id);
-  await markUndone(ctx, above.step);
-  await undoNext(ctx, above.run);
+  if ((await undoOf(ctx, run._id)) !== null) await goOnAbove(ctx, run._id);
+}
+
+/** The entry of a child that is complete, and is undone with the run above it. */
+async function undoOf(ctx: QueryCtx, child: Id<"runs">): Promise<Doc<"undos"> | null> {
+  return await ctx.db
+    .query("undos")
+    .withIndex("by_child", (q) => q.eq("child", child))
+    .unique();
+}
+
+/** Something that a run has done was undone: its entry above moves back, or goes with the last of it; then the run that is compensating goes on. */
+async function goOnAbove(ctx: MutationCtx, id: Id<"runs">): Promise<void> {
+  const above = await undoOf(ctx, id);
+  if (above === null) return await undoNext(ctx, id);
+  const last = await lastUndo(ctx, id);
+  if (last !== null) await ctx.db.patch("undos", above._id, { at: completedAt(last) });
+  else {
+    await ctx.db.delete("undos", above._id);
+    await markUndone(ctx, above.step);
+  }
+  await goOnAbove(ctx, above.run);
 }
 
 /** A compensation has ended, well or not: its error is listed in that of the run which is compensating; then the next. */
 export async function undone(
   ctx: MutationCtx,
   step: Doc<"steps">,
+  renamed: Settlement["renamed"],
   error?: StepError,
 ): Promise<void> {
   if (step.undo === undefined) return;
@@ -91,20 +117,26 @@ export async function undone(
   const undo = await ctx.db.get("undos", step.undo);
   if (undo !== null) {
     await ctx.db.delete("undos", undo._id);
-    await markUndone(ctx, undo.step);
+    await markUndone(ctx, undo.step, renamed);
   }
   if (error !== undefined) await listErrors(ctx, step.run, [error]);
-  await undoNext(ctx, step.run);
+  await goOnAbove(ctx, step.run);
 }
 
 /** What was undone says so, and with it the node of the top level that it is a part of: a restart cannot keep its result. */
-async function markUndone(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
+async function markUndone(
+  ctx: MutationCtx,
+  id: Id<"steps">,
+  renamed?: Settlement["renamed"],
+): Promise<void> {
   const step = await ctx.db.get("steps", id);
   // Of a parent with many children whatever is undone says so; its record may be large.
   if (step === null || step.undone === true) return;
   await ctx.db.patch("steps", id, { undone: true });
   const [top = step.stage] = step.stage.split(".");
-  const around = top === step.stage ? null : await stepOfStage(ctx, step.run, top);
+  if (top === step.stage) return;
+  const stage = presentName(renamed, top) ?? top;
+  const around = await stepRead(ctx, step.run, { stage, was: formerNames(renamed, stage) });
   if (around !== null && around.undone !== true)
     await ctx.db.patch("steps", around._id, { undone: true });
 }

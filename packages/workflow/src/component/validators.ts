@@ -77,16 +77,17 @@ export const vRead = v.object({
   name: v.string(),
   stage: v.string(),
   pass: v.optional(vPass),
-  /** … or the outputs of its children, … */
+  /** … or the outputs of its children, `tolerant` where some may have ended badly, … */
   children: v.optional(v.boolean()),
+  tolerant: v.optional(v.boolean()),
   /** … or, of a loop, its state and which pass it is at. */
   loop: v.optional(v.boolean()),
   /** Not of a stage, but why the run is being undone. */
   cause: v.optional(v.boolean()),
   /** Of a loop, for a compensation: as it was when the step was completed. */
   undoing: v.optional(v.boolean()),
-  /** What the stage was called before it was renamed. */
-  was: v.optional(v.string()),
+  /** What the stage was called before it was renamed, and before that. */
+  was: v.optional(v.array(v.string())),
   /** It must not stand among the arguments of a scheduled function. */
   sensitive: v.optional(v.boolean()),
 });
@@ -119,8 +120,19 @@ export const vToken = v.object({
   pass: v.optional(vPass),
   /** How often the run was restarted, plus one. Absent in a run that never was. */
   generation: v.optional(v.number()),
+  /** The hash of the plan that the run began under. */
+  plan: v.optional(v.string()),
 });
 export type Token = Infer<typeof vToken>;
+
+/** Names the record of a stage. */
+export const recordArgs = {
+  run: v.string(),
+  stage: v.string(),
+  /** What it was called before it was renamed, and before that. */
+  was: v.optional(v.array(v.string())),
+  pass: v.optional(vPass),
+};
 
 /** How runs of a workflow begin. */
 export const vBeginning = v.object({
@@ -272,8 +284,8 @@ export type Next = Infer<typeof vNext>;
 /** Why the component enters a workflow. */
 export const vEvent = v.union(
   v.object({ kind: v.literal("arrive") }),
-  /** Its children have all ended. */
-  v.object({ kind: v.literal("joined") }),
+  /** Its children have all ended. `single`: it is a `.child`. */
+  v.object({ kind: v.literal("joined"), single: v.optional(v.boolean()) }),
   /** What it waited for until now: the end of a sleep, or of the time for an event. */
   v.object({ kind: v.literal("due"), of: v.union(v.literal("sleep"), v.literal("event")) }),
   v.object({ kind: v.literal("got"), name: v.string(), value: v.any() }),

@@ -1,12 +1,13 @@
-import { isLost } from "./deadlines.js";
 import { isWaiting, slotOf } from "@stepwise/workpool/core";
 import { v, type Infer } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { query, type QueryCtx } from "./_generated/server.js";
 import { countChildren, vChildren } from "./counting.js";
-import { outputOf } from "./scope.js";
+import { factsOf, runFacts } from "./facts.js";
+import { isLost } from "./scheduled.js";
+import { activeSteps, outputOf } from "./scope.js";
 import { parentBeingUndone } from "./undoing.js";
-import { ACTIVE_STATES, vError, vPass, vRunState, vStepKind, vStepState } from "./validators.js";
+import { vError, vPass, vRunState, vStepKind, vStepState } from "./validators.js";
 
 /** How many runs `tree` shows. */
 const MAX_TREE = 500;
@@ -35,22 +36,12 @@ const vActiveNode = v.object({
 });
 
 export const vStatus = v.object({
-  runId: v.string(),
-  workflow: v.string(),
-  state: vRunState,
-  key: v.optional(v.string()),
-  plan: v.optional(v.string()),
-  generation: v.number(),
-  parentRunId: v.optional(v.string()),
-  startedAt: v.number(),
-  endedAt: v.optional(v.number()),
+  ...runFacts,
   expiresAt: v.optional(v.number()),
   timesOutAt: v.optional(v.number()),
   active: v.array(vActiveNode),
-  paused: v.boolean(),
   stalled: v.boolean(),
   output: v.optional(v.any()),
-  error: v.optional(vError),
   onCompleteError: v.optional(v.string()),
 });
 
@@ -65,22 +56,13 @@ export const status = query({
     const deadlines = run.endedAt === undefined ? await deadlinesOf(ctx, run._id) : [];
     const active = run.endedAt === undefined ? await activeNodes(ctx, run, deadlines) : [];
     return {
-      runId: run._id,
-      workflow: run.workflow,
-      state: run.state,
-      key: run.startKey,
-      plan: run.plan,
-      generation: run.generation ?? 1,
-      parentRunId: run.parentRun,
-      startedAt: run.startedAt,
-      endedAt: run.endedAt,
+      ...factsOf(run),
       expiresAt: run.expiresAt,
       timesOutAt: deadlines.find(({ stage }) => stage === undefined)?.at,
       active,
       paused: run.paused === true || active.some(({ paused }) => paused),
       stalled: active.some(({ stalled }) => stalled) || (await isAnyLost(ctx, deadlines)),
-      output: await outputOf(ctx, run),
-      error: run.error,
+      output: run.state === "completed" ? ((await outputOf(ctx, run)) ?? null) : undefined,
       onCompleteError: run.onCompleteError,
     };
   },
@@ -104,12 +86,8 @@ async function activeNodes(
   deadlines: readonly Doc<"deadlines">[],
 ): Promise<Infer<typeof vActiveNode>[]> {
   const nodes: Infer<typeof vActiveNode>[] = [];
-  for (const state of ACTIVE_STATES) {
-    const steps = ctx.db
-      .query("steps")
-      .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", state));
-    for await (const step of steps) nodes.push(await activeNode(ctx, step, deadlines));
-  }
+  for await (const step of activeSteps(ctx, run))
+    nodes.push(await activeNode(ctx, step, deadlines));
   if (runState !== "compensating" || nodes.length > 0) return nodes;
   const parent = await parentBeingUndone(ctx, run);
   return parent === null
@@ -166,15 +144,9 @@ async function isStalled(ctx: QueryCtx, step: Doc<"steps">): Promise<boolean> {
   if (step.kind === "action" && step.state === "running") {
     if (await isWaiting(ctx, step._id)) return false;
     const slot = await slotOf(ctx, step._id);
-    return slot === null || (slot.job !== undefined && (await isOver(ctx, slot.job)));
+    return slot === null || (slot.job !== undefined && (await isLost(ctx, slot)));
   }
-  if (step.wakeAt === undefined) return false;
-  return step.job === undefined || (await isOver(ctx, step.job));
-}
-
-async function isOver(ctx: QueryCtx, job: Id<"_scheduled_functions">): Promise<boolean> {
-  const scheduled = await ctx.db.system.get("_scheduled_functions", job);
-  return scheduled?.state.kind !== "pending" && scheduled?.state.kind !== "inProgress";
+  return step.wakeAt !== undefined && (await isLost(ctx, step));
 }
 
 const vTreeStep = v.object({

@@ -1,20 +1,19 @@
 import { leaveRoom, messageOf, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
+import { stream } from "convex-helpers/server/stream";
 import { v } from "convex/values";
 import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { insertLater } from "./inserting.js";
-import { hasRoomInPage } from "./continuations.js";
 import { failStep, wake } from "./entering.js";
 import { logStuck } from "./log.js";
+import { seeInTurn } from "./looking.js";
+import { isToCome, LATE_MS, stateOfJob } from "./scheduled.js";
+import schema from "./schema.js";
 import { ACTIVE_STATES, type Event } from "./validators.js";
 
-/** What should have been woken so long ago has perhaps been lost, in ms. The scheduler is seldom that far behind. */
-const LATE_MS = 15_000;
 /** A look sees to what is due as soon as this, in ms; what sleeps longer does not keep the watchdog on. */
 const SOON_MS = 60_000;
-/** How many records one look sees to. */
-const PAGE = 50;
 
 /**
  * What the pool's watchdog also looks after: steps that should have been woken. A scheduled mutation that throws is gone for good, and one
@@ -23,18 +22,13 @@ const PAGE = 50;
  */
 export async function lookAfterWaking(ctx: MutationCtx): Promise<number | null> {
   const now = Date.now();
-  const late = ctx.db
+  const late = stream(ctx.db, schema)
     .query("steps")
     .withIndex("by_wake", (q) => q.gt("wakeAt", undefined).lt("wakeAt", now - LATE_MS));
-  let seen = 0;
-  for await (const step of late) {
-    // Each is read with the arguments of its scheduled function, which may be large.
-    if (seen === PAGE || !(await hasRoomInPage(ctx))) return now;
-    await seeTo(ctx, step);
-    seen++;
-  }
+  const found = await seeInTurn(ctx, "steps", late, (step) => seeTo(ctx, step));
+  if (found === "more") return now;
   // What is still to come, though it is late, may fail when it does.
-  if (seen > 0) return now + LATE_MS + 1;
+  if (found === "all") return now + LATE_MS + 1;
   const next = await ctx.db
     .query("steps")
     .withIndex("by_wake", (q) => q.gte("wakeAt", now - LATE_MS).lt("wakeAt", now + SOON_MS))
@@ -48,10 +42,8 @@ export async function seeTo(ctx: MutationCtx, step: Doc<"steps">): Promise<void>
     await ctx.db.patch("steps", step._id, { wakeAt: undefined });
     return;
   }
-  const job =
-    step.job === undefined ? null : await ctx.db.system.get("_scheduled_functions", step.job);
-  if (job?.state.kind === "pending" || job?.state.kind === "inProgress") return;
-  const state = job?.state;
+  const state = await stateOfJob(ctx, step.job);
+  if (isToCome(state)) return;
   if (state?.kind !== "failed" || step.isLastTry !== true)
     return await rearm(ctx, step, state?.kind === "failed");
   const run = await ctx.db.get("runs", step.run);

@@ -11,7 +11,7 @@ export interface Child<Output> {
 /** What `children` may give: a list or a record of `child(workflow, input)`. */
 export type Children = readonly Child<unknown>[] | Readonly<Record<string, Child<unknown>>>;
 
-/** How many children may end badly before their parent fails. A percentage is of all of them, from 0 to 100. */
+/** How many children may end badly before their parent fails. A percentage is of all of them, from 0 to 100; rounded down. */
 export type Tolerate = { failures: number } | { percentage: number } | "all";
 
 /** What became of a child whose parent tolerates bad ends. */

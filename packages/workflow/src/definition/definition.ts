@@ -14,7 +14,8 @@ export interface WorkflowOptions<Schema extends AnySchema> {
   retention?: Duration;
   /**
    * Former names of nodes, `{ old: "new" }`, for runs that stand at such a node while the code changes. A node inside another is named by its
-   * path, such as `"agent.think"` or `"route.big.x"`. A name may go when no run from before it is left.
+   * path, such as `"agent.think"` or `"route.big.x"`. Of one that was renamed again each former name may lead to the present one, or to the next. A
+   * name may go when no run from before it is left.
    */
   renamed?: Readonly<Record<string, string>>;
 }
@@ -41,7 +42,7 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
    * The nodes by name as they were written, `finalize` under that name; but a sleep is `{ duration }`, a child `{ workflow, args }`, and the
    * `body` of a loop and each of the `cases` of a branch are nodes by name again.
    */
-  readonly nodes: { readonly [Key in OnTop<Name> | "finalize"]: CompiledNode };
+  readonly nodes: { readonly [Key in OnTop<Name>]: CompiledNode };
 }
 
 /** Those of the names that stand on the top level. */
@@ -56,6 +57,7 @@ export interface Finalized<Input, Scope, Output, Name extends string, Events> ex
   Events
 > {
   readonly "~finalized"?: true;
+  readonly nodes: { readonly [Key in OnTop<Name> | "finalize"]: CompiledNode };
 }
 
 /* Any definition, whatever its input: with `never` in the place of a parameter's type all of them fit. */

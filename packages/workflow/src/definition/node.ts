@@ -24,7 +24,10 @@ export type NoHandler = { action?: never; mutation?: never; query?: never };
 export interface Policy {
   /** Of an action. Default: the workflow's, else one attempt. */
   retry?: Retry;
-  /** Of one attempt of an action. Default: none but the platform's (30 minutes; 10 in Node). */
+  /**
+   * Of one attempt of an action. Default: none but the platform's (30 minutes; 10 in Node). It is also what has an action noticed within seconds
+   * that died with its machine: without it, that is 10, 30, 90, 270 or 810 s after the pool became busy, then each 540 s.
+   */
   timeout?: Duration;
   /** Of a mutation or query: it runs in a transaction of its own. Default: false. */
   isolate?: boolean;

@@ -19,8 +19,9 @@ export type StepError = {
   kind: ErrorKind;
   /** The `data` of a `ConvexError` that was thrown; absent of others, and where it takes more than 64 KiB, is nested more than 6 deep, or is no value that can be stored. */
   data?: Value;
-  /** The workflow and the node that failed. */
+  /** The workflow of the run that failed. */
   workflow: string;
+  /** The node that failed; empty where the run was canceled or timed out as a whole. */
   node: string;
   /** The attempt that failed last, from 1. */
   attempt: number;

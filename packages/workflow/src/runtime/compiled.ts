@@ -15,6 +15,7 @@ import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { callFor } from "../errors/refused-result.js";
 import { unpackedScope } from "../packing.js";
 import { attemptOf } from "./attempt.js";
+import type { Bound } from "./bound.js";
 import {
   actionArgs,
   completionArgs,
@@ -32,12 +33,12 @@ import { endOfWait, eventOutput } from "./nodes/event.js";
 import { placeOf, renamedStage } from "./place.js";
 import { policyOf, readsOf } from "./reads.js";
 import { referenceTo, type Facts, type WorkflowReference } from "./reference.js";
-import { formerName } from "../renaming.js";
+import { formerNames } from "../renaming.js";
 import { report } from "./report.js";
 import { retryAt } from "./retry.js";
 import { Run, type Arrive } from "./run.js";
 import { stubOf } from "./stubs.js";
-import { Transaction, type Bound } from "./transaction.js";
+import { Transaction } from "./transaction.js";
 import { checkedOutput } from "../values.js";
 
 /* The context and the scope of a handler were checked where it was written; here they only pass through. */
@@ -202,9 +203,10 @@ export function compiled(
       for (const [stage, arrive] of Object.entries(after)) following.set(stage, arrive);
       const stageOf = (name: string): string => {
         if (Object.hasOwn(at, name)) return name;
-        // A compensation that is gone stays under the name that it had; its step may have ended under the one that its node has now.
-        const former = formerName(definition.options.renamed, name);
-        return former !== undefined && lefts.has(former) ? former : renamedStage(definition, name);
+        const now = renamedStage(definition, name);
+        // A compensation that is gone stays under the name that it had last; its step may have ended under another that its node had or has.
+        const formers = formerNames(definition.options.renamed, now);
+        return formers.find((former) => lefts.has(former)) ?? now;
       };
       return internalMutationGeneric({
         args: resumeArgs,
@@ -224,6 +226,12 @@ export function compiled(
             arrive = hasRecovered ? following.get(stage) : undefined;
           } else if (arrive === undefined) {
             await transaction.failed(removedProblem(before), null);
+          } else if (
+            event.kind === "joined" &&
+            (event.single === true) !== (node?.workflow !== undefined)
+          ) {
+            arrive = undefined;
+            await transaction.failed(removedProblem(before), null);
           } else if (event.kind === "due") {
             const due = endOfWait(node, event.of);
             if (due === "waits") arrive = entry(at);
@@ -241,9 +249,11 @@ export function compiled(
       });
     },
 
-    reference: <Reference extends WorkflowReference<never>>(facts: Facts) =>
+    reference: <Reference extends WorkflowReference<never>>(facts: Facts) => {
+      own.plan = facts.plan;
       // The interface that generated code declares adds members that exist in types only.
-      referenceTo(workflow, definition, functions, facts) as unknown as Reference,
+      return referenceTo(workflow, definition, functions, facts) as unknown as Reference;
+    },
   };
 }
 

@@ -53,7 +53,8 @@ export function parseValue(named: Named, schema: AnySchema, value: unknown): Val
   );
 }
 
-const PASS_AN_ID = "Put it into file storage or a table, and pass its id";
+/** What to do with a value that is too large to be given. */
+export const PASS_AN_ID = "Put it into file storage or a table, and pass its id";
 
 function parse(named: Named, schema: StandardSchemaV1, value: unknown): Value {
   const { subject, root } = named;

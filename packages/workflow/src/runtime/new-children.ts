@@ -81,7 +81,8 @@ export function entriesOf(stage: string, given: unknown): [string, Child<unknown
   // A set, a map or a generator has no entries of its own, and would be no children at all.
   const isListed = Array.isArray(given) || !(Symbol.iterator in Object(given));
   const isObject = typeof given === "object" && given !== null && isListed;
-  const entries = isObject ? Object.entries(given) : undefined;
+  // A hole of a list is no entry, but a child is missing there.
+  const entries = isObject ? Object.entries(Array.isArray(given) ? [...given] : given) : undefined;
   const wrong = entries?.find(([, child]) => !isChild(child));
   if (entries === undefined || wrong !== undefined)
     throw new Failure(

@@ -1,7 +1,7 @@
 import type { Read } from "../component/validators.js";
 import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
 import type { Policy } from "../definition/node.js";
-import { formerName } from "../renaming.js";
+import { formerNames } from "../renaming.js";
 import { hasHandler, placeOf, type Place } from "./place.js";
 
 /** How a stage is run: as the options of its node say, but a finalize and a compensation have their own. */
@@ -55,12 +55,12 @@ export function readsOf(
   return all.flatMap((name) => {
     const read = readNamed(place, name, pass);
     if (read === undefined) return [];
-    const was = formerName(definition.options.renamed, read.stage);
+    const was = formerNames(definition.options.renamed, read.stage);
     const sensitive = isSensitive(definition, stage) || isSensitive(definition, read.stage);
     return [
       {
         ...read,
-        ...(was === undefined ? {} : { was }),
+        ...(was.length === 0 ? {} : { was }),
         ...(sensitive ? { sensitive } : {}),
       },
     ];
@@ -90,7 +90,10 @@ function readNamed(place: Place, name: string, pass: readonly number[]): Read | 
       ? { name, stage: `${path}.output`, ...within(loops.length) }
       : undefined;
   }
-  if (name === "children") return { name, stage: path, ...within(loops.length), children: true };
+  if (name === "children") {
+    const tolerant = node?.tolerate === undefined ? {} : { tolerant: true };
+    return { name, stage: path, ...within(loops.length), children: true, ...tolerant };
+  }
   const sequence = sequences.findLast(({ nodes }) => Object.hasOwn(nodes, name)) ?? sequences[0];
   return { name, stage: `${sequence?.prefix ?? ""}${name}`, ...within(sequence?.depth ?? 0) };
 }

@@ -3,7 +3,7 @@ import type { Token } from "../component/validators.js";
 import type { Attempt } from "./attempt.js";
 import { describeThrown } from "../errors/failure.js";
 import { marksOf } from "./reads.js";
-import type { Bound } from "./transaction.js";
+import type { Bound } from "./bound.js";
 
 /**
  * Hands an attempt's result to the completion. If that fails, because of what was executed with it, once more with nothing executed

@@ -1,7 +1,5 @@
 import type { GenericMutationCtx, TransactionLimits } from "convex/server";
-import { leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import { getConvexSize, type Value } from "convex/values";
-import type { ComponentApi } from "../component/_generated/component.js";
 import type {
   ActionFunction,
   Deadline,
@@ -13,30 +11,20 @@ import type {
   StepKind,
   Token,
 } from "../component/validators.js";
-import type { AnyDefinition } from "../definition/definition.js";
 import { durationMs } from "../definition/duration.js";
 import type { StepError } from "../definition/step-error.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { withoutValues } from "../errors/without-values.js";
-import { formerName } from "../renaming.js";
+import { formerNames } from "../renaming.js";
+import { AtHand, keyOf } from "./at-hand.js";
+import type { Bound } from "./bound.js";
 import { Budget } from "./budget.js";
-import type { Functions } from "./functions.js";
+import { Kept } from "./kept.js";
 import { optionOf } from "./options.js";
-import { firstStageOf, placeOf, recordOf, topLevelOf } from "./place.js";
+import { firstStageOf, placeOf, recordOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
 import type { Arrival, Arrive, Run } from "./run.js";
 import { checkedOutput, copied } from "../values.js";
-
-/** What a run needs to know of its workflow. */
-export interface Bound {
-  readonly component: ComponentApi;
-  readonly workflow: string;
-  readonly definition: AnyDefinition;
-  readonly functions: Functions;
-  /** What follows a stage, as generated code has said: after an action, after a wait, and what `recover` reads. */
-  readonly following: ReadonlyMap<string, Arrive>;
-  readonly recovers: ReadonlyMap<string, readonly string[]>;
-}
 
 export interface TransactionOptions {
   readonly slot?: string | undefined;
@@ -46,16 +34,6 @@ export interface TransactionOptions {
   readonly callsAgain: boolean;
   /** What the stage reads, by name, where it came along. */
   readonly scope?: Readonly<Record<string, unknown>> | null;
-}
-
-const MIB = 1 << 20;
-
-/**
- * What is to be left where the outputs of children were read. A run that comes from them has no slot to give back, and so starts no work that
- * waits in line; but each loop around may have a state of a megabyte, which is read and written when its pass ends.
- */
-function roomAfterChildren(loops: number): typeof ROOM_TO_COMPLETE {
-  return { ...ROOM_TO_COMPLETE, bytesRead: (2.5 + 2 * loops) * MIB };
 }
 
 /** How a stage is executed inside the transaction that arrives at it. */
@@ -72,7 +50,8 @@ interface Execution {
  * reported to the component in one call.
  */
 export class Transaction {
-  readonly #values = new Map<string, unknown>();
+  readonly #atHand: AtHand;
+  readonly #kept: Kept;
   readonly #fused: Fused[] = [];
   readonly #deadlines: Deadline[] = [];
   #reduced: Settlement["reduced"];
@@ -81,8 +60,6 @@ export class Transaction {
   #next: Next | undefined;
   /** A stage with `isolate` was executed, or this transaction follows one that failed: nothing more is executed here. */
   #closed: boolean;
-  #readsChildren = false;
-  #kept: ReadonlySet<string> | undefined;
   /** Why nothing of this transaction may stay. */
   #refused: Error | undefined;
   /** The passes of the loops that the run is in, outermost first. */
@@ -96,6 +73,8 @@ export class Transaction {
     readonly stage: string,
     readonly options: TransactionOptions,
   ) {
+    this.#atHand = new AtHand(ctx, own, token.run);
+    this.#kept = new Kept(ctx, own, token);
     this.#closed = !options.fuse;
     this.pass = token.pass ?? [];
   }
@@ -138,57 +117,32 @@ export class Transaction {
     this.#closed = true;
   }
 
-  /**
-   * Whether the stage's node has kept its result when the run was restarted, so that the run only passes by. Costs one nested query in a
-   * restarted run, nothing in others.
-   */
+  /** Whether the stage has its result already, so that the run only passes by. */
   async isKept(stage: string): Promise<boolean> {
-    const { run, generation = 1 } = this.token;
-    if (generation === 1 || stage.includes(".compensate")) return false;
-    this.#kept ??= new Set(
-      await this.ctx.runQuery(this.own.component.steering.kept, { run, generation }),
-    );
-    return this.#kept.has(topLevelOf(stage));
+    if (stage.includes(".compensate")) return false;
+    if (await this.#kept.byRestart(stage)) return true;
+    return !this.isArrivalAt(stage) && (await this.#kept.byMove(this.formerly(recordOf(stage))));
   }
 
   /** Limits for a nested call that leave enough of this transaction: whatever it uses up, its failure can be written down and the run go on. */
   async limits(): Promise<TransactionLimits> {
-    const { length } = this.pass;
-    return await leaveRoom(
-      this.ctx,
-      this.#readsChildren ? roomAfterChildren(length) : ROOM_TO_COMPLETE,
-    );
+    return await this.#atHand.limits(this.pass.length);
   }
 
   /** What a stage reads, by name. */
   async scope(stage: string, names: readonly string[]): Promise<Record<string, unknown>> {
     const reads = this.reads(stage, names);
-    this.#takeArguments(stage, reads);
-    const missing = reads.filter((read) => !this.#values.has(keyOf(read)));
-    if (missing.length > 0) {
-      const { run } = this.token;
-      if (missing.some(({ children }) => children)) this.#readsChildren = true;
-      const transactionLimits = await this.limits();
-      const { load } = this.own.component.lib;
-      const args = { run, reads: missing, most: transactionLimits.bytesRead };
-      const loaded = await this.ctx.runQuery(load, args, { transactionLimits });
-      for (const read of missing) this.#values.set(keyOf(read), loaded[read.name]);
-    }
-    return Object.fromEntries(reads.map((read) => [read.name, this.#values.get(keyOf(read))]));
+    const { scope } = this.options;
+    // It may have come along with the call.
+    if (scope && this.isArrivalAt(stage))
+      for (const read of reads) if (read.name in scope) this.#atHand.know(read, scope[read.name]);
+    return await this.#atHand.read(reads, this.pass.length);
   }
 
   /** The same for a function of the definition: a copy, so that whatever that does to it, the results stay as they are. */
   async copiedScope(stage: string, names: readonly string[]): Promise<Record<string, unknown>> {
     const scope = await this.scope(stage, names);
     return Object.fromEntries(Object.entries(scope).map(([name, value]) => [name, copied(value)]));
-  }
-
-  /** What the stage reads may have come along with the call. */
-  #takeArguments(stage: string, reads: readonly Read[]): void {
-    const { scope } = this.options;
-    if (!scope || !this.isArrivalAt(stage)) return;
-    for (const read of reads)
-      if (read.name in scope) this.#values.set(keyOf(read), scope[read.name]);
   }
 
   reads(stage: string, names: readonly string[]): Read[] {
@@ -198,28 +152,24 @@ export class Transaction {
   /** The output of a stage of the present pass. */
   async outputOf(stage: string): Promise<Value> {
     const read = { name: "output", ...this.formerly(recordOf(stage)) };
-    if (!this.#values.has(keyOf(read))) {
-      const { run } = this.token;
-      const loaded = await this.ctx.runQuery(this.own.component.lib.load, { run, reads: [read] });
-      this.#values.set(keyOf(read), loaded.output);
-    }
-    return (this.#values.get(keyOf(read)) ?? null) as Value;
+    const { output } = await this.#atHand.read([read], this.pass.length);
+    return (output ?? null) as Value;
   }
 
   /** Has later stages see a value where they read the stage. */
   know(stage: string, output: unknown, aspect?: "loop" | "children"): void {
-    const where = this.#at(stage);
-    this.#values.set(keyOf(aspect === undefined ? where : { ...where, [aspect]: true }), output);
+    const where = this.at(stage);
+    this.#atHand.know(aspect === undefined ? where : { ...where, [aspect]: true }, output);
   }
 
   /** Where a stage stands, and what it was called before it was renamed. */
-  formerly(stage: string): { stage: string; pass?: number[]; was?: string } {
-    const was = formerName(this.own.definition.options.renamed, stage);
-    return { ...this.#at(stage), ...(was === undefined ? {} : { was }) };
+  formerly(stage: string): { stage: string; pass?: number[]; was?: string[] } {
+    const was = formerNames(this.own.definition.options.renamed, stage);
+    return { ...this.at(stage), ...(was.length === 0 ? {} : { was }) };
   }
 
   /** A stage and the passes of the loops around it. */
-  #at(stage: string): { stage: string; pass?: number[] } {
+  at(stage: string): { stage: string; pass?: number[] } {
     const depth = placeOf(this.own.definition, stage).loops.length;
     return depth === 0 ? { stage } : { stage, pass: this.pass.slice(0, depth) };
   }
@@ -227,7 +177,7 @@ export class Transaction {
   /** The outputs of a parent's children were folded into a value, which stands in their place. */
   folded(stage: string, value: Value): void {
     this.know(stage, value, "children");
-    this.#reduced = { ...this.#at(stage), value };
+    this.#reduced = { ...this.at(stage), value };
   }
 
   /** Executes a stage, keeps what came of it for the report, and goes on. */
@@ -296,7 +246,7 @@ export class Transaction {
 
   /** What is recorded of a stage whatever comes of it. */
   #facts(stage: string): Pick<Fused, "stage" | "pass" | "sensitive" | "undoable"> {
-    return { ...this.#at(stage), ...this.marks(stage) };
+    return { ...this.at(stage), ...this.marks(stage) };
   }
 
   /** What its record says of a stage, whatever comes of it. */
@@ -315,7 +265,7 @@ export class Transaction {
     const isRetry = this.isArrivalAt(stage) && this.token.attempt > 1;
     if (isRetry || stage !== firstStageOf(definition, path)) return;
     const of = optionOf(this.own.workflow, path);
-    this.#deadlines.push({ ...this.#at(path), ms: durationMs(node.timeout, of("timeout")) });
+    this.#deadlines.push({ ...this.at(path), ms: durationMs(node.timeout, of("timeout")) });
   }
 
   /** The stage's output is its parent's, whose time need not be watched any more. */
@@ -324,29 +274,22 @@ export class Transaction {
     const isOver = part === "finalize" || (part === undefined && node?.finalize === undefined);
     // A deploy may have taken its timeout away while the run was in it.
     if (node?.children === undefined || !isOver) return;
-    const begun = this.#deadlines.findIndex(
-      (deadline) => keyOf(deadline) === keyOf(this.#at(path)),
-    );
+    const begun = this.#deadlines.findIndex((deadline) => keyOf(deadline) === keyOf(this.at(path)));
     if (begun >= 0) this.#deadlines.splice(begun, 1);
-    else this.#deadlines.push(this.#at(path));
+    else this.#deadlines.push(this.at(path));
   }
 
   /** The run goes on with a stage in the next transaction, or in an action. */
   goTo(stage: string, names: readonly string[], action?: ActionFunction): void {
     const reads = this.reads(stage, names);
     const afterFailure = this.options.fuse ? {} : { afterFailure: true };
-    const where = { ...this.#at(stage), ...this.marks(stage), action, reads, ...afterFailure };
+    const where = { ...this.at(stage), ...this.marks(stage), action, reads, ...afterFailure };
     this.#next = { kind: "stage", stage: where };
   }
 
   /** What the run does next. */
   goOn(next: Next): void {
     this.#next = next;
-  }
-
-  /** Where a stage that the run waits at stands. */
-  at(stage: string): { stage: string; pass?: number[] } {
-    return this.#at(stage);
   }
 
   /** The run fails at a stage. */
@@ -454,16 +397,4 @@ export class Transaction {
     const told = this.marks(stage).sensitive === true ? withoutValues(problem) : problem;
     return { ...told, workflow: this.own.workflow, node: stage, attempt };
   }
-}
-
-/** Names a value among those that a run has at hand. */
-function keyOf({
-  stage,
-  pass = [],
-  children,
-  loop,
-  cause,
-}: Pick<Read, "stage" | "pass" | "children" | "loop" | "cause">): string {
-  const aspect = children ? "children" : loop ? "loop" : cause ? "cause" : "output";
-  return `${stage} ${pass.join(".")} ${aspect}`;
 }

@@ -11,3 +11,9 @@ export const outlasts = defineWorkflow({ input: z.object({}) }).parent("all", {
   children: () => [child(day, {})],
   timeout: "1h",
 });
+
+/** Nobody sends it what it waits for. */
+export const unanswered = defineWorkflow({ input: z.object({}) }).event("answer", {
+  schema: z.string(),
+  timeout: "1h",
+});

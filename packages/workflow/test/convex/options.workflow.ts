@@ -92,3 +92,16 @@ export const oddCompensation = defineWorkflow({ input: nothing })
 export const childrenInSet = defineWorkflow({ input: nothing }).parent("all", {
   children: () => new Set([child(oddBackoff, {})]) as never,
 });
+
+/** `map` passes over the holes of a list. */
+export const childrenInHoles = defineWorkflow({ input: z.object({}) }).parent("all", {
+  children: () => holes(3).map(() => child(oddBackoff, {})),
+});
+
+function holes(length: number): number[] {
+  const list: number[] = [];
+  list.length = length;
+  return list;
+}
+
+export const onlySleeps = defineWorkflow({ input: z.object({}) }).sleep("nap", "1s");

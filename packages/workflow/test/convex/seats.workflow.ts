@@ -143,6 +143,57 @@ export const shareOf123 = defineWorkflow({ input: eachRest }).parent("all", {
   finalize: { query: (_ctx, { children }) => children.length },
 });
 
+export const someRest = eachRest.extend({
+  share: z.enum(["p33", "p34", "p14", "p15", "half", "whole"]),
+});
+const eachOf = ({ input }: { input: z.infer<typeof someRest> }) =>
+  input.rests.map((one) => child(rests, one));
+const countBad = (_ctx: unknown, { children }: { children: readonly { ok: boolean }[] }) =>
+  children.filter(({ ok }) => !ok).length;
+
+/** A share of the children may end badly; the output is how many have. */
+export const shares = defineWorkflow({ input: someRest }).branch("of", {
+  on: ({ input }) => input.share,
+  cases: {
+    p33: (b) =>
+      b.parent("all", {
+        children: eachOf,
+        tolerate: { percentage: 33 },
+        finalize: { query: countBad },
+      }),
+    p34: (b) =>
+      b.parent("all", {
+        children: eachOf,
+        tolerate: { percentage: 34 },
+        finalize: { query: countBad },
+      }),
+    p14: (b) =>
+      b.parent("all", {
+        children: eachOf,
+        tolerate: { percentage: 14 },
+        finalize: { query: countBad },
+      }),
+    p15: (b) =>
+      b.parent("all", {
+        children: eachOf,
+        tolerate: { percentage: 15 },
+        finalize: { query: countBad },
+      }),
+    half: (b) =>
+      b.parent("all", {
+        children: eachOf,
+        tolerate: { percentage: 0.5 },
+        finalize: { query: countBad },
+      }),
+    whole: (b) =>
+      b.parent("all", {
+        children: eachOf,
+        tolerate: { percentage: 100 },
+        finalize: { query: countBad },
+      }),
+  },
+});
+
 /** Whose outputs are gathered in a list. No child runs: the input of each is refused. */
 export const gathersMany = defineWorkflow({ input: howMany }).parent("all", {
   children: ({ input }) => upTo(input.of).map(() => child(leaf, { n: "one" as unknown as number })),

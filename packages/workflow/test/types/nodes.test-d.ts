@@ -546,7 +546,11 @@ describe("workflow", () => {
         maxIterations: 2,
       })
       .sleep("last", 1);
-    expectTypeOf<keyof typeof b.nodes>().toEqualTypeOf<"first" | "agent" | "last" | "finalize">();
+    expectTypeOf<keyof typeof b.nodes>().toEqualTypeOf<"first" | "agent" | "last">();
+    const finalized = b.finalize({ query: () => 1 });
+    expectTypeOf<keyof typeof finalized.nodes>().toEqualTypeOf<
+      "first" | "agent" | "last" | "finalize"
+    >();
     expectTypeOf<NodePath<{ "~definition": typeof b }>>().toEqualTypeOf<
       | "first"
       | "agent"
@@ -557,7 +561,6 @@ describe("workflow", () => {
       | "agent.how.twice.again.think"
       | "agent.next"
       | "last"
-      | "finalize"
     >();
   });
 });

@@ -38,7 +38,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         value: any;
         receivers: Array<{
           stage: string;
-          was?: string;
+          was?: Array<string>;
           loop?: string;
           refuses?: boolean;
           value?: any;
@@ -60,13 +60,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "canceled"
             | "timedOut";
         }
-      | { kind: "refused"; stage: string },
+      | { kind: "refused"; stage: string }
+      | { kind: "tooLarge"; bytes: number; most: number },
       Name
     >;
     take: FunctionReference<
       "mutation",
       "internal",
-      { run: string; names: Array<string>; stage: string },
+      { run: string; names: Array<string>; stage: string; was?: Array<string> },
       { name: string; value: any } | null,
       Name
     >;
@@ -78,10 +79,11 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         run: string;
         stage: string;
-        was?: string;
+        was?: Array<string>;
         pass?: Array<number>;
         from: number;
         most: number;
+        tolerant: boolean;
       },
       { outputs: Array<{ key: string | number; output: any }>; isLast: boolean },
       Name
@@ -89,7 +91,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     reduced: FunctionReference<
       "query",
       "internal",
-      { run: string; stage: string; was?: string; pass?: Array<number> },
+      { run: string; stage: string; was?: Array<string>; pass?: Array<number> },
       { value: any; from: number },
       Name
     >;
@@ -112,6 +114,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           attempt: number;
           pass?: Array<number>;
           generation?: number;
+          plan?: string;
         };
       },
       boolean,
@@ -127,10 +130,11 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           stage: string;
           pass?: Array<number>;
           children?: boolean;
+          tolerant?: boolean;
           loop?: boolean;
           cause?: boolean;
           undoing?: boolean;
-          was?: string;
+          was?: Array<string>;
           sensitive?: boolean;
         }>;
         most?: number;
@@ -148,6 +152,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           attempt: number;
           pass?: Array<number>;
           generation?: number;
+          plan?: string;
         };
         slot?: string;
         stage?: string;
@@ -288,10 +293,11 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   stage: string;
                   pass?: Array<number>;
                   children?: boolean;
+                  tolerant?: boolean;
                   loop?: boolean;
                   cause?: boolean;
                   undoing?: boolean;
-                  was?: string;
+                  was?: Array<string>;
                   sensitive?: boolean;
                 }>;
                 sensitive?: boolean;
@@ -317,10 +323,11 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                       stage: string;
                       pass?: Array<number>;
                       children?: boolean;
+                      tolerant?: boolean;
                       loop?: boolean;
                       cause?: boolean;
                       undoing?: boolean;
-                      was?: string;
+                      was?: Array<string>;
                       sensitive?: boolean;
                     }>;
                     sensitive?: boolean;
@@ -426,10 +433,11 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               stage: string;
               pass?: Array<number>;
               children?: boolean;
+              tolerant?: boolean;
               loop?: boolean;
               cause?: boolean;
               undoing?: boolean;
-              was?: string;
+              was?: Array<string>;
               sensitive?: boolean;
             }>;
             sensitive?: boolean;
@@ -479,8 +487,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           plan?: string;
           generation: number;
           parentRunId?: string;
-          index?: number;
-          childKey?: string;
           startedAt: number;
           endedAt?: number;
           paused: boolean;
@@ -505,6 +511,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             cause?: any;
             compensationErrors?: Array<any>;
           };
+          index?: number;
+          childKey?: string;
         }>;
         isDone: boolean;
         continueCursor: string;
@@ -539,8 +547,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           plan?: string;
           generation: number;
           parentRunId?: string;
-          index?: number;
-          childKey?: string;
           startedAt: number;
           endedAt?: number;
           paused: boolean;
@@ -565,6 +571,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             cause?: any;
             compensationErrors?: Array<any>;
           };
+          index?: number;
+          childKey?: string;
         }>;
         isDone: boolean;
         continueCursor: string;
@@ -598,8 +606,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           plan?: string;
           generation: number;
           parentRunId?: string;
-          index?: number;
-          childKey?: string;
           startedAt: number;
           endedAt?: number;
           paused: boolean;
@@ -624,6 +630,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             cause?: any;
             compensationErrors?: Array<any>;
           };
+          index?: number;
+          childKey?: string;
         }>;
         isDone: boolean;
         continueCursor: string;
@@ -646,6 +654,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "removed" | "goes on" | "child" | "unknown",
       Name
     >;
+    isCompleted: FunctionReference<
+      "query",
+      "internal",
+      { run: string; stage: string; was?: Array<string>; pass?: Array<number> },
+      boolean,
+      Name
+    >;
     isHalted: FunctionReference<
       "query",
       "internal",
@@ -656,6 +671,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           attempt: number;
           pass?: Array<number>;
           generation?: number;
+          plan?: string;
         };
       },
       boolean,
@@ -700,10 +716,11 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               stage: string;
               pass?: Array<number>;
               children?: boolean;
+              tolerant?: boolean;
               loop?: boolean;
               cause?: boolean;
               undoing?: boolean;
-              was?: string;
+              was?: Array<string>;
               sensitive?: boolean;
             }>;
             sensitive?: boolean;
@@ -714,7 +731,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           retentionMs?: number;
           undoable?: boolean;
         };
-        nodes: Array<{ name: string; was?: string; stage: string; reads: Array<string> }>;
+        nodes: Array<{ name: string; was?: Array<string>; stage: string; reads: Array<string> }>;
         from?: string;
       },
       "restarted" | "goes on" | "child" | "unknown",
@@ -841,6 +858,28 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         parentRunId?: string;
         startedAt: number;
         endedAt?: number;
+        paused: boolean;
+        error?: {
+          message: string;
+          kind:
+            | "thrown"
+            | "nonRetryable"
+            | "timedOut"
+            | "canceled"
+            | "childFailed"
+            | "invalidInput"
+            | "invalidOutput"
+            | "tooLarge"
+            | "lost"
+            | "removedNode";
+          data?: any;
+          workflow: string;
+          node: string;
+          attempt: number;
+          key?: string;
+          cause?: any;
+          compensationErrors?: Array<any>;
+        };
         expiresAt?: number;
         timesOutAt?: number;
         active: Array<{
@@ -897,30 +936,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           paused?: boolean;
           stalled?: boolean;
         }>;
-        paused: boolean;
         stalled: boolean;
         output?: any;
-        error?: {
-          message: string;
-          kind:
-            | "thrown"
-            | "nonRetryable"
-            | "timedOut"
-            | "canceled"
-            | "childFailed"
-            | "invalidInput"
-            | "invalidOutput"
-            | "tooLarge"
-            | "lost"
-            | "removedNode";
-          data?: any;
-          workflow: string;
-          node: string;
-          attempt: number;
-          key?: string;
-          cause?: any;
-          compensationErrors?: Array<any>;
-        };
         onCompleteError?: string;
       } | null,
       Name

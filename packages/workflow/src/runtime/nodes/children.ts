@@ -178,6 +178,7 @@ export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
         ...parent,
         from,
         most: PAGE,
+        tolerant: node.tolerate !== undefined,
       });
       for (const { key, output } of page.outputs) accumulated = step(accumulated, output, key);
       from += page.outputs.length;

@@ -2,14 +2,25 @@ import type { Value } from "convex/values";
 import type { AnyDefinition, CompiledNode } from "../../definition/definition.js";
 import { durationMs } from "../../definition/duration.js";
 import { describeThrown } from "../../errors/failure.js";
-import { formerName } from "../../renaming.js";
 import { optionOf } from "../options.js";
 import { placeOf } from "../place.js";
 import type { Arrival, Arrive, Run } from "../run.js";
 
+/** Whether a node is one that waits for an event. Of nodes that are gone: no. */
+export function isEvent(node: CompiledNode): boolean {
+  return node?.schema !== undefined || node?.anyOf !== undefined;
+}
+
 /** The names of the events that a node waits for: its own, or those of `anyOf`. */
 export function eventNames(node: CompiledNode, path: string): string[] {
-  return node.anyOf === undefined ? [path.split(".").at(-1) ?? path] : Object.keys(node.anyOf);
+  return Object.keys(schemasOf(node, nameOf(path)));
+}
+
+const nameOf = (path: string): string => path.split(".").at(-1) ?? path;
+
+/** What parses the payload of each event that a node waits for. @param own the node's name: that of the event where there is one. */
+function schemasOf(node: CompiledNode, own: string): Readonly<Record<string, CompiledNode>> {
+  return node.anyOf ?? { [own]: node.schema };
 }
 
 /** An event: one that came early is taken at once, else the run waits. */
@@ -29,10 +40,12 @@ export async function event(run: Run, stage: string, next: Arrive): Arrival {
     return transaction.fail(stage, describeThrown(error));
   }
   const at = { ...transaction.at(stage), ...transaction.marks(stage) };
+  const { was } = transaction.formerly(stage);
   const early = await transaction.ctx.runMutation(own.component.events.take, {
     run: token.run,
-    names: [...names, ...formerNames(own.definition, stage, names)],
+    names: [...names, ...formerEvents(own.definition, names, was)],
     stage,
+    was,
   });
   if (early !== null) {
     const output = eventOutput(node, early.name, early.value);
@@ -47,11 +60,15 @@ export async function event(run: Run, stage: string, next: Arrive): Arrival {
   });
 }
 
-/** Under which name an event was kept that came before the node was renamed; not where that is another node's by now. */
-function formerNames(definition: AnyDefinition, stage: string, names: readonly string[]): string[] {
-  const was = formerName(definition.options.renamed, stage)?.split(".").at(-1);
-  if (was === undefined || names.includes(was)) return [];
-  return receiversOf(definition.nodes).some(({ name }) => name === was) ? [] : [was];
+/** Under which names an event was kept that came before the node was renamed; not those that are another node's by now. */
+function formerEvents(
+  { nodes }: AnyDefinition,
+  names: readonly string[],
+  was: readonly string[] = [],
+): string[] {
+  const taken = [...names, ...receiversOf(nodes).map(({ name }) => name)];
+  const former = new Set(was.map(nameOf));
+  return [...former].filter((name) => !taken.includes(name));
 }
 
 /** What a node makes of an event. Where it has a timeout, its output tells whether one came. */
@@ -69,8 +86,7 @@ export function endOfWait(
   of: "sleep" | "event",
 ): { output: Value } | "waits" | "removed" {
   if (of === "sleep") return node?.duration === undefined ? "removed" : { output: null };
-  if (node?.anyOf === undefined && (node?.schema === undefined || node.initial !== undefined))
-    return "removed";
+  if (!isEvent(node)) return "removed";
   return node.timeout === undefined ? "waits" : { output: { timedOut: true } };
 }
 
@@ -81,10 +97,8 @@ export function receiversOf(
 ): { stage: string; name: string; schema: CompiledNode; loop?: string }[] {
   return Object.entries(nodes).flatMap(([key, node]) => {
     const path = prefix + key;
-    if (node.schema !== undefined && node.initial === undefined)
-      return [{ stage: path, name: key, schema: node.schema }];
-    if (node.anyOf !== undefined)
-      return Object.entries(node.anyOf).map(([name, schema]) => ({
+    if (isEvent(node))
+      return Object.entries(schemasOf(node, key)).map(([name, schema]) => ({
         stage: path,
         name,
         schema,
