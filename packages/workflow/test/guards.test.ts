@@ -90,6 +90,16 @@ async function leftOf(runId: string, stage: string, pass: number[]): Promise<voi
   });
 }
 
+test.each(["documents read", "documents written", "queries", "jobs"] as const)(
+  "[S27] steps that together use more %s than a transaction has end, in several transactions",
+  async (what) => {
+    await use.app.output("uses", { what });
+    const resumes = use.app.counter.calls.filter(({ name }) => name.endsWith("uses:resume"));
+    expect(resumes.length).toBeGreaterThan(2);
+    expect(resumes.length).toBeLessThan(10);
+  },
+);
+
 describe("list and status", () => {
   test("[S98] of the runs that are at a node, the newest is first, whenever it came there", async () => {
     const started: string[] = [];

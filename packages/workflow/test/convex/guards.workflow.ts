@@ -1,5 +1,6 @@
 import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
+import { internal } from "./_generated/api";
 import { sleeper } from "./nodes.workflow";
 
 /* Workflows for single promises that only one line of the run time keeps. */
@@ -88,3 +89,31 @@ export const readsPages = defineWorkflow({ input: z.object({ pages: z.number() }
   until: ({ loop, input }) => loop.iteration >= input.pages,
   maxIterations: 100_000,
 });
+
+/** Ten passes that together use more than a transaction has of something, though each takes but a part. */
+export const uses = defineWorkflow({
+  input: z.object({ what: z.enum(["documents read", "documents written", "queries", "jobs"]) }),
+})
+  .step("filled", {
+    mutation: async (ctx) => {
+      for (let n = 0; n < 4_000; n++) await ctx.db.insert("ballast", { bytes: "" });
+    },
+  })
+  .loop("again", {
+    initial: () => 0,
+    body: (b) =>
+      b.step("use", {
+        mutation: async (ctx, { input: { what } }) => {
+          const ballast = () => ctx.db.query("ballast");
+          if (what === "documents read") await ballast().take(4_000);
+          if (what === "documents written")
+            for (let n = 0; n < 2_000; n++) await ctx.db.insert("ballast", { bytes: "" });
+          if (what === "queries") for (let n = 0; n < 600; n++) await ballast().first();
+          if (what === "jobs")
+            for (let n = 0; n < 150; n++)
+              await ctx.scheduler.runAfter(0, internal.app.log, { text: "scheduled" });
+        },
+      }),
+    until: ({ loop }) => loop.iteration === 10,
+    maxIterations: 10,
+  });
