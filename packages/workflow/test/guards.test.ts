@@ -102,12 +102,13 @@ test.each(["documents read", "documents written", "queries", "jobs"] as const)(
 
 describe("list and status", () => {
   test("[S98] of the runs that are at a node, the newest is first, whenever it came there", async () => {
-    const started: string[] = [];
-    for (let n = 0; n < 3; n++) {
-      started.push(await use.app.start("awaited", {}));
-      await use.app.pass(10);
-    }
+    // All are created at the same time.
+    const started = await use.app.t.mutation(internal.manager.startBatch, {
+      name: "awaited",
+      inputs: [{}, {}, {}],
+    });
     const [one, two, three] = started as [string, string, string];
+    await use.app.pass(10);
     for (const id of [two, three, one]) {
       await send("awaited", id, "canceled", "why");
       await use.app.pass(10);

@@ -17,7 +17,18 @@ afterAll(async () => {
 const log = (text: string) => `await ctx.runMutation(internal.runs.log, { text: ${text} })`;
 const logging = (text: string) => `async (ctx) => { ${log(`"${text}"`)}; return "${text} made"; }`;
 
+const RESTART = `
+import { WorkflowManager } from "@stepwise/workflow";
+import { internalMutationGeneric } from "convex/server";
+import { components } from "./_generated/api";
+import { workflows } from "./_workflows/index";
+const workflow = new WorkflowManager(components.workflow);
+export const restart = internalMutationGeneric((ctx, { runId, from }) =>
+  workflow.restart(ctx, workflows.flow, runId, { from }));
+`;
+
 const flow = (nodes: string, options = ""): Files => ({
+  "steering.ts": RESTART,
   "flow.workflow.ts": `
 import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
@@ -86,6 +97,23 @@ const KINDS: Record<string, { node: string; logs: string[]; output: unknown }> =
     output: "sent early",
   },
 };
+
+/** A run of the first of some versions. */
+async function runOf(...files: Files[]) {
+  vi.useRealTimers();
+  const versions = await Promise.all(
+    files.map((version, n) => releases.release(version, ...files.slice(0, n))),
+  );
+  vi.useFakeTimers();
+  const app = new Deployment(versions[0]!, versions);
+  const id = (await app.call("start", { name: "flow", input: {} })) as string;
+  const comesTo = (at: string) =>
+    app.drive(async () =>
+      (await app.see(id)).active.some(({ node, state }) => node === at && state === "waiting"),
+    );
+  const open = (event: string) => app.call("send", { name: "flow", runId: id, event, value: "go" });
+  return { app, id, comesTo, open, versions };
+}
 
 /** A run that waits at the gate under one version goes on under the next. */
 async function goesOn(
@@ -193,4 +221,63 @@ test("[S29] [S115] a run that waits for another attempt goes on with it after an
   await app.drive();
   expect(await app.logged()).toEqual(["attempt 1", "attempt 2", "attempt 3", "last"]);
   expect(await app.see(id)).toMatchObject({ state: "completed", output: "made" });
+});
+
+const GATE_2 = GATE.replace("gate", "gate2");
+const X = `.step("x", { mutation: ${logging("x")} })`;
+
+test("[S115] what a run has done under a version that was rolled back is not done again", async () => {
+  const { app, id, comesTo, open, versions } = await runOf(
+    flow(GATE + GATE_2 + X + last("x")),
+    flow(GATE + X + GATE_2 + last("x")),
+  );
+  await comesTo("gate");
+  app.deploy(versions[1]!);
+  await open("gate");
+  await comesTo("gate2");
+  app.deploy(versions[0]!);
+  await open("gate2");
+  await app.drive();
+  expect(await app.see(id)).toMatchObject({ state: "completed", output: "x made" });
+  expect(await app.logged()).toEqual(["x", "last"]);
+});
+
+test("[S102] [S114] what an earlier generation has done does not stand for a node that was added since", async () => {
+  const { app, id, comesTo, open, versions } = await runOf(
+    flow(X + GATE + GATE_2),
+    flow(GATE + GATE_2),
+    flow(GATE + GATE_2 + X + last("x")),
+  );
+  await comesTo("gate");
+  await app.call("cancel", { runId: id });
+  app.deploy(versions[1]!);
+  await app.call("steering:restart", { runId: id, from: "gate" });
+  await comesTo("gate");
+  app.deploy(versions[2]!);
+  await open("gate");
+  await comesTo("gate2");
+  await open("gate2");
+  await app.drive();
+  expect(await app.see(id)).toMatchObject({ state: "completed", output: "x made" });
+  expect(await app.logged()).toEqual(["x", "x", "last"]);
+});
+
+test("[S115] a parent that moved, and has a handler by now, is not begun again", async () => {
+  const { app, id } = await goesOn(
+    flow(`.parent("x", { ${CHILDREN} })` + GATE + last("x")),
+    flow(GATE + `.parent("x", { mutation: ${logging("handled")}, ${CHILDREN} })` + last("x")),
+  );
+  await app.drive();
+  expect(await app.see(id)).toMatchObject({ state: "completed", output: { children: [1, 2] } });
+  expect(await app.logged()).toEqual([...PARTS, "last"]);
+});
+
+test("[S115] a step whose name begins as that of a compensation does is passed by too", async () => {
+  const step = `.step("compensateCustomer", { mutation: ${logging("x")} })`;
+  const branch = (nodes: string) =>
+    flow(`.branch("route", { on: () => "one" as const, cases: { one: (b) => b${nodes} } })`);
+  const { app, id } = await goesOn(branch(step + GATE), branch(GATE + step));
+  await app.drive();
+  expect(await app.see(id)).toMatchObject({ state: "completed" });
+  expect(await app.logged()).toEqual(["x"]);
 });

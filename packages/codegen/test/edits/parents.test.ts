@@ -82,6 +82,12 @@ test("[S49] [S113] children that are tolerated by now are given as they are then
 test.each([
   ["a parent that became a child", parent(sum), one],
   ["a child that became a parent", one, parent(sum)],
+  ["a parent that became a sleep", parent(sum), `.sleep("kids", "1h")`],
+  [
+    "a parent that became an event",
+    parent(sum),
+    `.event("kids", { schema: z.string(), timeout: "1h" })`,
+  ],
 ])("[S117] %s stops the runs that are at it", async (_what, before, now) => {
   const seen = await endsUnder(before, now, [1, 2]);
   expect(seen).toMatchObject({ state: "failed", error: { kind: "removedNode", node: "kids" } });

@@ -1,48 +1,16 @@
-import { hasRoom, keepLooking } from "@stepwise/workpool/core";
+import { keepLooking } from "@stepwise/workpool/core";
 import { stream } from "convex-helpers/server/stream";
 import { createFunctionHandle, type FunctionHandle, type FunctionReference } from "convex/server";
 import type { Value } from "convex/values";
-import type { Doc, Id, TableNames } from "./_generated/dataModel.js";
-import type { MutationCtx, QueryCtx } from "./_generated/server.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import type { MutationCtx } from "./_generated/server.js";
 import { pool } from "./line.js";
 import { seeInTurn } from "./looking.js";
 import { cancelPending, isLost } from "./scheduled.js";
 import schema from "./schema.js";
 
-/**
- * A page ends where less than this is left of its transaction, half of what there is: whoever called has the other half for what it does
- * itself.
- */
-const HALF_OF_A_TRANSACTION = {
-  bytesRead: 8 << 20,
-  bytesWritten: 8 << 20,
-  databaseQueries: 2_048,
-  documentsRead: 16_000,
-  documentsWritten: 8_000,
-  functionsScheduled: 500,
-  scheduledFunctionArgsBytes: 8 << 20,
-};
-
 /** How long after a look there is another, in ms, while something goes on. */
 const LOOK_AGAIN_MS = 60_000;
-
-/** Whether something else may be done in this transaction, or is to be left to the next. */
-export async function hasRoomInPage(ctx: QueryCtx): Promise<boolean> {
-  return await hasRoom(ctx, HALF_OF_A_TRANSACTION);
-}
-
-/** Deletes documents, as many as there is room for. @returns whether these were all. */
-export async function deleteInPage<Table extends TableNames>(
-  ctx: MutationCtx,
-  table: Table,
-  rows: AsyncIterable<Doc<Table>>,
-): Promise<boolean> {
-  for await (const { _id } of rows) {
-    if (!(await hasRoomInPage(ctx))) return false;
-    await ctx.db.delete<TableNames>(table, _id);
-  }
-  return true;
-}
 
 type GoesOn = FunctionReference<
   "mutation",

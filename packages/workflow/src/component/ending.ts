@@ -22,7 +22,14 @@ import { expireLater } from "./retention.js";
 import { cancelPending } from "./scheduled.js";
 import { activeSteps, keptInRun } from "./scope.js";
 import { endCounting } from "./tolerance.js";
-import { childOfClosedEnded, hasChildIn, lastUndo, undoNext, UNENDED } from "./undoing.js";
+import {
+  childOfClosedEnded,
+  goOnAbove,
+  hasChildIn,
+  lastUndo,
+  undoNext,
+  UNENDED,
+} from "./undoing.js";
 import { type BadEnd, continuationArgs } from "./validators.js";
 
 /** How many runs one transaction cancels, on all levels of a tree together; each is some ten reads and writes. */
@@ -31,7 +38,7 @@ const PAGE = 250;
  * What is left of a transaction when it cancels no more of them: whoever has called goes on in it, and before that each run above writes down
  * how it ends.
  */
-const ROOM_ABOVE = { ...ROOM_TO_COMPLETE, databaseQueries: 1_024 };
+export const ROOM_ABOVE = { ...ROOM_TO_COMPLETE, databaseQueries: 1_024 };
 /** How many runs the present transaction may still cancel. */
 interface Page {
   left: number;
@@ -266,5 +273,16 @@ export const cancelMoreChildren = internalMutation({
       const step = await ctx.db.get("steps", parent);
       if (step !== null) await childOfClosedEnded(ctx, step);
       return isMore ? parent : null;
+    }),
+});
+
+/** Goes on undoing where the transaction in which something of the run was undone had no room for that. */
+export const undoMore = internalMutation({
+  args: continuationArgs,
+  returns: v.null(),
+  handler: async (ctx, { continuation }): Promise<null> =>
+    await goOnWith<Id<"runs">>(ctx, continuation, async (run) => {
+      await goOnAbove(ctx, run);
+      return null;
     }),
 });

@@ -215,8 +215,8 @@ export async function beginRun(
   else await enqueueWork(ctx, await beginAction(ctx, of, first.action, first, known), pool);
 }
 
-/** The same of a stage that is still to come. */
-function recordOf(of: RunOf, stage: Stage) {
+/** The fields that the record of a stage begins with which is still to come. */
+function recordToCome(of: RunOf, stage: Stage) {
   const { sensitive, undoable } = stage;
   return {
     ...newRecord(of, stage),
@@ -233,7 +233,7 @@ export async function beginAction(
   stage: Stage,
   known: Known,
 ): Promise<Work> {
-  const record = recordOf(of, stage);
+  const record = recordToCome(of, stage);
   const step = await ctx.db.insert("steps", { ...record, kind: "action", state: "running" });
   return await actionWork(ctx, { ...record, _id: step }, action, stage, known);
 }
@@ -246,7 +246,7 @@ export async function arriveAt(
   known: Known,
   { at, ...fields }: { at?: number | undefined } & Partial<Doc<"steps">> = {},
 ): Promise<void> {
-  const record = { ...recordOf(of, stage), ...fields };
+  const record = { ...recordToCome(of, stage), ...fields };
   const step = await ctx.db.insert("steps", {
     ...record,
     kind: "entry",

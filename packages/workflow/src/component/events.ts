@@ -106,13 +106,13 @@ export const send = mutation({
       const kept = await keptOf(ctx, id, name, ahead.length);
       if (kept === ahead.length) return { kind: "full" as const, kept };
     }
+    // Where the run is at its node, that takes it: what others would make of it is not needed.
     const otherwise = isKept ? otherwiseThan(given, value, receivers) : [];
     const entry = { run: id, ...event, ...(otherwise.length === 0 ? {} : { otherwise }) };
     const bytes = getConvexSize(entry);
     if (bytes > MAX_KEPT_BYTES) return { kind: "tooLarge" as const, bytes, most: MAX_KEPT_BYTES };
     const isTaken = !isKept && (await takesUp(ctx, waiting, event));
     if (!isTaken) {
-      // Where the run is at its node, that takes it: what others would make of it is not needed.
       await ctx.db.insert("inbox", entry);
       // A paused run that waits since before its node had this name is to find it.
       if (waiting?.names?.includes(name) === false)

@@ -17,7 +17,7 @@ export const runFacts = {
   error: v.optional(vError),
 };
 
-/** Those of a run. */
+/** What these fields say of a run. */
 export function factsOf(run: Doc<"runs">) {
   return {
     runId: run._id,

@@ -2,7 +2,7 @@ import type { IndexBounds, QueryStream } from "convex-helpers/server/stream";
 import type { GenericDocument } from "convex/server";
 import type { Doc } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
-import { hasRoomInPage } from "./continuations.js";
+import { hasRoomInPage } from "./page.js";
 
 /* The pool's watchdog also looks after what waits for scheduled functions of this component. */
 

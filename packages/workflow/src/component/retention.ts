@@ -2,7 +2,7 @@ import { v } from "convex/values";
 import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
-import { hasRoomInPage } from "./continuations.js";
+import { hasRoomInPage } from "./page.js";
 import { isUndoneBelow, removeRun } from "./removing.js";
 import { cancelPending, isLost } from "./scheduled.js";
 

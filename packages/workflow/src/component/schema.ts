@@ -99,6 +99,7 @@ export default defineSchema({
     stage: v.string(),
     pass: v.optional(vPass),
     generation: v.optional(v.number()),
+    /** The hash of the plan that the run has gone by until now; empty where these were several. */
     plan: v.optional(v.string()),
     /** When the run was created, in ms since the epoch: runs that are at a stage are listed by it. */
     createdAt: v.number(),

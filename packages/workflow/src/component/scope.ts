@@ -215,7 +215,7 @@ export async function settledOutput(
   const { childKey = child.index, workflow, error } = child;
   throw new Failure(
     "childFailed",
-    `Child ${childKey} of "${parent.stage}" (${workflow}) failed, which the parent does not tolerate any more: ${error?.message}`,
+    `Child ${childKey} of "${parent.stage}" (${workflow}) failed, which the parent does not tolerate any more: ${error?.message ?? child.state}`,
   );
 }
 

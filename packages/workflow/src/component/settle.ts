@@ -34,8 +34,14 @@ export async function settle(
   }
   if (found.held === true && (await hasStarted(ctx, found, fused)))
     throw new Error(`The run is paused: nothing of it starts`);
-  const step = { ...found, stage: settlement.stage ?? found.stage };
-  if (step.stage !== found.stage) await ctx.db.patch("steps", found._id, { stage: step.stage });
+  const step = {
+    ...found,
+    stage: settlement.stage ?? found.stage,
+    plan: planOf(found, settlement),
+  };
+  const { stage, plan } = step;
+  if (stage !== found.stage || plan !== found.plan)
+    await ctx.db.patch("steps", found._id, { stage, plan });
   const progress: Progress = {
     step,
     ids: new Map([[keyOf(step), step._id]]),
@@ -81,6 +87,13 @@ function hasDoneMore(fused: readonly Fused[]): boolean {
   const ofApp = fused.filter(({ kind }) => kind === "mutation" || kind === "query");
   return ofApp.slice(0, -1).some(({ undoable }) => undoable === true);
 }
+
+/** The plan that a run has gone by from its beginning. One that has gone by several goes by none, also where a deploy brings the first back. */
+function planOf({ plan }: Doc<"steps">, settlement: Settlement): string | undefined {
+  return plan === undefined || plan === settlement.plan ? plan : NO_PLAN;
+}
+
+const NO_PLAN = "";
 
 async function stepNamed(ctx: MutationCtx, token: Token): Promise<Doc<"steps"> | null> {
   const id = ctx.db.normalizeId("steps", token.step);

@@ -104,7 +104,8 @@ async function startRun(
   if (timeoutMs !== undefined && later === undefined) await beginDeadline(ctx, run, timeoutMs);
   await insertInput(ctx, run, input);
   const known = knownInput(input);
-  const of = { run, plan, createdAt: now };
+  const { _creationTime: createdAt = now } = (await ctx.db.get("runs", run)) ?? {};
+  const of = { run, plan, createdAt };
   if (first.action === undefined || later !== undefined)
     await arriveAt(ctx, of, first, known, { at: later });
   else works.push(await beginAction(ctx, of, first.action, first, known));

@@ -117,13 +117,13 @@ export const isHalted = query({
   },
 });
 
-/** Whether a stage has been completed in a run. */
+/** Whether a stage has been completed in a generation of a run. */
 export const isCompleted = query({
-  args: recordArgs,
+  args: { ...recordArgs, generation: v.number() },
   returns: v.boolean(),
-  handler: async (ctx, { run, ...of }) => {
+  handler: async (ctx, { run, generation, ...of }) => {
     const step = await stepRead(ctx, run as Id<"runs">, of);
-    return step?.state === "completed";
+    return step?.state === "completed" && (step.generation ?? 1) === generation;
   },
 });
 

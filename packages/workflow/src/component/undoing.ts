@@ -1,9 +1,12 @@
+import { hasRoom } from "@stepwise/workpool/core";
 import { getConvexSize } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
 import { formerNames, presentName } from "../renaming.js";
+import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
-import { finishRun } from "./ending.js";
+import { finishRun, ROOM_ABOVE } from "./ending.js";
+import { goOn } from "./continuations.js";
 import { arriveAt, ASLEEP } from "./entering.js";
 import { lastOwnUndo, stepRead } from "./scope.js";
 import { ACTIVE_STATES, type Settlement } from "./validators.js";
@@ -38,7 +41,8 @@ export async function lastUndo(ctx: QueryCtx, run: Id<"runs">): Promise<Doc<"und
   const own = await lastOwnUndo(ctx, run);
   const ofChild = await ctx.db
     .query("undos")
-    .withIndex("by_run", (q) => q.eq("run", run).gt("at", 0))
+    // Only the entries of children say when.
+    .withIndex("by_run", (q) => q.eq("run", run).gt("at", undefined))
     .order("desc")
     .first();
   if (own === null || ofChild === null) return own ?? ofChild;
@@ -79,6 +83,7 @@ async function allUndone(ctx: MutationCtx, run: Doc<"runs">): Promise<void> {
   const { endsAs, error, sensitiveError: sensitive = false } = run;
   if (run.state === "compensating" && endsAs !== undefined && error !== undefined)
     return await finishRun(ctx, run, { state: endsAs, error, sensitive });
+  // Of a child that is complete nothing is left; it has an entry only where that is undone.
   if ((await undoOf(ctx, run._id)) !== null) await goOnAbove(ctx, run._id);
 }
 
@@ -91,7 +96,7 @@ async function undoOf(ctx: QueryCtx, child: Id<"runs">): Promise<Doc<"undos"> | 
 }
 
 /** Something that a run has done was undone: its entry above moves back, or goes with the last of it; then the run that is compensating goes on. */
-async function goOnAbove(ctx: MutationCtx, id: Id<"runs">): Promise<void> {
+export async function goOnAbove(ctx: MutationCtx, id: Id<"runs">): Promise<void> {
   const above = await undoOf(ctx, id);
   if (above === null) return await undoNext(ctx, id);
   const last = await lastUndo(ctx, id);
@@ -120,7 +125,8 @@ export async function undone(
     await markUndone(ctx, undo.step, renamed);
   }
   if (error !== undefined) await listErrors(ctx, step.run, [error]);
-  await goOnAbove(ctx, step.run);
+  if (await hasRoom(ctx, ROOM_ABOVE)) await goOnAbove(ctx, step.run);
+  else await goOn(ctx, internal.ending.undoMore, step.run);
 }
 
 /** What was undone says so, and with it the node of the top level that it is a part of: a restart cannot keep its result. */
@@ -130,7 +136,7 @@ async function markUndone(
   renamed?: Settlement["renamed"],
 ): Promise<void> {
   const step = await ctx.db.get("steps", id);
-  // Of a parent with many children whatever is undone says so; its record may be large.
+  // A parent says so with the first of its children that is undone; its record may be large.
   if (step === null || step.undone === true) return;
   await ctx.db.patch("steps", id, { undone: true });
   const [top = step.stage] = step.stage.split(".");

@@ -120,7 +120,7 @@ export const vToken = v.object({
   pass: v.optional(vPass),
   /** How often the run was restarted, plus one. Absent in a run that never was. */
   generation: v.optional(v.number()),
-  /** The hash of the plan that the run began under. */
+  /** The hash of the plan that the run has gone by until now; empty where these were several. */
   plan: v.optional(v.string()),
 });
 export type Token = Infer<typeof vToken>;
@@ -305,6 +305,8 @@ export const settleArgs = {
   stage: v.optional(v.string()),
   /** The nodes that were renamed, from their old names to the new ones: records may be under either. */
   renamed: v.optional(v.record(v.string(), v.string())),
+  /** The hash of the plan that is deployed. */
+  plan: v.optional(v.string()),
   outcome: vOutcome,
   fused: v.array(vFused),
   /** Children whose outputs were folded here. */

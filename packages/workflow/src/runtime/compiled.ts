@@ -39,6 +39,7 @@ import { retryAt } from "./retry.js";
 import { Run, type Arrive } from "./run.js";
 import { stubOf } from "./stubs.js";
 import { Transaction } from "./transaction.js";
+import { isOther } from "./waits.js";
 import { checkedOutput } from "../values.js";
 
 /* The context and the scope of a handler were checked where it was written; here they only pass through. */
@@ -224,21 +225,13 @@ export function compiled(
             const again = retryAt(bound.definition, defaults, stage, token.attempt, kind);
             const hasRecovered = await transaction.failed(event.error, again);
             arrive = hasRecovered ? following.get(stage) : undefined;
-          } else if (arrive === undefined) {
-            await transaction.failed(removedProblem(before), null);
-          } else if (
-            event.kind === "joined" &&
-            (event.single === true) !== (node?.workflow !== undefined)
-          ) {
+          } else if (arrive === undefined || isOther(node, event)) {
             arrive = undefined;
             await transaction.failed(removedProblem(before), null);
           } else if (event.kind === "due") {
-            const due = endOfWait(node, event.of);
+            const due = endOfWait(node);
             if (due === "waits") arrive = entry(at);
-            else if (due === "removed") {
-              arrive = undefined;
-              await transaction.failed(removedProblem(before), null);
-            } else await transaction.succeeded(due.output);
+            else await transaction.succeeded(due.output);
           } else if (event.kind === "got") {
             await transaction.succeeded(eventOutput(node, event.name, event.value));
           }

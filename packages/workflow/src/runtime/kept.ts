@@ -2,9 +2,15 @@ import type { GenericMutationCtx } from "convex/server";
 import type { Token } from "../component/validators.js";
 import { keyOf } from "./at-hand.js";
 import type { Bound } from "./bound.js";
-import { topLevelOf } from "./place.js";
 
-/** Which stages have their result already when a transaction of a run comes to them. */
+/** A node in a pass of the loops around it, and what it was called before it was renamed. */
+interface Node {
+  readonly stage: string;
+  readonly pass?: number[];
+  readonly was?: string[];
+}
+
+/** Which nodes have their result already when a transaction of a run comes to them. */
 export class Kept {
   #byRestart: ReadonlySet<string> | undefined;
   readonly #completed = new Map<string, boolean>();
@@ -15,24 +21,25 @@ export class Kept {
     readonly token: Token,
   ) {}
 
-  /** Whether the stage's node has kept its result when the run was restarted. Costs one nested query in a restarted run, nothing in others. */
-  async byRestart(stage: string): Promise<boolean> {
+  /** Whether a node of the top level has kept its result when the run was restarted. Costs one nested query in a restarted run, nothing in others. */
+  async byRestart({ stage, was = [] }: Node): Promise<boolean> {
     const { run, generation = 1 } = this.token;
     if (generation === 1) return false;
     const { kept } = this.own.component.steering;
-    this.#byRestart ??= new Set(await this.ctx.runQuery(kept, { run, generation }));
-    return this.#byRestart.has(topLevelOf(stage));
+    const names = (this.#byRestart ??= new Set(await this.ctx.runQuery(kept, { run, generation })));
+    return [stage, ...was].some((name) => names.has(name));
   }
 
-  /** Whether a deploy has moved the stage behind the run's place. Costs a nested query in a run that began under another plan, nothing in others. */
-  async byMove(record: { stage: string; pass?: number[]; was?: string[] }): Promise<boolean> {
-    const { run, plan } = this.token;
+  /** Whether a deploy has moved a node behind the run's place. Costs a nested query in a run that has gone by another plan, nothing in others. */
+  async byMove(node: Node): Promise<boolean> {
+    const { run, plan, generation = 1 } = this.token;
     if (plan === undefined || plan === this.own.plan) return false;
-    const key = keyOf(record);
+    const key = keyOf(node);
+    const known = this.#completed.get(key);
+    if (known !== undefined) return known;
     const { isCompleted } = this.own.component.steering;
-    const is =
-      this.#completed.get(key) ?? (await this.ctx.runQuery(isCompleted, { run, ...record }));
-    this.#completed.set(key, is);
-    return is;
+    const found = await this.ctx.runQuery(isCompleted, { run, generation, ...node });
+    this.#completed.set(key, found);
+    return found;
   }
 }

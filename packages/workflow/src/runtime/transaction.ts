@@ -21,7 +21,7 @@ import type { Bound } from "./bound.js";
 import { Budget } from "./budget.js";
 import { Kept } from "./kept.js";
 import { optionOf } from "./options.js";
-import { firstStageOf, placeOf, recordOf } from "./place.js";
+import { firstStageOf, placeOf, recordOf, topLevelOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
 import type { Arrival, Arrive, Run } from "./run.js";
 import { checkedOutput, copied } from "../values.js";
@@ -119,9 +119,11 @@ export class Transaction {
 
   /** Whether the stage has its result already, so that the run only passes by. */
   async isKept(stage: string): Promise<boolean> {
-    if (stage.includes(".compensate")) return false;
-    if (await this.#kept.byRestart(stage)) return true;
-    return !this.isArrivalAt(stage) && (await this.#kept.byMove(this.formerly(recordOf(stage))));
+    const { path, part } = placeOf(this.own.definition, stage);
+    if (part === "compensate") return false;
+    if (await this.#kept.byRestart(this.formerly(topLevelOf(path)))) return true;
+    // Where the run came in, it has something to do.
+    return !this.isArrivalAt(stage) && (await this.#kept.byMove(this.formerly(path)));
   }
 
   /** Limits for a nested call that leave enough of this transaction: whatever it uses up, its failure can be written down and the run go on. */
@@ -385,6 +387,7 @@ export class Transaction {
       slot: this.options.slot,
       stage: this.stage,
       ...(renamed === undefined ? {} : { renamed: { ...renamed } }),
+      plan: this.own.plan,
       outcome: this.#outcome,
       fused: this.#fused,
       ...(this.#reduced === undefined ? {} : { reduced: this.#reduced }),

@@ -522,3 +522,28 @@ export const maple = defineWorkflow({
       return null;
     },
   });
+
+/** On each level something is made; to undo that on the lowest takes nearly all the queries that a transaction has. */
+export const thirsty = defineWorkflow({ input: z.object({ levels: z.number() }) })
+  .step("made", {
+    mutation: async () => null,
+    compensate: {
+      mutation: async (ctx, { input: { levels } }) => {
+        const queries = levels === 0 ? 3_800 : 0;
+        for (let n = 0; n < queries; n++) await ctx.db.query("ballast").first();
+        await ctx.db.insert("log", { text: `undo ${levels}` });
+      },
+    },
+  })
+  .parent("below", {
+    children: ({ input: { levels } }) =>
+      levels === 0 ? [] : [childNamed<unknown>("thirsty", { levels: levels - 1 })],
+  });
+
+export const thirstyAll = defineWorkflow({ input: z.object({ levels: z.number() }) })
+  .child("all", thirsty, ({ input }) => input)
+  .step("fails", {
+    query: (): null => {
+      throw new Error("it fails");
+    },
+  });

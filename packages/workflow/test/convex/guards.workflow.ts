@@ -100,7 +100,7 @@ export const uses = defineWorkflow({
     },
   })
   .loop("again", {
-    initial: () => 0,
+    initial: () => null,
     body: (b) =>
       b.step("use", {
         mutation: async (ctx, { input: { what } }) => {

@@ -10,7 +10,10 @@ import type {
 import { ensureGate, readGate } from "./gate.js";
 import type { Seen } from "./watch-validators.js";
 
-/** The first look comes after so long, unless the host says how soon at what runs; each further one after three times as long … */
+/**
+ * The first look comes after so long, where the host says nothing else, and never sooner after the look before; each further one after three
+ * times as long …
+ */
 const FIRST_LOOK_MS = 30_000;
 /** … earlier where what runs takes seconds at most … */
 const FIRST_LOOK_AT_BRIEF_MS = 10_000;
@@ -34,8 +37,8 @@ export function nextLook(watch: PoolWatch, since: number, now: number): number {
 }
 
 /** How long after a pool has become busy it is looked at, in ms. */
-function firstLook({ firstLookMs = FIRST_LOOK_MS }: PoolWatch): number {
-  return firstLookMs;
+function firstLook({ firstLookMs }: PoolWatch): number {
+  return firstLookMs ?? FIRST_LOOK_MS;
 }
 
 /**

@@ -157,6 +157,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         slot?: string;
         stage?: string;
         renamed?: Record<string, string>;
+        plan?: string;
         outcome:
           | {
               kind: "success";
@@ -657,7 +658,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     isCompleted: FunctionReference<
       "query",
       "internal",
-      { run: string; stage: string; was?: Array<string>; pass?: Array<number> },
+      { run: string; stage: string; was?: Array<string>; pass?: Array<number>; generation: number },
       boolean,
       Name
     >;

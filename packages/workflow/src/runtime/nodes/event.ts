@@ -79,14 +79,10 @@ export function eventOutput(node: CompiledNode, name: string, value: Value): Val
 
 /**
  * What becomes of a wait that is over, as its node is now: a sleep has ended, an event has not come. A deploy may have taken the event's
- * timeout away: then it is waited for further. Or it has made another kind of node of it.
+ * timeout away: then it is waited for further.
  */
-export function endOfWait(
-  node: CompiledNode,
-  of: "sleep" | "event",
-): { output: Value } | "waits" | "removed" {
-  if (of === "sleep") return node?.duration === undefined ? "removed" : { output: null };
-  if (!isEvent(node)) return "removed";
+export function endOfWait(node: CompiledNode): { output: Value } | "waits" {
+  if (!isEvent(node)) return { output: null };
   return node.timeout === undefined ? "waits" : { output: { timedOut: true } };
 }
 
