@@ -87,13 +87,45 @@ function neighbour(
 
 /** A node of which the workflow says what it is called now. */
 function renamedNodes({ inside, before, now }: LinePair, workflow: string): Change[] {
-  return before.flatMap(({ node, name, path }): Change[] => {
-    const is = joined(inside, name);
-    // A node that only stands in a renamed one has kept its name.
-    if (node.name === name || find(now, name) === undefined) return [];
+  return before.flatMap((old): Change[] => {
+    if (!hasOtherName(old) || find(now, old.name) === undefined) return [];
+    const is = joined(inside, old.name);
+    const others = othersNamedAs(old, before);
+    if (others.length > 0) return [mixedUp(old, is, others, workflow)];
     const message = `renamed to ${quote(is)}: runs that are at it go on there, and those that are past it keep its result`;
-    return [{ workflow, node: path, fate: "safe", message }];
+    return [{ workflow, node: old.path, fate: "safe", message }];
   });
+}
+
+/** A node that only stands in a renamed one has kept its name. */
+const hasOtherName = ({ node, name }: Placed): boolean => node.name !== name;
+
+/** The other nodes of the old plan that stand under the same name in the new one. */
+const othersNamedAs = (old: Placed, before: readonly Placed[]): Placed[] =>
+  before.filter((each) => each !== old && each.name === old.name);
+
+/**
+ * A renamed node whose results a run cannot tell from those of others.
+ *
+ * @param is its path in the new plan
+ */
+function mixedUp(old: Placed, is: string, others: readonly Placed[], workflow: string): Change {
+  const about = { workflow, node: old.path, fate: "stops" } as const;
+  const outcome = "runs that have done one take it for the other";
+  if (others.every(hasOtherName)) {
+    const names = others.map(({ path }) => quote(path)).join(" and ");
+    const verb = others.length === 1 ? "is" : "are";
+    return {
+      ...about,
+      message: `renamed to ${quote(is)}, as ${names} ${verb}: ${outcome}`,
+      hint: `let \`renamed\` lead only one of them to ${quote(is)}`,
+    };
+  }
+  return {
+    ...about,
+    message: `renamed to ${quote(is)}, which was another node: ${outcome}`,
+    hint: "give it a name that no node of an earlier version had",
+  };
 }
 
 /** A node under the same name goes on with its new code, as long as what a run waits for is still there. */
@@ -101,6 +133,8 @@ function changedNodes({ before, now }: LinePair, workflow: string): Change[] {
   return before.flatMap((old): Change[] => {
     const placed = find(now, old.name);
     if (placed === undefined || own(old) === own(placed)) return [];
+    // What has become of it is told by its new name.
+    if (hasOtherName(old) && othersNamedAs(old, before).length > 0) return [];
     const about = { workflow, node: placed.path };
     const lost = old.node.stages.filter(
       (stage) => !isKept(stage, old, placed) && !isCompensationGone(stage, old, placed),
@@ -161,7 +195,7 @@ function movedNodes({ before, now }: LinePair, workflow: string): Change[] {
       node: path,
       fate: "safe",
       message:
-        "moved: runs in flight go on in the new order from where they are; one that has run it and comes to it again passes by",
+        "moved: runs in flight go on in the new order from where they are, and what they have done is not done again",
     }));
 }
 

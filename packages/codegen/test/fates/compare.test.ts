@@ -35,6 +35,7 @@ const c = '.step("c", { mutation: () => 3 })';
 const parent = (options: string) =>
   `.parent("p", { ${options}children: () => [child(leaf, {})], finalize: { action: () => 1 } })`;
 
+const GATE = '.event("gate", { schema: z.string() })';
 const a2 = a.replace("1", "2");
 const undone = '.step("a", { action: () => 1, compensate: { action: () => 2 } })';
 const sleep = (duration: string) => `.sleep("s", ${JSON.stringify(duration)})`;
@@ -268,6 +269,116 @@ test.each<[what: string, before: string, now: string, renamed: string, fates: st
     );
   },
 );
+
+const b2 = a.replace('"a"', '"b"');
+const d2 = a.replace('"a"', '"d"');
+const another = (name: string) =>
+  `renamed to "${name}", which was another node: runs that have done one take it for the other`;
+const both = (name: string, other: string) =>
+  `renamed to "${name}", as "${other}" is: runs that have done one take it for the other`;
+const changed = "changed: runs in flight go on, and run the new code when they get there";
+const lostAction = "runs that are at b (action) stop: it is not there any more";
+
+test.each<
+  [what: string, before: string, now: string, renamed: string, told: [string, string, string][]]
+>([
+  [
+    "a node gets the name of one that is gone",
+    b + a,
+    b2,
+    'a: "b"',
+    [
+      ["a", "stops", another("b")],
+      ["b", "safe", changed],
+    ],
+  ],
+  ["of one with the same code", b2 + a, b2, 'a: "b"', [["a", "stops", another("b")]]],
+  [
+    "of one that came after it, with a node between that stays",
+    a + c + b2,
+    b2 + c,
+    'a: "b"',
+    [["a", "stops", another("b")]],
+  ],
+  [
+    "of one whose runs stop too",
+    b + a,
+    b2.replace("action", "mutation"),
+    'a: "b"',
+    [
+      ["a", "stops", another("b")],
+      ["b", "stops", lostAction],
+    ],
+  ],
+  [
+    "two nodes become one that is new",
+    a + b + c,
+    d2.replace("1", "2") + c,
+    'a: "d", b: "d"',
+    [
+      ["a", "stops", both("d", "b")],
+      ["b", "stops", both("d", "a")],
+    ],
+  ],
+  [
+    "one is led on to the name of the other",
+    a + b,
+    d2,
+    'a: "b", b: "d"',
+    [
+      ["a", "stops", both("d", "b")],
+      ["b", "stops", both("d", "a")],
+    ],
+  ],
+  [
+    "a node in a renamed loop",
+    loop(b2 + a),
+    loop(b2).replace("turn", "round"),
+    'turn: "round", "turn.a": "round.b"',
+    [
+      [
+        "turn",
+        "safe",
+        'renamed to "round": runs that are at it go on there, and those that are past it keep its result',
+      ],
+      ["turn.a", "stops", another("round.b")],
+    ],
+  ],
+])(
+  "[S116] nodes that come to stand under one name are told, since runs keep results by name: %s",
+  async (_what, before, now, renamed, told) => {
+    const all = compare(await planOf(before), await planOf(now, "", `, renamed: { ${renamed} }`));
+    expect(
+      all.flatMap(({ node, fate, message }) => (node === undefined ? [] : [[node, fate, message]])),
+    ).toEqual(told);
+  },
+);
+
+test("[S116] where nodes come to stand under one name, what to do is the hint", async () => {
+  const hintOf = async (before: string, now: string, renamed: string) => {
+    const all = compare(await planOf(before), await planOf(now, "", `, renamed: { ${renamed} }`));
+    return all.find(({ node }) => node === "a")?.hint;
+  };
+  expect(await hintOf(b2 + a, b2, 'a: "b"')).toBe(
+    "give it a name that no node of an earlier version had",
+  );
+  expect(await hintOf(b2 + a, d2, 'a: "d", b: "d"')).toBe(
+    'let `renamed` lead only one of them to "d"',
+  );
+});
+
+test.each([
+  ["the one that waits", a + GATE, GATE + a],
+  ["the one that is passed", GATE + a, a + GATE],
+])("[S115] what is said of two nodes that change places holds for %s", async (_which, was, is) => {
+  const all = compare(await planOf(was), await planOf(is));
+  expect(all.map(({ fate, message }) => [fate, message])).toEqual([
+    [
+      "safe",
+      "moved: runs in flight go on in the new order from where they are, and what they have done is not done again",
+    ],
+  ]);
+});
 
 test("[S116] where a node seems to be renamed, what to write is the hint", async () => {
   const [change] = compare(
