@@ -35,6 +35,8 @@ import { z } from "zod";
 import { internal } from "./_generated/api";
 export const part = defineWorkflow({ input: z.object({ n: z.number() }) })
   .step("only", { mutation: async (ctx, { input }) => { ${log("`part ${input.n}`")}; return input.n; } });
+export const undoable = defineWorkflow({ input: z.object({}) })
+  .step("only", { mutation: ${logging("x")}, compensate: { mutation: ${logging("undone")} } });
 export const flow = defineWorkflow({ input: z.object({})${options} })${nodes};`,
 });
 
@@ -281,3 +283,33 @@ test("[S115] a step whose name begins as that of a compensation does is passed b
   expect(await app.see(id)).toMatchObject({ state: "completed" });
   expect(await app.logged()).toEqual(["x"]);
 });
+
+test.each([
+  [
+    "a step",
+    `.step("x", { mutation: ${logging("x")}, compensate: { mutation: ${logging("undone")} } })`,
+  ],
+  ["a child", `.child("x", undoable, () => ({}))`],
+])(
+  "[S102] [S116] %s that was undone inside a branch which was renamed meanwhile is done again by a restart behind it",
+  async (_what, node) => {
+    const branch = (name: string, options = "") =>
+      flow(
+        `.branch("${name}", { on: () => "one" as const, cases: { one: (b) => b${node}${GATE} } })
+  .step("fails", { mutation: async () => { throw new Error("no"); } })`,
+        options,
+      );
+    const { app, id, comesTo, open, versions } = await runOf(
+      branch("route"),
+      branch("way", ', renamed: { route: "way" }'),
+    );
+    await comesTo("route.one.gate");
+    app.deploy(versions[1]!);
+    await open("gate");
+    await app.drive();
+    expect(await app.logged()).toEqual(["x", "undone"]);
+    await app.call("steering:restart", { runId: id, from: "fails" });
+    await comesTo("way.one.gate");
+    expect(await app.logged()).toEqual(["x", "undone", "x"]);
+  },
+);

@@ -178,7 +178,7 @@ export async function recordNow(
   return await renamedStep(ctx, run, { stage, pass, was: formerNames(renamed, stage) });
 }
 
-/** The record of a stage: if it is under a former name, it loses that. That of a loop says which they were: passes stand under them. */
+/** The record of a stage: if it is under a former name, it loses that. That of a loop or branch says which they were: what is inside has them still. */
 export async function renamedStep(
   ctx: MutationCtx,
   run: Id<"runs">,
@@ -187,8 +187,9 @@ export async function renamedStep(
   const record = await stepRead(ctx, run, of);
   const { stage, was = [] } = of;
   if (record === null || record.stage === stage) return record;
-  const { iteration, formerly = [] } = record;
-  const names = iteration === undefined ? {} : { formerly: [...new Set([...was, ...formerly])] };
+  const { kind, formerly = [] } = record;
+  const hasInside = kind === "loop" || kind === "branch";
+  const names = hasInside ? { formerly: [...new Set([...was, ...formerly])] } : {};
   await ctx.db.patch("steps", record._id, { stage, ...names });
   return { ...record, stage, ...names };
 }

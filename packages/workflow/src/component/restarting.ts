@@ -1,7 +1,7 @@
 import { v, type Infer } from "convex/values";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalMutation, type MutationCtx } from "./_generated/server.js";
+import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
 import { goOn, goOnWith } from "./continuations.js";
 import { hasRoomInPage } from "./page.js";
 import { beginDeadline } from "./deadlines.js";
@@ -133,7 +133,11 @@ async function isKept(
     : reads.some((read) => affected.has(read));
   if (isAffected) return false;
   const record = await renamedStep(ctx, run, { stage: name, was });
-  return record?.state === "completed" && record.undone !== true;
+  if (record?.state !== "completed" || record.undone === true) return false;
+  // What was undone inside, when the node had another name, could not say so in its record.
+  for (const former of record.formerly ?? [])
+    for await (const step of inside(ctx, run, former)) if (step.undone === true) return false;
+  return true;
 }
 
 /** Removes the records of a node and of all that stands in it. @returns false where the transaction has done its part. */
@@ -141,13 +145,17 @@ async function removeNode(ctx: MutationCtx, run: Id<"runs">, name: string): Prom
   const steps = ctx.db.query("steps");
   const own = steps.withIndex("by_run_stage", (q) => q.eq("run", run).eq("stage", name));
   for await (const step of own) if (!(await removeStep(ctx, step))) return false;
-  const inside = ctx.db
+  for await (const step of inside(ctx, run, name)) if (!(await removeStep(ctx, step))) return false;
+  return true;
+}
+
+/** The records of what stands in a node. */
+function inside(ctx: QueryCtx, run: Id<"runs">, name: string): AsyncIterable<Doc<"steps">> {
+  return ctx.db
     .query("steps")
     .withIndex("by_run_stage", (q) =>
       q.eq("run", run).gte("stage", `${name}.`).lt("stage", `${name}/`),
     );
-  for await (const step of inside) if (!(await removeStep(ctx, step))) return false;
-  return true;
 }
 
 /** Removes the records of everything but the input. @returns false where the transaction has done its part. */

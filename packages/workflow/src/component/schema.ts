@@ -135,7 +135,7 @@ export default defineSchema({
     undo: v.optional(v.id("undos")),
     /** Of a loop: which pass it is at. Its output is the loop's state. */
     iteration: v.optional(v.number()),
-    /** Of a loop that was renamed while the run was in it: under which names passes stand besides. */
+    /** Of a loop or branch that was renamed while the run was in it: under which names records of what is inside stand besides. */
     formerly: v.optional(v.array(v.string())),
     /** Of a branch: the key of its case. */
     chosen: v.optional(v.string()),
