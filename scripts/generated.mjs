@@ -4,11 +4,7 @@ import { join, resolve } from "node:path";
 import { compile, formatDiagnostic, writeGenerated } from "@stepwise/codegen";
 
 const check = process.argv.includes("--check");
-const folders = [
-  "examples/documents/convex",
-  "examples/recipes/convex",
-  "packages/workflow/test/convex",
-];
+const folders = ["examples/documents/convex", "examples/recipes/convex"];
 
 for (const folder of folders) {
   const functionsDir = resolve(import.meta.dirname, "..", folder);

@@ -13,6 +13,7 @@ const checks = [
   ["format", "npx", "prettier", "--check", "."],
   ["lint", "npx", "oxlint", "--deny-warnings"],
   ["lint with ESLint, as an app does", "npm", "run", "lint", "--workspace=examples/recipes"],
+  ["the run time's test app compiles", "node", "scripts/test-app.mjs"],
   ["types", "npx", "turbo", "run", "types", "--output-logs=errors-only"],
   ["generated files up to date", "node", "scripts/generated.mjs", "--check"],
   ["component types up to date", "node", "scripts/component-api.mjs", "--check"],
