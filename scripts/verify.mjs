@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const packages = ["counting", "workpool", "workflow", "codegen"];
+const packages = ["testing", "workpool", "workflow", "codegen"];
 const scratch = mkdtempSync(join(tmpdir(), "stepwise-verify-"));
 const report = join(scratch, "tests.json");
 

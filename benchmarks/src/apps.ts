@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { compile, formatDiagnostic, writeGenerated } from "@stepwise/codegen";
-import type { Counter } from "@stepwise/counting";
+import type { Counter } from "@stepwise/testing";
 import { defineSchema } from "convex/server";
 import { bundle, type Modules } from "./bundle.js";
 import { type Chain, chainDefinitions } from "./chain-definitions.js";

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { installTimers } from "@stepwise/counting";
+import { installTimers } from "@stepwise/testing";
 import { loadOurs, loadPeer } from "./apps.js";
 import { Measurement } from "./measure.js";
 import { PoolMeasurement } from "./measure-pool.js";

@@ -1,4 +1,4 @@
-import type { Totals } from "@stepwise/counting";
+import type { Totals } from "@stepwise/testing";
 import type { ChainRun } from "./back-end.js";
 
 /** What one step, or one work, takes. */

@@ -1,4 +1,4 @@
-import type { Timers } from "@stepwise/counting";
+import type { Timers } from "@stepwise/testing";
 import type { App } from "./apps.js";
 import { type Cost, costOfWork, difference } from "./cost.js";
 import { Pool, type Works } from "./pool.js";

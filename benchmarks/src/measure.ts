@@ -1,4 +1,4 @@
-import type { Timers } from "@stepwise/counting";
+import type { Timers } from "@stepwise/testing";
 import type { App } from "./apps.js";
 import { BackEnd, type ChainRun } from "./back-end.js";
 import { type Cost, costOfStep, costOfWork } from "./cost.js";

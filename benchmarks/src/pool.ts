@@ -1,4 +1,4 @@
-import { type Call, Counter, type Timers, type Totals } from "@stepwise/counting";
+import { type Call, Counter, type Timers, type Totals } from "@stepwise/testing";
 import { makeFunctionReference } from "convex/server";
 import type { App } from "./apps.js";
 

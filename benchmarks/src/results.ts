@@ -69,7 +69,7 @@ that were enqueued at once, in a pool of 10, has ended.
 
 ## What is counted, and what is not
 
-Both engines run on convex-test with the limits of a real deployment, counted by \`@stepwise/counting\` in the same way. _Root_ executions are
+Both engines run on convex-test with the limits of a real deployment, counted by \`@stepwise/testing\` in the same way. _Root_ executions are
 those entered by the scheduler or by a client, and those called by an action: what a deployment bills as a function call. _All_ has the
 nested calls of components and transactions too. _Read_ and _written_ are documents, with those of reads whose transaction was rolled back.
 The functions of the scenes touch no document, so all of it is the engine's own; values of a few bytes are all that goes from step to step.

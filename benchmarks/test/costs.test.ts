@@ -1,4 +1,4 @@
-import { installTimers, type InstalledTimers } from "@stepwise/counting";
+import { installTimers, type InstalledTimers } from "@stepwise/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, loadOurs } from "../src/apps.js";
 import { BackEnd } from "../src/back-end.js";

@@ -1,4 +1,4 @@
-import { installTimers, type InstalledTimers } from "@stepwise/counting";
+import { installTimers, type InstalledTimers } from "@stepwise/testing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { loadOurs } from "../src/apps.js";
 import { type Given, PoolMeasurement } from "../src/measure-pool.js";

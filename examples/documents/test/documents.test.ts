@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { register } from "@stepwise/workflow/test";
-import { Counter, vitestTimers } from "@stepwise/counting";
+import { Counter, vitestTimers } from "@stepwise/testing";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { api } from "../convex/_generated/api";
 import type { Id } from "../convex/_generated/dataModel";

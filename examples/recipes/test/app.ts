@@ -1,4 +1,4 @@
-import { Counter } from "@stepwise/counting";
+import { Counter } from "@stepwise/testing";
 import { testKit } from "@stepwise/workflow/test";
 import { convexTest, type TestConvex } from "convex-test";
 import { afterEach, beforeEach, vi } from "vitest";

@@ -1,6 +1,6 @@
 import { readFile, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { Counter, installTimers } from "@stepwise/counting";
+import { Counter, installTimers } from "@stepwise/testing";
 import { anyApi } from "convex/server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { deploy, type Deployed } from "./deploy-command.js";

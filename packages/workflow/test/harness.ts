@@ -1,4 +1,4 @@
-import { Counter, vitestTimers } from "@stepwise/counting";
+import { Counter, vitestTimers } from "@stepwise/testing";
 import { mutationGeneric } from "convex/server";
 import { v } from "convex/values";
 import { afterEach, beforeEach, expect, vi } from "vitest";

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { Counter } from "@stepwise/counting";
+import { Counter } from "@stepwise/testing";
 import { convexTest } from "convex-test";
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from "vitest";
 import { WorkflowManager } from "../src/index.js";

@@ -1,4 +1,4 @@
-import { Counter, vitestTimers } from "@stepwise/counting";
+import { Counter, vitestTimers } from "@stepwise/testing";
 import { defineWorkflow } from "@stepwise/workflow";
 import {
   type Arrival,

@@ -1,4 +1,4 @@
-import { Counter, vitestTimers } from "@stepwise/counting";
+import { Counter, vitestTimers } from "@stepwise/testing";
 import type { TestConvex } from "convex-test";
 import type { GenericMutationCtx } from "convex/server";
 import { afterEach, beforeAll, beforeEach, vi } from "vitest";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { register as registerTheirs } from "@convex-dev/workpool/test";
-import { Counter, vitestTimers } from "@stepwise/counting";
+import { Counter, vitestTimers } from "@stepwise/testing";
 import { makeFunctionReference } from "convex/server";
 import { describe, expect, test, vi } from "vitest";
 import { register } from "../src/test.js";

@@ -1,4 +1,4 @@
-import { Counter, vitestTimers } from "@stepwise/counting";
+import { Counter, vitestTimers } from "@stepwise/testing";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { virtualTime } from "./app.js";
 import { internal } from "./host/_generated/api.js";

@@ -1,4 +1,4 @@
-import { Counter, vitestTimers } from "@stepwise/counting";
+import { Counter, vitestTimers } from "@stepwise/testing";
 import type { TestConvex } from "convex-test";
 import { vi } from "vitest";
 import { internal } from "./host/_generated/api.js";

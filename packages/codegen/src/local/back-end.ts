@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { mkdtemp, mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Counter } from "@stepwise/counting";
+import { Counter } from "@stepwise/testing";
 import { defineSchema } from "convex/server";
 import { bundle, externalPackages, type LoadableModules } from "./bundle.js";
 import { findComponents, type MountedComponent } from "./component-tree.js";

@@ -1,4 +1,4 @@
-import { settle, type Totals } from "@stepwise/counting";
+import { settle, type Totals } from "@stepwise/testing";
 import { checkComponent, logErrorsOnly, startRun } from "./app-workflows.js";
 import { openBackEnd } from "./back-end.js";
 import type { Change } from "./changes.js";

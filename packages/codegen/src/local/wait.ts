@@ -4,7 +4,7 @@ import {
   spanLongTimers,
   type InstalledTimers,
   type TimerHost,
-} from "@stepwise/counting";
+} from "@stepwise/testing";
 import type { BackEnd } from "./back-end.js";
 import type { Delivery, EventSender, PlannedEvent } from "./events.js";
 import type { RunTree } from "./tree.js";

@@ -1,5 +1,5 @@
-import { drive } from "@stepwise/counting";
-import { vitestTimers } from "@stepwise/counting";
+import { drive } from "@stepwise/testing";
+import { vitestTimers } from "@stepwise/testing";
 import { vi } from "vitest";
 import { Deployment, type Version } from "../edits/deployed.js";
 import { Interpreted, isEnd, type Fault, type Workflows } from "./interpreter.js";

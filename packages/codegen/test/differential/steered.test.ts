@@ -1,4 +1,4 @@
-import { installTimers } from "@stepwise/counting";
+import { installTimers } from "@stepwise/testing";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { randomOf } from "../fuzz/mutate.js";

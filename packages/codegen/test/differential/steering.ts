@@ -1,4 +1,4 @@
-import type { Timers } from "@stepwise/counting";
+import type { Timers } from "@stepwise/testing";
 import { Deployment, type Job, type Version } from "../edits/deployed.js";
 import type { Line } from "./behaviour.js";
 import type { Rest, RunRow, Sent, Steered, StepRow, Still } from "./invariants.js";

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { Counter, vitestTimers, type Timers, type Violation } from "@stepwise/counting";
+import { Counter, vitestTimers, type Timers, type Violation } from "@stepwise/testing";
 import { modules as component, schema as componentSchema } from "@stepwise/workflow/test";
 import { defineSchema, makeFunctionReference } from "convex/server";
 import { build } from "esbuild";
