@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { compile, Compiler } from "../src/compile.js";
 import { codes } from "../src/diagnostics/codes.js";
 
-const folder = new URL("../../../docs/errors/", import.meta.url);
+const folder = new URL("../errors/", import.meta.url);
 const pages = (await readdir(folder)).filter((name) => name !== "README.md");
 const read = (name: string) => readFile(new URL(name, folder), "utf8");
 

@@ -1,6 +1,10 @@
-import { explain } from "../explain/explain.js";
+import { readFileSync } from "node:fs";
+import { codes } from "../diagnostics/codes.js";
+import { nearest } from "../diagnostics/nearest.js";
+import { explain as explained } from "../explain/explain.js";
 import { compiledPlan } from "./compiled-plan.js";
 import { explainText } from "./explain-text.js";
+import { UsageError } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 
 export interface ExplainOptions {
@@ -8,18 +12,42 @@ export interface ExplainOptions {
   readonly json?: boolean;
 }
 
-/** Prints what the plan costs; gives the exit code. */
-export async function explainPlan(
+/** The page of a diagnostic, by its code. */
+function pageOf(code: string): string {
+  const known: string[] = Object.values(codes).map((each) => each.code);
+  const name = code.toUpperCase();
+  if (!known.includes(name)) {
+    const near = nearest(name, known);
+    const hint = near === undefined ? "" : ` Did you mean ${near}?`;
+    throw new UsageError(`No problem has the code ${name}.${hint}`);
+  }
+  // The same path from the sources and from the build: both are two folders deep.
+  return readFileSync(new URL(`../../errors/${name}.md`, import.meta.url), "utf8").trimEnd();
+}
+
+/** Prints what the plan costs, or the page of a diagnostic; gives the exit code. */
+export async function explain(
+  topic: string | undefined,
+  options: ExplainOptions,
+  terminal: Terminal,
+): Promise<0 | 1> {
+  if (topic === undefined || !/^sw\d+$/i.test(topic))
+    return await explainPlan(topic, options, terminal);
+  printTo(terminal).out(pageOf(topic));
+  return 0;
+}
+
+async function explainPlan(
   workflow: string | undefined,
   options: ExplainOptions,
   terminal: Terminal,
 ): Promise<0 | 1> {
   const plan = await compiledPlan(options.dir, workflow, terminal);
   if (plan === undefined) return 1;
-  const explained = explain(plan, workflow);
+  const figures = explained(plan, workflow);
   const print = printTo(terminal);
-  if (options.json === true) print.out(JSON.stringify(explained, undefined, 2));
-  else if (explained.length > 0)
-    print.out(explained.map((each) => explainText(each, terminal.color)).join("\n\n"));
+  if (options.json === true) print.out(JSON.stringify(figures, undefined, 2));
+  else if (figures.length > 0)
+    print.out(figures.map((each) => explainText(each, terminal.color)).join("\n\n"));
   return 0;
 }

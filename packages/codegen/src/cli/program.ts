@@ -1,7 +1,6 @@
 import { Command } from "commander";
 import { compilerVersion } from "../version.js";
 import { registerCheck } from "./commands/check.js";
-import { registerCompletion } from "./commands/completion.js";
 import { registerExplain } from "./commands/explain.js";
 import { registerGenerate } from "./commands/generate.js";
 import { registerGraph } from "./commands/graph.js";
@@ -10,8 +9,32 @@ import { registerRun } from "./commands/run.js";
 import { examples } from "./commands/shared.js";
 import type { Terminal } from "./terminal.js";
 
+/** Parses the words of a command line and does what they say; options may stand before the command too. */
+export async function runProgram(terminal: Terminal, words: readonly string[]): Promise<void> {
+  const program = createProgram(terminal).exitOverride();
+  await program.parseAsync(commandFirst(program, words), { from: "user" });
+}
+
+/**
+ * The words with the command before its options. Without this, commander gives the words of
+ * `--dir backend check` to the default command, which has `--dir` too.
+ */
+function commandFirst(program: Command, words: readonly string[]): string[] {
+  const valued = new Set(
+    program.commands.flatMap(({ options }) =>
+      options.flatMap(({ long, required }) => (required && long != null ? [long] : [])),
+    ),
+  );
+  const at = words.findIndex(
+    (word, index) => !word.startsWith("-") && !valued.has(words[index - 1] ?? ""),
+  );
+  const command = words[at];
+  if (at <= 0 || !program.commands.some((each) => each.name() === command)) return [...words];
+  return [command ?? "", ...words.slice(0, at), ...words.slice(at + 1)];
+}
+
 /** The commands of `workflow-codegen`. What each does is loaded when it is asked for: some bring along libraries that take their time. */
-export function createProgram(terminal: Terminal): Command {
+function createProgram(terminal: Terminal): Command {
   const program = new Command("workflow-codegen")
     .description(
       "Compiles Stepwise workflow definitions (*.workflow.ts) to ordinary Convex functions.",
@@ -37,6 +60,5 @@ export function createProgram(terminal: Terminal): Command {
   registerGraph(program, terminal);
   registerExplain(program, terminal);
   registerRun(program);
-  registerCompletion(program, terminal);
   return program;
 }

@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import pc from "picocolors";
-import { createProgram } from "./program.js";
+import { runProgram } from "./program.js";
 import { printTo, type Terminal } from "./terminal.js";
 
 const terminal: Terminal = {
@@ -15,7 +15,7 @@ const terminal: Terminal = {
 const expected = new Set(["UsageError", "WriteRefused", "WriteFailed", "PlanUnreadable"]);
 
 try {
-  await createProgram(terminal).exitOverride().parseAsync(process.argv);
+  await runProgram(terminal, process.argv.slice(2));
 } catch (error) {
   terminal.exitCode = exitCodeOf(error);
 }

@@ -24,14 +24,20 @@ export function formatDiagnostic(diagnostic: Diagnostic, options: FormatOptions)
   }
   if (diagnostic.hint !== undefined)
     lines.push(`  ${colors.green("hint")}: ${printable(diagnostic.hint)}`);
+  lines.push(`  ${colors.dim("more")}: workflow-codegen explain ${diagnostic.code}`);
   return lines.join("\n");
 }
 
-/** The line before a place, its own, and a mark under it. */
+/** The line before a place, and its own. */
 export function frameOf(text: string, place: Place): Frame {
   const firstLine = Math.max(1, place.line - 1);
   return { firstLine, lines: text.split("\n").slice(firstLine - 1, place.line) };
 }
+
+/** How many characters of a source line a frame shows. */
+const maxWidth = 120;
+/** How many of them stand before the place, in a line that is cut. */
+const before = 40;
 
 function codeFrame(
   place: Place,
@@ -40,19 +46,40 @@ function codeFrame(
 ): string[] {
   if (frame === undefined) return [];
   const gutter = String(place.line).length;
+  const window = windowOf(frame.lines.at(-1) ?? "", place.column);
   const out: string[] = [];
   for (const [index, source] of frame.lines.entries()) {
     const number = frame.firstLine + index;
-    if (number !== place.line && source.trim() === "") continue;
-    out.push(`  ${String(number).padStart(gutter)} | ${printable(source)}`.trimEnd());
+    const shown = cut(source, window);
+    if (number !== place.line && shown.replace(/[\s…]/g, "") === "") continue;
+    out.push(`  ${String(number).padStart(gutter)} | ${printable(shown)}`.trimEnd());
     if (number !== place.line) continue;
-    const room = source.length - place.column + 1;
+    const room = Math.min(source.length, window.end) - place.column + 1;
     const length = Math.max(1, Math.min(place.length ?? 1, room));
     // Tabs are kept in front of the mark, so that it stands under its text at any tab width.
-    const margin = source.slice(0, place.column - 1).replace(/[^\t]/g, " ");
-    out.push(`  ${" ".repeat(gutter)} | ${margin}${paint("^".repeat(length))}`);
+    const lead = (window.start > 0 ? "…" : "") + source.slice(window.start, place.column - 1);
+    out.push(
+      `  ${" ".repeat(gutter)} | ${lead.replace(/[^\t]/g, " ")}${paint("^".repeat(length))}`,
+    );
   }
   return out;
+}
+
+/** The part of a frame's lines that is shown: all of a line that is not long, else what is around the place. */
+interface Window {
+  readonly start: number;
+  readonly end: number;
+}
+
+function windowOf(line: string, column: number): Window {
+  if (line.length <= maxWidth) return { start: 0, end: maxWidth };
+  const start = Math.max(0, Math.min(column - 1 - before, line.length - maxWidth));
+  return { start, end: start + maxWidth };
+}
+
+function cut(line: string, { start, end }: Window): string {
+  const shown = line.slice(start, end);
+  return `${start > 0 ? "…" : ""}${shown}${line.length > end ? "…" : ""}`;
 }
 
 /** Control characters could make a terminal show something else than what the file holds. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach } from "vitest";
-import { createProgram } from "../../src/cli/program.js";
+import { runProgram } from "../../src/cli/program.js";
 import type { Terminal } from "../../src/cli/terminal.js";
 
 let folder = "";
@@ -26,8 +26,6 @@ export async function workflowCodegen(
     stderr: { write: (text) => void (printed.err += text) },
     exitCode: 0,
   };
-  await createProgram(terminal)
-    .exitOverride()
-    .parseAsync(["node", "workflow-codegen", ...args]);
+  await runProgram(terminal, args);
   return { code: terminal.exitCode, ...printed };
 }

@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
-import { createProgram } from "../../src/cli/program.js";
+import { runProgram } from "../../src/cli/program.js";
 import { Compiler } from "../../src/compile.js";
 import { filesIn, fixtures } from "../golden.js";
 
@@ -27,8 +27,7 @@ beforeEach(async () => {
     interrupted: interrupt.signal,
     exitCode: 0,
   };
-  const program = createProgram(terminal).exitOverride();
-  const ended = program.parseAsync(["node", "workflow-codegen", "--watch"]);
+  const ended = runProgram(terminal, ["--watch"]);
   stop = async () => {
     interrupt.abort();
     await ended;
@@ -101,7 +100,7 @@ test("a saved convex.config.ts that does not mount the component is told at once
   await writeFile(join(app, "convex/other.ts"), "export const other = 1;\n");
   await config('app.use(workflow, { name: "flows" });');
   await says("mounts the workflow component as");
-  expect(printed.err.match(/SW1604/g)).toHaveLength(1);
+  expect(printed.err.match(/warning SW1604/g)).toHaveLength(1);
   printed.err = "";
   await config("app.use(workflow);");
   await edit('.step("send"', '.step("extra", { query: () => 1 }).step("send"');

@@ -6,19 +6,25 @@ import { dirOption, examples } from "./shared.js";
 export function registerExplain(program: Command, terminal: Terminal): void {
   program
     .command("explain")
-    .description("what each node and each run costs, reads, and takes at worst")
-    .argument("[workflow]", "only this one (default: all)")
+    .description(
+      "what each node and each run costs, reads, and takes at worst; or what a problem means",
+    )
+    .argument("[topic]", "a workflow (default: all), or the code of a problem")
     .addOption(dirOption())
     .option("--json", "print it as JSON")
     .addHelpText(
       "after",
       examples(
-        ["workflow-codegen explain ingestDocument", "workflow-codegen explain --json"],
+        [
+          "workflow-codegen explain ingestDocument",
+          "workflow-codegen explain --json",
+          "workflow-codegen explain SW1206          the page of a problem",
+        ],
         "Root executions are functions that are scheduled, called from outside, or called by an action, when nothing fails.",
       ),
     )
-    .action(async (workflow: string | undefined, options: ExplainOptions) => {
-      const { explainPlan } = await import("../explain.js");
-      terminal.exitCode = await explainPlan(workflow, options, terminal);
+    .action(async (topic: string | undefined, options: ExplainOptions) => {
+      const { explain } = await import("../explain.js");
+      terminal.exitCode = await explain(topic, options, terminal);
     });
 }
