@@ -10,7 +10,11 @@ import { type PoolMutationCtx, setMaxParallelism } from "@stepwise/workpool/core
 import type { GenericMutationCtx } from "convex/server";
 import { afterEach, beforeEach, vi } from "vitest";
 import { z } from "zod";
-import { conformance, type PoolUnderTest } from "../../workpool/test/conformance-suite.js";
+import {
+  conformance,
+  conformanceOfSuccessors,
+  type PoolWithSuccessors,
+} from "../../workpool/test/conformance-suite.js";
 import { pool } from "../src/component/line.js";
 import { WorkflowManager } from "../src/index.js";
 import { modules as component, schema as componentSchema } from "../src/test.js";
@@ -106,7 +110,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-function create(): PoolUnderTest {
+function create(): PoolWithSuccessors {
   const counter = new Counter();
   const t = counter.convexTest({ schema, modules, transactionLimits: true });
   t.registerComponent("workflow", componentSchema, component);
@@ -155,3 +159,4 @@ function create(): PoolUnderTest {
 }
 
 conformance("the workflow component", create);
+conformanceOfSuccessors("the workflow component", create);

@@ -162,8 +162,6 @@ export class TestApp {
       waiting: (await ctx.db.query("waiting").collect()).length,
       largeArgs: (await ctx.db.query("largeArgs").collect()).length,
       continuations: (await ctx.db.query("continuations").collect()).length,
-      groups: (await ctx.db.query("groups").collect()).length,
-      groupFailures: (await ctx.db.query("groupFailures").collect()).length,
       setAside: (await ctx.db.query("setAside").collect()).length,
       largeValues: (await ctx.db.query("largeValues").collect()).length,
       heldSlots: (await ctx.db.query("slots").collect()).filter((slot) => slot.work !== undefined)
@@ -182,8 +180,6 @@ export const NOTHING_LEFT = {
   waiting: 0,
   largeArgs: 0,
   continuations: 0,
-  groups: 0,
-  groupFailures: 0,
   setAside: 0,
   largeValues: 0,
   heldSlots: 0,

@@ -3,6 +3,12 @@ import type { PoolMutationCtx } from "../src/core/index.js";
 import { mostAtOnce } from "./most-at-once.js";
 import { seeded } from "./seeded.js";
 
+/** A pool whose host gives works successors. */
+export interface PoolWithSuccessors extends PoolUnderTest {
+  /** So many jobs of `ms`, each of which wants the slot of the one before. */
+  enqueueChain(label: string, ms: number, length: number): Promise<void>;
+}
+
 type Event = { what: string; label: string; at: number };
 
 /** What every pool must be able to do, whatever hosts it. */
@@ -14,8 +20,6 @@ export interface PoolUnderTest {
   enqueue(label: string, ms: number): Promise<void>;
   /** A job that throws when it has begun. */
   enqueueThrowing(label: string): Promise<void>;
-  /** So many jobs of `ms`, each of which wants the slot of the one before. */
-  enqueueChain(label: string, ms: number, length: number): Promise<void>;
   drive(ms: number): Promise<void>;
   driveOut(): Promise<void>;
   events(what: "start" | "end"): Promise<Event[]>;
@@ -289,7 +293,12 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
       expect(await pool.losses()).toHaveLength(1);
       expect(await stateOf(pool)).toEqual(AT_REST);
     });
+  });
+}
 
+/** The promises of a pool whose works have successors. */
+export function conformanceOfSuccessors(name: string, create: () => PoolWithSuccessors): void {
+  describe(`a pool in ${name}`, () => {
     test("has a chain hand its slot on to itself at most 10 times while others wait", async () => {
       const pool = create();
       await pool.setMaxParallelism(1);

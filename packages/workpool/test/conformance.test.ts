@@ -1,40 +1,41 @@
 import type { GenericMutationCtx } from "convex/server";
 import { beforeAll } from "vitest";
 import type { PoolMutationCtx } from "../src/core/index.js";
-import { enqueueGroup } from "../src/client/index.js";
 import { TestApp, virtualTime } from "./app.js";
-import { conformance, type PoolUnderTest } from "./conformance-suite.js";
-import { components, internal } from "./convex/_generated/api.js";
+import {
+  conformance,
+  conformanceOfSuccessors,
+  type PoolUnderTest,
+  type PoolWithSuccessors,
+} from "./conformance-suite.js";
+import { internal } from "./convex/_generated/api.js";
 import { HostApp, loadHost } from "./host-app.js";
 
 virtualTime();
 beforeAll(loadHost);
 
+function coreInAHost(): PoolWithSuccessors {
+  const app = new HostApp();
+  return {
+    firstLookMs: 30_000,
+    setMaxParallelism: (n) => app.setMaxParallelism(n),
+    enqueue: (label, ms) => app.enqueue({ label, ms }),
+    enqueueThrowing: (label) => app.enqueue({ label, ms: 1, throws: true }),
+    enqueueChain: (label, ms, length) => app.enqueue({ label, ms, more: length - 1 }),
+    drive: (ms) => app.drive(ms),
+    driveOut: () => app.driveOut(),
+    events: (what) => app.events(what),
+    losses: () =>
+      app.t.run(async (ctx) => (await ctx.db.query("gone").collect()).map((row) => row.message)),
+    // The host's tables are the pool's, and some more.
+    inDatabase: (look) =>
+      app.t.run((ctx) => look(ctx as GenericMutationCtx<any> as PoolMutationCtx)),
+    looks: () => app.counter.totals((call) => call.name === "pool:sweep").rootExecutions,
+  };
+}
+
 const HOSTS: [string, () => PoolUnderTest][] = [
-  [
-    "the core in a host of its own",
-    () => {
-      const app = new HostApp();
-      return {
-        firstLookMs: 30_000,
-        setMaxParallelism: (n) => app.setMaxParallelism(n),
-        enqueue: (label, ms) => app.enqueue({ label, ms }),
-        enqueueThrowing: (label) => app.enqueue({ label, ms: 1, throws: true }),
-        enqueueChain: (label, ms, length) => app.enqueue({ label, ms, more: length - 1 }),
-        drive: (ms) => app.drive(ms),
-        driveOut: () => app.driveOut(),
-        events: (what) => app.events(what),
-        losses: () =>
-          app.t.run(async (ctx) =>
-            (await ctx.db.query("gone").collect()).map((row) => row.message),
-          ),
-        // The host's tables are the pool's, and some more.
-        inDatabase: (look) =>
-          app.t.run((ctx) => look(ctx as GenericMutationCtx<any> as PoolMutationCtx)),
-        looks: () => app.counter.totals((call) => call.name === "pool:sweep").rootExecutions,
-      };
-    },
-  ],
+  ["the core in a host of its own", coreInAHost],
   [
     "the workpool component",
     () => {
@@ -55,15 +56,6 @@ const HOSTS: [string, () => PoolUnderTest][] = [
             app.pool.enqueueAction(ctx, internal.jobs.startAndThrow, { label }, { onComplete }),
           );
         },
-        // Each member of a group gives its seat, and its slot, to the next.
-        enqueueChain: async (label, ms, length) => {
-          const jobs = Array.from({ length }, () => ({ label, ms }));
-          await app.t.mutation((ctx) =>
-            enqueueGroup(components.workpool, ctx, "action", internal.jobs.sleep, jobs, {
-              concurrency: 1,
-            }),
-          );
-        },
         drive: (ms) => app.drive(ms),
         driveOut: () => app.driveOut(),
         events: (what) => app.events(what),
@@ -80,3 +72,4 @@ const HOSTS: [string, () => PoolUnderTest][] = [
 ];
 
 for (const [name, create] of HOSTS) conformance(name, create);
+conformanceOfSuccessors("the core in a host of its own", coreInAHost);

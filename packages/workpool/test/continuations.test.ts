@@ -1,6 +1,5 @@
 import { makeFunctionReference } from "convex/server";
 import { describe, expect, test, vi } from "vitest";
-import { cancelGroup, enqueueGroup, type GroupOptions } from "../src/client/index.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
 
@@ -10,23 +9,20 @@ virtualTime();
 
 const SECOND = 1_000;
 const onComplete = internal.callbacks.ended;
-const onDone = internal.callbacks.groupDone;
 const { echo, hangWith, size, wait, write } = internal.jobs;
 const { workpool } = components;
 
 const labels = (n: number) => Array.from({ length: n }, (_, i) => ({ label: `${i}` }));
 const looks = (app: TestApp) =>
   app.counter.totals((call) => call.name === "watchdog:sweep").rootExecutions;
-const done = async (app: TestApp) => (await app.events("done")).map((event) => event.data.result);
 
 /* As convex-test calls it: its context and arguments are those of any function. */
 type Handler = (ctx: any, args: any) => Promise<unknown>;
 
 /** The handler of a function of the component, to be spied on. Nobody outside is to call it, so no type has it. */
-async function handlerOf(module: "cancelAll" | "groups" | "host" | "recovery", name: string) {
+async function handlerOf(module: "cancelAll" | "host" | "recovery", name: string) {
   const modules = {
     cancelAll: () => import("../src/component/cancelAll.js"),
-    groups: () => import("../src/component/groups.js"),
     host: () => import("../src/component/host.js"),
     recovery: () => import("../src/component/recovery.js"),
   };
@@ -67,17 +63,6 @@ const enqueueWrites = (app: TestApp, n: number, runAfter?: number) =>
       ...(runAfter === undefined ? {} : { runAfter }),
     }),
   );
-const enqueueWriteGroup = (app: TestApp, n: number, options: GroupOptions = {}, fails = false) =>
-  app.t.mutation((ctx) =>
-    enqueueGroup(
-      workpool,
-      ctx,
-      "mutation",
-      write,
-      labels(n).map((job) => ({ ...job, fails })),
-      { onDone, ...options },
-    ),
-  );
 
 /** Works with arguments of which a transaction can start a few. */
 async function enqueueLarge(
@@ -110,32 +95,6 @@ describe.each(ways)("a page that %s", (_, lose) => {
     expect(await app.labels("ended")).toHaveLength(10);
     await app.drive(2 * SECOND);
     expect(await app.labels("ended")).toEqual(Array(30).fill("canceled"));
-    await app.driveOut();
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-  });
-
-  test("of a canceled group goes on: its callback comes", async () => {
-    const app = await paused();
-    const group = await enqueueWriteGroup(app, 130, { concurrency: 120 });
-    await app.t.mutation((ctx) => cancelGroup(workpool, ctx, group));
-    await lose(app, "groups:cancelMore");
-    await app.drive(29 * SECOND);
-    expect(await done(app)).toEqual([]);
-    await app.drive(2 * SECOND);
-    expect(await done(app)).toMatchObject([{ kind: "canceled", canceled: 130 }]);
-    await app.driveOut();
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-  });
-
-  test("of the count at a group's end goes on: its callback comes", async () => {
-    const app = await paused();
-    const group = await enqueueWriteGroup(app, 30);
-    await app.t.mutation((ctx) => cancelGroup(workpool, ctx, group));
-    await lose(app, "groups:finishMore");
-    await app.drive(29 * SECOND);
-    expect(await done(app)).toEqual([]);
-    await app.drive(2 * SECOND);
-    expect(await done(app)).toMatchObject([{ kind: "canceled", canceled: 30 }]);
     await app.driveOut();
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
@@ -228,31 +187,6 @@ describe("a work that cannot be canceled", () => {
     },
   );
 
-  test.each([1, 3])(
-    "as its record is broken, is set aside by a cancel of its group of concurrency %i, and the others are canceled",
-    async (concurrency) => {
-      const app = await paused();
-      const jobs = [{ value: 0 }, { value }, { value: 2 }, { value: 3 }];
-      const group = await app.t.mutation((ctx) =>
-        enqueueGroup(workpool, ctx, "action", echo, jobs, {
-          onDone,
-          onEach: onComplete,
-          concurrency,
-        }),
-      );
-      await breakFirst(app);
-      await app.t.mutation((ctx) => cancelGroup(workpool, ctx, group));
-      expect(await app.labels("ended")).toEqual(["canceled", "canceled", "canceled"]);
-      expect(await app.leftovers()).toEqual({
-        ...NOTHING_LEFT,
-        works: 1,
-        setAside: 1,
-        groups: 1,
-        groupFailures: 3,
-      });
-    },
-  );
-
   test("and fails its page so that nobody can catch it, is set aside when it has done so twice more, alone", async () => {
     const app = await paused();
     const ids = await enqueueWrites(app, 12);
@@ -270,33 +204,6 @@ describe("a work that cannot be canceled", () => {
     expect(list).toMatchObject([{ workId: ids[7] }]);
     await app.driveOut();
     expect(await app.leftovers()).toEqual({ ...NOTHING_LEFT, works: 1, setAside: 1 });
-  });
-});
-
-describe("the callback of a group", () => {
-  test("that fails its transaction so that nobody can catch it, again and again, is given up and kept as one that threw", async () => {
-    const app = new TestApp();
-    const { spy, original } = await handlerOf("groups", "finishMore");
-    spy.mockImplementation(async (ctx, args) => {
-      await original(ctx, args);
-      // It calls back with the last page.
-      if ((await ctx.db.query("continuations").first()) === null) {
-        const failed = await ctx.db.query("failedCallbacks").first();
-        if (failed === null) throw new Error("Its time is up");
-      }
-      return null;
-    });
-    await enqueueWriteGroup(app, 30, { tolerate: "all" }, true);
-    await app.driveOut();
-    expect(await done(app)).toEqual([]);
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-    const failed = await app.inPool((ctx) => ctx.db.query("failedCallbacks").collect());
-    expect(failed).toMatchObject(
-      [{ resultKind: "success", error: /again and again/ }].map((row) => ({
-        ...row,
-        error: expect.stringMatching(row.error),
-      })),
-    );
   });
 });
 

@@ -1,6 +1,6 @@
 import { createFunctionHandle } from "convex/server";
 import { describe, expect, test } from "vitest";
-import { cancelGroup, enqueueGroup, groupStatus, type WorkId } from "../src/client/index.js";
+import type { WorkId } from "../src/client/index.js";
 import { internal as pool } from "../src/component/_generated/api.js";
 import type { Id } from "../src/component/_generated/dataModel.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
@@ -11,7 +11,6 @@ import { components, internal } from "./convex/_generated/api.js";
 virtualTime();
 
 const onComplete = internal.callbacks.ended;
-const onDone = internal.callbacks.groupDone;
 const { wait, write } = internal.jobs;
 const { workpool } = components;
 const CROWD = 100_000;
@@ -131,55 +130,4 @@ describe("100,000 works waiting in the component", () => {
     const pages = app.counter.totals((call) => call.name === "cancelAll:nextPage").executions;
     expect(pages).toBe(Math.floor(left / LIMIT));
   }, 600_000);
-});
-
-describe("a group of 10,000 members", () => {
-  const MEMBERS = 10_000;
-  /** From an action, as one transaction does not hold them. The first of them fail. */
-  const begin = (app: TestApp, failing: number) =>
-    app.t.action((ctx) =>
-      enqueueGroup(
-        workpool,
-        ctx,
-        "mutation",
-        write,
-        Array.from({ length: MEMBERS }, (_, i) => ({ label: "", fails: i < failing })),
-        { onDone, tolerate: "all", concurrency: 50 },
-      ),
-    );
-  const results = async (app: TestApp) =>
-    (await app.events("done")).map((event) => event.data.result);
-
-  test("ends with one callback, though most of them fail, and are counted over many transactions", async () => {
-    const app = new TestApp();
-    await app.setMaxParallelism(100);
-    app.counter.clear();
-    const group = await begin(app, 9_800);
-    expect(await app.t.query((ctx) => groupStatus(workpool, ctx, group))).toMatchObject({
-      total: MEMBERS,
-    });
-    await app.driveOut();
-    expect(await results(app)).toEqual([
-      { kind: "success", total: MEMBERS, succeeded: 200, failed: 9_800, canceled: 0 },
-    ]);
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-    expect(app.counter.violations).toEqual([]);
-    expect(app.counter.calls.filter((call) => call.failed && call.name !== "jobs:write")).toEqual(
-      [],
-    );
-  }, 240_000);
-
-  test("is canceled in pages, and ends with one callback", async () => {
-    const app = new TestApp();
-    await app.setMaxParallelism(0);
-    const group = await begin(app, 0);
-    app.counter.clear();
-    await app.t.mutation((ctx) => cancelGroup(workpool, ctx, group));
-    await app.driveOut();
-    expect(await results(app)).toEqual([
-      { kind: "canceled", total: MEMBERS, succeeded: 0, failed: 0, canceled: MEMBERS },
-    ]);
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-    expectWithinLimits(app, { documents: 2_100, bytes: 1 << 20 });
-  }, 240_000);
 });

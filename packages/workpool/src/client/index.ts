@@ -21,18 +21,6 @@ export {
   type WorkKind,
 } from "./enqueue.js";
 export {
-  cancelGroup,
-  enqueueGroup,
-  type GroupId,
-  type GroupOptions,
-  type GroupResult,
-  groupStatus,
-  type OnGroupDone,
-  vGroupId,
-  vGroupResult,
-  vOnGroupDoneArgs,
-} from "./groups.js";
-export {
   enqueueSettling,
   settle,
   type Settlement,

@@ -63,17 +63,13 @@ export const each = internalMutation({
 /** Takes a work that cannot be canceled from where it would start, and sets it aside. One that has a slot goes on, and is not tried again. */
 async function leaveUncanceled(
   ctx: MutationCtx,
-  { _id, due, seated }: Doc<"works">,
+  { _id, due }: Doc<"works">,
   error: unknown,
 ): Promise<void> {
   if (due?.job !== undefined) await cancelPending(ctx, due.job);
   const wasWaiting = await leaveLineCanceled(ctx, _id);
-  if (wasWaiting || due !== undefined || seated === false) {
-    // A member gets a seat, as it may be retried.
-    await ctx.db.patch("works", _id, {
-      due: undefined,
-      ...(seated === false ? { seated: true } : {}),
-    });
+  if (wasWaiting || due !== undefined) {
+    await ctx.db.patch("works", _id, { due: undefined });
     await setAside(ctx, _id, `It could not be canceled: ${messageOf(error)}`);
   } else if (!(await isSetAside(ctx, _id))) {
     await ctx.db.patch("works", _id, { canceled: true });

@@ -15,9 +15,7 @@ import type { Counted } from "./counts.js";
 import { delayWork } from "./enqueue.js";
 import { logCompleted, logDropped } from "./events.js";
 import { counting } from "./eventsReport.js";
-import { cancelRest, finishGroup, finishIfOver } from "./groups.js";
 import { host } from "./host.js";
-import { memberEnded } from "./members.js";
 import { removeWork } from "./work.js";
 
 /** Takes in how the attempt of an action ended. A repeated or stale report changes nothing. */
@@ -107,13 +105,9 @@ export async function passOn(
 ): Promise<void> {
   const { work, context, slot } = ended;
   const counted = counting(COUNTED[result.kind]);
-  const { successor, cancels, last } = await memberEnded(ctx, work, result);
-  if (cancels !== undefined) await cancelRest(ctx, cancels);
-  await completeWork(ctx, host, { work: work._id, slot, count: counted.count }, successor);
+  await completeWork(ctx, host, { work: work._id, slot, count: counted.count });
   await logCompleted(ctx, work, result.kind, attempts);
   await callBack(ctx, work, context, result);
-  if (cancels !== undefined) await finishIfOver(ctx, cancels);
-  if (last !== undefined) await finishGroup(ctx, last);
   await counted.report(ctx);
   await restAfter(ctx, host, work._id);
 }

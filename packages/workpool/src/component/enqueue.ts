@@ -12,10 +12,7 @@ import { startTime } from "./startTime.js";
 import { workOf } from "./work.js";
 
 /** What the records of works have besides, that are not of the ordinary kind. */
-export type Special = Pick<
-  Doc<"works">,
-  "settles" | "timeoutMs" | "group" | "place" | "seated" | "due"
->;
+export type Special = Pick<Doc<"works">, "settles" | "timeoutMs" | "due">;
 
 /** So many of the 1,000 functions that a transaction may schedule are left to whoever enqueues many delayed works in it. */
 const FUNCTIONS_LEFT = 100;
@@ -49,40 +46,6 @@ export async function enqueueAll(
     await logAllStarted(ctx, works.slice(0, started));
   }
   return works.map((work) => work._id);
-}
-
-/** Inserts members of a group, and enqueues as many of them as have a seat. */
-export async function enqueueMembers(
-  ctx: MutationCtx,
-  { _id: group, total, concurrency, member }: Doc<"groups">,
-  argsList: readonly Record<string, Value>[],
-): Promise<void> {
-  const { special, ...enqueue } = member;
-  if (enqueue.retry !== undefined) checkRetryBehavior(enqueue.retry);
-  let seats = argsList.length;
-  if (concurrency !== undefined) {
-    const seated = await ctx.db
-      .query("works")
-      .withIndex("by_group", (q) => q.eq("group", group).eq("seated", true))
-      .take(concurrency);
-    seats = concurrency - seated.length;
-  }
-  const works: Doc<"works">[] = [];
-  for (const [index, args] of argsList.entries())
-    works.push(
-      await insertWork(ctx, enqueue, args, {
-        ...special,
-        group,
-        place: total + index,
-        seated: index < seats,
-      }),
-    );
-  await logEnqueued(ctx, works, null);
-  const begins = await Promise.all(
-    works.slice(0, seats).map((work, index) => workOf(work, argsList[index])),
-  );
-  const started = begins.length === 0 ? 0 : await enqueueWorks(ctx, begins, host);
-  await logAllStarted(ctx, works.slice(0, started));
 }
 
 /** Has works started later that are enqueued together: as many as one transaction can schedule in this one, the others in further ones. */

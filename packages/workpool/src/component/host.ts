@@ -1,7 +1,6 @@
 import { v } from "convex/values";
 import {
   drainLine as drainPoolLine,
-  enqueueWork,
   lineHead as poolLineHead,
   logs,
   type PoolHost,
@@ -13,8 +12,6 @@ import { callBack } from "./callback.js";
 import { reviveContinuations } from "./continuations.js";
 import { logCompleted, logStarted } from "./events.js";
 import { reportAlong } from "./eventsReport.js";
-import { cancelRest, finishGroup, finishIfOver } from "./groups.js";
-import { memberEnded } from "./members.js";
 import { loseAttempt, startLate } from "./recovery.js";
 import { countWithoutSlot } from "./tallies.js";
 import { argsOfWork, removeWork, scheduledArgs } from "./work.js";
@@ -57,13 +54,7 @@ export const host: PoolHost = {
     const context = await removeWork(ctx, work);
     await countWithoutSlot(ctx, "failed");
     await logCompleted(ctx, work, "failed", work.attempts);
-    const result = { kind: "failed", error: message } as const;
-    const { successor, cancels, last } = await memberEnded(ctx, work, result);
-    if (cancels !== undefined) await cancelRest(ctx, cancels);
-    if (successor !== undefined) await enqueueWork(ctx, successor, host);
-    await callBack(ctx, work, context, result);
-    if (cancels !== undefined) await finishIfOver(ctx, cancels);
-    if (last !== undefined) await finishGroup(ctx, last);
+    await callBack(ctx, work, context, { kind: "failed", error: message });
   },
 };
 

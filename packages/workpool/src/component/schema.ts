@@ -6,9 +6,6 @@ import { vCounts } from "./counts.js";
 /** What is enqueued. Queries run in a mutation, as their result has to be recorded. */
 export const vWorkKind = v.union(v.literal("action"), v.literal("mutation"), v.literal("query"));
 
-/** How many members of a group did not succeed. */
-export const vGroupCounts = v.object({ failed: v.number(), canceled: v.number() });
-
 export default defineSchema({
   // gate, slots, waiting, largeArgs: see core/schema.ts.
   ...poolTables,
@@ -52,73 +49,12 @@ export default defineSchema({
     readyAt: v.optional(v.number()),
     /** Canceled while it ran: a failure is not tried again. */
     canceled: v.optional(v.boolean()),
-    /** Of a member: its group, its place there, and whether it is one of those that may run. A seat is written when it is given. */
-    group: v.optional(v.id("groups")),
-    place: v.optional(v.number()),
-    seated: v.optional(v.boolean()),
   })
-    // Members look for siblings that shall get their seat, and for one that still has its own.
-    .index("by_group", ["group", "seated", "place"])
     // For looking at what is delayed, and for the watchdog to find starts that have not come; nothing that runs works reads it.
     .index("by_due", ["due.at"]),
 
   /**
-   * One document per group that is not done. Written while members are added, when the rest is canceled, and deleted when it is done; so a
-   * member that ends reads it and does not write it.
-   */
-  groups: defineTable({
-    /** How many members were added. */
-    total: v.number(),
-    /** More members may come. */
-    filling: v.boolean(),
-    concurrency: v.optional(v.number()),
-    /** How many members may fail or be canceled; absent where all may. */
-    tolerate: v.optional(v.number()),
-    /** What members have in common: as for an enqueue. */
-    member: v.object({
-      kind: vWorkKind,
-      fn: v.string(),
-      name: v.optional(v.string()),
-      retry: v.optional(vRetryBehavior),
-      onComplete: v.optional(
-        v.object({
-          fn: v.string(),
-          context: v.optional(v.any()),
-          excludeKinds: v.optional(v.array(vResultKind)),
-        }),
-      ),
-      special: v.object({
-        settles: v.optional(v.boolean()),
-        timeoutMs: v.optional(v.number()),
-      }),
-    }),
-    onDone: v.optional(
-      v.object({
-        fn: v.string(),
-        context: v.optional(v.any()),
-        largeContext: v.optional(v.id("largeValues")),
-      }),
-    ),
-    /** Nothing of it starts any more, and why. */
-    verdict: v.optional(
-      v.union(
-        v.object({ kind: v.literal("failed"), error: v.string() }),
-        v.object({ kind: v.literal("canceled") }),
-      ),
-    ),
-    /** Its members have ended, and they are counted in more than one transaction. */
-    finishing: v.optional(v.boolean()),
-  }),
-
-  /** Members that did not succeed. Written by their end; read by those that fail later; read and deleted when the group is done. */
-  groupFailures: defineTable({
-    group: v.id("groups"),
-    kind: v.union(v.literal("failed"), v.literal("canceled")),
-    error: v.optional(v.string()),
-  }).index("by_group", ["group"]),
-
-  /**
-   * What goes on in further transactions: a page of a `cancelAll`, of a group, of a repair, of a large batch that is delayed. Written by the
+   * What goes on in further transactions: a page of a `cancelAll`, of a repair, of a large batch that is delayed. Written by the
    * page before; deleted by the last one; read by the watchdog's looks, so that one which is lost goes on.
    */
   continuations: defineTable({

@@ -17,9 +17,6 @@ export async function statusOf(ctx: QueryCtx, id: string): Promise<Status> {
   const work = workId === null ? null : await ctx.db.get("works", workId);
   if (work === null) return { state: "finished" };
   const pending =
-    work.due !== undefined ||
-    work.seated === false ||
-    (await isWaiting(ctx, work._id)) ||
-    (await isSetAside(ctx, work._id));
+    work.due !== undefined || (await isWaiting(ctx, work._id)) || (await isSetAside(ctx, work._id));
   return { state: pending ? "pending" : "running", previousAttempts: work.attempts };
 }

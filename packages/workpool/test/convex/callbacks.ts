@@ -1,5 +1,5 @@
 import { v } from "convex/values";
-import { vOnCompleteArgs, vOnGroupDoneArgs, Workpool } from "../../src/client/index.js";
+import { vOnCompleteArgs, Workpool } from "../../src/client/index.js";
 import { components, internal } from "./_generated/api.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 
@@ -12,17 +12,6 @@ export const ended = internalMutation({
   handler: async (ctx, { workId, context, result }): Promise<null> => {
     const data = { workId, context: context ?? null, result };
     await ctx.db.insert("events", { what: "ended", label: result.kind, at: Date.now(), data });
-    return null;
-  },
-});
-
-/** Writes down what became of a group. */
-export const groupDone = internalMutation({
-  args: vOnGroupDoneArgs(),
-  returns: v.null(),
-  handler: async (ctx, { groupId, context, result }): Promise<null> => {
-    const data = { groupId, context: context ?? null, result };
-    await ctx.db.insert("events", { what: "done", label: result.kind, at: Date.now(), data });
     return null;
   },
 });

@@ -27,54 +27,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       Name
     >;
   };
-  groups: {
-    add: FunctionReference<
-      "mutation",
-      "internal",
-      { group: string; argsList: Array<any>; last: boolean },
-      null,
-      Name
-    >;
-    cancel: FunctionReference<"mutation", "internal", { group: string }, null, Name>;
-    start: FunctionReference<
-      "mutation",
-      "internal",
-      {
-        kind: "action" | "mutation" | "query";
-        fn: string;
-        name?: string;
-        retry?: {
-          maxAttempts: number;
-          initialBackoffMs: number;
-          base: number;
-          maxBackoffMs?: number;
-        };
-        maxParallelism?: number;
-        logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        settles?: boolean;
-        timeoutMs?: number;
-        concurrency?: number;
-        tolerate?: number | null;
-        onDone?: { fn: string; context?: any };
-        onComplete?: {
-          fn: string;
-          context?: any;
-          excludeKinds?: Array<"success" | "failed" | "canceled">;
-        };
-        argsList: Array<any>;
-        last: boolean;
-      },
-      string,
-      Name
-    >;
-    status: FunctionReference<
-      "query",
-      "internal",
-      { group: string },
-      { state: "running"; total: number; canceling: boolean } | { state: "finished" },
-      Name
-    >;
-  };
   lib: {
     cancel: FunctionReference<"mutation", "internal", { id: string }, null, Name>;
     cancelAll: FunctionReference<"mutation", "internal", { limit?: number }, null, Name>;
