@@ -80,3 +80,15 @@ test("definitions in a file of another name are reported, and hold up nothing; a
     workflows: ["mail"],
   });
 });
+
+test("what the input of a linked definition imports is imported from beside the file itself", async () => {
+  const linked = MAIL.replace("z.object({})", "z.object({ to: address })");
+  const text = `import { address } from "./schemas";\n${linked}`;
+  await writeFile(join(app, "shared/deep/mail.workflow.ts"), text);
+  await symlink("../shared/deep/mail.workflow.ts", join(functionsDir, "mail.workflow.ts"));
+  const { diagnostics, files } = await compile({ functionsDir });
+  expect(diagnostics).toEqual([]);
+  const mail = files.find(({ path }) => path === "_workflows/mail.ts")?.text;
+  expect(mail).toContain('import { address } from "../../shared/deep/schemas";');
+  expect(mail).toContain('import { mail as definition } from "../mail.workflow";');
+});

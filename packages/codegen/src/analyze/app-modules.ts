@@ -1,4 +1,5 @@
 import { ts, type TypeScript } from "../ts-morph.js";
+import { boundNames } from "./declared-names.js";
 import { importsOf, type Import } from "./modules.js";
 import { moduleFile, type ReadModule } from "./node-runtime.js";
 import { reexportsOf } from "./reexports.js";
@@ -43,7 +44,7 @@ function declarationsOf(statement: TypeScript.Statement): [string, TypeScript.No
     return statement.declarationList.declarations.flatMap(({ name, initializer }) =>
       initializer === undefined
         ? []
-        : namesIn(name).map((each): [string, TypeScript.Node] => [each, initializer]),
+        : boundNames(name).map((each): [string, TypeScript.Node] => [each, initializer]),
     );
   }
   const isDeclaration =
@@ -51,12 +52,6 @@ function declarationsOf(statement: TypeScript.Statement): [string, TypeScript.No
     ts.isClassDeclaration(statement) ||
     ts.isEnumDeclaration(statement);
   return isDeclaration && statement.name !== undefined ? [[statement.name.text, statement]] : [];
-}
-
-/** The names that a name or a pattern of names binds. */
-function namesIn(name: TypeScript.BindingName): string[] {
-  if (ts.isIdentifier(name)) return [name.text];
-  return name.elements.flatMap((each) => (ts.isBindingElement(each) ? namesIn(each.name) : []));
 }
 
 /** The files of the app that definitions take values from. Each is parsed at most once. */

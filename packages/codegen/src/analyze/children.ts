@@ -5,7 +5,7 @@ import type { DefinitionFile } from "./definition-file.js";
 import { identifiersIn } from "./descendants.js";
 import { constantOf, functionOf, unwrap, type FunctionNode } from "./functions.js";
 import { resolveModule } from "../plan/paths.js";
-import { isDeclaredInFile } from "./input.js";
+import { isDeclaredInFile } from "./declared-names.js";
 import { knownValue } from "./known.js";
 import { isImported } from "./modules.js";
 import { placesOf, type Reexports, type Target } from "./reexports.js";

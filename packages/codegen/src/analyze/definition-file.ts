@@ -11,6 +11,8 @@ import { exportsOf, importsOf, type Import } from "./modules.js";
 /** One parsed file, and what its names stand for. */
 export interface DefinitionFile {
   readonly file: string;
+  /** Where its relative imports begin: the file itself, or what it is a link to. */
+  readonly origin: string;
   readonly source: SourceFile;
   /** By local name. */
   readonly imports: ReadonlyMap<string, Import>;
@@ -22,11 +24,12 @@ export interface DefinitionFile {
   takeDiagnostics(): Diagnostic[];
 }
 
-export function definitionFile(file: string, source: SourceFile): DefinitionFile {
+export function definitionFile(file: string, source: SourceFile, origin = file): DefinitionFile {
   const placeOf = (node: Node): Place => placeAt(source, file, node.getStart(), node.getWidth());
   let reported: Diagnostic[] = [];
   return {
     file,
+    origin,
     source,
     imports: importsOf(source.compilerNode),
     exports: exportsOf(source),

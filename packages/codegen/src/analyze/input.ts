@@ -1,13 +1,13 @@
 import type { CallExpression, Identifier } from "ts-morph";
-import { Node, SyntaxKind, ts, type TypeScript, VariableDeclarationKind } from "../ts-morph.js";
+import { Node, ts, type TypeScript, VariableDeclarationKind } from "../ts-morph.js";
 import type { ImportedName } from "../plan/expression.js";
 import type { InputPlan } from "../plan/schema.js";
 import { definitionModule, moduleFromOutput } from "../plan/paths.js";
 import type { AppModules } from "./app-modules.js";
+import { isDeclaredInFile } from "./declared-names.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { identifiersIn } from "./descendants.js";
-import { toExpression } from "./expression.js";
-import { unwrap } from "./functions.js";
+import { verbatim } from "./expression.js";
 import { readOptions, type Options } from "./options.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 import { sourceHash, textOf } from "./tokens.js";
@@ -44,7 +44,7 @@ export function readInput(
     });
     return undefined;
   }
-  const expression = unwrap(option.value);
+  const expression = option.value;
   const names = new Map<string, ImportedName>();
   const globals = new Set<string>();
   for (const id of freeNames(expression)) {
@@ -56,14 +56,17 @@ export function readInput(
       return undefined;
     }
   }
-  const word = wordOfItsPlace(expression.compilerNode);
-  if (word !== undefined) {
-    const message = `the input of workflow ${JSON.stringify(workflow)} has \`${word}\`, which means nothing in the generated code that writes it out again`;
-    const hint = "make the schema without it, or export it as a const and write `input: thatConst`";
+  const [bound] = boundToItsPlace(expression.compilerNode);
+  if (bound !== undefined) {
+    const message = `the input of workflow ${JSON.stringify(workflow)} has \`${bound}\`, which means something else in the generated code that writes it out again`;
+    const hint = bound.includes("(")
+      ? "import it by a declaration at the top of the file"
+      : "make the schema without it, or export it as a const and write `input: thatConst`";
     file.report("openInput", expression, message, { hint });
     return undefined;
   }
-  const only = Node.isIdentifier(expression) ? names.get(expression.getText()) : undefined;
+  const named = withoutParentheses(expression);
+  const only = Node.isIdentifier(named) ? names.get(named.getText()) : undefined;
   const hash = sourceHash([expression], file, modules);
   if (only !== undefined) return { kind: "import", import: only, hash };
   return {
@@ -71,17 +74,49 @@ export function readInput(
     text: textOf(expression),
     imports: [...names.values()].sort((a, b) => (a.local < b.local ? -1 : 1)),
     hash,
-    expression: toExpression(expression, new Set(names.keys())),
+    expression: verbatim(expression, new Set(names.keys())),
     globals: [...globals].sort(),
   };
 }
 
-/** `await` or `this`, where it is that of the place where an expression stands. */
-function wordOfItsPlace(part: TypeScript.Node): "await" | "this" | undefined {
-  if (ts.isFunctionLike(part) && !ts.isArrowFunction(part)) return undefined;
-  if (part.kind === ts.SyntaxKind.ThisKeyword) return "this";
-  if (ts.isAwaitExpression(part)) return "await";
-  return ts.forEachChild(part, wordOfItsPlace);
+const withoutParentheses = (node: Node): Node =>
+  Node.isParenthesizedExpression(node) || Node.isSatisfiesExpression(node)
+    ? withoutParentheses(node.getExpression())
+    : node;
+
+/** What means something else where the expression is copied to: `this`, `await`, `import.meta`, `import("./types")`. */
+function boundToItsPlace(part: TypeScript.Node): string[] {
+  const found: string[] = [];
+  ts.forEachChild(part, (child) => void found.push(...boundToItsPlace(child)));
+  const ownThis = ts.isClassLike(part) || (ts.isFunctionLike(part) && !ts.isArrowFunction(part));
+  const isOwn = (word: string) =>
+    (word === "await" && ts.isFunctionLike(part)) || (word === "this" && ownThis);
+  return [...wordOf(part), ...found.filter((word) => !isOwn(word))];
+}
+
+function wordOf(part: TypeScript.Node): string[] {
+  const module = loadedModule(part);
+  if (module !== undefined) return [`${module.load}(${JSON.stringify(module.name)})`];
+  if (part.kind === ts.SyntaxKind.ThisKeyword) return ["this"];
+  if (ts.isAwaitExpression(part)) return ["await"];
+  const isMeta = ts.isMetaProperty(part) && part.keywordToken === ts.SyntaxKind.ImportKeyword;
+  return isMeta ? ["import.meta"] : [];
+}
+
+/** A relative module that an expression or a type loads: its name holds only beside the definition. */
+function loadedModule(part: TypeScript.Node): { load: string; name: string } | undefined {
+  const isImportType = ts.isImportTypeNode(part) && ts.isLiteralTypeNode(part.argument);
+  const isLoad =
+    ts.isCallExpression(part) &&
+    (part.expression.kind === ts.SyntaxKind.ImportKeyword ||
+      (ts.isIdentifier(part.expression) && part.expression.text === "require"));
+  const name = isImportType ? part.argument.literal : isLoad ? part.arguments[0] : undefined;
+  if (name === undefined || !ts.isStringLiteralLike(name) || !name.text.startsWith("."))
+    return undefined;
+  return {
+    load: isLoad && ts.isIdentifier(part.expression) ? "require" : "import",
+    name: name.text,
+  };
 }
 
 /** The names an expression takes from outside itself. */
@@ -98,7 +133,7 @@ function importable(id: Identifier, file: DefinitionFile): ImportedName | undefi
   const from = file.imports.get(local);
   if (from !== undefined) {
     const { imported, typeOnly } = from;
-    return { local, imported, module: moduleFromOutput(file.file, from.module), typeOnly };
+    return { local, imported, module: moduleFromOutput(file.origin, from.module), typeOnly };
   }
   const [exported] = file.exports.get(local) ?? [];
   if (exported === undefined || !isConst(local, file)) return undefined;
@@ -111,33 +146,12 @@ function isConst(name: string, { source }: DefinitionFile): boolean {
   return statement?.getDeclarationKind() === VariableDeclarationKind.Const;
 }
 
-/** Whether a name is declared at the top of a file. */
-export function isDeclaredInFile(name: string, file: DefinitionFile): boolean {
-  const { source } = file;
-  return (
-    source.getVariableStatements().some((statement) =>
-      statement.getDeclarations().some((declaration) => {
-        const binding = declaration.getNameNode();
-        if (Node.isIdentifier(binding)) return binding.getText() === name;
-        return binding
-          .getDescendantsOfKind(SyntaxKind.Identifier)
-          .some((id) => id.getText() === name);
-      }),
-    ) ||
-    source.getFunction(name) !== undefined ||
-    source.getClass(name) !== undefined ||
-    source.getEnum(name) !== undefined ||
-    source.getInterface(name) !== undefined ||
-    source.getTypeAlias(name) !== undefined
-  );
-}
-
 function reportOpen(id: Identifier, workflow: string, file: DefinitionFile): void {
   const name = id.getText();
   file.report(
     "openInput",
     id,
-    `the input of workflow ${JSON.stringify(workflow)} uses ${JSON.stringify(name)}, which is neither imported nor an exported const, so generated code cannot write it out again`,
+    `the input of workflow ${JSON.stringify(workflow)} uses ${JSON.stringify(name)}, which is neither imported nor an exported const at the top of this file, so generated code cannot write it out again`,
     {
       hint: `export it as a const, or export the whole schema as one and write \`input: thatConst\``,
     },

@@ -1,4 +1,5 @@
 import type { SourceFile } from "ts-morph";
+import { jsName } from "../plan/js-name.js";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
 
 /** What a name that is imported stands for. */
@@ -24,11 +25,16 @@ export function importsOf(source: TypeScript.SourceFile): Map<string, Import> {
       continue;
     }
     for (const named of namedBindings.elements) {
-      const imported = (named.propertyName ?? named.name).text;
+      const imported = exportedAs(named.propertyName ?? named.name);
       imports.set(named.name.text, { module, imported, typeOnly: typeOnly || named.isTypeOnly });
     }
   }
   return imports;
+}
+
+/** A name that a module exports, in quotes where it is no identifier: `export { a as "b c" }`. */
+function exportedAs(name: TypeScript.ModuleExportName): string {
+  return ts.isIdentifier(name) || jsName.test(name.text) ? name.text : JSON.stringify(name.text);
 }
 
 /** The names under which each local variable is exported. */
@@ -46,8 +52,7 @@ export function exportsOf(source: SourceFile): Map<string, string[]> {
   for (const declaration of source.getExportDeclarations()) {
     if (declaration.getModuleSpecifierValue() !== undefined || declaration.isTypeOnly()) continue;
     for (const named of declaration.getNamedExports()) {
-      if (!named.isTypeOnly())
-        add(named.getName(), named.getAliasNode()?.getText() ?? named.getName());
+      if (!named.isTypeOnly()) add(named.getName(), exportedAs(named.compilerNode.name));
     }
   }
   for (const assignment of source.getExportAssignments()) {

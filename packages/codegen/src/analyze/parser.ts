@@ -7,6 +7,7 @@ import { definitionFile, placeAt, type DefinitionFile } from "./definition-file.
 /** A file that parses, or its syntax errors. */
 interface ParsedFile {
   readonly text: string;
+  readonly origin: string | undefined;
   readonly source: SourceFile;
   readonly errors: readonly Diagnostic[];
   readonly file?: DefinitionFile;
@@ -31,17 +32,18 @@ export class Parser {
     };
   }
 
-  #parse({ file, text }: SourceText): ParsedFile {
+  #parse({ file, text, origin }: SourceText): ParsedFile {
     const known = this.#parsed.get(file);
-    if (known?.text === text) return known;
+    if (known?.text === text && known.origin === origin) return known;
     known?.source.forget();
     const source = this.#projects.next().createSourceFile(`/${file}`, text, { overwrite: true });
     const errors = syntaxErrors(source, file);
     const parsed: ParsedFile = {
       text,
+      origin,
       source,
       errors,
-      file: errors.length > 0 ? undefined : definitionFile(file, source),
+      file: errors.length > 0 ? undefined : definitionFile(file, source, origin),
     };
     this.#parsed.set(file, parsed);
     return parsed;

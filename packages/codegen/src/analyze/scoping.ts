@@ -8,7 +8,8 @@ export function isReference(id: Identifier): boolean {
   const parent = id.getParent();
   if (Node.isPropertyAccessExpression(parent) || Node.isMetaProperty(parent))
     return parent.getNameNode() !== id;
-  if (Node.isQualifiedName(parent)) return parent.getLeft() === id;
+  if (Node.isQualifiedName(parent)) return parent.getLeft() === id && !isOfImportType(parent);
+  if (Node.isImportTypeNode(parent)) return false;
   if (Node.isBindingElement(parent)) return parent.getInitializer() === id;
   if (Node.isVariableDeclaration(parent) || Node.isParameterDeclaration(parent))
     return parent.getInitializer() === id;
@@ -24,6 +25,12 @@ export function isReference(id: Identifier): boolean {
     return false;
   if (Node.isNamedTupleMember(parent) || Node.isTypeParameterDeclaration(parent)) return false;
   return !isNameOfDeclaration(id, parent);
+}
+
+/** Whether a name is that of a member of `import("module")`. */
+function isOfImportType(name: Node): boolean {
+  const parent = name.getParent();
+  return Node.isImportTypeNode(parent) || (Node.isQualifiedName(parent) && isOfImportType(parent));
 }
 
 function isNameOfDeclaration(id: Identifier, parent: Node | undefined): boolean {
@@ -79,6 +86,7 @@ function declares(node: Node, name: string): boolean {
   if (Node.isFunctionLikeDeclaration(node) || Node.isFunctionExpression(node)) {
     if (Node.isFunctionExpression(node) && node.getName() === name) return true;
     return (
+      node.compilerNode.typeParameters?.some((each) => each.name.text === name) === true ||
       node.getParameters().some((parameter) => bindsName(parameter.getNameNode(), name)) ||
       declaresVar(node, name)
     );

@@ -8,7 +8,7 @@ import type { DefinitionFile } from "./definition-file.js";
 import { identifiersIn } from "./descendants.js";
 import { verbatim } from "./expression.js";
 import { unwrap } from "./functions.js";
-import { isDeclaredInFile } from "./input.js";
+import { isDeclaredInFile } from "./declared-names.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
 type Parts = SourceCopy["parts"];

@@ -98,7 +98,7 @@ const unreadInput: InputPlan = {
   kind: "copy",
   text: "",
   imports: [],
-  expression: { kind: "literal", text: "" },
+  expression: { parts: [] },
   globals: [],
 };
 

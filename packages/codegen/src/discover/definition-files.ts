@@ -30,6 +30,8 @@ export interface DefinitionFiles {
   readonly folders: string[];
   /** Links to folders in which there are such files: they are not looked into. */
   readonly linked: string[];
+  /** Those of the files that are links. */
+  readonly links: string[];
 }
 
 /**
@@ -41,18 +43,21 @@ export function definitionFiles(functionsDir: string): DefinitionFiles {
   const others: string[] = [];
   const folders = [""];
   const linked: string[] = [];
+  const links: string[] = [];
   for (const folder of folders) {
     for (const entry of entriesOf(join(functionsDir, folder))) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory() && mayHoldDefinitions(path)) folders.push(path);
-      else if (isDefinitionFile(entry, `${functionsDir}/${path}`)) files.push(path);
-      else if (entry.isFile() && isCode(entry.name)) others.push(path);
+      else if (isDefinitionFile(entry, `${functionsDir}/${path}`)) {
+        files.push(path);
+        if (entry.isSymbolicLink()) links.push(path);
+      } else if (entry.isFile() && isCode(entry.name)) others.push(path);
       else if (entry.isSymbolicLink() && mayHoldDefinitions(path)) {
         if (holdsDefinitions(`${functionsDir}/${path}`)) linked.push(path);
       }
     }
   }
-  const found = { files, others, folders, linked };
+  const found = { files, others, folders, linked, links };
   for (const paths of Object.values(found)) paths.sort();
   return found;
 }

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
+import { relative, sep } from "node:path";
 import { definitionFiles } from "./definition-files.js";
 
 /** A file that may hold definitions. */
@@ -7,6 +8,8 @@ export interface SourceText {
   readonly file: string;
   /** With `\n` line ends. */
   readonly text: string;
+  /** The file that it is a link to, relative to the functions folder. Default: it is none. */
+  readonly origin?: string;
 }
 
 /**
@@ -25,12 +28,17 @@ export function discoverAll(functionsDir: string): {
   readonly linked: readonly string[];
   readonly misnamed: readonly SourceText[];
 } {
-  const { files, others, linked } = definitionFiles(functionsDir);
+  const { files, others, linked, links } = definitionFiles(functionsDir);
   const defining = (paths: readonly string[]): SourceText[] =>
     paths
       .flatMap((file) => {
         const text = readText(`${functionsDir}/${file}`);
-        return text === undefined ? [] : [{ file, text }];
+        if (text === undefined) return [];
+        return [
+          links.includes(file)
+            ? { file, text, origin: origin(functionsDir, file) }
+            : { file, text },
+        ];
       })
       .filter(({ text }) => text.includes("defineWorkflow"));
   const misnamed = defining(others).filter(({ text }) => importOfDefine.test(text));
@@ -41,11 +49,20 @@ export function discoverAll(functionsDir: string): {
 export const importOfDefine =
   /^import\s+\{[^}]*\bdefineWorkflow\b[^}]*\}\s*from\s*["']@stepwise\/workflow["']/m;
 
+/** What a link leads to, from where TypeScript and the bundler resolve its imports. */
+function origin(functionsDir: string, file: string): string {
+  const path = relative(realpathSync(functionsDir), realpathSync(`${functionsDir}/${file}`));
+  return path.split(sep).join("/");
+}
+
 /** Whether two looks found the same files with the same texts. */
 export function isSame(before: readonly SourceText[], now: readonly SourceText[]): boolean {
   return (
     before.length === now.length &&
-    before.every(({ file, text }, index) => file === now[index]?.file && text === now[index]?.text)
+    before.every(
+      ({ file, text, origin }, index) =>
+        file === now[index]?.file && text === now[index].text && origin === now[index].origin,
+    )
   );
 }
 

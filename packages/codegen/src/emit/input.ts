@@ -1,7 +1,6 @@
 import type { Expression, ImportedName } from "../plan/expression.js";
 import type { InputPlan } from "../plan/schema.js";
 import { hardline, type Doc } from "./print/doc.js";
-import { assigned } from "./print/expression.js";
 import type { FileNames } from "./names.js";
 
 /** The `input` of a generated file: where it comes from, or its declaration. */
@@ -27,15 +26,12 @@ export function emitInput(input: InputPlan, names: FileNames): EmittedInput {
   return { local, imports, declaration: declare(local, input.expression, localOf) };
 }
 
-function declare(local: string, expression: Expression, localOf: ReadonlyMap<string, string>): Doc {
-  if (expression.kind === "verbatim") {
-    const text = expression.parts.map((part) => {
-      if (typeof part === "string") return part;
-      const name = localOf.get(part.name) ?? part.name;
-      return part.shorthand && name !== part.name ? `${part.name}: ${name}` : name;
-    });
-    // Laid out by the user, whose layout is kept.
-    return ["// prettier-ignore", hardline, `const ${local} = ${text.join("")};`];
-  }
-  return [assigned(`const ${local} =`, expression, (name) => localOf.get(name) ?? name), ";"];
+/** As it was written, by the user's own layout. */
+function declare(local: string, { parts }: Expression, localOf: ReadonlyMap<string, string>): Doc {
+  const text = parts.map((part) => {
+    if (typeof part === "string") return part;
+    const name = localOf.get(part.name) ?? part.name;
+    return part.shorthand && name !== part.name ? `${part.name}: ${name}` : name;
+  });
+  return ["// prettier-ignore", hardline, `const ${local} = ${text.join("")};`];
 }

@@ -118,7 +118,7 @@ const goneWorkflow = ({ workflow: name, undoes = [] }: Leftover): WorkflowPlan =
     kind: "copy",
     text: "",
     imports: [],
-    expression: { kind: "literal", text: "" },
+    expression: { parts: [] },
     globals: [],
   },
   options: {},

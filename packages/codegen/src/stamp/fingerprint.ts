@@ -42,8 +42,9 @@ export function fingerprintOf({ sources, consulted, outputs }: Contents): string
   // With the length of each part, so that no text can look like two.
   const add = (part: string) => hash.update(`${part.length}:`).update(part);
   add(compilerIdentity());
-  for (const { file, text } of sources) {
+  for (const { file, text, origin = file } of sources) {
     add(file);
+    add(origin);
     add(text);
   }
   hash.update("consulted");

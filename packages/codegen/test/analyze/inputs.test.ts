@@ -1,0 +1,112 @@
+import { describe, expect, test } from "vitest";
+import { compileSources, type CompileResult } from "../../src/compile.js";
+import { formatted } from "../prettier.js";
+
+/** Compiles a workflow with an input; `top` stands above it in the same file. */
+async function compiled(input: string, top = "", file = "a.workflow.ts"): Promise<CompileResult> {
+  const text = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+${top}
+export const flow = defineWorkflow({
+  input: ${input},
+}).step("only", { query: () => null });
+`;
+  return await compileSources([{ file, text }]);
+}
+
+/** The generated file, which must be as Prettier would have it. */
+async function generated(input: string, top = ""): Promise<string> {
+  const { files, diagnostics } = await compiled(input, top);
+  expect(diagnostics).toEqual([]);
+  const text = files.find(({ path }) => path.endsWith("/flow.ts"))?.text ?? "";
+  expect(await formatted(text)).toBe(text);
+  return text;
+}
+
+describe("an input is copied as it is written", () => {
+  test.each([
+    "z.object({ true: z.literal(true), null: z.null() })",
+    "z.fromJSONSchema({ true: true, false: false, null: null })",
+    'z.object({ "1": z.string(), 2: z.number(), [`a`]: z.any(), "b-c": z.any() })',
+    "z.object({ default: z.string(), class: z.string(), get: z.string() })",
+    "z.enum(['x', 'y']).default('x')",
+    "z.string().default('a\\\n    b')",
+    "z.string().default(`a\n    ${1 + 1}\n      b`)",
+    "z.string().regex(/[/\"'`]/giu)",
+    "z.number().min(0x10).max(1_000_000n as unknown as number)",
+    "(z.object({}), z.object({ a: z.string() }))",
+    "z.object({ a: z.string() }) as z.ZodType<{ a: string }>",
+    "z.object( {a:z.string() , b : z.number( )} )",
+    "z.object({ a: z.string(), /* why */ b: z.string() })",
+    "z.string().transform(function <T extends string>(this: void, value: T) { return value; })",
+    "z.custom<`a${string}`>((value) => typeof value === 'string' && value in { a: 1 })",
+    "z.object({ get a() { return z.string(); }, async b() {}, ...{ c: z.any() } })",
+    'z.custom<import("zod").ZodType>()',
+    "z.string().refine(async (value) => await Promise.resolve(value))",
+    "z.any().default(new (class { a = this; b() { return this; } })())",
+  ])("%s", async (input) => {
+    expect(await generated(input)).toContain(`// prettier-ignore\nconst input = ${input};\n`);
+  });
+
+  test("but for the margin of the definition, and never inside a string", async () => {
+    const input = "z.object({\n    a: z.string().default(`\n    kept\n  `),\n  })";
+    expect(await generated(input)).toContain(
+      "const input = z.object({\n  a: z.string().default(`\n    kept\n  `),\n});\n",
+    );
+  });
+
+  test("a name that the module exports as a string is imported as one", async () => {
+    const top = 'import { "the order" as order, "plain" as plain } from "./schemas";';
+    const text = await generated("z.object({ order, plain })", top);
+    expect(text).toContain('import { "the order" as order, plain } from "../schemas";');
+    const own = 'const order = z.object({});\nexport { order as "the order" };';
+    expect(await generated("order", own)).toMatch(
+      /import \{.*"the order" as input.* from "..\/a\.workflow";/,
+    );
+  });
+});
+
+describe("a name that the generated file cannot have is reported where it stands", () => {
+  test.each([
+    ["of a namespace", "namespace shapes { export const order = z.object({}); }", "shapes.order"],
+    [
+      "of an exported namespace",
+      "export namespace shapes { export const o = 1; }",
+      "z.any(shapes.o)",
+    ],
+    ["of a nested var", "{ var shape = z.object({}); }", "shape"],
+    ["of a var in a condition", "if (true) { try { var shape = z.any(); } catch {} }", "shape"],
+    ["of a loop", "for (var shape of [z.object({})]) break;", "z.array(shape)"],
+    ["of a counting loop", "for (var [shape] = [z.any()]; ; ) break;", "z.array(shape)"],
+    ["of a switch", "switch (1) { case 1: var shape = z.any(); }", "z.array(shape)"],
+    ["of an import assignment", 'import shape = require("./schemas");', "shape"],
+    ["of an alias", "import shape = z.core;", "shape.any"],
+    ["of a pattern", "const { a: { shape } } = { a: { shape: z.any() } };", "shape"],
+    ["of a let", "export let shape = z.any();", "shape"],
+    ["of a class", "class Row {}", "z.instanceof(Row)"],
+    ["of a type", "type Row = string;", "z.custom<Row>()"],
+    ["of an enum", "enum Row { a }", "z.enum(Row)"],
+  ])("%s", async (_of, top, input) => {
+    const { diagnostics } = await compiled(input, top);
+    expect(diagnostics).toMatchObject([{ code: "SW1108", place: { file: "a.workflow.ts" } }]);
+  });
+
+  test.each([
+    ['z.custom<import("./types").Row>()', 'import("./types")'],
+    ['z.custom<typeof import("../types")>()', 'import("../types")'],
+    ['z.lazy(() => require("./schemas").order)', 'require("./schemas")'],
+    ['z.any().refine(async () => (await import("./schemas")).check())', 'import("./schemas")'],
+    ["z.string().default(import.meta.url)", "import.meta"],
+    ["z.any().refine(() => this)", "this"],
+  ])("%s", async (input, named) => {
+    const { diagnostics } = await compiled(input, "", "deep/a.workflow.ts");
+    expect(diagnostics).toMatchObject([
+      { code: "SW1108", message: expect.stringContaining(`\`${named}\``) },
+    ]);
+  });
+
+  test("but not one that the expression declares itself", async () => {
+    const top = "type T = string;\nnamespace value {}";
+    await generated("z.any().transform(<T,>(value: T): T => value)", top);
+  });
+});
