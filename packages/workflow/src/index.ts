@@ -1,6 +1,6 @@
 export { type LogLevel, NonRetryableError } from "@stepwise/workpool/core";
 export type { MutationRunner, QueryRunner } from "./client/context.js";
-export type { EventName, EventPayload, RunOrKey } from "./client/events.js";
+export type { EventName, EventPayload } from "./client/events.js";
 export type { ListedRun, ListFilter, Page, PageOptions } from "./client/listing.js";
 export {
   vRunId,
@@ -27,6 +27,7 @@ export type {
   Status,
 } from "./client/status.js";
 export type { TimelineEntry } from "./client/timeline.js";
+export type { RunOrKey, WhichRun } from "./client/which-run.js";
 export type { WorkflowReference } from "./runtime/reference.js";
 // With a star, so that the generated `declare module` can add to `Register`.
 export * from "./definition/index.js";

@@ -10,6 +10,7 @@ import { receiversOf } from "../runtime/nodes/event.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import type { MutationRunner } from "./context.js";
 import { suggestion } from "./nearest.js";
+import { described, runArgs, type RunOrKey } from "./which-run.js";
 
 type EventOf<Workflow> = Workflow extends { readonly "~definition": infer Definition }
   ? Definition extends { readonly "~events"?: () => infer Events extends Receives<string, unknown> }
@@ -26,9 +27,6 @@ export type EventPayload<Workflow, Name> = PayloadOf<EventOf<Workflow>, Name>;
 type PayloadOf<Event, Name> =
   Event extends Receives<infer Each, infer Payload> ? (Name extends Each ? Payload : never) : never;
 
-/** Which run: by its id, or by the key that it was started with. */
-export type RunOrKey = string | { key: string };
-
 /** States of a run that goes on no more, as they are told. */
 const ENDS: { readonly [State in string]?: string } = {
   compensating: "being undone",
@@ -42,22 +40,23 @@ type Receiver = Sent["receivers"][number];
 export async function sendEvent(
   component: ComponentApi,
   ctx: MutationRunner,
-  { name: workflow, definition }: WorkflowReference<never>,
+  reference: WorkflowReference<never>,
   which: RunOrKey,
   name: string,
   payload: unknown,
 ): Promise<"taken" | "kept"> {
+  const { name: workflow, definition } = reference;
   const { value, receivers, problems } = parsed(workflow, definition, name, payload);
+  const run = runArgs([reference, which]);
   const sent = await ctx.runMutation(component.events.send, {
+    ...run,
     workflow,
-    run: typeof which === "string" ? { runId: which } : which,
     name,
     value,
     receivers,
   });
   if (sent.kind === "taken" || sent.kind === "kept") return sent.kind;
-  const run = typeof which === "string" ? `run "${which}"` : `the run of key "${which.key}"`;
-  const cannot = `Cannot send "${name}" to ${run} of "${workflow}"`;
+  const cannot = `Cannot send "${name}" to ${described(run)}`;
   const failed = (why: string) => new Error(`${cannot}: ${why}`);
   if (sent.kind === "unknown") throw failed("there is no such run");
   if (sent.kind === "ended")

@@ -6,7 +6,7 @@ import { durationMs, type Duration } from "../definition/duration.js";
 import { firstStageOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import type { MutationRunner, QueryRunner } from "./context.js";
-import { sendEvent, type EventName, type EventPayload, type RunOrKey } from "./events.js";
+import { sendEvent, type EventName, type EventPayload } from "./events.js";
 import {
   listRuns,
   type ListedRun,
@@ -17,15 +17,16 @@ import {
 import { checkNode, type NodeName } from "./nodes.js";
 import type { OnComplete } from "./on-complete.js";
 import {
-  checkCompiled,
   startAll,
   startOf,
+  startOne,
   type StartBatchOptions,
   type StartOptions,
   type StartSettings,
 } from "./start.js";
 import type { Status } from "./status.js";
 import { timelineOf, type TimelineEntry } from "./timeline.js";
+import { refusal, runArgs, unknownRun, type RunOrKey, type WhichRun } from "./which-run.js";
 
 /** The id of a run, as `start` returns it. */
 export type RunId = string;
@@ -79,8 +80,8 @@ export class WorkflowManager {
    * Starts a run, as soon as the caller's transaction has committed.
    * @param workflow one of the generated `workflows`.
    * @param input parsed with the workflow's schema; what the schema makes of it is what handlers see.
-   * @param options `key`, `runAt` or `runAfter`, `onComplete`.
-   * @returns the run's id; of one that was started with the same key before, that.
+   * @param options `key` and `reuse`, `runAt` or `runAfter`, `onComplete`.
+   * @returns the run's id. With a `key` that names a run already it is the id of that one; {@link startOrGet} tells which.
    * @throws where the input does not fit, naming the workflow and each bad field, or is too large; where an option is none. There is no run
    * then, and the caller's transaction can go on.
    */
@@ -88,15 +89,22 @@ export class WorkflowManager {
     ctx: MutationRunner,
     workflow: WorkflowReference<Input>,
     input: NoInfer<Input>,
-    { key, ...options }: StartOptions<Callback> = {},
+    options: StartOptions<Callback> = {},
   ): Promise<RunId> {
-    checkCompiled(workflow);
-    const start = { input: workflow.parse(input), ...(key === undefined ? {} : { key }) };
-    const common = await startOf(workflow, options, this.#settings);
-    const starts = [start];
-    const [id] = await ctx.runMutation(this.component.lib.start, { ...common, starts });
-    if (id === undefined) throw new Error("A run that was started has no id");
-    return id;
+    return (await this.startOrGet(ctx, workflow, input, options)).runId;
+  }
+
+  /**
+   * As {@link start}, and tells whether it started a run.
+   * @returns `started: false` if the `key` names a run already, which is given then.
+   */
+  async startOrGet<Input, Callback extends OnComplete = OnComplete>(
+    ctx: MutationRunner,
+    workflow: WorkflowReference<Input>,
+    input: NoInfer<Input>,
+    options: StartOptions<Callback> = {},
+  ): Promise<{ runId: RunId; started: boolean }> {
+    return await startOne(this.component, ctx, workflow, input, options, this.#settings);
   }
 
   /**
@@ -120,17 +128,17 @@ export class WorkflowManager {
   /**
    * How a run is doing: its state, the nodes it is at, and its output or error.
    * @param workflow the workflow that the run is of; it types the output.
+   * @param run the run's id, or `{ key }` with which it was started.
    * @returns null where there is no such run of the workflow.
    */
   async status<Workflow extends WorkflowReference<never>>(
     ctx: QueryRunner,
     workflow: Workflow,
-    runId: RunId,
+    run: RunOrKey,
   ): Promise<Status<Workflow> | null> {
-    const { name, plan } = workflow;
-    const found = await ctx.runQuery(this.component.views.status, { runId, workflow: name });
+    const found = await ctx.runQuery(this.component.views.status, runArgs([workflow, run]));
     if (found === null) return null;
-    const isOutdated = found.plan !== plan;
+    const isOutdated = found.plan !== workflow.plan;
     // The output was checked when it was stored; its type is that of the definition.
     return { ...found, isOutdated } as unknown as Status<Workflow>;
   }
@@ -193,12 +201,14 @@ export class WorkflowManager {
   /**
    * Cancels a run and everything under it. A step that runs is not stopped, but what comes of it changes nothing. What was done is undone,
    * where it has a `compensate`. A step that cancels its own run is itself one that runs: what it has written stays, and is not undone.
+   * @param which the run's id, or its workflow and `{ key }`; so for {@link pause} and {@link resume}.
    * @returns false where the run has ended already, or is being undone; nothing is changed then.
    * @throws where there is no such run.
    */
-  async cancel(ctx: MutationRunner, runId: RunId): Promise<boolean> {
-    const result = await ctx.runMutation(this.component.steering.cancel, { runId });
-    if (result === "unknown") throw unknownRun("cancel", runId);
+  async cancel(ctx: MutationRunner, ...which: WhichRun): Promise<boolean> {
+    const run = runArgs(which);
+    const result = await ctx.runMutation(this.component.steering.cancel, run);
+    if (result === "unknown") throw unknownRun("cancel", run);
     return result === "canceled";
   }
 
@@ -208,7 +218,8 @@ export class WorkflowManager {
    * again.
    * @param options.from a node of the top level: nodes that come to no other result because of it keep theirs; those are the nodes that were
    * completed, were not undone, and read neither it nor, over whichever other nodes, anything of it. Default: everything is done again.
-   * @throws where there is no such run of the workflow, it goes on or is being undone, it is a child, or there is no such node.
+   * @throws where there is no such run of the workflow, it goes on or is being undone, another run of its key goes on, it is a child, or there
+   * is no such node.
    */
   async restart<Workflow extends WorkflowReference<never>>(
     ctx: MutationRunner,
@@ -243,9 +254,10 @@ export class WorkflowManager {
    * @returns false where the run has ended already, or is being undone; nothing is changed then.
    * @throws where there is no such run.
    */
-  async pause(ctx: MutationRunner, runId: RunId): Promise<boolean> {
-    const result = await ctx.runMutation(this.component.steering.pause, { runId });
-    if (result === "unknown") throw unknownRun("pause", runId);
+  async pause(ctx: MutationRunner, ...which: WhichRun): Promise<boolean> {
+    const run = runArgs(which);
+    const result = await ctx.runMutation(this.component.steering.pause, run);
+    if (result === "unknown") throw unknownRun("pause", run);
     return result === "paused";
   }
 
@@ -255,9 +267,10 @@ export class WorkflowManager {
    * @returns false where the run is not paused; nothing is changed then.
    * @throws where there is no such run.
    */
-  async resume(ctx: MutationRunner, runId: RunId): Promise<boolean> {
-    const result = await ctx.runMutation(this.component.steering.resume, { runId });
-    if (result === "unknown") throw unknownRun("resume", runId);
+  async resume(ctx: MutationRunner, ...which: WhichRun): Promise<boolean> {
+    const run = runArgs(which);
+    const result = await ctx.runMutation(this.component.steering.resume, run);
+    if (result === "unknown") throw unknownRun("resume", run);
     return result === "resumed";
   }
 
@@ -286,17 +299,4 @@ export class WorkflowManager {
       workflows && Object.values(workflows).map(({ name, plan }) => ({ workflow: name, plan }));
     await ctx.runMutation(this.component.steering.repair, plans === undefined ? {} : { plans });
   }
-}
-
-function unknownRun(verb: string, runId: RunId): Error {
-  return new Error(`Cannot ${verb} run "${runId}": there is no such run`);
-}
-
-function refusal(verb: string, runId: RunId, why: "unknown" | "child" | "goes on"): Error {
-  if (why === "unknown") return unknownRun(verb, runId);
-  const reason =
-    why === "child"
-      ? `it is the child of another run; ${verb} the one at the top`
-      : "it goes on; cancel it, or wait until it has ended";
-  return new Error(`Cannot ${verb} run "${runId}": ${reason}`);
 }

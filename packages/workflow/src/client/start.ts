@@ -29,20 +29,31 @@ interface CommonOptions<Callback extends OnComplete> {
   onComplete?: OnCompleteOption<Callback>;
 }
 
-export type StartOptions<Callback extends OnComplete = OnComplete> = CommonOptions<Callback> &
-  WhenOption & {
-    /** Makes the start idempotent: the same key of the same workflow gives the same run, whatever its state, until that is removed. */
-    key?: string;
-  };
+/** `Key`: how the key is given. */
+type KeyOptions<Key> =
+  | { key?: Key; reuse?: undefined }
+  | {
+      /**
+       * Makes the start idempotent: the same key of the same workflow gives the same run, until that is removed. `startOrGet` tells whether a
+       * run was started.
+       */
+      key: Key;
+      /**
+       * When a new run is started although the key names one: `"ended"`, once that has ended, or `"failed"`, once it has failed, timed out or
+       * been canceled. A run that is being undone has not ended. The key names the new run then. Default: `"never"`.
+       */
+      reuse?: "never" | "ended" | "failed";
+    };
 
+export type StartOptions<Callback extends OnComplete = OnComplete> = CommonOptions<Callback> &
+  WhenOption &
+  KeyOptions<string>;
+
+/** `key` gives each run its own. */
 export type StartBatchOptions<
   Input,
   Callback extends OnComplete = OnComplete,
-> = CommonOptions<Callback> &
-  WhenOption & {
-    /** Gives each run its key; see `start`. */
-    key?: (input: Input, index: number) => string;
-  };
+> = CommonOptions<Callback> & WhenOption & KeyOptions<(input: Input, index: number) => string>;
 
 /** What the manager adds to every start. */
 export interface StartSettings {
@@ -54,7 +65,7 @@ export interface StartSettings {
 type Starts = FunctionArgs<ComponentApi["lib"]["start"]>;
 
 /** @throws where it is something else than its type says, such as the definition. */
-export function checkCompiled(workflow: WorkflowReference<never>): void {
+function checkCompiled(workflow: WorkflowReference<never>): void {
   if (typeof workflow?.parse === "function") return;
   throw new TypeError(
     "What is started is one of the `workflows` that workflow-codegen generates, such as `workflows.order`, and not its definition",
@@ -64,9 +75,19 @@ export function checkCompiled(workflow: WorkflowReference<never>): void {
 /** What runs of a workflow start with that are started together. @throws where the options do not go together. */
 export async function startOf<Callback extends OnComplete>(
   workflow: WorkflowReference<never>,
-  { runAt, runAfter, onComplete }: CommonOptions<Callback> & WhenOption,
+  {
+    key,
+    reuse,
+    runAt,
+    runAfter,
+    onComplete,
+  }: CommonOptions<Callback> & WhenOption & KeyOptions<unknown>,
   { maxParallelism, logLevel, retentionMs }: StartSettings,
 ): Promise<Omit<Starts, "starts">> {
+  if (reuse !== undefined && key === undefined)
+    throw new Error(
+      `Starting "${workflow.name}": reuse has no effect without a key; give a key too`,
+    );
   const begin = await workflow.begin();
   const at = startTime(workflow.name, runAt, runAfter);
   return {
@@ -75,6 +96,7 @@ export async function startOf<Callback extends OnComplete>(
         ? { ...begin, retentionMs }
         : begin,
     ...(at === undefined ? {} : { at }),
+    ...(reuse === undefined || reuse === "never" ? {} : { reuse }),
     ...(onComplete === undefined
       ? {}
       : {
@@ -108,16 +130,35 @@ const BATCH_BYTES = 4_000_000;
 /** … and schedules at most so many functions, of the 1,000 that a transaction may: one for each run, and one more where its time is watched. */
 const BATCH_FUNCTIONS = 500;
 
+/** Starts a run, or finds the one of the same key. @returns its id, and whether it was started. */
+export async function startOne<Input, Callback extends OnComplete>(
+  component: ComponentApi,
+  ctx: MutationRunner,
+  workflow: WorkflowReference<Input>,
+  input: Input,
+  options: StartOptions<Callback>,
+  settings: StartSettings,
+): Promise<{ runId: string; started: boolean }> {
+  checkCompiled(workflow);
+  const { key } = options;
+  const start = { input: workflow.parse(input), ...(key === undefined ? {} : { key }) };
+  const common = await startOf(workflow, options, settings);
+  const [started] = await ctx.runMutation(component.lib.start, { ...common, starts: [start] });
+  if (started === undefined) throw new Error("A run that was started has no id");
+  return started;
+}
+
 /** Starts runs, in as few calls into the component as can carry them. @returns their ids, in the order of the inputs. */
 export async function startAll<Input>(
   component: ComponentApi,
   ctx: MutationRunner,
   workflow: WorkflowReference<Input>,
   inputs: readonly Input[],
-  { key, ...options }: StartBatchOptions<Input>,
+  options: StartBatchOptions<Input>,
   settings: StartSettings,
 ): Promise<string[]> {
   checkCompiled(workflow);
+  const { key } = options;
   const starts = inputs.map((input, index) => ({
     input: parsedAt(workflow, input, index),
     ...(key === undefined ? {} : { key: key(input, index) }),
@@ -125,8 +166,10 @@ export async function startAll<Input>(
   const common = await startOf(workflow, options, settings);
   const ids: string[] = [];
   const runs = common.begin.timeoutMs === undefined ? BATCH_FUNCTIONS : BATCH_FUNCTIONS / 2;
-  for (const part of partsOf(starts, runs))
-    ids.push(...(await ctx.runMutation(component.lib.start, { ...common, starts: part })));
+  for (const part of partsOf(starts, runs)) {
+    const started = await ctx.runMutation(component.lib.start, { ...common, starts: part });
+    ids.push(...started.map(({ runId }) => runId));
+  }
   return ids;
 }
 

@@ -2,9 +2,9 @@ import { compareValues, getConvexSize, v, type Infer, type Value } from "convex/
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, type MutationCtx } from "./_generated/server.js";
 import { enterRun, tokenOf, wake } from "./entering.js";
+import { findRun, vRunOrKey } from "./lookup.js";
 import { cancelPending, isOwnJob } from "./scheduled.js";
 import { stepRead } from "./scope.js";
-import { runWithKey } from "./starting.js";
 import { vRunState } from "./validators.js";
 
 /** What an entry of the inbox may take: a document holds 1 MiB, of which its id and time need a little. */
@@ -71,7 +71,7 @@ type Receiver = Infer<typeof vReceiver>;
 export const send = mutation({
   args: {
     workflow: v.string(),
-    run: v.union(v.object({ runId: v.string() }), v.object({ key: v.string() })),
+    run: vRunOrKey,
     name: v.string(),
     value: v.any(),
     receivers: v.array(vReceiver),
@@ -87,7 +87,7 @@ export const send = mutation({
     v.object({ kind: v.literal("tooLarge"), bytes: v.number(), most: v.number() }),
   ),
   handler: async (ctx, { workflow, run: which, name, value, receivers }) => {
-    const run = await runNamed(ctx, workflow, which);
+    const run = await findRun(ctx, which, workflow);
     if (run === null) return { kind: "unknown" as const };
     const { _id: id, state } = run;
     if (state !== "running" && state !== "pending") return { kind: "ended" as const, state };
@@ -155,17 +155,6 @@ async function takesUp(
     await wake(ctx, waiting, {}, fields);
   });
   return isTaken;
-}
-
-async function runNamed(
-  ctx: MutationCtx,
-  workflow: string,
-  which: { runId: string } | { key: string },
-): Promise<Doc<"runs"> | null> {
-  if ("key" in which) return await runWithKey(ctx, workflow, which.key);
-  const id = ctx.db.normalizeId("runs", which.runId);
-  const run = id === null ? null : await ctx.db.get("runs", id);
-  return run?.workflow === workflow ? run : null;
 }
 
 /** Whether something is of the node, under its name or one from before it was renamed. */

@@ -4,13 +4,13 @@ import { checkedOutput } from "../values.js";
 import { mutation, query } from "./_generated/server.js";
 import { loadScope } from "./scope.js";
 import { isActive, settle as settleStep } from "./settle.js";
-import { startFields, startRuns } from "./starting.js";
+import { startFields, startRuns, vStarted } from "./starting.js";
 import { settleArgs, vRead, vToken } from "./validators.js";
 
-/** Starts runs of a workflow, or gives those that were started with the same keys. @returns their ids, in the order of the starts. */
+/** Starts runs of a workflow, or finds those of the same keys. @returns what became of each start, in their order. */
 export const start = mutation({
   args: startFields,
-  returns: v.array(v.string()),
+  returns: v.array(vStarted),
   handler: async (ctx, start) => await startRuns(ctx, start),
 });
 

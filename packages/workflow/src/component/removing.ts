@@ -3,7 +3,7 @@ import { v } from "convex/values";
 import { internal } from "./_generated/api.js";
 import { continuationArgs } from "./validators.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
+import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { dropPages } from "./inserting.js";
 import { goOn, goOnWith } from "./continuations.js";
 import { deleteInPage, hasRoomInPage } from "./page.js";
@@ -43,15 +43,6 @@ export const removeMoreChildren = internalMutation({
       (await removeFamily(ctx, parent)) ? null : parent,
     ),
 });
-
-/** Whether something under an ended run of the top level is being undone: it would not be, if it were removed. */
-export async function isUndoneBelow(ctx: QueryCtx, run: Id<"runs">): Promise<boolean> {
-  const compensating = await ctx.db
-    .query("runs")
-    .withIndex("by_root_state", (q) => q.eq("root", run).eq("state", "compensating"))
-    .first();
-  return compensating !== null;
-}
 
 /**
  * Removes a run of the top level. Its own document goes at once, so that nobody finds it any more and its key is free; everything else of it

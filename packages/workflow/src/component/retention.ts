@@ -3,7 +3,8 @@ import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
 import { hasRoomInPage } from "./page.js";
-import { isUndoneBelow, removeRun } from "./removing.js";
+import { hasEnded } from "./lookup.js";
+import { removeRun } from "./removing.js";
 import { cancelPending, isLost } from "./scheduled.js";
 
 /**
@@ -51,7 +52,7 @@ export const removeExpired = internalMutation({
     let following = await firstToExpire(ctx);
     while (following !== null && following.at <= Date.now() && (await hasRoomInPage(ctx))) {
       const { run } = following;
-      if (await isUndoneBelow(ctx, run._id))
+      if (!(await hasEnded(ctx, run)))
         await ctx.db.patch("runs", run._id, { expiresAt: Date.now() + BATCH_MS });
       else await removeRun(ctx, run._id);
       following = await firstToExpire(ctx);

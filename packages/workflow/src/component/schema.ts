@@ -33,7 +33,7 @@ export default defineSchema({
     generation: v.optional(v.number()),
     /** The nodes of the top level whose results its last restart has left. */
     kept: v.optional(v.array(v.string())),
-    /** Given to `start` as `key`: makes it idempotent. */
+    /** Given to `start` as `key`; see `lookup.ts`. */
     startKey: v.optional(v.string()),
     /** Of a child: the run and the step record whose child it is, its place, and its key if the children were given as a record. */
     parentRun: v.optional(v.id("runs")),
@@ -69,7 +69,8 @@ export default defineSchema({
     /** Why that call failed. */
     onCompleteError: v.optional(v.string()),
   })
-    .index("by_key", ["workflow", "startKey"])
+    // Those that have not ended come first.
+    .index("by_key", ["workflow", "startKey", "endedAt"])
     .index("by_parent_state", ["parentStep", "state", "index"])
     .index("by_parent", ["parentStep", "index"])
     .index("by_parent_paused", ["parentStep", "paused"])

@@ -8,12 +8,13 @@ import { beginDeadline } from "./deadlines.js";
 import { arriveAt, beginAction, knownInput } from "./entering.js";
 import { pool } from "./line.js";
 import { logStarted } from "./log.js";
+import { hasEnded, runWithKey } from "./lookup.js";
 import { vBeginning } from "./validators.js";
 
 /** What one run starts with. */
 const vStart = v.object({
   input: v.any(),
-  /** Of all runs of the workflow, only one has it. */
+  /** Of all runs of the workflow that have not ended, only one has it. */
   key: v.optional(v.string()),
 });
 type Start = Infer<typeof vStart>;
@@ -22,6 +23,8 @@ type Start = Infer<typeof vStart>;
 export const startFields = {
   begin: vBeginning,
   starts: v.array(vStart),
+  /** Of those with a key: when a new run begins although the key has one. Default: never. */
+  reuse: v.optional(v.union(v.literal("ended"), v.literal("failed"))),
   /** When they begin, in ms since the epoch. Default: now. */
   at: v.optional(v.number()),
   /** The handle of a mutation to call at the end of each, and what to call it with. */
@@ -32,25 +35,29 @@ export const startFields = {
 const vTogether = v.object(startFields);
 type Together = Omit<Infer<typeof vTogether>, "starts">;
 
-/** Starts runs of the top level; where one was started with the same key, that is given. @returns their ids, in the order of the starts. */
+/** What became of one start: the run's id, and whether it was started now or is that of its key. */
+export const vStarted = v.object({ runId: v.string(), started: v.boolean() });
+
+/** Starts runs of the top level, or finds those of the same keys. @returns what became of each start, in their order. */
 export async function startRuns(
   ctx: MutationCtx,
   { starts, ...together }: Infer<typeof vTogether>,
-): Promise<Id<"runs">[]> {
-  const ids: Id<"runs">[] = [];
+): Promise<Infer<typeof vStarted>[]> {
+  const results: Infer<typeof vStarted>[] = [];
   const works: Work[] = [];
   const begun: Id<"runs">[] = [];
   let isConfigured = false;
   for (const start of starts) {
-    const same = await runWithKey(ctx, together.begin.workflow, start.key);
-    if (same !== null) {
-      ids.push(same._id);
+    const { key } = start;
+    const same = key === undefined ? null : await runWithKey(ctx, together.begin.workflow, key);
+    if (same !== null && !(await makesWay(ctx, same, together.reuse))) {
+      results.push({ runId: same._id, started: false });
       continue;
     }
     if (!isConfigured) await applyManagerConfig(ctx, together);
     isConfigured = true;
     const { run, begins } = await startRun(ctx, start, together, works);
-    ids.push(run);
+    results.push({ runId: run, started: true });
     if (begins) begun.push(run);
   }
   const [first] = works;
@@ -58,20 +65,17 @@ export async function startRuns(
   if (first !== undefined && works.length === 1) await enqueueWork(ctx, first, pool);
   else if (works.length > 1) await enqueueWorks(ctx, works, pool);
   await logStarted(ctx, together.begin.workflow, begun);
-  return ids;
+  return results;
 }
 
-/** The run that was started with a key; null where none was. */
-export async function runWithKey(
+/** Whether a start with the same key begins a new run, instead of giving this one. */
+async function makesWay(
   ctx: QueryCtx,
-  workflow: string,
-  key: string | undefined,
-): Promise<Doc<"runs"> | null> {
-  if (key === undefined) return null;
-  return await ctx.db
-    .query("runs")
-    .withIndex("by_key", (q) => q.eq("workflow", workflow).eq("startKey", key))
-    .first();
+  run: Doc<"runs">,
+  reuse: Together["reuse"],
+): Promise<boolean> {
+  if (reuse === undefined || !(await hasEnded(ctx, run))) return false;
+  return reuse === "ended" || run.state !== "completed";
 }
 
 /**

@@ -1,9 +1,10 @@
 import { v } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import { mutation, query, type QueryCtx } from "./_generated/server.js";
+import { mutation, query } from "./_generated/server.js";
 import { cancelRun } from "./ending.js";
+import { findRun, hasEnded, runWithId, unendedWithKey, whichRun } from "./lookup.js";
 import { pauseRun, resumeRun } from "./pausing.js";
-import { isUndoneBelow, removeRun } from "./removing.js";
+import { removeRun } from "./removing.js";
 import { repairAll } from "./repairing.js";
 import { restartFields, restartRun } from "./restarting.js";
 import { stepRead } from "./scope.js";
@@ -12,21 +13,16 @@ import { recordArgs, vPlans, vToken } from "./validators.js";
 
 /* What becomes of a run from outside. What cannot be done changes nothing, and the answer says why. */
 
-async function runOf(ctx: QueryCtx, runId: string): Promise<Doc<"runs"> | null> {
-  const id = ctx.db.normalizeId("runs", runId);
-  return id === null ? null : await ctx.db.get("runs", id);
-}
-
 function goesOn({ state }: Doc<"runs">): boolean {
   return state === "running" || state === "pending";
 }
 
 /** Cancels a run and everything under it. */
 export const cancel = mutation({
-  args: { runId: v.string() },
+  args: whichRun,
   returns: v.union(v.literal("canceled"), v.literal("ended"), v.literal("unknown")),
-  handler: async (ctx, { runId }) => {
-    const run = await runOf(ctx, runId);
+  handler: async (ctx, { run: which, workflow }) => {
+    const run = await findRun(ctx, which, workflow);
     if (run === null) return "unknown";
     return (await cancelRun(ctx, run)) ? "canceled" : "ended";
   },
@@ -34,10 +30,10 @@ export const cancel = mutation({
 
 /** Pauses a run and everything under it. */
 export const pause = mutation({
-  args: { runId: v.string() },
+  args: whichRun,
   returns: v.union(v.literal("paused"), v.literal("ended"), v.literal("unknown")),
-  handler: async (ctx, { runId }) => {
-    const run = await runOf(ctx, runId);
+  handler: async (ctx, { run: which, workflow }) => {
+    const run = await findRun(ctx, which, workflow);
     if (run === null) return "unknown";
     if (!goesOn(run)) return "ended";
     await pauseRun(ctx, run);
@@ -47,10 +43,10 @@ export const pause = mutation({
 
 /** Has a run that was paused go on, and everything under it. */
 export const resume = mutation({
-  args: { runId: v.string() },
+  args: whichRun,
   returns: v.union(v.literal("resumed"), v.literal("not paused"), v.literal("unknown")),
-  handler: async (ctx, { runId }) => {
-    const run = await runOf(ctx, runId);
+  handler: async (ctx, { run: which, workflow }) => {
+    const run = await findRun(ctx, which, workflow);
     if (run === null) return "unknown";
     if (run.paused !== true) return "not paused";
     await resumeRun(ctx, run);
@@ -64,14 +60,18 @@ export const restart = mutation({
   returns: v.union(
     v.literal("restarted"),
     v.literal("goes on"),
+    v.literal("key taken"),
     v.literal("child"),
     v.literal("unknown"),
   ),
   handler: async (ctx, { runId, ...restart }) => {
-    const run = await runOf(ctx, runId);
+    const run = await runWithId(ctx, runId);
     if (run === null || run.workflow !== restart.begin.workflow) return "unknown";
     if (run.parentRun !== undefined) return "child";
-    if (run.endedAt === undefined || (await isUndoneBelow(ctx, run._id))) return "goes on";
+    if (!(await hasEnded(ctx, run))) return "goes on";
+    const { workflow, startKey } = run;
+    if (startKey !== undefined && (await unendedWithKey(ctx, workflow, startKey)) !== null)
+      return "key taken";
     await restartRun(ctx, run, restart);
     return "restarted";
   },
@@ -87,10 +87,10 @@ export const cleanup = mutation({
     v.literal("unknown"),
   ),
   handler: async (ctx, { runId }) => {
-    const run = await runOf(ctx, runId);
+    const run = await runWithId(ctx, runId);
     if (run === null) return "unknown";
     if (run.parentRun !== undefined) return "child";
-    if (run.endedAt === undefined || (await isUndoneBelow(ctx, run._id))) return "goes on";
+    if (!(await hasEnded(ctx, run))) return "goes on";
     await removeRun(ctx, run._id);
     return "removed";
   },
@@ -132,7 +132,7 @@ export const kept = query({
   args: { run: v.string(), generation: v.number() },
   returns: v.array(v.string()),
   handler: async (ctx, { run: runId, generation }) => {
-    const run = await runOf(ctx, runId);
+    const run = await runWithId(ctx, runId);
     return run?.generation === generation ? (run.kept ?? []) : [];
   },
 });

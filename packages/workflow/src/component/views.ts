@@ -4,6 +4,7 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import { query, type QueryCtx } from "./_generated/server.js";
 import { countChildren, vChildren } from "./counting.js";
 import { factsOf, runFacts } from "./facts.js";
+import { findRun, whichRun } from "./lookup.js";
 import { isLost } from "./scheduled.js";
 import { activeSteps, outputOf } from "./scope.js";
 import { parentBeingUndone } from "./undoing.js";
@@ -45,14 +46,13 @@ export const vStatus = v.object({
   onCompleteError: v.optional(v.string()),
 });
 
-/** How a run is doing: its state, where it is, and its output or error. Null for an unknown id, and for one of another workflow. */
+/** How a run is doing: its state, where it is, and its output or error. Null for an unknown run, and for one of another workflow. */
 export const status = query({
-  args: { runId: v.string(), workflow: v.optional(v.string()) },
+  args: whichRun,
   returns: v.union(vStatus, v.null()),
-  handler: async (ctx, { runId, workflow }): Promise<Infer<typeof vStatus> | null> => {
-    const id = ctx.db.normalizeId("runs", runId);
-    const run = id === null ? null : await ctx.db.get("runs", id);
-    if (run === null || (workflow !== undefined && run.workflow !== workflow)) return null;
+  handler: async (ctx, { run: which, workflow }): Promise<Infer<typeof vStatus> | null> => {
+    const run = await findRun(ctx, which, workflow);
+    if (run === null) return null;
     const deadlines = run.endedAt === undefined ? await deadlinesOf(ctx, run._id) : [];
     const active = run.endedAt === undefined ? await activeNodes(ctx, run, deadlines) : [];
     return {

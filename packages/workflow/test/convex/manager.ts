@@ -26,6 +26,7 @@ const startArgs = {
   name: v.string(),
   input: v.any(),
   key: v.optional(v.string()),
+  reuse: v.optional(v.any()),
   runAt: v.optional(v.number()),
   runAfter: v.optional(v.any()),
   /** Handed to `ended`. */
@@ -61,6 +62,34 @@ export const startTwice = internalMutation({
   ],
 });
 
+const vReuse = v.optional(v.union(v.literal("never"), v.literal("ended"), v.literal("failed")));
+
+export const startOrGet = internalMutation({
+  args: { name: v.string(), input: v.any(), key: v.string(), reuse: vReuse },
+  returns: v.object({ runId: vRunId, started: v.boolean() }),
+  handler: async (ctx, { name, input, ...options }) =>
+    await workflow.startOrGet(ctx, reference(name), input, options),
+});
+
+const vRun = v.union(v.string(), v.object({ key: v.string() }));
+
+/** A member that is told the workflow and a run of it. */
+export const steer = internalMutation({
+  args: {
+    how: v.union(v.literal("cancel"), v.literal("pause"), v.literal("resume")),
+    name: v.string(),
+    run: vRun,
+  },
+  returns: v.boolean(),
+  handler: async (ctx, { how, name, run }) => await workflow[how](ctx, reference(name), run),
+});
+
+export const status = internalQuery({
+  args: { name: v.string(), run: vRun },
+  returns: v.any(),
+  handler: async (ctx, { name, run }) => await workflow.status(ctx, reference(name), run),
+});
+
 export const startInAction = internalAction({
   args: { name: v.string(), input: v.any() },
   returns: v.any(),
@@ -70,13 +99,18 @@ export const startInAction = internalAction({
   },
 });
 
-const batchArgs = { name: v.string(), inputs: v.array(v.any()), keyed: v.optional(v.boolean()) };
+const batchArgs = {
+  name: v.string(),
+  inputs: v.array(v.any()),
+  keyed: v.optional(v.boolean()),
+  reuse: vReuse,
+};
 
 export const startBatch = internalMutation({
   args: batchArgs,
   returns: v.array(vRunId),
-  handler: async (ctx, { name, inputs, keyed }) =>
-    await workflow.startBatch(ctx, reference(name), inputs, keyed ? { key: keyOf } : {}),
+  handler: async (ctx, { name, inputs, keyed, reuse }) =>
+    await workflow.startBatch(ctx, reference(name), inputs, keyed ? { key: keyOf, reuse } : {}),
 });
 
 export const startBatchInAction = internalAction({
@@ -98,7 +132,7 @@ export const ended = internalMutation({
   args: vOnCompleteArgs(v.any()),
   returns: v.null(),
   handler: async (ctx, { runId, context, result }) => {
-    const seen = await ctx.runQuery(components.workflow.views.status, { runId });
+    const seen = await ctx.runQuery(components.workflow.views.status, { run: { runId } });
     await ctx.db.insert("log", {
       text: JSON.stringify({ context, result, seen: seen?.state }),
     });
@@ -114,7 +148,7 @@ export const ended = internalMutation({
 export const sendEvent = internalMutation({
   args: {
     name: v.string(),
-    run: v.union(v.string(), v.object({ key: v.string() })),
+    run: vRun,
     event: v.string(),
     payload: v.any(),
   },

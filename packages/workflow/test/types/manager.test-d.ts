@@ -93,6 +93,36 @@ describe("the manager", () => {
     await start(queryCtx, workflows.leaf, { n: 1 });
   });
 
+  test("[S125] reuse goes with a key; startOrGet tells whether it started the run", async () => {
+    const { leaf } = workflows;
+    const got = await workflow.startOrGet(
+      mutationCtx,
+      leaf,
+      { n: 1 },
+      { key: "k", reuse: "ended" },
+    );
+    expectTypeOf(got).toEqualTypeOf<{ runId: string; started: boolean }>();
+    await workflow.start(mutationCtx, leaf, { n: 1 }, { key: "k", reuse: "never", runAfter: 5 });
+    // @ts-expect-error there is no key
+    await workflow.start(mutationCtx, leaf, { n: 1 }, { reuse: "failed" });
+    // @ts-expect-error there is no such rule
+    await workflow.start(mutationCtx, leaf, { n: 1 }, { key: "k", reuse: "always" });
+    await workflow.startBatch(mutationCtx, leaf, [], { key: ({ n }) => `${n}`, reuse: "failed" });
+  });
+
+  test("[S126] a key goes with its workflow", async () => {
+    const run = { key: "k" };
+    const status = await workflow.status(queryCtx, workflows.leaf, run);
+    if (status?.state === "completed") expectTypeOf(status.output).toEqualTypeOf<number>();
+    for (const how of ["cancel", "pause", "resume"] as const) {
+      await workflow[how](mutationCtx, "id");
+      await workflow[how](mutationCtx, workflows.leaf, run);
+      await workflow[how](mutationCtx, workflows.leaf, "id");
+      // @ts-expect-error the workflow is missing
+      await workflow[how](mutationCtx, run);
+    }
+  });
+
   test("startBatch: inputs of the workflow, keys made of them", async () => {
     await workflow.startBatch(actionCtx, workflows.leaf, [{ n: 1 }, { n: 2, ms: 3 }], {
       key: ({ n }, index) => `${n} ${index}`,

@@ -450,12 +450,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           undoable?: boolean;
         };
         starts: Array<{ input: any; key?: string }>;
+        reuse?: "ended" | "failed";
         at?: number;
         onComplete?: { fn: string; context: any };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
       },
-      Array<string>,
+      Array<{ runId: string; started: boolean }>,
       Name
     >;
   };
@@ -644,7 +645,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     cancel: FunctionReference<
       "mutation",
       "internal",
-      { runId: string },
+      { run: { runId: string } | { key: string }; workflow?: string },
       "canceled" | "ended" | "unknown",
       Name
     >;
@@ -688,7 +689,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     pause: FunctionReference<
       "mutation",
       "internal",
-      { runId: string },
+      { run: { runId: string } | { key: string }; workflow?: string },
       "paused" | "ended" | "unknown",
       Name
     >;
@@ -735,13 +736,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         nodes: Array<{ name: string; was?: Array<string>; stage: string; reads: Array<string> }>;
         from?: string;
       },
-      "restarted" | "goes on" | "child" | "unknown",
+      "restarted" | "goes on" | "key taken" | "child" | "unknown",
       Name
     >;
     resume: FunctionReference<
       "mutation",
       "internal",
-      { runId: string },
+      { run: { runId: string } | { key: string }; workflow?: string },
       "resumed" | "not paused" | "unknown",
       Name
     >;
@@ -847,7 +848,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     status: FunctionReference<
       "query",
       "internal",
-      { runId: string; workflow?: string },
+      { run: { runId: string } | { key: string }; workflow?: string },
       {
         runId: string;
         workflow: string;

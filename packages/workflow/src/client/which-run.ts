@@ -1,0 +1,48 @@
+import type { FunctionArgs } from "convex/server";
+import type { ComponentApi } from "../component/_generated/component.js";
+import type { WorkflowReference } from "../runtime/reference.js";
+
+/**
+ * Which run of a workflow: by its id, or by the key that it was started with. A key names the run that has not ended, else
+ * the one that ended last.
+ */
+export type RunOrKey = string | { key: string };
+
+/** Which run: by its id alone, or as one of a workflow. */
+export type WhichRun =
+  readonly [runId: string] | readonly [workflow: WorkflowReference<never>, run: RunOrKey];
+
+type RunArgs = FunctionArgs<ComponentApi["steering"]["cancel"]>;
+
+/** A run as the component is given it. @throws if there is no id, and no key of a workflow. */
+export function runArgs([first, second]: WhichRun): RunArgs {
+  if (typeof first === "string") return { run: { runId: first } };
+  const run = typeof second === "string" ? { runId: second } : second;
+  if (run === undefined || typeof first?.name !== "string")
+    throw new TypeError("A run is given by its id, or by its workflow and { key }");
+  return { run, workflow: first.name };
+}
+
+/** A run as messages name it. */
+export function described({ run, workflow }: RunArgs): string {
+  const named = "runId" in run ? `run "${run.runId}"` : `the run of key "${run.key}"`;
+  return workflow === undefined ? named : `${named} of "${workflow}"`;
+}
+
+export function unknownRun(verb: string, run: RunArgs): Error {
+  return new Error(`Cannot ${verb} ${described(run)}: there is no such run`);
+}
+
+export function refusal(
+  verb: string,
+  runId: string,
+  why: "unknown" | "child" | "goes on" | "key taken",
+): Error {
+  if (why === "unknown") return unknownRun(verb, { run: { runId } });
+  const reason = {
+    child: `it is the child of another run; ${verb} the one at the top`,
+    "goes on": "it goes on; cancel it, or wait until it has ended",
+    "key taken": "another run with its key goes on; cancel that, or wait until it has ended",
+  };
+  return new Error(`Cannot ${verb} run "${runId}": ${reason[why]}`);
+}
