@@ -5,6 +5,8 @@ import type { NodeCall } from "./definitions.js";
 import { functionOf, unwrap, type FunctionNode } from "./functions.js";
 import type { NodeContext, Surroundings } from "./nodes/node-kind.js";
 import type { Option } from "./option.js";
+import { bindingOf } from "./parameters.js";
+import { nameOf } from "./scoping.js";
 
 /** What the nodes inside another one hang on. */
 interface Inside extends Omit<Surroundings, "prefix"> {
@@ -38,9 +40,9 @@ export function bodyPlan(option: Option, inside: Inside, context: NodeContext): 
 /** The calls of `(b) => b.step(…).step(…)`; undefined, and reported, when they are not written out. */
 function chainOf(option: Option, label: string, file: DefinitionFile): NodeCall[] | undefined {
   const fn = functionOf(option.value, file);
-  const parameter = fn?.getParameters()[0]?.getNameNode();
+  const builder = fn && bindingOf(fn, "body", "builder");
   const returned = fn && returnedBy(fn);
-  if (returned === undefined || !Node.isIdentifier(parameter)) {
+  if (returned === undefined || builder === "hidden" || !Node.isIdentifier(builder)) {
     report(option.value, label, file);
     return undefined;
   }
@@ -59,7 +61,7 @@ function chainOf(option: Option, label: string, file: DefinitionFile): NodeCall[
     calls.unshift({ kind: kindNode.getText(), kindNode, call: node });
     node = unwrap(callee.getExpression());
   }
-  if (Node.isIdentifier(node) && node.getText() === parameter.getText()) return calls;
+  if (Node.isIdentifier(node) && nameOf(node) === nameOf(builder)) return calls;
   report(node, label, file);
   return undefined;
 }

@@ -1,15 +1,16 @@
-import type { CallExpression } from "ts-morph";
+import type { CallExpression, Identifier } from "ts-morph";
 import { Node, SyntaxKind } from "../ts-morph.js";
 import { nearest } from "../diagnostics/nearest.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { identifiersIn } from "./descendants.js";
 import { constantOf, functionOf, unwrap, type FunctionNode } from "./functions.js";
+import { heldIn } from "./held.js";
 import { resolveModule } from "../plan/paths.js";
 import { isDeclaredInFile } from "./declared-names.js";
 import { knownValue } from "./known.js";
 import { isImported } from "./modules.js";
 import { placesOf, type Reexports, type Target } from "./reexports.js";
-import { isDeclaredBetween, isReference } from "./scoping.js";
+import { isDeclaredBetween, isReference, nameOf } from "./scoping.js";
 
 /** The workflows of the project, as other definitions may name them. */
 export interface Workflows {
@@ -35,6 +36,7 @@ export function childWorkflows(
   let all = false;
   for (const call of fn.getDescendantsOfKind(SyntaxKind.CallExpression)) {
     const callee = call.getExpression();
+    if (Node.isIdentifier(callee) && isDeclaredBetween(callee, file.source)) continue;
     const resolved = isImported(callee, file.imports, "child")
       ? childOf(call, file, known)
       : isImported(callee, file.imports, "childNamed")
@@ -71,14 +73,21 @@ function mayGetOthers(
     const called = functionOf(id, file);
     if (called !== undefined)
       return !seen.has(called) && mayGetOthers(called, new Set(), file, seen);
-    const held = file.source.getVariableDeclaration(name)?.getInitializer();
-    return isDeclaredInFile(name, file) && !isData(held, file);
+    return isDeclaredInFile(name, file) && !isHeldData(id, file);
   });
 }
 
 /** A package knows nothing of the app's workflows: `lodash`, `@scope/name/part`; not `./lists`, `~/lists`, `@/lists`. */
 function isOfPackage(module: string): boolean {
   return /^(?:@[\w-][\w.-]*\/)?[\w-]/.test(module);
+}
+
+/** Whether a variable begins with literals only, and keeps to them. A counter is none of the children's. */
+function isHeldData(id: Identifier, file: DefinitionFile): boolean {
+  const initializer = file.source.getVariableDeclaration(nameOf(id))?.getInitializer();
+  const held = initializer && unwrap(initializer);
+  const mayGrow = Node.isArrayLiteralExpression(held) || Node.isObjectLiteralExpression(held);
+  return isData(mayGrow ? heldIn(id, file) : held, file);
 }
 
 /** Whether an expression is of literals only. A list or an object with nothing in it may be filled elsewhere. */
@@ -160,13 +169,13 @@ function targetOf(
 ): Target | undefined {
   const isMember = Node.isPropertyAccessExpression(node);
   const root = isMember ? node.getExpression() : node;
-  if (!Node.isIdentifier(root)) return undefined;
+  if (!Node.isIdentifier(root) || isDeclaredBetween(root, file.source)) return undefined;
   const from = file.imports.get(root.getText());
   if (from === undefined) {
     if (isMember) return undefined;
     const name = root.getText();
     // `const other = workflow` is the workflow.
-    const held = constantOf(name, file);
+    const held = constantOf(root, file);
     if (Node.isIdentifier(held) && !seen.includes(held.getText()))
       return targetOf(held, file, [...seen, name]);
     return { module: file.file.replace(/\.ts$/, ""), name };

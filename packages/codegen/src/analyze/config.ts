@@ -91,7 +91,7 @@ function optionsOf(file: DefinitionFile): Option[] {
 function objectOf(file: DefinitionFile): Node | undefined {
   const exported = file.source.getExportAssignment((each) => !each.isExportEquals());
   const given = exported && unwrap(exported.getExpression());
-  const call = Node.isIdentifier(given) ? (constantOf(given.getText(), file) ?? given) : given;
+  const call = Node.isIdentifier(given) ? (constantOf(given, file) ?? given) : given;
   const isConfig =
     Node.isCallExpression(call) && isImported(call.getExpression(), file.imports, "defineConfig");
   if (!isConfig) {

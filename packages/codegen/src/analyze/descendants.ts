@@ -1,4 +1,4 @@
-import type { CallExpression, Identifier, Node } from "ts-morph";
+import type { CallExpression, Identifier, Node, SourceFile } from "ts-morph";
 import { ts, type TypeScript } from "../ts-morph.js";
 
 /**
@@ -21,6 +21,25 @@ export function identifiersIn(
   ts.forEachChild(node.compilerNode, visit);
   return found;
 }
+
+/** The identifiers of one text in a file, in the order of the source. All of a file's are found in one go. */
+export function identifiersNamed(name: string, source: SourceFile): Identifier[] {
+  const bare = source.compilerNode;
+  const known = byName.get(bare) ?? new Map<string, TypeScript.Identifier[]>();
+  if (!byName.has(bare)) {
+    const visit = (part: TypeScript.Node): void => {
+      if (!ts.isIdentifier(part)) return ts.forEachChild(part, visit);
+      const same = known.get(part.text);
+      if (same === undefined) known.set(part.text, [part]);
+      else same.push(part);
+    };
+    ts.forEachChild(bare, visit);
+    byName.set(bare, known);
+  }
+  return (known.get(name) ?? []).map((part) => wrapped(part, source) as Identifier);
+}
+
+const byName = new WeakMap<TypeScript.SourceFile, Map<string, TypeScript.Identifier[]>>();
 
 /** The calls inside a node of what has one of these names, by itself or as a member of something, in the order of the source. */
 export function callsOf(node: Node, names: ReadonlySet<string>): CallExpression[] {

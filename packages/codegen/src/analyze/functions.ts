@@ -2,10 +2,13 @@ import type {
   ArrowFunction,
   FunctionDeclaration,
   FunctionExpression,
+  Identifier,
   MethodDeclaration,
 } from "ts-morph";
 import { Node, VariableDeclarationKind } from "../ts-morph.js";
+import { isAssigned } from "./assignments.js";
 import type { DefinitionFile } from "./definition-file.js";
+import { isDeclaredBetween, nameOf, usesOf } from "./scoping.js";
 
 /** A function whose body the compiler can read. */
 export type FunctionNode =
@@ -24,31 +27,44 @@ export function unwrap(node: Node): Node {
   return node;
 }
 
-/** The function that an expression is, or names when it is declared at the top of the same file. */
+/** The function that an expression is, or names when it is declared at the top of the same file and stays what it is. */
 export function functionOf(value: Node, file: DefinitionFile): FunctionNode | undefined {
   const node = unwrap(value);
   if (isFunctionNode(node)) return node;
   if (!Node.isIdentifier(node)) return undefined;
-  const declared = file.source.getFunction(node.getText());
-  const implemented = declared?.getImplementation() ?? declared;
-  if (implemented !== undefined) return implemented.isGenerator() ? undefined : implemented;
-  const assigned = constantOf(node.getText(), file);
-  return assigned !== undefined && isFunctionNode(assigned) ? assigned : undefined;
+  const held = declaredFunction(node, file) ?? constantOf(node, file);
+  return held !== undefined && isFunctionNode(held) ? held : undefined;
+}
+
+/** The one function of a name that a file declares, unless something in the file puts another in its place. */
+function declaredFunction(id: Identifier, { source }: DefinitionFile): Node | undefined {
+  const name = nameOf(id);
+  const [only, second] = source.getFunctions().filter((each) => each.getName() === name);
+  if (only === undefined || second !== undefined || !only.hasBody()) return undefined;
+  if (isDeclaredBetween(id, source)) return undefined;
+  return usesOf(name, source).some(isAssigned) ? undefined : only;
 }
 
 /** What a name stands for that is a const at the top of the file. */
-export function constantOf(name: string, { source }: DefinitionFile): Node | undefined {
-  const declaration = source.getVariableDeclaration(name);
+export function constantOf(id: Identifier, { source }: DefinitionFile): Node | undefined {
+  const declaration = source.getVariableDeclaration(nameOf(id));
   const kind = declaration?.getVariableStatement()?.getDeclarationKind();
   const initializer = declaration?.getInitializer();
-  return initializer === undefined || kind !== VariableDeclarationKind.Const
+  return initializer === undefined ||
+    kind !== VariableDeclarationKind.Const ||
+    isDeclaredBetween(id, source)
     ? undefined
     : unwrap(initializer);
 }
 
 /** A generator is none that anything here could call. */
 function isFunctionNode(node: Node): node is FunctionNode {
-  if (Node.isFunctionExpression(node) || Node.isMethodDeclaration(node)) return !node.isGenerator();
+  if (
+    Node.isFunctionExpression(node) ||
+    Node.isMethodDeclaration(node) ||
+    Node.isFunctionDeclaration(node)
+  )
+    return !node.isGenerator();
   return Node.isArrowFunction(node);
 }
 
@@ -61,6 +77,7 @@ export function referencePath(value: Node, file: DefinitionFile): string | undef
     node = node.getExpression();
   }
   if (!Node.isIdentifier(node) || names.length < 2) return undefined;
+  if (isDeclaredBetween(node, file.source)) return undefined;
   const root = file.imports.get(node.getText())?.imported;
   return root === "internal" || root === "api" ? [root, ...names].join(".") : undefined;
 }

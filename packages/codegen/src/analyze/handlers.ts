@@ -5,6 +5,7 @@ import type { DefinitionFile } from "./definition-file.js";
 import { functionOf, referencePath } from "./functions.js";
 import type { Option } from "./option.js";
 import { policyOf, type Options } from "./options.js";
+import type { Role } from "./parameters.js";
 import { readsOf, type Reads } from "./reads.js";
 
 export const handlerKinds: readonly FunctionKind[] = ["action", "mutation", "query"];
@@ -84,7 +85,7 @@ function classify(
       file.report("noEffect", unused, `\`args\` has no effect on ${rules.of}`, {
         hint: "it is for function references only; a handler gets the scope itself: remove it",
       });
-    return { kind, at: option.nameNode, reads: readsOf(fn, 1, file), policy };
+    return { kind, at: option.nameNode, reads: readsOf(fn, "handler", file), policy };
   }
   const reference = referencePath(option.value, file);
   if (reference === undefined) {
@@ -121,23 +122,28 @@ function classify(
     );
     return undefined;
   }
-  const reads = scopeReads(args.value, `the args of ${rules.of}`, file);
+  const reads = scopeReads(args.value, `the args of ${rules.of}`, file, "args");
   if (reads === undefined) return undefined;
   const info = takesInfo(args.value, file) || undefined;
   return { kind, at: option.nameNode, reads, reference, info, policy };
 }
 
-/** Whether `args` have a second parameter, or may look for one. */
+/** Whether `args` take `info`, or may look for it. */
 function takesInfo(args: Node, file: DefinitionFile): boolean {
   const fn = functionOf(args, file);
-  const reads = fn === undefined ? [] : readsOf(fn, 1, file);
+  const reads = fn === undefined ? [] : readsOf(fn, "args", file, "info");
   return reads === "*" || reads.length > 0;
 }
 
 /** What a function of the scope alone reads, such as `args` or `children`. */
-export function scopeReads(value: Node, of: string, file: DefinitionFile): Reads | undefined {
+export function scopeReads(
+  value: Node,
+  of: string,
+  file: DefinitionFile,
+  role: Role = "ofScope",
+): Reads | undefined {
   const fn = functionOf(value, file);
-  if (fn !== undefined) return readsOf(fn, 0, file);
+  if (fn !== undefined) return readsOf(fn, role, file);
   file.report("unknownHandler", value, `${of} cannot be seen here`, {
     hint: "write a function of the scope here or at the top of this file: `({ input }) => …`",
   });

@@ -8,7 +8,7 @@ import { Node, SyntaxKind } from "../ts-morph.js";
 import { asyncFunction, isObject, type Given, type Known } from "../plan/known.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { constantOf, functionOf, unwrap } from "./functions.js";
-import { objectOf } from "./held-options.js";
+import { objectOf } from "./held.js";
 import { readOption } from "./option.js";
 import { isDeclaredBetween } from "./scoping.js";
 
@@ -61,8 +61,8 @@ class Folding {
   /** A const that nothing between here and the top of the file hides, or a number that has a name. */
   #named(id: Identifier): Known {
     const name = id.getText();
-    if (isDeclaredBetween(id, this.file.source) || this.#open.has(name)) return undefined;
-    const constant = constantOf(name, this.file);
+    if (this.#open.has(name) || isDeclaredBetween(id, this.file.source)) return undefined;
+    const constant = constantOf(id, this.file);
     if (constant === undefined)
       return this.#isGlobal(name) ? globals.get(name) : other(id, this.file);
     this.#open.add(name);

@@ -1,5 +1,6 @@
 import type { MethodDeclaration, ObjectLiteralExpression } from "ts-morph";
 import { Node } from "../ts-morph.js";
+import { nameOf } from "./scoping.js";
 
 /** One property of an options object. */
 export interface Option {
@@ -24,11 +25,13 @@ export function readOption(
   const nameNode = property.getNameNode();
   const name = optionName(nameNode);
   const value = Node.isMethodDeclaration(property) ? callable(property) : property.getInitializer();
-  return name === undefined || value === undefined ? undefined : { name, nameNode, value };
+  // `__proto__: other` makes all that the other object has options too.
+  const isUnseen = name === undefined || name === "__proto__" || value === undefined;
+  return isUnseen ? undefined : { name, nameNode, value };
 }
 
 function optionName(node: Node): string | undefined {
-  if (Node.isIdentifier(node)) return node.getText();
+  if (Node.isIdentifier(node)) return nameOf(node);
   return Node.isStringLiteral(node) ? node.getLiteralText() : undefined;
 }
 

@@ -4,7 +4,7 @@ import { toJson, type GivenOptions } from "../plan/known.js";
 import type { Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { constantOf } from "./functions.js";
-import { objectOf } from "./held-options.js";
+import { objectOf } from "./held.js";
 import { knownValue } from "./known.js";
 import { readOption, type Option } from "./option.js";
 
@@ -33,8 +33,11 @@ export function readOptions(
   const options = new Map<string, Option>();
   const unread = literal.getProperties().find((property) => {
     const option = readOption(property);
-    if (option !== undefined && !isUndefined(option.value)) options.set(option.name, option);
-    return option === undefined;
+    if (option === undefined) return true;
+    // The last one of a name is the one that counts.
+    options.delete(option.name);
+    if (!isUndefined(option.value)) options.set(option.name, option);
+    return false;
   });
   if (unread === undefined) return options;
   file.report(
@@ -49,8 +52,7 @@ export function readOptions(
 }
 
 function reportUnreadable(at: Node, of: string, file: DefinitionFile): void {
-  const isHeld =
-    Node.isIdentifier(at) && Node.isObjectLiteralExpression(constantOf(at.getText(), file));
+  const isHeld = Node.isIdentifier(at) && Node.isObjectLiteralExpression(constantOf(at, file));
   const what = isHeld
     ? "are a const that something else may change"
     : "are not written out as an object";

@@ -4,25 +4,25 @@ import type { Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { identifiersIn } from "./descendants.js";
 import type { FunctionNode } from "./functions.js";
-import { declaresVar, isDeclaredBetween, isReference } from "./scoping.js";
+import { bindingOf, type Argument, type Role } from "./parameters.js";
+import { declaresVar, isDeclaredBetween, isReference, nameOf } from "./scoping.js";
 
 /** What a handler reads of its scope; `"*"` when the scope is used in a way that hides which of its names are read. */
 export type Reads = Read[] | "*";
 
-/**
- * Finds which names of its scope a handler reads, by syntax.
- *
- * @param parameter the place of the scope among the handler's parameters, from 0
- */
-export function readsOf(fn: FunctionNode, parameter: number, file: DefinitionFile): Reads {
-  const parameters = fn.getParameters();
-  const gathers = parameters.slice(0, parameter + 1).some((each) => each.isRestParameter());
-  if (gathers || usesArguments(fn)) return "*";
-  const name = parameters[parameter]?.getNameNode();
-  if (name === undefined) return [];
-  if (Node.isObjectBindingPattern(name)) return readsOfPattern(name, file);
-  if (!Node.isIdentifier(name) || declaresVar(fn, name.getText())) return "*";
-  return readsThrough(name, fn, file);
+/** Finds which names of its scope, or of another argument, a function reads, by syntax. */
+export function readsOf(
+  fn: FunctionNode,
+  role: Role,
+  file: DefinitionFile,
+  argument: Argument = "scope",
+): Reads {
+  const binding = bindingOf(fn, role, argument);
+  if (binding === undefined) return [];
+  if (binding === "hidden") return "*";
+  if (Node.isObjectBindingPattern(binding)) return readsOfPattern(binding, file);
+  if (!Node.isIdentifier(binding) || declaresVar(fn, nameOf(binding))) return "*";
+  return readsThrough(binding, fn, file);
 }
 
 /** `{ a, b: renamed, c = 1, d: { e } }` reads a, b, c and d. */
@@ -39,7 +39,7 @@ function readsOfPattern(pattern: ObjectBindingPattern, file: DefinitionFile): Re
 }
 
 function keyText(key: Node): string | undefined {
-  if (Node.isIdentifier(key)) return key.getText();
+  if (Node.isIdentifier(key)) return nameOf(key);
   if (Node.isComputedPropertyName(key)) return stringText(key.getExpression());
   return stringText(key);
 }
@@ -47,7 +47,7 @@ function keyText(key: Node): string | undefined {
 /** Every use of the scope parameter must be the reading of one name; the first that is not makes it all of them. */
 function readsThrough(parameter: Identifier, fn: FunctionNode, file: DefinitionFile): Reads {
   const reads: Read[] = [];
-  const name = parameter.getText();
+  const name = nameOf(parameter);
   for (const id of identifiersIn(fn, (text) => text === name)) {
     if (id === parameter) continue;
     if (!isReference(id) || isDeclaredBetween(id, fn)) continue;
@@ -64,7 +64,10 @@ function readsOfUse(id: Identifier, file: DefinitionFile): Reads {
   // `typeof scope` in a type reads nothing.
   if (Node.isTypeQuery(parent) || Node.isQualifiedName(parent)) return [];
   if (Node.isPropertyAccessExpression(parent)) {
-    return [{ name: parent.getName(), place: file.placeOf(parent.getNameNode()) }];
+    const member = parent.getNameNode();
+    return Node.isIdentifier(member)
+      ? [{ name: nameOf(member), place: file.placeOf(member) }]
+      : "*";
   }
   if (Node.isElementAccessExpression(parent) && parent.getExpression() === use) {
     const argument = parent.getArgumentExpression();
@@ -98,10 +101,4 @@ function stringText(node: Node): string | undefined {
   if (Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node))
     return node.getLiteralText();
   return undefined;
-}
-
-/** An arrow function has no `arguments` of its own. */
-function usesArguments(fn: FunctionNode): boolean {
-  if (Node.isArrowFunction(fn)) return false;
-  return identifiersIn(fn, (text) => text === "arguments").some(isReference);
 }

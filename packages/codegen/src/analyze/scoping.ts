@@ -1,5 +1,6 @@
-import type { Identifier, Statement } from "ts-morph";
-import { Node, SyntaxKind, VariableDeclarationKind } from "../ts-morph.js";
+import type { Identifier, SourceFile, Statement } from "ts-morph";
+import { Node, VariableDeclarationKind } from "../ts-morph.js";
+import { identifiersNamed } from "./descendants.js";
 
 /** Which declaration a name belongs to, decided by the blocks around it alone. */
 
@@ -47,15 +48,21 @@ function isNameOfDeclaration(id: Identifier, parent: Node | undefined): boolean 
   return named && parent.getNameNode() === id;
 }
 
+/** What an identifier names, however it is escaped. */
+export const nameOf = (id: Identifier): string => id.compilerNode.text;
+
 /** Whether something between an identifier and `boundary` declares its name anew. */
 export function isDeclaredBetween(id: Identifier, boundary: Node): boolean {
-  const name = id.getText();
+  const name = nameOf(id);
+  const isType = Node.isTypeReference(id.getParent());
+  let inner: Node = id;
   for (
     let node: Node | undefined = id.getParent();
     node !== undefined && node !== boundary;
     node = node.getParent()
   ) {
-    if (declares(node, name)) return true;
+    if (declares(node, name, inner) || (isType && hasTypeParameter(node, name))) return true;
+    inner = node;
   }
   return false;
 }
@@ -67,7 +74,8 @@ export function declaresVar(fn: Node, name: string): boolean {
     if (
       Node.isFunctionLikeDeclaration(node) ||
       Node.isFunctionExpression(node) ||
-      Node.isClassExpression(node)
+      Node.isClassExpression(node) ||
+      Node.isClassDeclaration(node)
     ) {
       traversal.skip();
     } else if (
@@ -82,13 +90,23 @@ export function declaresVar(fn: Node, name: string): boolean {
   return found;
 }
 
-function declares(node: Node, name: string): boolean {
+function hasTypeParameter(node: Node, name: string): boolean {
+  return (
+    (Node.isFunctionLikeDeclaration(node) || Node.isFunctionExpression(node)) &&
+    node.compilerNode.typeParameters?.some((each) => each.name.text === name) === true
+  );
+}
+
+/** @param inner the part of the node in which the name stands */
+function declares(node: Node, name: string, inner: Node): boolean {
   if (Node.isFunctionLikeDeclaration(node) || Node.isFunctionExpression(node)) {
+    // The computed name of a method stands outside it, and a parameter outside the body.
+    if (Node.isComputedPropertyName(inner)) return false;
     if (Node.isFunctionExpression(node) && node.getName() === name) return true;
+    const parameters = node.getParameters();
     return (
-      node.compilerNode.typeParameters?.some((each) => each.name.text === name) === true ||
-      node.getParameters().some((parameter) => bindsName(parameter.getNameNode(), name)) ||
-      declaresVar(node, name)
+      parameters.some((parameter) => bindsName(parameter.getNameNode(), name)) ||
+      (!parameters.some((parameter) => parameter === inner) && declaresVar(node, name))
     );
   }
   if (Node.isClassExpression(node)) return node.getName() === name;
@@ -120,8 +138,16 @@ function declaresInBlock(statement: Statement, name: string): boolean {
 
 /** Whether a name, or a pattern of names, binds `name`. */
 function bindsName(binding: Node, name: string): boolean {
-  if (Node.isIdentifier(binding)) return binding.getText() === name;
+  if (Node.isIdentifier(binding)) return nameOf(binding) === name;
+  if (!Node.isObjectBindingPattern(binding) && !Node.isArrayBindingPattern(binding)) return false;
   return binding
-    .getDescendantsOfKind(SyntaxKind.BindingElement)
-    .some((element) => Node.isIdentifier(element.getNameNode()) && element.getName() === name);
+    .getElements()
+    .some((each) => Node.isBindingElement(each) && bindsName(each.getNameNode(), name));
+}
+
+/** Where a file uses what is declared at its top under a name. */
+export function usesOf(name: string, source: SourceFile): Identifier[] {
+  return identifiersNamed(name, source).filter(
+    (id) => isReference(id) && !isDeclaredBetween(id, source),
+  );
 }

@@ -45,6 +45,25 @@ test.each<[what: string, children: string, rest?: string]>([
     "const list: Child[] = []; list.push(child(two, {}));",
   ],
   [
+    "a list of values that is filled later",
+    "() => [child(one, {}), ...list]",
+    "const list: unknown[] = [1]; list.push(child(two, {}));",
+  ],
+  [
+    "a list that something else gets",
+    "() => [child(one, {}), ...list]",
+    "const list: unknown[] = [1]; fill(list); declare function fill(list: unknown[]): void;",
+  ],
+  [
+    "an object of values that is filled later",
+    "() => ({ a: child(one, {}), ...all })",
+    "const all: Record<string, unknown> = { b: 1 }; Object.assign(all, { c: child(two, {}) });",
+  ],
+  [
+    "a workflow's name that stands for another",
+    "() => { const one = two; return [child(one, {})]; }",
+  ],
+  [
     "an object of the file",
     "() => ({ a: child(one, {}), ...all })",
     "const all = { b: child(two, {}) };",
@@ -88,6 +107,11 @@ test.each<[what: string, children: string, rest?: string]>([
     "an object of values",
     "() => [child(one, {})].slice(SIZES.none)",
     "const SIZES = { none: 0, all: [1] };",
+  ],
+  [
+    "a list that is read elsewhere",
+    "() => LIST.map((to) => child(one, { to }))",
+    "const LIST = [1, 2]; for (const each of LIST) if (LIST.includes(each)) Math.max(...LIST, LIST[0]);",
   ],
   ["a counter", "() => { count++; return [child(one, {})]; }", "let count = 0;"],
   ["a function of a package", "() => uniq([1, 2]).map(() => child(one, {}))"],

@@ -3,16 +3,23 @@ import { compileSources } from "../../src/compile.js";
 
 /** What a step named "at" reads, whose earlier nodes are a, b and c. */
 async function readsOf(step: string, rest = ""): Promise<string[] | undefined> {
-  const text = `import { defineWorkflow } from "@stepwise/workflow";
+  const [stage] = await stagesOf(`.step("at", { ${step} })`, rest);
+  return stage?.reads;
+}
+
+/** The stages of the last node. */
+async function stagesOf(node: string, rest = "") {
+  const text = `import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
 export const example = defineWorkflow({ input: z.object({}) })
   .step("a", { query: () => 1 }).step("b", { query: () => 1 }).step("c", { query: () => 1 })
-  .step("at", { ${step} });
+  ${node};
+export const other = defineWorkflow({ input: z.object({}) }).step("only", { query: () => 1 });
 ${rest}`;
   const { plan, diagnostics } = await compileSources([{ file: "example.workflow.ts", text }]);
   expect(diagnostics.map(({ message }) => message)).toEqual([]);
-  return plan.workflows[0]?.nodes.at(-1)?.stages[0]?.reads;
+  return plan.workflows[0]?.nodes.at(-1)?.stages ?? [];
 }
 
 const all = ["*"];
@@ -104,6 +111,54 @@ test.each<[what: string, step: string, reads: string[], rest?: string]>([
   ["a method", "async query(ctx, { b }) { return b; }", ["b"]],
   ["a function expression", "query: async function (ctx, scope) { return scope.c; }", ["c"]],
   ["arguments", "query: function () { return arguments[1]; }", all],
+  ["arguments in an inner arrow", "async query() { return [1].map(() => arguments[1].a); }", all],
+  ["eval", "query: (ctx, scope) => eval('scope.b') + scope.a", all],
+  ["eval beside a pattern", "query: (ctx, { a }) => eval('a')", all],
+  [
+    "a parameter that TypeScript takes away",
+    "query: function (this: void, ctx, { a }) { return a; }",
+    ["a"],
+  ],
+  [
+    "a default of a later parameter",
+    "query: (ctx, scope, info = scope.b) => [scope.a, info]",
+    ["a", "b"],
+  ],
+  [
+    "a default that a var of the same function does not hide",
+    "query: (ctx, scope) => [1].map((x = scope.a) => { var scope = x; return scope; })",
+    ["a"],
+  ],
+  [
+    "a computed name of a method that has a parameter of the scope's name",
+    "query: (ctx, scope) => ({ [scope.a](scope) { return scope; } })",
+    ["a"],
+  ],
+  [
+    "a default inside a pattern whose own parameter has the scope's name",
+    "query: (ctx, scope) => { { const { x = ({ scope }) => scope } = ctx; return [x, scope.b]; } }",
+    ["b"],
+  ],
+  [
+    "a var in a static block of a class",
+    "query: (ctx, scope) => (() => { class A { static { var scope = 1; } } return [A, scope.c]; })()",
+    ["c"],
+  ],
+  [
+    "a name that is escaped",
+    "query: (ctx, sc\\u006fpe) => [scope.\\u0061, sc\\u006fpe.b]",
+    ["a", "b"],
+  ],
+  ["a private member", "query: (ctx, scope) => scope.#a", all],
+  ["an assertion in angle brackets", "query: (ctx, scope) => (<any>scope).a", all],
+  ["a new value for the scope", "query: (ctx, scope) => { scope = ctx; return scope.a; }", all],
+  ["a default of an inner pattern", "query: (ctx, scope) => (({ a } = scope) => a)()", all],
+  [
+    "an async function that is held",
+    "query: handler",
+    ["a"],
+    "const handler = (async (ctx, { a }) => a) satisfies unknown;",
+  ],
   ["a rest parameter", "query: (...all) => all", all],
   ["a rest parameter behind the scope", "query: (ctx, { a }, ...info) => a", ["a"]],
   [
@@ -123,4 +178,62 @@ test.each<[what: string, step: string, reads: string[], rest?: string]>([
   ],
 ])("reads: %s", async (_what, step, reads, rest) => {
   expect(await readsOf(step, rest)).toEqual(reads);
+});
+
+test.each<[where: string, node: string, reads: string[], part?: number]>([
+  ["an action", '.step("at", { action: function (this: void, _ctx, { b }) {} })', ["b"]],
+  ["args", '.step("at", { action: internal.x.y, args(this: void, { b }) { return b; } })', ["b"]],
+  [
+    "a compensation",
+    '.step("at", { query: () => 1, compensate: { mutation(this: void, _ctx, { b, output }) {} } })',
+    ["b", "output"],
+    1,
+  ],
+  ["a duration", '.sleep("at", function (this: void, { b }) { return b; })', ["b"]],
+  [
+    "children",
+    '.parent("at", { children(this: void, { b }) { return [child(other, b)]; } })',
+    ["b"],
+  ],
+  [
+    "the finalize of a parent",
+    `.parent("at", { children: () => [child(other, {})],
+      finalize: { query(this: void, _ctx, { b, children }) {} } })`,
+    ["b", "children"],
+    1,
+  ],
+  [
+    "the on of a branch",
+    '.branch("at", { on: function (this: void, { b }) { return b; }, cases: { x: (c) => c } })',
+    ["b"],
+  ],
+  [
+    "the input of a child",
+    '.child("at", other, function (this: void, { b }) { return b; })',
+    ["b"],
+  ],
+  ["a finalize", ".finalize({ query: function (this: void, _ctx, { b }) {} })", ["b"]],
+])("a `this` parameter shifts no other: %s", async (_where, node, reads, part = 0) => {
+  expect((await stagesOf(node))[part]?.reads).toEqual(reads);
+});
+
+test("a `this` parameter shifts no other: recover, and all functions of a loop", async () => {
+  const [step] = await stagesOf(
+    '.step("at", { query: () => 1, recover: function (this: void, _error, { b }) { return b; } })',
+  );
+  expect(step?.recover).toEqual(["b"]);
+  const [loop] = await stagesOf(`.loop("at", {
+    initial: function (this: void, { a }) { return a; },
+    body: function (this: void, l) { return l.step("inside", { query: () => 1 }); },
+    until: function (this: void, { b, loop }) { return b === loop; },
+    maxIterations: 3,
+  })`);
+  expect(loop?.reads).toEqual(["a"]);
+  expect(loop?.until).toEqual(["b", "loop"]);
+});
+
+test("args take `info` behind a `this` parameter", async () => {
+  const args = "function (this: void, { b }, info) { return { b, key: info.idempotencyKey }; }";
+  const [stage] = await stagesOf(`.step("at", { action: internal.x.y, args: ${args} })`);
+  expect(stage).toMatchObject({ reads: ["b"], info: true });
 });

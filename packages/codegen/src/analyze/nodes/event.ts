@@ -1,4 +1,4 @@
-import { objectOf } from "../held-options.js";
+import { objectOf } from "../held.js";
 import { policyOf, readOptions, type Options } from "../options.js";
 import { stagePlan } from "../stages.js";
 import {

@@ -40,13 +40,13 @@ export const sleep: NodeKind = {
 /** The value of a const of the file stands for its name. */
 function heldIn(value: Node, file: DefinitionFile): Node {
   const node = unwrap(value);
-  return (Node.isIdentifier(node) ? constantOf(node.getText(), file) : undefined) ?? value;
+  return (Node.isIdentifier(node) ? constantOf(node, file) : undefined) ?? value;
 }
 
 /** What a duration reads: nothing, where it is none but a value. */
 function readDuration(value: Node, label: string, file: DefinitionFile): Reads | undefined {
   const fn = functionOf(value, file);
-  if (fn !== undefined) return readsOf(fn, 0, file);
+  if (fn !== undefined) return readsOf(fn, "ofScope", file);
   if (isValue(unwrap(value), file)) return [];
   file.report("unknownHandler", value, `the duration of ${label} cannot be seen here`, {
     hint: "write it here or as a const at the top of this file, or a function of the scope: `({ input }) => input.delay`",

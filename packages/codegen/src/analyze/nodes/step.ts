@@ -1,7 +1,7 @@
 import type { StagePlan } from "../../plan/schema.js";
 import { handlerKinds, readHandler } from "../handlers.js";
 import { functionOf } from "../functions.js";
-import { objectOf } from "../held-options.js";
+import { objectOf } from "../held.js";
 import { readOptions, type Options } from "../options.js";
 import { readsOf, type Reads } from "../reads.js";
 import { copyOf } from "../source-copy.js";
@@ -50,7 +50,7 @@ function readRecover(options: Options, { label }: Named, { file }: NodeContext):
   const option = options.get("recover");
   if (option === undefined) return undefined;
   const fn = functionOf(option.value, file);
-  if (fn !== undefined) return readsOf(fn, 1, file);
+  if (fn !== undefined) return readsOf(fn, "recover", file);
   file.report("unknownHandler", option.value, `the recover of ${label} cannot be seen here`, {
     hint: "write a function here or at the top of this file: `(error, { input }) => …`",
   });
