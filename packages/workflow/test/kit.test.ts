@@ -447,7 +447,29 @@ test("runsOf finds what the app has started itself", async () => {
   const second = await kit.start(workflows.list, { leaves: [] });
   await kit.settle();
   expect(await kit.runsOf(workflows.list)).toEqual([first, second]);
-  expect(await kit.runsOf(workflows.leaf)).toEqual([]);
+});
+
+test("runsOf finds the children of a run, in the order of their creation", async () => {
+  const { kit } = newApp();
+  const runId = await kit.start(workflows.list, { leaves: [{ n: 1 }, { n: 2 }] });
+  await kit.runToEnd(workflows.list, runId);
+  const leaves = await kit.runsOf(workflows.leaf);
+  expect(leaves).toHaveLength(2);
+  expect(await kit.runToEnd(workflows.leaf, leaves[1] ?? "")).toMatchObject({
+    state: "completed",
+  });
+});
+
+test("stubs that wait 100 ms in 300 children are not waited for in real time", async () => {
+  const { kit } = newApp({ patienceMs: 10_000 });
+  kit.stub(workflows.leaf, "work", async () => {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return 1;
+  });
+  const leaves = Array.from({ length: 300 }, (_, n) => ({ n }));
+  const runId = await kit.start(workflows.list, { leaves });
+  // With the patience that real input gets, this test would run out of time at the first of them.
+  expect(await kit.runToEnd(workflows.list, runId)).toMatchObject({ state: "completed" });
 });
 
 test("the component may be mounted under another name", async () => {

@@ -94,7 +94,9 @@ export async function recordFused(
   let id: Id<"steps">;
   if (isArrival) {
     id = step._id;
-    await ctx.db.patch("steps", id, { ...fields, ...ASLEEP });
+    // A parent's time is that of its children, not of the moment in which they have all ended.
+    const startedAt = kind === "children" ? step.startedAt : fields.startedAt;
+    await ctx.db.patch("steps", id, { ...fields, ...ASLEEP, startedAt });
   } else if (begun !== null) {
     id = begun._id;
     await ctx.db.patch("steps", id, { ...fields, startedAt: begun.startedAt });

@@ -90,14 +90,14 @@ const vStep = v.object({
 });
 export type TimelineStep = Infer<typeof vStep>;
 
-/** The runs of a workflow that are no children, in the order in which they were started. */
+/** The runs of a workflow, children too, in the order in which they were created. */
 export const started = query({
   args: { workflow: v.string() },
   returns: v.array(v.id("runs")),
   handler: async (ctx, { workflow }) => {
     const found = await ctx.db
       .query("runs")
-      .withIndex("by_root_workflow", (q) => q.eq("root", undefined).eq("workflow", workflow))
+      .filter((q) => q.eq(q.field("workflow"), workflow))
       .collect();
     return found.map(({ _id }) => _id);
   },

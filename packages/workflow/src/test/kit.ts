@@ -90,7 +90,7 @@ export class TestKit {
     );
   }
 
-  /** The ids of a workflow's runs, in the order in which they were started, by whomever; without those that are children of others. */
+  /** The ids of a workflow's runs, children of other runs included, in the order in which they were created. */
   async runsOf(workflow: WorkflowReference<never>): Promise<RunId[]> {
     return await this.#look(this.#looks.started, { workflow: workflow.name });
   }
@@ -163,7 +163,8 @@ export class TestKit {
     node: Node,
     stub: Stub<Workflow, Node>,
   ): void {
-    stubNode(workflow, node, stub);
+    const watched: typeof stub = (scope, info) => this.#time.watch(() => stub(scope, info));
+    stubNode(workflow, node, watched);
   }
 
   /**

@@ -23,6 +23,16 @@ const { setImmediate: realImmediate } = globalThis as {
 };
 const realTurn = realImmediate ?? ((done: () => void) => realSetTimeout(done, 0));
 
+/** After so many turns in a row without anything real to wait for, what has not ended waits for virtual time. */
+const QUIET_TURNS = 100;
+
+/** Whether the process reads a file or asks for an address. Only Node tells. */
+function isReading(): boolean {
+  const { process } = globalThis as { process?: { getActiveResourcesInfo?(): string[] } };
+  const active = process?.getActiveResourcesInfo?.() ?? ["ReqWrap"];
+  return active.some((name) => /Req(?:Callback|Promise|Wrap)$/.test(name));
+}
+
 /** Turns of the event loop that functions are given to end in. What waits for no input or output needs one or two. */
 const TURNS = 50;
 /** So many instants without an end, and something schedules itself for ever. */
@@ -31,6 +41,8 @@ const MAX_INSTANTS = 100_000;
 /** Lets an app over convex-test run in virtual time. A function takes no time, but for the timers that it waits for itself. */
 export class VirtualTime {
   #loaded: Promise<unknown> | undefined;
+  /** How many watched functions wait for a virtual timer that they set at once, and how many for anything else. */
+  readonly #waiting = { forTimer: 0, else: 0 };
 
   constructor(
     private readonly t: Scheduled,
@@ -113,11 +125,30 @@ export class VirtualTime {
     const timers = this.vi.getTimerCount();
     await this.vi.dynamicImportSettled();
     const since = realNow();
-    for (;;) {
+    for (let quietTurns = 0; quietTurns < QUIET_TURNS; ) {
       if (haveEnded() || this.vi.getTimerCount() !== timers) return true;
       if (realNow() - since >= this.patienceMs) return false;
+      quietTurns = this.#isQuiet() ? quietTurns + 1 : 0;
       await turn();
     }
+    return false;
+  }
+
+  /** Calls a function of the test, and notes whether it waits for virtual time. */
+  watch<Result>(call: () => Result): Result {
+    const timers = this.vi.getTimerCount();
+    const result = call();
+    if (!(result instanceof Promise)) return result;
+    const what = this.vi.getTimerCount() > timers ? "forTimer" : "else";
+    this.#waiting[what]++;
+    const ended = () => void this.#waiting[what]--;
+    result.then(ended, ended);
+    return result;
+  }
+
+  /** Whether what has not ended waits for virtual time, as far as can be told without waiting for it. */
+  #isQuiet(): boolean {
+    return this.#waiting.forTimer > 0 && this.#waiting.else === 0 && !isReading();
   }
 
   /** Also in the midst of a drive: a test that has timed out gives back its clock. */
