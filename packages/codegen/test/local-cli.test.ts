@@ -8,7 +8,7 @@ import { convexConfig, type TestApp, writeApp } from "./local-app.js";
 // The command as it is installed: needs the built packages.
 const BIN = fileURLToPath(new URL("../bin/workflow-codegen.js", import.meta.url));
 
-const FLOWS = `import { defineWorkflow } from "@stepwise/workflow";
+const FLOWS = `import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 
 export const greet = defineWorkflow({ input: z.object({ name: z.string() }) })
@@ -24,6 +24,18 @@ export const asks = defineWorkflow({ input: z.object({}) })
   .event("approval", { schema: z.object({ big: z.any() }) })
   .step("told", {
     query: async (_ctx, { approval }) => ({ ...approval, chance: Math.random() }),
+  });
+
+export const asksTwo = defineWorkflow({ input: z.object({}) })
+  .parent("both", { children: () => [child(asks, {}), child(asks, {})] });
+
+export const reads = defineWorkflow({ input: z.object({ order: z.string() }) })
+  .step("total", {
+    query: async (ctx, { input }) => {
+      const order: any = await ctx.db.get(input.order as never);
+      const customer: any = await ctx.db.get(order.customer);
+      return \`\${customer.name} \${order.total} \${process.env.GREETING}\`;
+    },
   });
 
 export const fails = defineWorkflow({ input: z.object({}) })
@@ -77,21 +89,65 @@ test("events are sent, sleeps skipped, and chance is the same for the same seed"
     file,
     '[{ "name": "approval", "value": { "big": { "$integer": "AQAAAAAAAAA=" } } }]',
   );
-  const args = ["asks", "--skip-time", "--seed", "3", "--events"];
+  const args = ["asks", "--skip-time", "--random", "3", "--events"];
   const [first, second] = [cli(...args, "@events.json"), cli(...args, "@events.json")];
   expect(first.status).toBe(0);
-  expect(first.stderr).toMatch(/asks › rest: sleeping for 10 min 0 s/);
+  expect(first.stderr).toMatch(/asks › rest: sleeping for 10 m 0 s/);
   expect(first.stderr).toMatch(/asks › approval: waiting for the event "approval"/);
   expect(JSON.parse(first.stdout)).toMatchObject({ big: { $integer: "AQAAAAAAAAA=" } });
   expect(second.stdout).toBe(first.stdout);
   // At a time of its own it is sent then, whether or not it is waited for by then.
   const late = '{ "name": "approval", "value": { "big": 1 }, "at": "1h" }';
-  expect(cli(...args, late).stderr).toMatch(/approval: completed after 50 min 0 s/);
+  expect(cli(...args, late).stderr).toMatch(/approval: completed after 50 m 0 s/);
   const missing = cli("asks", "--skip-time");
   expect(missing.status).toBe(1);
   expect(missing.stderr).toContain(
     'The run cannot end: "approval" of asks waits for the event "approval", which nobody sends. Give it with --events.',
   );
+});
+
+test("events reach the children that wait for them, at once or from a time on", () => {
+  const value = '"value": { "big": 1 }';
+  const events = `[{ "name": "approval", ${value} }, { "name": "approval", ${value}, "at": "1h" }]`;
+  const { status, stderr } = cli("asksTwo", "--skip-time", "--events", events);
+  expect(status).toBe(0);
+  expect(stderr).toMatch(/both\[0\] asks › approval: completed after 0 ms/);
+  expect(stderr).toMatch(/both\[1\] asks › approval: completed after 50 m 0 s/);
+  expect(stderr).toMatch(/asksTwo › both: completed after 1 h 0 m/);
+  const missing = cli("asksTwo", "--skip-time");
+  expect(missing.stderr).toContain(
+    'The run cannot end: "approval" of asks waits for the event "approval" (2 runs), which nobody sends.',
+  );
+});
+
+test("--seed inserts documents, which the input names; functions see .env.local before .env", () => {
+  const folder = dirname(app.functionsDir);
+  const seed = (text: string) => {
+    writeFileSync(join(folder, "seed.json"), text);
+    return cli("reads", "--seed", "seed.json", "--input", '{ "order": "$id:first" }');
+  };
+  writeFileSync(join(folder, ".env"), "GREETING=from-env\n");
+  writeFileSync(join(folder, ".env.local"), "GREETING=from-local\n");
+  const documents = `{ "people": [{ "_id": "ada", "name": "Ada" }],
+    "orders": [{ "_id": "first", "customer": "$id:ada", "total": 5 }] }`;
+  expect(seed(documents).stdout).toBe('"Ada 5 from-local"\n');
+  expect(seed('{ "orders": [{ "customer": "$id:ada" }] }').stderr).toContain(
+    'The seeded document 1 of "orders" names the document "ada", which the seed does not hold before it.',
+  );
+  expect(seed("{}").stderr).toContain('The input names the document "first"');
+  expect(seed('{ "orders": {} }').stderr).toContain(
+    'The table "orders" in seed.json is not a list',
+  );
+  expect(seed("[]").stderr).toContain("seed.json is not an object of tables");
+});
+
+test("--quiet prints the output, and of a run that fails why", () => {
+  expect(cli("greet", "--quiet", "--input", '{ "name": "Ada" }')).toEqual({
+    status: 0,
+    stdout: '"Hello Ada"\n',
+    stderr: "",
+  });
+  expect(cli("fails", "--quiet").stderr).toMatch(/^fails failed in [^]*the disk is full/);
 });
 
 test("an event that is left over at the end is named; the exit code is that of the run", () => {
@@ -178,7 +234,7 @@ test("what the user got wrong is answered in a line, without a stack", () => {
     cli("asks", "--events", "[7]"),
     cli("asks", "--events", '[{ "name": "approval", "at": "soon" }]'),
     cli("asks", "--events", '[{ "name": "approval", "time": 1 }]'),
-    cli("asks", "--seed", "x"),
+    cli("asks", "--random", "x"),
     cli("asks", "--events", "@nowhere.json"),
     cli("greet", "--input", "@convex"),
     cli("asks", "--events", '[{ "name": "aproval" }]'),
@@ -206,7 +262,7 @@ test("what the user got wrong is answered in a line, without a stack", () => {
     '--events: no node of asks, or of a workflow below it, waits for an event "aproval". Did you mean "approval"?',
   );
   expect(said[13]).toContain(
-    '--events: no node of greet waits for an event "approval". There are no events at all.',
+    '--events: no node of greet, or of a workflow below it, waits for an event "approval". There are no events at all.',
   );
   for (const text of said) expect(text).not.toMatch(/ENOENT|EISDIR/);
 });

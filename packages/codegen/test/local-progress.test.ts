@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { describeChanges } from "../src/cli/progress-lines.js";
+import { Crowds } from "../src/cli/progress-crowds.js";
 import { report } from "../src/cli/progress-report.js";
 import { duration, paintLine } from "../src/cli/progress-text.js";
 import { treeLines } from "../src/cli/progress-tree.js";
 import { changesBetween, type Change } from "../src/local/changes.js";
-import type { RunTree, TreeStep } from "../src/local/index.js";
+import type { RunTree, TreeRun, TreeStep } from "../src/local/index.js";
 import { child, error, run, step, tree } from "./local-tree.js";
 
 function picture(shown: RunTree, maxLines = 40, width = 100): string {
@@ -42,8 +43,8 @@ describe("the tree", () => {
     expect(picture(tree(run("top", "running", { steps })))).toBe(
       [
         "● document  500 ms",
-        "  ◷ rest  500 ms  goes on in 1 min 0 s",
-        '  ◷ approval  500 ms  waits for "yes" or "no", for 5 min 0 s more',
+        "  ◷ rest  500 ms  goes on in 1 m 0 s",
+        '  ◷ approval  500 ms  waits for "yes" or "no", for 5 m 0 s more',
         '  ◷ answer  500 ms  waits for "answer"',
         "  ● agent  500 ms  pass 3",
         "  ● agent.think (pass 3)  500 ms",
@@ -108,18 +109,67 @@ describe("the lines", () => {
       child(1, "running", { steps: [retried] }),
     );
     expect(lines(before, after)).toEqual([
-      "   0.00s  document › sections[1] section › analysis: waiting",
-      "   0.04s  document › sections[0] section › analysis: completed after 40 ms",
-      "   0.60s  document › sections[1] section › analysis: attempt 1 failed (thrown): no luck",
+      "  0.00 s  document › sections[1] section › analysis: waiting",
+      "  0.04 s  document › sections[0] section › analysis: completed after 40 ms",
+      "  0.60 s  document › sections[1] section › analysis: attempt 1 failed (thrown): no luck",
     ]);
+  });
+
+  test("of 300 children that go alike tell what one of them came to, and how many have ended", () => {
+    const crowds = new Crowds();
+    const told = (before: RunTree | undefined, after: RunTree) =>
+      describeChanges(
+        {
+          type: "progress",
+          tree: after,
+          changes: changesBetween(before, after),
+          seenAt: 28_561_000,
+        },
+        crowds,
+      );
+    const top = run("top", "running", { steps: [sections] });
+    const asleep = { kind: "sleep", dueAt: 28_501_000 };
+    const all = (state: (index: number) => TreeRun) =>
+      tree(top, ...Array.from({ length: 300 }, (_, index) => state(index)));
+    const first = all((index) =>
+      child(index, "running", { steps: [step("rest", "waiting", asleep)] }),
+    );
+    expect(told(undefined, first)).toEqual([
+      "  0.00 s  document › sections: waiting for its children",
+      "  0.00 s  document › sections[0] section › rest: sleeping for 7 h 55 m",
+    ]);
+    const failing = child(7, "failed", {
+      endedAt: 28_501_000,
+      steps: [step("rest", "failed", { endedAt: 28_501_000 })],
+    });
+    const ended = (index: number) =>
+      child(index, "completed", {
+        endedAt: 28_501_000,
+        steps: [step("rest", "completed", { endedAt: 28_501_000 })],
+      });
+    const half = all((index) =>
+      index === 7 ? failing : index < 150 ? ended(index) : first.runs[index + 1]!,
+    );
+    expect(told(first, half)).toEqual([
+      "7 h 55 m  document › sections[0] section › rest: completed after 7 h 55 m",
+      "7 h 55 m  document › sections[7] section › rest: failed after 7 h 55 m",
+      "7 h 55 m  document › sections[7] section: failed",
+      "7 h 56 m  document › sections: 149 completed, 1 failed of 300 children",
+    ]);
+    expect(
+      told(
+        half,
+        all((index) => (index === 7 ? failing : ended(index))),
+      ),
+    ).toEqual(["7 h 56 m  document › sections: 299 completed, 1 failed of 300 children"]);
   });
 
   test("tell of the end of the run, and of children that failed", () => {
     const before = tree(run("top", "running"), child(0, "running"));
     const after = tree(run("top", "failed"), child(0, "failed", { steps: [] }));
     expect(lines(before, after)).toEqual([
-      "   0.10s  document › sections[0] section: failed",
-      "   0.10s  document: failed",
+      "  0.10 s  document › sections[0] section: failed",
+      "  0.10 s  document: failed",
     ]);
   });
 
@@ -129,13 +179,13 @@ describe("the lines", () => {
     const pass = (number: number, state: string) => step("agent.think", state, { pass: [number] });
     const at = (...steps: TreeStep[]) => tree(run("top", "running", { steps }));
     expect(lines(at(step("rest", "pending", { kind: "entry" })), at(rest))).toEqual([
-      "   0.00s  document › rest: sleeping for 10 min 0 s",
+      "  0.00 s  document › rest: sleeping for 10 m 0 s",
     ]);
     expect(lines(at(), at(asked))).toEqual([
-      '   0.00s  document › ok: waiting for the event "ok", at most 1 min 0 s',
+      '  0.00 s  document › ok: waiting for the event "ok", at most 1 m 0 s',
     ]);
     expect(lines(at(pass(1, "completed")), at(pass(1, "completed"), pass(2, "running")))).toEqual([
-      "   0.00s  document › agent.think (pass 2): running",
+      "  0.00 s  document › agent.think (pass 2): running",
     ]);
   });
 });
@@ -153,7 +203,7 @@ test("a loop that ends with its last node is told after what is inside it, each 
   const after = tree(run("top", "running", { steps }));
   const changes = changesBetween(undefined, after);
   const told = describeChanges({ type: "progress", tree: after, changes, seenAt: 1600 });
-  expect(told.map((line) => line.slice("   0.00s  document › ".length))).toEqual([
+  expect(told.map((line) => line.slice("  0.00 s  document › ".length))).toEqual([
     "agent.turns.think (pass 1.1): completed after 0 ms",
     "agent.turns (pass 1): completed after 0 ms",
     "agent.turns.think (pass 2.1): completed after 0 ms",
@@ -167,11 +217,11 @@ test.each([
   [999.4, "999 ms"],
   [999.6, "1.0 s"],
   [59_940, "59.9 s"],
-  [59_960, "1 min 0 s"],
-  [599_700, "10 min 0 s"],
-  [3_599_600, "1 h 0 min"],
-  [7_199_999, "2 h 0 min"],
-  [47 * 3_600_000, "47 h 0 min"],
+  [59_960, "1 m 0 s"],
+  [599_700, "10 m 0 s"],
+  [3_599_600, "1 h 0 m"],
+  [7_199_999, "2 h 0 m"],
+  [47 * 3_600_000, "47 h 0 m"],
   [48 * 3_600_000, "2 d 0 h"],
   [300.5 * 86_400_000, "300 d 12 h"],
 ])("%d ms are %s", (ms, text) => {
@@ -196,7 +246,7 @@ describe("the report", () => {
     const outcome = { runId: "top", state: "completed", totals, durationMs: 83_000, unsent: [] };
     expect(report(outcome, "document", () => undefined, false)).toBe(
       [
-        "document completed in 1 min 23 s",
+        "document completed in 1 m 23 s",
         "  45 function executions, 1,094 with nested ones; 23 scheduled",
         "  read 1 document, 512 B; wrote 173 documents, 63 KB",
         "",

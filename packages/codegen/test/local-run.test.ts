@@ -316,8 +316,8 @@ describe("events that are to be sent", () => {
 });
 
 test("with a seed a run waits the same between its attempts each time, without one as it likes", async () => {
-  const waits = async (seed?: number) =>
-    (await run({ input: { failures: 2 }, ...(seed === undefined ? {} : { seed }) })).durationMs;
+  const waits = async (random?: number) =>
+    (await run({ input: { failures: 2 }, ...(random === undefined ? {} : { random }) })).durationMs;
   const random = Math.random;
   const first = await waits(7);
   expect(await waits(7)).toBe(first);

@@ -1,9 +1,11 @@
 import type { Change, LocalEvent, RunTree, TreeRun, TreeStep } from "../local/index.js";
+import { Crowds } from "./progress-crowds.js";
 import { childLabel, duration, eventNames, printable, stageLabel } from "./progress-text.js";
 
 /** Progress as text for a file or a pipe: one line per event, nothing is ever redrawn. */
 export class ProgressLines {
   readonly #write: (line: string) => void;
+  readonly #crowds = new Crowds();
 
   constructor(write: (line: string) => void) {
     this.#write = write;
@@ -13,7 +15,7 @@ export class ProgressLines {
     if (event.type === "log") this.#write(event.text);
     if (event.type === "started") this.#write(`${event.workflow}: started, run ${event.runId}`);
     if (event.type === "progress") {
-      for (const line of describeChanges(event)) this.#write(line);
+      for (const line of describeChanges(event, this.#crowds)) this.#write(line);
     }
   }
 
@@ -22,21 +24,35 @@ export class ProgressLines {
 
 type ProgressEvent = Extract<LocalEvent, { type: "progress" }>;
 
-/** One line per change that tells something new, with the time since the run's start before it. */
-export function describeChanges({ tree, changes, seenAt }: ProgressEvent): string[] {
+/**
+ * One line per change that tells something new, with the time since the run's start before it.
+ *
+ * @param crowds what has been told of parents with many children
+ */
+export function describeChanges(
+  { tree, changes, seenAt }: ProgressEvent,
+  crowds: Crowds = new Crowds(),
+): string[] {
   const top = tree.runs[0];
   if (top === undefined) return [];
+  crowds.see(tree);
   const ended = new Set(changes.flatMap((c) => (c.what === "stepEnded" ? [c.step] : [])));
-  return changes
+  const lines = changes
     .flatMap((change) => {
       // Started and ended between two looks: its end says it all.
       if (change.what === "stepStarted" && ended.has(change.step)) return [];
       const told = describe(change, change.run === top);
-      if (told === undefined) return [];
+      if (told === undefined || crowds.hasTold(change)) return [];
       return [{ at: timeOf(change, seenAt), text: `${pathOf(tree, change.run)}${told}` }];
     })
-    .sort((a, b) => a.at - b.at)
-    .map(({ at, text }) => `${((at - top.startedAt) / 1000).toFixed(2).padStart(7)}s  ${text}`);
+    .sort((a, b) => a.at - b.at);
+  for (const { parent, stage, text } of crowds.progress())
+    lines.push({ at: seenAt, text: `${pathOf(tree, parent)} › ${stage}: ${text}` });
+  return lines.map(({ at, text }) => `${elapsed(at - top.startedAt).padStart(8)}  ${text}`);
+}
+
+function elapsed(ms: number): string {
+  return ms < 60_000 ? `${(ms / 1000).toFixed(2)} s` : duration(ms);
 }
 
 function describe(change: Change, isTop: boolean): string | undefined {

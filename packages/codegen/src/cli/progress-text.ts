@@ -59,15 +59,15 @@ export function eventNames({ events = [] }: TreeStep): string {
   return events.map((name) => JSON.stringify(name)).join(" or ");
 }
 
-/** In the two units that matter. Rounded before it is split, so that there are never 60 s in a minute. */
+/** A duration in the two units that matter, as `7 h 55 m`. Rounded before it is split, so a minute never has 60 s. */
 export function duration(ms: number): string {
   if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
   const tenths = Math.round(ms / 100);
   if (tenths < 600) return `${(tenths / 10).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${seconds % 60} s`;
   const minutes = Math.round(ms / 60_000);
-  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
   const hours = Math.round(minutes / 60);
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
@@ -85,4 +85,11 @@ export function plural(count: number, one: string): string {
 /** The innermost error: what really happened. */
 export function rootCause(error: StepError): StepError {
   return error.cause === undefined ? error : rootCause(error.cause);
+}
+
+/** How many runs are in which state: `448 completed, 2 failed`. */
+export function countStates(runs: readonly TreeRun[]): string {
+  const counts = new Map<string, number>();
+  for (const { state } of runs) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return [...counts].map(([state, count]) => `${count} ${state}`).join(", ");
 }

@@ -1,6 +1,7 @@
 import { hasEnded, type RunTree, type TreeRun, type TreeStep } from "../local/index.js";
 import {
   childLabel,
+  countStates,
   duration,
   eventNames,
   iconOf,
@@ -150,10 +151,4 @@ function mostInteresting(children: TreeRun[], count: number): TreeRun[] {
   };
   // The sort keeps the order among those of one rank.
   return children.toSorted((a, b) => rank(a) - rank(b)).slice(0, count);
-}
-
-function countStates(runs: TreeRun[]): string {
-  const counts = new Map<string, number>();
-  for (const { state } of runs) counts.set(state, (counts.get(state) ?? 0) + 1);
-  return [...counts].map(([state, count]) => `${count} ${state}`).join(", ");
 }

@@ -11,8 +11,9 @@ export interface Progress {
   end(): void;
 }
 
-/** A tree that is redrawn on a terminal that can do so, else a line per event. */
-export function progressOn(stream: NodeJS.WriteStream): Progress {
+/** A tree that is redrawn on a terminal that can do so, else a line per event; nothing at all where it is to be quiet. */
+export function progressOn(stream: NodeJS.WriteStream, quiet: boolean): Progress {
+  if (quiet) return { tell() {}, end() {} };
   if (isLive(stream)) return new ProgressLive(stream as WriteStream, usesColor(stream));
   return new ProgressLines((line) => stream.write(`${line}\n`));
 }

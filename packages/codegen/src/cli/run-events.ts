@@ -24,26 +24,27 @@ export async function readEvents(given: string): Promise<PlannedEvent[]> {
 }
 
 /**
- * Looks for events that nothing can wait for: those with a time go to the run itself, the others to it or to one below it.
+ * Looks for events that nothing can wait for. One with a time that no node of the run itself waits for is meant for a run below it.
  *
  * @throws when there is one, and all that is waited for is known
  */
-export function checkEvents(
+export function checkedEvents(
   events: readonly PlannedEvent[],
   workflow: string,
   plan: ProjectPlan,
-): void {
+): PlannedEvent[] {
   // An unknown workflow is reported as that.
-  if (!plan.workflows.some(({ name }) => name === workflow)) return;
-  for (const { name, atMs } of events) {
-    const below = atMs === undefined;
-    const { names, isWhole } = awaitedEvents(plan, workflow, { below });
-    if (!isWhole || names.includes(name)) continue;
-    const which = below ? `${workflow}, or of a workflow below it,` : workflow;
-    throw new Error(
-      `--events: no node of ${which} waits for an event ${JSON.stringify(name)}. ${known(name, names)}`,
-    );
-  }
+  if (!plan.workflows.some(({ name }) => name === workflow)) return [...events];
+  const own = awaitedEvents(plan, workflow, { below: false });
+  const all = awaitedEvents(plan, workflow, { below: true });
+  return events.map((event) => {
+    const { name } = event;
+    if (all.isWhole && !all.names.includes(name))
+      throw new Error(
+        `--events: no node of ${workflow}, or of a workflow below it, waits for an event ${JSON.stringify(name)}. ${known(name, all.names)}`,
+      );
+    return own.isWhole && !own.names.includes(name) ? { ...event, isBelow: true } : event;
+  });
 }
 
 /** The nearest name, or all there are. */

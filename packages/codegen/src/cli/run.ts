@@ -6,8 +6,10 @@ import { displayPath, functionsFolder } from "./functions-folder.js";
 import { printDiagnostics } from "./generate-report.js";
 import { progressOn, usesColor } from "./progress.js";
 import { type PlaceOf, report } from "./progress-report.js";
-import { checkEvents, notSent, readEvents } from "./run-events.js";
+import { checkedEvents, notSent, readEvents } from "./run-events.js";
+import { loadEnvironment } from "./run-environment.js";
 import { readJson, valueOf } from "./run-json.js";
+import { readSeed } from "./run-seed.js";
 
 export interface RunOptions {
   readonly input: string;
@@ -15,7 +17,9 @@ export interface RunOptions {
   readonly dir?: string;
   readonly skipTime: boolean;
   readonly events?: string;
-  readonly seed?: number;
+  readonly seed?: string;
+  readonly random?: number;
+  readonly quiet: boolean;
 }
 
 /** Runs a workflow, and ends the process. */
@@ -47,10 +51,12 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   await writeGenerated(functionsDir, compiled.files, { folders: compiled.folders });
 
   const input = valueOf(await readJson(options.input, "--input"));
-  const events = options.events === undefined ? [] : await readEvents(options.events);
-  checkEvents(events, workflow, compiled.plan);
+  const given = options.events === undefined ? [] : await readEvents(options.events);
+  const events = checkedEvents(given, workflow, compiled.plan);
+  const seed = options.seed === undefined ? {} : { seed: await readSeed(options.seed) };
+  loadEnvironment(cwd);
   const { component } = compiled.plan.config?.values ?? {};
-  const progress = progressOn(process.stderr);
+  const progress = progressOn(process.stderr, options.quiet);
   const outcome = await runWorkflow({
     functionsDir,
     ...(component === undefined ? {} : { component }),
@@ -58,12 +64,15 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
     workflow,
     input,
     files: options.file ?? [],
+    ...seed,
     skipTime: options.skipTime,
     events,
-    ...(options.seed === undefined ? {} : { seed: options.seed }),
+    ...(options.random === undefined ? {} : { random: options.random }),
     onEvent: (event) => progress.tell(event),
   }).finally(() => progress.end());
-  process.stderr.write(report(outcome, workflow, placesIn(compiled.plan, folder), color));
+  const isWanted = !options.quiet || outcome.state !== "completed";
+  if (isWanted)
+    process.stderr.write(report(outcome, workflow, placesIn(compiled.plan, folder), color));
   for (const { name } of outcome.unsent)
     process.stderr.write(`${notSent(name, workflow, compiled.plan)}\n`);
   if (outcome.state !== "completed") return 1;

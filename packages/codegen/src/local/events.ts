@@ -8,6 +8,8 @@ export interface PlannedEvent {
   readonly value: unknown;
   /** Ms after the start of the run. Default: when it, or a run below it, waits for such an event. */
   readonly atMs?: number;
+  /** It is for a run below the one that was started: from its time on it is sent when one waits for it. */
+  readonly isBelow?: boolean;
 }
 
 /** Which run of which workflow. */
@@ -31,8 +33,10 @@ export class EventSender {
   /** Those whose time has not come. */
   readonly #timed: Set<PlannedEvent>;
   #failure: Error | undefined;
+  /** Called when an event's time has come that a run may be waiting for. */
+  onDue: () => void = () => {};
 
-  /** @param top the run that was started: events with a time are sent to it */
+  /** @param top the run that was started: events with a time are sent to it, unless they are for runs below it */
   constructor(back: BackEnd, top: Receiver, events: readonly PlannedEvent[]) {
     this.#back = back;
     this.#expected = events.filter(({ atMs }) => atMs === undefined);
@@ -43,6 +47,10 @@ export class EventSender {
     this.#timers = [...this.#timed].map((event) =>
       setTimeout(() => {
         this.#timed.delete(event);
+        if (event.isBelow === true) {
+          this.#expected.push(event);
+          return this.onDue();
+        }
         void this.send({ event, to: top }).catch(failed);
       }, event.atMs),
     );

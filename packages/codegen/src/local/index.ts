@@ -7,5 +7,6 @@ export {
   type LocalRunOptions,
   runWorkflow,
 } from "./run-workflow.js";
+export type { SeedTable } from "./seed.js";
 export type { RunTree, StepError, TreeRun, TreeStep } from "./tree.js";
 export { hasEnded } from "./tree.js";

@@ -7,6 +7,7 @@ import { captureConsole, captureRejections } from "./console-capture.js";
 import { EventSender, type PlannedEvent } from "./events.js";
 import { type StoredFile, withStoredFiles } from "./input.js";
 import { seedRandom } from "./random.js";
+import { type SeedTable, withSeed } from "./seed.js";
 import type { RunTree } from "./tree.js";
 import { realTime, skippedTime } from "./wait.js";
 import { type Ending, Watch } from "./watch.js";
@@ -26,8 +27,10 @@ export interface LocalRunOptions {
   readonly skipTime?: boolean;
   /** Events to send while it goes on. */
   readonly events?: readonly PlannedEvent[];
+  /** Documents to insert first; the input may name them. */
+  readonly seed?: readonly SeedTable[];
   /** Makes `Math.random` give the same numbers each time, by which retries wait the same. Default: it is left alone. */
-  readonly seed?: number;
+  readonly random?: number;
   readonly onEvent?: (event: LocalEvent) => void;
 }
 
@@ -69,13 +72,15 @@ export async function runWorkflow(options: LocalRunOptions): Promise<LocalOutcom
   const log = (text: string) => tell({ type: "log", text });
   const releaseConsole = captureConsole(log);
   const releaseRejections = captureRejections(log);
-  const releaseRandom = options.seed === undefined ? () => {} : seedRandom(options.seed);
+  const releaseRandom = options.random === undefined ? () => {} : seedRandom(options.random);
   let sender: EventSender | undefined;
   try {
     checkComponent(back, options.component ?? usualComponent);
     await logErrorsOnly(back);
     tell({ type: "mounted", functionsDir });
-    const filled = await withStoredFiles(back.t, input, files);
+    const { seed } = options;
+    const seeded = seed === undefined ? input : await withSeed(back.t, input, seed);
+    const filled = await withStoredFiles(back.t, seeded, files);
     const runId = await startRun(back, workflow, filled);
     tell({ type: "started", runId, workflow });
     const watch = new Watch(back, runId, (tree, changes) => {

@@ -36,6 +36,7 @@ export function realTime(): Clock {
   return {
     async untilEnded(back, watch, sender) {
       const moves = movesOf(back);
+      sender.onDue = () => moves.now();
       try {
         for (;;) {
           const ending = await watch.look();
@@ -90,15 +91,18 @@ async function deliveryOf(sender: EventSender, watch: Watch): Promise<Delivery |
 function movesOf(back: BackEnd) {
   let moved = true;
   let wake: ((goesOn: boolean) => void) | undefined;
-  const remove = back.counter.onCall((call) => {
-    if (call.how === "nested") return;
+  const now = () => {
     moved = true;
     wake?.(true);
+  };
+  const remove = back.counter.onCall((call) => {
+    if (call.how !== "nested") now();
   });
   // Emitted when the process has nothing left to do, in which case nothing will move again.
   const onIdle = () => wake?.(false);
   process.on("beforeExit", onIdle);
   return {
+    now,
     /** Waits for the next one; false when there will be none. */
     async next(): Promise<boolean> {
       const goesOn = moved || (await new Promise<boolean>((resolve) => (wake = resolve)));
@@ -114,21 +118,22 @@ function movesOf(back: BackEnd) {
 
 /** @param unsent events that were given, and that nothing has waited for */
 function stuck({ runs }: RunTree, unsent: readonly PlannedEvent[]): Error {
-  const waiting = runs.flatMap(({ workflow, steps }) =>
-    steps
-      .filter(({ kind, state }) => kind === "event" && state === "waiting")
-      .map(({ stage, events = [] }) => {
-        const names = events.map((name) => JSON.stringify(name)).join(" or ");
-        return `"${stage}" of ${workflow} waits for the event ${names}`;
-      }),
-  );
-  if (waiting.length === 0)
+  const waiting = new Map<string, number>();
+  for (const { workflow, steps } of runs)
+    for (const { kind, state, stage, events = [] } of steps) {
+      if (kind !== "event" || state !== "waiting") continue;
+      const names = events.map((name) => JSON.stringify(name)).join(" or ");
+      const what = `"${stage}" of ${workflow} waits for the event ${names}`;
+      waiting.set(what, (waiting.get(what) ?? 0) + 1);
+    }
+  if (waiting.size === 0)
     return new Error(
       "The run has not ended, but nothing is scheduled any more that could move it on.",
     );
   const given = unsent.map(({ name }) => JSON.stringify(name)).join(", ");
   const instead = given === "" ? "" : ` Nothing waits for what was given there: ${given}.`;
+  const all = [...waiting].map(([what, count]) => (count === 1 ? what : `${what} (${count} runs)`));
   return new Error(
-    `The run cannot end: ${waiting.join("; ")}, which nobody sends. Give it with --events.${instead}`,
+    `The run cannot end: ${all.join("; ")}, which nobody sends. Give it with --events.${instead}`,
   );
 }

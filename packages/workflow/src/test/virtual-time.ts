@@ -125,7 +125,7 @@ export class VirtualTime {
     const timers = this.vi.getTimerCount();
     await this.vi.dynamicImportSettled();
     const since = realNow();
-    for (let quietTurns = 0; quietTurns < QUIET_TURNS; ) {
+    for (let quietTurns = 0; quietTurns < QUIET_TURNS;) {
       if (haveEnded() || this.vi.getTimerCount() !== timers) return true;
       if (realNow() - since >= this.patienceMs) return false;
       quietTurns = this.#isQuiet() ? quietTurns + 1 : 0;

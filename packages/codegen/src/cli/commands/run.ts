@@ -19,16 +19,20 @@ export function registerRun(program: Command): void {
       'events to send, as JSON or @path: [{ "name", "value", "at": "10m" }]; without "at", when a run waits for it',
     )
     .option("--skip-time", "do not wait for backoff, timeouts and sleeps", false)
-    .option("--seed <number>", "give Math.random the same numbers each time", wholeNumber)
+    .option("--seed <path>", "a JSON file of documents to insert first: { table: [document, …] }")
+    .option("--random <number>", "give Math.random the same numbers each time", wholeNumber)
+    .option("--quiet", "print the output, and what went wrong, but no progress", false)
     .addHelpText(
       "after",
       examples(
         [
           'workflow-codegen run greet --input \'{ "name": "Ada" }\'',
           "workflow-codegen run ingest --input @input.json --file storageId=@report.pdf",
-          'workflow-codegen run order --skip-time --seed 1 --events \'[{ "name": "approval", "value": { "ok": true } }]\'',
+          'workflow-codegen run order --skip-time --random 1 --events \'[{ "name": "approval", "value": { "ok": true } }]\'',
         ],
-        "The output is printed to stdout as JSON, progress to stderr. Exits with 1 when the run fails.",
+        "The output is printed to stdout as JSON, progress to stderr. Exits with 1 when the run fails.\n" +
+          'A seeded document may have a label as its "_id"; "$id:label" in the input or a later document is its id.\n' +
+          "Functions see the environment variables of .env.local and .env, as the Convex CLI reads them.",
       ),
     )
     .action(async (workflow: string, options: RunOptions) => {
