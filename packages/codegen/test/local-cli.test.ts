@@ -48,7 +48,7 @@ export const fails = defineWorkflow({ input: z.object({}) })
 `;
 
 // Each run bundles an app: half a second here, more on a busy machine.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 let app: TestApp;
 beforeAll(async () => {
