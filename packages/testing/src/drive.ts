@@ -5,6 +5,11 @@ const realSetImmediate = globalThis.setImmediate;
 const realSetTimeout = globalThis.setTimeout;
 const realNow = performance.now.bind(performance);
 
+/** What knows itself when nothing moves any more. The simulated deployment is one. */
+export interface Settling {
+  settled(): Promise<void>;
+}
+
 /** What the driver watches to see whether anything still moves. A `Counter` is one. */
 export interface Activity {
   readonly activity: number;
@@ -41,9 +46,12 @@ export interface Drive {
  * everything settle, … A function takes no virtual time unless it waits for a timer itself, so the
  * virtual time of a run is what the code under test put into its own schedules.
  */
-export async function drive(watched: Activity, options: DriveOptions): Promise<Drive> {
+export async function drive(watched: Activity | Settling, options: DriveOptions): Promise<Drive> {
   const { timers, done, maxTimers = 200_000, checkEvery = 1, patienceMs = 0 } = options;
-  const isDone = async () => done !== undefined && (await watched.uncounted(async () => done()));
+  const isDone = async () => {
+    if (done === undefined) return false;
+    return "settled" in watched ? await done() : await watched.uncounted(async () => done());
+  };
   const virtualStart = timers.now();
   const wallStart = realNow();
   let fired = 0;
@@ -54,7 +62,8 @@ export async function drive(watched: Activity, options: DriveOptions): Promise<D
     timers: fired,
   });
   for (;;) {
-    await settle(watched, patienceMs);
+    if ("settled" in watched) await watched.settled();
+    else await settle(watched, patienceMs);
     if (fired % checkEvery === 0 && (await isDone())) return result(true);
     if (fired === maxTimers) {
       const virtualMs = timers.now() - virtualStart;

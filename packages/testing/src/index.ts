@@ -7,3 +7,17 @@ export type { Modules } from "./modules.js";
 export type { CallFilter, FunctionRow, Totals } from "./summary.js";
 export { installTimers, type InstalledTimers, type Timers, vitestTimers } from "./timers.js";
 export type { Usage } from "./usage.js";
+export type { Happening } from "./deployment/backend.js";
+export { CLASSES, D1024, type DeploymentClass, S16, S256 } from "./deployment/classes.js";
+export type { Commit, Conflict } from "./deployment/committer.js";
+export {
+  Deployment,
+  type DeploymentOptions,
+  type Part,
+  type Reference,
+} from "./deployment/deployment.js";
+export { CallError, type FailureKind } from "./deployment/failure.js";
+export type { ActionFault, CallFault, Faults } from "./deployment/faults.js";
+export { type FunctionPath, textOf } from "./deployment/job.js";
+export { seeded } from "./deployment/random.js";
+export type { StoredTable } from "./deployment/store.js";

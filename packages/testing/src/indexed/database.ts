@@ -1,24 +1,7 @@
 import { jsonToConvex, type JSONValue, type Value } from "convex/values";
-import {
-  type Bound,
-  compareDocuments,
-  type Document,
-  type Field,
-  isWithin,
-  type Range,
-} from "./order.js";
+import { compareDocuments, type Document, type Field, isWithin, type Range } from "./order.js";
+import { beyond, rangeOf, type Source } from "./ranges.js";
 import { Table } from "./table.js";
-
-/** One bound of an index range, as Convex's client serialises it. */
-interface RangeFilter {
-  readonly type: "Eq" | "Gt" | "Gte" | "Lt" | "Lte";
-  readonly value: JSONValue;
-}
-
-type Source =
-  | { readonly type: "FullTableScan"; readonly tableName: string }
-  | { readonly type: "IndexRange"; readonly indexName: string; readonly range: RangeFilter[] }
-  | { readonly type: "Search" };
 
 interface Query {
   readonly source: Source;
@@ -309,36 +292,6 @@ export function indexDatabase(database: Database, lag?: () => number): void {
 
 function withMethods(database: Database, methods: Partial<Database>): Database {
   return Object.assign(Object.create(database) as Database, methods);
-}
-
-/** The range that filters describe which convex-test has accepted: some are equal, and the next field has up to two bounds. */
-function rangeOf(filters: readonly RangeFilter[]): Range {
-  const equal = filters.filter(({ type }) => type === "Eq").map(({ value }) => valueOf(value));
-  const from: Bound[] = equal.length === 0 ? [] : [{ values: equal, isAfter: false }];
-  const to: Bound[] = equal.length === 0 ? [] : [{ values: equal, isAfter: true }];
-  for (const { type, value } of filters) {
-    if (type === "Eq") continue;
-    const values = [...equal, valueOf(value)];
-    if (type === "Gt" || type === "Gte") from.push({ values, isAfter: type === "Gt" });
-    else to.push({ values, isAfter: type === "Lte" });
-  }
-  return { from, to };
-}
-
-/** What of a range comes after a document with these values, in the order asked for. */
-function beyond(
-  { from, to }: Range,
-  values: readonly (Value | undefined)[],
-  order: "asc" | "desc",
-): Range {
-  return order === "asc"
-    ? { from: [...from, { values, isAfter: true }], to }
-    : { from, to: [...to, { values, isAfter: false }] };
-}
-
-function valueOf(json: JSONValue): Value | undefined {
-  const isUndefined = typeof json === "object" && json !== null && "$undefined" in json;
-  return isUndefined ? undefined : jsonToConvex(json);
 }
 
 /** The values in one of convex-test's cursors; those that it lacks count as undefined. */

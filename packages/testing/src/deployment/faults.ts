@@ -1,0 +1,22 @@
+import type { FunctionPath } from "./job.js";
+
+/** How an action comes to grief: before it does anything, where it reports for the first time, after that, or by standing still. */
+export type ActionFault = "dies at start" | "dies before report" | "dies after report" | "hangs";
+
+/** How a call by an action goes wrong. `lost`: it does not arrive, or its answer does not. */
+export interface CallFault {
+  readonly lost?: "request" | "answer";
+  /** It comes later, or a second time, after so many ms. */
+  readonly lateMs?: number;
+  readonly againMs?: number;
+}
+
+/** What goes wrong, asked at each occasion. Where nothing is given, nothing does. */
+export interface Faults {
+  action?(path: FunctionPath): ActionFault | undefined;
+  call?(path: FunctionPath): CallFault | undefined;
+  /** Whether a mutation's code runs out of its time: its transaction is dropped. */
+  timesOut?(path: FunctionPath): boolean;
+  /** How many of the newest commits a stale snapshot lacks. */
+  staleLag?(): number;
+}
