@@ -1,14 +1,19 @@
 import { join } from "node:path";
-import type { Analysis, Analyzer } from "./analyze/analyze.js";
-import { check } from "./check/check.js";
+import { Analyzer, type Analysis, type Finishing } from "./analyze/analyze.js";
+import { CacheFile } from "./cache/cache-file.js";
+import { compilerIdentity } from "./cache/fingerprint.js";
+import { CompilerMemory } from "./cache/memory.js";
+import { check, checkWorkflow } from "./check/check.js";
+import { convexConfig } from "./check/convex-config.js";
 import { checkOutputFolder } from "./check/output-folder.js";
 import { compareDiagnostics, diagnostic, type Diagnostic } from "./diagnostics/diagnostic.js";
 import { frameOf } from "./diagnostics/format.js";
 import { discoverAll, importOfDefine, readText, type SourceText } from "./discover/discover.js";
-import { emit, type GeneratedFile } from "./emit/emit.js";
+import { emit, type EmittedBefore, type GeneratedFile } from "./emit/emit.js";
 import { leftoversOf, withoutLeft } from "./plan/leftovers.js";
 import { withDefaults } from "./plan/defaults.js";
 import { formerOf, stoodIn } from "./plan/former.js";
+import { hashOf } from "./plan/write.js";
 import { configFile, isSameFolder, outputOf, usualComponent } from "./plan/paths.js";
 import type { ConfigPlan, ProjectPlan, WrittenPlan } from "./plan/schema.js";
 import { lastPlan } from "./write/last-plan.js";
@@ -48,6 +53,8 @@ export interface CompileResult {
   readonly sources: readonly SourceText[];
   /** The files that were looked into besides the definitions, with what they held; undefined for those that are not there. */
   readonly consulted: ReadonlyMap<string, string | undefined>;
+  /** The definition files that had to be parsed: those that have changed since the last time, and those that depend on what has. */
+  readonly parsed: readonly string[];
 }
 
 /** Compiles the definitions of an app; writes nothing. See docs/compiler.md for the passes. */
@@ -64,23 +71,41 @@ export async function compileSources(
   return new Compiler({ once: true }).compileSources(sources, undefined, befores);
 }
 
-/** Compiles again and again, and only analyses what has changed in between. */
+/** Compiles again and again, and only analyses what has changed in between, or since an earlier process has compiled. */
 export class Compiler {
   readonly #once: boolean;
-  #analyzer: Analyzer | undefined;
-  /** The app's config, as it was read last. */
-  #config: { readonly text: string; readonly read: ReadConfig } | undefined;
-  /** What was found in the app's own config last. */
-  #mounting: { readonly of: string; readonly found: Diagnostic[] } | undefined;
+  #memory = new CompilerMemory();
+  #analyzer: Analyzer;
+  /** The functions folder of which the last process's memory was read. */
+  #remembered: string | undefined;
+  /** What this process has emitted, by path. */
+  readonly #emitted = new Map<string, GeneratedFile>();
 
-  /** @param options.once whether it compiles only once, and so need not remember what it has read. Default: false */
+  /** @param options.once whether it compiles only once, and so need not hold on to what it has read. Default: false */
   constructor({ once = false }: { readonly once?: boolean } = {}) {
     this.#once = once;
+    this.#analyzer = new Analyzer(this.#memory, once);
+  }
+
+  /** Keeps what is remembered of an app for the next process. */
+  remember(functionsDir: string): void {
+    if (this.#remembered !== functionsDir || !this.#memory.hasChanged) return;
+    memoryFile(functionsDir).write(() => this.#memory.toText(compilerIdentity()));
+  }
+
+  /** Goes on where the last process has ended. */
+  #recall(functionsDir: string): void {
+    if (this.#remembered === functionsDir) return;
+    this.#remembered = functionsDir;
+    const text = memoryFile(functionsDir).read() ?? "";
+    this.#memory = CompilerMemory.from(text, compilerIdentity());
+    this.#analyzer = new Analyzer(this.#memory, this.#once);
   }
 
   async compile(options: CompileOptions): Promise<CompileResult> {
     const { functionsDir, drop = false, before, against, force } = options;
     const read = (file: string) => readText(join(functionsDir, file));
+    this.#recall(functionsDir);
     const { sources, linked, misnamed } = discoverAll(functionsDir);
     const known = drop ? [] : before;
     const last =
@@ -122,9 +147,9 @@ export class Compiler {
     };
     const configText = readOnce(configFile);
     const { config, diagnostics: unreadConfig } = await this.#readConfig(configText);
-    const { workflows: analyzed, diagnostics: unread } = await this.#analyze(sources, readOnce);
+    const analysis = await this.#analyzer.analyze(sources, readOnce, finishing(config));
+    const { workflows, diagnostics: unread, parsed } = analysis;
     for (const { file } of sources) consulted.delete(file);
-    const workflows = config === undefined ? analyzed : withDefaults(analyzed, config);
     const output = outputOf(config?.values);
     const removed = leftoversOf(befores, workflows);
     const plan: ProjectPlan = {
@@ -153,45 +178,84 @@ export class Compiler {
       .map((diagnostic) => withFrames(diagnostic, [...sources, ...configs]))
       .sort(compareDiagnostics);
     const ok = diagnostics.every(({ severity }) => severity !== "error");
-    const files = ok ? emit(plan) : [];
+    const files = ok ? emit(plan, this.#emittedBefore(analysis, read)) : [];
+    this.#memory.forgetUnused();
     // One that differs only in case is the output folder itself on some systems.
     const others = stood.filter((folder) => !isSameFolder(folder, output));
     const folders = [...new Set([output, ...others])];
-    return { plan, diagnostics, files, output, folders, ok, sources, consulted };
+    return { plan, diagnostics, files, output, folders, ok, sources, consulted, parsed };
   }
 
-  /** Loading ts-morph takes longer than compiling: only where there is something to parse. */
-  async #analyze(
-    sources: readonly SourceText[],
-    read: (file: string) => string | undefined,
-  ): Promise<Analysis> {
-    if (sources.length === 0) return { workflows: [], diagnostics: [] };
-    const { Analyzer } = await import("./analyze/analyze.js");
-    this.#analyzer ??= new Analyzer(this.#once);
-    return this.#analyzer.analyze(sources, read);
+  /** What was emitted under a path is in the file there, if nobody has changed that: its hash is remembered. */
+  #emittedBefore({ origins }: Analysis, read: (file: string) => string | undefined): EmittedBefore {
+    return {
+      originOf: (workflow) => origins.get(workflow),
+      get: (path, origin) => {
+        // Nothing else is set under such a key.
+        const known = this.#memory.get(`emitted ${path}`) as EmittedFile | undefined;
+        if (known?.origin !== origin) return undefined;
+        const text = this.#emitted.get(path)?.text ?? read(path);
+        return text !== undefined && hashOf(text) === known.hash ? { path, text } : undefined;
+      },
+      set: (file, origin) => {
+        if (!this.#once) this.#emitted.set(file.path, file);
+        const emitted: EmittedFile = { origin, hash: hashOf(file.text) };
+        this.#memory.set(`emitted ${file.path}`, emitted);
+      },
+    };
   }
 
-  /** Whether the app mounts the component under a name. It has loaded ts-morph for its workflows by now. */
+  /** Whether the app mounts the component under a name. */
   async #checkMounting(
     name: string,
     read: (file: string) => string | undefined,
-  ): Promise<Diagnostic[]> {
-    const { checkMounting, convexConfig } = await import("./check/mounting.js");
+  ): Promise<readonly Diagnostic[]> {
     const config = convexConfig(read);
     if (config === undefined) return [];
-    const of = JSON.stringify([config, name]);
-    if (this.#mounting?.of !== of) this.#mounting = { of, found: checkMounting(config, name) };
-    return this.#mounting.found;
+    return await this.#remembering("mounting", JSON.stringify([config, name]), async () => {
+      const { checkMounting } = await import("./check/mounting.js");
+      return checkMounting(config, name);
+    });
   }
 
   async #readConfig(text: string | undefined): Promise<ReadConfig> {
     if (text === undefined) return { config: undefined, diagnostics: [] };
-    if (this.#config?.text === text) return this.#config.read;
-    const { readConfig } = await import("./analyze/config.js");
-    const read = readConfig(text);
-    this.#config = { text, read };
-    return read;
+    return await this.#remembering("config", text, async () =>
+      (await import("./analyze/config.js")).readConfig(text),
+    );
   }
+
+  /** What was made the last time, if that was of the same. */
+  async #remembering<Made>(key: string, of: string, make: () => Promise<Made>): Promise<Made> {
+    // Nothing else is set under such a key.
+    const before = this.#memory.get(key) as { of: string; made: Made } | undefined;
+    if (before?.of === of) return before.made;
+    const made = await make();
+    this.#memory.set(key, { of, made });
+    return made;
+  }
+}
+
+/** What is remembered of an emitted file. */
+interface EmittedFile {
+  /** What it was made of. */
+  readonly origin: string;
+  /** Of its text. */
+  readonly hash: string;
+}
+
+const memoryFile = (functionsDir: string): CacheFile => new CacheFile(functionsDir, "compiled");
+
+/** Each workflow has the defaults of the app's config, and is checked by itself. */
+function finishing(config: ConfigPlan | undefined): Finishing {
+  const retry = config?.values.retry;
+  return {
+    key: JSON.stringify(retry) ?? "",
+    finish: (analyzed) => {
+      const workflows = analyzed.map((each) => withDefaults(each, { values: { retry } }));
+      return { workflows, diagnostics: workflows.flatMap(checkWorkflow) };
+    },
+  };
 }
 
 interface ReadConfig {

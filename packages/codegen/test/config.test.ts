@@ -8,7 +8,7 @@ import { Compiler, compileSources } from "../src/compile.js";
 import { explain } from "../src/explain/explain.js";
 import { logLevels } from "../src/plan/log-levels.js";
 import { toWritten } from "../src/plan/write.js";
-import { unchangedSince } from "../src/stamp/stamp.js";
+import { unchangedSince } from "../src/cache/last-compile.js";
 
 const FLOWS = `import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { compile } from "../src/compile.js";
-import { unchangedSince } from "../src/stamp/stamp.js";
+import { unchangedSince } from "../src/cache/last-compile.js";
 import { filesIn } from "./golden.js";
 import { generate } from "../src/cli/generate.js";
 

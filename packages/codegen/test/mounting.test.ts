@@ -6,7 +6,7 @@ import { check } from "../src/cli/check.js";
 import { generate } from "../src/cli/generate.js";
 import { Compiler } from "../src/compile.js";
 import { mountComponent } from "../src/init/convex-config.js";
-import { unchangedSince } from "../src/stamp/stamp.js";
+import { unchangedSince } from "../src/cache/last-compile.js";
 
 const MAIL = `import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";

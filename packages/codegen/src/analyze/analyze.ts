@@ -1,152 +1,174 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
+import { hashOf } from "../plan/write.js";
 import type { WorkflowPlan } from "../plan/schema.js";
-import { AppModules } from "./app-modules.js";
-import type { Workflows } from "./children.js";
-import type { DefinitionFile } from "./definition-file.js";
-import { findDefinitions, type FoundInFile } from "./definitions.js";
-import { checkRuntime, usedModules, type ReadModule, type UsedModule } from "./node-runtime.js";
-import { Parser } from "./parser.js";
-import { allReexports, type Reexports } from "./reexports.js";
-import { workflowPlan } from "./workflow.js";
+import type { FileFacts } from "./file-facts.js";
+import type { FileReader } from "./file-reader.js";
+import type { ReadModule } from "./module-file.js";
+import { allReexports, type Reexport } from "./reexports.js";
+import { areStillGiven, workflowsOf, type Answers, type Workflows } from "./workflows.js";
 
 export interface Analysis {
   /** Sorted by name. */
   readonly workflows: WorkflowPlan[];
   readonly diagnostics: Diagnostic[];
+  /** What each workflow was made of, as a hash: while that is the same, so is the plan. */
+  readonly origins: ReadonlyMap<WorkflowPlan, string>;
+  /** The definition files that had to be parsed. */
+  readonly parsed: readonly string[];
 }
 
-/** What was found in a file the last time, and what it depended on besides the file's text. */
-interface ReadFile {
-  readonly found: FoundInFile;
-  readonly modules: readonly UsedModule[];
-  readonly foundDiagnostics: readonly Diagnostic[];
-  /** The other workflows of the project, as they were. */
-  known: string;
-  /** The files of the app that its definitions name something in, as they were; undefined for those that were not there. */
-  outside: ReadonlyMap<string, string | undefined>;
-  workflows: readonly WorkflowPlan[];
-  diagnostics: readonly Diagnostic[];
+/** What is remembered from one time to the next, by this process or by those before it. */
+export interface Memory {
+  /** What was remembered under a key; it is kept for the next time only if this is asked for it, or it is set. */
+  get(key: string): unknown;
+  set(key: string, value: unknown): void;
 }
 
-/** The files of the app around the definitions, and which of them are looked into. */
-class Outside {
-  readonly modules: AppModules;
-  readonly #read: ReadModule;
-  #looked = new Map<string, string | undefined>();
+/** What is done with the plans of a file, and found in them, before they are remembered. */
+export interface Finishing {
+  /** The same for the same finishing. */
+  readonly key: string;
+  finish(workflows: readonly WorkflowPlan[]): {
+    readonly workflows: readonly WorkflowPlan[];
+    readonly diagnostics: readonly Diagnostic[];
+  };
+}
 
-  constructor(read: ReadModule) {
-    this.#read = read;
-    this.modules = new AppModules((file) => {
-      const text = read(file);
-      this.#looked.set(file, text);
-      return text;
-    });
-  }
-
-  /** What is made of them, and which of them it was made of. */
-  lookedInto<Made>(make: () => Made): [Made, ReadonlyMap<string, string | undefined>] {
-    this.#looked = new Map();
-    return [make(), this.#looked];
-  }
-
-  isAsItWas(files: ReadonlyMap<string, string | undefined>): boolean {
-    return [...files].every(([file, text]) => this.#read(file) === text);
-  }
+/** What was found in a file, and all that this depended on. */
+interface FileRecord {
+  readonly hash: string;
+  /** Absent when it does not parse. */
+  readonly facts?: FileFacts;
+  readonly finishing: string;
+  readonly answers: Answers;
+  /** The hashes of the other files that were looked into; null for those that are not there. */
+  readonly outside: Readonly<Record<string, string | null>>;
+  readonly workflows: readonly WorkflowPlan[];
+  readonly diagnostics: readonly Diagnostic[];
 }
 
 /**
- * From the text of definition files to plans, by syntax alone. What cannot be read is reported, and the rest is read on.
- * One that is used again reads only the files that have changed, or all of them when a workflow came, went or was renamed.
+ * From the text of definition files to plans. A file is parsed only when it has changed, or when something that it was read with has: a file that it
+ * imports, or a workflow of another file that it names. ts-morph is loaded only then.
  */
 export class Analyzer {
-  readonly #parser = new Parser();
-  readonly #read = new WeakMap<DefinitionFile, ReadFile>();
-
+  readonly #memory: Memory;
   readonly #once: boolean;
+  #reader: FileReader | undefined;
 
   /** @param once whether it is not used again: it then lets go of every file as soon as that is analysed */
-  constructor(once = false) {
+  constructor(memory: Memory, once = false) {
+    this.#memory = memory;
     this.#once = once;
   }
 
   /** @param read gives the other files of the functions folder */
-  analyze(sources: readonly SourceText[], read: ReadModule): Analysis {
-    const { files, errors } = this.#parser.parse(sources);
-    const parsed = new Set(files.map(({ file }) => file));
-    const unread = sources.map(({ file }) => file).filter((file) => !parsed.has(file));
-    const reexports = allReexports(files, read);
-    const known = workflowsOf(
-      files.map((file) => ({ file, ...this.#found(file) })),
-      unread,
-      reexports,
+  async analyze(
+    sources: readonly SourceText[],
+    read: ReadModule,
+    finishing: Finishing,
+  ): Promise<Analysis> {
+    const parsed = new Set<string>();
+    const hashes = new Map(
+      sources.map(({ file, text, origin = "" }) => [file, hashOf(`${origin}\n${text}`)]),
     );
-    const runtime = files.flatMap((file) =>
-      checkRuntime(file.file, file.source.getFullText(), this.#found(file).modules, read),
-    );
-    if (this.#once) this.#parser.clear();
-    const workflows: WorkflowPlan[] = [];
-    const diagnostics = [...errors, ...runtime];
-    const outside = new Outside(read);
-    // Taken out of the list, so that what was read can go.
-    for (let file = files.shift(); file !== undefined; file = files.shift()) {
-      const read = this.#plans(file, known, outside);
-      workflows.push(...read.workflows);
-      diagnostics.push(...read.diagnostics);
+    const facts: FileFacts[] = [];
+    const unread = new Set<string>();
+    for (const source of sources) {
+      const record = this.#recordOf(source.file, hashes.get(source.file));
+      const found = record ?? (await this.#open(source, parsed)).facts(source);
+      if (found.facts === undefined) unread.add(source.file);
+      else facts.push(found.facts);
     }
-    workflows.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-    return { workflows, diagnostics };
+    const reexports = await allReexports(facts, read, (file, text) => this.#reexports(file, text));
+    const known = workflowsOf(facts, unread, reexports);
+    const analysis = { workflows: [] as WorkflowPlan[], diagnostics: [] as Diagnostic[] };
+    const origins = new Map<WorkflowPlan, string>();
+    for (const source of sources) {
+      const hash = hashes.get(source.file) ?? "";
+      const before = this.#recordOf(source.file, hash);
+      const isValid = before !== undefined && isAsItWas(before, finishing, known, read);
+      const record = isValid
+        ? before
+        : readAnew(source, hash, await this.#open(source, parsed), known, read, finishing);
+      if (!isValid) this.#memory.set(keyOf(source.file), record);
+      analysis.workflows.push(...record.workflows);
+      analysis.diagnostics.push(...record.diagnostics);
+      const { answers, outside } = record;
+      const origin = hashOf(JSON.stringify([source.file, hash, finishing.key, answers, outside]));
+      for (const workflow of record.workflows) origins.set(workflow, origin);
+    }
+    if (!this.#once) this.#reader?.keepOnly(new Set(hashes.keys()));
+    analysis.workflows.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+    return { ...analysis, origins, parsed: [...parsed] };
   }
 
-  #found(file: DefinitionFile): ReadFile {
-    const before = this.#read.get(file);
-    if (before !== undefined) return before;
-    const found = findDefinitions(file);
-    const foundDiagnostics = file.takeDiagnostics();
-    const modules = found.locals.size === 0 ? [] : usedModules(file);
-    const nothing = { known: "", outside: new Map(), workflows: [], diagnostics: [] };
-    const read: ReadFile = { found, modules, foundDiagnostics, ...nothing };
-    this.#read.set(file, read);
-    return read;
+  #recordOf(file: string, hash: string | undefined): FileRecord | undefined {
+    // Nothing else is set under such a key.
+    const record = this.#memory.get(keyOf(file)) as FileRecord | undefined;
+    return record?.hash === hash ? record : undefined;
   }
 
-  #plans(file: DefinitionFile, known: KnownWorkflows, outside: Outside): ReadFile {
-    const read = this.#found(file);
-    if (read.known === known.identity && outside.isAsItWas(read.outside)) return read;
-    const plans = () =>
-      read.found.definitions.map((each) => workflowPlan(each, known, outside.modules));
-    [read.workflows, read.outside] = outside.lookedInto(plans);
-    read.diagnostics = [...read.foundDiagnostics, ...file.takeDiagnostics()];
-    read.known = known.identity;
-    return read;
+  async #open({ file }: SourceText, parsed: Set<string>): Promise<FileReader> {
+    parsed.add(file);
+    return await this.#load();
+  }
+
+  /** Loading ts-morph takes longer than compiling: only where there is something to parse. */
+  async #load(): Promise<FileReader> {
+    this.#reader ??= new (await import("./file-reader.js")).FileReader(this.#once);
+    return this.#reader;
+  }
+
+  async #reexports(file: string, text: string): Promise<readonly Reexport[]> {
+    const hash = hashOf(text);
+    const key = `reexports ${file}`;
+    // As above.
+    const before = this.#memory.get(key) as { hash: string; found: Reexport[] } | undefined;
+    if (before?.hash === hash) return before.found;
+    const found = (await import("./reexports-of.js")).parseReexports(file, text);
+    this.#memory.set(key, { hash, found });
+    return found;
   }
 }
 
-interface KnownWorkflows extends Workflows {
-  /** The same for the same workflows under the same names in the same files. */
-  readonly identity: string;
+const keyOf = (file: string): string => `definitions ${file}`;
+
+const hashIn = (text: string | undefined): string | null =>
+  text === undefined ? null : hashOf(text);
+
+function isAsItWas(
+  { answers, outside, finishing }: FileRecord,
+  now: Finishing,
+  known: Workflows,
+  read: ReadModule,
+): boolean {
+  return (
+    finishing === now.key &&
+    Object.entries(outside).every(([file, hash]) => hashIn(read(file)) === hash) &&
+    areStillGiven(answers, known)
+  );
 }
 
-function workflowsOf(
-  files: readonly { file: DefinitionFile; found: FoundInFile }[],
-  unread: readonly string[],
-  reexports: Reexports,
-): KnownWorkflows {
-  const byPlace = new Map<string, string | null>();
-  const key = (file: string, name: string) => `${file}\n${name}`;
-  for (const { file, found } of files) {
-    for (const local of found.locals) byPlace.set(key(file.file, local), null);
-    for (const { name, nameNode } of found.definitions) {
-      byPlace.set(key(file.file, name), name);
-      byPlace.set(key(file.file, nameNode.getText()), name);
-    }
-  }
-  const names = files.flatMap(({ found }) => found.definitions.map(({ name }) => name)).sort();
+function readAnew(
+  source: SourceText,
+  hash: string,
+  reader: FileReader,
+  known: Workflows,
+  read: ReadModule,
+  finishing: Finishing,
+): FileRecord {
+  const { facts } = reader.facts(source);
+  const found = reader.read(source, known, read);
+  const { workflows, diagnostics } = finishing.finish(found.workflows);
   return {
-    names,
-    unread: new Set(unread),
-    local: (file, local) => byPlace.get(key(file, local)),
-    reexports,
-    identity: JSON.stringify([names, unread, [...byPlace], [...reexports]]),
+    hash,
+    ...(facts === undefined ? {} : { facts }),
+    finishing: finishing.key,
+    answers: found.answers,
+    outside: Object.fromEntries([...found.outside].map(([file, text]) => [file, hashIn(text)])),
+    workflows,
+    diagnostics: [...found.diagnostics, ...diagnostics],
   };
 }

@@ -1,8 +1,8 @@
 import { ts, type TypeScript } from "../ts-morph.js";
 import { boundNames } from "./declared-names.js";
 import { importsOf, type Import } from "./modules.js";
-import { moduleFile, type ReadModule } from "./node-runtime.js";
-import { reexportsOf } from "./reexports.js";
+import { moduleFile, type ReadModule } from "./module-file.js";
+import { reexportsOf } from "./reexports-of.js";
 
 /** What a name at the top of a file stands for: the value of a variable, or a declaration of its own. */
 export interface Declared {

@@ -1,6 +1,5 @@
 import type { CallExpression, Identifier } from "ts-morph";
 import { Node, SyntaxKind } from "../ts-morph.js";
-import { nearest } from "../diagnostics/nearest.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { identifiersIn } from "./descendants.js";
 import { constantOf, functionOf, unwrap, type FunctionNode } from "./functions.js";
@@ -9,18 +8,9 @@ import { resolveModule } from "../plan/paths.js";
 import { isDeclaredInFile } from "./declared-names.js";
 import { knownValue } from "./known.js";
 import { isImported } from "./modules.js";
-import { placesOf, type Reexports, type Target } from "./reexports.js";
+import type { Target } from "./reexports.js";
 import { isDeclaredBetween, isReference, nameOf } from "./scoping.js";
-
-/** The workflows of the project, as other definitions may name them. */
-export interface Workflows {
-  readonly names: readonly string[];
-  /** Files that could not be read whole, so that a workflow not found in one says nothing. */
-  readonly unread: ReadonlySet<string>;
-  /** The workflow held by a variable of a file; null when it is a definition that was reported already. */
-  local(file: string, local: string): string | null | undefined;
-  readonly reexports: Reexports;
-}
+import type { Workflows } from "./workflows.js";
 
 /**
  * The workflows of the `child(…)` calls inside a function, sorted. Undefined when there are none, when one of them names
@@ -136,17 +126,13 @@ export function childWorkflow(
 function workflowOf(argument: Node, file: DefinitionFile, known: Workflows): Resolved {
   const target = targetOf(unwrap(argument), file);
   if (target === undefined) return undefined;
-  const places = placesOf(target, known.reexports);
-  const found = places.map(({ module, name }) => known.local(`${module}.ts`, name));
-  const workflow = found.find((each) => each !== undefined);
+  const { workflow, isOpen, endsInDefinition } = known.lookUp(target);
   if (workflow === null) return "reported";
   if (workflow !== undefined) return { workflow };
   // A name of this file that is no definition may still hold one; that of another definition file cannot.
-  const isOpen = places.some(({ module }) => known.unread.has(`${module}.ts`));
-  const isDefinition = places.at(-1)?.module.endsWith(".workflow") === true;
   if (isUndeclared(unwrap(argument), file))
     return reportUnknown(argument, target.name, file, known);
-  if (`${target.module}.ts` === file.file || isOpen || !isDefinition) return undefined;
+  if (`${target.module}.ts` === file.file || isOpen || !endsInDefinition) return undefined;
   return reportUnknown(argument, target.name, file, known);
 }
 
@@ -189,13 +175,11 @@ function childNamed(call: CallExpression, file: DefinitionFile, known: Workflows
   const [argument] = call.getArguments();
   const workflow = argument && knownValue(argument, file);
   if (argument === undefined || typeof workflow !== "string") return undefined;
-  return known.names.includes(workflow)
-    ? { workflow }
-    : reportUnknown(argument, workflow, file, known);
+  return known.has(workflow) ? { workflow } : reportUnknown(argument, workflow, file, known);
 }
 
 function reportUnknown(at: Node, name: string, file: DefinitionFile, known: Workflows): "reported" {
-  const near = nearest(name, known.names);
+  const near = known.nearest(name);
   file.report(
     "unknownChild",
     at,

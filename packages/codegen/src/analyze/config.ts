@@ -28,9 +28,11 @@ const form =
   "write `export default defineConfig({ … })`, with `defineConfig` of @stepwise/workflow";
 
 /** What the app's config says, by its text; what cannot be read of it is reported. Its values are looked at by `checkConfig`. */
-export function readConfig(text: string): { config: ConfigPlan; diagnostics: Diagnostic[] } {
-  const { files, errors } = new Parser().parse([{ file: configFile, text }]);
-  const [file] = files;
+export function readConfig(text: string): {
+  config: ConfigPlan;
+  diagnostics: readonly Diagnostic[];
+} {
+  const { file, errors } = new Parser().parse({ file: configFile, text });
   if (file === undefined) return { config: { values: {}, given: new Map() }, diagnostics: errors };
   const config = configOf(file);
   return { config, diagnostics: file.takeDiagnostics() };

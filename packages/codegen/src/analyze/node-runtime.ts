@@ -2,13 +2,10 @@ import { builtinModules } from "node:module";
 import type { ImportDeclaration } from "ts-morph";
 import { Node, SyntaxKind } from "../ts-morph.js";
 import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
-import { resolveModule } from "../plan/paths.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { identifiersIn } from "./descendants.js";
+import { isGenerated, moduleFile, type ReadModule } from "./module-file.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
-
-/** Reads a file of the functions folder, by its path relative to it; undefined when it is not there. */
-export type ReadModule = (file: string) => string | undefined;
 
 /** A module that a definition takes values from, so that it is bundled with the definition for Convex's own runtime. */
 export interface UsedModule {
@@ -157,20 +154,3 @@ function isBuiltIn(module: string): boolean {
   const [name = ""] = module.split("/");
   return builtinModules.includes(module) && !replaceable.has(name);
 }
-
-/** The file of the app that a relative module name stands for; not one that is generated. */
-export function moduleFile(
-  from: string,
-  module: string,
-  read: ReadModule,
-): { file: string; text: string } | undefined {
-  const base = resolveModule(from, module);
-  if (base === undefined || base.startsWith("..") || isGenerated(base)) return undefined;
-  for (const ending of [".ts", ".tsx", ".js", "/index.ts"]) {
-    const text = read(base + ending);
-    if (text !== undefined) return { file: base + ending, text };
-  }
-  return undefined;
-}
-
-const isGenerated = (path: string): boolean => /(^|\/)_(generated|workflows)(\/|$)/.test(path);

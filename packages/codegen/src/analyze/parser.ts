@@ -5,7 +5,7 @@ import type { SourceText } from "../discover/discover.js";
 import { definitionFile, placeAt, type DefinitionFile } from "./definition-file.js";
 
 /** A file that parses, or its syntax errors. */
-interface ParsedFile {
+export interface ParsedFile {
   readonly text: string;
   readonly origin: string | undefined;
   readonly source: SourceFile;
@@ -22,17 +22,8 @@ export class Parser {
   readonly #projects = new Projects();
   readonly #parsed = new Map<string, ParsedFile>();
 
-  /** The files that parse, and what is wrong with the others. */
-  parse(sources: readonly SourceText[]): { files: DefinitionFile[]; errors: Diagnostic[] } {
-    const parsed = sources.map((source) => this.#parse(source));
-    this.#forgetAllBut(new Set(sources.map(({ file }) => file)));
-    return {
-      files: parsed.flatMap(({ file }) => file ?? []),
-      errors: parsed.flatMap(({ errors }) => errors),
-    };
-  }
-
-  #parse({ file, text, origin }: SourceText): ParsedFile {
+  /** A file, or what is wrong with it. */
+  parse({ file, text, origin }: SourceText): ParsedFile {
     const known = this.#parsed.get(file);
     if (known?.text === text && known.origin === origin) return known;
     known?.source.forget();
@@ -49,7 +40,8 @@ export class Parser {
     return parsed;
   }
 
-  #forgetAllBut(files: ReadonlySet<string>): void {
+  /** Forgets all files but these. */
+  forgetAllBut(files: ReadonlySet<string>): void {
     for (const [file, { source }] of this.#parsed) {
       if (files.has(file)) continue;
       source.forget();
@@ -57,10 +49,9 @@ export class Parser {
     }
   }
 
-  /** Remembers nothing any more. What it gave is still good, and goes when nobody holds it. */
-  clear(): void {
-    this.#parsed.clear();
-    this.#projects.clear();
+  /** Lets go of a file. What was given of it is still good, and goes when nobody holds it. */
+  release(file: string): void {
+    this.#parsed.delete(file);
   }
 }
 

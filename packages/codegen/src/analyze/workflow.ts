@@ -2,7 +2,7 @@ import { nearest } from "../diagnostics/nearest.js";
 import { Node } from "../ts-morph.js";
 import type { InputPlan, NodePlan, Renaming, WorkflowPlan } from "../plan/schema.js";
 import type { AppModules } from "./app-modules.js";
-import type { Workflows } from "./children.js";
+import type { Workflows } from "./workflows.js";
 import type { DefinitionFile } from "./definition-file.js";
 import type { FoundDefinition, NodeCall } from "./definitions.js";
 import { unwrap } from "./functions.js";

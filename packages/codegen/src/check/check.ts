@@ -17,23 +17,16 @@ const rules: readonly ((plan: ProjectPlan) => Diagnostic[])[] = [
   checkRenamings,
 ];
 
-/** What was found in workflows before: a watching compiler has most of them again and again. */
-const foundBefore = new WeakMap<WorkflowPlan, Diagnostic[]>();
-
-/** Everything that can be read in the definitions and would not work. */
+/** Everything that can be read in the definitions together and would not work; see `checkWorkflow` for each by itself. */
 export function check({ config, workflows }: ProjectPlan): Diagnostic[] {
   return [
     ...(config === undefined ? [] : checkConfig(config)),
     ...checkDuplicateWorkflows(workflows),
     ...checkRecursion(workflows),
-    ...workflows.flatMap(foundIn),
   ];
 }
 
-function foundIn(workflow: WorkflowPlan): Diagnostic[] {
-  const before = foundBefore.get(workflow);
-  if (before !== undefined) return before;
-  const found = rules.flatMap((rule) => rule({ workflows: [workflow] }));
-  foundBefore.set(workflow, found);
-  return found;
+/** Everything that can be read in one workflow and would not work, whatever others there are. */
+export function checkWorkflow(workflow: WorkflowPlan): Diagnostic[] {
+  return rules.flatMap((rule) => rule({ workflows: [workflow] }));
 }

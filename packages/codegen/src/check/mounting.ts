@@ -1,30 +1,7 @@
 import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { howToMount, mountedAstray } from "../init/convex-config.js";
-import { configFile, convexConfigFiles } from "../plan/paths.js";
-
-/** The app's own config, as it is there. */
-export interface ConvexConfig {
-  readonly file: string;
-  /** Undefined when there is no such file. */
-  readonly text: string | undefined;
-}
-
-/**
- * The app's own config; undefined where that says nothing: there is none, and Convex has not generated anything either, so this is no app that it
- * knows yet.
- *
- * @param read gives files of the functions folder; undefined for those that are not there
- */
-export function convexConfig(read: (file: string) => string | undefined): ConvexConfig | undefined {
-  for (const file of convexConfigFiles) {
-    const text = read(file);
-    if (text !== undefined) return { file, text };
-  }
-  const isApp = ["_generated/api.d.ts", "_generated/api.ts"].some(
-    (file) => read(file) !== undefined,
-  );
-  return isApp ? { file: convexConfigFiles[0], text: undefined } : undefined;
-}
+import { configFile } from "../plan/paths.js";
+import type { ConvexConfig } from "./convex-config.js";
 
 /** That the app does not mount the component under the name by which generated code looks for it. What is not plain to see is not told. */
 export function checkMounting({ file, text }: ConvexConfig, wanted: string): Diagnostic[] {

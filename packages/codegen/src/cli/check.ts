@@ -1,4 +1,11 @@
-import { compile, driftOf, writeGenerated, type CompileResult, type Written } from "../compile.js";
+import {
+  compile,
+  Compiler,
+  driftOf,
+  writeGenerated,
+  type CompileResult,
+  type Written,
+} from "../compile.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { Change } from "../fates/change.js";
 import { compare } from "../fates/compare.js";
@@ -42,7 +49,9 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
   const functionsDir = await functionsFolder(terminal.cwd, options.dir);
   const { against } = options;
   const deployed = against === undefined ? undefined : await planAt(against, terminal.cwd);
-  const compiled = await compile({ functionsDir });
+  const compiler = new Compiler({ once: true });
+  const compiled = await compiler.compile({ functionsDir });
+  compiler.remember(functionsDir);
   const { ok, diagnostics, files, folders, plan } = compiled;
   const [before = deployed] =
     deployed === undefined ? await writtenBefore(compiled, functionsDir) : [];

@@ -46,6 +46,7 @@ export async function generateWatch(
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   rounds.close();
   folders.close();
+  session.remember();
 }
 
 /** What one round must know of those before it. */
@@ -70,6 +71,11 @@ class Session {
     this.#functionsDir = functionsDir;
     this.#terminal = terminal;
     this.#force = force;
+  }
+
+  /** Keeps what it knows for the next process. */
+  remember(): void {
+    this.#compiler.remember(this.#functionsDir);
   }
 
   async round(startedAt: number): Promise<void> {

@@ -7,7 +7,7 @@ import {
 } from "../compile.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { discover, isSame } from "../discover/discover.js";
-import { keepStamp } from "../stamp/stamp.js";
+import { keepLastCompile } from "../cache/last-compile.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
 import { counted, printDiagnostics, report, withoutFrames } from "./generate-report.js";
 import { planAt } from "./given-plan.js";
@@ -114,6 +114,7 @@ async function compileLatest(compiling: CompileOptions): Promise<CompileResult> 
   let result = await compiler.compile(compiling);
   for (let again = 0; again < 3 && !isLatest(result); again++)
     result = await compiler.compile(compiling);
+  compiler.remember(compiling.functionsDir);
   return result;
 }
 
@@ -123,5 +124,5 @@ const neverInterrupted = new AbortController().signal;
 function remember(functionsDir: string, { diagnostics, plan, ...contents }: CompileResult): void {
   if (diagnostics.length > 0 || plan.workflows.length === 0) return;
   const outputs = new Map(contents.files.map(({ path, text }) => [path, text]));
-  keepStamp(functionsDir, { ...contents, outputs }, counted(plan));
+  keepLastCompile(functionsDir, { ...contents, outputs }, counted(plan));
 }

@@ -1,4 +1,4 @@
-import { unchangedSince } from "../stamp/stamp.js";
+import { unchangedSince } from "../cache/last-compile.js";
 import { existingFolder } from "./functions-folder.js";
 import { countsText } from "./counts.js";
 
@@ -11,10 +11,10 @@ export function answerUnchanged(args: readonly string[], cwd: string): boolean {
   if (given === undefined) return false;
   const started = performance.now();
   try {
-    const stamp = unchangedSince(existingFolder(cwd, given.dir));
-    if (stamp === undefined) return false;
+    const last = unchangedSince(existingFolder(cwd, given.dir));
+    if (last === undefined) return false;
     process.stdout.write(
-      `${countsText(stamp, performance.now() - started)} Everything is up to date.\n`,
+      `${countsText(last, performance.now() - started)} Everything is up to date.\n`,
     );
     return true;
   } catch {

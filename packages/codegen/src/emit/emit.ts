@@ -1,3 +1,4 @@
+import { stagesOf } from "../plan/functions.js";
 import { outputOf, planFileIn, usualComponent } from "../plan/paths.js";
 import type { Leftover, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
@@ -6,7 +7,6 @@ import { indexFile } from "./index-file.js";
 import { removedWorkflowFile } from "./leftovers.js";
 import { planText } from "./plan-file.js";
 import { sealed } from "./seal.js";
-import type { Setting } from "./setting.js";
 import { leftModule, undoesFile } from "./undoes.js";
 import { workflowFile } from "./workflow-file.js";
 
@@ -19,17 +19,20 @@ export interface GeneratedFile {
   readonly text: string;
 }
 
-/**
- * The texts of workflows that were emitted before; they depend on the plan, on which workflows there are, on what is left behind, on
- * the component's name and on the output folder.
- */
-const emitted = new WeakMap<WorkflowPlan, { readonly names: string; readonly text: string }>();
+/** The files of workflows that were emitted before. */
+export interface EmittedBefore {
+  /** What a workflow was made of; undefined for one that is not known again. */
+  originOf(workflow: WorkflowPlan): string | undefined;
+  /** The file at a path, if it was made of the same. */
+  get(path: string, origin: string): GeneratedFile | undefined;
+  set(file: GeneratedFile, origin: string): void;
+}
 
 /**
  * The files of a project whose plan has no errors: one per workflow, also of those that are gone, what undoes steps that are gone, what stands in
  * the place of files where they were before, `index.ts`, `plan.json`.
  */
-export function emit(plan: ProjectPlan): GeneratedFile[] {
+export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[] {
   const { removed = [], former = [], config } = plan;
   const app = config?.values ?? {};
   const output = outputOf(app);
@@ -37,7 +40,7 @@ export function emit(plan: ProjectPlan): GeneratedFile[] {
   if (plan.workflows.length + removed.length === 0) return [];
   const names = plan.workflows.map(({ name }) => name);
   const left = new Map(removed.map((each) => [each.workflow, each]));
-  return [
+  const others: GeneratedFile[] = [
     { path: `${output}/index.ts`, text: indexFile(names, setting, app) },
     { path: planFileIn(output), text: planText(toWritten(plan)) },
     ...former.flatMap(({ folder, workflows }) =>
@@ -46,10 +49,6 @@ export function emit(plan: ProjectPlan): GeneratedFile[] {
         text: forwardingFile(workflow, folder, setting),
       })),
     ),
-    ...plan.workflows.map((workflow) => ({
-      path: `${output}/${workflow.name}.ts`,
-      text: workflowText(workflow, names, left.get(workflow.name) ?? nothing, setting),
-    })),
     ...removed
       .filter(({ workflow }) => !names.includes(workflow))
       .map((each) => ({
@@ -62,24 +61,21 @@ export function emit(plan: ProjectPlan): GeneratedFile[] {
         path: `${output}/${leftModule(each.workflow)}.ts`,
         text: undoesFile(each, setting),
       })),
-  ].map(sealed);
+  ];
+  const emitted = plan.workflows.map((workflow): GeneratedFile => {
+    const path = `${output}/${workflow.name}.ts`;
+    const gone = left.get(workflow.name) ?? nothing;
+    const origin = before?.originOf(workflow);
+    const madeOf = JSON.stringify([origin, startsAny(workflow) ? names : [], gone, setting]);
+    const same = origin === undefined ? undefined : before?.get(path, madeOf);
+    if (same !== undefined) return same;
+    const file = sealed({ path, text: workflowFile(workflow, names, gone, setting) });
+    if (origin !== undefined) before?.set(file, madeOf);
+    return file;
+  });
+  return [...others.map(sealed), ...emitted];
 }
 
-function workflowText(
-  workflow: WorkflowPlan,
-  workflowNames: readonly string[],
-  left: Pick<Leftover, "stages" | "undoes">,
-  setting: Setting,
-): string {
-  const names = [
-    setting.component,
-    setting.output,
-    workflowNames.join(),
-    JSON.stringify(left),
-  ].join("\n");
-  const before = emitted.get(workflow);
-  if (before?.names === names) return before.text;
-  const text = workflowFile(workflow, workflowNames, left, setting);
-  emitted.set(workflow, { names, text });
-  return text;
-}
+/** Whether it may start children of any workflow, so that its file names them all. */
+const startsAny = (workflow: WorkflowPlan): boolean =>
+  stagesOf(workflow).some(({ kind, workflows }) => kind === "children" && workflows === undefined);

@@ -2,7 +2,7 @@ import { appendFile, cp, mkdir, readFile, rm, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { compile } from "../../src/compile.js";
-import { unchangedSince } from "../../src/stamp/stamp.js";
+import { unchangedSince } from "../../src/cache/last-compile.js";
 import { filesIn, fixtures } from "../golden.js";
 import { app, workflowCodegen } from "./command.js";
 

@@ -122,7 +122,7 @@ test("a compiler that was slow does not write over what a later one made of a la
   const go = join(app(), "go");
   const hook = `import { existsSync, writeFileSync } from "node:fs";
 export async function resolve(specifier, context, next) {
-  if (specifier.endsWith("/analyze/analyze.js")) {
+  if (specifier.endsWith("/file-reader.js")) {
     writeFileSync(${JSON.stringify(join(app(), "waiting"))}, "");
     while (!existsSync(${JSON.stringify(go)})) await new Promise((done) => setTimeout(done, 5));
   }

@@ -58,7 +58,8 @@ function faultOf(sources: readonly SourceText[], result: CompileResult): string 
   if (result.ok === result.diagnostics.some(({ severity }) => severity === "error"))
     return "errors without an end, or an end without errors";
   const outputs = result.files.filter(({ path }) => path.endsWith(".ts"));
-  const { errors } = new Parser().parse(outputs.map(({ path, text }) => ({ file: path, text })));
+  const parser = new Parser();
+  const errors = outputs.flatMap(({ path, text }) => parser.parse({ file: path, text }).errors);
   if (errors.length > 0) return `output that does not parse: ${JSON.stringify(errors[0])}`;
   const plan = result.files.find(({ path }) => path.endsWith(".json"));
   if (plan !== undefined) readPlan(plan.text, plan.path);

@@ -3,7 +3,7 @@ import type { BodyPlan, NodePlan, StagePlan } from "../../plan/schema.js";
 import type { NodeCall } from "../definitions.js";
 import type { DefinitionFile } from "../definition-file.js";
 import type { AppModules } from "../app-modules.js";
-import type { Workflows } from "../children.js";
+import type { Workflows } from "../workflows.js";
 import { givenOptions, plannedValues, type Options } from "../options.js";
 import { sourceHash } from "../tokens.js";
 

@@ -62,6 +62,6 @@ export function fingerprintOf({ sources, consulted, outputs }: Contents): string
 }
 
 /** The compiler's version; and when this file was installed, for one that is built anew under the same version. */
-function compilerIdentity(): string {
+export function compilerIdentity(): string {
   return `${compilerVersion()} ${statSync(fileURLToPath(import.meta.url)).mtimeMs}`;
 }

@@ -1,0 +1,119 @@
+import type { Diagnostic } from "../diagnostics/diagnostic.js";
+import type { SourceText } from "../discover/discover.js";
+import type { WorkflowPlan } from "../plan/schema.js";
+import { AppModules } from "./app-modules.js";
+import type { DefinitionFile } from "./definition-file.js";
+import { findDefinitions, type FoundInFile } from "./definitions.js";
+import type { FileFacts } from "./file-facts.js";
+import type { ReadModule } from "./module-file.js";
+import { checkRuntime, usedModules } from "./node-runtime.js";
+import { Parser } from "./parser.js";
+import { reexportsOf } from "./reexports-of.js";
+import { recording, type Answers, type Workflows } from "./workflows.js";
+import { workflowPlan } from "./workflow.js";
+
+export { parseReexports } from "./reexports-of.js";
+
+/** A file whose definitions were found, and not yet read. */
+interface FoundFile {
+  readonly file: DefinitionFile;
+  readonly found: FoundInFile;
+  readonly facts: FileFacts;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+interface Outside {
+  readonly read: ReadModule;
+  /** The same, noting what is looked into. */
+  readonly looking: ReadModule;
+  readonly modules: AppModules;
+}
+
+/** What a file holds, and all that it was made of besides the file's text. */
+export interface ReadFile {
+  readonly workflows: readonly WorkflowPlan[];
+  readonly diagnostics: readonly Diagnostic[];
+  readonly answers: Answers;
+  /** The other files that were looked into; undefined for those that are not there. */
+  readonly outside: ReadonlyMap<string, string | undefined>;
+}
+
+/** From the text of definition files to plans, by syntax alone. What cannot be read is reported, and the rest is read on. */
+export class FileReader {
+  readonly #parser = new Parser();
+  readonly #found = new Map<DefinitionFile, FoundFile>();
+  readonly #once: boolean;
+  #others: Outside | undefined;
+  #looked = new Map<string, string | undefined>();
+
+  /** @param once whether it lets go of every file as soon as that is read */
+  constructor(once: boolean) {
+    this.#once = once;
+  }
+
+  /** What others may need to know of a file; undefined, with its errors, when it does not parse. */
+  facts(source: SourceText): { facts?: FileFacts; errors: readonly Diagnostic[] } {
+    const { file, errors } = this.#parser.parse(source);
+    return file === undefined ? { errors } : { facts: this.#find(file).facts, errors };
+  }
+
+  /** @param read gives the other files of the functions folder */
+  read(source: SourceText, workflows: Workflows, read: ReadModule): ReadFile {
+    const { file, errors } = this.#parser.parse(source);
+    if (file === undefined)
+      return { workflows: [], diagnostics: errors, answers: {}, outside: new Map() };
+    const { found, diagnostics } = this.#find(file);
+    const { modules, looking } = this.#outside(read);
+    this.#looked = new Map();
+    const used = found.locals.size === 0 ? [] : usedModules(file);
+    const runtime = checkRuntime(source.file, source.text, used, looking);
+    const recorded = recording(workflows);
+    const plans = found.definitions.map((each) => workflowPlan(each, recorded.workflows, modules));
+    const all = [...runtime, ...diagnostics, ...file.takeDiagnostics()];
+    if (this.#once) {
+      this.#found.delete(file);
+      this.#parser.release(source.file);
+    }
+    return { workflows: plans, diagnostics: all, answers: recorded.answers, outside: this.#looked };
+  }
+
+  /** The other files of the app, each parsed at most once for all that were read with one `read`. */
+  #outside(read: ReadModule): Outside {
+    if (this.#others?.read !== read) {
+      const looking: ReadModule = (path) => {
+        const text = read(path);
+        this.#looked.set(path, text);
+        return text;
+      };
+      this.#others = { read, looking, modules: new AppModules(looking) };
+    }
+    return this.#others;
+  }
+
+  /** Forgets all files but these. */
+  keepOnly(files: ReadonlySet<string>): void {
+    for (const file of this.#found.keys()) if (!files.has(file.file)) this.#found.delete(file);
+    this.#parser.forgetAllBut(files);
+  }
+
+  #find(file: DefinitionFile): FoundFile {
+    const before = this.#found.get(file);
+    if (before !== undefined) return before;
+    const found = findDefinitions(file);
+    const facts: FileFacts = {
+      file: file.file,
+      definitions: found.definitions.map(({ name, nameNode }) => ({
+        name,
+        local: nameNode.getText(),
+      })),
+      locals: [...found.locals],
+      imports: [...file.imports.values()].flatMap(({ module, typeOnly }) =>
+        typeOnly ? [] : [module],
+      ),
+      reexports: reexportsOf(file.file, file.source.compilerNode),
+    };
+    const now = { file, found, facts, diagnostics: file.takeDiagnostics() };
+    this.#found.set(file, now);
+    return now;
+  }
+}

@@ -1,0 +1,51 @@
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/**
+ * A file in the cache folder that tools share, by convention, beside the nearest package.json: in the output folder it would be
+ * committed, and every edit of a comment would then be a change there. Nothing is kept where there is no package.
+ */
+export class CacheFile {
+  readonly #path: string | undefined;
+
+  /** @param name what it is called, before what tells one app from another */
+  constructor(functionsDir: string, name: string) {
+    const folder = packageFolder(functionsDir);
+    const app = createHash("sha256").update(functionsDir).digest("hex").slice(0, 16);
+    this.#path =
+      folder && join(folder, "node_modules", ".cache", "stepwise", `${name}-${app}.json`);
+  }
+
+  /** Undefined when there is none that can be read. */
+  read(): string | undefined {
+    try {
+      return this.#path && readFileSync(this.#path, "utf8");
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** A cache that cannot be written, on a read-only disk for example, costs time and nothing else. */
+  write(text: () => string): void {
+    if (this.#path === undefined) return;
+    const temporary = `${this.#path}.${randomUUID()}`;
+    try {
+      mkdirSync(dirname(this.#path), { recursive: true });
+      writeFileSync(temporary, text());
+      renameSync(temporary, this.#path);
+    } catch {
+      rmSync(temporary, { force: true });
+    }
+  }
+}
+
+function packageFolder(functionsDir: string): string | undefined {
+  let folder = dirname(functionsDir);
+  while (!existsSync(join(folder, "package.json"))) {
+    const above = dirname(folder);
+    if (above === folder) return undefined;
+    folder = above;
+  }
+  return folder;
+}
