@@ -25,6 +25,16 @@ export const actFor = internalActionGeneric({
   },
 });
 
+/** One that fails in the end. */
+export const fail = internalActionGeneric({
+  args: { n: v.number(), ms: v.number() },
+  returns: v.number(),
+  handler: async (_ctx, { ms }): Promise<number> => {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    throw new Error("failed");
+  },
+});
+
 let attempts = 0;
 
 /** An action that fails every other time: a work of it is retried once. */

@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { compile, formatDiagnostic, writeGenerated } from "@stepwise/codegen";
-import type { Counter } from "@stepwise/testing";
+import type { Counter, Part } from "@stepwise/testing";
 import { defineSchema } from "convex/server";
 import { bundle, type Modules } from "./bundle.js";
 import { type Chain, chainDefinitions } from "./chain-definitions.js";
@@ -13,6 +13,8 @@ type Test = ReturnType<Counter["convexTest"]>;
 export interface App {
   /** A back end of its own, with the app's components, counted. */
   mount(counter: Counter): Test;
+  /** The same, for a simulated deployment. */
+  readonly parts: readonly Part[];
 }
 
 const benchmarks = fileURLToPath(new URL("..", import.meta.url));
@@ -21,13 +23,20 @@ const benchmarks = fileURLToPath(new URL("..", import.meta.url));
  * Compiles and loads `apps/ours`.
  *
  * @param conditions export conditions; see `BundleOptions`
+ * @param maxParallelism of the workflows' pool; by default the component's own
  */
 export async function loadOurs(
   chains: readonly Chain[],
   conditions: readonly string[] = [],
+  maxParallelism?: number,
 ): Promise<App> {
   return await inScratch(async (scratch) => {
     const functionsDir = join(scratch, "apps/ours/convex");
+    if (maxParallelism !== undefined)
+      await writeFile(
+        join(functionsDir, "stepwise.config.ts"),
+        `import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig({ maxParallelism: ${maxParallelism} });\n`,
+      );
     await writeFile(join(functionsDir, "chains.workflow.ts"), chainDefinitions(chains));
     const { ok, diagnostics, files } = await compile({ functionsDir });
     if (!ok) throw new Error(formatDiagnostic(diagnostics[0]!, { color: false }));
@@ -77,9 +86,15 @@ async function load(
     Object.fromEntries(functions.map((file) => [`./${file}`, imports[file]!])),
   );
   for (const component of components) component.modules = await loaded(component.modules);
+  const schema = defineSchema({});
   return {
+    parts: [
+      { path: "", schema, modules },
+      // A component's schema is one of its own tables.
+      ...components.map((component) => component as Part),
+    ],
     mount(counter) {
-      const t = counter.convexTest({ schema: defineSchema({}), modules });
+      const t = counter.convexTest({ schema, modules });
       for (const { path, schema, modules } of components)
         t.registerComponent(path, schema, modules);
       return t;

@@ -28,6 +28,15 @@ const SHAPES = {
     `  .parent("all", { children: () => Array.from({ length: ${length} }, () => child(leaf, { n: 0, ms: 0 })),`,
     "    finalize: { query: (_ctx, { children }) => children.reduce((sum, n) => sum + n, 0) } })",
   ],
+  /** … that takes some time. */
+  busyFanOut: (length) => [
+    `  .parent("all", { children: ({ input }) => Array.from({ length: ${length} }, () => child(busyLeaf, input)),`,
+    "    finalize: { query: (_ctx, { children }) => children.reduce((sum, n) => sum + n, 0) } })",
+  ],
+  /** … the first of which fails, when the others are under way. */
+  failingFanOut: (length) => [
+    `  .parent("all", { children: ({ input }) => Array.from({ length: ${length} }, (_, n) => child(n === 0 ? failingLeaf : busyLeaf, input)) })`,
+  ],
   /** N sleeps of a second. */
   sleeps: (length) => [
     ...numbered(length, (i) => `  .sleep("s${i}", 1_000)`),
@@ -56,6 +65,8 @@ export function chainDefinitions(chains: readonly Chain[]): string {
     'import { z } from "zod";',
     'import { internal } from "./_generated/api";',
     `${HEAD("leaf")}\n  .step("act", { ${STEPS.inlineAction(FIRST)} })`,
+    `${HEAD("busyLeaf")}\n  .step("act", { ${STEPS.busyAction(FIRST)} })`,
+    `${HEAD("failingLeaf")}\n  .step("act", { action: internal.steps.fail, args: ({ input }) => input })`,
     ...chains.map(definition),
   ].join("\n");
 }

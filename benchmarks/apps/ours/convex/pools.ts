@@ -22,10 +22,14 @@ export const enqueue = internalMutationGeneric({
       case "action":
         return await pool.enqueueActionBatch(ctx, steps.act, args, options);
       case "settlingAction":
-        return await enqueueSettling(component, ctx, "action", settlingAct, args, {
-          ...options,
-          maxParallelism,
-        });
+        return await enqueueSettling(
+          component,
+          ctx,
+          "action",
+          settlingAct,
+          args.map(({ n }) => ({ n, ms })),
+          { ...options, maxParallelism },
+        );
       case "busyAction": {
         const busy = args.map(({ n }) => ({ n, ms }));
         return await pool.enqueueActionBatch(ctx, steps.actFor, busy, options);

@@ -33,3 +33,18 @@ export const send = internalMutationGeneric({
     return null;
   },
 });
+
+/** Cancels a run. */
+export const cancel = internalMutationGeneric({
+  args: { runId: vRunId },
+  returns: v.boolean(),
+  handler: async (ctx, { runId }) => await workflow.cancel(ctx, runId),
+});
+
+/** The state of a run. */
+export const state = internalQueryGeneric({
+  args: { ...chain, runId: vRunId },
+  returns: v.union(v.string(), v.null()),
+  handler: async (ctx, { kind, length, runId }) =>
+    (await workflow.status(ctx, workflows[`${kind}${length}`]!, runId))?.state ?? null,
+});

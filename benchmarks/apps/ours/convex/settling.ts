@@ -8,20 +8,21 @@ import {
 import { v } from "convex/values";
 
 type Component = ConstructorParameters<typeof Workpool>[0];
-type Args = SettlingArgs & { n: number };
+type Args = SettlingArgs & { n: number; ms: number };
 
 const component = componentsGeneric()["workpool"] as unknown as Component;
-const args = { ...settlingArgs, n: v.number() };
+const args = { ...settlingArgs, n: v.number(), ms: v.number() };
 
 export const settlingAct = makeFunctionReference<"action", Args, null>("settling:act");
 const settledReference = makeFunctionReference<"mutation", Args, null>("settling:settled");
 
-/** What `steps:act` does, as a work that settles itself. */
+/** What `steps:actFor` does, as a work that settles itself. */
 export const act = internalActionGeneric({
   args,
   returns: v.null(),
-  handler: async (ctx, { token, slot, n }): Promise<null> => {
-    await ctx.runMutation(settledReference, { token, slot, n: n + 1 });
+  handler: async (ctx, { token, slot, n, ms }): Promise<null> => {
+    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+    await ctx.runMutation(settledReference, { token, slot, n: n + 1, ms });
     return null;
   },
 });

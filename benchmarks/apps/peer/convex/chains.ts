@@ -38,6 +38,13 @@ export const fanOut = defineWorkflow(component, {
   const children = Array.from({ length }, () => step.runAction(steps.act, { n: 0 }));
   return (await Promise.all(children)).reduce((sum, n) => sum + n, 0);
 });
+export const busyFanOut = defineWorkflow(component, {
+  args: { length: v.number(), ms: v.number() },
+  returns: v.number(),
+}).handler(async (step, { length, ms }): Promise<number> => {
+  const children = Array.from({ length }, () => step.runAction(steps.actFor, { n: 0, ms }));
+  return (await Promise.all(children)).reduce((sum, n) => sum + n, 0);
+});
 export const sleeps = chain(async (step, n) => {
   await step.sleep(1_000);
   return n + 1;

@@ -18,10 +18,10 @@ export const enqueue = internalMutationGeneric({
     const args = Array.from({ length: count }, (_, n) => ({ n }));
     const options = runAfter === undefined ? {} : { runAfter };
     switch (kind) {
-      // It has no works that settle themselves: what it has stands beside ours.
-      case "settlingAction":
       case "action":
         return await pool.enqueueActionBatch(ctx, steps.act, args, options);
+      // It has no works that settle themselves: what it has stands beside ours.
+      case "settlingAction":
       case "busyAction": {
         const busy = args.map(({ n }) => ({ n, ms }));
         return await pool.enqueueActionBatch(ctx, steps.actFor, busy, options);

@@ -51,6 +51,9 @@ export type Happening =
   /** Its attempts are used up. */
   | { readonly what: "exhausted"; readonly path: FunctionPath; readonly attempts: number }
   | { readonly what: "failed"; readonly path: FunctionPath; readonly error: string }
-  | { readonly what: "began" | "ended"; readonly path: FunctionPath; readonly job?: string }
+  /** A scheduled function was started, so many ms after it was due. */
+  | { readonly what: "started"; readonly path: FunctionPath; readonly lagMs: number }
+  /** An action's code begins or has ended, however. */
+  | { readonly what: "began" | "ended"; readonly path: FunctionPath }
   | { readonly what: "refused"; readonly path: FunctionPath; readonly why: string }
   | { readonly what: "crash" | "fault"; readonly note: string };

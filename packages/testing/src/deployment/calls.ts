@@ -113,6 +113,7 @@ export async function act(
   await clock.sleep(draws.within(of.actionStartMs));
   const frame = backend.frameOf(path, "action", undefined, job);
   const fault = faults.action?.(path);
+  backend.told({ what: "began", path });
   let limit: Timer | undefined;
   try {
     return await new Promise<string>((resolve, reject) => {
@@ -133,6 +134,7 @@ export async function act(
     throw error;
   } finally {
     frame.isDead = true;
+    backend.told({ what: "ended", path });
     if (limit !== undefined) limit.isCanceled = true;
     actionPermits.release();
   }

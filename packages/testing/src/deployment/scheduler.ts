@@ -125,7 +125,8 @@ export class Scheduler {
       if (row.state.kind === "inProgress") await this.#fail(job, row, TRANSIENT);
       if (row.state.kind !== "pending") return;
       const found = backend.functions.find(job.target);
-      backend.told({ what: "began", path: job.target, job: job.id });
+      const lagMs = backend.wall() - job.dueAt;
+      backend.told({ what: "started", path: job.target, lagMs });
       if (found === undefined) await this.#fail(job, row, "Could not find the function.");
       else if (found.isAction === true) await this.#runAction(job);
       else await this.#runMutation(job, found.isQuery === true ? "query" : "mutation");
@@ -182,7 +183,6 @@ export class Scheduler {
     } catch (thrown) {
       error = callErrorOf(thrown).message;
     }
-    backend.told({ what: "ended", path: job.target, job: job.id });
     await this.#end(job, { ...row, state: { kind: "inProgress" } }, error);
   }
 

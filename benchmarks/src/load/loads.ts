@@ -1,0 +1,97 @@
+import { S16, S256 } from "@stepwise/testing";
+import type { Load } from "./measure.js";
+
+/** Of every action, in ms. */
+const MS = 200;
+
+const work = (kind: string, count: number, maxParallelism: number) =>
+  ({ kind, count, maxParallelism, ms: MS }) as const;
+
+/** So many enqueues of one work, spread over some time. */
+function enqueues(
+  title: string,
+  works: number,
+  pool: number,
+  overMs: number,
+  more: Partial<Load> = {},
+  kind = "busyAction",
+): Load {
+  return {
+    title,
+    pool,
+    actions: works,
+    warmUp: ["pools:enqueue", work(kind, 1, pool)],
+    *calls() {
+      for (let n = 0; n < works; n += 1)
+        yield [(n * overMs) / works, "pools:enqueue", work(kind, 1, pool)];
+    },
+    ...more,
+  };
+}
+
+/** So many runs of one workflow, spread over some time. */
+function runs(
+  title: string,
+  count: number,
+  workflow: { kind: string; length: number },
+  pool: number,
+  overMs: number,
+  more: Partial<Load> = {},
+): Load {
+  const args = { ...workflow, ms: MS };
+  return {
+    title,
+    pool,
+    actions: count * workflow.length,
+    warmUp: ["runs:start", args],
+    *calls() {
+      for (let n = 0; n < count; n += 1) yield [(n * overMs) / count, "runs:start", args];
+    },
+    ...more,
+  };
+}
+
+const chain = { kind: "busyAction", length: 10 };
+const fanOut = { kind: "busyFanOut", length: 50 };
+
+/** The rows of the load table, by the names they are asked for with. */
+export const LOADS: Readonly<Record<string, Load>> = {
+  ...Object.fromEntries(
+    [100, 150, 182, 250, 333].map((rate) => [
+      `enqueue-${rate}`,
+      enqueues(`2,000 single enqueues, pool of 50, ${rate} a second`, 2_000, 50, 2_000_000 / rate),
+    ]),
+  ),
+  "burst-s256": enqueues("1,000 enqueues at once, pool of 100", 1_000, 100, 0),
+  "burst-s16": enqueues("1,000 enqueues at once, pool of 100, class S16", 1_000, 100, 0, {
+    class: S16,
+  }),
+  settling: enqueues(
+    "2,000 self-settling works at once, pool of 50",
+    2_000,
+    50,
+    0,
+    {},
+    "settlingAction",
+  ),
+  "chains-50": runs("1,000 chains of 10 within 10 s, pool of 50", 1_000, chain, 50, 10_000),
+  "chains-100": runs("1,000 chains of 10 within 10 s, pool of 100", 1_000, chain, 100, 10_000),
+  "chains-at-once": runs("1,000 chains of 10 at once, pool of 50", 1_000, chain, 50, 0),
+  "fan-outs-50": runs("100 fan-outs of 50 at once, pool of 50", 100, fanOut, 50, 0),
+  "fan-outs-100": runs("100 fan-outs of 50 at once, pool of 100", 100, fanOut, 100, 0),
+  ...Object.fromEntries(
+    [8, 16, 32].map((places) => [
+      `places-${places}`,
+      runs(
+        `300 chains of 10 within 10 s, pool of 100, scheduler with ${places} places`,
+        300,
+        chain,
+        100,
+        10_000,
+        {
+          class: { ...S256, scheduledAtOnce: places },
+        },
+      ),
+    ]),
+  ),
+};

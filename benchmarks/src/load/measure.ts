@@ -1,0 +1,97 @@
+import { type Deployment, type DeploymentClass, S256, textOf } from "@stepwise/testing";
+import { deployed, type Engine } from "./engines.js";
+
+/** What an engine is put under. */
+export interface Load {
+  readonly title: string;
+  readonly class?: DeploymentClass;
+  readonly pool: number;
+  /** How many actions there are in all. */
+  readonly actions: number;
+  /** Calls from outside: when, in ms from the beginning, which function, and with what. */
+  calls(): Iterable<readonly [at: number, name: string, args: Record<string, unknown>]>;
+  /** One call of the kind, on which the engine sets up what it needs; its actions are not counted. */
+  readonly warmUp: readonly [name: string, args: Record<string, unknown>];
+  /** Virtual ms after which it is given up. Default: an hour. */
+  readonly mostMs?: number;
+}
+
+export interface Measured {
+  /** Calls from outside that failed. */
+  readonly refused: number;
+  /** Actions that have ended, out of all. */
+  readonly done: number;
+  readonly seconds: number;
+  readonly perSecond: number;
+  /** Per action. */
+  readonly conflicts: number;
+  /** Calls whose attempts were used up, by function. */
+  readonly exhausted: Readonly<Record<string, number>>;
+  /** By function: conflicts. */
+  readonly conflictsOf: Readonly<Record<string, number>>;
+  readonly failures: Readonly<Record<string, number>>;
+  readonly deployment: Deployment;
+}
+
+const REST_MS = 120_000;
+const ACTION = /(^|\/)(steps:act|steps:fail|settling:act)/;
+
+export async function measure(
+  load: Load,
+  engine: Engine,
+  seed: number,
+  conditions: readonly string[] = [],
+): Promise<Measured> {
+  const deployment = await deployed(engine, load.pool, load.class ?? S256, seed, conditions);
+  const { clock } = deployment;
+  deployment.at(0, () => deployment.mutation(...load.warmUp));
+  await deployment.pass(REST_MS);
+
+  const began = clock.now();
+  const counts = { done: 0, conflicts: 0, refused: 0, calls: 0, lastAt: began };
+  const exhausted: Record<string, number> = {};
+  const conflictsOf: Record<string, number> = {};
+  const failures: Record<string, number> = {};
+  const add = (to: Record<string, number>, key: string) => void (to[key] = (to[key] ?? 0) + 1);
+  deployment.onHappening((event) => {
+    if (event.what === "ended" && ACTION.test(textOf(event.path))) {
+      counts.done += 1;
+      counts.lastAt = clock.now();
+    } else if (event.what === "conflict") {
+      counts.conflicts += 1;
+      const { table, index, commit } = event.with;
+      add(conflictsOf, `${textOf(event.path)} <- ${table.path}.${index} by ${commit.by}`);
+    } else if (event.what === "exhausted") add(exhausted, textOf(event.path));
+    else if (event.what === "failed") add(failures, `${textOf(event.path)}: ${event.error}`);
+  });
+  let left = 0;
+  for (const [at, name, args] of load.calls()) {
+    left += 1;
+    counts.calls += 1;
+    deployment.at(at, async () => {
+      try {
+        await deployment.mutation(name, args);
+      } catch {
+        counts.refused += 1;
+      } finally {
+        left -= 1;
+      }
+    });
+  }
+  const perCall = load.actions / counts.calls;
+  const until = began + (load.mostMs ?? 3_600_000);
+  const isDone = () => left === 0 && counts.done >= load.actions - counts.refused * perCall;
+  await deployment.drive({ done: () => isDone() || clock.now() > until });
+  const seconds = (counts.lastAt - began) / 1_000;
+  return {
+    refused: counts.refused,
+    done: counts.done,
+    seconds,
+    perSecond: counts.done / seconds,
+    conflicts: counts.conflicts / load.actions,
+    exhausted,
+    conflictsOf,
+    failures,
+    deployment,
+  };
+}
