@@ -1,5 +1,5 @@
 import pc from "picocolors";
-import type { Fate } from "../fates/change.js";
+import type { Compatibility } from "../compatibility/change.js";
 import { readText } from "../discover/discover.js";
 import { sidesOf } from "../write/own-files.js";
 import type { Findings } from "./check.js";
@@ -7,9 +7,9 @@ import type { Left } from "./left.js";
 import { plural } from "./counts.js";
 import { printTo, type Terminal } from "./terminal.js";
 
-const order: readonly Fate[] = ["stops", "loses", "rename", "safe"];
+const order: readonly Compatibility[] = ["stops", "loses", "rename", "safe"];
 
-const titles: Readonly<Record<Fate, string>> = {
+const titles: Readonly<Record<Compatibility, string>> = {
   stops: "stops runs",
   loses: "cannot be undone",
   rename: "needs a mapping of names",
@@ -53,15 +53,16 @@ export function printChanges({ changes }: Findings, terminal: Terminal): void {
   const print = printTo(terminal);
   const colors = pc.createColors(terminal.color);
   const paint = { stops: colors.red, loses: colors.red, rename: colors.yellow, safe: colors.green };
-  for (const fate of order) {
+  for (const compatibility of order) {
     for (const { workflow, node, message, hint, ...change } of changes) {
-      if (change.fate !== fate) continue;
+      if (change.compatibility !== compatibility) continue;
       const place = node === undefined ? workflow : `${workflow} › ${node}`;
-      print.out(`${paint[fate](titles[fate])} ${place}: ${message}`);
+      print.out(`${paint[compatibility](titles[compatibility])} ${place}: ${message}`);
       if (hint !== undefined) print.out(`  ${colors.green("hint")}: ${hint}`);
     }
   }
-  const count = (...fates: Fate[]) => changes.filter(({ fate }) => fates.includes(fate)).length;
+  const count = (...kinds: Compatibility[]) =>
+    changes.filter((change) => kinds.includes(change.compatibility)).length;
   const stopping = count("stops", "rename");
   const losing = count("loses");
   if (stopping > 0) print.out(`${plural(stopping, "change")} would stop runs in flight.`);

@@ -7,8 +7,8 @@ import {
   type Written,
 } from "../compile.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
-import type { Change } from "../fates/change.js";
-import { compare } from "../fates/compare.js";
+import type { Change } from "../compatibility/change.js";
+import { compare } from "../compatibility/compare.js";
 import { formerOf, formerOut } from "../plan/former.js";
 import { leftoversOf, leftOut, withoutLeft } from "../plan/leftovers.js";
 import type { ProjectPlan, WrittenPlan } from "../plan/schema.js";
@@ -63,7 +63,10 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
   const isUpToDate = drift.written.length + drift.removed.length === 0;
   const missing = ok && deployed !== undefined ? missingOf(deployed, compiled) : [];
   const isFine =
-    ok && isUpToDate && missing.length === 0 && changes.every(({ fate }) => fate === "safe");
+    ok &&
+    isUpToDate &&
+    missing.length === 0 &&
+    changes.every(({ compatibility }) => compatibility === "safe");
   // Whatever becomes of the runs of the plan that is deployed: what they need is kept.
   const mayDrop = isFine || (ok && isUpToDate && deployed !== undefined);
   const dropping = options.drop !== true ? "notAsked" : mayDrop ? "done" : "refused";

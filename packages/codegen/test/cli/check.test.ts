@@ -111,7 +111,7 @@ test("--json gives all of it as data, and nothing else on stdout", async () => {
   const found = JSON.parse((await workflowCodegen("check", "--json")).out);
   expect(found.drift.written).toContain("_workflows/pong.ts");
   expect(found.changes).toContainEqual(
-    expect.objectContaining({ workflow: "ping", fate: "stops" }),
+    expect.objectContaining({ workflow: "ping", compatibility: "stops" }),
   );
   await edit('"receipt"', '"not a name"');
   const broken = JSON.parse((await workflowCodegen("check", "--json")).out);

@@ -26,7 +26,7 @@ function goneNodes({ before, now }: LinePair, workflow: string): Change[] {
       const which = gone.node.bodies === undefined ? "at it" : "at it or inside it";
       return {
         ...about,
-        fate: "stops",
+        compatibility: "stops",
         message: `the node is removed: runs that are ${which} stop; those before or after it go on`,
         hint: waitsForEver(gone)
           ? "nothing wakes runs that wait for it: call `workflow.repair(ctx, workflows)` after the deploy, and they end"
@@ -36,7 +36,7 @@ function goneNodes({ before, now }: LinePair, workflow: string): Change[] {
     added.delete(renamed);
     return {
       ...about,
-      fate: "rename",
+      compatibility: "rename",
       message: `the node seems to be renamed to ${quote(renamed.name)}: runs that are at it stop, and ${quote(renamed.name)} has no result in runs that are past it`,
       hint: `say so in the options of the workflow: \`renamed: { ${key(gone.path)}: ${quote(renamed.path)} }\``,
     };
@@ -93,7 +93,7 @@ function renamedNodes({ inside, before, now }: LinePair, workflow: string): Chan
     const others = othersNamedAs(old, before);
     if (others.length > 0) return [mixedUp(old, is, others, workflow)];
     const message = `renamed to ${quote(is)}: runs that are at it go on there, and those that are past it keep its result`;
-    return [{ workflow, node: old.path, fate: "safe", message }];
+    return [{ workflow, node: old.path, compatibility: "safe", message }];
   });
 }
 
@@ -110,7 +110,7 @@ const othersNamedAs = (old: Placed, before: readonly Placed[]): Placed[] =>
  * @param is its path in the new plan
  */
 function mixedUp(old: Placed, is: string, others: readonly Placed[], workflow: string): Change {
-  const about = { workflow, node: old.path, fate: "stops" } as const;
+  const about = { workflow, node: old.path, compatibility: "stops" } as const;
   const outcome = "runs that have done one take it for the other";
   if (others.every(hasOtherName)) {
     const names = others.map(({ path }) => quote(path)).join(" and ");
@@ -141,13 +141,13 @@ function changedNodes({ before, now }: LinePair, workflow: string): Change[] {
     );
     if (lost.length === 0) {
       const message = "changed: runs in flight go on, and run the new code when they get there";
-      return [{ ...about, fate: "safe", message }];
+      return [{ ...about, compatibility: "safe", message }];
     }
     const stages = lost.map(({ name, kind }) => `${name} (${kind})`).join(" and ");
     return [
       {
         ...about,
-        fate: "stops",
+        compatibility: "stops",
         message: `runs that are at ${stages} stop: it is not there any more`,
         hint: "give the changed node a new name, and keep the old one until no run is at it",
       },
@@ -193,7 +193,7 @@ function movedNodes({ before, now }: LinePair, workflow: string): Change[] {
     .map(({ path }) => ({
       workflow,
       node: path,
-      fate: "safe",
+      compatibility: "safe",
       message:
         "moved: runs in flight go on in the new order from where they are, and what they have done is not done again",
     }));
@@ -203,7 +203,7 @@ function movedNodes({ before, now }: LinePair, workflow: string): Change[] {
 function addedNodes({ inside, before, now }: LinePair, workflow: string): Change[] {
   return missingIn(before, now).map((added): Change => {
     const later = now.slice(now.indexOf(added) + 1);
-    const about = { workflow, node: added.path, fate: "safe" } as const;
+    const about = { workflow, node: added.path, compatibility: "safe" } as const;
     if (!later.some(({ name }) => find(before, name) !== undefined)) {
       const where = inside === "" ? "at the end" : `at the end of ${inside}`;
       return { ...about, message: `added ${where}: runs in flight run it too` };

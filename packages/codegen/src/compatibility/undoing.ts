@@ -25,11 +25,11 @@ export function compareUndoing(
       const isLeft = left?.undoes?.some(({ stage }) => stage === name) === true;
       if (isLeft) {
         const message = `what undoes it is kept: runs that are past it are undone as before, until \`check --drop\``;
-        return { ...about, fate: "safe", message };
+        return { ...about, compatibility: "safe", message };
       }
       const { why, hint } = reasonOf(before, name);
       const message = `runs that are past it lose what undoes it: ${why}`;
-      return { ...about, fate: "loses", message, hint };
+      return { ...about, compatibility: "loses", message, hint };
     });
 }
 

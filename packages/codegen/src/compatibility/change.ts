@@ -7,14 +7,14 @@ export type NodeThen = WorkflowThen["nodes"][number];
  * What becomes of a run that is in flight while the change is deployed: it goes on; it would go on if it were told the node's new
  * name; it goes on, but loses what undoes that node when it is past it; it stops when it is at that node, or takes it for another one.
  */
-export type Fate = "safe" | "rename" | "loses" | "stops";
+export type Compatibility = "safe" | "rename" | "loses" | "stops";
 
 /** One difference between two plans. */
 export interface Change {
   readonly workflow: string;
   /** Absent when it is about the workflow as a whole. */
   readonly node?: string;
-  readonly fate: Fate;
+  readonly compatibility: Compatibility;
   /** What has changed, and what that means for runs in flight. */
   readonly message: string;
   /** What to do, where something has to be done. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { compileSources } from "../../src/compile.js";
-import { compare } from "../../src/fates/compare.js";
-import { longestCommon } from "../../src/fates/order.js";
+import { compare } from "../../src/compatibility/compare.js";
+import { longestCommon } from "../../src/compatibility/order.js";
 import type { WrittenPlan } from "../../src/plan/schema.js";
 import { toWritten } from "../../src/plan/write.js";
 
@@ -25,7 +25,8 @@ ${more}`;
 async function changes(before: string, now: string): Promise<string[]> {
   const then = await planOf(before);
   return compare(then, await planOf(now, "", "", then)).map(
-    ({ workflow, node, fate }) => `${workflow}${node === undefined ? "" : `.${node}`}: ${fate}`,
+    ({ workflow, node, compatibility }) =>
+      `${workflow}${node === undefined ? "" : `.${node}`}: ${compatibility}`,
   );
 }
 
@@ -44,7 +45,7 @@ const branch = (cases: string) => `.branch("route", { on: () => f(), cases: { ${
 const loop = (body: string) =>
   `.loop("turn", { initial: () => 1, body: (b) => b${body}, until: () => true, maxIterations: 3 })`;
 
-test.each<[what: string, before: string, now: string, fates: string[]]>([
+test.each<[what: string, before: string, now: string, compatibility: string[]]>([
   ["nothing", a + b, a + b, []],
   ["only the layout", a, '\n .step( "a", /* why */ { action: () => 1, })', []],
   ["[S113] code inside a node", a + b, a.replace("1", "2") + b, ["flow.a: safe"]],
@@ -186,11 +187,11 @@ test.each<[what: string, before: string, now: string, fates: string[]]>([
     loop(a).replace('"turn"', '"round"') + b,
     ["flow.turn: rename", "flow.round: safe"],
   ],
-])("%s: the fate of runs in flight", async (_what, before, now, fates) => {
-  expect(await changes(before, now)).toEqual(fates);
+])("%s: the compatibility of runs in flight", async (_what, before, now, compatibility) => {
+  expect(await changes(before, now)).toEqual(compatibility);
 });
 
-test.each<[what: string, before: string, now: string, renamed: string, fates: string[]]>([
+test.each<[what: string, before: string, now: string, renamed: string, compatibility: string[]]>([
   ["a node", a + b + c, `${a}${b.replace('"b"', '"d"')}${c}`, 'b: "d"', ["b: safe"]],
   [
     "a node that has changed too",
@@ -261,12 +262,14 @@ test.each<[what: string, before: string, now: string, renamed: string, fates: st
   ],
 ])(
   "[S116] a renaming that the workflow knows of is safe: %s",
-  async (_what, before, now, renamed, fates) => {
+  async (_what, before, now, renamed, compatibility) => {
     const then = await planOf(before);
     const all = compare(then, await planOf(now, "", `, renamed: { ${renamed} }`));
-    expect(all.flatMap(({ node, fate }) => (node === undefined ? [] : `${node}: ${fate}`))).toEqual(
-      fates,
-    );
+    expect(
+      all.flatMap(({ node, compatibility }) =>
+        node === undefined ? [] : `${node}: ${compatibility}`,
+      ),
+    ).toEqual(compatibility);
   },
 );
 
@@ -349,7 +352,9 @@ test.each<
   async (_what, before, now, renamed, told) => {
     const all = compare(await planOf(before), await planOf(now, "", `, renamed: { ${renamed} }`));
     expect(
-      all.flatMap(({ node, fate, message }) => (node === undefined ? [] : [[node, fate, message]])),
+      all.flatMap(({ node, compatibility, message }) =>
+        node === undefined ? [] : [[node, compatibility, message]],
+      ),
     ).toEqual(told);
   },
 );
@@ -372,7 +377,7 @@ test.each([
   ["the one that is passed", GATE + a, a + GATE],
 ])("[S115] what is said of two nodes that change places holds for %s", async (_which, was, is) => {
   const all = compare(await planOf(was), await planOf(is));
-  expect(all.map(({ fate, message }) => [fate, message])).toEqual([
+  expect(all.map(({ compatibility, message }) => [compatibility, message])).toEqual([
     [
       "safe",
       "moved: runs in flight go on in the new order from where they are, and what they have done is not done again",
@@ -410,7 +415,7 @@ test.each([
 ])("[S117] an event that is removed: what is to be done%s", async (timeout, hint) => {
   const event = `.event("asked", { schema: z.string()${timeout} })`;
   const changed = compare(await planOf(a + event + b), await planOf(a + b));
-  expect(changed).toMatchObject([{ node: "asked", fate: "stops" }]);
+  expect(changed).toMatchObject([{ node: "asked", compatibility: "stops" }]);
   expect(changed[0]?.hint).toContain(hint);
 });
 
@@ -421,10 +426,9 @@ test("[S117] a case that is removed: what is to be done, and that it can be", as
   expect([gone?.node, ...rest.map(({ node }) => node)]).toEqual(["route.y", "route.z", "route"]);
   expect(gone?.hint).toContain('`(scope): "x" | "y" => …`');
   const kept = await planOf(now(`(scope): "x" | "y" => "x"`, `x: (b) => b, y: (b) => b${a}`));
-  expect(compare(before, kept).map(({ node, fate }) => `${node}: ${fate}`)).toEqual([
-    "route.z: stops",
-    "route: safe",
-  ]);
+  expect(
+    compare(before, kept).map(({ node, compatibility }) => `${node}: ${compatibility}`),
+  ).toEqual(["route.z: stops", "route: safe"]);
 });
 
 test("[S118] a workflow that is removed stops its runs, a new one stops none", async () => {
@@ -433,8 +437,12 @@ test("[S118] a workflow that is removed stops its runs, a new one stops none", a
   const before = await planOf(a, more);
   const now = await planOf(a, more.replace("const old", "const young"));
   expect(compare(before, now)).toMatchObject([
-    { workflow: "old", fate: "stops", hint: expect.stringContaining('keep the workflow "old"') },
-    { workflow: "young", fate: "safe" },
+    {
+      workflow: "old",
+      compatibility: "stops",
+      hint: expect.stringContaining('keep the workflow "old"'),
+    },
+    { workflow: "young", compatibility: "safe" },
   ]);
 });
 
@@ -491,7 +499,12 @@ test("another input and other options of a workflow are safe, and told", async (
     ...before,
     workflows: [{ ...flow!, input, options: { retry: true }, hash: "0" }, leaf!],
   };
-  expect(compare(before, now).map(({ message, fate }) => [fate, message.split(":")[0]])).toEqual([
+  expect(
+    compare(before, now).map(({ message, compatibility }) => [
+      compatibility,
+      message.split(":")[0],
+    ]),
+  ).toEqual([
     ["safe", "another input"],
     ["safe", "other options"],
   ]);
@@ -512,7 +525,7 @@ test("[S117] where what undoes a step cannot be left behind, that is told with t
     {
       workflow: "flow",
       node: "a",
-      fate: "loses",
+      compatibility: "loses",
       message: expect.stringMatching(
         /^runs that are past it lose what undoes it: .*"seen" of flow\.workflow\.ts/,
       ),
@@ -522,7 +535,7 @@ test("[S117] where what undoes a step cannot be left behind, that is told with t
     },
   ]);
   // So it is where only the compensation goes.
-  expect(await toldOfUndoing(before, a + b)).toMatchObject([{ node: "a", fate: "loses" }]);
+  expect(await toldOfUndoing(before, a + b)).toMatchObject([{ node: "a", compatibility: "loses" }]);
 });
 
 test("[S117] a plan that does not hold the sources of its compensations says so", async () => {
@@ -532,13 +545,13 @@ test("[S117] a plan that does not hold the sources of its compensations says so"
     workflows: before.workflows.map((workflow) => ({ ...workflow, compensations: undefined })),
   };
   expect(await toldOfUndoing(old, b)).toMatchObject([
-    { fate: "loses", hint: expect.stringContaining("with this compiler first") },
+    { compatibility: "loses", hint: expect.stringContaining("with this compiler first") },
   ]);
 });
 
 test("[S117] what could be left behind and is not, is told", async () => {
   expect(await toldOfUndoing(await planOf(undone + b), b, "", false)).toMatchObject([
-    { fate: "loses", hint: expect.stringContaining("generate --against") },
+    { compatibility: "loses", hint: expect.stringContaining("generate --against") },
   ]);
 });
 
@@ -550,7 +563,9 @@ test("[S116] of a compensation that is there under the new name of its step noth
   const told = (now: WrittenPlan) =>
     compare(before, now).filter(({ message }) => message.includes("undoes"));
   expect(told(mapped)).toEqual([]);
-  expect(told(await planOf(renamed, "", "", before))).toMatchObject([{ node: "a", fate: "safe" }]);
+  expect(told(await planOf(renamed, "", "", before))).toMatchObject([
+    { node: "a", compatibility: "safe" },
+  ]);
 });
 
 test("[S118] of a workflow that is gone it is told of each of its compensations", async () => {
@@ -561,7 +576,7 @@ test("[S118] of a workflow that is gone it is told of each of its compensations"
   );
   const before = await planOf(a, gone(undone + inside));
   const told = compare(before, await planOf(a, "", "", before));
-  expect(told.map(({ workflow, node, fate }) => [workflow, node, fate])).toEqual([
+  expect(told.map(({ workflow, node, compatibility }) => [workflow, node, compatibility])).toEqual([
     ["gone", undefined, "stops"],
     ["gone", "a", "safe"],
     ["gone", "turn.inner", "loses"],
@@ -586,12 +601,12 @@ test("[S113] generated code in another folder stops nothing, as long as somethin
   expect(told).toMatchObject([
     {
       workflow: "flow",
-      fate: "safe",
+      compatibility: "safe",
       message: expect.stringContaining('over forwarding modules in "_workflows"'),
     },
     {
       workflow: "leaf",
-      fate: "stops",
+      compatibility: "stops",
       message: expect.stringContaining('nothing in "_workflows" forwards there'),
       hint: expect.stringContaining("generate --against"),
     },
@@ -605,8 +620,8 @@ test("a component that is mounted under another name stops the runs of all workf
   const before = await planOf(a);
   const moved = { ...before, config: { component: "flows" } };
   expect(compare(before, moved)).toMatchObject([
-    { workflow: "flow", fate: "stops", message: expect.stringContaining('"flows" now') },
-    { workflow: "leaf", fate: "stops" },
+    { workflow: "flow", compatibility: "stops", message: expect.stringContaining('"flows" now') },
+    { workflow: "leaf", compatibility: "stops" },
   ]);
   expect(compare(before, { ...before, config: { component: "workflow", retry: true } })).toEqual(
     [],

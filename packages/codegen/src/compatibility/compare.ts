@@ -40,7 +40,7 @@ export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
 function goneWorkflow({ name }: WorkflowThen): Change {
   return {
     workflow: name,
-    fate: "stops",
+    compatibility: "stops",
     message: "the workflow is removed or renamed: all its runs stop where they are",
     hint: `keep the workflow ${quote(name)}, started by nobody, until its runs have ended`,
   };
@@ -51,7 +51,7 @@ const componentOf = ({ config }: WrittenPlan): string => config?.component ?? us
 function movedWorkflow({ name }: WorkflowThen, from: string, to: string): Change {
   return {
     workflow: name,
-    fate: "stops",
+    compatibility: "stops",
     message: `the component is ${quote(to)} now: runs that are in ${quote(from)} are not known there, and go on no more`,
     hint: `keep it mounted as ${quote(from)} until no run is in flight`,
   };
@@ -67,23 +67,27 @@ function otherFolder(
   const message = `its generated code stands in ${quote(to)} now`;
   if (isForwarded) {
     const going = `runs in flight go on, over forwarding modules in ${quote(from)}, until \`check --drop\``;
-    return { workflow: name, fate: "safe", message: `${message}: ${going}` };
+    return { workflow: name, compatibility: "safe", message: `${message}: ${going}` };
   }
   return {
     workflow: name,
-    fate: "stops",
+    compatibility: "stops",
     message: `${message}, and nothing in ${quote(from)} forwards there: runs in flight call functions that are not there any more`,
     hint: "generate with the plan that is deployed: `workflow-codegen generate --against <plan.json>`",
   };
 }
 
 function newWorkflow({ name }: WorkflowThen): Change {
-  return { workflow: name, fate: "safe", message: "the workflow is new" };
+  return { workflow: name, compatibility: "safe", message: "the workflow is new" };
 }
 
 function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
   if (before.hash === now.hash) return [];
-  const whole = (message: string): Change => ({ workflow: now.name, fate: "safe", message });
+  const whole = (message: string): Change => ({
+    workflow: now.name,
+    compatibility: "safe",
+    message,
+  });
   const { pairs, goneCases } = linePairs(before, now);
   return [
     ...(isOtherInput(before.input, now.input)
@@ -95,7 +99,7 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
     ...goneCases.map(({ path, keys }): Change => ({
       workflow: now.name,
       node: path,
-      fate: "stops",
+      compatibility: "stops",
       message: "the case is removed: runs that are in it stop",
       hint: `keep the case until no run is in it any more, given by the type of \`on\` alone: \`(scope): ${keys.map(quote).join(" | ")} => …\``,
     })),
