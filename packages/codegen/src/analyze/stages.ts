@@ -26,13 +26,12 @@ export interface StageParts extends Reading {
   readonly until?: Reading;
   readonly reduce?: true;
   readonly workflows?: string[];
-  readonly source?: StagePlan["source"];
 }
 
 /** A stage of the plan. Its reads stand in the order of the scope, so that they do not depend on how a handler is written. */
 export function stagePlan(parts: StageParts, file: DefinitionFile): StagePlan {
   const { name, kind, node, code, label, mention, policy, isAside = false } = parts;
-  const { reference, info, reduce, workflows, recover, until, source } = parts;
+  const { reference, info, reduce, workflows, recover, until } = parts;
   const readings = [parts, recover, until].filter((each) => each !== undefined);
   return {
     name,
@@ -52,7 +51,6 @@ export function stagePlan(parts: StageParts, file: DefinitionFile): StagePlan {
     isAside,
     readers: readings.map(readerOf),
     place: file.placeOf(parts.at),
-    source,
   };
 }
 

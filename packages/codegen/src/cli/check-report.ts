@@ -67,8 +67,7 @@ export function printChanges({ changes }: Findings, terminal: Terminal): void {
   const losing = count("loses");
   if (stopping > 0) print.out(`${plural(stopping, "change")} would stop runs in flight.`);
   if (losing > 0) {
-    const takes = losing === 1 ? "takes" : "take";
-    print.out(`${plural(losing, "change")} ${takes} from runs in flight what undoes them.`);
+    print.out(`${plural(losing, "compensation")} would no longer run for runs in flight.`);
   }
   if (changes.length > 0 && stopping + losing === 0) print.out("Runs in flight go on.");
 }
@@ -113,9 +112,9 @@ export function printLeft(
 
 /** `sendMail › outline` for a stage that is gone, `invoice` for a workflow with all its stages, `_workflows/invoice` for a file that forwards. */
 export function leftNames(left: readonly Left[]): string[] {
-  return left.flatMap(({ workflow, stages, undoes = [], folder }) =>
-    stages.length + undoes.length === 0
+  return left.flatMap(({ workflow, stages, folder }) =>
+    stages.length === 0
       ? [folder === undefined ? workflow : `${folder}/${workflow}`]
-      : [...new Set([...stages, ...undoes])].sort().map((stage) => `${workflow} › ${stage}`),
+      : stages.map((stage) => `${workflow} › ${stage}`),
   );
 }

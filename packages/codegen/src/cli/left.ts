@@ -2,17 +2,11 @@ import type { Former, Leftover, ProjectPlan } from "../plan/schema.js";
 
 /** What is left behind of a workflow, by the names of its stages. */
 export interface Left extends Pick<Leftover, "workflow" | "stages"> {
-  /** The compensations among it. */
-  readonly undoes?: readonly string[];
   /** Of a file that forwards to where the workflow's functions stand now: the folder that it is in, where they stood before. */
   readonly folder?: string;
 }
 
-export const named = ({ workflow, stages, undoes = [] }: Leftover): Left => ({
-  workflow,
-  stages,
-  ...(undoes.length === 0 ? {} : { undoes: undoes.map(({ stage }) => stage) }),
-});
+export const named = ({ workflow, stages }: Leftover): Left => ({ workflow, stages });
 
 /** The files that forward from a folder. */
 export const forwards = ({ folder, workflows }: Former): Left[] =>

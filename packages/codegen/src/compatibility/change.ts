@@ -5,7 +5,7 @@ export type NodeThen = WorkflowThen["nodes"][number];
 
 /**
  * What becomes of a run that is in flight while the change is deployed: it goes on; it would go on if it were told the node's new
- * name; it goes on, but loses what undoes that node when it is past it; it stops when it is at that node, or takes it for another one.
+ * name; it goes on, but no longer undoes that node when it is past it; it stops when it is at that node, or takes it for another one.
  */
 export type Compatibility = "safe" | "rename" | "loses" | "stops";
 

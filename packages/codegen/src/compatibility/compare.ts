@@ -16,10 +16,9 @@ export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
   const folder = outputOf(before.config);
   const hasOtherFolder = folder !== outputOf(now.config);
   const forwarded = now.former?.find((each) => each.folder === folder)?.workflows ?? [];
-  const left = new Map(now.removed?.map((each) => [each.workflow, each]));
   const gone = before.workflows
     .filter(({ name }) => !names.has(name))
-    .flatMap((old) => [goneWorkflow(old), ...compareUndoing(old, undefined, left.get(old.name))]);
+    .flatMap((old) => [goneWorkflow(old), ...compareUndoing(old, undefined)]);
   const others = now.workflows.flatMap((workflow) => {
     const old = then.get(workflow.name);
     if (old === undefined) return [newWorkflow(workflow)];
@@ -29,7 +28,7 @@ export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
         ? [otherFolder(workflow, folder, outputOf(now.config), forwarded.includes(workflow.name))]
         : []),
       ...compareWorkflow(old, workflow),
-      ...compareUndoing(old, workflow, left.get(workflow.name)),
+      ...compareUndoing(old, workflow),
     ];
   });
   return [...gone, ...others].sort((a, b) =>

@@ -7,7 +7,6 @@ import { indexFile } from "./index-file.js";
 import { removedWorkflowFile } from "./leftovers.js";
 import { planText } from "./plan-file.js";
 import { sealed } from "./seal.js";
-import { leftModule, undoesFile } from "./undoes.js";
 import { workflowFile } from "./workflow-file.js";
 
 const nothing: Pick<Leftover, "stages"> = { stages: [] };
@@ -29,7 +28,7 @@ export interface EmittedBefore {
 }
 
 /**
- * The files of a project whose plan has no errors: one per workflow, also of those that are gone, what undoes steps that are gone, what stands in
+ * The files of a project whose plan has no errors: one per workflow, also of those that are gone, what stands in
  * the place of files where they were before, `index.ts`, `plan.json`.
  */
 export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[] {
@@ -54,12 +53,6 @@ export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[]
       .map((each) => ({
         path: `${output}/${each.workflow}.ts`,
         text: removedWorkflowFile(each, setting),
-      })),
-    ...removed
-      .filter(({ undoes }) => undoes !== undefined)
-      .map((each) => ({
-        path: `${output}/${leftModule(each.workflow)}.ts`,
-        text: undoesFile(each, setting),
       })),
   ];
   const emitted = plan.workflows.map((workflow): GeneratedFile => {

@@ -1,6 +1,6 @@
 import { allNodes, Flow, type Following } from "../plan/flow.js";
 import { capitalized, generatedFunctions, stageIdentifier, stagesOf } from "../plan/functions.js";
-import { leftFunctions, undoFunctions } from "../plan/leftovers.js";
+import { leftFunctions } from "../plan/leftovers.js";
 import { definitionModule, moduleIn } from "../plan/paths.js";
 import type { BodyPlan, Leftover, NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { importsFrom, type ImportSpecifier } from "./imports.js";
@@ -9,7 +9,6 @@ import { FileNames } from "./names.js";
 import type { Doc } from "./print/doc.js";
 import type { Setting } from "./setting.js";
 import { arrivalName, type StageFile } from "./stages/lowering.js";
-import { leftModule, undoStages, type UndoStage } from "./undoes.js";
 
 /** Parameters of generated functions, which would hide a name of the file. */
 const parameters = ["run", "ctx", "scope"];
@@ -19,24 +18,20 @@ export class FileScope implements StageFile {
   readonly names: FileNames;
   /** Those whose arrivals have no names yet. */
   readonly #unnamed: StagePlan[];
-  /** The compensations of earlier versions that it has. */
-  readonly undoes: readonly UndoStage[];
   readonly #flow: Flow;
   readonly #runtime = new Map<string, string>();
   readonly #references = new Map<string, string>();
-  readonly #left = new Map<string, string>();
   #usesNodes = false;
 
   constructor(
     readonly workflow: WorkflowPlan,
     readonly workflowNames: readonly string[],
-    left: Pick<Leftover, "stages" | "undoes">,
+    left: Pick<Leftover, "stages">,
     readonly setting: Setting,
   ) {
     const functions = generatedFunctions(workflow).map(({ name }) => name);
     const leftNames = leftFunctions(workflow, left).map(({ name }) => name);
-    const undoNames = (left.undoes ?? []).flatMap(undoFunctions);
-    const exported = [...functions, ...leftNames, ...undoNames];
+    const exported = [...functions, ...leftNames];
     const globals = workflow.input.kind === "copy" ? workflow.input.globals : [];
     this.names = new FileNames([
       "reference",
@@ -46,8 +41,7 @@ export class FileScope implements StageFile {
       ...globals,
       ...parameters,
     ]);
-    this.undoes = undoStages(left.undoes ?? []);
-    this.#unnamed = [...stagesOf(workflow), ...this.undoes];
+    this.#unnamed = stagesOf(workflow);
     this.#flow = new Flow(workflow.nodes);
   }
 
@@ -69,18 +63,9 @@ export class FileScope implements StageFile {
     return this.names.of("own");
   }
 
-  nodes(stage: StagePlan): string {
-    const undo = this.undoes.find((each) => each === stage);
-    if (undo !== undefined) return this.left(undo);
+  nodes(): string {
     this.#usesNodes = true;
     return this.names.of("nodes");
-  }
-
-  /** The local name of what the file of compensations that are gone has of one of them; imports it. */
-  left({ exported }: UndoStage): string {
-    const local = this.names.of(`left:${exported}`, `${exported}Left`);
-    this.#left.set(exported, local);
-    return local;
   }
 
   /** What takes the nodes out of the definition; undefined when nothing is said of any, as where all that a run does is to wait. */
@@ -167,8 +152,6 @@ export class FileScope implements StageFile {
     for (const [workflow, local] of [...this.#references].sort(([a], [b]) => (a < b ? -1 : 1))) {
       add(`./${workflow}`, { imported: "reference", local });
     }
-    for (const [imported, local] of this.#left)
-      add(`./${leftModule(this.workflow.name)}`, { imported, local });
     return [...modules].flatMap(([module, specifiers]) =>
       importsFrom(moduleIn(this.setting.output, module), specifiers),
     );

@@ -48,14 +48,11 @@ function contentHash(version: string, first: string, rest: string): string {
   return hashOf(`${version}\n${first}${rest}`);
 }
 
-/** Of a plan each workflow has the hash of all that is written of it, but for the sources of its compensations. */
+/** Of a plan each workflow has the hash of all that is written of it. */
 function isUntouchedPlan(text: string): boolean {
   try {
     const { workflows } = JSON.parse(text) as { workflows: ({ hash: string } & object)[] };
-    return workflows.every(({ hash, ...rest }) => {
-      const hashed = Object.entries(rest).filter(([name]) => name !== "compensations");
-      return hash === hashOf(JSON.stringify(Object.fromEntries(hashed)));
-    });
+    return workflows.every(({ hash, ...rest }) => hash === hashOf(JSON.stringify(rest)));
   } catch {
     return false;
   }

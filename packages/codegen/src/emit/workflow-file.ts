@@ -4,7 +4,7 @@ import type { Leftover, NodePlan, StagePlan, WorkflowPlan } from "../plan/schema
 import { planHash } from "../plan/write.js";
 import { FileScope } from "./file-scope.js";
 import { emitInput } from "./input.js";
-import { leftSections, undoneSection, undoSections } from "./leftovers.js";
+import { leftSections, undoneSection } from "./leftovers.js";
 import {
   call,
   callHugging,
@@ -30,7 +30,7 @@ import { stageLowerings } from "./stages/table.js";
 export function workflowFile(
   workflow: WorkflowPlan,
   workflowNames: readonly string[],
-  left: Pick<Leftover, "stages" | "undoes">,
+  left: Pick<Leftover, "stages">,
   setting: Setting,
 ): string {
   const file = new FileScope(workflow, workflowNames, left, setting);
@@ -58,7 +58,6 @@ export function workflowFile(
     ...[
       ...workflow.nodes.flatMap((node) => nodeSections(node, file)),
       ...leftSections(left, file),
-      ...undoSections(file),
     ].map(commented),
     ...endAndResume(file),
   ];
@@ -180,9 +179,7 @@ function endAndResume(file: FileScope): Doc[] {
   const last = output === null ? "null" : string(output.name);
   const end = runFunction(file.arrival({ at: "end" }), call("run.complete", [last]), file);
   const at = object(
-    [...stages, ...file.undoes].map((stage) =>
-      property(stage.name, file.arrival({ at: "stage", stage })),
-    ),
+    stages.map((stage) => property(stage.name, file.arrival({ at: "stage", stage }))),
   );
   const waiting = stages.filter(({ kind }) => stageLowerings[kind].entryAfter !== undefined);
   const after = waiting.flatMap((stage) => {
@@ -197,7 +194,7 @@ function endAndResume(file: FileScope): Doc[] {
   const waited = waiting.every(({ kind }) => kind === "children")
     ? "the children of a parent"
     : "what a stage has waited for";
-  const isUndone = [...stages, ...file.undoes].some(({ isAside }) => isAside);
+  const isUndone = stages.some(({ isAside }) => isAside);
   return [
     {
       comment: `The run is complete; its output is ${output === null ? "null" : `that of ${JSON.stringify(output.name)}`}.`,

@@ -1,2 +1,2 @@
-/** A name as JavaScript takes it without quotes. What a text of source brings along is imported again under such names only. */
+/** A name that JavaScript takes without quotes. */
 export const jsName = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;

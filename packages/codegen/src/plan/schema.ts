@@ -1,7 +1,6 @@
 import * as z from "zod";
 import type { Place } from "../diagnostics/diagnostic.js";
 import { importedName, type Expression } from "./expression.js";
-import { jsName } from "./js-name.js";
 import type { GivenOptions } from "./known.js";
 import { logLevels } from "./log-levels.js";
 import { isOutputFolder } from "./paths.js";
@@ -87,54 +86,11 @@ export const workflow = z.object({
   nodes: z.array(node),
 });
 
-const nameOfImport = z.string().regex(jsName, "is no name of an import");
-
-/** The source of something, cut at the names that are imported: these may have to be others where it is written out again. */
-export const sourceText = z.object({
-  parts: z.array(z.union([z.string(), z.object({ name: z.string(), shorthand: z.boolean() })])),
-  imports: z.array(
-    importedName.extend({
-      local: nameOfImport,
-      imported: z.union([z.literal("*"), nameOfImport]),
-    }),
-  ),
-});
-export type SourceCopy = z.infer<typeof sourceText>;
-
-/**
- * What undoes a step, as it is written: it must be there for the runs that are past the step when step, compensation or workflow are gone.
- * `open` is what it uses that nothing but the definition's file has: then it cannot be written out again.
- */
-export const compensation = z.union([
-  z.object({ stage: stageName, open: z.string() }),
-  z.object({ stage: stageName, source: sourceText }),
-]);
-export type Compensation = z.infer<typeof compensation>;
-
-/** A compensation that is gone, with what the run time must know of the version that had it. */
-export const undo = z.object({
-  stage: stageName,
-  kind: z.enum(["action", "mutation"]),
-  reads: z.array(z.string()),
-  reference: z.string().optional(),
-  info: z.literal(true).optional(),
-  /** The file of its definition. */
-  file: z.string(),
-  source: sourceText,
-  /** Of the workflow: its default `retry`, its `renamed`. */
-  options: z.record(z.string(), z.json()),
-  /** The nodes around it and before it, without their code. */
-  nodes: z.record(z.string(), z.json()),
-});
-export type Undo = z.infer<typeof undo>;
-
 /** What an earlier version of a workflow leaves behind, so that no run is at a function that is not there. */
 export const leftover = z.object({
   workflow: identifier,
-  /** Its action stages that are gone. */
+  /** Its action stages that are gone, among them compensations. */
   stages: z.array(stageName),
-  /** Its compensations that are gone; absent when there are none. */
-  undoes: z.array(undo).optional(),
 });
 export type Leftover = z.infer<typeof leftover>;
 
@@ -172,13 +128,7 @@ export const writtenPlan = z.object({
   version: z.literal(planVersion),
   /** Absent when the app has none. */
   config: appConfig.optional(),
-  workflows: z.array(
-    workflow.extend({
-      hash: z.string(),
-      /** Not in the hash, as a comment in one is no other plan. Absent when the workflow has none. */
-      compensations: z.array(compensation).optional(),
-    }),
-  ),
+  workflows: z.array(workflow.extend({ hash: z.string() })),
   /** Absent when there is nothing. */
   removed: z.array(leftover).optional(),
   /** Absent when there are none. */
@@ -236,8 +186,6 @@ export interface StagePlan extends z.infer<typeof stage> {
   readonly readers: readonly Reader[];
   /** Its retry, timeout and isolate. */
   readonly policy: Policy;
-  /** Of a compensation: its source, or what of it cannot be written out again. */
-  readonly source?: SourceCopy | { readonly open: string };
 }
 
 export interface NodePlan extends z.infer<typeof node> {

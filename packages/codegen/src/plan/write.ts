@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { compilerVersion } from "../version.js";
 import type { ImportedName } from "./expression.js";
-import { stagesOf } from "./functions.js";
 import type {
   BodyPlan,
   InputPlan,
@@ -15,7 +14,6 @@ import { planVersion } from "./version.js";
 
 type WrittenWorkflow = WrittenPlan["workflows"][number];
 type WrittenNode = WrittenWorkflow["nodes"][number];
-type WrittenCompensation = NonNullable<WrittenWorkflow["compensations"]>[number];
 type WrittenStage = WrittenNode["stages"][number];
 
 /** Those that were written before: a watching compiler has most of them again and again. */
@@ -43,7 +41,7 @@ function writtenWorkflowOf(placed: WorkflowPlan): WrittenWorkflow {
   const before = writtenBefore.get(placed);
   if (before !== undefined) return before;
   const { name, file, input, options, computed, nodes } = placed;
-  const workflow: Every<Omit<WrittenWorkflow, "hash" | "compensations">> = {
+  const workflow: Every<Omit<WrittenWorkflow, "hash">> = {
     name,
     file,
     input: inputOf(input),
@@ -51,12 +49,7 @@ function writtenWorkflowOf(placed: WorkflowPlan): WrittenWorkflow {
     computed,
     nodes: nodes.map(nodeOf),
   };
-  const compensations = compensationsOf(placed);
-  const written = {
-    ...workflow,
-    hash: hashOf(JSON.stringify(workflow)),
-    ...(compensations.length === 0 ? {} : { compensations }),
-  };
+  const written = { ...workflow, hash: hashOf(JSON.stringify(workflow)) };
   writtenBefore.set(placed, written);
   return written;
 }
@@ -68,15 +61,6 @@ function writtenWorkflowOf(placed: WorkflowPlan): WrittenWorkflow {
 
 /** With each field named, also those that may be absent. */
 type Every<T> = { [Field in keyof Required<T>]: T[Field] };
-
-function compensationsOf(workflow: WorkflowPlan): WrittenCompensation[] {
-  return stagesOf(workflow).flatMap(({ name: stage, source }): WrittenCompensation[] => {
-    if (source === undefined) return [];
-    if ("open" in source) return [{ stage, open: source.open }];
-    const { parts, imports } = source;
-    return [{ stage, source: { parts, imports: imports.map(importOf) } }];
-  });
-}
 
 /** Nothing where nothing is said, so that an app without a config has the plan that it always had. */
 function configOf(config: ProjectPlan["config"]): Pick<WrittenPlan, "config"> {

@@ -21,7 +21,7 @@ export function presentFiles(functionsDir: string, folders: Iterable<string>): P
   for (const folder of [...folders].sort()) {
     for (const entry of entriesOf(join(functionsDir, folder))) {
       const { name } = entry;
-      if (!/^[A-Za-z0-9_]+(\.left\.ts|\.ts|\.json)$/.test(name)) continue;
+      if (!/^[A-Za-z0-9_]+\.(left\.ts|ts|json)$/.test(name)) continue;
       const path = `${folder}/${name}`;
       // Without `join`, which takes as long as reading does when there are hundreds of them.
       const text = entry.isFile() ? readText(`${functionsDir}/${path}`) : undefined;

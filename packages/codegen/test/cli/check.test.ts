@@ -196,74 +196,36 @@ async function withUndoing(): Promise<{ plain: string }> {
   return { plain };
 }
 
-test("[S117] what undoes a step that is gone is kept and told; --drop removes it", async () => {
+test("[S117] a compensation that is removed is named, and exits with 1", async () => {
   const { plain } = await withUndoing();
-  await workflowCodegen();
-  await cp(plan(), join(app(), "deployed.json"));
-  await writeFile(definitions(), plain);
-  const left = () => readFile(join(app(), "convex/_workflows/fulfilOrder.left.ts"), "utf8");
-  await expect(left()).rejects.toThrow("ENOENT");
-  const { out } = await workflowCodegen();
-  expect(out).toContain("wrote convex/_workflows/fulfilOrder.left.ts\n");
-  expect(out).toContain("kept for runs in flight: fulfilOrder › undone.compensate");
-  expect(await left()).toContain("mutation: async () => null");
-  const against = await workflowCodegen("check", "--against", "deployed.json");
-  expect(against.out).toContain("safe fulfilOrder › undone: what undoes it is kept");
-  // Nothing of it is dropped while the plan that has it is deployed.
-  const early = await workflowCodegen("check", "--drop", "--against", "deployed.json");
-  expect(early.out).toContain(
-    "Nothing was dropped: runs of the plan that is deployed may need all of it.\n",
-  );
-  expect(await left()).toContain("mutation: async () => null");
-  expect(JSON.parse((await workflowCodegen("check", "--json")).out).left).toEqual([
-    { workflow: "fulfilOrder", stages: [], undoes: ["undone.compensate"] },
-  ]);
-  expect((await workflowCodegen("check", "--drop")).out).toContain(
-    "dropped fulfilOrder › undone.compensate\n",
-  );
-  await expect(left()).rejects.toThrow("ENOENT");
-  expect(await workflowCodegen("check")).toMatchObject({ code: 0 });
-});
-
-test("[S117] what takes from runs in flight what undoes them is said, and exits with 1", async () => {
-  const { plain } = await withUndoing();
-  const text = await readFile(definitions(), "utf8");
-  const open = text.replace(undoing, undoing.replace("null", "seen.size"));
-  await writeFile(definitions(), `${open}const seen = new Map();\n`);
   await workflowCodegen();
   await writeFile(definitions(), plain);
   const { code, out } = await workflowCodegen("check");
   expect(code).toBe(1);
-  expect(out).toMatch(
-    /cannot be undone fulfilOrder › undone: runs that are past it lose what undoes it: .*"seen"/,
-  );
-  expect(out).toContain("1 change takes from runs in flight what undoes them.\n");
+  expect(out).toContain("cannot be undone fulfilOrder › undone: its compensation is removed");
+  expect(out).toContain("1 compensation would no longer run for runs in flight.\n");
 });
 
 test("check --against demands what runs of that plan may need; generate --against gives it", async () => {
-  await withUndoing();
   await workflowCodegen();
   await cp(plan(), join(app(), "deployed.json"));
   // As if somebody had generated the next version without the plan of this one.
   const text = await readFile(definitions(), "utf8");
   const [action = ""] = /(?<=\.step\(")\w+(?=", \{\s*action)/.exec(text) ?? [];
   expect(action).not.toBe("");
-  await writeFile(definitions(), text.replaceAll(`"${action}"`, '"another"').replace(undoing, ""));
+  await writeFile(definitions(), text.replaceAll(`"${action}"`, '"another"'));
   await rm(join(app(), "convex/_workflows"), { recursive: true });
   await workflowCodegen();
   const found = await workflowCodegen("check", "--against", "deployed.json");
   expect(found.code).toBe(1);
   expect(found.out).toContain(`missing for runs in flight fulfilOrder › ${action}\n`);
-  expect(found.out).toContain("missing for runs in flight fulfilOrder › undone.compensate\n");
   expect(found.out).toContain("workflow-codegen generate --against deployed.json");
   await workflowCodegen("generate", "--against", "deployed.json");
   const given = JSON.parse(
     (await workflowCodegen("check", "--against", "deployed.json", "--json")).out,
   );
   expect(given).toMatchObject({ missing: [], drift: { written: [] } });
-  expect(given.left).toContainEqual(
-    expect.objectContaining({ stages: [action], undoes: ["undone.compensate"] }),
-  );
+  expect(given.left).toContainEqual(expect.objectContaining({ stages: [action] }));
 });
 
 test("what was only there between two deploys is dropped with --against, what the deployed plan needs is kept", async () => {

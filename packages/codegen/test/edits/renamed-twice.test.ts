@@ -230,43 +230,6 @@ describe("what undoes it", () => {
       expect(await deployment.logged()).toEqual(logged);
     },
   );
-
-  test.each(EACH)(
-    "[S92] [S117] in a run of %s: so it does where it is gone, said %s",
-    async (...[, , life]) => {
-      const last: Nodes = (name) => step("")(name) + NAP + fails;
-      const [deployment, id] = await livesThrough(life, done, { last });
-      expect(await ended(deployment, id)).toMatchObject({
-        state: "failed",
-        error: { message: "over" },
-      });
-      expect(await deployment.logged()).toEqual(logged);
-    },
-  );
-
-  const slow = (more: string) => (name: string) => `.step("${name}", {
-    action: (_ctx, _scope, { attempt }) => { if (attempt === 1) throw new Error("once"); return "slow"; },
-    retry: { maxAttempts: 2, initialBackoffMs: 3_600_000, base: 1 }${more} })${fails}`;
-  const goneIn = {
-    "the second version": { second: slow(""), last: slow("") },
-    "the last": { last: slow("") },
-  };
-  test.each(
-    Object.entries(goneIn).flatMap(([when, told]) =>
-      EACH.filter(([, , { names }]) => names[0] === "a" || told === goneIn["the last"]).map(
-        ([lives, how, life]) => [lives, when, how, life, told] as const,
-      ),
-    ),
-  )(
-    "[S92] [S116] of a run of %s that was in the step when that was renamed, and it went with %s, said %s",
-    async (...[, , , life, told]) => {
-      const [deployment, id] = await livesThrough(life, slow(undone), told);
-      const seen = await ended(deployment, id);
-      expect(seen).toMatchObject({ state: "failed", error: { message: "over" } });
-      expect(seen.error).not.toHaveProperty("compensationErrors");
-      expect(await deployment.logged()).toEqual(["slow"]);
-    },
-  );
 });
 
 describe("a loop of more than a hundred passes", () => {

@@ -21,7 +21,7 @@ const fileOf = ({ files }: CompileResult, name: string) =>
 
 /** The exports of a generated file, each with what it is made by. */
 function exportsOf(text = ""): string[] {
-  const found = text.matchAll(/export const (\w+): \w+ = own\.(\w+)\(\s*("[\w.]+")?/g);
+  const found = text.matchAll(/export const (\w+): \w+ =\s+own\.(\w+)\(\s*("[\w.]+")?/g);
   return [...found].map(([, name, made, stage = ""]) => `${name}: ${made} ${stage}`.trim());
 }
 
@@ -146,55 +146,23 @@ test("where two stages that are gone had functions of one name, there is one; no
   expect(names).not.toContain('Date: removed "Date"');
 });
 
-const undone = (name: string, undo = "mutation: () => null") =>
-  `.step("${name}", { query: () => 1, compensate: { ${undo} } })`;
-
-test("[S117] a compensation that is gone is left behind by every later compilation too, and goes when it comes back", async () => {
-  const then = await planOf(definition("flow", undone("a") + b));
-  const later = await planOf(definition("flow", b), then);
-  expect(later.removed).toMatchObject([
-    { workflow: "flow", stages: [], undoes: [{ stage: "a.compensate", kind: "mutation" }] },
+test("[S117] a compensation that is gone leaves only what ends it: none of its source", async () => {
+  const undone = (undo: string) => `.step("a", { query: () => 1, compensate: { ${undo} } })`;
+  const before = await planOf(
+    definition("flow", undone("action: () => 'the secret way'") + b) +
+      definition("old", undone("mutation: () => 'the secret way'")),
+  );
+  expect(JSON.stringify(before)).not.toContain("secret");
+  const result = await compiled(definition("flow", b), before);
+  expect(result.files.filter(({ path }) => /secret|left/.test(path))).toEqual([]);
+  expect(result.files.filter(({ text }) => text.includes("secret"))).toEqual([]);
+  expect(exportsOf(fileOf(result, "flow.ts"))).toEqual([
+    "reference: reference",
+    'b: action "b"',
+    'bDone: completion "b"',
+    'aCompensate: removed "a.compensate"',
+    'aCompensateDone: removedCompletion "a.compensate"',
+    "resume: resume",
   ]);
-  expect(await planOf(definition("flow", b), later)).toEqual(later);
-  const result = await compiled(definition("flow", b), later);
-  expect(exportsOf(fileOf(result, "flow.ts"))).toContain('aCompensate: mutation "a.compensate"');
-  expect(fileOf(result, "flow.ts")).toContain('own.left("a.compensate", aCompensateLeft);');
-  expect(fileOf(result, "flow.left.ts")).toContain("compensate: { mutation: () => null },");
-  const back = await compiled(definition("flow", undone("a") + b), later);
-  expect(toWritten(back.plan)).toEqual(then);
-  expect(fileOf(back, "flow.left.ts")).toBeUndefined();
-});
-
-test("a compensation is written out as it was last, not as it was first", async () => {
-  const first = await planOf(definition("flow", undone("a", "mutation: () => 1") + b));
-  const second = await planOf(definition("flow", undone("a", "mutation: () => 2") + b), first);
-  const gone = await compiled(definition("flow", b), second);
-  expect(fileOf(gone, "flow.left.ts")).toContain("mutation: () => 2");
-});
-
-test("a compensation whose function something else has the name of is not left behind", async () => {
-  const before = await planOf(definition("flow", undone("a") + b));
-  const now = definition("flow", '.step("aCompensate", { action: () => 1 })');
-  const result = await compiled(now, before);
-  expect(toWritten(result.plan).removed?.[0]).not.toHaveProperty("undoes");
-  expect(fileOf(result, "flow.left.ts")).toBeUndefined();
-});
-
-test("[S118] a workflow that is gone leaves its compensations, under names that hide none of its own", async () => {
-  const nodes =
-    undone("a", "action: internal.x.undo, args: () => ({})") + '.step("own", { action: () => 1 })';
-  const head = 'import { internal } from "./_generated/api";\n';
-  const before = await planOf(head + definition("flow", nodes) + definition("old", b));
-  const result = await compiled(definition("old", b), before);
-  const text = fileOf(result, "flow.ts");
-  expect(text).toContain('const own_ = removedWorkflow(components.workflow, "flow");');
-  expect(text).toContain('own_.left("a.compensate", aCompensateLeft);');
-  expect(text).toContain('export const own: StepAction = own_.removed("own");');
-  expect(fileOf(result, "flow.left.ts")).toContain('import { internal } from "../_generated/api";');
-});
-
-test("a default retry of the app is kept with a compensation, as the app may have another by then", async () => {
-  const before = await planOf(definition("flow", undone("a") + b));
-  const result = await compiled(definition("flow", b), { ...before, config: { retry: true } });
-  expect(fileOf(result, "flow.left.ts")).toContain("options: { retry: true }");
+  expect(exportsOf(fileOf(result, "old.ts"))).toEqual(["resume: resume"]);
 });

@@ -8,8 +8,7 @@ import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { Read, Token } from "../component/validators.js";
 import type { Info } from "../definition/context.js";
-import type { AnyDefinition, CompiledNode, WorkflowOptions } from "../definition/definition.js";
-import type { AnySchema } from "../definition/schema.js";
+import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { callFor } from "../errors/refused-result.js";
@@ -33,7 +32,6 @@ import { endOfWait, eventOutput } from "./nodes/event.js";
 import { placeOf, renamedStage } from "./place.js";
 import { policyOf, readsOf } from "./reads.js";
 import { referenceTo, type Facts, type WorkflowReference } from "./reference.js";
-import { formerNames } from "../renaming.js";
 import { report } from "./report.js";
 import { retryAt } from "./retry.js";
 import { Run, type Arrive } from "./run.js";
@@ -47,13 +45,6 @@ type ActionHandler = (ctx: GenericActionCtx<any>, scope: any, info: Info) => unk
 type MutationHandler = (ctx: GenericMutationCtx<any>, scope: any, info: Info) => unknown;
 type QueryHandler = (ctx: GenericQueryCtx<any>, scope: any, info: Info) => unknown;
 
-/** A compensation that is gone: as much of the version that had it as it takes to run it. Its types are gone too. */
-export interface Left {
-  readonly options: Pick<WorkflowOptions<AnySchema>, "retry" | "renamed">;
-  /** The nodes around the compensation and before it, without their code; and its own with its code. */
-  readonly nodes: CompiledNode;
-}
-
 /** What generated code makes its functions with, bound to one workflow. */
 export interface Compiled {
   /** An internal action: runs the handler, and reports to `<stage>Done`. */
@@ -66,8 +57,6 @@ export interface Compiled {
   completion(stage: string, next: Arrive): Completion;
   /** What the `recover` of a step reads of its scope. */
   recover(stage: string, reads: readonly string[]): void;
-  /** A compensation that the definition does not have any more: it still undoes what runs have done under the version that had it. */
-  left(stage: string, left: Left): void;
   /** The action of a stage that the definition does not have any more: it fails. */
   removed(stage: string): StepAction;
   /** Its completion: takes the report of one that still runs, and fails. */
@@ -99,9 +88,6 @@ export function compiled(
   const following = new Map<string, Arrive>();
   const recovers = new Map<string, readonly string[]>();
   const own: Bound = { component, workflow, definition, functions, following, recovers };
-  const lefts = new Map<string, Bound>();
-  /** What a stage is a part of: the workflow as it is now, or as it was when it had the stage. */
-  const boundOf = (stage: string): Bound => lefts.get(stage) ?? own;
   const removedProblem = (stage: string): Problem => ({
     kind: "removedNode",
     message: `Workflow "${workflow}" has no node "${stage}" any more`,
@@ -119,18 +105,17 @@ export function compiled(
           isCanceled: async () => await ctx.runQuery(component.lib.isCanceled, { token }),
         };
         // A scope that cannot be loaded is a failure of the attempt like any other: it is reported.
-        const bound = boundOf(stage);
-        const policy = policyOf(bound.definition, stage);
+        const policy = policyOf(definition, stage);
         const attempt = await attemptOf(stage, policy, info, async (full) => {
-          const stub = stubOf(bound.definition, stage);
+          const stub = stubOf(definition, stage);
           if (stub === undefined) {
             const given = unpackedScope(scope ?? (await load(reads)));
             return handler(contextFor(ctx, policy, stage), given, full);
           }
-          const all = readsOf(bound.definition, stage, ["*"], token.pass ?? []);
+          const all = readsOf(definition, stage, ["*"], token.pass ?? []);
           return stub(unpackedScope(await load(all)), full);
         });
-        await report(ctx, bound, stage, token, slot, attempt);
+        await report(ctx, own, stage, token, slot, attempt);
         return null;
       },
     });
@@ -139,8 +124,7 @@ export function compiled(
       args: completionArgs,
       returns: v.null(),
       handler: async (ctx, { token, slot, report: reported, fuse }) => {
-        const bound = boundOf(stage);
-        const transaction = new Transaction(ctx, bound, token, stage, {
+        const transaction = new Transaction(ctx, own, token, stage, {
           slot,
           fuse,
           callsAgain: fuse,
@@ -151,7 +135,7 @@ export function compiled(
           await follow(transaction, next);
         } else {
           const { error } = reported;
-          const again = retryAt(bound.definition, defaults, stage, token.attempt, error.kind);
+          const again = retryAt(definition, defaults, stage, token.attempt, error.kind);
           if (await transaction.failed(error, again)) await follow(transaction, next);
         }
         await transaction.commit();
@@ -192,37 +176,23 @@ export function compiled(
       recovers.set(stage, reads);
     },
 
-    left(stage, { options, nodes }) {
-      // No schema is asked for what nobody starts.
-      lefts.set(stage, {
-        ...own,
-        definition: { options: { ...options, input: undefined as never }, nodes },
-      });
-    },
-
     resume({ at, after = {} }) {
       for (const [stage, arrive] of Object.entries(after)) following.set(stage, arrive);
-      const stageOf = (name: string): string => {
-        if (Object.hasOwn(at, name)) return name;
-        const now = renamedStage(definition, name);
-        // A compensation that is gone stays under the name that it had last; its step may have ended under another that its node had or has.
-        const formers = formerNames(definition.options.renamed, now);
-        return formers.find((former) => lefts.has(former)) ?? now;
-      };
+      const stageOf = (name: string): string =>
+        Object.hasOwn(at, name) ? name : renamedStage(definition, name);
       return internalMutationGeneric({
         args: resumeArgs,
         returns: v.null(),
         handler: async (ctx, { token, stage: before, event, scope, ...options }) => {
           const stage = stageOf(before);
-          const bound = boundOf(stage);
-          const transaction = new Transaction(ctx, bound, token, stage, { ...options, scope });
+          const transaction = new Transaction(ctx, own, token, stage, { ...options, scope });
           const entry = (entries: Readonly<Record<string, Arrive>>) =>
             Object.hasOwn(entries, stage) ? entries[stage] : undefined;
           const { node } = placeOf(definition, stage);
           let arrive = event.kind === "arrive" ? entry(at) : entry(after);
           if (event.kind === "failed") {
             const { kind } = event.error;
-            const again = retryAt(bound.definition, defaults, stage, token.attempt, kind);
+            const again = retryAt(definition, defaults, stage, token.attempt, kind);
             const hasRecovered = await transaction.failed(event.error, again);
             arrive = hasRecovered ? following.get(stage) : undefined;
           } else if (arrive === undefined || isOther(node, event)) {

@@ -1,5 +1,5 @@
 export type { InferInput } from "../definition/schema.js";
-export { compiled, type Compiled, type Left } from "./compiled.js";
+export { compiled, type Compiled } from "./compiled.js";
 export type { Completion, Resume, StepAction, StepMutation, StepQuery } from "./functions.js";
 export type { WorkflowReference } from "./reference.js";
 export { removedWorkflow } from "./removed-workflow.js";

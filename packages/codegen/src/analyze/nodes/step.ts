@@ -1,10 +1,8 @@
 import type { StagePlan } from "../../plan/schema.js";
 import { handlerKinds, readHandler } from "../handlers.js";
 import { functionOf } from "../functions.js";
-import { objectOf } from "../held.js";
 import { readOptions, type Options } from "../options.js";
 import { readsOf, type Reads } from "../reads.js";
-import { copyOf } from "../source-copy.js";
 import { stagePlan } from "../stages.js";
 import {
   nodePlan,
@@ -78,6 +76,5 @@ function compensateStage(
   const rules = { of: part.label, references: true, optional: false };
   const handler = readHandler(options, option.nameNode, rules, file);
   const visible = [...scope, "output", "error"];
-  const source = copyOf(objectOf(option.value, file) ?? option.value, file);
-  return handler && stagePlan({ ...handler, ...part, visible, isAside: true, source }, file);
+  return handler && stagePlan({ ...handler, ...part, visible, isAside: true }, file);
 }

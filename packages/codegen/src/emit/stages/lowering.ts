@@ -26,8 +26,8 @@ export interface StageFile {
   runtime(name: string): string;
   /** The local name of what the file's functions are made with: `own`. */
   own(): string;
-  /** The local name of what a stage's code is found in: the definition's nodes, which the file then takes out of it. */
-  nodes(stage: StagePlan): string;
+  /** The local name of the definition's nodes, which the file then takes out of it. */
+  nodes(): string;
   /** The function that a run arrives at a stage by, or at the end of its line. */
   arrival(at: Following): string;
   /** The function that a run goes on by after the last child of a stage. */
@@ -78,7 +78,7 @@ export const toStage = (stage: StagePlan, result: Doc, file: StageFile): Doc =>
 
 /** Where a stage's code is found in the definition: `nodes.chapters.finalize.mutation`. */
 export function inDefinition(stage: StagePlan, member: string, file: StageFile): string[] {
-  return [file.nodes(stage), ...stage.code, member];
+  return [file.nodes(), ...stage.code, member];
 }
 
 /** The parameters of a function that calls a reference: `ctx, scope`. */
