@@ -2,7 +2,7 @@ import type { FunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import { describe, expect, test, vi } from "vitest";
 import { components, internal } from "./convex/_generated/api.js";
-import { TestApp, useTestApp, type Faults } from "./harness.js";
+import { dying, TestApp, useTestApp, type Faults } from "./harness.js";
 
 /** The handle of a function that a deploy took away. A deployment refuses to schedule it; convex-test does not know that. */
 const GONE = "function://;gone:gone";
@@ -678,7 +678,7 @@ describe("what is lost", () => {
   });
 
   test("[S90] [S107] an action was lost for good: its step recovers", async () => {
-    const app = new TestApp({ settle: ({ slot }) => slot !== undefined });
+    const app = new TestApp(dying());
     const id = await app.start("risky", { how: "well" });
     await app.drive();
     expect(await app.status("risky", id)).toMatchObject({
@@ -695,6 +695,7 @@ describe("what is lost", () => {
       runAt: Date.now() + HOUR,
     });
     expect(await cancelJobs("deliver")).toBe(1);
+    expect(await cancelJobs("checkLate")).toBe(1);
     await use.app.pass(2 * HOUR);
     await use.app.t.mutation(internal.manager.repair, {});
     await use.app.pass(MINUTE);

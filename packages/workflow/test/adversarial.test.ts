@@ -3,7 +3,7 @@ import { makeFunctionReference } from "convex/server";
 import type { Value } from "convex/values";
 import { describe, expect, test } from "vitest";
 import { internal } from "./convex/_generated/api.js";
-import { TestApp, useTestApp } from "./harness.js";
+import { dying, TestApp, useTestApp } from "./harness.js";
 
 const use = useTestApp();
 
@@ -138,8 +138,7 @@ describe("what would break if", () => {
   });
 
   test("[S107] an action died with its machine: within a minute it counts as an attempt, and the next one is made", async () => {
-    let deaths = 5; // All that the action tries to report, and what it tries as a last resort.
-    const app = new TestApp({ settle: () => deaths-- > 0 });
+    const app = new TestApp(dying(1));
     const id = await app.start("flaky", { goodAttempt: 2 });
     const started = Date.now();
     await app.drive(async () => (await app.status("flaky", id))?.state === "completed");
@@ -153,8 +152,7 @@ describe("what would break if", () => {
   });
 
   test("[S107] without another attempt, a run whose action died ends as lost", async () => {
-    let deaths = 5;
-    const app = new TestApp({ settle: () => deaths-- > 0 });
+    const app = new TestApp(dying(1));
     const status = await app.run("echo", { value: 1 });
     expect(status).toMatchObject({ state: "failed", error: { kind: "lost", node: "same" } });
     expect(await app.slotsHeld()).toBe(0);
@@ -162,7 +160,7 @@ describe("what would break if", () => {
 
   test("[S112] one whose action dies at every attempt ends after maxAttempts", async () => {
     // Whatever an action tries to report does not come through.
-    const app = new TestApp({ settle: ({ slot }) => slot !== undefined });
+    const app = new TestApp(dying());
     const { runId, ...status } = await app.run("flaky", { goodAttempt: 1 });
     expect(status).toMatchObject({ state: "failed", error: { kind: "lost", attempt: 4 } });
     const [top] = await app.tree(runId);
@@ -177,8 +175,7 @@ describe("what would break if", () => {
   });
 
   test("[S107] with a timeout, it is seen within seconds of it", async () => {
-    let deaths = 5;
-    const app = new TestApp({ settle: () => deaths-- > 0 });
+    const app = new TestApp(dying(1));
     const id = await app.start("slow", { ms: 0 });
     const started = Date.now();
     await app.drive(async () => (await app.status("slow", id))?.state === "completed");

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import * as undoables from "../src/runtime/undoables.js";
+import type { Settlement } from "../src/component/validators.js";
 import { internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
 
@@ -71,8 +72,10 @@ describe("what undoes a step", () => {
   test.each([1, 3])("[S94] [S107] is lost with its machine, %s times of 3", async (deaths) => {
     let isUndoing = false;
     // Whatever the action tries to report does not come through.
+    const dies = ({ token }: Pick<Settlement, "token">) => isUndoing && token.attempt <= deaths;
     const app = new TestApp({
-      settle: ({ slot, token }) => isUndoing && slot !== undefined && token.attempt <= deaths,
+      settle: (args) => args.slot !== undefined && dies(args),
+      fails: (name, args) => name === "reporting:keep" && dies(args as Settlement),
     });
     const id = await app.start("clumsy", {});
     await app.drive(async () => (await app.status("clumsy", id))?.state === "compensating");

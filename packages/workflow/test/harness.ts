@@ -25,6 +25,8 @@ await Promise.all(
 /** What is made to go wrong, by the arguments of the call. */
 export interface Faults {
   settle?: (args: Settlement) => boolean;
+  /** Any function of the component, such as `entering:deliver`: fails before it has done anything. */
+  fails?: (name: string, args: unknown) => boolean;
   /** Not a fault: is told of each document that a call of `settle` writes. */
   writes?: (args: Settlement, document: string) => void;
   /** Nor is this: how many of the newest commits a stale snapshot lacks; asked for each. */
@@ -62,6 +64,41 @@ function watched(ctx: MutationCtx, tell: (document: string) => void): MutationCt
   return { ...ctx, db };
 }
 
+type Modules = Record<string, () => Promise<unknown>>;
+
+/** The component's modules, whose functions fail as they are told. */
+function failing(modules: Modules, fails: NonNullable<Faults["fails"]>): Modules {
+  const wrapped = (path: string, module: object) => {
+    const file = path.replace(/^.*\/component\//, "").replace(/\.[^.]+$/, "");
+    return Object.fromEntries(
+      Object.entries(module).map(([name, value]: [string, unknown]) => {
+        if (typeof value !== "function" || !("_handler" in value)) return [name, value];
+        const real = value._handler as (ctx: unknown, args: unknown) => unknown;
+        const handler = (ctx: unknown, args: unknown) => {
+          if (fails(`${file}:${name}`, args)) throw new Error("injected fault");
+          return real(ctx, args);
+        };
+        return [name, Object.create(value, { _handler: { value: handler } }) as unknown];
+      }),
+    );
+  };
+  return Object.fromEntries(
+    Object.entries(modules).map(([path, load]) => {
+      const loaded = load().then((module) => wrapped(path, module as object));
+      return [path, () => loaded];
+    }),
+  );
+}
+
+/** Faults of actions that die, so many of them, when they have done what they do: nothing that they report comes through. */
+export function dying(times = Infinity): Faults {
+  let deaths = 0;
+  return {
+    settle: ({ slot }) => slot !== undefined && deaths < times,
+    fails: (name) => name === "reporting:keep" && deaths++ < times,
+  };
+}
+
 /** The test app of ./convex on a back end of its own, in virtual time, with every limit on. */
 export class TestApp {
   readonly counter: Counter;
@@ -73,7 +110,7 @@ export class TestApp {
     // One module for all calls: the counter wraps each that it has not met.
     const faulty = { ...lib, settle: settleWith(faults) };
     this.t.registerComponent("workflow", componentSchema, {
-      ...component,
+      ...(faults.fails === undefined ? component : failing(component, faults.fails)),
       "./component/lib.js": async () => faulty,
     });
   }

@@ -7,7 +7,7 @@ import { testKit } from "../src/test.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { workflows } from "./convex/_workflows/index.js";
 import schema from "./convex/schema.js";
-import { type Faults, TestApp, useTestApp } from "./harness.js";
+import { dying, type Faults, TestApp, useTestApp } from "./harness.js";
 
 const use = useTestApp();
 
@@ -257,8 +257,7 @@ describe("at the level that there is at first", () => {
   });
 
   test("[S107] an action that was lost, and then is tried again", async () => {
-    let deaths = 5;
-    const runId = await run("flaky", { goodAttempt: 2 }, { settle: () => deaths-- > 0 });
+    const runId = await run("flaky", { goodAttempt: 2 }, dying(1));
     const of = { by: "warn", runId, workflow: "flaky", node: "attempt", attempt: 1, kind: "lost" };
     const message = expect.stringContaining("Its action was lost");
     expect(lines).toEqual([
@@ -434,7 +433,8 @@ describe("secrets", () => {
       if (slot === undefined || (event !== "lost" && outcome.kind === "failed")) return false;
       throw new Error("the value s3cret could not be stored");
     };
-    const runId = await run("whispers", { fails: "open" }, { settle: leaks });
+    const fails = (name: string) => event === "lost" && name === "reporting:keep";
+    const runId = await run("whispers", { fails: "open" }, { settle: leaks, fails });
     expect(told(event)[0]).toEqual({
       by: event === "lost" ? "warn" : "error",
       event,

@@ -383,6 +383,28 @@ describe("pause", () => {
     await use.app.expectNothingLeft();
   });
 
+  test("[S103] a child paused while the pages of a resume from above are still to come stays paused", async () => {
+    const id = await use.app.start("napping", { of: 300 });
+    await use.app.pass(1_000);
+    const child = (await use.app.tree(id)).find(({ index }) => index === 290)!.runId;
+    const pages = async () =>
+      (await use.app.inComponent((ctx) => ctx.db.query("continuations").collect())).length;
+    await pause(child);
+    await pause(id);
+    await use.app.drive(async () => (await pages()) === 0);
+    await resume(id);
+    expect(await pages()).toBe(1);
+    // It was paused before, and is again: the last word counts.
+    await pause(child);
+    await use.app.drive(async () => (await pages()) === 0);
+    expect(await use.app.status("naps", child)).toMatchObject({ paused: true });
+    await use.app.drive();
+    expect(await use.app.log()).toHaveLength(299);
+    await resume(child);
+    await use.app.drive();
+    expect(await use.app.status("napping", id)).toMatchObject({ state: "completed", output: 300 });
+  });
+
   test("[S41] [S103] timeouts go on counting: the run ends, and is undone, though it is paused", async () => {
     const id = await use.app.start("tooLong", { ms: 2 * HOUR });
     const begun = Date.now();

@@ -266,6 +266,30 @@ describe("restart", () => {
     await use.app.expectNothingLeft();
   });
 
+  test.each(["b", undefined])(
+    "[S83] [S102] canceled before all pages are through (from %s): what was to be removed is, and what is kept is undone",
+    async (from) => {
+      const id = await use.app.start("twicePaid", {});
+      await use.app.drive();
+      await clutter(id, "b", 1_500);
+      await restart("twicePaid", id, from);
+      expect(await use.app.status("twicePaid", id)).toMatchObject({ state: "pending" });
+      await use.app.t.mutation(internal.runs.cancel, { runId: id });
+      await use.app.drive();
+      expect(await use.app.status("twicePaid", id)).toMatchObject({ state: "canceled" });
+      expect(await logAfter("paid b")).toEqual(from === "b" ? ["refunded a"] : []);
+      const left = await use.app.inComponent(async (ctx) => ({
+        steps: (await ctx.db.query("steps").collect()).map(({ stage }) => stage),
+        undos: (await ctx.db.query("undos").collect()).length,
+      }));
+      expect(left).toEqual({
+        steps: ["input", ...(from === "b" ? ["a", "a.compensate"] : [])],
+        undos: 0,
+      });
+      await use.app.expectNothingLeft();
+    },
+  );
+
   test("[S102] events that were not taken are kept; those that were are part of what is kept", async () => {
     const id = await use.app.start("told", { passes: 1 });
     const send = async (text: string) =>

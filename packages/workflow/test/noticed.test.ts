@@ -33,8 +33,13 @@ async function loseAction(kind: "failed" | "canceled"): Promise<void> {
   });
 }
 
-/** Cancels by hand what is scheduled of a function. */
+/** Cancels by hand what is scheduled of a function, and what would look after it. */
 async function cancelScheduled(name: string): Promise<void> {
+  await cancelAlone(name);
+  if (name === "entering:deliver") await cancelAlone("waking:checkLate");
+}
+
+async function cancelAlone(name: string): Promise<void> {
   await use.app.inComponent(async (ctx) => {
     const jobs = await ctx.db.system.query("_scheduled_functions").collect();
     const pending = jobs.filter((job) => job.name === name && job.state.kind === "pending");
@@ -164,6 +169,20 @@ describe("a scheduled function that was canceled by hand", () => {
       expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: false });
       await use.app.pass(due - 1 - Date.now());
       expect(await stateOf(name, id)).toBe("running");
+      await use.app.pass(SECOND);
+      expect(await stateOf(name, id)).toBe(state);
+    },
+  );
+
+  test.each(kinds.slice(0, 2))(
+    "[S111] of %s, and not what looks after it: it goes on seconds later, though nothing else runs",
+    async (_what, name, input, fn, state) => {
+      const id = await use.app.start(name, input);
+      const due = Date.now() + HOUR;
+      await use.app.pass(MINUTE);
+      await cancelAlone(fn);
+      await use.app.pass(due + LATE_MS - 1 - Date.now());
+      expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
       await use.app.pass(SECOND);
       expect(await stateOf(name, id)).toBe(state);
     },

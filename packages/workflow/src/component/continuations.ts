@@ -33,7 +33,7 @@ export async function goOn(
   afterMs = 0,
 ): Promise<Id<"continuations">> {
   const handle = await createFunctionHandle(fn);
-  const id = await ctx.db.insert("continuations", { fn: handle, page });
+  const id = await ctx.db.insert("continuations", { fn: handle, page, at: ctx.db.vars.commitTs });
   await schedule(ctx, id, { fn: handle, page }, afterMs);
   await keepLooking(ctx, pool);
   return id;
@@ -49,17 +49,17 @@ export async function callOff(ctx: MutationCtx, id: Id<"continuations">): Promis
 
 /**
  * Does the next page of something, and has the one after it scheduled.
- * @param doPage does it. @returns what is left to do, or null at the end.
+ * @param doPage does it; `at` is when it was begun, in the order of commits. @returns what is left to do, or null at the end.
  */
 export async function goOnWith<Page extends Value>(
   ctx: MutationCtx,
   id: Id<"continuations">,
-  doPage: (page: Page) => Promise<Page | null>,
+  doPage: (page: Page, at: bigint) => Promise<Page | null>,
 ): Promise<null> {
   const continuation = await ctx.db.get("continuations", id);
   if (continuation === null) return null;
-  // What was kept is what the same function gave.
-  const next = await doPage(continuation.page as Page);
+  // What was kept is what the same function gave; and another transaction has committed it.
+  const next = await doPage(continuation.page as Page, continuation.at as bigint);
   if (next === null) await ctx.db.delete("continuations", id);
   else await schedule(ctx, id, { fn: continuation.fn, page: next });
   return null;

@@ -19,7 +19,7 @@ import { liftDeadlines } from "./deadlines.js";
 import { pool } from "./line.js";
 import { logEnded } from "./log.js";
 import { expireLater } from "./retention.js";
-import { cancelPending } from "./scheduled.js";
+import { callOffWaking, cancelPending } from "./scheduled.js";
 import { activeSteps, keptInRun } from "./scope.js";
 import { endCounting } from "./tolerance.js";
 import {
@@ -79,7 +79,8 @@ export async function endRun(
   const parents = await closeSteps(ctx, run._id, end, page);
   if (end.at?.kind === "children") parents.push(end.at);
   const undo = await lastUndo(ctx, run._id);
-  let waitsFor = false;
+  // A restart removes what is not to be undone any more.
+  let waitsFor = undo !== null && run.restarting === true;
   for (const parent of parents) waitsFor ||= await hasToWaitFor(ctx, parent, undo);
   if (undo === null && !waitsFor) return await finishRun(ctx, run, end);
   await liftDeadlines(ctx, run._id);
@@ -195,8 +196,7 @@ async function closeStep(
     isLastTry: undefined,
     held: undefined,
   });
-  if (step.job !== undefined) await cancelPending(ctx, step.job);
-  else if (step.kind === "action" && step.state === "running") await withdraw(ctx, step._id);
+  await callOff(ctx, step);
   if (step.kind !== "children") return;
   if (step.inserting === true) await dropPages(ctx, step._id);
   await endCounting(ctx, step);
@@ -214,6 +214,20 @@ async function hasToWaitFor(
 ): Promise<boolean> {
   const some = undo === null && undoableBelow !== true ? (["compensating"] as const) : UNENDED;
   return await hasChildIn(ctx, _id, some);
+}
+
+/** Has nothing go on with a step. An action that runs goes on to its end. */
+export async function callOff(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
+  await callOffWaking(ctx, step);
+  if (step.kind !== "action" || step.state !== "running") return;
+  if (step.job === undefined) await withdraw(ctx, step._id);
+  else await releaseSlot(ctx, step._id);
+}
+
+/** What an action has reported was still to be taken in: until then it holds its slot. */
+export async function releaseSlot(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
+  const slot = await slotOf(ctx, step);
+  if (slot !== null) await completeWork(ctx, pool, { work: step, slot: slot._id });
 }
 
 /** Takes an action out of the pool, unless it has begun. @returns whether it had not begun. */

@@ -8,19 +8,21 @@ import {
 import type { FunctionHandle } from "convex/server";
 import { v } from "convex/values";
 import { describeThrown, type Problem } from "../errors/failure.js";
+import { withoutValues } from "../errors/without-values.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { beginDeadline } from "./deadlines.js";
 import { pool } from "./line.js";
 import { logStarted } from "./log.js";
-import { keyOf, smallScope, type Known } from "./scope.js";
+import { cancelReserve, LATE_MS } from "./scheduled.js";
+import { keyOf, loopAround, smallScope, type Known } from "./scope.js";
 import { isActive, settle } from "./settle.js";
 import {
-  vEvent,
   vToken,
   type ActionFunction,
   type Event,
+  type Outcome,
   type Stage,
   type Token,
 } from "./validators.js";
@@ -75,6 +77,8 @@ export interface Waking {
   isLastTry?: boolean;
   /** It goes through {@link deliver} though it is due at once. Default: false. */
   isDelivered?: boolean | undefined;
+  /** The slot of the pool that the step still holds. */
+  slot?: string | undefined;
 }
 
 /**
@@ -84,30 +88,50 @@ export interface Waking {
  */
 export async function wake(
   ctx: MutationCtx,
-  step: StepOf & Pick<Doc<"steps">, "stage" | "held">,
+  step: StepOf & Pick<Doc<"steps">, "stage" | "held"> & Partial<Pick<Doc<"steps">, "reserve">>,
   { event = { kind: "arrive" }, at = Date.now(), scope = null, ...how }: Waking,
   fields: Partial<Doc<"steps">> = {},
-): Promise<void> {
-  const { isLastTry = false, isDelivered = false } = how;
+): Promise<Id<"_scheduled_functions"> | undefined> {
+  const { isLastTry = false, isDelivered = false, slot } = how;
   const isHeld = fields.held ?? step.held;
   const token = tokenOf({ ...step, ...fields });
-  const entry = { token, stage: step.stage, event, scope, fuse: !isLastTry };
+  const entry = { token, stage: step.stage, event, scope, fuse: !isLastTry, slot };
+  if (step.reserve !== undefined) await cancelReserve(ctx, step.reserve);
   const job = isHeld ? undefined : await schedule(ctx, entry, at, isDelivered);
   await ctx.db.patch("steps", step._id, {
     ...fields,
     job,
+    reserve: job === undefined ? undefined : await reserveFor(ctx, step._id, at),
     wakeAt: at,
     event: event.kind === "arrive" ? undefined : event,
     isLastTry: isLastTry ? true : undefined,
   });
   if (!isHeld && at <= Date.now()) await keepLooking(ctx, pool);
+  return job;
 }
 
-type Entry = { token: Token; stage: string; event: Event; scope: unknown; fuse: boolean };
+/** What is due later has nobody who looks after it when it comes: another function does, unless this one cancels it. */
+async function reserveFor(
+  ctx: MutationCtx,
+  step: Id<"steps">,
+  at: number,
+): Promise<Id<"_scheduled_functions"> | undefined> {
+  if (at <= Date.now()) return undefined;
+  return await ctx.scheduler.runAt(at + LATE_MS, internal.waking.checkLate, { step });
+}
+
+type Entry = {
+  token: Token;
+  stage: string;
+  event: Event;
+  scope: unknown;
+  fuse: boolean;
+  slot: string | undefined;
+};
 
 async function schedule(
   ctx: MutationCtx,
-  { fuse, ...entry }: Entry,
+  { fuse, slot, ...entry }: Entry,
   at: number,
   isDelivered: boolean,
 ): Promise<Id<"_scheduled_functions">> {
@@ -122,12 +146,14 @@ async function schedule(
       // A deploy took the workflow away. The run is told so in a transaction of its own.
     }
   }
-  return await ctx.scheduler.runAt(at, internal.entering.deliver, entry);
+  const { token, scope } = entry;
+  return await ctx.scheduler.runAt(at, internal.entering.deliver, { token, scope, slot });
 }
 
 /** The fields of a record that say how it is woken, when it is not to be any more. */
 export const ASLEEP = {
   job: undefined,
+  reserve: undefined,
   wakeAt: undefined,
   event: undefined,
   isLastTry: undefined,
@@ -135,43 +161,49 @@ export const ASLEEP = {
 };
 
 /**
- * Enters the workflow. If that fails because of what it executed on the way, once more with nothing executed beside it; if that fails too, the
- * step fails with that error: a scheduled mutation that throws is gone for good.
+ * Enters the workflow, and says what the step's record says. If that fails because of what it executed on the way, once more with nothing
+ * executed beside it; if that fails too, the step fails with that error: a scheduled mutation that throws is gone for good.
  */
 export const deliver = internalMutation({
-  args: { token: vToken, stage: v.string(), event: vEvent, scope: v.any() },
+  args: { token: vToken, scope: v.any(), slot: v.optional(v.string()) },
   returns: v.null(),
-  handler: async (ctx, { token, event, scope }) => {
-    await enterRun(ctx, token, event, scope);
+  handler: async (ctx, { token, scope, slot }) => {
+    await enterRun(ctx, token, { scope, slot });
     return null;
   },
 });
 
-/**
- * The same, inside the transaction of whoever calls.
- * @param otherwise what to do if both fail. Default: the step fails.
- */
+interface Entering {
+  /** Default: what the step's record says. */
+  event?: Event;
+  scope?: Record<string, unknown> | null;
+  slot?: string | undefined;
+  /** What to do if both tries fail. Default: the step fails. */
+  otherwise?: typeof failStep;
+}
+
+/** The same, inside the transaction of whoever calls. */
 export async function enterRun(
   ctx: MutationCtx,
   token: Token,
-  event: Event,
-  scope: Record<string, unknown> | null = null,
-  otherwise: typeof failStep = failStep,
+  { scope = null, slot, otherwise = failStep, ...given }: Entering = {},
 ): Promise<void> {
   const id = ctx.db.normalizeId("steps", token.step);
   const step = id === null ? null : await ctx.db.get("steps", id);
   const run = step === null ? null : await ctx.db.get("runs", step.run);
   // A step that is held is entered when its run goes on.
   if (step === null || run === null || !isActive(step, token) || step.held === true) return;
+  if (step.reserve !== undefined) await cancelReserve(ctx, step.reserve);
   if (run.state === "pending") {
     await ctx.db.patch("runs", run._id, { state: "running", startedAt: Date.now() });
     if (run.timeoutMs !== undefined) await beginDeadline(ctx, run._id, run.timeoutMs);
     await logStarted(ctx, run.workflow, [run._id], run.generation);
   }
+  const event = given.event ?? step.event ?? { kind: "arrive" };
   const enter = async (fuse: boolean) =>
     await ctx.runMutation(
       run.resume as FunctionHandle<"mutation">,
-      { token, stage: step.stage, event, scope, fuse, callsAgain: fuse },
+      { token, stage: step.stage, event, scope, fuse, callsAgain: fuse, slot },
       { transactionLimits: await leaveRoom(ctx, ROOM_TO_COMPLETE) },
     );
   try {
@@ -180,22 +212,30 @@ export async function enterRun(
     try {
       await enter(false);
     } catch (failure) {
-      await otherwise(ctx, step, run, describeThrown(failure));
+      await otherwise(ctx, step, run, describeThrown(failure), slot);
     }
   }
 }
 
-/** The run cannot go on at a step. */
+/** The run cannot go on at a step. What an action has reported is kept all the same, so that it can be undone. */
 export async function failStep(
   ctx: MutationCtx,
   step: Doc<"steps">,
   { workflow }: Doc<"runs">,
   problem: Problem,
+  slot?: string,
 ): Promise<void> {
-  const error = { ...problem, workflow, node: step.stage, attempt: step.attempt };
+  const { event, sensitive } = step;
+  const shown = sensitive === true ? withoutValues(problem) : problem;
+  const error = { ...shown, workflow, node: step.stage, attempt: step.attempt };
+  const outcome: Outcome =
+    event?.kind === "done"
+      ? { kind: "success", output: event.output, ...(await loopAround(ctx, step)) }
+      : { kind: "failed", error };
   await settle(ctx, {
     token: tokenOf(step),
-    outcome: { kind: "failed", error },
+    slot,
+    outcome,
     fused: [],
     // A deploy may take a function away: then nothing has failed but that.
     next: { kind: "fail", error, ofCompletion: problem.kind !== "removedNode" },

@@ -3,7 +3,7 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, type MutationCtx } from "./_generated/server.js";
 import { enterRun, tokenOf, wake } from "./entering.js";
 import { findRun, vRunOrKey } from "./lookup.js";
-import { cancelPending, isOwnJob } from "./scheduled.js";
+import { callOffWaking, isOwnJob } from "./scheduled.js";
 import { stepRead } from "./scope.js";
 import { vRunState } from "./validators.js";
 
@@ -148,12 +148,13 @@ async function takesUp(
   let isTaken = true;
   // It waits no more: what the run does next, in this transaction, may be to send such an event.
   await ctx.db.patch("steps", waiting._id, { state: "running" });
-  await enterRun(ctx, tokenOf(waiting), { kind: "got", ...event }, null, async () => {
+  const otherwise = async () => {
     isTaken = false;
-    if (waiting.job !== undefined) await cancelPending(ctx, waiting.job);
+    await callOffWaking(ctx, waiting);
     const fields = { kind: "entry", state: "pending", names: undefined, dueAt: undefined } as const;
     await wake(ctx, waiting, {}, fields);
-  });
+  };
+  await enterRun(ctx, tokenOf(waiting), { event: { kind: "got", ...event }, otherwise });
   return isTaken;
 }
 

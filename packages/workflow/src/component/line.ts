@@ -7,6 +7,7 @@ import { lookAfterDeadlines } from "./deadlines.js";
 import { wake } from "./entering.js";
 import { lookAfterContinuations } from "./continuations.js";
 import { logLost } from "./log.js";
+import { lookAfterSetAside } from "./stranded.js";
 import { lookAfterWaking } from "./waking.js";
 
 /** The pool's look along its line; see `leaveLineFirst` there. */
@@ -43,6 +44,7 @@ export const pool: PoolHost = {
       const times = [
         await lookAfterDeadlines(ctx),
         await lookAfterContinuations(ctx),
+        await lookAfterSetAside(ctx),
         await lookAfterWaking(ctx),
       ];
       const wanted = times.filter((at) => at !== null);
@@ -54,7 +56,7 @@ export const pool: PoolHost = {
 };
 
 /** An action will not report itself: its run is told, and decides by its retry settings. */
-async function attemptFailed(
+export async function attemptFailed(
   ctx: MutationCtx,
   work: string,
   kind: ErrorKind,
@@ -65,6 +67,8 @@ async function attemptFailed(
   const run = step === null ? null : await ctx.db.get("runs", step.run);
   // That of a step which was called off holds its slot until it ends; how it does is nobody's concern.
   if (step === null || run === null || step.endedAt !== undefined) return;
+  // It has reported, and only that is still to be taken in.
+  if (step.event !== undefined) return;
   const { workflow } = run;
   const error = { message, kind, workflow, node: step.stage, attempt: step.attempt };
   await wake(ctx, step, { event: { kind: "failed", error } });

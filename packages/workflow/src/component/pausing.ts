@@ -5,9 +5,9 @@ import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { fillSeats } from "./children.js";
 import { goOn, goOnWith } from "./continuations.js";
 import { hasRoomInPage } from "./page.js";
-import { withdraw } from "./ending.js";
+import { releaseSlot, withdraw } from "./ending.js";
 import { wake } from "./entering.js";
-import { cancelPending, isOwnJob } from "./scheduled.js";
+import { callOffWaking, isOwnJob } from "./scheduled.js";
 import { activeSteps } from "./scope.js";
 import { rearm } from "./waking.js";
 import { continuationArgs } from "./validators.js";
@@ -24,34 +24,38 @@ interface Page {
   left: number;
 }
 
-/** Where a page of children was cut off: those after `after` of the parent `step` are still to be seen to. */
-type Rest = { step: Id<"steps">; after: number; held: boolean };
+/**
+ * Where a page of children was cut off: those after `after` of the parent `step` are still to be seen to. `since`: when that was decided, in
+ * the order of commits; absent where it is being decided.
+ */
+type Rest = { step: Id<"steps">; after: number; held: boolean; since?: bigint };
 
 /** Pauses a run that goes on, and those under it: a page of them here, the others in transactions that follow. */
 export async function pauseRun(ctx: MutationCtx, run: Doc<"runs">): Promise<void> {
-  if (run.paused === true) return;
-  await ctx.db.patch("runs", run._id, { paused: true });
-  await seeToRun(ctx, run._id, true, { left: PAGE });
+  // Also of one that is paused already: a resume of a run above may still be on its way here.
+  await ctx.db.patch("runs", run._id, { paused: true, pausedAt: ctx.db.vars.commitTs });
+  if (run.paused !== true) await seeToRun(ctx, run._id, { held: true }, { left: PAGE });
 }
 
 /** Has a run that was paused go on, in the same way. */
 export async function resumeRun(ctx: MutationCtx, run: Doc<"runs">): Promise<void> {
   await ctx.db.patch("runs", run._id, { paused: undefined });
-  await seeToRun(ctx, run._id, false, { left: PAGE });
+  await seeToRun(ctx, run._id, { held: false }, { left: PAGE });
 }
 
 async function seeToRun(
   ctx: MutationCtx,
   run: Id<"runs">,
-  held: boolean,
+  decided: Pick<Rest, "held" | "since">,
   page: Page,
 ): Promise<void> {
+  const { held } = decided;
   for await (const step of activeSteps(ctx, run)) {
     // A loop or branch has nothing to come itself: what goes on stands inside.
     if (step.kind === "loop" || step.kind === "branch") continue;
     if (held) await hold(ctx, step);
     if (step.kind === "children")
-      await seeToChildren(ctx, { step: step._id, after: -1, held }, page);
+      await seeToChildren(ctx, { ...decided, step: step._id, after: -1 }, page);
     if (!held && step.held === true) await release(ctx, step);
   }
 }
@@ -63,8 +67,7 @@ async function seeToChildren(ctx: MutationCtx, rest: Rest, page: Page): Promise<
 }
 
 async function seeToSomeChildren(ctx: MutationCtx, rest: Rest, page: Page): Promise<Rest | null> {
-  if (page.left === 0 || (!rest.held && !(await releaseThemselves(ctx, rest.step, page))))
-    return rest;
+  if (page.left === 0 || (!rest.held && !(await releaseThemselves(ctx, rest, page)))) return rest;
   const children = await ctx.db
     .query("runs")
     .withIndex("by_parent_state", (q) =>
@@ -75,29 +78,35 @@ async function seeToSomeChildren(ctx: MutationCtx, rest: Rest, page: Page): Prom
   let { after } = rest;
   for (const child of children) {
     if (!(await hasRoomInPage(ctx))) return { ...rest, after };
-    await seeToRun(ctx, child._id, rest.held, page);
+    if (rest.held || !isPausedSince(child, rest)) await seeToRun(ctx, child._id, rest, page);
     after = child.index;
   }
   return page.left === 0 ? { ...rest, after } : null;
 }
 
 /** Children that were paused by themselves, also those that wait for their turn. @returns whether these were all. */
-async function releaseThemselves(
-  ctx: MutationCtx,
-  parent: Id<"steps">,
-  page: Page,
-): Promise<boolean> {
-  const paused = await ctx.db
+async function releaseThemselves(ctx: MutationCtx, rest: Rest, page: Page): Promise<boolean> {
+  const paused = ctx.db
     .query("runs")
-    .withIndex("by_parent_paused", (q) => q.eq("parentStep", parent).eq("paused", true))
-    .take(page.left);
-  for (const child of paused) {
+    .withIndex("by_parent_paused", (q) => q.eq("parentStep", rest.step).eq("paused", true));
+  const released: Doc<"runs">[] = [];
+  for await (const child of paused) {
+    if (released.length === page.left) break;
+    if (!isPausedSince(child, rest)) released.push(child);
+  }
+  for (const child of released) {
     if (!(await hasRoomInPage(ctx))) return false;
     page.left -= 1;
     await ctx.db.patch("runs", child._id, { paused: undefined });
-    await seeToRun(ctx, child._id, false, page);
+    await seeToRun(ctx, child._id, rest, page);
   }
   return page.left > 0;
+}
+
+/** Whether a run was paused after it was decided that it should go on. */
+function isPausedSince({ paused, pausedAt }: Doc<"runs">, { since }: Rest): boolean {
+  // A placeholder is that of this very transaction.
+  return paused === true && since !== undefined && typeof pausedAt === "bigint" && pausedAt > since;
 }
 
 /** The next page of children. What has been decided otherwise meanwhile is left alone: the parent's record says so. */
@@ -105,11 +114,11 @@ export const seeToMore = internalMutation({
   args: continuationArgs,
   returns: v.null(),
   handler: async (ctx, { continuation }): Promise<null> =>
-    await goOnWith<Rest>(ctx, continuation, async (rest) => {
+    await goOnWith<Rest>(ctx, continuation, async (rest, at) => {
       const parent = await ctx.db.get("steps", rest.step);
       if (parent === null || parent.endedAt !== undefined) return null;
       if ((parent.held === true) !== rest.held) return null;
-      return await seeToSomeChildren(ctx, rest, { left: PAGE });
+      return await seeToSomeChildren(ctx, { since: at, ...rest }, { left: PAGE });
     }),
 });
 
@@ -125,10 +134,13 @@ async function hold(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
   const { job } = step;
   // Children are inserted on: none of them starts. The job of a step that pauses its own run is how its report is told from others.
   const staysScheduled = job === undefined || step.inserting === true || (await isOwnJob(ctx, job));
-  if (!staysScheduled) await cancelPending(ctx, job);
+  if (!staysScheduled) {
+    await callOffWaking(ctx, step);
+    if (step.kind === "action" && step.state === "running") await releaseSlot(ctx, step._id);
+  }
   await ctx.db.patch("steps", step._id, {
     held: true,
-    ...(staysScheduled ? {} : { job: undefined }),
+    ...(staysScheduled ? {} : { job: undefined, reserve: undefined }),
   });
 }
 
@@ -141,7 +153,8 @@ async function release(ctx: MutationCtx, held: Doc<"steps">): Promise<void> {
   if (await hasEarlyEvent(ctx, step)) {
     // The run comes to the node again, and finds the event in its inbox.
     const fields = { kind: "entry", state: "pending", held: undefined } as const;
-    return await wake(ctx, step, {}, { ...fields, names: undefined, dueAt: undefined });
+    await wake(ctx, step, {}, { ...fields, names: undefined, dueAt: undefined });
+    return;
   }
   await ctx.db.patch("steps", step._id, { held: undefined });
   await rearm(ctx, step);

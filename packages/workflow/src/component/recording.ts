@@ -5,7 +5,7 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { ASLEEP, newRecord, wake } from "./entering.js";
 import type { LoopStep } from "./forgetting.js";
-import { cancelPending } from "./scheduled.js";
+import { callOffWaking } from "./scheduled.js";
 import { keyOf, stepRead } from "./scope.js";
 import { undoableDone } from "./undoing.js";
 import type { Fused, Read, Settlement } from "./validators.js";
@@ -34,14 +34,13 @@ export async function recordOutcome(
     step.kind === "action"
       ? outcome.kind !== "open"
       : outcome.kind === "success" && step.kind === "event";
-  if (isOvertaken && step.job !== undefined) await cancelPending(ctx, step.job);
+  if (isOvertaken) await callOffWaking(ctx, step);
   if (outcome.kind === "success") {
     const stored = await storeOutput(ctx, progress, step, outcome.output);
     const ended = { state: "completed" as const, endedAt: Date.now(), ...ASLEEP, ...stored };
     const errors = outcome.error === undefined ? step.errors : withError(step, outcome.error);
-    const beside = getConvexSize(stored as Value) + getConvexSize(errors ?? []);
     // Where the record cannot hold both, the errors of attempts that another has made good give way.
-    const kept = beside > MAX_RECORD_BYTES ? undefined : errors;
+    const kept = errorsBeside(errors, stored);
     await ctx.db.patch("steps", step._id, { ...ended, errors: kept });
     if (step.undoable === true) await undoableDone(ctx, step, outcome.loop);
   } else if (outcome.kind === "failed") {
@@ -67,6 +66,15 @@ function badState({ kind }: StepError): "failed" | "timedOut" {
 const MAX_ERRORS_BYTES = 128 * 1024;
 /** A document holds 1 MiB; the rest of the record takes less than this leaves. */
 const MAX_RECORD_BYTES = 1_040_000;
+
+/** The errors of a step's attempts, as far as its record holds them beside what an attempt has made. */
+export function errorsBeside(
+  errors: StepError[] | undefined,
+  made: unknown,
+): StepError[] | undefined {
+  const bytes = getConvexSize((made ?? null) as Value) + getConvexSize(errors ?? []);
+  return bytes > MAX_RECORD_BYTES ? undefined : errors;
+}
 
 /** The errors of a step's attempts with one more. Where they become too many, those after the first go, oldest first. */
 function withError(step: Doc<"steps">, error: StepError): StepError[] {

@@ -8,8 +8,8 @@ import { dropPages } from "./inserting.js";
 import { goOn, goOnWith } from "./continuations.js";
 import { deleteInPage, hasRoomInPage } from "./page.js";
 import { liftDeadlines } from "./deadlines.js";
-import { withdraw } from "./ending.js";
-import { cancelPending, isOwnJob } from "./scheduled.js";
+import { callOff } from "./ending.js";
+import { isOwnJob } from "./scheduled.js";
 
 /**
  * Removes the children of a parent whose record is to be forgotten, with what is under them: as many as fit into this transaction, the
@@ -109,10 +109,7 @@ export async function removeStep(ctx: MutationCtx, step: Doc<"steps">): Promise<
     if (step.undone !== true) await ctx.db.patch("steps", step._id, { undone: true });
     return false;
   }
-  if (step.endedAt === undefined) {
-    if (step.job !== undefined) await cancelPending(ctx, step.job);
-    else if (step.kind === "action" && step.state === "running") await withdraw(ctx, step._id);
-  }
+  if (step.endedAt === undefined) await callOff(ctx, step);
   if (step.kind === "action" && (await ctx.db.query("setAside").first()) !== null)
     await takeBack(ctx, step._id);
   await ctx.db.delete("steps", step._id);

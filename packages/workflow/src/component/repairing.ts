@@ -12,17 +12,19 @@ import { rewatchDeadline } from "./deadlines.js";
 import { pool } from "./line.js";
 import { repairRetention } from "./retention.js";
 import schema from "./schema.js";
+import { isStranded, recoverStranded } from "./stranded.js";
 import { seeTo } from "./waking.js";
 
 /** How many records a page looks at, at most. */
 const PAGE = 100;
 
 /**
- * Where a repair has come to: first the steps that are to be woken, then the deadlines, then, where plans are given, what waits for an event.
+ * Where a repair has come to: first the steps that are to be woken, then the deadlines, then the actions that the pool has lost sight of,
+ * then, where plans are given, what waits for an event.
  * `most`: how many there was room for at the cursor.
  */
 type Place = {
-  table: "steps" | "deadlines" | "events";
+  table: "steps" | "deadlines" | "actions" | "events";
   cursor: string | null;
   most?: number;
   plans?: Plans;
@@ -61,12 +63,15 @@ async function repairPage(
       ? await repairSteps(ctx, cursor, most)
       : table === "deadlines"
         ? await repairDeadlines(ctx, cursor, most)
-        : await repairEvents(ctx, cursor, most, rest.plans ?? []);
+        : table === "actions"
+          ? await repairActions(ctx, cursor, most)
+          : await repairEvents(ctx, cursor, most, rest.plans ?? []);
   // No cursor leads behind what was seen to, and to see to it again takes nearly as much: so the page begins anew, and ends there.
   if (seen !== undefined) return { table, cursor, ...rest, ...(seen > 0 ? { most: seen } : {}) };
   if (!isDone) return { table, cursor: continueCursor, ...rest };
   if (table === "steps") return { table: "deadlines", cursor: null, ...rest };
-  return table === "deadlines" && rest.plans !== undefined
+  if (table === "deadlines") return { table: "actions", cursor: null, ...rest };
+  return table === "actions" && rest.plans !== undefined
     ? { table: "events", cursor: null, ...rest }
     : null;
 }
@@ -115,6 +120,20 @@ async function repairDeadlines(
     .withIndex("by_creation_time")
     .paginate({ cursor, numItems });
   return await seenTo(ctx, found, (deadline) => rewatchDeadline(ctx, deadline));
+}
+
+async function repairActions(
+  ctx: MutationCtx,
+  cursor: string | null,
+  numItems: number,
+): Promise<Repaired> {
+  const found = await paginator(ctx.db, schema)
+    .query("steps")
+    .withIndex("by_kind_state", (q) => q.eq("kind", "action").eq("state", "running"))
+    .paginate({ cursor, numItems, maximumBytesRead: MAX_PAGE_BYTES });
+  return await seenTo(ctx, found, async (step) => {
+    if (await isStranded(ctx, step)) await recoverStranded(ctx, step);
+  });
 }
 
 /** Those that go on with another plan than the one they started under come to their node once more, as it is now. */

@@ -9,6 +9,7 @@ import { beginRun } from "./entering.js";
 import { logStarted } from "./log.js";
 import { renamedStep } from "./recording.js";
 import { removeStep } from "./removing.js";
+import { undoNext } from "./undoing.js";
 import { continuationArgs, vBeginning } from "./validators.js";
 
 /** A node of a workflow's top level, in their order, as a restart needs to know it. */
@@ -45,7 +46,8 @@ type Progress = {
 
 /**
  * Has a run that has ended begin anew, as a new generation. What is to be done again is removed first, with what is under it: as far as it
- * fits into this transaction, then in pages. Until that is done the run is `pending`.
+ * fits into this transaction, then in pages. Until that is done the run is `pending`. One that is canceled meanwhile does not begin, but what
+ * was to be removed is.
  */
 export async function restartRun(
   ctx: MutationCtx,
@@ -70,6 +72,7 @@ export async function restartRun(
     error: undefined,
     onCompleteError: undefined,
     logged: undefined,
+    restarting: true,
   });
   const rest = await goOnRestarting(ctx, {
     run,
@@ -90,12 +93,12 @@ export const restartMore = internalMutation({
     await goOnWith<Progress>(ctx, continuation, (progress) => goOnRestarting(ctx, progress)),
 });
 
-/** @returns how far it has come where the transaction has done its part; null where the run has begun, or was canceled. */
+/** @returns how far it has come where the transaction has done its part; null where the run has begun, or has ended. */
 async function goOnRestarting(ctx: MutationCtx, progress: Progress): Promise<Progress | null> {
   const { run, generation, restart } = progress;
   const { nodes, from } = restart;
   const current = await ctx.db.get("runs", run);
-  if (current?.state !== "pending" || current.generation !== generation) return null;
+  if (current?.restarting !== true || current.generation !== generation) return null;
   if (from === undefined) {
     if (!(await removeAll(ctx, run))) return progress;
     await begin(ctx, current, restart, nodes[0], []);
@@ -176,7 +179,13 @@ async function begin(
   kept: string[],
 ): Promise<void> {
   const { timeoutMs } = begin;
-  await ctx.db.patch("runs", run._id, { state: "running", startedAt: Date.now(), kept });
+  const restarted = { restarting: undefined, kept };
+  if (run.state !== "pending") {
+    await ctx.db.patch("runs", run._id, restarted);
+    if (run.state === "compensating") await undoNext(ctx, run._id);
+    return;
+  }
+  await ctx.db.patch("runs", run._id, { ...restarted, state: "running", startedAt: Date.now() });
   if (timeoutMs !== undefined) await beginDeadline(ctx, run._id, timeoutMs);
   const isFirst = at === undefined || at === nodes[0];
   await beginRun(ctx, run, isFirst ? begin.first : { stage: at.stage, reads: [] }, new Map());

@@ -42,6 +42,20 @@ export async function cancelPending(ctx: MutationCtx, job: Job): Promise<boolean
   return true;
 }
 
+/** Cancels what would have looked after a step that is late. Nothing depends on its state: it only looks. */
+export async function cancelReserve(ctx: MutationCtx, reserve: Job): Promise<void> {
+  if (!(await isOwnJob(ctx, reserve))) await ctx.scheduler.cancel(reserve);
+}
+
+/** Has nothing go on with a step that waits for its time. */
+export async function callOffWaking(
+  ctx: MutationCtx,
+  { job, reserve }: { job?: Job | undefined; reserve?: Job | undefined },
+): Promise<void> {
+  if (job !== undefined) await cancelPending(ctx, job);
+  if (reserve !== undefined) await cancelReserve(ctx, reserve);
+}
+
 /** Whether it is the scheduled function inside which this is called, at whatever depth. */
 export async function isOwnJob(ctx: MutationCtx, job: Job | undefined): Promise<boolean> {
   if (job === undefined) return false;

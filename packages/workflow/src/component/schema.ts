@@ -33,6 +33,8 @@ export default defineSchema({
     generation: v.optional(v.number()),
     /** The nodes of the top level whose results its last restart has left. */
     kept: v.optional(v.array(v.string())),
+    /** What its restart does again is still being removed. */
+    restarting: v.optional(v.boolean()),
     /** Given to `start` as `key`; see `lookup.ts`. */
     startKey: v.optional(v.string()),
     /** Of a child: the run and the step record whose child it is, its place, and its key if the children were given as a record. */
@@ -60,6 +62,8 @@ export default defineSchema({
     endsAs: v.optional(vBadEnd),
     /** It was paused: nothing of it starts. */
     paused: v.optional(v.boolean()),
+    /** When, in the order of commits. */
+    pausedAt: v.optional(v.commitTs()),
     /** Its error is that of a `sensitive` node: what it says is not to be logged. Only while it is `compensating`. */
     sensitiveError: v.optional(v.boolean()),
     /** Its start was logged; then its end is too. Of runs at the top only. */
@@ -122,6 +126,8 @@ export default defineSchema({
     job: v.optional(v.id("_scheduled_functions")),
     wakeAt: v.optional(v.number()),
     event: v.optional(vEvent),
+    /** Looks some seconds after that whether the function has come; canceled by it. */
+    reserve: v.optional(v.id("_scheduled_functions")),
     /** That function has failed before, and was scheduled once more. */
     isLastTry: v.optional(v.boolean()),
     /** The run was paused: nothing goes on with it. */
@@ -242,6 +248,8 @@ export default defineSchema({
     /** The handle of the function that does a page, and what it is given. */
     fn: v.string(),
     page: v.any(),
+    /** When it was begun, in the order of commits. */
+    at: v.commitTs(),
     /** The scheduled function that will do it. Absent only while it is being inserted. */
     job: v.optional(v.id("_scheduled_functions")),
   }),

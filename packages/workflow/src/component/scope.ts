@@ -157,6 +157,21 @@ export async function stepOfStage(
     .first();
 }
 
+/** The loop around a step that can be undone, as its compensation is to see it. */
+export async function loopAround(
+  ctx: QueryCtx,
+  { run, stage, pass = [], undoable }: Doc<"steps">,
+): Promise<{ loop?: unknown }> {
+  if (undoable !== true || pass.length === 0) return {};
+  const names = stage.split(".");
+  for (let depth = names.length - 1; depth > 0; depth--) {
+    const around = await stepOfStage(ctx, run, names.slice(0, depth).join("."), pass.slice(0, -1));
+    if (around?.kind === "loop")
+      return { loop: { state: around.output, iteration: around.iteration } };
+  }
+  return {};
+}
+
 /** The records in which something of a run is still to come. They may be changed while they are seen to. */
 export async function* activeSteps(
   ctx: QueryCtx,

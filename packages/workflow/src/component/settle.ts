@@ -95,7 +95,8 @@ function planOf({ plan }: Doc<"steps">, settlement: Settlement): string | undefi
 
 const NO_PLAN = "";
 
-async function stepNamed(ctx: MutationCtx, token: Token): Promise<Doc<"steps"> | null> {
+/** The step of a token; null where it is gone. */
+export async function stepNamed(ctx: MutationCtx, token: Token): Promise<Doc<"steps"> | null> {
   const id = ctx.db.normalizeId("steps", token.step);
   return id === null ? null : await ctx.db.get("steps", id);
 }

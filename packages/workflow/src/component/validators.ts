@@ -281,6 +281,12 @@ export const vNext = v.union(
 );
 export type Next = Infer<typeof vNext>;
 
+/** What an action has reported. */
+export const vReported = v.union(
+  v.object({ kind: v.literal("done"), output: v.any() }),
+  v.object({ kind: v.literal("failed"), error: vError }),
+);
+
 /** Why the component enters a workflow. */
 export const vEvent = v.union(
   v.object({ kind: v.literal("arrive") }),
@@ -289,7 +295,7 @@ export const vEvent = v.union(
   /** What it waited for until now: the end of a sleep, or of the time for an event. */
   v.object({ kind: v.literal("due"), of: v.union(v.literal("sleep"), v.literal("event")) }),
   v.object({ kind: v.literal("got"), name: v.string(), value: v.any() }),
-  v.object({ kind: v.literal("failed"), error: vError }),
+  ...vReported.members,
 );
 export type Event = Infer<typeof vEvent>;
 

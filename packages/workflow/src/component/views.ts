@@ -6,6 +6,7 @@ import { countChildren, vChildren } from "./counting.js";
 import { factsOf, runFacts } from "./facts.js";
 import { findRun, whichRun } from "./lookup.js";
 import { isLost } from "./scheduled.js";
+import { isStranded } from "./stranded.js";
 import { activeSteps, outputOf } from "./scope.js";
 import { parentBeingUndone } from "./undoing.js";
 import { vError, vPass, vRunState, vStepKind, vStepState } from "./validators.js";
@@ -141,10 +142,10 @@ export async function stateOf(ctx: QueryCtx, step: Doc<"steps">): Promise<Doc<"s
  */
 async function isStalled(ctx: QueryCtx, step: Doc<"steps">): Promise<boolean> {
   if (step.held === true) return false;
-  if (step.kind === "action" && step.state === "running") {
-    if (await isWaiting(ctx, step._id)) return false;
+  if (await isStranded(ctx, step)) return true;
+  if (step.kind === "action" && step.state === "running" && step.wakeAt === undefined) {
     const slot = await slotOf(ctx, step._id);
-    return slot === null || (slot.job !== undefined && (await isLost(ctx, slot)));
+    return slot?.job !== undefined && (await isLost(ctx, slot));
   }
   return step.wakeAt !== undefined && (await isLost(ctx, step));
 }

@@ -1,4 +1,4 @@
-import { leaveRoom, messageOf, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
+import { keepLooking, leaveRoom, messageOf, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import { stream } from "convex-helpers/server/stream";
 import { v } from "convex/values";
 import { internal } from "./_generated/api.js";
@@ -6,9 +6,10 @@ import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { insertLater } from "./inserting.js";
 import { failStep, wake } from "./entering.js";
+import { pool } from "./line.js";
 import { logStuck } from "./log.js";
 import { seeInTurn } from "./looking.js";
-import { isToCome, LATE_MS, stateOfJob } from "./scheduled.js";
+import { isOwnJob, isToCome, LATE_MS, stateOfJob } from "./scheduled.js";
 import schema from "./schema.js";
 import { ACTIVE_STATES, type Event } from "./validators.js";
 
@@ -56,6 +57,19 @@ export async function seeTo(ctx: MutationCtx, step: Doc<"steps">): Promise<void>
     await logStuck(ctx, run, step, messageOf(error));
   }
 }
+
+/** Something was due: where its scheduled function has failed, or is gone, it goes on all the same. */
+export const checkLate = internalMutation({
+  args: { step: v.id("steps") },
+  returns: v.null(),
+  handler: async (ctx, { step: id }) => {
+    const step = await ctx.db.get("steps", id);
+    if (step === null || !(await isOwnJob(ctx, step.reserve))) return null;
+    if (isToCome(await stateOfJob(ctx, step.job))) await keepLooking(ctx, pool);
+    else await seeTo(ctx, step);
+    return null;
+  },
+});
 
 /** The run of a step cannot go on there. A nested transaction: what that comes to concerns no other run that is looked after. */
 export const fail = internalMutation({

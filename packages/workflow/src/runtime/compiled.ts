@@ -189,7 +189,12 @@ export function compiled(
           const entry = (entries: Readonly<Record<string, Arrive>>) =>
             Object.hasOwn(entries, stage) ? entries[stage] : undefined;
           const { node } = placeOf(definition, stage);
-          let arrive = event.kind === "arrive" ? entry(at) : entry(after);
+          let arrive =
+            event.kind === "arrive"
+              ? entry(at)
+              : event.kind === "done"
+                ? following.get(stage)
+                : entry(after);
           if (event.kind === "failed") {
             const { kind } = event.error;
             const again = retryAt(definition, defaults, stage, token.attempt, kind);
@@ -202,6 +207,8 @@ export function compiled(
             const due = endOfWait(node);
             if (due === "waits") arrive = entry(at);
             else await transaction.succeeded(due.output);
+          } else if (event.kind === "done") {
+            await transaction.succeeded(event.output);
           } else if (event.kind === "got") {
             await transaction.succeeded(eventOutput(node, event.name, event.value));
           }

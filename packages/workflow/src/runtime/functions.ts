@@ -46,6 +46,8 @@ export const resumeArgs = {
   fuse: v.boolean(),
   /** Whether the caller calls again, without fusion, when this fails. */
   callsAgain: v.boolean(),
+  /** The slot of the pool that the step still holds. */
+  slot: v.optional(v.string()),
 };
 
 /** Of a mutation or query that is called as a nested transaction: for which run, and what makes its record different from others. */

@@ -1,17 +1,15 @@
 import type { GenericActionCtx } from "convex/server";
 import type { Token } from "../component/validators.js";
 import type { Attempt } from "./attempt.js";
-import { describeThrown } from "../errors/failure.js";
-import { marksOf } from "./reads.js";
 import type { Bound } from "./bound.js";
 
 /**
  * Hands an attempt's result to the completion. If that fails, because of what was executed with it, once more with nothing executed
- * beside it; if that fails too, the run ends with that error, by a call that runs no code but the component's own.
+ * beside it. If that fails too, the component keeps the result, and has a scheduled mutation take it in.
  */
 export async function report(
   ctx: GenericActionCtx<any>,
-  { component, workflow, functions, definition }: Bound,
+  { component, workflow, functions }: Bound,
   stage: string,
   token: Token,
   slot: string,
@@ -29,16 +27,10 @@ export async function report(
   } catch {
     try {
       await complete(false);
-    } catch (failure) {
-      const error = { ...describeThrown(failure), ...at };
-      const { sensitive = false } = marksOf(definition, stage);
-      await ctx.runMutation(component.lib.settle, {
-        token,
-        slot,
-        outcome: { kind: "failed", error },
-        fused: [],
-        next: { kind: "fail", error, sensitive, ofCompletion: true },
-      });
+    } catch {
+      const kept =
+        reported.kind === "success" ? { kind: "done" as const, output: reported.output } : reported;
+      await ctx.runMutation(component.reporting.keep, { token, slot, report: kept });
     }
   }
 }

@@ -641,6 +641,51 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       Name
     >;
   };
+  reporting: {
+    keep: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        token: {
+          run: string;
+          step: string;
+          attempt: number;
+          pass?: Array<number>;
+          generation?: number;
+          plan?: string;
+        };
+        slot: string;
+        report:
+          | { kind: "done"; output: any }
+          | {
+              kind: "failed";
+              error: {
+                message: string;
+                kind:
+                  | "thrown"
+                  | "nonRetryable"
+                  | "timedOut"
+                  | "canceled"
+                  | "childFailed"
+                  | "invalidInput"
+                  | "invalidOutput"
+                  | "tooLarge"
+                  | "lost"
+                  | "removedNode";
+                data?: any;
+                workflow: string;
+                node: string;
+                attempt: number;
+                key?: string;
+                cause?: any;
+                compensationErrors?: Array<any>;
+              };
+            };
+      },
+      null,
+      Name
+    >;
+  };
   steering: {
     cancel: FunctionReference<
       "mutation",

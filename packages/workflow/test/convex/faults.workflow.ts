@@ -1,0 +1,65 @@
+import { child, defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { internal } from "./_generated/api";
+
+/* Workflows for what goes wrong on the way: a report that is not taken in, a wake-up that fails. */
+
+/** An action that takes effect, and can be undone. */
+export const pays = defineWorkflow({ input: z.object({}) })
+  .step("pay", {
+    action: async (ctx) => {
+      await ctx.runMutation(internal.app.log, { text: "paid" });
+      return "receipt";
+    },
+    retry: true,
+    compensate: {
+      mutation: async (ctx, { output }) => {
+        await ctx.db.insert("log", { text: `refunded ${output}` });
+      },
+    },
+  })
+  .finalize({ query: (_ctx, { pay }) => pay });
+
+/** The same in each pass of a loop; what undoes it asks which pass that was. */
+export const paysOften = defineWorkflow({ input: z.object({}) }).loop("again", {
+  initial: () => 0,
+  body: (b) =>
+    b.step("pay", {
+      action: async (_ctx, { loop }) => loop.state + 1,
+      compensate: {
+        mutation: async (ctx, { output, loop }) => {
+          await ctx.db.insert("log", { text: `refunded ${output} of pass ${loop.iteration}` });
+        },
+      },
+    }),
+  until: ({ loop }) => loop.iteration === 3,
+  maxIterations: 3,
+});
+
+/** Two steps that do not depend on each other. */
+export const twicePaid = defineWorkflow({ input: z.object({}) })
+  .step("a", {
+    mutation: internal.app.log,
+    args: () => ({ text: "paid a" }),
+    compensate: { mutation: internal.app.log, args: () => ({ text: "refunded a" }) },
+  })
+  .step("b", {
+    mutation: internal.app.log,
+    args: () => ({ text: "paid b" }),
+    compensate: { mutation: internal.app.log, args: () => ({ text: "refunded b" }) },
+  });
+
+/** What it makes is not to be seen. */
+export const whispered = defineWorkflow({ input: z.object({}) })
+  .step("whisper", { action: async () => "s3cret", sensitive: true })
+  .finalize({ query: (_ctx, { whisper }) => whisper.length });
+
+/** Sleeps, and then does something. */
+export const naps = defineWorkflow({ input: z.object({}) })
+  .sleep("nap", "1h")
+  .step("after", { mutation: internal.app.log, args: () => ({ text: "after" }) });
+
+export const napping = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
+  children: ({ input }) => Array.from({ length: input.of }, () => child(naps, {})),
+  finalize: { query: (_ctx, { children }) => children.length },
+});

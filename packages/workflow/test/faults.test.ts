@@ -1,0 +1,193 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { internal } from "./convex/_generated/api.js";
+import { dying, TestApp, useTestApp, type Faults } from "./harness.js";
+
+/* Faults that pass: the run goes on as if they had not been. */
+
+useTestApp();
+// The back end tells there of each function that fails.
+beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => {}));
+afterEach(() => void vi.restoreAllMocks());
+
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+
+/** The first calls of a function fail. */
+function first(times: number, fails: (name: string) => boolean): NonNullable<Faults["fails"]> {
+  let left = times;
+  return (name) => fails(name) && left-- > 0;
+}
+
+const runOf = async (app: TestApp, id: string) =>
+  await app.inComponent(async (ctx) =>
+    (await ctx.db.query("runs").collect()).find((run) => run._id === id),
+  );
+
+/** Both tries of the first completion fail. */
+function losing(fails: NonNullable<Faults["fails"]> = () => false): Faults {
+  let isKept = false;
+  return {
+    settle: () => !isKept,
+    fails: (name, args) => {
+      isKept ||= name === "reporting:keep";
+      return fails(name, args);
+    },
+  };
+}
+
+describe("a completion that fails twice in passing", () => {
+  test("[S107] [S109] its result is kept, and taken in by a scheduled mutation: nothing is done again", async () => {
+    const app = new TestApp(losing());
+    const { runId, ...status } = await app.run("pays", {});
+    expect(status).toMatchObject({ state: "completed", output: "receipt" });
+    expect(await app.log()).toEqual(["paid"]);
+    expect((await app.tree(runId))[0]?.steps[0]).toMatchObject({ attempt: 1, errors: [] });
+    await app.expectNothingLeft();
+  });
+
+  test("[S31] [S109] so is its error: the action is tried again", async () => {
+    const app = new TestApp(losing());
+    const status = await app.run("flaky", { goodAttempt: 2 });
+    expect(status).toMatchObject({ state: "completed", output: { attempt: 2 } });
+    await app.expectNothingLeft();
+  });
+
+  test("[S92] [S109] the run can never go on with it: it fails, and what has taken effect is undone", async () => {
+    const app = new TestApp({ settle: ({ outcome }) => outcome.kind === "success" });
+    const status = await app.run("pays", {});
+    expect(status).toMatchObject({ state: "failed", error: { node: "pay" } });
+    expect(await app.log()).toEqual(["paid", "refunded receipt"]);
+    await app.expectNothingLeft();
+  });
+
+  test("[S92] [S109] the same in a loop: what undoes it sees the pass", async () => {
+    const app = new TestApp({
+      settle: ({ outcome, token }) => outcome.kind === "success" && token.pass?.[0] === 2,
+    });
+    expect(await app.run("paysOften", {})).toMatchObject({ state: "failed" });
+    expect(await app.log()).toEqual(["refunded 2 of pass 2", "refunded 1 of pass 1"]);
+    await app.expectNothingLeft();
+  });
+
+  test("[S97] [S109] a result that is not to be seen stands in no scheduled arguments", async () => {
+    const app = new TestApp(losing());
+    expect(await app.run("whispered", {})).toMatchObject({ state: "completed", output: 6 });
+    const jobs = await app.inComponent(async (ctx) =>
+      ctx.db.system.query("_scheduled_functions").collect(),
+    );
+    expect(JSON.stringify(jobs)).not.toContain("s3cret");
+  });
+
+  test.each(["cancel", "pause"] as const)(
+    "[S42] [S109] %s before the result is taken in: its slot is free, and nothing is left",
+    async (how) => {
+      const app = new TestApp(losing());
+      const id = await app.start("pays", {});
+      await app.drive(async () =>
+        (await app.inComponent((ctx) => ctx.db.query("steps").collect())).some(
+          ({ event }) => event?.kind === "done",
+        ),
+      );
+      if (how === "cancel") await app.t.mutation(internal.runs.cancel, { runId: id });
+      else await app.t.mutation(internal.manager.pause, { runId: id });
+      expect(await app.slotsHeld()).toBe(0);
+      await app.drive();
+      await app.expectNothingLeft();
+      if (how === "pause") await app.t.mutation(internal.manager.resume, { runId: id });
+      await app.drive();
+      expect(await runOf(app, id)).toMatchObject({
+        state: how === "cancel" ? "canceled" : "completed",
+      });
+      expect(await app.log()).toEqual(["paid"]);
+    },
+  );
+
+  test("[S109] [S111] the mutation that should take it in fails too: the watchdog has it done again", async () => {
+    const app = new TestApp(losing(first(1, (name) => name === "entering:deliver")));
+    expect(await app.run("pays", {})).toMatchObject({ state: "completed", output: "receipt" });
+    expect(await app.log()).toEqual(["paid"]);
+    expect(await app.slotsHeld()).toBe(0);
+  });
+});
+
+describe("what should end a sleep fails in a way that cannot be caught", () => {
+  test("[S66] [S111] the run goes on within half a minute, though nothing else is going on", async () => {
+    const app = new TestApp({ fails: first(1, (name) => name === "entering:deliver") });
+    const begun = Date.now();
+    const status = await app.run("naps", {});
+    expect(status).toMatchObject({ state: "completed" });
+    expect(status.endedAt! - begun - HOUR).toBeLessThan(30 * SECOND);
+    expect(await app.log()).toEqual(["after"]);
+  });
+
+  test("[S42] [S111] what looks after it is gone where it does not fail, or is not to come any more", async () => {
+    const app = new TestApp();
+    const scheduled = () =>
+      app.inComponent(async (ctx) =>
+        (await ctx.db.system.query("_scheduled_functions").collect())
+          .filter(({ state, name }) => state.kind === "pending" && name !== "watchdog:sweep")
+          .map(({ name }) => name),
+      );
+    const steer = async (how: "pause" | "resume", runId: string) =>
+      await app.t.mutation(internal.manager[how], { runId });
+    const id = await app.start("naps", {});
+    await app.pass(SECOND);
+    const waking = ["entering:deliver", "waking:checkLate"];
+    expect(await scheduled()).toEqual(waking);
+    await steer("pause", id);
+    expect(await scheduled()).toEqual([]);
+    await steer("resume", id);
+    expect(await scheduled()).toEqual(waking);
+    await app.t.mutation(internal.runs.cancel, { runId: id });
+    expect(await scheduled()).toEqual([]);
+    const other = await app.start("naps", {});
+    await app.drive(async () => (await runOf(app, other))?.state === "completed");
+    expect(await scheduled()).toEqual([]);
+  });
+});
+
+describe("a recovery that throws", () => {
+  /** Of an action whose machine died nothing can be recovered, so many times. */
+  async function stranded(times: number): Promise<{ app: TestApp; id: string }> {
+    const recovers = (name: string) => name === "watchdog:recover" || name === "stranded:recover";
+    const throws = first(times, recovers);
+    const { settle, fails } = dying(1);
+    const app = new TestApp({
+      ...(settle && { settle }),
+      fails: (name, args) => fails?.(name, args) === true || throws(name, args),
+    });
+    return { app, id: await app.start("flaky", { goodAttempt: 2 }) };
+  }
+
+  test("[S107] once: a later look recovers the action", async () => {
+    const { app, id } = await stranded(1);
+    await app.drive();
+    expect(await app.status("flaky", id)).toMatchObject({
+      state: "completed",
+      output: { attempt: 2 },
+    });
+    expect(await app.slotsHeld()).toBe(0);
+  });
+
+  test("[S111] often: status says stalled, and repair mends what it says that of", async () => {
+    const { app, id } = await stranded(3);
+    const isStalled = async () => (await app.status("flaky", id))?.stalled === true;
+    await app.drive(
+      async () => (await app.inComponent((ctx) => ctx.db.query("setAside").collect())).length > 0,
+    );
+    expect(await isStalled()).toBe(true);
+    // Nothing looks after it any more.
+    await app.inComponent(async (ctx) => {
+      for (const job of await ctx.db.system.query("_scheduled_functions").collect())
+        if (job.state.kind === "pending") await ctx.scheduler.cancel(job._id);
+    });
+    for (let n = 0; n < 3 && (await isStalled()); n++) {
+      await app.t.mutation(internal.manager.repair, {});
+      await app.pass(10);
+    }
+    expect(await isStalled()).toBe(false);
+    await app.drive();
+    expect(await app.status("flaky", id)).toMatchObject({ state: "completed" });
+    expect(await app.inComponent((ctx) => ctx.db.query("setAside").collect())).toEqual([]);
+  });
+});
