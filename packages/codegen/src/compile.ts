@@ -8,7 +8,14 @@ import { convexConfig } from "./check/convex-config.js";
 import { checkOutputFolder } from "./check/output-folder.js";
 import { compareDiagnostics, diagnostic, type Diagnostic } from "./diagnostics/diagnostic.js";
 import { frameOf } from "./diagnostics/format.js";
-import { discoverAll, importOfDefine, readText, type SourceText } from "./discover/discover.js";
+import {
+  discoverAll,
+  importOfDefine,
+  readText,
+  type SourceText,
+  type UnreadablePath,
+} from "./discover/discover.js";
+import { Unreadable } from "./discover/unreadable.js";
 import { emit, type EmittedBefore, type GeneratedFile } from "./emit/emit.js";
 import { leftoversOf, withoutLeft } from "./plan/leftovers.js";
 import { withDefaults } from "./plan/defaults.js";
@@ -104,13 +111,22 @@ export class Compiler {
 
   async compile(options: CompileOptions): Promise<CompileResult> {
     const { functionsDir, drop = false, before, against, force } = options;
-    const read = (file: string) => readText(join(functionsDir, file));
     this.#recall(functionsDir);
-    const { sources, linked, misnamed } = discoverAll(functionsDir);
+    const { sources, linked, misnamed, unreadable } = discoverAll(functionsDir);
+    const unread = new Map(unreadable.map((each) => [each.file, unreadableFile(each)]));
+    const read = (file: string) => {
+      try {
+        return readText(join(functionsDir, file));
+      } catch (error) {
+        if (!(error instanceof Unreadable)) throw error;
+        unread.set(file, unreadableFile({ file, error }));
+        return undefined;
+      }
+    };
     const known = drop ? [] : before;
     const last =
       known === undefined
-        ? await lastPlan(functionsDir, await this.outputIn(functionsDir), force)
+        ? await lastPlan(functionsDir, await this.#outputOf(read), force)
         : undefined;
     const plans = [
       ...(known ?? last?.plans ?? []),
@@ -121,13 +137,18 @@ export class Compiler {
     return withProblems({ ...result, folders }, [
       ...linked.map(linkedFolder),
       ...misnamed.map(misnamedFile),
+      ...unread.values(),
       ...(last?.diagnostics ?? []),
     ]);
   }
 
   /** The folder that the app's config has generated code stand in, relative to the functions folder. */
   async outputIn(functionsDir: string): Promise<string> {
-    const { config } = await this.#readConfig(readText(join(functionsDir, configFile)));
+    return await this.#outputOf((file) => readText(join(functionsDir, file)));
+  }
+
+  async #outputOf(read: (file: string) => string | undefined): Promise<string> {
+    const { config } = await this.#readConfig(read(configFile));
     return outputOf(config?.values);
   }
 
@@ -283,6 +304,14 @@ function misnamedFile(source: SourceText): Diagnostic {
   const message = `${file} calls defineWorkflow(), but its name does not end in .workflow.ts, so nothing in it is compiled`;
   const hint = `move its workflows to a file such as ${name === "" ? "order" : name}.workflow.ts`;
   return withFrames(diagnostic("misnamedFile", place, message, { hint }), [source]);
+}
+
+/** Of a file or folder that is there but cannot be read. There is no line of it to show. */
+function unreadableFile({ file, error }: UnreadablePath): Diagnostic {
+  const message = error.message.replace(error.path, file);
+  return diagnostic("unreadableFile", { file, line: 1, column: 1 }, message, {
+    hint: "make it readable, or take it out of the functions folder",
+  });
 }
 
 /** Of a link to a folder with definitions. There is no line of it to show. */

@@ -1,5 +1,6 @@
 import { ts, type TypeScript } from "../ts-morph.js";
 import { boundNames } from "./declared-names.js";
+import { unlessTooDeep } from "./depth.js";
 import { importsOf, type Import } from "./modules.js";
 import { moduleFile, type ReadModule } from "./module-file.js";
 import { reexportsOf } from "./reexports-of.js";
@@ -106,7 +107,8 @@ export class AppModules {
     const { file, text } = found;
     const known = this.#modules.get(file);
     if (known !== undefined) return known;
-    const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
+    const source = unlessTooDeep(() => ts.createSourceFile(file, text, ts.ScriptTarget.Latest));
+    if (source === undefined) return undefined;
     const module = new Module(file, source, importsOf(source));
     this.#modules.set(file, module);
     return module;

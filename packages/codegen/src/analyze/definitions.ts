@@ -1,8 +1,8 @@
 import type { CallExpression, Identifier, VariableDeclaration } from "ts-morph";
-import { Node, SyntaxKind, VariableDeclarationKind } from "../ts-morph.js";
+import { Node, ts, VariableDeclarationKind } from "../ts-morph.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { unwrap } from "./functions.js";
-import { callsOf, identifiersIn } from "./descendants.js";
+import { callsOf, eachBelow, identifiersIn, wrapped } from "./descendants.js";
 import { isImported, localNamesOf } from "./modules.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
@@ -175,12 +175,15 @@ function reportMisused(file: DefinitionFile): void {
   }
   // Looked for in the text first: this search takes time.
   if (!/["'`]defineWorkflow["'`]/.test(source.getFullText())) return;
-  for (const access of source.getDescendantsOfKind(SyntaxKind.ElementAccessExpression)) {
-    const member = access.getArgumentExpression();
-    if (Node.isStringLiteral(member) && member.getLiteralText() === define)
-      if (isWholeModule(access.getExpression(), imports))
-        report(member, `\`${define}\` is taken by a computed name, so it is not seen`, callIt);
-  }
+  eachBelow(source.compilerNode, (part) => {
+    if (!ts.isElementAccessExpression(part)) return;
+    const { argumentExpression: member, expression } = part;
+    if (!ts.isStringLiteralLike(member) || member.text !== define) return;
+    if (ts.isIdentifier(expression) && imports.get(expression.text)?.imported === "*") {
+      const message = `\`${define}\` is taken by a computed name, so it is not seen`;
+      report(wrapped(member, source), message, callIt);
+    }
+  });
 }
 
 const define = "defineWorkflow";

@@ -1,6 +1,6 @@
-import { Node, ts, type TypeScript } from "../ts-morph.js";
+import { Node, ts } from "../ts-morph.js";
 import type { Expression } from "../plan/expression.js";
-import { identifiersIn } from "./descendants.js";
+import { eachBelow, identifiersIn } from "./descendants.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
 /** A piece of source as it is written, cut at the names that are imported. */
@@ -53,13 +53,11 @@ function dedenter(node: Node): (part: string, from: number) => string {
 function valuesOverLines(node: Node): { readonly start: number; readonly end: number }[] {
   const source = node.getSourceFile().compilerNode;
   const found: { start: number; end: number }[] = [];
-  const visit = (part: TypeScript.Node): void => {
+  eachBelow(node.getParentOrThrow().compilerNode, (part) => {
     if (ts.isStringLiteralLike(part) || ts.isTemplateExpression(part)) {
       const start = part.getStart(source);
       if (source.text.slice(start, part.end).includes("\n")) found.push({ start, end: part.end });
     }
-    ts.forEachChild(part, visit);
-  };
-  visit(node.compilerNode);
+  });
   return found;
 }

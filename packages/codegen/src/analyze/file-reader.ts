@@ -3,7 +3,8 @@ import type { SourceText } from "../discover/discover.js";
 import type { WorkflowPlan } from "../plan/schema.js";
 import { AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./definition-file.js";
-import { findDefinitions, type FoundInFile } from "./definitions.js";
+import { findDefinitions, type FoundDefinition, type FoundInFile } from "./definitions.js";
+import { tooDeep, unlessTooDeep } from "./depth.js";
 import type { FileFacts } from "./file-facts.js";
 import type { ReadModule } from "./module-file.js";
 import { checkRuntime, usedModules } from "./node-runtime.js";
@@ -65,11 +66,16 @@ export class FileReader {
     const { found, diagnostics } = this.#find(file);
     const { modules, looking } = this.#outside(read);
     this.#looked = new Map();
-    const used = found.locals.size === 0 ? [] : usedModules(file);
-    const runtime = checkRuntime(source.file, source.text, used, looking);
     const recorded = recording(workflows);
-    const plans = found.definitions.map((each) => workflowPlan(each, recorded.workflows, modules));
-    const all = [...runtime, ...diagnostics, ...file.takeDiagnostics()];
+    const whole = unlessTooDeep(() => {
+      const used = found.locals.size === 0 ? [] : usedModules(file);
+      const runtime = checkRuntime(source.file, source.text, used, looking);
+      const plan = (each: FoundDefinition) => workflowPlan(each, recorded.workflows, modules);
+      return { runtime, plans: found.definitions.map(plan) };
+    });
+    const reported = file.takeDiagnostics();
+    const { plans, runtime } = whole ?? { plans: [], runtime: [tooDeep(source.file, source.text)] };
+    const all = [...runtime, ...diagnostics, ...(whole === undefined ? [] : reported)];
     if (this.#once) {
       this.#found.delete(file);
       this.#parser.release(source.file);
@@ -99,7 +105,9 @@ export class FileReader {
   #find(file: DefinitionFile): FoundFile {
     const before = this.#found.get(file);
     if (before !== undefined) return before;
-    const found = findDefinitions(file);
+    const whole = unlessTooDeep(() => findDefinitions(file));
+    const reported = file.takeDiagnostics();
+    const found = whole ?? { definitions: [], locals: new Set() };
     const facts: FileFacts = {
       file: file.file,
       definitions: found.definitions.map(({ name, nameNode }) => ({
@@ -112,7 +120,9 @@ export class FileReader {
       ),
       reexports: reexportsOf(file.file, file.source.compilerNode),
     };
-    const now = { file, found, facts, diagnostics: file.takeDiagnostics() };
+    const diagnostics =
+      whole === undefined ? [tooDeep(file.file, file.source.getFullText())] : reported;
+    const now = { file, found, facts, diagnostics };
     this.#found.set(file, now);
     return now;
   }

@@ -1,9 +1,9 @@
 import { builtinModules } from "node:module";
 import type { ImportDeclaration } from "ts-morph";
-import { Node, SyntaxKind } from "../ts-morph.js";
+import { Node, SyntaxKind, ts, type TypeScript } from "../ts-morph.js";
 import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
 import type { DefinitionFile } from "./definition-file.js";
-import { identifiersIn } from "./descendants.js";
+import { callsIn, identifiersIn } from "./descendants.js";
 import { isGenerated, moduleFile, type ReadModule } from "./module-file.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
@@ -58,7 +58,10 @@ function mayMatter(module: string): boolean {
 
 /** Those that are loaded while the code runs, by `import("…")` or `require("…")`. */
 function loadedModules({ source, placeOf }: DefinitionFile): UsedModule[] {
-  return source.getDescendantsOfKind(SyntaxKind.CallExpression).flatMap((call): UsedModule[] => {
+  const isLoading = ({ expression }: TypeScript.CallExpression) =>
+    expression.kind === ts.SyntaxKind.ImportKeyword ||
+    (ts.isIdentifier(expression) && expression.text === "require");
+  return callsIn(source, isLoading).flatMap((call): UsedModule[] => {
     const [argument] = call.getArguments();
     const callee = call.getExpression();
     const isRequire =

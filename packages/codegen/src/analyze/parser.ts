@@ -2,6 +2,7 @@ import type { SourceFile } from "ts-morph";
 import { Project, ScriptTarget, ts } from "../ts-morph.js";
 import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
+import { tooDeep, unlessTooDeep } from "./depth.js";
 import { definitionFile, placeAt, type DefinitionFile } from "./definition-file.js";
 
 /** A file that parses, or its syntax errors. */
@@ -27,8 +28,11 @@ export class Parser {
     const known = this.#parsed.get(file);
     if (known?.text === text && known.origin === origin) return known;
     known?.source.forget();
-    const source = this.#projects.next().createSourceFile(`/${file}`, text, { overwrite: true });
-    const errors = syntaxErrors(source, file);
+    const parse = (of: string) =>
+      this.#projects.next().createSourceFile(`/${file}`, of, { overwrite: true });
+    const whole = unlessTooDeep(() => parse(text));
+    const source = whole ?? parse("");
+    const errors = whole === undefined ? [tooDeep(file, text)] : syntaxErrors(source, file);
     const parsed: ParsedFile = {
       text,
       origin,

@@ -1,10 +1,13 @@
 import { ts, type TypeScript } from "../ts-morph.js";
 import { resolveModule } from "../plan/paths.js";
+import { unlessTooDeep } from "./depth.js";
 import type { Reexport } from "./reexports.js";
 
 /** Parses a file that is no definition, to see what it hands on. */
 export function parseReexports(file: string, text: string): Reexport[] {
-  return reexportsOf(file, ts.createSourceFile(file, text, ts.ScriptTarget.Latest));
+  const parse = () => ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
+  const source = unlessTooDeep(parse);
+  return source === undefined ? [] : reexportsOf(file, source);
 }
 
 /** `export … from "…"`, and exports of what the file imports. */

@@ -1,6 +1,6 @@
 import type { Identifier, SourceFile, Statement } from "ts-morph";
-import { Node, VariableDeclarationKind } from "../ts-morph.js";
-import { identifiersNamed } from "./descendants.js";
+import { Node, ts, type TypeScript, VariableDeclarationKind } from "../ts-morph.js";
+import { identifiersNamed, wrapped } from "./descendants.js";
 
 /** Which declaration a name belongs to, decided by the blocks around it alone. */
 
@@ -55,17 +55,23 @@ export const nameOf = (id: Identifier): string => id.compilerNode.text;
 export function isDeclaredBetween(id: Identifier, boundary: Node): boolean {
   const name = nameOf(id);
   const isType = Node.isTypeReference(id.getParent());
-  let inner: Node = id;
-  for (
-    let node: Node | undefined = id.getParent();
-    node !== undefined && node !== boundary;
-    node = node.getParent()
-  ) {
-    if (declares(node, name, inner) || (isType && hasTypeParameter(node, name))) return true;
-    inner = node;
+  let inner: TypeScript.Node = id.compilerNode;
+  // Over the bare tree: the last node of a long chain has thousands of calls around it.
+  for (let part = inner.parent; part !== boundary.compilerNode; part = part.parent) {
+    if (ts.isSourceFile(part)) return false;
+    if (!isLink(part)) {
+      const node = wrapped(part, id);
+      if (declares(node, name, wrapped(inner, id)) || (isType && hasTypeParameter(node, name)))
+        return true;
+    }
+    inner = part;
   }
   return false;
 }
+
+/** Whether a node is one of a chain of calls, which declares nothing. */
+const isLink = (part: TypeScript.Node): boolean =>
+  ts.isCallExpression(part) || ts.isPropertyAccessExpression(part);
 
 /** Whether a `var` somewhere in a function declares a name; it then belongs to the whole function. */
 export function declaresVar(fn: Node, name: string): boolean {

@@ -2,6 +2,7 @@ import { Node, ts, type TypeScript } from "../ts-morph.js";
 import { hashOf } from "../plan/write.js";
 import { Module, type AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./definition-file.js";
+import { childrenOf } from "./descendants.js";
 import { isReference } from "./scoping.js";
 
 const scanner = ts.createScanner(ts.ScriptTarget.Latest, true);
@@ -22,22 +23,26 @@ function tokensOf(
     while (scanner.scan() !== ts.SyntaxKind.EndOfFileToken && scanner.getTokenEnd() <= to)
       tokens.push(scanner.getTokenText());
   };
-  const visit = (part: TypeScript.Node): void => {
-    if (part.kind < ts.SyntaxKind.FirstNode) {
-      const text = textOfLeaf(part);
-      if (text !== "") tokens.push(text);
-      return;
-    }
+  // What stands between the children of a node is put between them.
+  const waiting: (TypeScript.Node | readonly [from: number, to: number])[] = [whole];
+  const open = (part: TypeScript.Node): void => {
+    const inside: typeof waiting = [];
     let at = part.pos;
-    ts.forEachChild(part, (child) => {
-      scan(at, child.pos);
-      visit(child);
+    for (const child of childrenOf(part)) {
+      inside.push([at, child.pos], child);
       at = child.end;
-    });
-    scan(at, part.end);
+    }
+    waiting.push(...inside.concat([[at, part.end]]).reverse());
   };
   scanner.setText(source.text);
-  visit(whole);
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (!("kind" in next)) scan(...next);
+    else if (next.kind >= ts.SyntaxKind.FirstNode) open(next);
+    else {
+      const text = textOfLeaf(next);
+      if (text !== "") tokens.push(text);
+    }
+  }
   // Not to hold on to the file.
   scanner.setText("");
   return tokens;

@@ -27,8 +27,8 @@ export function contentsOnDisk(
   consulted: readonly string[],
   folders: readonly string[],
 ): Contents | undefined {
-  const { sources, linked, misnamed } = discoverAll(functionsDir);
-  if (linked.length + misnamed.length > 0) return undefined;
+  const { sources, linked, misnamed, unreadable } = discoverAll(functionsDir);
+  if (linked.length + misnamed.length + unreadable.length > 0) return undefined;
   return {
     sources,
     consulted: new Map(consulted.map((file) => [file, readText(join(functionsDir, file))])),

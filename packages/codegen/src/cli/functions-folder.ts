@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
+import { ifPresent } from "../discover/unreadable.js";
 
 /** Something the user gave that cannot be worked with; printed without a stack. */
 export class UsageError extends Error {
@@ -9,7 +10,8 @@ export class UsageError extends Error {
 /**
  * The app's functions folder, as an absolute path: `--dir`, else what `convex.json` says, else `convex`.
  *
- * @throws UsageError when there is no such folder, or `convex.json` cannot be read
+ * @throws UsageError when there is no such folder, or `convex.json` is not what it should be
+ * @throws Unreadable
  */
 export async function functionsFolder(cwd: string, dir: string | undefined): Promise<string> {
   return existingFolder(cwd, dir);
@@ -18,7 +20,8 @@ export async function functionsFolder(cwd: string, dir: string | undefined): Pro
 /** The same without waiting, for what must be quick. */
 export function existingFolder(cwd: string, dir: string | undefined): string {
   const folder = wantedFolder(cwd, dir);
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
+  const isFolder = (path: string) => statSync(path).isDirectory();
+  if (ifPresent(folder, isFolder) === true) return folder;
   throw new UsageError(
     `There is no functions folder at ${displayPath(cwd, folder)}. Run this in the folder of your Convex app, or pass --dir <folder>; \`workflow-codegen init\` makes a new one.`,
   );
@@ -34,12 +37,8 @@ export function wantedFolder(cwd: string, dir: string | undefined): string {
 }
 
 function configured(cwd: string): string | undefined {
-  let text: string;
-  try {
-    text = readFileSync(resolve(cwd, "convex.json"), "utf8");
-  } catch {
-    return undefined;
-  }
+  const text = ifPresent(resolve(cwd, "convex.json"), (path) => readFileSync(path, "utf8"));
+  if (text === undefined) return undefined;
   const functions = functionsOf(text);
   if (functions === undefined || typeof functions === "string") return functions;
   throw new UsageError(

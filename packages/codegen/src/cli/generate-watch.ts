@@ -9,6 +9,7 @@ import {
 } from "../compile.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { isSame, readText, type SourceText } from "../discover/discover.js";
+import { Unreadable } from "../discover/unreadable.js";
 import { planFileIn } from "../plan/paths.js";
 import { toWritten } from "../plan/write.js";
 import { Deployable } from "../watch/deployable.js";
@@ -34,10 +35,7 @@ export async function generateWatch(
   { force, signal }: WatchOptions,
 ): Promise<void> {
   const session = new Session(functionsDir, terminal, force);
-  const rounds = new Rounds(async (firstChangeAt) => {
-    folders.sync();
-    await session.round(firstChangeAt);
-  });
+  const rounds = new Rounds((firstChangeAt) => session.round(firstChangeAt, () => folders.sync()));
   const folders = new WatchedFolders(functionsDir, () => rounds.changed(), isWrittenHere);
   const folder = displayPath(terminal.cwd, functionsDir);
   await rounds.start();
@@ -78,8 +76,10 @@ class Session {
     this.#compiler.remember(this.#functionsDir);
   }
 
-  async round(startedAt: number): Promise<void> {
+  /** @param beforeReading is called before any file is read */
+  async round(startedAt: number, beforeReading: () => void): Promise<void> {
     try {
+      beforeReading();
       const functionsDir = this.#functionsDir;
       const deployable = await this.#lookAtPlan();
       const compiled = await this.#compiler.compile({ functionsDir, before: deployable.plans });
@@ -114,7 +114,7 @@ class Session {
    */
   async #lookAtPlan(): Promise<Deployable> {
     const output = await this.#compiler.outputIn(this.#functionsDir);
-    const text = readText(join(this.#functionsDir, planFileIn(output)));
+    const text = this.#textOfPlan(output);
     const isGone = text === undefined && this.#unread.length === 0;
     const isKnown = isGone || text === this.#planText;
     if (this.#deployable !== undefined && isKnown) return this.#deployable;
@@ -124,6 +124,16 @@ class Session {
     this.#unread = diagnostics;
     this.#deployable = new Deployable(plans);
     return this.#deployable;
+  }
+
+  /** One that cannot be read is as good as none here: it is reported with the plans. */
+  #textOfPlan(output: string): string | undefined {
+    try {
+      return readText(join(this.#functionsDir, planFileIn(output)));
+    } catch (error) {
+      if (error instanceof Unreadable) return undefined;
+      throw error;
+    }
   }
 
   /** Says what is new: an edit of another file of the app, and a problem that is still the same, are not. */

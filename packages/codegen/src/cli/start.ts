@@ -12,7 +12,13 @@ const terminal: Terminal = {
 };
 
 /** Errors that say all there is to say; any other is a fault of the compiler, whose stack helps to find it. */
-const expected = new Set(["UsageError", "WriteRefused", "WriteFailed", "PlanUnreadable"]);
+const expected = new Set([
+  "UsageError",
+  "WriteRefused",
+  "WriteFailed",
+  "PlanUnreadable",
+  "Unreadable",
+]);
 
 try {
   await runProgram(terminal, process.argv.slice(2));

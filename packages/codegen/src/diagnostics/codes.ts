@@ -126,6 +126,7 @@ export const codes = {
     severity: "warning",
     title: "a definition in a file of another name",
   },
+  unreadableFile: { code: "SW1906", severity: error, title: "a file or folder cannot be read" },
 } as const satisfies Record<string, { code: string; severity: "error" | "warning"; title: string }>;
 
 export type CodeName = keyof typeof codes;

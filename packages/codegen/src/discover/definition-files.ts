@@ -1,6 +1,7 @@
 import { readdirSync, statSync, type Dirent } from "node:fs";
 import { join } from "node:path";
 import { usualOutput } from "../plan/paths.js";
+import { ifPresent, Unreadable } from "./unreadable.js";
 
 /** The ending of a file that may hold definitions. */
 const ending = ".workflow.ts";
@@ -32,6 +33,8 @@ export interface DefinitionFiles {
   readonly linked: string[];
   /** Those of the files that are links. */
   readonly links: string[];
+  /** Folders, and files of such names, that cannot be read. */
+  readonly unreadable: { readonly file: string; readonly error: Unreadable }[];
 }
 
 /**
@@ -44,49 +47,63 @@ export function definitionFiles(functionsDir: string): DefinitionFiles {
   const folders = [""];
   const linked: string[] = [];
   const links: string[] = [];
+  const unreadable: DefinitionFiles["unreadable"] = [];
+  const attempt = <Read>(file: string, make: (path: string) => Read): Read | undefined => {
+    const path = join(functionsDir, file);
+    try {
+      return make(path);
+    } catch (cause) {
+      const error = cause instanceof Unreadable ? cause : new Unreadable(path, cause);
+      unreadable.push({ file: file === "" ? "." : file, error });
+      return undefined;
+    }
+  };
   for (const folder of folders) {
-    for (const entry of entriesOf(join(functionsDir, folder))) {
+    for (const entry of attempt(folder, entriesIfPresent) ?? []) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory() && mayHoldDefinitions(path)) folders.push(path);
-      else if (isDefinitionFile(entry, `${functionsDir}/${path}`)) {
-        files.push(path);
-        if (entry.isSymbolicLink()) links.push(path);
-      } else if (entry.isFile() && isCode(entry.name)) others.push(path);
+      else if (isNamedDefinition(entry) && entry.isFile()) files.push(path);
+      else if (entry.isFile() && isCode(entry.name)) others.push(path);
       else if (entry.isSymbolicLink() && mayHoldDefinitions(path)) {
-        if (holdsDefinitions(`${functionsDir}/${path}`)) linked.push(path);
+        // A link to nothing is told too: there should be a definition.
+        const leadsToFile = isNamedDefinition(entry) ? attempt(path, isFile) : false;
+        if (leadsToFile === true) {
+          files.push(path);
+          links.push(path);
+        } else if (leadsToFile === false && holdsDefinitions(join(functionsDir, path)))
+          linked.push(path);
       }
     }
   }
   const found = { files, others, folders, linked, links };
   for (const paths of Object.values(found)) paths.sort();
-  return found;
+  return { ...found, unreadable };
 }
 
-/** Whether there is such a file below a link, not looking behind further ones. */
+/** Whether there is such a file below a link, not looking behind further ones, nor where nothing can be read. */
 function holdsDefinitions(link: string): boolean {
-  const folders = [link];
-  for (const folder of folders) {
-    for (const entry of entriesOf(folder)) {
-      if (entry.isDirectory() && mayHoldDefinitions(entry.name))
-        folders.push(join(folder, entry.name));
-      else if (isDefinitionFile(entry, join(folder, entry.name))) return true;
+  try {
+    const folders = [link];
+    for (const folder of folders) {
+      for (const entry of entriesOf(folder)) {
+        const path = join(folder, entry.name);
+        if (entry.isDirectory() && mayHoldDefinitions(entry.name)) folders.push(path);
+        else if (!isNamedDefinition(entry)) continue;
+        else if (entry.isFile() || (entry.isSymbolicLink() && isFile(path))) return true;
+      }
     }
+    return false;
+  } catch {
+    return false;
   }
-  return false;
 }
 
-/** Links to folders are not followed, but reported: they could lead anywhere, also in a circle. */
-function isDefinitionFile(entry: Dirent, path: string): boolean {
-  if (!entry.name.endsWith(ending) || entry.name.startsWith(".")) return false;
-  if (entry.isFile()) return true;
-  return entry.isSymbolicLink() && statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-}
+const isNamedDefinition = ({ name }: Dirent): boolean =>
+  name.endsWith(ending) && !name.startsWith(".");
+
+const isFile = (path: string): boolean => statSync(path).isFile();
+
+const entriesOf = (folder: string): Dirent[] => readdirSync(folder, { withFileTypes: true });
 
 /** A folder may go while the others are read. */
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
-}
+const entriesIfPresent = (folder: string): Dirent[] => ifPresent(folder, entriesOf) ?? [];

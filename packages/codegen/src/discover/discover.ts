@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { definitionFiles } from "./definition-files.js";
+import { ifPresent, Unreadable } from "./unreadable.js";
 
 /** A file that may hold definitions. */
 export interface SourceText {
@@ -22,27 +23,41 @@ export function discover(functionsDir: string): SourceText[] {
   return discoverAll(functionsDir).sources;
 }
 
-/** The same, and what is passed over: links to folders with definitions, and files with definitions that have another name. */
-export function discoverAll(functionsDir: string): {
+/** What discovery finds besides the definitions. */
+export interface Discovered {
   readonly sources: SourceText[];
+  /** Links to folders with definitions, which are passed over. */
   readonly linked: readonly string[];
+  /** Files with definitions that have another name. */
   readonly misnamed: readonly SourceText[];
-} {
-  const { files, others, linked, links } = definitionFiles(functionsDir);
-  const defining = (paths: readonly string[]): SourceText[] =>
-    paths
-      .flatMap((file) => {
-        const text = readText(`${functionsDir}/${file}`);
-        if (text === undefined) return [];
-        return [
-          links.includes(file)
-            ? { file, text, origin: origin(functionsDir, file) }
-            : { file, text },
-        ];
-      })
-      .filter(({ text }) => text.includes("defineWorkflow"));
-  const misnamed = defining(others).filter(({ text }) => importOfDefine.test(text));
-  return { sources: defining(files), linked, misnamed };
+  /** Files and folders that may hold definitions but cannot be read. */
+  readonly unreadable: readonly UnreadablePath[];
+}
+
+export interface UnreadablePath {
+  /** Relative to the functions folder, with `/`. */
+  readonly file: string;
+  readonly error: Unreadable;
+}
+
+/** The same, and what is passed over. */
+export function discoverAll(functionsDir: string): Discovered {
+  const { files, others, linked, links, unreadable: unread } = definitionFiles(functionsDir);
+  const unreadable = [...unread];
+  const read = (file: string): SourceText[] => {
+    try {
+      const text = readText(`${functionsDir}/${file}`);
+      if (text?.includes("defineWorkflow") !== true) return [];
+      if (!links.includes(file)) return [{ file, text }];
+      return [{ file, text, origin: origin(functionsDir, file) }];
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      unreadable.push({ file, error });
+      return [];
+    }
+  };
+  const misnamed = others.flatMap(read).filter(({ text }) => importOfDefine.test(text));
+  return { sources: files.flatMap(read), linked, misnamed, unreadable };
 }
 
 /** `import { defineWorkflow } from "@stepwise/workflow"`; what only hands it on is no definition. */
@@ -66,16 +81,13 @@ export function isSame(before: readonly SourceText[], now: readonly SourceText[]
   );
 }
 
-/** A file's text as the compiler sees it; undefined when there is no such file. */
+/**
+ * A file's text as the compiler sees it; undefined when there is no such file.
+ *
+ * @throws Unreadable
+ */
 export function readText(path: string): string | undefined {
-  try {
-    return normalized(readFileSync(path, "utf8"));
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    // It may have been removed, or replaced by a folder, since it was found.
-    if (code === "ENOENT" || code === "EISDIR" || code === "ENOTDIR") return undefined;
-    throw error;
-  }
+  return ifPresent(path, (each) => normalized(readFileSync(each, "utf8")));
 }
 
 /** The same text, whatever editor saved it. */

@@ -19,6 +19,8 @@ export class FileScope implements StageFile {
   /** Those whose arrivals have no names yet. */
   readonly #unnamed: StagePlan[];
   readonly #flow: Flow;
+  /** By path. */
+  readonly #nodes: ReadonlyMap<string, NodePlan>;
   readonly #runtime = new Map<string, string>();
   readonly #references = new Map<string, string>();
   #usesNodes = false;
@@ -43,6 +45,7 @@ export class FileScope implements StageFile {
     ]);
     this.#unnamed = stagesOf(workflow);
     this.#flow = new Flow(workflow.nodes);
+    this.#nodes = new Map(allNodes(workflow.nodes).map((node) => [node.path, node]));
   }
 
   get source(): string {
@@ -114,7 +117,7 @@ export class FileScope implements StageFile {
   }
 
   #nodeOf(stage: StagePlan): NodePlan | undefined {
-    return allNodes(this.workflow.nodes).find(({ path }) => path === stage.node);
+    return this.#nodes.get(stage.node);
   }
 
   /** The import declarations for all that was asked for; with an input, for what the file of a definition has besides. */

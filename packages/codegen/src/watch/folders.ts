@@ -48,8 +48,9 @@ export class WatchedFolders {
         if (name === null || !this.#isOwn(join(path, name))) this.#onChange();
       });
     } catch (error) {
-      // It may have gone since it was found.
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
+      // It may have gone since it was found; one that cannot be read is reported by who reads it.
+      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      if (code === "ENOENT" || code === "EACCES" || code === "EPERM") return;
       throw error;
     }
     watcher.on("error", () => {

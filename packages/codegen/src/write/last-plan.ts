@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
 import { readText } from "../discover/discover.js";
+import { Unreadable } from "../discover/unreadable.js";
 import { planFileIn } from "../plan/paths.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { generatedFolders } from "./generated-folders.js";
@@ -26,7 +27,7 @@ export async function lastPlan(
   output: string,
   force = false,
 ): Promise<LastPlan> {
-  const isThere = textOf(functionsDir, output) !== undefined;
+  const isThere = isPresent(functionsDir, output);
   const moved = isThere ? [] : generatedFolders(functionsDir).filter((folder) => folder !== output);
   const folders = moved.length === 0 ? [output] : moved;
   const planOf = async (folder: string) => await planIn(functionsDir, folder, force);
@@ -35,7 +36,7 @@ export async function lastPlan(
   const former = found.flatMap(({ plans }) => plans.flatMap((plan) => plan.former ?? []));
   // A merge brings the plan of a former folder back, with what a branch has added there that did not know of the move.
   const again = [...new Set(former.map(({ folder }) => folder))].filter(
-    (folder) => !known.has(folder) && textOf(functionsDir, folder) !== undefined,
+    (folder) => !known.has(folder) && isPresent(functionsDir, folder),
   );
   const all = [...found, ...(await Promise.all(again.map(planOf)))];
   return {
@@ -49,6 +50,16 @@ export async function lastPlan(
 const textOf = (functionsDir: string, folder: string): string | undefined =>
   readText(join(functionsDir, planFileIn(folder)));
 
+/** Whether there is one, though it may be that it cannot be read. */
+function isPresent(functionsDir: string, folder: string): boolean {
+  try {
+    return textOf(functionsDir, folder) !== undefined;
+  } catch (error) {
+    if (error instanceof Unreadable) return true;
+    throw error;
+  }
+}
+
 async function planIn(
   functionsDir: string,
   folder: string,
@@ -56,7 +67,14 @@ async function planIn(
 ): Promise<Omit<LastPlan, "moved">> {
   const planFile = planFileIn(folder);
   const place = { file: planFile, line: 1, column: 1 };
-  const text = textOf(functionsDir, folder);
+  let text: string | undefined;
+  try {
+    text = textOf(functionsDir, folder);
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    const message = error.message.replace(error.path, planFile);
+    return { plans: [], diagnostics: [unreadable(place, message)] };
+  }
   if (text === undefined) return { plans: [], diagnostics: missing(functionsDir, folder, place) };
   // It brings along a library that takes its time, and a new app has no plan to read.
   const { PlanUnreadable, readPlan } = await import("../plan/read.js");
@@ -71,7 +89,11 @@ async function planIn(
     }
   }
   if (problem === undefined || force) return { plans, diagnostics: [] };
-  const unreadable = diagnostic(
+  return { plans, diagnostics: [unreadable(place, problem)] };
+}
+
+const unreadable = (place: Place, problem: string): Diagnostic =>
+  diagnostic(
     "unreadablePlan",
     place,
     `${problem}: it says what runs in flight may need of earlier versions`,
@@ -79,8 +101,6 @@ async function planIn(
       hint: "restore it from version control, and generate again; `workflow-codegen generate --force` writes a new one, which leaves nothing behind of earlier versions",
     },
   );
-  return { plans, diagnostics: [unreadable] };
-}
 
 /** In an app that was never compiled there is nothing to miss. */
 function missing(functionsDir: string, folder: string, place: Place): Diagnostic[] {

@@ -1,6 +1,7 @@
 import { readdirSync, type Dirent } from "node:fs";
 import { join } from "node:path";
 import { readText } from "../discover/discover.js";
+import { ifPresent } from "../discover/unreadable.js";
 
 /** What is in folders of generated code under names that the compiler gives to files. */
 export interface PresentFiles {
@@ -38,12 +39,8 @@ export function presentFiles(functionsDir: string, folders: Iterable<string>): P
 export const isOwn = (name: string, text: string): boolean => beginning(name).test(oneSideOf(text));
 
 function entriesOf(folder: string): Dirent[] {
-  try {
-    const entries = readdirSync(folder, { withFileTypes: true });
-    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch {
-    return [];
-  }
+  const entries = ifPresent(folder, (path) => readdirSync(path, { withFileTypes: true })) ?? [];
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** What a file that the compiler made begins with. */

@@ -14,6 +14,7 @@ import { basename, dirname, isAbsolute, join, posix, relative } from "node:path"
 import type { GeneratedFile } from "../emit/emit.js";
 import { isUntouched } from "../emit/seal.js";
 import { readText } from "../discover/discover.js";
+import { ifPresent } from "../discover/unreadable.js";
 import { usualOutput } from "../plan/paths.js";
 import { oneSideOf, presentFiles } from "./own-files.js";
 
@@ -154,7 +155,7 @@ function refuseFolderElsewhere(functionsDir: string, path: string): void {
   if (above !== ".") refuseFolderElsewhere(functionsDir, above);
   const folder = join(functionsDir, path);
   if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return;
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
+  if (ifPresent(folder, (at) => statSync(at).isDirectory()) !== true) {
     throw new WriteRefused(
       `cannot write generated code: ${folder} is no folder; move it away, as the compiler needs a folder of that name`,
     );

@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { compileSources } from "../src/compile.js";
+
+const head = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const flow = defineWorkflow({ input: z.object({}) })`;
+
+const source = (nodes: string, file = "a.workflow.ts") => ({ file, text: `${head}${nodes};\n` });
+
+const other = {
+  file: "b.workflow.ts",
+  text: `${head.replace("const flow", "const other")}.step("class", { query: () => 1 });\n`,
+};
+
+test("two thousand nodes in a chain compile", async () => {
+  const nodes = Array.from({ length: 2000 }, (_, at) => {
+    const before = at === 0 ? "input" : `s${at - 1}`;
+    return `.step("s${at}", { query: (_ctx, { ${before} }) => ({ ${before} }) })`;
+  });
+  const { diagnostics, files, plan } = await compileSources([source(nodes.join("\n  "))]);
+  expect(diagnostics).toEqual([]);
+  expect(plan.workflows[0]?.nodes).toHaveLength(2000);
+  expect(plan.workflows[0]?.nodes.at(-1)?.stages[0]?.reads).toEqual(["s1998"]);
+  expect(files.find(({ path }) => path.endsWith("/flow.ts"))?.text).toContain(
+    'own.query("s1999", nodes.s1999.query)',
+  );
+}, 120_000);
+
+const nested = (kind: "branch" | "loop" | "bracket", depth: number): string => {
+  let inside = 'b.step("last", { query: () => 1 })';
+  for (let at = 0; at < depth; at++) {
+    inside =
+      kind === "branch"
+        ? `b.branch("n${at}", { on: () => "a" as const, cases: { a: (b) => ${inside} } })`
+        : kind === "loop"
+          ? `b.loop("n${at}", { initial: () => 0, body: (b) => ${inside}, until: () => true, maxIterations: 2 })`
+          : `b.step("x", { query: () => [${inside}] })`;
+  }
+  return inside.slice(1);
+};
+
+test.each([
+  ["200 branches", nested("branch", 200)],
+  ["1,000 loops", nested("loop", 1000)],
+  ["2,000 functions", nested("bracket", 2000)],
+  ["an operation of 20,000 parts", `.sleep("s", ${Array(20_000).fill("1").join(" + ")})`],
+  ["5,000 brackets", `.step("s", { query: () => ${"[".repeat(5000)}${"]".repeat(5000)} })`],
+])(
+  "%s in one another are compiled, or one problem at a place; the other files are checked",
+  async (_what, nodes) => {
+    const { diagnostics } = await compileSources([source(nodes), other]);
+    const [first, second] = [
+      ...new Set(diagnostics.map(({ place, code }) => `${place.file} ${code}`)),
+    ];
+    expect([first, second ?? first]).toContain("b.workflow.ts SW1003");
+    if (second !== undefined) expect(first).toMatch(/^a\.workflow\.ts SW(1901|1005)$/);
+    expect(diagnostics.every(({ place }) => place.line > 0)).toBe(true);
+  },
+  60_000,
+);
