@@ -54,12 +54,12 @@ export async function callOff(ctx: MutationCtx, id: Id<"continuations">): Promis
 export async function goOnWith<Page extends Value>(
   ctx: MutationCtx,
   id: Id<"continuations">,
-  doPage: (page: Page, at: bigint) => Promise<Page | null>,
+  doPage: (page: Page, at: bigint | undefined) => Promise<Page | null>,
 ): Promise<null> {
   const continuation = await ctx.db.get("continuations", id);
   if (continuation === null) return null;
   // What was kept is what the same function gave; and another transaction has committed it.
-  const next = await doPage(continuation.page as Page, continuation.at as bigint);
+  const next = await doPage(continuation.page as Page, continuation.at as bigint | undefined);
   if (next === null) await ctx.db.delete("continuations", id);
   else await schedule(ctx, id, { fn: continuation.fn, page: next });
   return null;

@@ -118,7 +118,11 @@ export const seeToMore = internalMutation({
       const parent = await ctx.db.get("steps", rest.step);
       if (parent === null || parent.endedAt !== undefined) return null;
       if ((parent.held === true) !== rest.held) return null;
-      return await seeToSomeChildren(ctx, { since: at, ...rest }, { left: PAGE });
+      return await seeToSomeChildren(
+        ctx,
+        { ...(at === undefined ? {} : { since: at }), ...rest },
+        { left: PAGE },
+      );
     }),
 });
 

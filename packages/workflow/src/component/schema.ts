@@ -249,7 +249,7 @@ export default defineSchema({
     fn: v.string(),
     page: v.any(),
     /** When it was begun, in the order of commits. */
-    at: v.commitTs(),
+    at: v.optional(v.commitTs()),
     /** The scheduled function that will do it. Absent only while it is being inserted. */
     job: v.optional(v.id("_scheduled_functions")),
   }),
