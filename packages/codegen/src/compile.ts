@@ -168,10 +168,10 @@ export class Compiler {
     };
     const configText = readOnce(configFile);
     const { config, diagnostics: unreadConfig } = await this.#readConfig(configText);
-    const analysis = await this.#analyzer.analyze(sources, readOnce, finishing(config));
+    const output = outputOf(config?.values);
+    const analysis = await this.#analyzer.analyze(sources, readOnce, finishing(config), output);
     const { workflows, diagnostics: unread, parsed } = analysis;
     for (const { file } of sources) consulted.delete(file);
-    const output = outputOf(config?.values);
     const removed = leftoversOf(befores, workflows);
     const plan: ProjectPlan = {
       ...(config === undefined ? {} : { config }),

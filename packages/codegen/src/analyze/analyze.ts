@@ -4,6 +4,7 @@ import { hashOf } from "../plan/write.js";
 import type { WorkflowPlan } from "../plan/schema.js";
 import type { FileFacts } from "./file-facts.js";
 import type { FileReader } from "./file-reader.js";
+import { importCycles, type ModuleFacts } from "./import-cycles.js";
 import type { ReadModule } from "./module-file.js";
 import { allReexports, type Reexport } from "./reexports.js";
 import { areStillGiven, workflowsOf, type Answers, type Workflows } from "./workflows.js";
@@ -63,11 +64,15 @@ export class Analyzer {
     this.#once = once;
   }
 
-  /** @param read gives the other files of the functions folder */
+  /**
+   * @param read gives the other files of the functions folder
+   * @param output the folder of the generated code
+   */
   async analyze(
     sources: readonly SourceText[],
     read: ReadModule,
     finishing: Finishing,
+    output: string,
   ): Promise<Analysis> {
     const parsed = new Set<string>();
     const hashes = new Map(
@@ -99,6 +104,13 @@ export class Analyzer {
       const origin = hashOf(JSON.stringify([source.file, hash, finishing.key, answers, outside]));
       for (const workflow of record.workflows) origins.set(workflow, origin);
     }
+    const cycles = await importCycles(new Map(facts.map(({ file, module }) => [file, module])), {
+      output,
+      workflows: analysis.workflows,
+      read,
+      factsOf: (file, text) => this.#moduleFacts(file, text),
+    });
+    analysis.diagnostics.push(...cycles);
     if (!this.#once) this.#reader?.keepOnly(new Set(hashes.keys()));
     analysis.workflows.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
     return { ...analysis, origins, parsed: [...parsed] };
@@ -122,12 +134,24 @@ export class Analyzer {
   }
 
   async #reexports(file: string, text: string): Promise<readonly Reexport[]> {
+    return await this.#remembered(`reexports ${file}`, text, async () =>
+      (await import("./reexports-of.js")).parseReexports(file, text),
+    );
+  }
+
+  async #moduleFacts(file: string, text: string): Promise<ModuleFacts> {
+    return await this.#remembered(`imports ${file}`, text, async () =>
+      (await import("./module-edges.js")).parseModuleFacts(file, text),
+    );
+  }
+
+  /** What was made of a text under a key, or is made of it now. */
+  async #remembered<Made>(key: string, text: string, make: () => Promise<Made>): Promise<Made> {
     const hash = hashOf(text);
-    const key = `reexports ${file}`;
-    // As above.
-    const before = this.#memory.get(key) as { hash: string; found: Reexport[] } | undefined;
+    // Nothing else is set under such a key.
+    const before = this.#memory.get(key) as { hash: string; found: Made } | undefined;
     if (before?.hash === hash) return before.found;
-    const found = (await import("./reexports-of.js")).parseReexports(file, text);
+    const found = await make();
     this.#memory.set(key, { hash, found });
     return found;
   }

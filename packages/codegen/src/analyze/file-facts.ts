@@ -1,3 +1,4 @@
+import type { ModuleFacts } from "./import-cycles.js";
 import type { Reexport } from "./reexports.js";
 
 /** What other definition files may need to know of one, as data. */
@@ -10,4 +11,5 @@ export interface FileFacts {
   /** The modules that it imports values from. */
   readonly imports: readonly string[];
   readonly reexports: readonly Reexport[];
+  readonly module: ModuleFacts;
 }

@@ -7,6 +7,7 @@ import { findDefinitions, type FoundDefinition, type FoundInFile } from "./defin
 import { tooDeep, unlessTooDeep } from "./depth.js";
 import type { FileFacts } from "./file-facts.js";
 import type { ReadModule } from "./module-file.js";
+import { moduleFactsOf } from "./module-edges.js";
 import { checkRuntime, usedModules } from "./node-runtime.js";
 import { Parser } from "./parser.js";
 import { reexportsOf } from "./reexports-of.js";
@@ -119,6 +120,7 @@ export class FileReader {
         typeOnly ? [] : [module],
       ),
       reexports: reexportsOf(file.file, file.source.compilerNode),
+      module: moduleFactsOf(file.source.compilerNode),
     };
     const diagnostics =
       whole === undefined ? [tooDeep(file.file, file.source.getFullText())] : reported;

@@ -277,13 +277,6 @@ test("a folder of a component is refused, as what is in it is none of the app's"
   );
 });
 
-test("names of workflows are completed from the plan where it is", async () => {
-  await moveTo("generated/workflows");
-  await workflowCodegen();
-  const { out } = await workflowCodegen("complete", "--", "graph", "");
-  expect(out).toMatch(/^fulfilOrder\t/m);
-});
-
 test("explain and graph know nothing of where it stands", async () => {
   const told = async () => [await workflowCodegen("explain"), await workflowCodegen("graph")];
   const before = await told();

@@ -1,0 +1,166 @@
+import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
+import { resolveModule } from "../plan/paths.js";
+import { isGenerated, moduleFile, type ReadModule } from "./module-file.js";
+
+/** One import of values from a relative module. */
+export interface ModuleEdge {
+  /** As it is written. */
+  readonly module: string;
+  /** The names of that module that are read while this one is loaded. */
+  readonly reads: readonly string[];
+  readonly place: Omit<Place, "file">;
+}
+
+/** What the order in which modules are loaded depends on. */
+export interface ModuleFacts {
+  readonly edges: readonly ModuleEdge[];
+  /** The functions of the file, which are there before it has run. */
+  readonly functions: readonly string[];
+}
+
+/** The app around the definitions. */
+export interface CycleOptions {
+  /** The folder of the generated code. */
+  readonly output: string;
+  readonly workflows: readonly { readonly name: string; readonly file: string }[];
+  readonly read: ReadModule;
+  readonly factsOf: (file: string, text: string) => Promise<ModuleFacts>;
+}
+
+interface Edge {
+  readonly to: string;
+  /** Whether it needs that the other one has been loaded before. */
+  readonly isNeeded: boolean;
+  /** Absent of generated files. */
+  readonly place?: Place;
+}
+
+type Graph = Map<string, Edge[]>;
+
+/**
+ * Circles of imports in which one module reads another while it is loaded: that one may not have run yet. Circles
+ * of which all reads stand in functions, and those of types, are harmless.
+ */
+export async function importCycles(
+  definitions: ReadonlyMap<string, ModuleFacts>,
+  options: CycleOptions,
+): Promise<Diagnostic[]> {
+  const graph = withoutEnds(await graphOf(definitions, options));
+  const found = new Map<string, Diagnostic>();
+  const circles = new Set<string>();
+  for (const from of [...graph.keys()].sort()) {
+    for (const edge of graph.get(from) ?? []) {
+      const path = edge.isNeeded ? pathBetween(edge.to, from, graph) : undefined;
+      if (path === undefined) continue;
+      const [circle, place] = fromDefinition([from, ...path], graph, definitions);
+      const isOurs = circle.some((file) => definitions.has(file) || isIn(options.output, file));
+      const key = circle.toSorted().join();
+      if (place === undefined || !isOurs || found.has(place.file) || circles.has(key)) continue;
+      circles.add(key);
+      found.set(place.file, cycleOf(circle, place, options.output));
+    }
+  }
+  return [...found.values()];
+}
+
+function cycleOf(circle: readonly string[], place: Place, output: string): Diagnostic {
+  const [first = ""] = circle;
+  const text = [...circle, first].join(" -> ");
+  const message = `this import closes a circle, so that a module is read before it has run: ${text}`;
+  const hint = circle.some((file) => isIn(output, file))
+    ? "a definition cannot need generated code: move what does into a function of another file, and point a step at that: `mutation: internal.file.name, args: …`"
+    : 'move what both need into a file that imports neither, or read the other one only inside a function; `childNamed("name", input)` starts a workflow without importing it';
+  return diagnostic("importCycle", place, message, { hint });
+}
+
+/** The files that definitions import, at whatever distance, with the generated ones between. */
+async function graphOf(
+  definitions: ReadonlyMap<string, ModuleFacts>,
+  { output, workflows, read, factsOf }: CycleOptions,
+): Promise<Map<string, Edge[]>> {
+  const index = `${output}/index.ts`;
+  const generated = new Map(workflows.map(({ name, file }) => [`${output}/${name}.ts`, file]));
+  const graph: Graph = new Map([[index, [...generated.keys()].map(needed)]]);
+  for (const [file, definition] of generated) graph.set(file, [needed(definition)]);
+  const functions = new Map<string, ReadonlySet<string>>();
+  const waiting: [string, ModuleFacts][] = [...definitions];
+  const seen = new Set(definitions.keys());
+  const pending: { from: string; to: string; edge: ModuleEdge }[] = [];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const [file, facts] = next;
+    functions.set(file, new Set(facts.functions));
+    for (const edge of facts.edges) {
+      const base = resolveModule(file, edge.module);
+      const inOutput = [`${base}/index.ts`, `${base}.ts`].find(
+        (path) => graph.has(path) && isIn(output, path),
+      );
+      const found =
+        inOutput !== undefined || base === undefined || isGenerated(base)
+          ? undefined
+          : moduleFile(file, edge.module, read);
+      const to = inOutput ?? found?.file;
+      if (to === undefined) continue;
+      pending.push({ from: file, to, edge });
+      if (found === undefined || seen.has(to)) continue;
+      seen.add(to);
+      waiting.push([to, await factsOf(to, found.text)]);
+    }
+  }
+  for (const { from, to, edge } of pending) {
+    const isNeeded = edge.reads.some((name) => functions.get(to)?.has(name) !== true);
+    const place = { file: from, ...edge.place };
+    graph.set(from, [...(graph.get(from) ?? []), { to, isNeeded, place }]);
+  }
+  return graph;
+}
+
+const needed = (to: string): Edge => ({ to, isNeeded: true });
+
+const isIn = (folder: string, file: string): boolean => file.startsWith(`${folder}/`);
+
+/** Without the modules that import nothing that is left: what remains leads in circles. */
+function withoutEnds(whole: Graph): Graph {
+  let graph = whole;
+  for (;;) {
+    const left: Graph = new Map();
+    for (const [file, edges] of graph) {
+      const inside = edges.filter(({ to }) => graph.has(to));
+      if (inside.length > 0) left.set(file, inside);
+    }
+    if (left.size === graph.size) return left;
+    graph = left;
+  }
+}
+
+/** The shortest way from one module to another, both included. */
+function pathBetween(from: string, to: string, graph: Graph): string[] | undefined {
+  const before = new Map<string, string | undefined>([[from, undefined]]);
+  for (const file of before.keys()) {
+    if (file === to) {
+      const path: string[] = [];
+      for (let at: string | undefined = file; at !== undefined; at = before.get(at))
+        path.unshift(at);
+      return path;
+    }
+    for (const edge of graph.get(file) ?? []) if (!before.has(edge.to)) before.set(edge.to, file);
+  }
+  return undefined;
+}
+
+/** A circle turned so that it begins with a definition that imports the next, where it has one; and that import. */
+function fromDefinition(
+  closed: readonly string[],
+  graph: Graph,
+  definitions: ReadonlyMap<string, ModuleFacts>,
+): [circle: string[], place: Place | undefined] {
+  const circle = closed.slice(0, -1);
+  const placeAt = (at: number): Place | undefined => {
+    const to = circle[(at + 1) % circle.length];
+    return graph.get(circle[at] ?? "")?.find((edge) => edge.to === to)?.place;
+  };
+  const places = circle.map((file, at) => ({ file, at, place: placeAt(at) }));
+  const written = places.filter(({ place }) => place !== undefined);
+  const first = written.find(({ file }) => definitions.has(file)) ?? written[0];
+  const at = first?.at ?? 0;
+  return [[...circle.slice(at), ...circle.slice(0, at)], first?.place];
+}

@@ -1,0 +1,158 @@
+import { describe, expect, test } from "vitest";
+import { Compiler } from "../../src/compile.js";
+import type { Diagnostic } from "../../src/diagnostics/diagnostic.js";
+
+const head =
+  'import { child, defineWorkflow } from "@stepwise/workflow";\nimport { z } from "zod";\n';
+
+/** A workflow with these options of its one step, in a file that imports something. */
+const flow = (name: string, imports = "", node = '.step("s", { query: () => 1 })') =>
+  `${head}${imports}\nexport const ${name} = defineWorkflow({ input: z.object({}) })${node};\n`;
+
+async function problems(
+  files: Readonly<Record<string, string>>,
+  config?: string,
+): Promise<Diagnostic[]> {
+  const all = new Map(Object.entries(files));
+  if (config !== undefined) all.set("stepwise.config.ts", config);
+  const sources = [...all]
+    .filter(([file]) => file.endsWith(".workflow.ts"))
+    .map(([file, text]) => ({ file, text }));
+  const { diagnostics } = await new Compiler().compileSources(sources, (file) => all.get(file));
+  return diagnostics;
+}
+
+const children = (other: string) => `.parent("p", { children: () => [child(${other}, {})] })`;
+
+describe("a circle of imports that breaks when it is loaded is printed", () => {
+  test("workflow files of which one reads the other while it is loaded", async () => {
+    const found = await problems({
+      "a.workflow.ts": flow("a", 'import { b } from "./b.workflow";', children("b")),
+      "b.workflow.ts": flow("b", 'import { a } from "./a.workflow";', '.child("c", a, () => ({}))'),
+    });
+    expect(found).toMatchObject([
+      {
+        code: "SW1503",
+        place: { line: 3, column: 19, length: 14 },
+        message: expect.stringContaining("b.workflow.ts -> a.workflow.ts -> b.workflow.ts"),
+      },
+    ]);
+  });
+
+  test.each([
+    ["a schema", "export const schema = z.object({});", '.event("e", { schema: other.schema })'],
+    [
+      "in a branch",
+      "export const wait = 5;",
+      '.branch("b", { on: () => "x" as const, cases: { x: (b) => b.event("s", { schema: other.wait }) } })',
+    ],
+    [
+      "in a loop",
+      "export const wait = 5;",
+      '.loop("l", { initial: () => 0, body: (b) => b.event("s", { schema: other.wait }), until: () => true, maxIterations: 2 })',
+    ],
+  ])("%s", async (_what, exported, node) => {
+    const found = await problems({
+      "a.workflow.ts": flow("a", 'import * as other from "./lib/other";', node),
+      "lib/other.ts": `import { z } from "zod";\nimport { a } from "../a.workflow";\n${exported}\nexport const all = () => [a];`,
+    });
+    expect(found.map(({ code }) => code)).toEqual(["SW1503"]);
+    expect(found[0]?.message).toContain("a.workflow.ts -> lib/other.ts -> a.workflow.ts");
+  });
+
+  test.each([
+    ["the index", "./_workflows", "_workflows/index.ts -> _workflows/a.ts"],
+    ["the index by its name", "./_workflows/index", "_workflows/index.ts -> _workflows/a.ts"],
+    ["its own generated file", "./_workflows/a", "_workflows/a.ts"],
+  ])("a definition that imports %s", async (_what, module, way) => {
+    const imports = `import * as generated from "${module}";`;
+    const found = await problems({
+      "a.workflow.ts": flow("a", imports, '.step("s", { mutation: () => generated.workflow })'),
+    });
+    expect(found).toMatchObject([{ code: "SW1503", place: { file: "a.workflow.ts", line: 3 } }]);
+    expect(found[0]?.message).toContain(`a.workflow.ts -> ${way} -> a.workflow.ts`);
+    expect(found[0]?.hint).toContain("internal.file.name");
+  });
+
+  test("one by way of modules of the app, wherever generated code stands", async () => {
+    const found = await problems(
+      {
+        "a.workflow.ts": flow(
+          "a",
+          'import { log } from "./log";',
+          '.step("s", { mutation: () => log() })',
+        ),
+        "log.ts": 'export { log } from "./lib/starts";',
+        "lib/starts.ts":
+          'import { workflow } from "../flows";\nexport function log() { return workflow; }',
+      },
+      'import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig({ output: "flows" });\n',
+    );
+    expect(found.map(({ message }) => message)).toEqual([
+      expect.stringContaining(
+        "a.workflow.ts -> log.ts -> lib/starts.ts -> flows/index.ts -> flows/a.ts -> a.workflow.ts",
+      ),
+    ]);
+  });
+});
+
+describe("a circle that is loaded well is none", () => {
+  test.each<[what: string, files: Record<string, string>]>([
+    [
+      "workflow files that read each other only inside functions",
+      {
+        "a.workflow.ts": flow("a", 'import { b } from "./b.workflow";', children("b")),
+        "b.workflow.ts": flow("b", 'import { a } from "./a.workflow";', children("a")),
+      },
+    ],
+    [
+      "types",
+      {
+        "a.workflow.ts": flow("a", 'import type { workflow } from "./_workflows";'),
+        "b.workflow.ts": flow("b", 'import { type Api } from "./_workflows/api";\ntype X = Api;'),
+      },
+    ],
+    [
+      "values that are only used as types",
+      {
+        "a.workflow.ts": flow(
+          "a",
+          'import { workflow } from "./_workflows";\ntype X = typeof workflow;',
+        ),
+      },
+    ],
+    [
+      "functions of a module, which are there before it has run",
+      {
+        "a.workflow.ts": flow(
+          "a",
+          'import { make } from "./make";',
+          '.event("s", { schema: make() })',
+        ),
+        "make.ts":
+          'import { a } from "./a.workflow";\nexport function make() { return 5; }\nexport const all = () => a;',
+      },
+    ],
+    [
+      "modules that import generated code but no definition imports",
+      {
+        "a.workflow.ts": flow("a", 'import { x } from "./x";', '.event("s", { schema: x })'),
+        "x.ts": "export const x = 5;",
+        "start.ts":
+          'import { workflow } from "./_workflows";\nimport { x } from "./x";\nexport const y = [workflow, x];',
+      },
+    ],
+    [
+      "what generated code offers to definitions",
+      {
+        "a.workflow.ts": flow(
+          "a",
+          'import { internal } from "./_workflows/api";',
+          '.step("s", { mutation: internal.x.y, args: () => ({}) })',
+        ),
+      },
+    ],
+  ])("%s", async (_what, files) => {
+    expect(await problems(files)).toEqual([]);
+  });
+});
