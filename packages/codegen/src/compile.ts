@@ -20,9 +20,10 @@ import { emit, type EmittedBefore, type GeneratedFile } from "./emit/emit.js";
 import { leftoversOf, withoutLeft } from "./plan/leftovers.js";
 import { withDefaults } from "./plan/defaults.js";
 import { formerOf, stoodIn } from "./plan/former.js";
-import { hashOf } from "./plan/write.js";
+import type { Baseline, ChooseBaseline } from "./compatibility/baseline.js";
+import { hashOf, planHash } from "./plan/write.js";
 import { configFile, isSameFolder, outputOf, usualComponent } from "./plan/paths.js";
-import type { ConfigPlan, ProjectPlan, WrittenPlan } from "./plan/schema.js";
+import type { ConfigPlan, ProjectPlan, WorkflowPlan, WrittenPlan } from "./plan/schema.js";
 import { lastPlan } from "./write/last-plan.js";
 
 export { driftOf, writeGenerated, WriteRefused, type Written } from "./write/write-generated.js";
@@ -38,8 +39,8 @@ export interface CompileOptions {
   readonly drop?: boolean;
   /** Plans that may be deployed: what they have and is gone is left behind. Default: the one that was written last. */
   readonly before?: readonly WrittenPlan[];
-  /** One more, such as that which is deployed. Of what it has left behind itself nothing is asked. */
-  readonly against?: WrittenPlan;
+  /** Gives what the new plan is compared with, and what is gone since it is left behind. Default: nothing beside the plan that was written last. */
+  readonly baseline?: ChooseBaseline;
   /** Whether such a plan that cannot be read is passed over. Default: that is an error. */
   readonly force?: boolean;
 }
@@ -62,6 +63,8 @@ export interface CompileResult {
   readonly consulted: ReadonlyMap<string, string | undefined>;
   /** The definition files that had to be parsed: those that have changed since the last time, and those that depend on what has. */
   readonly parsed: readonly string[];
+  /** What it was compared with, if that was asked for. */
+  readonly baseline?: Baseline;
 }
 
 /** Compiles the definitions of an app; writes nothing. See docs/compiler.md for the passes. */
@@ -110,7 +113,7 @@ export class Compiler {
   }
 
   async compile(options: CompileOptions): Promise<CompileResult> {
-    const { functionsDir, drop = false, before, against, force } = options;
+    const { functionsDir, drop = false, before, baseline, force } = options;
     this.#recall(functionsDir);
     const { sources, linked, misnamed, unreadable } = discoverAll(functionsDir);
     const unread = new Map(unreadable.map((each) => [each.file, unreadableFile(each)]));
@@ -128,11 +131,17 @@ export class Compiler {
       known === undefined
         ? await lastPlan(functionsDir, await this.#outputOf(read), force)
         : undefined;
-    const plans = [
-      ...(known ?? last?.plans ?? []),
-      ...(against === undefined ? [] : [withoutLeft(against)]),
-    ];
-    const result = await this.compileSources(sources, read, plans);
+    let chosen: Baseline | undefined;
+    const plans = (workflows: readonly WorkflowPlan[]) => {
+      const lastPlans = known ?? last?.plans ?? [];
+      chosen = baseline?.(new Map(workflows.map((each) => [each.name, planHash(each)])));
+      // A tombstone stays until it is dropped; new ones are made of what the baseline has, whatever was generated since.
+      return chosen?.plan === undefined
+        ? lastPlans
+        : [withoutLeft(chosen.plan), ...lastPlans.map((plan) => ({ ...plan, workflows: [] }))];
+    };
+    const compiled = await this.compileSources(sources, read, plans);
+    const result = chosen === undefined ? compiled : { ...compiled, baseline: chosen };
     const folders = [...new Set([...result.folders, ...(last?.moved ?? [])])];
     return withProblems({ ...result, folders }, [
       ...linked.map(linkedFolder),
@@ -154,12 +163,14 @@ export class Compiler {
 
   /**
    * @param read gives the other files of the functions folder, by their path in it; undefined for those that are not there
-   * @param befores the plan that was written last, and others that may be deployed: what is gone since is left behind
+   * @param before the plan that was written last, and others that may be deployed: what is gone since is left behind
    */
   async compileSources(
     sources: readonly SourceText[],
     read: (file: string) => string | undefined = () => undefined,
-    befores: readonly WrittenPlan[] = [],
+    before:
+      | readonly WrittenPlan[]
+      | ((workflows: readonly WorkflowPlan[]) => readonly WrittenPlan[]) = [],
   ): Promise<CompileResult> {
     const consulted = new Map(sources.map(({ file, text }) => [file, text as string | undefined]));
     const readOnce = (file: string) => {
@@ -172,6 +183,7 @@ export class Compiler {
     const analysis = await this.#analyzer.analyze(sources, readOnce, finishing(config), output);
     const { workflows, diagnostics: unread, parsed } = analysis;
     for (const { file } of sources) consulted.delete(file);
+    const befores = typeof before === "function" ? before(workflows) : before;
     const removed = leftoversOf(befores, workflows);
     const plan: ProjectPlan = {
       ...(config === undefined ? {} : { config }),

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { discoverAll, readText, type SourceText } from "../discover/discover.js";
 import { compilerVersion } from "../version.js";
+import { Repository } from "../git/repository.js";
 import { presentFiles } from "../write/own-files.js";
 
 /** All that the output of the compiler depends on, and the output itself. */
@@ -13,6 +14,8 @@ export interface Contents {
   readonly consulted: ReadonlyMap<string, string | undefined>;
   /** Texts of generated files, by path. */
   readonly outputs: ReadonlyMap<string, string>;
+  /** Where the main branch is: what is gone since then is left behind. */
+  readonly branches: string;
 }
 
 /**
@@ -33,15 +36,21 @@ export function contentsOnDisk(
     sources,
     consulted: new Map(consulted.map((file) => [file, readText(join(functionsDir, file))])),
     outputs: presentFiles(functionsDir, folders).own,
+    branches: branchesOf(functionsDir),
   };
 }
 
+/** Where the branches are that a baseline is found by; empty outside of a git repository. */
+export const branchesOf = (functionsDir: string): string =>
+  Repository.around(functionsDir)?.state() ?? "";
+
 /** Two contents have one fingerprint only if they are the same, and the compiler is. */
-export function fingerprintOf({ sources, consulted, outputs }: Contents): string {
+export function fingerprintOf({ sources, consulted, outputs, branches }: Contents): string {
   const hash = createHash("sha256");
   // With the length of each part, so that no text can look like two.
   const add = (part: string) => hash.update(`${part.length}:`).update(part);
   add(compilerIdentity());
+  add(branches);
   for (const { file, text, origin = file } of sources) {
     add(file);
     add(origin);

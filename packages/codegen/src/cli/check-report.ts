@@ -1,5 +1,5 @@
 import pc from "picocolors";
-import type { Compatibility } from "../compatibility/change.js";
+import type { Change, Compatibility } from "../compatibility/change.js";
 import { readText } from "../discover/discover.js";
 import { sidesOf } from "../write/own-files.js";
 import type { Findings } from "./check.js";
@@ -20,7 +20,7 @@ const titles: Readonly<Record<Compatibility, string>> = {
 export function printDrift(
   { drift }: Findings,
   functionsDir: string,
-  folder: string,
+  { folder, against }: { readonly folder: string; readonly against: string | undefined },
   terminal: Terminal,
 ): void {
   const print = printTo(terminal);
@@ -40,12 +40,24 @@ export function printDrift(
   );
   tell(drift.removed, "left over");
   const count = drift.written.length + drift.removed.length;
-  const command = drift.edited.length > 0 ? "workflow-codegen --force" : "workflow-codegen";
+  const options = [
+    ...(against === undefined ? [] : [`generate --against ${against}`]),
+    ...(drift.edited.length > 0 ? ["--force"] : []),
+  ];
+  const command = ["workflow-codegen", ...options].join(" ");
   print.out(
     count === 0
       ? "Generated code is up to date."
       : `${plural(count, "file")} of generated code out of date: run ${command}, and commit what it writes.`,
   );
+}
+
+/** Prints what the new plan was compared with. */
+export function printBaseline({ against: { from, hint } }: Findings, terminal: Terminal): void {
+  const print = printTo(terminal);
+  const colors = pc.createColors(terminal.color);
+  print.out(colors.dim(`Compared with ${from}.`));
+  if (hint !== undefined) print.out(`  ${colors.green("hint")}: ${hint}`);
 }
 
 /** Prints every change of the plan with what becomes of runs in flight, the worst first. */
@@ -72,20 +84,16 @@ export function printChanges({ changes }: Findings, terminal: Terminal): void {
   if (changes.length > 0 && stopping + losing === 0) print.out("Runs in flight go on.");
 }
 
-/** Prints what runs of the plan that is deployed may need, and is not left behind for them. */
-export function printMissing(
-  { missing }: Findings,
-  against: string | undefined,
-  terminal: Terminal,
-): void {
-  if (missing.length === 0) return;
+/** Prints the changes that take something from runs in flight, with what they were compared with. */
+export function warnOfChanges(changes: readonly Change[], from: string, terminal: Terminal): void {
   const print = printTo(terminal);
   const colors = pc.createColors(terminal.color);
-  for (const name of leftNames(missing))
-    print.out(`${colors.red("missing for runs in flight")} ${name}`);
-  print.out(
-    `Runs of the plan that is deployed may need what is missing: run workflow-codegen generate --against ${against}, and commit what it writes.`,
-  );
+  for (const { workflow, node, message, compatibility } of changes) {
+    const place = node === undefined ? workflow : `${workflow} › ${node}`;
+    print.err(
+      `${colors.yellow("warning")} compared with ${from}, ${titles[compatibility]} ${place}: ${message}`,
+    );
+  }
 }
 
 /** What became of `--drop`: it was not given; something else had to be well first; what could go is gone. */

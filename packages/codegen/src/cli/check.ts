@@ -1,22 +1,16 @@
-import {
-  compile,
-  Compiler,
-  driftOf,
-  writeGenerated,
-  type CompileResult,
-  type Written,
-} from "../compile.js";
+import { Compiler, driftOf, writeGenerated, type CompileResult, type Written } from "../compile.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
+import type { Baseline } from "../compatibility/baseline.js";
 import type { Change } from "../compatibility/change.js";
 import { compare } from "../compatibility/compare.js";
-import { formerOf, formerOut } from "../plan/former.js";
-import { leftoversOf, leftOut, withoutLeft } from "../plan/leftovers.js";
+import { formerOut } from "../plan/former.js";
+import { leftOut } from "../plan/leftovers.js";
 import type { ProjectPlan, WrittenPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { lastPlan } from "../write/last-plan.js";
-import { printChanges, printDrift, printLeft, printMissing } from "./check-report.js";
+import { printBaseline, printChanges, printDrift, printLeft } from "./check-report.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
-import { planAt } from "./given-plan.js";
+import { baselineFor } from "./given-plan.js";
 import { printDiagnostics, withoutFrames } from "./generate-report.js";
 import { forwards, leftIn, named, type Left } from "./left.js";
 import { printTo, type Terminal } from "./terminal.js";
@@ -38,21 +32,22 @@ export interface Findings {
   readonly changes: readonly Change[];
   /** What earlier versions have left behind for runs in flight. */
   readonly left: readonly Left[];
-  /** What the plan that is compared with has, and is neither there now nor left behind. */
-  readonly missing: readonly Left[];
-  /** Whether what was left behind has been dropped, but for what the plan of `--against` needs. */
+  /** Whether what was left behind has been dropped, but for what the baseline needs. */
   readonly dropped: boolean;
+  /** What the new plan was compared with; and what to do, when that was not the plan that is deployed. */
+  readonly against: Pick<Baseline, "from" | "hint">;
 }
 
 /** Compiles and compares, and drops what was left behind if asked to; gives the exit code. */
 export async function check(options: CheckOptions, terminal: Terminal): Promise<0 | 1> {
   const functionsDir = await functionsFolder(terminal.cwd, options.dir);
   const { against } = options;
-  const deployed = against === undefined ? undefined : await planAt(against, terminal.cwd);
+  const choose = await baselineFor(against, functionsDir, terminal.cwd);
   const compiler = new Compiler({ once: true });
-  const compiled = await compiler.compile({ functionsDir });
+  const compiled = await compiler.compile({ functionsDir, baseline: choose });
   compiler.remember(functionsDir);
-  const { ok, diagnostics, files, folders, plan } = compiled;
+  const { ok, diagnostics, files, folders, plan, baseline } = compiled;
+  const deployed = baseline?.plan;
   const [before = deployed] =
     deployed === undefined ? await writtenBefore(compiled, functionsDir) : [];
   // With errors there is no plan to compare.
@@ -61,16 +56,11 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
     : { written: [], removed: [], edited: [] };
   const changes = ok && before !== undefined ? compare(before, toWritten(plan)) : [];
   const isUpToDate = drift.written.length + drift.removed.length === 0;
-  const missing = ok && deployed !== undefined ? missingOf(deployed, compiled) : [];
-  const isFine =
-    ok &&
-    isUpToDate &&
-    missing.length === 0 &&
-    changes.every(({ compatibility }) => compatibility === "safe");
+  const isFine = ok && isUpToDate && changes.every(({ compatibility }) => compatibility === "safe");
   // Whatever becomes of the runs of the plan that is deployed: what they need is kept.
   const mayDrop = isFine || (ok && isUpToDate && deployed !== undefined);
   const dropping = options.drop !== true ? "notAsked" : mayDrop ? "done" : "refused";
-  const droppable = dropping === "done" ? await drop(functionsDir, compiled, deployed) : [];
+  const droppable = dropping === "done" ? await drop(functionsDir, compiled, baseline) : [];
   const dropped = droppable.length > 0;
   const findings: Findings = {
     ok: isFine,
@@ -78,42 +68,37 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
     drift: { written: drift.written, removed: drift.removed, edited: drift.edited },
     changes,
     left: dropped ? droppable : leftIn(plan),
-    missing,
     dropped,
+    against: { from: baseline?.from ?? "", ...hinted(baseline) },
   };
   if (options.json === true) printTo(terminal).out(JSON.stringify(findings, undefined, 2));
   else {
     const folder = displayPath(terminal.cwd, functionsDir);
     printDiagnostics({ diagnostics }, folder, terminal);
     if (ok) {
-      printDrift(findings, functionsDir, folder, terminal);
+      printDrift(findings, functionsDir, { folder, against }, terminal);
+      printBaseline(findings, terminal);
       printChanges(findings, terminal);
-      printMissing(findings, against, terminal);
       printLeft(findings, dropping, terminal);
     }
   }
   return findings.ok ? 0 : 1;
 }
 
+const hinted = (baseline: Baseline | undefined): Pick<Baseline, "hint"> =>
+  baseline?.hint === undefined ? {} : { hint: baseline.hint };
+
 /** Writes the generated code anew, without what was left behind but for what the plan that is deployed needs; gives what is gone by that. */
 async function drop(
   functionsDir: string,
   { plan: whole, folders }: CompileResult,
-  against: WrittenPlan | undefined,
+  deployed: Baseline | undefined,
 ): Promise<readonly Left[]> {
-  const deployed = against === undefined ? {} : { against };
-  const { files, plan } = await compile({ functionsDir, drop: true, ...deployed });
+  const kept = deployed?.plan === undefined ? {} : { baseline: () => deployed };
+  const { files, plan } = await new Compiler().compile({ functionsDir, drop: true, ...kept });
   const dropped = notIn(plan, whole);
   if (dropped.length > 0) await writeGenerated(functionsDir, files, { folders });
   return dropped;
-}
-
-/** What runs of a plan may need, and is neither there nor left behind. */
-function missingOf(deployed: WrittenPlan, { plan, output }: CompileResult): Left[] {
-  const { workflows } = plan;
-  const befores = [withoutLeft(deployed)];
-  const removed = leftoversOf(befores, workflows);
-  return notIn(plan, { removed, former: formerOf(befores, output, { workflows, removed }) });
 }
 
 /** What one plan leaves behind and another does not. */

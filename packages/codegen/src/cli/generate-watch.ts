@@ -7,6 +7,7 @@ import {
   type CompileResult,
   type Written,
 } from "../compile.js";
+import type { ChooseBaseline } from "../compatibility/baseline.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { isSame, readText, type SourceText } from "../discover/discover.js";
 import { Unreadable } from "../discover/unreadable.js";
@@ -24,6 +25,7 @@ import { printTo, type Terminal } from "./terminal.js";
 interface WatchOptions {
   /** Whether edits by hand are written over. */
   readonly force: boolean;
+  readonly baseline: ChooseBaseline;
   /** Ends it. */
   readonly signal: AbortSignal;
 }
@@ -32,9 +34,9 @@ interface WatchOptions {
 export async function generateWatch(
   functionsDir: string,
   terminal: Terminal,
-  { force, signal }: WatchOptions,
+  { force, signal, baseline }: WatchOptions,
 ): Promise<void> {
-  const session = new Session(functionsDir, terminal, force);
+  const session = new Session(functionsDir, terminal, force, baseline);
   const rounds = new Rounds((firstChangeAt) => session.round(firstChangeAt, () => folders.sync()));
   const folders = new WatchedFolders(functionsDir, () => rounds.changed(), isWrittenHere);
   const folder = displayPath(terminal.cwd, functionsDir);
@@ -53,6 +55,7 @@ class Session {
   readonly #functionsDir: string;
   readonly #terminal: Terminal;
   readonly #force: boolean;
+  readonly #baseline: ChooseBaseline;
   /** The plan in the output folder, as this session knows it. */
   #planText: string | undefined;
   /** Those that generated code stands in, or stood in as far as this session knows. */
@@ -65,7 +68,8 @@ class Session {
   /** The problems that were told last, errors or warnings. */
   #told = "[]";
 
-  constructor(functionsDir: string, terminal: Terminal, force: boolean) {
+  constructor(functionsDir: string, terminal: Terminal, force: boolean, baseline: ChooseBaseline) {
+    this.#baseline = baseline;
     this.#functionsDir = functionsDir;
     this.#terminal = terminal;
     this.#force = force;
@@ -82,7 +86,11 @@ class Session {
       beforeReading();
       const functionsDir = this.#functionsDir;
       const deployable = await this.#lookAtPlan();
-      const compiled = await this.#compiler.compile({ functionsDir, before: deployable.plans });
+      const compiled = await this.#compiler.compile({
+        functionsDir,
+        before: deployable.plans,
+        baseline: this.#baseline,
+      });
       const result = withProblems(compiled, this.#unread);
       const written = result.ok ? await this.#write(result) : nothing;
       const planFile = planFileIn(result.output);

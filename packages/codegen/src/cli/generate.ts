@@ -10,7 +10,13 @@ import { discover, isSame } from "../discover/discover.js";
 import { keepLastCompile } from "../cache/last-compile.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
 import { counted, printDiagnostics, report, withoutFrames } from "./generate-report.js";
-import { planAt } from "./given-plan.js";
+import { baselineFor } from "./given-plan.js";
+import { warnOfChanges } from "./check-report.js";
+import { branchesOf } from "../cache/fingerprint.js";
+import type { ChooseBaseline } from "../compatibility/baseline.js";
+import type { Change } from "../compatibility/change.js";
+import { compare } from "../compatibility/compare.js";
+import { toWritten } from "../plan/write.js";
 import { generateWatch } from "./generate-watch.js";
 import { leftIn, type Left } from "./left.js";
 import { printTo, type Terminal } from "./terminal.js";
@@ -19,7 +25,7 @@ export interface GenerateOptions {
   readonly dir?: string;
   readonly watch?: boolean;
   readonly force?: boolean;
-  /** The path of a plan that is deployed: what it has and is gone is left behind too. */
+  /** A plan or a commit that is deployed, in the place of the main branch's. */
   readonly against?: string;
   readonly json?: boolean;
 }
@@ -34,10 +40,21 @@ export interface Generated {
   readonly removed: readonly string[];
   /** What earlier versions have left behind for runs in flight. */
   readonly left: readonly Left[];
+  /** The changes since what is deployed that are not safe for runs in flight. */
+  readonly changes: readonly Change[];
   readonly workflows: number;
   readonly nodes: number;
   /** Why nothing was written, where something stands in the way; absent otherwise. */
   readonly refused?: string;
+}
+
+interface Compiling extends CompileOptions {
+  readonly force: boolean;
+  readonly baseline: ChooseBaseline;
+  /** Where the branches were before. */
+  readonly branches: string;
+  /** Whether the baseline is the usual one. */
+  readonly isUsual: boolean;
 }
 
 /** Compiles and writes; gives the exit code. */
@@ -50,15 +67,17 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   if (options.watch === true && options.against !== undefined)
     throw new UsageError("--watch and --against do not go together: generate once with --against.");
   const { against } = options;
-  const compiling = {
+  const compiling: Compiling = {
     functionsDir,
     force,
-    ...(against === undefined ? {} : { against: await planAt(against, terminal.cwd) }),
+    branches: branchesOf(functionsDir),
+    isUsual: against === undefined,
+    baseline: await baselineFor(against, functionsDir, terminal.cwd),
   };
   if (options.json === true) return printJson(await generated(compiling), terminal);
   if (options.watch === true) {
     const signal = terminal.interrupted ?? neverInterrupted;
-    await generateWatch(functionsDir, terminal, { force, signal });
+    await generateWatch(functionsDir, terminal, { force, signal, baseline: compiling.baseline });
     return 0;
   }
   const folder = displayPath(terminal.cwd, functionsDir);
@@ -67,14 +86,16 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   if (!result.ok) return 1;
   const { files, folders } = result;
   const written = await writeGenerated(functionsDir, files, { force, folders });
-  remember(functionsDir, result);
+  const changes = unsafeIn(result);
+  if (changes.length === 0) remember(compiling, result);
   const elapsedMs = performance.now() - started;
   printTo(terminal).out(report(result, written, folder, elapsedMs, terminal));
+  warnOfChanges(changes, result.baseline?.from ?? "", terminal);
   return 0;
 }
 
 /** Compiles and writes, and tells it as data. */
-async function generated(compiling: CompileOptions & { force: boolean }): Promise<Generated> {
+async function generated(compiling: Compiling): Promise<Generated> {
   const { functionsDir, force } = compiling;
   const result = await compileLatest(compiling);
   const { ok, diagnostics, plan } = result;
@@ -84,18 +105,26 @@ async function generated(compiling: CompileOptions & { force: boolean }): Promis
     written: [],
     removed: [],
     left: leftIn(plan),
+    changes: ok ? unsafeIn(result) : [],
     ...counted(plan),
   };
   if (!ok) return found;
   try {
     const { files, folders } = result;
     const { written, removed } = await writeGenerated(functionsDir, files, { force, folders });
-    remember(functionsDir, result);
+    if (found.changes.length === 0) remember(compiling, result);
     return { ...found, written, removed };
   } catch (error) {
     if (!(error instanceof WriteRefused)) throw error;
     return { ...found, ok: false, refused: error.message };
   }
+}
+
+/** What takes something from the runs in flight of what is deployed. */
+function unsafeIn({ baseline, plan }: CompileResult): Change[] {
+  if (baseline?.plan === undefined) return [];
+  const changes = compare(baseline.plan, toWritten(plan));
+  return changes.filter(({ compatibility }) => compatibility !== "safe");
 }
 
 function printJson(found: Generated, terminal: Terminal): 0 | 1 {
@@ -120,9 +149,15 @@ async function compileLatest(compiling: CompileOptions): Promise<CompileResult> 
 
 const neverInterrupted = new AbortController().signal;
 
-/** So that the next run can tell that nothing has changed. Not with warnings, as these are shown every time, nor of an app without workflows. */
-function remember(functionsDir: string, { diagnostics, plan, ...contents }: CompileResult): void {
-  if (diagnostics.length > 0 || plan.workflows.length === 0) return;
+/**
+ * So that the next run can tell that nothing has changed. Not with warnings, as these are shown every time, nor with another baseline than the usual
+ * one, nor of an app without workflows.
+ */
+function remember(
+  { functionsDir, isUsual, branches }: Compiling,
+  { diagnostics, plan, ...contents }: CompileResult,
+): void {
+  if (diagnostics.length > 0 || plan.workflows.length === 0 || !isUsual) return;
   const outputs = new Map(contents.files.map(({ path, text }) => [path, text]));
-  keepLastCompile(functionsDir, { ...contents, outputs }, counted(plan));
+  keepLastCompile(functionsDir, { ...contents, outputs, branches }, counted(plan));
 }

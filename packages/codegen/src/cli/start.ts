@@ -18,6 +18,7 @@ const expected = new Set([
   "WriteFailed",
   "PlanUnreadable",
   "Unreadable",
+  "GitFailed",
 ]);
 
 try {

@@ -67,6 +67,7 @@ test("[S12] --json gives problems and what was written as data, with the exit co
       ],
       removed: [],
       left: [],
+      changes: [],
       workflows: 2,
       nodes: 2,
     },

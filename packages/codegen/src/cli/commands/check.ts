@@ -9,8 +9,8 @@ export function registerCheck(program: Command, terminal: Terminal): void {
     .description("say what is out of date, and what becomes of runs in flight; write nothing")
     .addOption(dirOption())
     .option(
-      "--against <plan.json>",
-      "the plan that is deployed (default: the committed one, beside the generated code)",
+      "--against <ref or plan>",
+      "what is deployed: a git ref, or a plan (default: the main branch)",
     )
     .option("--json", "print what was found as JSON, to stdout")
     .option(
@@ -22,8 +22,7 @@ export function registerCheck(program: Command, terminal: Terminal): void {
       examples(
         [
           "workflow-codegen check",
-          "git show origin/main:convex/_workflows/plan.json > deployed.json",
-          "workflow-codegen check --against deployed.json      before a deploy",
+          "workflow-codegen check --against production         a branch or tag with what is deployed",
           "workflow-codegen check --drop                       when no older run is in flight any more",
         ],
         "Exits with 1 on errors, when generate would write or remove something, and on changes that stop runs in flight." +

@@ -23,8 +23,8 @@ export function registerGenerate(program: Command, terminal: Terminal): void {
     .option("--watch", "stay, and compile again whenever a definition is saved")
     .option("--force", "write over generated files that were edited by hand or are damaged")
     .option(
-      "--against <plan.json>",
-      "leave behind, too, what runs of this plan may need: that which is deployed",
+      "--against <ref or plan>",
+      "what is deployed, whose runs are left what they need: a git ref, or a plan (default: the main branch)",
     )
     .option("--json", "print problems and what was written as JSON, to stdout")
     .addHelpText(

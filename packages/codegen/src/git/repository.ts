@@ -1,0 +1,135 @@
+import { execFileSync } from "node:child_process";
+
+/** Why git could not answer, in one line. */
+export class GitFailed extends Error {
+  override readonly name = "GitFailed";
+}
+
+/** What a commit may be called: `main`, `origin/main`, `v1.2`, `HEAD~1`, `main@{upstream}`. Never an option, a path or a search. */
+const refName = /^(?!.*\.\.)[\p{L}\p{N}@_][\p{L}\p{N}\p{M}._/@{}~^+#-]*$/u;
+
+export const isRefName = (name: string): boolean => refName.test(name);
+
+/** The committed files of a folder. git only reads here: no hook, filter or other program that the repository names is run. */
+export class Repository {
+  /** @param prefix of the folder in the repository, with `/` at its end; empty at its top */
+  private constructor(
+    readonly folder: string,
+    readonly prefix: string,
+  ) {}
+
+  /** The repository that a folder is in; undefined when it is in none, or there is no git. */
+  static around(folder: string): Repository | undefined {
+    try {
+      const isTracked = git(folder, ["rev-parse", "--is-inside-work-tree"]).trim() === "true";
+      const prefix = git(folder, ["rev-parse", "--show-prefix"]).replace(/\n$/, "");
+      return isTracked ? new Repository(folder, prefix) : undefined;
+    } catch (error) {
+      // Without git, or outside of any repository, there is nothing to compare with. Anything else is worth a word.
+      if (error instanceof GitFailed && /not a git repository|ENOENT/.test(error.message))
+        return undefined;
+      throw error;
+    }
+  }
+
+  /** The hash of a commit; undefined when there is none of that name. */
+  commit(ref: string): string | undefined {
+    if (!isRefName(ref)) return undefined;
+    return this.#maybe(["rev-parse", "--verify", "--quiet", `${ref}^{commit}`]);
+  }
+
+  /** What a commit and another one have in common; undefined when that cannot be told, as in a shallow clone. */
+  mergeBase(commit: string, other: string): string | undefined {
+    return this.#maybe(["merge-base", commit, other]);
+  }
+
+  /** `origin/trunk`, which the remote has as its main branch. */
+  mainOfRemote(): string | undefined {
+    return this.#maybe(["symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"]);
+  }
+
+  /** The branch that is checked out; undefined at a detached commit. */
+  branch(): string | undefined {
+    return this.#maybe(["symbolic-ref", "--quiet", "--short", "HEAD"]);
+  }
+
+  /** Where the commit that is checked out and the main branches are, as one text. */
+  state(): string {
+    const refs = this.#maybe(["show-ref", "--head"]) ?? "";
+    const branch = this.branch() ?? "";
+    const isMain =
+      /^\S+ (?:HEAD|refs\/remotes\/origin\/HEAD|refs\/(?:heads|remotes\/origin)\/(?:main|master))$/;
+    const found = refs.split("\n").filter((line) => isMain.test(line));
+    return [branch, ...found].join("\n");
+  }
+
+  /** The files of the folder in a commit, relative to it. */
+  files(commit: string): string[] {
+    const listed = this.#git([
+      "ls-tree",
+      "-r",
+      "-z",
+      "--full-tree",
+      "--name-only",
+      commit,
+      "--",
+      this.prefix === "" ? "." : this.prefix,
+    ]);
+    return listed
+      .split("\0")
+      .flatMap((path) =>
+        path.startsWith(this.prefix) && path !== "" ? [path.slice(this.prefix.length)] : [],
+      );
+  }
+
+  /** The text of a file in a commit, as it is committed. */
+  read(commit: string, file: string): string {
+    return this.#git(["cat-file", "blob", `${commit}:${this.prefix}${file}`]);
+  }
+
+  #maybe(args: readonly string[]): string | undefined {
+    try {
+      const answer = this.#git(args).trim();
+      return answer === "" ? undefined : answer;
+    } catch (error) {
+      if (error instanceof GitFailed) return undefined;
+      throw error;
+    }
+  }
+
+  #git(args: readonly string[]): string {
+    return git(this.folder, args);
+  }
+}
+
+/** A hook of git sets these for the repository that it runs in; which one is meant is told by the folder. */
+const ofHooks = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"];
+
+function git(folder: string, args: readonly string[]): string {
+  const inherited = Object.entries(process.env).filter(([name]) => !ofHooks.includes(name));
+  const quiet = {
+    GIT_OPTIONAL_LOCKS: "0",
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_NO_LAZY_FETCH: "1",
+    LC_ALL: "C",
+  };
+  try {
+    return execFileSync("git", ["-C", folder, "--no-pager", ...settings, ...args], {
+      encoding: "utf8",
+      env: { ...Object.fromEntries(inherited), ...quiet },
+      maxBuffer: 1 << 28,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+  } catch (cause) {
+    throw new GitFailed(`git ${args[0]} failed: ${whyOf(cause)}`, { cause });
+  }
+}
+
+/** What a repository's own settings could have git run. */
+const settings = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
+
+function whyOf(cause: unknown): string {
+  const { stderr, message = "" } = cause as { stderr?: unknown; message?: string };
+  const lines = typeof stderr === "string" && stderr.trim() !== "" ? stderr.trim() : message;
+  return (lines.split("\n")[0] ?? "").replace(/^fatal: /, "");
+}

@@ -1,0 +1,209 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, expect, test, vi } from "vitest";
+import { app, workflowCodegen } from "./command.js";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const definition = (step: string) => `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const order = defineWorkflow({ input: z.object({}) })
+  .step("${step}", { action: async () => 1 })
+  .step("last", { query: () => 1 });
+`;
+
+let root = "";
+let convex = "";
+
+function git(...args: string[]): string {
+  const identity = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"];
+  return execFileSync("git", ["-C", root, ...identity, ...args], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+}
+
+const write = (step: string) => writeFile(join(convex, "order.workflow.ts"), definition(step));
+const generated = () => readFile(join(convex, "_workflows/order.ts"), "utf8");
+
+async function commit(step: string): Promise<void> {
+  await write(step);
+  await workflowCodegen();
+  git("add", "-A");
+  git("commit", "--allow-empty", "-qm", step);
+}
+
+beforeEach(async () => {
+  root = app();
+  convex = join(root, "convex");
+  await mkdir(convex);
+  git("init", "-q", "-b", "main");
+});
+
+test("after generate and a commit, a rename on a branch is compared with the main branch", async () => {
+  await commit("charge");
+  git("checkout", "-qb", "topic");
+  await commit("bill");
+  const { code, out } = await workflowCodegen("check");
+  expect(out).toMatch(/^Compared with main \([0-9a-f]{7}\)\.$/m);
+  expect(out).toContain("needs a mapping of names order › charge");
+  expect(code).toBe(1);
+  expect(JSON.parse((await workflowCodegen("check", "--json")).out)).toMatchObject({
+    against: { from: expect.stringMatching(/^main \(/) },
+    changes: [{ workflow: "order", node: "charge", compatibility: "rename" }, { node: "bill" }],
+  });
+});
+
+test("generate warns of what check will say, each time", async () => {
+  await commit("charge");
+  git("checkout", "-qb", "topic");
+  await write("bill");
+  for (const _ of [1, 2]) {
+    const { code, err } = await workflowCodegen();
+    expect(code).toBe(0);
+    expect(err).toMatch(
+      /^warning compared with main \(\w+\), needs a mapping of names order › charge/,
+    );
+  }
+});
+
+test("on the main branch itself it is compared with the commit before, and before a commit with that", async () => {
+  await commit("charge");
+  await write("bill");
+  await workflowCodegen();
+  expect((await workflowCodegen("check")).out).toMatch(/Compared with HEAD \(/);
+  await commit("bill");
+  const { code, out } = await workflowCodegen("check");
+  expect(out).toMatch(/Compared with the commit before, HEAD~1 \(/);
+  expect(out).toContain("needs a mapping of names order › charge");
+  expect(code).toBe(1);
+});
+
+test("on the main branch with commits that are not pushed it is compared with what is", async () => {
+  await commit("charge");
+  git("update-ref", "refs/remotes/origin/main", "HEAD");
+  await commit("bill");
+  await commit("invoice");
+  expect((await workflowCodegen("check")).out).toMatch(/Compared with origin\/main \(/);
+});
+
+test("four renames of a step that was never merged leave nothing", async () => {
+  await commit("charge");
+  git("checkout", "-qb", "topic");
+  for (const step of ["bill", "invoice", "pay", "settle"]) {
+    await write(step);
+    await workflowCodegen();
+  }
+  const text = await generated();
+  for (const step of ["bill", "invoice", "pay"]) expect(text).not.toContain(`"${step}"`);
+  expect(text).toContain('removed("charge")');
+  await write("charge");
+  await workflowCodegen();
+  expect(await generated()).not.toContain("removed(");
+});
+
+test("what other branches have merged meanwhile is not missed on this one", async () => {
+  await commit("charge");
+  git("checkout", "-qb", "topic");
+  await commit("charge2");
+  git("checkout", "-q", "main");
+  await commit("other");
+  git("checkout", "-q", "topic");
+  const { out } = await workflowCodegen("check");
+  expect(out).toContain("order › charge:");
+  expect(out).not.toContain("other");
+});
+
+test("a project in a folder of the repository, at a detached commit, on a remote's own main branch", async () => {
+  const inner = join(root, "packages/shop");
+  convex = join(inner, "convex");
+  await mkdir(convex, { recursive: true });
+  const dir = ["--dir", "packages/shop/convex"];
+  await write("charge");
+  await workflowCodegen(...dir);
+  git("add", "-A");
+  git("commit", "-qm", "one");
+  git("branch", "-q", "-m", "main", "trunk");
+  git("update-ref", "refs/remotes/origin/trunk", "HEAD");
+  git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk");
+  await write("bill");
+  await workflowCodegen(...dir);
+  git("add", "-A");
+  git("commit", "-qm", "two");
+  git("checkout", "-q", "--detach");
+  const { out } = await workflowCodegen("check", ...dir);
+  expect(out).toMatch(/Compared with origin\/trunk \(/);
+  expect(out).toContain("order › charge");
+});
+
+test("--against takes a branch, a tag, a commit or a file, and nothing else", async () => {
+  await commit("charge");
+  git("tag", "v1");
+  await commit("bill");
+  await commit("bill");
+  for (const ref of ["v1", "HEAD~1", git("rev-parse", "v1").trim()])
+    expect((await workflowCodegen("check", "--against", ref)).out).toContain(
+      `Compared with ${ref} (`,
+    );
+  const plan = join(root, "deployed.json");
+  await writeFile(plan, git("show", "v1:convex/_workflows/plan.json"));
+  expect((await workflowCodegen("check", "--against", plan)).out).toContain("deployed.json.");
+  for (const wrong of ["nowhere", "--output=x", "HEAD:convex", "v1..HEAD", "$(touch x)"])
+    await expect(workflowCodegen("check", `--against=${wrong}`)).rejects.toThrow(
+      /There is no plan at .*, and no commit/,
+    );
+});
+
+test("when there is nothing to compare with, it says so and what to do", async () => {
+  await commit("charge");
+  git("branch", "-q", "-m", "main", "topic");
+  const none = await workflowCodegen("check");
+  expect(none.out).toContain(
+    "Compared with what was generated last, as there is no main branch here.",
+  );
+  expect(none.out).toContain("git fetch origin main");
+  expect(none.code).toBe(0);
+  git("branch", "-q", "-m", "topic", "main");
+  const first = await workflowCodegen("check");
+  expect(first.out).toContain("as there is no commit before it here");
+  expect(first.out).toContain("fetch-depth: 2");
+});
+
+test("a main branch without workflows, or with a plan that is damaged, is told in one line", async () => {
+  await writeFile(join(root, "README.md"), "#");
+  git("add", "-A");
+  git("commit", "-qm", "empty");
+  git("checkout", "-qb", "topic");
+  await commit("charge");
+  const { code, out } = await workflowCodegen("check");
+  expect(out).toMatch(/Compared with main \(\w+\), which has no workflows yet\./);
+  expect(code).toBe(0);
+  const plan = join(convex, "_workflows/plan.json");
+  await writeFile(plan, (await readFile(plan, "utf8")).replace('"version": 1', '"version": 99'));
+  git("commit", "-qam", "newer");
+  await expect(workflowCodegen("check", "--against", "HEAD")).rejects.toThrow(
+    /plan\.json of HEAD \(\w+\) is a plan of version 99/,
+  );
+});
+
+test("nothing that the repository names is run", async () => {
+  await commit("charge");
+  const ran = join(root, "ran");
+  const program = join(root, "program.sh");
+  await writeFile(program, `#!/bin/sh\ntouch "${ran}"\ncat "$1" 2>/dev/null\n`, { mode: 0o755 });
+  for (const setting of [
+    "core.fsmonitor",
+    "diff.x.textconv",
+    "filter.x.smudge",
+    "core.pager",
+    "diff.external",
+  ])
+    git("config", setting, program);
+  await writeFile(join(root, ".gitattributes"), "* diff=x filter=x\n");
+  await write("bill");
+  await workflowCodegen();
+  await workflowCodegen("check");
+  await workflowCodegen("check", "--against", "HEAD");
+  await expect(readFile(ran)).rejects.toThrow("ENOENT");
+});
