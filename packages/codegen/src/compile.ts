@@ -10,7 +10,7 @@ import { compareDiagnostics, diagnostic, type Diagnostic } from "./diagnostics/d
 import { frameOf } from "./diagnostics/format.js";
 import {
   discoverAll,
-  importOfDefine,
+  placeOfDefine,
   readText,
   type SourceText,
   type UnreadablePath,
@@ -310,11 +310,12 @@ export function withProblems(
 /** Of a file with definitions that are not compiled. */
 function misnamedFile(source: SourceText): Diagnostic {
   const { file, text } = source;
-  const before = text.slice(0, text.search(importOfDefine)).split("\n");
-  const place = { file, line: before.length, column: 1, length: "import".length };
+  const before = text.slice(0, placeOfDefine(text)).split("\n");
+  const column = (before.at(-1)?.length ?? 0) + 1;
+  const place = { file, line: before.length, column, length: "import".length };
   const name = file.replace(/^.*\//, "").replace(/(?:[.-]?workflows?)?\.\w+$/i, "");
-  const message = `${file} calls defineWorkflow(), but its name does not end in .workflow.ts, so nothing in it is compiled`;
-  const hint = `move its workflows to a file such as ${name === "" ? "order" : name}.workflow.ts`;
+  const message = `${file} uses defineWorkflow(), but its name does not end in .workflow.ts, so no workflow that is made by it is compiled`;
+  const hint = `move its workflows to a file such as ${name === "" ? "order" : name}.workflow.ts, and call defineWorkflow() there as it is imported from "@stepwise/workflow"`;
   return withFrames(diagnostic("misnamedFile", place, message, { hint }), [source]);
 }
 

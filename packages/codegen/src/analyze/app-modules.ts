@@ -1,3 +1,4 @@
+import { isBuiltin } from "node:module";
 import { ts, type TypeScript } from "../ts-morph.js";
 import { boundNames } from "./declared-names.js";
 import { unlessTooDeep } from "./depth.js";
@@ -59,10 +60,19 @@ function declarationsOf(statement: TypeScript.Statement): [string, TypeScript.No
 export class AppModules {
   readonly #read: ReadModule;
   readonly #modules = new Map<string, Module>();
+  #packages: { readonly names: readonly string[] | undefined } | undefined;
 
   /** @param read gives the files of the functions folder */
   constructor(read: ReadModule) {
     this.#read = read;
+  }
+
+  /** Whether a bare module name is one of Node or of the packages of the app, rather than an alias of its own files. */
+  isPackage(module: string): boolean {
+    this.#packages ??= packagesOf(this.#read);
+    const { names } = this.#packages;
+    const isNamed = (name: string) => module === name || module.startsWith(`${name}/`);
+    return names === undefined || isBuiltin(module) || names.some(isNamed);
   }
 
   /** What a name stands for in a module: declared there, or in the file that it is imported from. */
@@ -112,5 +122,27 @@ export class AppModules {
     const module = new Module(file, source, importsOf(source));
     this.#modules.set(file, module);
     return module;
+  }
+}
+
+/** The packages that the app says it uses, in the nearest manifests; undefined when it has none. */
+function packagesOf(read: ReadModule): { names: string[] | undefined } {
+  const manifests = ["../package.json", "../../package.json", "../../../package.json"].flatMap(
+    (path) => read(path) ?? [],
+  );
+  if (manifests.length === 0) return { names: undefined };
+  return { names: manifests.flatMap(dependenciesOf) };
+}
+
+const fields = ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"];
+
+function dependenciesOf(manifest: string): string[] {
+  try {
+    const parsed: unknown = JSON.parse(manifest);
+    return Object.entries(parsed ?? {}).flatMap(([field, value]) =>
+      fields.includes(field) && typeof value === "object" ? Object.keys(value ?? {}) : [],
+    );
+  } catch {
+    return [];
   }
 }

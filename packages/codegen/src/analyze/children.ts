@@ -1,5 +1,6 @@
 import type { CallExpression, Identifier } from "ts-morph";
 import { Node, SyntaxKind } from "../ts-morph.js";
+import type { AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { identifiersIn } from "./descendants.js";
 import { constantOf, functionOf, unwrap, type FunctionNode } from "./functions.js";
@@ -20,6 +21,7 @@ export function childWorkflows(
   fn: FunctionNode,
   file: DefinitionFile,
   known: Workflows,
+  modules: AppModules,
 ): string[] | undefined {
   const found = new Set<string>();
   const calls = new Set<Node>();
@@ -38,7 +40,7 @@ export function childWorkflows(
     if (resolved === undefined) all = true;
     else found.add(resolved.workflow);
   }
-  const isWhole = !all && found.size > 0 && !mayGetOthers(fn, calls, file);
+  const isWhole = !all && found.size > 0 && !mayGetOthers(fn, calls, file, modules);
   return isWhole ? [...found].sort() : undefined;
 }
 
@@ -50,6 +52,7 @@ function mayGetOthers(
   fn: Node,
   calls: ReadonlySet<Node>,
   file: DefinitionFile,
+  modules: AppModules,
   seen = new Set<Node>(),
 ): boolean {
   seen.add(fn);
@@ -59,17 +62,17 @@ function mayGetOthers(
     if (id.getFirstAncestor(isAside) !== undefined) return false;
     const name = id.getText();
     const imported = file.imports.get(name);
-    if (imported !== undefined) return !isOfPackage(imported.module);
+    if (imported !== undefined) return !isOfPackage(imported.module, modules);
     const called = functionOf(id, file);
     if (called !== undefined)
-      return !seen.has(called) && mayGetOthers(called, new Set(), file, seen);
+      return !seen.has(called) && mayGetOthers(called, new Set(), file, modules, seen);
     return isDeclaredInFile(name, file) && !isHeldData(id, file);
   });
 }
 
-/** A package knows nothing of the app's workflows: `lodash`, `@scope/name/part`; not `./lists`, `~/lists`, `@/lists`. */
-function isOfPackage(module: string): boolean {
-  return /^(?:@[\w-][\w.-]*\/)?[\w-]/.test(module);
+/** A package knows nothing of the app's workflows: `lodash`, `@scope/name/part`; not `./lists`, `~/lists`, nor an alias such as `flows/lists`. */
+function isOfPackage(module: string, modules: AppModules): boolean {
+  return /^(?:@[\w-][\w.-]*\/)?[\w-]/.test(module) && modules.isPackage(module);
 }
 
 /** Whether a variable begins with literals only, and keeps to them. A counter is none of the children's. */
@@ -148,7 +151,7 @@ function isUndeclared(node: Node, file: DefinitionFile): boolean {
 }
 
 /** The file and the exported name that an expression stands for, when it is imported from a file of the app or local. */
-function targetOf(
+export function targetOf(
   node: Node,
   file: DefinitionFile,
   seen: readonly string[] = [],

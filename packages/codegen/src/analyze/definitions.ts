@@ -2,7 +2,7 @@ import type { CallExpression, Identifier, VariableDeclaration } from "ts-morph";
 import { Node, ts, VariableDeclarationKind } from "../ts-morph.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { unwrap } from "./functions.js";
-import { callsOf, eachBelow, identifiersIn, wrapped } from "./descendants.js";
+import { callsIn, callsOf, eachBelow, identifiersIn, wrapped } from "./descendants.js";
 import { isImported, localNamesOf } from "./modules.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
@@ -29,7 +29,7 @@ export interface FoundInFile {
   readonly locals: ReadonlySet<string>;
 }
 
-const writeOut =
+export const writeOut =
   "write `export const name = defineWorkflow({ … }).step(…)` with every node in that one chain";
 
 /** Finds the definitions of a file, and says of the others why they cannot be read. */
@@ -162,17 +162,30 @@ function reportMisused(file: DefinitionFile): void {
     const name = id.getText();
     if (isInType(id) || isDeclaredBetween(id, source)) continue;
     const parent = id.getParent();
-    if (locals.has(name) && isReference(id)) {
+    if (locals.has(name) && isReference(id) && !isHandedOnRenamed(id, imports)) {
       if (!isCalled(id) && !Node.isExportSpecifier(parent) && !Node.isImportSpecifier(parent))
         report(id, `\`${name}\` is handed on, so what is made with it is not seen`, callIt);
     } else if (isTakenOf(id, imports)) {
       const access = Node.isPropertyAccessExpression(parent) ? parent : undefined;
       if (access === undefined || !isCalled(access))
         report(id, `\`${define}\` is handed on, so what is made with it is not seen`, callIt);
+    } else if (isHandedOnRenamed(id, imports)) {
+      report(
+        id,
+        `\`${define}\` is handed on under another name, so what is made with it is not seen`,
+        callIt,
+      );
     } else if (name === define && isReference(id) && isCalled(id) && !isDeclared(source)) {
       report(id, `\`${define}\` is not imported, so this is no workflow`, importIt);
     }
   }
+  const load = loadOfPackage(source);
+  if (load !== undefined)
+    report(
+      load,
+      `\`${define}\` is loaded while the code runs, so what is made with it is not seen`,
+      importIt,
+    );
   // Looked for in the text first: this search takes time.
   if (!/["'`]defineWorkflow["'`]/.test(source.getFullText())) return;
   eachBelow(source.compilerNode, (part) => {
@@ -184,6 +197,34 @@ function reportMisused(file: DefinitionFile): void {
       report(wrapped(member, source), message, callIt);
     }
   });
+}
+
+/** `export { defineWorkflow as flow }`, also from another module. */
+function isHandedOnRenamed(id: Identifier, imports: Imports): boolean {
+  const parent = id.getParent();
+  if (!Node.isExportSpecifier(parent) || parent.getNameNode() !== id) return false;
+  const isFromElsewhere = parent.getExportDeclaration().hasModuleSpecifier();
+  const exported = parent.getAliasNode()?.getText() ?? parent.getName();
+  const isIt = isFromElsewhere
+    ? id.getText() === define
+    : imports.get(id.getText())?.imported === define;
+  return isIt && exported !== define;
+}
+
+/** `import("@stepwise/workflow")` in a file that says `defineWorkflow`. */
+function loadOfPackage(source: DefinitionFile["source"]): Node | undefined {
+  const text = source.getFullText();
+  if (!text.includes(define) || !/\bimport\s*\(/.test(text)) return undefined;
+  const [call] = callsIn(source, ({ expression, arguments: [module] }) => {
+    const isLoad = expression.kind === ts.SyntaxKind.ImportKeyword;
+    return (
+      isLoad &&
+      module !== undefined &&
+      ts.isStringLiteralLike(module) &&
+      module.text === "@stepwise/workflow"
+    );
+  });
+  return call;
 }
 
 const define = "defineWorkflow";

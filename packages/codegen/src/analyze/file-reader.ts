@@ -3,6 +3,7 @@ import type { SourceText } from "../discover/discover.js";
 import type { WorkflowPlan } from "../plan/schema.js";
 import { AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./definition-file.js";
+import { reportContinuedElsewhere } from "./continued.js";
 import { findDefinitions, type FoundDefinition, type FoundInFile } from "./definitions.js";
 import { tooDeep, unlessTooDeep } from "./depth.js";
 import type { FileFacts } from "./file-facts.js";
@@ -71,6 +72,7 @@ export class FileReader {
     const whole = unlessTooDeep(() => {
       const used = found.locals.size === 0 ? [] : usedModules(file);
       const runtime = checkRuntime(source.file, source.text, used, looking);
+      reportContinuedElsewhere(file, recorded.workflows);
       const plan = (each: FoundDefinition) => workflowPlan(each, recorded.workflows, modules);
       return { runtime, plans: found.definitions.map(plan) };
     });

@@ -44,10 +44,11 @@ export interface UnreadablePath {
 export function discoverAll(functionsDir: string): Discovered {
   const { files, others, linked, links, unreadable: unread } = definitionFiles(functionsDir);
   const unreadable = [...unread];
-  const read = (file: string): SourceText[] => {
+  const read = (file: string, isDefinition = false): SourceText[] => {
     try {
       const text = readText(`${functionsDir}/${file}`);
-      if (text?.includes("defineWorkflow") !== true) return [];
+      // Another workflow may be continued in a file that makes none: `base.step(…)`.
+      if (text === undefined || !(isDefinition || text.includes(define))) return [];
       if (!links.includes(file)) return [{ file, text }];
       return [{ file, text, origin: origin(functionsDir, file) }];
     } catch (error) {
@@ -56,13 +57,33 @@ export function discoverAll(functionsDir: string): Discovered {
       return [];
     }
   };
-  const misnamed = others.flatMap(read).filter(({ text }) => importOfDefine.test(text));
-  return { sources: files.flatMap(read), linked, misnamed, unreadable };
+  const misnamed = others
+    .flatMap((file) => read(file))
+    .filter(({ text }) => placeOfDefine(text) !== undefined);
+  const sources = files.flatMap((file) => read(file, true));
+  return { sources, linked, misnamed, unreadable };
 }
 
-/** `import { defineWorkflow } from "@stepwise/workflow"`; what only hands it on is no definition. */
-export const importOfDefine =
-  /^import\s+\{[^}]*\bdefineWorkflow\b[^}]*\}\s*from\s*["']@stepwise\/workflow["']/m;
+const define = "defineWorkflow";
+const from = String.raw`["'\x60]@stepwise\/workflow["'\x60]`;
+
+/** How a file takes hold of `defineWorkflow`; one that only hands it on by that name makes no workflow. */
+const holds = [
+  /^import\s+(?!type\b)[^;"']*\{[^}]*\bdefineWorkflow\b[^}]*\}\s*from\s*["']/m,
+  new RegExp(String.raw`^import\s+[\w$\s,]*\*\s*as\s+\w+\s+from\s*${from}`, "m"),
+  new RegExp(String.raw`^import\s+\w+\s*=\s*require\s*\(\s*${from}`, "m"),
+  new RegExp(String.raw`\b(?:import|require)\s*\(\s*${from}`),
+  new RegExp(
+    String.raw`^export\s*\{[^}]*\bdefineWorkflow\s+as\s+(?!defineWorkflow\b)[^}]*\}\s*from`,
+    "m",
+  ),
+];
+
+/** Where a file that is no definition by its name takes hold of `defineWorkflow`. */
+export function placeOfDefine(text: string): number | undefined {
+  const places = holds.map((each) => text.search(each)).filter((at) => at >= 0);
+  return places.length === 0 ? undefined : Math.min(...places);
+}
 
 /** What a link leads to, from where TypeScript and the bundler resolve its imports. */
 function origin(functionsDir: string, file: string): string {

@@ -77,7 +77,7 @@ function ofHandler({ policy }: Handler): Policy {
 const isHandler = (name: string): boolean => handlerKinds.some((kind) => kind === name);
 
 function childrenStage(visible: readonly string[], of: Parent): StagePlan | undefined {
-  const { file, workflows: known } = of.context;
+  const { file, workflows: known, modules } = of.context;
   const option = of.options.get("children");
   const reads = option && scopeReads(option.value, `the children of ${of.label}`, file);
   const fn = option && functionOf(option.value, file);
@@ -96,7 +96,7 @@ function childrenStage(visible: readonly string[], of: Parent): StagePlan | unde
       at: option.nameNode,
       visible,
       reduce: isReduced(of) ? true : undefined,
-      workflows: childWorkflows(fn, file, known),
+      workflows: childWorkflows(fn, file, known, modules),
     },
     file,
   );

@@ -1,0 +1,134 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { compile, Compiler, type CompileResult } from "../../src/compile.js";
+
+const head =
+  'import { child, defineWorkflow } from "@stepwise/workflow";\nimport { z } from "zod";\n';
+const flow = (name: string) =>
+  `export const ${name} = defineWorkflow({ input: z.object({}) }).step("s", { query: () => 1 });\n`;
+
+let app = "";
+beforeEach(async () => {
+  app = await mkdtemp(join(tmpdir(), "stepwise-unseen-"));
+  return () => rm(app, { recursive: true });
+});
+
+/** What is found in an app with these files. */
+async function compiled(files: Readonly<Record<string, string>>): Promise<CompileResult> {
+  for (const [file, text] of Object.entries(files)) {
+    await mkdir(dirname(join(app, "convex", file)), { recursive: true });
+    await writeFile(join(app, "convex", file), text);
+  }
+  return await compile({ functionsDir: join(app, "convex") });
+}
+
+const told = ({ diagnostics }: CompileResult) =>
+  diagnostics.map(({ code, place }) => `${code} ${place.file}:${place.line}`);
+
+describe("a workflow that the compiler cannot see is told", () => {
+  const base = { "base.workflow.ts": head + flow("base") };
+
+  test.each([
+    [
+      "by its name",
+      'import { base } from "./base.workflow";\nexport const more = base.step("t", { query: () => 2 });\n',
+    ],
+    [
+      "by another name",
+      'import { base as first } from "./base.workflow";\nexport const more = first.sleep("t", 5);\n',
+    ],
+    [
+      "of a whole module",
+      'import * as flows from "./base.workflow";\nexport const more = flows.base.finalize({ query: () => 2 });\n',
+    ],
+    [
+      "that is only handed on",
+      'import { base } from "./all";\nexport default base.step("t", { query: () => 2 });\n',
+    ],
+  ])("a chain that goes on in another file, %s", async (_how, text) => {
+    const found = await compiled({
+      ...base,
+      "more.workflow.ts": text,
+      "all.ts": 'export { base } from "./base.workflow";',
+    });
+    expect(told(found)).toEqual(["SW1101 more.workflow.ts:2"]);
+  });
+
+  test.each([
+    [
+      'const stepwise = await import("@stepwise/workflow");\nconst { defineWorkflow } = stepwise;',
+      "defineWorkflow",
+    ],
+    ["", '(await import("@stepwise/workflow")).defineWorkflow'],
+    ["const { defineWorkflow: make } = await import(`@stepwise/workflow`);", "make"],
+  ])("one made by what is imported while the code runs: %s", async (top, make) => {
+    const text = `import { z } from "zod";\n${top}\nexport const a = ${make}({ input: z.object({}) }).sleep("s", 5);\n`;
+    const found = await compiled({ ...base, "a.workflow.ts": text });
+    expect(found.diagnostics.map(({ code }) => code)).toContain("SW1114");
+  });
+
+  test("one made by defineWorkflow under another name, from a file of the app", async () => {
+    const use = 'import { flow } from "./lib";\nexport const a = flow({}).sleep("s", 5);\n';
+    for (const [file, text] of [
+      ["lib.ts", 'export { defineWorkflow as flow } from "@stepwise/workflow";\n'],
+      [
+        "lib.ts",
+        'import { defineWorkflow } from "@stepwise/workflow";\nexport { defineWorkflow as flow };\n',
+      ],
+      [
+        "lib.ts",
+        'import { defineWorkflow } from "./other";\nexport const flow = defineWorkflow;\n',
+      ],
+    ] as const)
+      expect(told(await compiled({ ...base, "a.workflow.ts": use, [file]: text }))).toEqual([
+        "SW1905 lib.ts:1",
+      ]);
+    await rm(join(app, "convex/lib.ts"));
+    const own = 'export { defineWorkflow as flow } from "@stepwise/workflow";\n';
+    expect(told(await compiled({ "a.workflow.ts": use, "lib.workflow.ts": own }))).toEqual([
+      "SW1114 lib.workflow.ts:1",
+    ]);
+  });
+
+  test.each([
+    'import { defineWorkflow } from "@stepwise/workflow";',
+    'import { z, defineWorkflow as flow } from "./lib/stepwise";',
+    'import * as stepwise from "@stepwise/workflow";\nstepwise.defineWorkflow({});',
+    'import stepwise = require("@stepwise/workflow");\nstepwise.defineWorkflow({});',
+    'const { defineWorkflow } = require("@stepwise/workflow");',
+    'const { defineWorkflow } = await import("@stepwise/workflow");',
+  ])("a file of another name that has it by %s", async (text) => {
+    expect(told(await compiled({ ...base, "flows.ts": text }))).toEqual(["SW1905 flows.ts:1"]);
+  });
+
+  test.each([
+    'export { defineWorkflow } from "@stepwise/workflow";',
+    'export * from "@stepwise/workflow"; // defineWorkflow',
+    'import type { defineWorkflow } from "@stepwise/workflow";',
+    "export const note = 'defineWorkflow';",
+  ])("but not one that has %s", async (text) => {
+    expect(told(await compiled({ ...base, "lib.ts": text }))).toEqual([]);
+  });
+});
+
+test.each([
+  ["flows/lists", undefined],
+  ["@acme/lists", undefined],
+  ["lodash", ["leaf"]],
+  ["@scope/tools/deep", ["leaf"]],
+  ["util", ["leaf"]],
+])("children that come from %s may be %s", async (module, workflows) => {
+  const text = `${head}import { more } from "${module}";
+${flow("leaf")}export const top = defineWorkflow({ input: z.object({}) }).parent("p", { children: () => [child(leaf, {}), ...more()] });
+`;
+  const manifest = JSON.stringify({
+    dependencies: { lodash: "1" },
+    devDependencies: { "@scope/tools": "1" },
+  });
+  const read = (file: string) => (file === "../package.json" ? manifest : undefined);
+  const { plan } = await new Compiler().compileSources([{ file: "a.workflow.ts", text }], read);
+  const top = plan.workflows.find(({ name }) => name === "top");
+  expect(top?.nodes[0]?.stages[0]?.workflows).toEqual(workflows);
+});
