@@ -4,7 +4,8 @@ import { generated } from "./generator.js";
 import type { Workflows } from "./interpreter.js";
 import { RandomReleases, seedsOf } from "./releases.js";
 import { actual, comparable, expected, leftovers, NOTHING_LEFT, type Script } from "./runs.js";
-import { eventsIn, MANAGE } from "./steering.js";
+import { eventsIn } from "./events-in.js";
+import { MANAGE } from "./manage.js";
 import { TOLERANCE_MS } from "./world.js";
 
 /** More of them, and others: `FUZZ_ROUNDS=2000 FUZZ_SEED=100 npx vitest run --root packages/codegen differential`. */

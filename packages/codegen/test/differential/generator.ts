@@ -19,9 +19,12 @@ interface Around {
   readonly depth: number;
 }
 
-/** @param seed the same for the same workflows. */
-export function generated(seed: number): Generated {
-  return new Generator(seed).file();
+/**
+ * @param seed the same for the same workflows.
+ * @param random where its numbers come from; by default from the seed.
+ */
+export function generated(seed: number, random = randomOf(seed)): Generated {
+  return new Generator(seed, random).file();
 }
 
 /** How deep nodes stand inside each other, and how many workflows are beside the one that is started. */
@@ -40,8 +43,8 @@ class Generator {
   /** How likely a handler of the present workflow is to fail. */
   #failing = 0;
 
-  constructor(seed: number) {
-    this.#random = randomOf(seed);
+  constructor(seed: number, random: () => number) {
+    this.#random = random;
     this.#prefix = `w${seed}`;
   }
 

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { Releases, type Files, type Version } from "../edits/deployed.js";
+import { Releases, type Files, type Version } from "../edits/releases.js";
 import { generated } from "./generator.js";
 import type { Workflows } from "./interpreter.js";
 
@@ -37,11 +37,14 @@ export class RandomReleases {
   }
 
   async #release(some: readonly number[]): Promise<Released> {
-    const behaviour = await readFile(new URL("behaviour.ts", import.meta.url), "utf8");
+    const behaviour = await readFile(
+      new URL("../differential/behaviour.ts", import.meta.url),
+      "utf8",
+    );
     const files: Files = Object.fromEntries([
       ["behaviour.ts", behaviour],
       ...Object.entries(this.more),
-      ...some.map(generated).map(({ file, text }) => [file, text]),
+      ...some.map((seed) => generated(seed)).map(({ file, text }) => [file, text]),
     ]);
     const version = await this.#releases.release(files);
     const index = await version.modules["./convex/_workflows/index.js"]!();

@@ -2,41 +2,9 @@ import type { Timers } from "@stepwise/testing";
 import { Deployment, type Job, type Version } from "../edits/deployed.js";
 import type { Line } from "./behaviour.js";
 import type { Rest, RunRow, Sent, Steered, StepRow, Still } from "./invariants.js";
-import { isEnd, type Node, type Nodes, type Workflows } from "./interpreter.js";
-
-/** A file of the app: what is called from outside. */
-export const MANAGE = `
-import { WorkflowManager } from "@stepwise/workflow";
-import { internalMutationGeneric, internalQueryGeneric, makeFunctionReference } from "convex/server";
-import { components } from "./_generated/api";
-import { workflows } from "./_workflows/index";
-const workflow = new WorkflowManager(components.workflow);
-const onEnd = makeFunctionReference("manage:ended");
-export const start = internalMutationGeneric((ctx, { name, input, refuses, ...options }) =>
-  workflow.start(ctx, workflows[name], input, { ...options, onComplete: { fn: onEnd, context: { name, refuses } } }));
-export const send = internalMutationGeneric((ctx, { name, runId, event, value }) =>
-  workflow.sendEvent(ctx, workflows[name], runId, event, value));
-export const cancel = internalMutationGeneric((ctx, { runId }) => workflow.cancel(ctx, runId));
-export const pause = internalMutationGeneric((ctx, { runId }) => workflow.pause(ctx, runId));
-export const resume = internalMutationGeneric((ctx, { runId }) => workflow.resume(ctx, runId));
-export const restart = internalMutationGeneric((ctx, { name, runId, from }) =>
-  workflow.restart(ctx, workflows[name], runId, from === undefined ? {} : { from }));
-export const look = internalQueryGeneric(async (ctx, { name, runId }) => {
-  const { page } = await workflow.steps(ctx, workflows[name], runId, { cursor: null, numItems: 100 });
-  const status = await workflow.status(ctx, workflows[name], runId);
-  return { state: status?.state, stalled: status?.stalled ?? false, nodes: page.length };
-});
-export const cleanup = internalMutationGeneric((ctx, { runId }) => workflow.cleanup(ctx, runId));
-export const repair = internalMutationGeneric((ctx) => workflow.repair(ctx));
-export const limit = internalMutationGeneric((ctx, { maxParallelism }) =>
-  ctx.runMutation(components.workflow.config.update, { maxParallelism }));
-export const ended = internalMutationGeneric(async (ctx, { runId, context: { name, refuses }, result }) => {
-  const status = await workflow.status(ctx, workflows[name], runId);
-  await ctx.db.insert("ends", { runId, state: result.state, seen: status?.state });
-  if (refuses) throw new Error("onComplete refuses");
-});
-export const rows = internalQueryGeneric((ctx, { table }) => ctx.db.query(table).collect());
-`;
+import { eventsIn } from "./events-in.js";
+import { isEnd, type Workflows } from "./interpreter.js";
+import { OF_RUNS, UNDER_WAY, UNWATCHED } from "./tables.js";
 
 /** What is done from outside. Which run, node or event it is done to is a number from 0 to 1, among those that there are by then. */
 export type Deed =
@@ -136,29 +104,11 @@ export function scriptOf(random: () => number, harm: boolean): Turn[] {
   return script;
 }
 
-/** The events that nodes wait for, and nodes inside them. */
-export function eventsIn(nodes: Nodes): string[] {
-  return Object.entries(nodes).flatMap(([name, node]: [string, Node]) => [
-    ...(node.anyOf !== undefined ? Object.keys(node.anyOf) : []),
-    ...(node.schema !== undefined && node.initial === undefined ? [name] : []),
-    ...(node.body === undefined ? [] : eventsIn(node.body)),
-    ...Object.values<Nodes>(node.cases ?? {}).flatMap(eventsIn),
-  ]);
-}
-
-/** Tables whose rows are there only while something is under way. */
-const UNDER_WAY = ["deadlines", "childPages", "continuations", "waiting", "largeArgs", "setAside"];
-/** Those besides that have no row when all runs are gone. What stays is the pool's own, and when something expires. */
-const OF_RUNS = ["runs", "contexts", "steps", "badEnds", "inbox", "undos", ...UNDER_WAY];
-
 /** What is shown of a run. */
 interface Looked {
   readonly state: string | undefined;
   readonly stalled: boolean;
 }
-
-/** What nobody notices that it was lost, while all sleeps: a `repair` brings it back. */
-const UNWATCHED = /^(watchdog:sweep|entering:deliver|deadlines:expire|line:|retention:)/;
 
 interface Setting {
   readonly workflows: Workflows;

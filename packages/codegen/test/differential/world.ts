@@ -17,6 +17,9 @@ export class World {
   readonly #released = new Map<number, string>();
   #isUnsure = false;
 
+  /** @param toleranceMs what two things may be apart and yet come in either order. */
+  constructor(readonly toleranceMs = TOLERANCE_MS) {}
+
   /** Something happened of which the promises do not say how it comes out. */
   unsure(): void {
     this.#isUnsure = true;
@@ -56,7 +59,7 @@ export class World {
     const moves = this.#moves.toSorted((one, other) => one.at - other.at);
     return moves.some(({ at, owner }, index) => {
       const next = moves[index + 1];
-      return next !== undefined && next.owner !== owner && next.at - at < TOLERANCE_MS;
+      return next !== undefined && next.owner !== owner && next.at - at < this.toleranceMs;
     });
   }
 }

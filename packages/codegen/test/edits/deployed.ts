@@ -1,112 +1,13 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import { Counter, vitestTimers, type Timers, type Violation } from "@stepwise/testing";
 import { modules as component, schema as componentSchema } from "@stepwise/workflow/test";
 import { defineSchema, makeFunctionReference } from "convex/server";
-import { build } from "esbuild";
 import { vi } from "vitest";
-import { compile, writeGenerated } from "../../src/compile.js";
+import type { Modules, Version } from "./releases.js";
 
-const root = fileURLToPath(new URL("../../node_modules/.cache/stepwise-edits", import.meta.url));
+export { type Files, Releases, type Version } from "./releases.js";
 
 // A module that is loaded while a test drives virtual time would take real time then.
 await Promise.all(Object.values(component).map((load) => load()));
-
-type Modules = Record<string, () => Promise<unknown>>;
-
-/** What an app is deployed with. */
-export interface Version {
-  readonly modules: Modules;
-}
-
-/** The files of an app by their paths in `convex/`: definitions, and whatever they use. */
-export type Files = Readonly<Record<string, string>>;
-
-/** Compiles versions of an app, one after the other in the same folder, so that what is gone leaves its functions behind. */
-export class Releases {
-  readonly #folders: string[] = [];
-
-  /** @param befores the versions that were released before it, in their order. */
-  async release(files: Files, ...befores: readonly Files[]): Promise<Version> {
-    await mkdir(root, { recursive: true });
-    const folder = await mkdtemp(join(root, "app-"));
-    this.#folders.push(folder);
-    const functionsDir = join(folder, "convex");
-    let generated: readonly string[] = [];
-    let index = "";
-    for (const version of [...befores.filter((before) => before !== files), files]) {
-      for (const [path, text] of Object.entries(version))
-        await write(join(functionsDir, path), text);
-      const { ok, diagnostics, files: made, folders, output } = await compile({ functionsDir });
-      if (!ok) throw new Error(diagnostics.map(({ message }) => message).join("\n"));
-      await writeGenerated(functionsDir, made, { folders });
-      generated = made.map(({ path }) => path).filter(isEntryPoint);
-      index = `./${output}/index`;
-    }
-    await write(join(functionsDir, "_generated/api.js"), API);
-    await write(join(functionsDir, "runs.ts"), runs(index));
-    const own = Object.keys(files).filter(isEntryPoint);
-    const entries = ["runs.ts", ...own, ...generated].map((path) => path.replace(/\.ts$/, ""));
-    return { modules: await bundled(functionsDir, entries, join(folder, "bundle")) };
-  }
-
-  async remove(): Promise<void> {
-    for (const folder of this.#folders.splice(0)) await rm(folder, { recursive: true });
-  }
-}
-
-/** What has a second dot is none. */
-const isEntryPoint = (path: string): boolean => /^[^.]+\.ts$/.test(path);
-
-async function write(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, text);
-}
-
-const API = `
-import { anyApi, componentsGeneric } from "convex/server";
-export const internal = anyApi;
-export const components = componentsGeneric();
-`;
-
-/** @param index where the manager is found */
-const runs = (index: string): string => `
-import { WorkflowManager } from "@stepwise/workflow";
-import { internalMutationGeneric, internalQueryGeneric } from "convex/server";
-import { components } from "./_generated/api";
-import { workflows } from "${index}";
-const workflow = new WorkflowManager(components.workflow, { maxParallelism: 100 });
-export const start = internalMutationGeneric((ctx, { name, input }) => workflow.start(ctx, workflows[name], input));
-export const cancel = internalMutationGeneric((ctx, { runId }) => workflow.cancel(ctx, runId));
-export const send = internalMutationGeneric((ctx, { name, runId, event, value }) =>
-  workflow.sendEvent(ctx, workflows[name], runId, event, value));
-export const steps = internalQueryGeneric((ctx, { name, runId }) =>
-  workflow.steps(ctx, workflows[name], runId, { cursor: null, numItems: 1000 }));
-export const log = internalMutationGeneric((ctx, line) => ctx.db.insert("log", line));
-export const logged = internalQueryGeneric(async (ctx) => (await ctx.db.query("log").collect()).map(({ text }) => text));
-`;
-
-async function bundled(functionsDir: string, entries: string[], outdir: string): Promise<Modules> {
-  await build({
-    entryPoints: entries.map((entry) => ({ in: join(functionsDir, entry), out: entry })),
-    outdir,
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    target: "node20",
-    platform: "browser",
-    conditions: ["convex", "module", "@convex-dev/component-source"],
-    external: ["convex", "convex/*"],
-    outExtension: { ".js": ".mjs" },
-    logLevel: "silent",
-  });
-  const loaded = entries.map(async (entry) => {
-    const module: unknown = await import(pathToFileURL(join(outdir, `${entry}.mjs`)).href);
-    return [`./convex/${entry}.js`, async () => module] as const;
-  });
-  return Object.fromEntries(await Promise.all(loaded));
-}
 
 /** What a run is seen to be. */
 export interface Seen {

@@ -127,7 +127,7 @@ export async function act(
       limit = clock.after(of.actionLimitMs, () => die("The action took too long."));
       if (fault === "dies at start") return die("Transient error while executing action");
       if (fault === "hangs") return;
-      backend.invoke(frame, args).then(resolve, (error: unknown) => reject(callErrorOf(error)));
+      backend.invoke(frame, args).then(resolve, reject);
     });
   } catch (error) {
     backend.told({ what: "failed", path, error: (error as CallError).message });

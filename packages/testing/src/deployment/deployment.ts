@@ -10,7 +10,7 @@ import { act, mutate, query } from "./calls.js";
 import { type DeploymentClass, S256 } from "./classes.js";
 import { Clock } from "./clock.js";
 import { type Commit, Committer } from "./committer.js";
-import { CallError } from "./failure.js";
+import { CallError, callErrorOf } from "./failure.js";
 import type { Faults } from "./faults.js";
 import { type Address, Functions, targetOf } from "./functions.js";
 import { type Frame, frames, type Host, installGlobals } from "./isolate.js";
@@ -18,7 +18,7 @@ import type { FunctionPath, Job } from "./job.js";
 import { Permits } from "./permits.js";
 import { Draws } from "./random.js";
 import { Scheduler } from "./scheduler.js";
-import { type Schema, Store } from "./store.js";
+import { JOBS, type Schema, Store } from "./store.js";
 import { answer, answerInTransaction } from "./syscalls.js";
 import { LIMITS, type Snapshot, Transaction } from "./transaction.js";
 
@@ -216,6 +216,15 @@ export class Deployment {
     for (const reject of calls) reject(new CallError("The connection was lost.", "system"));
   }
 
+  /** What a backup brings back: documents are there, scheduled functions are not. */
+  restore(): void {
+    this.crash();
+    this.scheduler.clear();
+    for (const { name, documents } of this.store.tables)
+      if (name === JOBS)
+        for (const id of [...documents.documents.keys()]) documents.set(id, undefined);
+  }
+
   /** Puts a document into a table, as if it had always been there. */
   plant(component: string, name: string, fields: Record<string, unknown>): void {
     const { documents, number } = this.store.table(component, name);
@@ -313,6 +322,8 @@ export class Deployment {
           return await found.invokeAction("", `[${args}]`);
         throw new CallError(`${frame.path.name} is not a ${type}.`);
       });
+    } catch (error) {
+      throw callErrorOf(error);
     } finally {
       if (inTransaction) this.#running -= 1;
     }

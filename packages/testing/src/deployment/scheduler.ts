@@ -60,6 +60,12 @@ export class Scheduler {
     this.#kickAfter(this.backend.of.restartMs);
   }
 
+  /** Nothing is scheduled any more. */
+  clear(): void {
+    this.#jobs.clear();
+    this.#line = [];
+  }
+
   /** Wakes it: a job has ended, rows have changed, the next is due. */
   kick(): void {
     const { draws, of } = this.backend;

@@ -65,6 +65,21 @@ test("[B26] one that throws is rolled back, with what it has called, and may be 
   expect(deployment.rows("", "_scheduled_functions")).toEqual([]);
 });
 
+test("[B26] a ConvexError of a nested call keeps its data", async () => {
+  const { ConvexError } = await import("convex/values");
+  const deployment = await deployed({
+    mutations: {
+      outer: async (ctx) =>
+        await ctx.runMutation(f["fails"]!, {}).catch((error: { data: unknown }) => error.data),
+      fails: () => {
+        throw new ConvexError({ why: "full" });
+      },
+    },
+  });
+  const [seen] = await played(deployment, [[0, "outer"]]);
+  expect(seen!.value).toEqual({ why: "full" });
+});
+
 test("[B26] calls are at most 8 deep", async () => {
   const deployment = await deployed({
     mutations: {

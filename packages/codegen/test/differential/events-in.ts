@@ -1,0 +1,11 @@
+import type { Node, Nodes } from "./interpreter.js";
+
+/** The events that nodes wait for, and nodes inside them. */
+export function eventsIn(nodes: Nodes): string[] {
+  return Object.entries(nodes).flatMap(([name, node]: [string, Node]) => [
+    ...(node.anyOf !== undefined ? Object.keys(node.anyOf) : []),
+    ...(node.schema !== undefined && node.initial === undefined ? [name] : []),
+    ...(node.body === undefined ? [] : eventsIn(node.body)),
+    ...Object.values<Nodes>(node.cases ?? {}).flatMap(eventsIn),
+  ]);
+}

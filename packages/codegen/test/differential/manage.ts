@@ -1,0 +1,33 @@
+/** A file of the app: what is called from outside. */
+export const MANAGE = `
+import { WorkflowManager } from "@stepwise/workflow";
+import { internalMutationGeneric, internalQueryGeneric, makeFunctionReference } from "convex/server";
+import { components } from "./_generated/api";
+import { workflows } from "./_workflows/index";
+const workflow = new WorkflowManager(components.workflow);
+const onEnd = makeFunctionReference("manage:ended");
+export const start = internalMutationGeneric((ctx, { name, input, refuses, ...options }) =>
+  workflow.start(ctx, workflows[name], input, { ...options, onComplete: { fn: onEnd, context: { name, refuses } } }));
+export const send = internalMutationGeneric((ctx, { name, runId, event, value }) =>
+  workflow.sendEvent(ctx, workflows[name], runId, event, value));
+export const cancel = internalMutationGeneric((ctx, { runId }) => workflow.cancel(ctx, runId));
+export const pause = internalMutationGeneric((ctx, { runId }) => workflow.pause(ctx, runId));
+export const resume = internalMutationGeneric((ctx, { runId }) => workflow.resume(ctx, runId));
+export const restart = internalMutationGeneric((ctx, { name, runId, from }) =>
+  workflow.restart(ctx, workflows[name], runId, from === undefined ? {} : { from }));
+export const look = internalQueryGeneric(async (ctx, { name, runId }) => {
+  const { page } = await workflow.steps(ctx, workflows[name], runId, { cursor: null, numItems: 100 });
+  const status = await workflow.status(ctx, workflows[name], runId);
+  return { state: status?.state, stalled: status?.stalled ?? false, nodes: page.length };
+});
+export const cleanup = internalMutationGeneric((ctx, { runId }) => workflow.cleanup(ctx, runId));
+export const repair = internalMutationGeneric((ctx) => workflow.repair(ctx));
+export const limit = internalMutationGeneric((ctx, { maxParallelism }) =>
+  ctx.runMutation(components.workflow.config.update, { maxParallelism }));
+export const ended = internalMutationGeneric(async (ctx, { runId, context: { name, refuses }, result }) => {
+  const status = await workflow.status(ctx, workflows[name], runId);
+  await ctx.db.insert("ends", { runId, state: result.state, seen: status?.state });
+  if (refuses) throw new Error("onComplete refuses");
+});
+export const rows = internalQueryGeneric((ctx, { table }) => ctx.db.query(table).collect());
+`;

@@ -1,0 +1,113 @@
+import { seeded } from "@stepwise/testing";
+import { type App, compiled } from "./app.js";
+import { type Entry, type Scenario, scenarioOf } from "./scenario.js";
+import { simulated } from "./simulated.js";
+
+/** What a problem is, without what differs from run to run. */
+function kindOf(problems: readonly string[]): string {
+  return (problems[0] ?? "").split(/: | was |\n/)[0]!.replaceAll(/[0-9a-z]{20,}/g, "…");
+}
+
+/** The numbers that a definition was drawn from. */
+function drawsOf(seed: number): number[] {
+  const draws: number[] = [];
+  // The generator's own source, kept as it is read.
+  const random = seeded(seed);
+  scenarioOf(seed, "s256", () => {
+    const drawn = random();
+    draws.push(drawn);
+    return drawn;
+  });
+  return draws;
+}
+
+/** The smallest definition and plan that fail in the same way. */
+export async function shrunk(
+  scenario: Scenario,
+  app: App,
+  problems: readonly string[],
+): Promise<Scenario> {
+  const kind = kindOf(problems);
+  const fails = async (candidate: Scenario, in_: App): Promise<boolean> =>
+    kindOf((await simulated(candidate, in_)).problems) === kind;
+  let least = await fewerEntries(scenario, app, fails);
+  least = await smallerDefinition(least, fails);
+  return await fewerEntries(least, await compiled([least]), fails);
+}
+
+type Fails = (candidate: Scenario, app: App) => Promise<boolean>;
+
+async function fewerEntries(scenario: Scenario, app: App, fails: Fails): Promise<Scenario> {
+  let { plan } = scenario;
+  const { staleLag: _, ...fresh } = scenario;
+  let least = scenario;
+  if (scenario.staleLag !== undefined && (await fails(fresh, app))) least = fresh;
+  for (let at = plan.length - 1; at >= 0; at -= 1) {
+    const less: readonly Entry[] = plan.toSpliced(at, 1);
+    // Without any it would be held against the interpreter instead.
+    if (less.length === 0 || !(await fails({ ...least, plan: less }, app))) continue;
+    plan = less;
+  }
+  return { ...least, plan };
+}
+
+const AT_ONCE = 16;
+
+/** Leaves out, and makes smaller, numbers that the definition was drawn from. */
+async function smallerDefinition(scenario: Scenario, fails: Fails): Promise<Scenario> {
+  let draws = drawsOf(scenario.seed);
+  let least = scenario;
+  const of = (numbers: readonly number[]): Scenario => {
+    let next = 0;
+    const { definition, top } = scenarioOf(
+      scenario.seed,
+      scenario.class,
+      () => numbers[next++] ?? 0,
+    );
+    return { ...scenario, definition, top };
+  };
+  for (let size = draws.length >> 1; size >= 1; size >>= 1) {
+    for (let from = 0; from < draws.length;) {
+      const candidates: { numbers: number[]; scenario: Scenario; after: number }[] = [];
+      for (let at = from; at < draws.length && candidates.length < AT_ONCE; at += size)
+        for (const numbers of [
+          draws.toSpliced(at, size),
+          draws.map((drawn, index) => (index >= at && index < at + size ? 0 : drawn)),
+        ])
+          candidates.push({ numbers, scenario: of(numbers), after: at });
+      const found = await firstThatFails(
+        candidates.filter(
+          ({ scenario: { definition } }) => definition.length < least.definition.length,
+        ),
+        fails,
+      );
+      if (found === undefined) from += (AT_ONCE / 2) * size;
+      else {
+        draws = found.numbers;
+        least = found.scenario;
+        from = found.after;
+      }
+    }
+  }
+  return least;
+}
+
+async function firstThatFails<Each extends { scenario: Scenario }>(
+  candidates: readonly Each[],
+  fails: Fails,
+): Promise<Each | undefined> {
+  for (const candidate of candidates) {
+    const app = await compiled([candidate.scenario]).catch(() => undefined);
+    if (app !== undefined && (await fails(candidate.scenario, app))) return candidate;
+  }
+  return undefined;
+}
+
+/** A scenario as a test to be pasted. */
+export function asTest({ definition, ...scenario }: Scenario, problems: readonly string[]): string {
+  return `test("${kindOf(problems).replaceAll('"', "'")}", async () => {
+  const definition = ${"`"}${definition.replaceAll("`", "\\`")}${"`"};
+  const { problems, history } = await simulated({ definition, ...${JSON.stringify(scenario, undefined, 2)} });
+  expect(problems, history.join("\\n")).toEqual([]);
+});`;
+}

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { seedsOf } from "../differential/releases.js";
+import { type App, compiled, removeAll } from "./app.js";
+import { type Scenario, scenarioOf } from "./scenario.js";
+import { asTest } from "./shrink.js";
+import { simulated } from "./simulated.js";
+
+/** More of them: `npm run sim -- --seeds 1000`. */
+const scenarios = seedsOf(8).map((seed) => scenarioOf(seed, seed % 2 === 0 ? "s16" : "s256"));
+let app: App;
+
+beforeAll(async () => {
+  app = await compiled(scenarios);
+}, 120_000);
+afterAll(removeAll);
+beforeEach(() => {
+  // What is made to fail says so.
+  for (const method of ["log", "warn", "error"] as const)
+    vi.spyOn(console, method).mockImplementation(() => {});
+});
+
+describe("whatever befalls random workflows on a deployment, what must always hold holds", () => {
+  test.each(scenarios.map((scenario) => [scenario.seed, scenario] as const))(
+    "seed %i",
+    async (_seed, scenario) => {
+      const { problems, history } = await simulated(scenario, app);
+      expect(problems, history.join("\n")).toEqual([]);
+    },
+  );
+});
+
+test("the same scenario comes to the same, event by event", async () => {
+  const scenario = scenarios.find(({ plan }) => plan.length > 3)!;
+  const [one, other] = [await simulated(scenario, app), await simulated(scenario, app)];
+  expect(other).toEqual(one);
+});
+
+test("a run that is not what the interpreter makes of its definition is a problem, and printed as a test", async () => {
+  const calm = scenarios.find(({ plan }) => plan.length === 0)!;
+  const started = calm.definition.lastIndexOf("export const");
+  const definition = `${calm.definition.slice(0, started)}export const ${calm.top} = defineWorkflow({ input: z.object({ at: z.string(), n: z.number() }) })
+    .step("n1", { query: () => ("Convex" in globalThis && globalThis.Convex ? "compiled" : "interpreted") });`;
+  const scenario: Scenario = { ...calm, definition };
+  const { problems, isCompared } = await simulated(scenario);
+  expect(isCompared).toBe(true);
+  expect(problems.join()).toMatch(/"output":"compiled".*\n.*"output":"interpreted"/);
+  expect(asTest(scenario, problems)).toContain('await simulated({ definition, ...{\n  "seed"');
+});

@@ -1,0 +1,344 @@
+import {
+  CLASSES,
+  Deployment,
+  type Faults,
+  type FunctionPath,
+  installTimers,
+  textOf,
+} from "@stepwise/testing";
+import type { Line } from "../differential/behaviour.js";
+import { eventsIn } from "../differential/events-in.js";
+import { comparable, effectsOf, expected } from "../differential/expected.js";
+import { brokenOf, type RunRow, type Sent, type StepRow } from "../differential/invariants.js";
+import { type Fault, isEnd, type Workflows } from "../differential/interpreter.js";
+import { OF_RUNS, UNDER_WAY, UNWATCHED } from "../differential/tables.js";
+import { isDeepStrictEqual } from "node:util";
+import { type App, compiled } from "./app.js";
+import type { Blow, Deed, Entry, Scenario } from "./scenario.js";
+import { Watch } from "./watch.js";
+
+/** What a simulation has come to. */
+export interface Outcome {
+  /** What does not hold; nothing, where all is well. */
+  readonly problems: readonly string[];
+  /** What was done to it, and what that was answered. */
+  readonly history: readonly string[];
+  readonly events: number;
+  /** Whether it was held against what the interpreter makes of the same definition. */
+  readonly isCompared: boolean;
+}
+
+/** What two things may be apart, in ms, and come in either order: transactions take their time, and conflicts more. */
+const TOLERANCE_MS = 5_000;
+const MOST_EVENTS = 60_000;
+const MOST_EFFECTS = 250;
+const INPUT = { at: "top", n: 2 };
+const JOBS = "_scheduled_functions";
+
+/** Plays a scenario, with an app in which its definition is; without one it is compiled. @returns what does not hold. */
+export async function simulated(scenario: Scenario, app?: App): Promise<Outcome> {
+  return await new Simulation(scenario, app ?? (await compiled([scenario]))).play();
+}
+
+class Simulation {
+  readonly #history: string[] = [];
+  readonly #problems: string[] = [];
+  readonly #sent: Sent[] = [];
+  readonly #due = new Map<number, Entry[]>();
+  readonly #workflows: Workflows;
+  #deployment!: Deployment;
+  #watch!: Watch;
+  #events = 0;
+  #count = 0;
+  /** From then on nothing goes wrong any more. */
+  #isOver = false;
+  #needsRepair = false;
+  #isCrowded = false;
+
+  constructor(
+    readonly scenario: Scenario,
+    readonly app: App,
+  ) {
+    this.#workflows = app.workflows;
+    for (const entry of scenario.plan)
+      if (entry.on === "event")
+        this.#due.set(entry.nth, [...(this.#due.get(entry.nth) ?? []), entry]);
+  }
+
+  async play(): Promise<Outcome> {
+    const { scenario } = this;
+    const of = { ...CLASSES[scenario.class], actionLimitMs: 4 * 3_600_000 };
+    const options = { class: of, seed: scenario.seed, faults: this.#faults() };
+    const deployment = (this.#deployment = await Deployment.of(this.app.parts, options));
+    this.#watch = new Watch(deployment);
+    const began = deployment.clock.now();
+    try {
+      if (scenario.maxParallelism !== undefined)
+        await this.#done(this.#limit(scenario.maxParallelism));
+      void this.#start();
+      await this.#drive();
+      await this.#settle();
+      await this.#check();
+      if (this.#problems.length === 0) await this.#remove();
+    } catch (error) {
+      this.#problems.push(`threw ${(error as Error).stack ?? String(error)}`);
+    }
+    const isCompared = this.#problems.length === 0 && (await this.#compare(began));
+    const problems = [...this.#watch.problems, ...this.#problems];
+    return { problems, history: this.#history, events: this.#events, isCompared };
+  }
+
+  #faults(): Faults {
+    const { plan, staleLag = 0 } = this.scenario;
+    const nth = { action: 0, call: 0, mutation: 0 };
+    const of = <On extends keyof typeof nth>(
+      on: On,
+      path: FunctionPath,
+    ): Extract<Entry, { on: On }> | undefined => {
+      if (this.#isOver) return undefined;
+      nth[on] += 1;
+      const entry = plan.find((each) => each.on === on && each.nth === nth[on]);
+      if (entry !== undefined) this.#note(`${textOf(path)}: ${JSON.stringify(entry)}`);
+      return entry as Extract<Entry, { on: On }> | undefined;
+    };
+    return {
+      action: (path) => of("action", path)?.fault,
+      // What a handler writes down itself is its own affair.
+      call: (path) => (path.name === "runs:log" ? undefined : of("call", path)?.fault),
+      timesOut: (path) => {
+        if (path.name.startsWith("manage:") || of("mutation", path) === undefined) return false;
+        // One that is gone for good, and looked after by nobody.
+        this.#needsRepair ||= UNWATCHED.test(path.name);
+        return true;
+      },
+      staleLag: () => (staleLag === 0 ? 0 : (this.#events * 7) % (staleLag + 1)),
+    };
+  }
+
+  async #drive(): Promise<void> {
+    const { scheduledAtOnce } = CLASSES[this.scenario.class];
+    const until = this.#events + MOST_EVENTS;
+    await this.#deployment.drive({
+      done: () => {
+        this.#events += 1;
+        this.#isCrowded ||= this.#deployment.scheduler.running >= scheduledAtOnce;
+        if (this.#events > until) throw new Error("It does not come to rest");
+        if (!this.#isOver)
+          for (const entry of this.#due.get(this.#events) ?? [])
+            if (entry.on === "event") this.#befall(entry);
+        return false;
+      },
+    });
+  }
+
+  /** Until a call from outside is answered. */
+  async #done<Result>(call: Promise<Result>): Promise<Result> {
+    let isDone = false;
+    const end = () => void (isDone = true);
+    call.then(end, end);
+    await this.#deployment.drive({ done: () => isDone });
+    return await call;
+  }
+
+  #befall(what: (Deed | Blow) & { readonly nth: number }): void {
+    const deployment = this.#deployment;
+    switch (what.does) {
+      case "crash":
+        this.#note("crash");
+        return deployment.crash(() => what.survives);
+      case "restore":
+        this.#note("restore");
+        this.#needsRepair = true;
+        return deployment.restore();
+      case "jump":
+        this.#note(`the clock jumps by ${what.ms} ms`);
+        return deployment.jump(what.ms);
+      case "cancel function":
+      case "delete function":
+        return this.#lose(what.does, what.which);
+      default:
+        void this.#do(what).catch(() => {});
+    }
+  }
+
+  #lose(does: string, which: number): void {
+    const jobs = this.#rows<Job>(JOBS).filter(({ state }) => state.kind === "pending");
+    const job = jobs[Math.floor(which * jobs.length)];
+    if (job === undefined) return;
+    this.#note(`${does} ${job.name}`);
+    this.#needsRepair ||= UNWATCHED.test(job.name);
+    const table = { component: "workflow", name: JOBS };
+    // A row of the scheduler's, as it was.
+    const next = { ...job, state: { kind: "canceled" } } as never;
+    this.#deployment.edit(table, job._id, does === "delete function" ? undefined : next);
+  }
+
+  async #do(deed: Deed): Promise<void> {
+    if (deed.does === "start") return await this.#start();
+    if (deed.does === "limit") return await this.#limit(deed.maxParallelism);
+    if (deed.does === "repair") return void (await this.#call("repair", {}));
+    const tops = this.#runs().filter(({ root }) => root === undefined);
+    const suits = ({ state, paused }: RunRow) =>
+      ({
+        send: !isEnd(state),
+        cancel: !isEnd(state),
+        pause: !isEnd(state) && paused !== true,
+        resume: paused === true,
+        restart: isEnd(state),
+        cleanup: isEnd(state),
+      })[deed.does];
+    const some = tops.filter(suits);
+    const among = some.length > 0 ? some : tops;
+    const run = among[Math.floor(deed.run * among.length)];
+    if (run === undefined) return;
+    const { _id: runId, workflow: name, generation = 1 } = run;
+    if (deed.does === "send") {
+      const awaited = this.#steps().flatMap((step) =>
+        step.run === runId && step.endedAt === undefined ? (step.names ?? []) : [],
+      );
+      const events = [...awaited, ...eventsIn(this.#workflows[name]?.definition.nodes ?? {})];
+      const event = events[Math.floor(deed.event * events.length)];
+      if (event === undefined) return;
+      const value = `event ${++this.#count}`;
+      const answer = await this.#call("send", { name, runId, event, value });
+      if (answer === "taken" || answer === "kept")
+        this.#sent.push({ run: runId, generation, value, answer });
+      return;
+    }
+    const nodes = Object.keys(this.#workflows[name]?.definition.nodes ?? {});
+    const from =
+      deed.does === "restart" && deed.from !== undefined
+        ? { from: nodes[Math.floor(deed.from * nodes.length)] }
+        : {};
+    await this.#call(deed.does, { name, runId, ...from });
+  }
+
+  async #start(): Promise<void> {
+    const input = this.#count === 0 ? INPUT : { ...INPUT, at: `top${this.#count}` };
+    this.#count += 1;
+    await this.#call("start", { name: this.scenario.top, input, refuses: false });
+  }
+
+  async #limit(maxParallelism: number): Promise<void> {
+    this.#watch.mostParallel = Math.max(this.#watch.mostParallel, maxParallelism);
+    await this.#call("limit", { maxParallelism });
+  }
+
+  async #call(name: string, args: Record<string, unknown>): Promise<unknown> {
+    const answer = await this.#deployment.mutation(`manage:${name}`, args).catch((e: unknown) => e);
+    const said = answer instanceof Error ? `refused: ${answer.message}` : String(answer);
+    this.#note(`${name} ${JSON.stringify(args)}: ${said}`);
+    return answer;
+  }
+
+  /** Nothing goes wrong any more, and what was held goes on. */
+  async #settle(): Promise<void> {
+    this.#isOver = true;
+    if (this.scenario.maxParallelism !== undefined) await this.#done(this.#limit(3));
+    for (const { _id, paused } of this.#runs())
+      if (paused === true) await this.#done(this.#call("resume", { runId: _id }));
+    if (this.#needsRepair) await this.#done(this.#call("repair", {}));
+    await this.#drive();
+  }
+
+  async #check(): Promise<void> {
+    const { plan } = this.scenario;
+    const underWay = UNDER_WAY.map((table) => [table, this.#rows(table).length] as const);
+    const slots = this.#rows<{ work?: string }>("slots").filter(({ work }) => work !== undefined);
+    const broken = brokenOf({
+      workflows: this.#workflows,
+      runs: this.#runs(),
+      steps: this.#steps(),
+      undos: this.#rows("undos"),
+      inbox: this.#rows("inbox"),
+      underWay: { ...Object.fromEntries(underWay), slots: slots.length },
+      jobs: this.#rows<Job>(JOBS),
+      hasFaults: plan.length > 0,
+      violations: [],
+      log: this.#deployment.rows<Line>("", "log"),
+      completions: this.#deployment.rows("", "ends"),
+      steered: this.#watch.steered,
+      stills: this.#watch.stills,
+      sent: this.#sent,
+    });
+    const jumps = plan.some((entry) => entry.on === "event" && entry.does === "jump");
+    for (const [says, all] of Object.entries(broken)) {
+      // What is told by the times of rows.
+      if (jumps && /began each after|was undone first/.test(says)) continue;
+      // An action that is under way may still say so; a mutation would have conflicted.
+      const what = /nothing began after/.test(says)
+        ? all.filter((each) => each.includes(" changes while "))
+        : all;
+      if (what.length > 0) this.#problems.push(`${says}: ${what.join(" | ")}`);
+    }
+  }
+
+  async #remove(): Promise<void> {
+    for (const { _id, root } of this.#runs())
+      if (root === undefined && this.scenario.plan.length > 0)
+        await this.#done(this.#call("cleanup", { runId: _id }));
+    if (this.scenario.plan.length === 0) return;
+    await this.#drive();
+    for (const table of OF_RUNS) {
+      const { length } = this.#rows(table);
+      if (length > 0) this.#problems.push(`${length} rows in ${table} when all runs are removed`);
+    }
+  }
+
+  /** A run to which nothing was done comes to what the interpreter comes to. @returns whether that says something. */
+  async #compare(began: number): Promise<boolean> {
+    const { plan, top } = this.scenario;
+    const [run] = this.#runs();
+    if (plan.length > 0 || this.#isCrowded || run === undefined) return false;
+    const timers = installTimers({ now: began });
+    let told: Awaited<ReturnType<typeof expected>>;
+    try {
+      told = await expected(this.#workflows, top, [], timers, TOLERANCE_MS);
+    } finally {
+      timers.uninstall();
+    }
+    if (told.isAmbiguous || told.effects.length > MOST_EFFECTS) return false;
+    const log = this.#deployment.rows<Line>("", "log").map(({ text }) => text);
+    const end = this.#steps().find(
+      ({ _id }) => _id === (run as { outputStep?: string }).outputStep,
+    );
+    const error = run.error as Fault | undefined;
+    const seen = {
+      state: run.state,
+      output: run.state === "completed" ? end?.output : undefined,
+      error: comparable(error, told.error),
+      effects: effectsOf(log, began, TOLERANCE_MS).effects,
+    };
+    const { state, output, effects } = told;
+    const wanted = { state, output, error: comparable(told.error, told.error), effects };
+    if (!isDeepStrictEqual(seen, wanted))
+      this.#problems.push(`the run came to ${show(seen)}\n  the interpreter to ${show(wanted)}`);
+    return true;
+  }
+
+  #note(what: string): void {
+    this.#history.push(`${this.#events} ${what}`);
+  }
+  #rows<Row = Readonly<Record<string, unknown>>>(table: string): Row[] {
+    return this.#deployment.rows<Row>("workflow", table);
+  }
+  #runs(): RunRow[] {
+    return this.#rows("runs");
+  }
+  #steps(): StepRow[] {
+    return this.#rows("steps");
+  }
+}
+
+interface Job {
+  readonly _id: string;
+  readonly name: string;
+  readonly state: { readonly kind: string };
+  readonly args: readonly unknown[];
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === "bigint" ? `${inner}n` : inner,
+  );
+}

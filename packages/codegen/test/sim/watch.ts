@@ -1,0 +1,95 @@
+import type { Commit, Deployment } from "@stepwise/testing";
+import type { RunRow, Steered, StepRow, Still } from "../differential/invariants.js";
+import { isEnd } from "../differential/interpreter.js";
+
+type Row<Kind> = Kind & Readonly<Record<string, unknown>>;
+
+/** Looks at every commit: what must hold after each, and what is to be known of runs in the end. */
+export class Watch {
+  readonly problems = new Set<string>();
+  readonly steered = new Map<string, Steered>();
+  readonly stills: Still[] = [];
+  /** The largest that it was set to. */
+  mostParallel = 0;
+  #held = 0;
+  #logged = 0;
+  readonly #going = new Map<string, number>();
+
+  constructor(readonly deployment: Deployment) {
+    deployment.onCommit((commit) => this.#see(commit));
+  }
+
+  #see({ writes }: Commit): void {
+    for (const { table, id, old, next } of writes) {
+      // What a table holds is for its schema to say.
+      if (table.path === "log") this.#logged += Number(old === undefined);
+      else if (table.path === "workflow/runs")
+        this.#run(
+          id,
+          old as unknown as Row<RunRow> | undefined,
+          next as unknown as Row<RunRow> | undefined,
+        );
+      else if (table.path === "workflow/steps" && old !== undefined && next !== undefined)
+        this.#step(old as unknown as StepRow, next as unknown as StepRow);
+      else if (table.path === "workflow/slots")
+        this.#held += Number(next?.["work"] !== undefined) - Number(old?.["work"] !== undefined);
+    }
+    if (this.mostParallel > 0 && this.#held > this.mostParallel)
+      this.problems.add(`${this.#held} slots are held of ${this.mostParallel}`);
+  }
+
+  #run(id: string, old: RunRow | undefined, next: RunRow | undefined): void {
+    this.#siblings(old, next);
+    const { root } = next ?? old!;
+    const isTop = root === undefined;
+    const known = this.steered.get(id);
+    if (old === undefined && isTop)
+      this.steered.set(id, { workflow: next!.workflow, ends: [], refuses: false, isGone: false });
+    if (next === undefined) {
+      if (known === undefined) return;
+      known.ends.push(old!.state);
+      known.isGone = true;
+      this.#still(old!, "gone");
+      return;
+    }
+    if (old === undefined) return;
+    const isRestarted = (next.generation ?? 1) !== (old.generation ?? 1);
+    if (isRestarted) known?.ends.push(old.state);
+    else if (isEnd(old.state) && old.state !== next.state)
+      this.problems.add(`${id} was ${old.state}, and then ${next.state}`);
+    if (!isTop) return;
+    const canceled = (run: RunRow) => run.state === "canceled" || run.endsAs === "canceled";
+    if (canceled(next) && !canceled(old)) this.#still(next, "canceled");
+    if (next.paused === true && old.paused !== true) this.#still(next, "paused");
+    if (next.paused !== true && old.paused === true)
+      for (const still of this.stills)
+        if (still.why === "paused" && still.run === id) still.to = Math.min(still.to, this.#logged);
+  }
+
+  /** A result is recorded once. */
+  #step(old: StepRow, next: StepRow): void {
+    if (old.endedAt === undefined || (old.generation ?? 1) !== (next.generation ?? 1)) return;
+    if (old.state === next.state && old.endedAt === next.endedAt) return;
+    this.problems.add(`${next.stage} of ${next.run} was ${old.state}, and then ${next.state}`);
+  }
+
+  /** No more children of a parent go on than may. */
+  #siblings(old: RunRow | undefined, next: RunRow | undefined): void {
+    const isGoing = (run: RunRow | undefined) =>
+      run !== undefined && /running|compensating/.test(run.state);
+    const change = Number(isGoing(next)) - Number(isGoing(old));
+    const parent = (next ?? old)?.parentStep;
+    if (change === 0 || parent === undefined) return;
+    const count = (this.#going.get(parent) ?? 0) + change;
+    this.#going.set(parent, count);
+    const { documents } = this.deployment.store.table("workflow", "steps").documents;
+    const { seats, joined } = (documents.get(parent) ?? {}) as { seats?: number; joined?: boolean };
+    if (seats !== undefined && joined !== true && change > 0 && count > seats)
+      this.problems.add(`${count} children of ${parent} go on, of ${seats}`);
+  }
+
+  #still({ _id, generation = 1 }: RunRow, why: Still["why"]): void {
+    const family = new Set([_id]);
+    this.stills.push({ why, run: _id, generation, family, from: this.#logged, to: Infinity });
+  }
+}
