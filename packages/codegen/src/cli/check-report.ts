@@ -73,6 +73,10 @@ export function printChanges({ changes }: Findings, terminal: Terminal): void {
       if (hint !== undefined) print.out(`  ${colors.green("hint")}: ${hint}`);
     }
   }
+  if (changes.some(({ reuses }) => reuses === true))
+    print.out(
+      "Where code changed under one name, results made before the deploy are handed to the new readers.",
+    );
   const count = (...kinds: Compatibility[]) =>
     changes.filter((change) => kinds.includes(change.compatibility)).length;
   const stopping = count("stops", "rename");

@@ -17,6 +17,8 @@ export interface Change {
   readonly compatibility: Compatibility;
   /** What has changed, and what that means for runs in flight. */
   readonly message: string;
+  /** Whether results that a run has made before the deploy are handed to what reads them now. */
+  readonly reuses?: true;
   /** What to do, where something has to be done. */
   readonly hint?: string;
 }

@@ -41,12 +41,15 @@ export function linePairs(
   const current = (path: string) => renamedTo(path, now.options["renamed"]) ?? path;
   const linesNow = new Map(linesOf(now.nodes).map((line) => [line.inside, line]));
   const pathsNow = new Set([...linesNow.values()].flatMap(pathsIn));
+  const branchesNow = new Set(
+    [...linesNow.values()].filter(({ isCase }) => isCase).map(({ inside }) => around(inside)),
+  );
   const goneCases: GoneCase[] = [];
   const pairs = linesOf(before.nodes).flatMap((line): LinePair[] => {
     const inside = current(line.inside);
     const other = linesNow.get(inside);
     if (other === undefined) {
-      if (line.isCase && pathsNow.has(around(inside))) {
+      if (line.isCase && branchesNow.has(around(inside))) {
         const keys = [...linesNow.values()]
           .filter((each) => each.isCase && around(each.inside) === around(inside))
           .map((each) => keyIn(each.inside));

@@ -22,6 +22,10 @@ function goneNodes({ before, now }: LinePair, workflow: string): Change[] {
   return missingIn(now, before).map((gone): Change => {
     const about = { workflow, node: gone.path };
     const renamed = [...added].find((node) => isRenamed(gone, node, before, now));
+    if (renamed === undefined && !canBeAt(gone, before)) {
+      const message = "the node is removed: no run waits at it, so all go on without it";
+      return { ...about, compatibility: "safe", message };
+    }
     if (renamed === undefined) {
       const which = gone.node.bodies === undefined ? "at it" : "at it or inside it";
       return {
@@ -29,7 +33,7 @@ function goneNodes({ before, now }: LinePair, workflow: string): Change[] {
         compatibility: "stops",
         message: `the node is removed: runs that are ${which} stop; those before or after it go on`,
         hint: waitsForEver(gone)
-          ? "nothing wakes runs that wait for it: call `workflow.repair(ctx, workflows)` after the deploy, and they end"
+          ? repairHint("end")
           : "keep the node until no run is at it any more, or let those runs be started anew",
       };
     }
@@ -42,6 +46,9 @@ function goneNodes({ before, now }: LinePair, workflow: string): Change[] {
     };
   });
 }
+
+const repairHint = (then: string): string =>
+  `nothing wakes runs that wait for it: call \`workflow.repair(ctx, workflows)\` after the deploy, and they ${then}`;
 
 /** An event without a timeout. */
 function waitsForEver({ node: { kind, options } }: Placed): boolean {
@@ -136,23 +143,72 @@ function changedNodes({ before, now }: LinePair, workflow: string): Change[] {
     // What has become of it is told by its new name.
     if (hasOtherName(old) && othersNamedAs(old, before).length > 0) return [];
     const about = { workflow, node: placed.path };
-    const lost = old.node.stages.filter(
-      (stage) => !isKept(stage, old, placed) && !isCompensationGone(stage, old, placed),
-    );
-    if (lost.length === 0) {
-      const message = "changed: runs in flight go on, and run the new code when they get there";
-      return [{ ...about, compatibility: "safe", message }];
-    }
-    const stages = lost.map(({ name, kind }) => `${name} (${kind})`).join(" and ");
-    return [
-      {
+    const stopping = [
+      ...lostStages(old, placed),
+      ...lostInside(old, placed),
+      ...tooManyPasses(old, placed),
+    ];
+    if (stopping.length > 0) {
+      return stopping.map((message) => ({
         ...about,
         compatibility: "stops",
-        message: `runs that are at ${stages} stop: it is not there any more`,
-        hint: "give the changed node a new name, and keep the old one until no run is at it",
-      },
-    ];
+        message,
+        hint: waitsForEver(old)
+          ? repairHint("go on at what is there now")
+          : "give the changed node a new name, and keep the old one until no run is at it",
+      }));
+    }
+    const message =
+      newHandler(old, placed) ??
+      "changed: runs in flight go on, and run the new code when they get there";
+    const reuses = old.node.hash === placed.node.hash ? {} : { reuses: true as const };
+    return [{ ...about, compatibility: "safe", message, ...reuses }];
   });
+}
+
+function lostStages(old: Placed, now: Placed): string[] {
+  const lost = old.node.stages.filter(
+    (stage) => !isKept(stage, old, now) && !isCompensationGone(stage, old, now),
+  );
+  if (lost.length === 0) return [];
+  const stages = lost.map(({ name, kind }) => `${name} (${kind})`).join(" and ");
+  return [`runs that are at ${stages} stop: it is not there any more`];
+}
+
+/** A loop or a branch that is something else now: runs that are at the nodes inside it find them no more. */
+function lostInside(old: Placed, now: Placed): string[] {
+  if (!isOtherContainer(old.node, now.node)) return [];
+  const inside = old.node.bodies?.some(({ nodes }) => nodes.length > 0) === true;
+  return inside
+    ? [`it is a ${now.node.kind} now: runs that are inside the ${old.node.kind} stop`]
+    : [];
+}
+
+/** Whether what stands in one of two nodes cannot stand in the other. */
+const isOtherContainer = (old: NodeThen, now: NodeThen): boolean =>
+  containerOf(old) !== undefined && containerOf(old) !== containerOf(now);
+
+const containerOf = ({ stages }: NodeThen): string | undefined =>
+  stages
+    .map(({ kind }) => stageKind(kind).shape)
+    .find((shape) => shape === "loop" || shape === "decision");
+
+function tooManyPasses(old: Placed, now: Placed): string[] {
+  const [was, is] = [old.node.options["maxIterations"], now.node.options["maxIterations"]];
+  if (typeof was !== "number" || typeof is !== "number" || is >= was) return [];
+  return [
+    `maxIterations is ${is}, was ${was}: runs that have made ${is} passes or more stop, unless their loop is done`,
+  ];
+}
+
+/** A parent that has a handler now: it is not run for runs whose children were started without it. */
+function newHandler(old: Placed, now: Placed): string | undefined {
+  const part = (ending: string, { node, path }: Placed) =>
+    node.stages.find(({ name }) => name === `${path}.${ending}`);
+  const hasChildren = old.node.stages.some(({ kind }) => kind === "children");
+  if (!hasChildren || part("output", old) !== undefined || part("output", now) === undefined)
+    return undefined;
+  return "it has a handler now: runs whose children are going do not run it, and its `output` is undefined in them";
 }
 
 /** All of a node but its name, where it stands, and the nodes inside it, which are compared by themselves. */
@@ -186,17 +242,62 @@ function sameStage(old: Stage, before: Placed, now: Placed): Stage | undefined {
 function movedNodes({ before, now }: LinePair, workflow: string): Change[] {
   const names = (nodes: readonly Placed[], other: readonly Placed[]) =>
     nodes.map(({ name }) => name).filter((name) => find(other, name) !== undefined);
-  const order = names(now, before);
-  const kept = new Set(longestCommon(names(before, now), order));
-  return now
-    .filter(({ name }) => order.includes(name) && !kept.has(name))
-    .map(({ path }) => ({
-      workflow,
-      node: path,
-      compatibility: "safe",
-      message:
-        "moved: runs in flight go on in the new order from where they are, and what they have done is not done again",
-    }));
+  const [then, order] = [names(before, now), names(now, before)];
+  const kept = new Set(longestCommon(then, order));
+  return now.flatMap((moved): Change[] => {
+    const { name, path } = moved;
+    if (!order.includes(name)) return [];
+    const about = { workflow, node: path, compatibility: "safe" } as const;
+    const overtaken = now.filter(
+      (each) =>
+        order.indexOf(each.name) > order.indexOf(name) &&
+        then.indexOf(each.name) < then.indexOf(name) &&
+        order.includes(each.name) &&
+        canBeAt(before.find((old) => old.name === each.name) ?? each, before),
+    );
+    const [first] = overtaken;
+    const readers = first === undefined ? [] : readersAfter(now.indexOf(first), moved, now);
+    if (first !== undefined && readers.length > 0) {
+      const message = `moved before ${quote(first.path)}: runs that are there or past it, and have not run it, do not run it, and ${inThem(readers)}`;
+      return [{ ...about, message, hint: workWithout(readers) }];
+    }
+    if (kept.has(name)) return [];
+    const message =
+      "moved: runs in flight go on in the new order from where they are, and what they have done is not done again";
+    return [{ ...about, message }];
+  });
+}
+
+const readersAfter = (at: number, read: Placed, nodes: readonly Placed[]): Placed[] =>
+  nodes.slice(at).filter(({ node }) => readsOf(node).has(read.name));
+
+const namesOf = (nodes: readonly Placed[]): string =>
+  nodes.map(({ path }) => quote(path)).join(" and ");
+const inThem = (readers: readonly Placed[]): string =>
+  `${namesOf(readers)} ${readers.length === 1 ? "reads" : "read"} undefined in them`;
+const workWithout = (readers: readonly Placed[]): string =>
+  `let ${namesOf(readers)} work without it`;
+
+/** As many steps as the run time does in one transaction; after so many, a run is between two of them for a moment. */
+const mostFused = 20;
+
+/**
+ * Whether a run can be at a node, or inside it, when another version is deployed. A mutation or a query is done in the transaction that arrives, unless that
+ * begins with it.
+ */
+function canBeAt({ node }: Placed, line: readonly Placed[]): boolean {
+  const beginsTransaction = node.options["isolate"] === true || line[0]?.node === node;
+  return beginsTransaction || line.length >= mostFused || waitsIn(node);
+}
+
+function waitsIn({ stages, options, bodies = [] }: NodeThen): boolean {
+  return (
+    stages.some(isWaitedAt) ||
+    options["isolate"] === true ||
+    // Passes that nothing waits in are done by twenty steps a transaction.
+    stages.some(({ kind }) => stageKind(kind).shape === "loop") ||
+    bodies.some(({ nodes }) => nodes.length >= mostFused || nodes.some(waitsIn))
+  );
 }
 
 /** A node that is new: runs that are past its place never run it, and later nodes do not find its result. */
@@ -208,15 +309,10 @@ function addedNodes({ inside, before, now }: LinePair, workflow: string): Change
       const where = inside === "" ? "at the end" : `at the end of ${inside}`;
       return { ...about, message: `added ${where}: runs in flight run it too` };
     }
-    const readers = later.filter(({ node }) => readsOf(node).has(added.name));
+    const readers = readersAfter(0, added, later);
     const message = "added: runs that are past its place do not run it";
     if (readers.length === 0) return { ...about, message };
-    const names = readers.map(({ path }) => quote(path)).join(" and ");
-    return {
-      ...about,
-      message: `${message}, and ${names} ${readers.length === 1 ? "reads" : "read"} undefined in them`,
-      hint: `let ${names} work without it`,
-    };
+    return { ...about, message: `${message}, and ${inThem(readers)}`, hint: workWithout(readers) };
   });
 }
 
