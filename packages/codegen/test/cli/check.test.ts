@@ -152,6 +152,15 @@ test.each([
   );
 });
 
+test("where code changed under one name, it is said once that results from before are handed on", async () => {
+  await workflowCodegen();
+  const said = "results made before the deploy are handed to the new readers";
+  expect((await workflowCodegen("check")).out).not.toContain(said);
+  await edit("input.orderId.length", "input.orderId.length + 1");
+  await edit('() => "pong"', '() => "ping"');
+  expect((await workflowCodegen("check")).out.split(said).length - 1).toBe(1);
+});
+
 test("what is left behind is named; --drop removes it when all is well, and tells what", async () => {
   await workflowCodegen();
   const generated = () => readFile(join(app(), "convex/_workflows/fulfilOrder.ts"), "utf8");
