@@ -149,3 +149,19 @@ export function scopeReads(
   });
   return undefined;
 }
+
+/** What the `recover(error, scope)` of a node reads, if it has one. */
+export function readRecover(
+  options: Options,
+  { label }: { readonly label: string },
+  file: DefinitionFile,
+): Reads | undefined {
+  const option = options.get("recover");
+  if (option === undefined) return undefined;
+  const fn = functionOf(option.value, file);
+  if (fn !== undefined) return readsOf(fn, "recover", file);
+  file.report("unknownHandler", option.value, `the recover of ${label} cannot be seen here`, {
+    hint: "write a function here or at the top of this file: `(error, { input }) => …`",
+  });
+  return undefined;
+}

@@ -86,7 +86,7 @@ const rules: Readonly<Record<string, Rule>> = {
 /** What options are for that not every node has; on another one they do nothing. */
 const areFor = {
   retry: "actions",
-  timeout: "actions, parents and events",
+  timeout: "actions, parents, loops and events",
   isolate: "mutations and queries",
 } as const;
 

@@ -104,9 +104,17 @@ function nodeSections({ stages, bodies = [] }: NodePlan, file: FileScope): Secti
 }
 
 function recoverSection(stage: StagePlan, reads: readonly string[], file: FileScope): Section {
+  const recover = `${file.own()}.recover`;
+  const { entryAfter } = stageLowerings[stage.kind];
+  const last = file.stages(stage).findLast(({ isAside }) => !isAside) ?? stage;
   return {
-    comment: `${file.source}, ${stage.label}: what its recover reads.`,
-    code: [callWithList(`${file.own()}.recover`, [string(stage.name)], reads.map(string)), ";"],
+    comment: `${file.source}, ${stage.label}: what its recover reads${entryAfter === undefined ? "" : ", and where the run goes on then"}.`,
+    code: [
+      entryAfter === undefined
+        ? callWithList(recover, [string(stage.name)], reads.map(string))
+        : call(recover, [string(stage.name), strings(reads), file.arrival(file.after(last))]),
+      ";",
+    ],
   };
 }
 

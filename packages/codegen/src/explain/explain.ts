@@ -148,7 +148,9 @@ function explainNode(node: NodePlan, around: Around): NodeExplained {
   const maxPasses = stages.some(({ kind }) => stageKind(kind).shape === "loop")
     ? { maxPasses: passes }
     : {};
-  return { name, kind, ...sumOf([own, inside]), ...maxPasses, stages, bodies };
+  const all = sumOf([own, inside]);
+  const worstCaseMs = limited(all.worstCaseMs, limitOf(node));
+  return { name, kind, ...all, worstCaseMs, ...maxPasses, stages, bodies };
 }
 
 function explainBody({ key, nodes }: BodyPlan, around: Around): BodyExplained {

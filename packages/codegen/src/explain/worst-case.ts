@@ -93,9 +93,9 @@ function workflowPolicy({
 
 /** After how many ms a node ends whatever is going on in it; undefined when it has no such limit. */
 export function limitOf({ stages, options }: NodePlan): number | undefined {
-  // The timeout of a parent covers all its stages; that of any other node is its one stage's.
-  const hasChildren = stages.some(({ kind }) => kind === "children");
-  return hasChildren ? durationMs(options["timeout"]) : undefined;
+  // That of a parent or a loop covers all that is in it; that of any other node is its one stage's.
+  const isWhole = stages.some(({ kind }) => kind === "children" || kind === "loop");
+  return isWhole ? durationMs(options["timeout"]) : undefined;
 }
 
 /** How many passes a node with bodies makes at most; null when that is computed. */

@@ -27,7 +27,7 @@ export const stageKinds = {
   // It goes on in the transaction of whoever sends the event.
   event: { goes: "waiting", takes: "timeout", shape: "wait", options: ["timeout"] },
   branch: { goes: "decided", takes: "nothing", shape: "decision", options: [] },
-  loop: { goes: "decided", takes: "nothing", shape: "loop", options: [] },
+  loop: { goes: "decided", takes: "nothing", shape: "loop", options: ["timeout"] },
   child: { goes: "woken", takes: "runs", shape: "fanOut", options: [] },
 } as const satisfies Readonly<Record<string, StageKind>>;
 

@@ -135,6 +135,14 @@ test("[S40] the timeout of a parent covers its handler, its children and its fin
   expect(worstCaseMs).toBe(60_000);
 });
 
+test("[S130] the timeout of a loop covers all its passes", async () => {
+  const { nodes, worstCaseMs } = await explained(
+    '.loop("l", { initial: () => 0, body: (b) => b.step("s", { action: () => 1, timeout: "1m" }), until: () => true, maxIterations: 100, timeout: "1h" })',
+  );
+  expect(nodes[0]?.worstCaseMs).toBe(3_600_000);
+  expect(worstCaseMs).toBe(3_600_000);
+});
+
 const leaves = "child(leaf, {}), child(brief, {})";
 
 const steps = (count: number) =>

@@ -321,10 +321,17 @@ async function failParent(
     cause: withCauses(cause, MAX_CAUSES),
     ...(compensationErrors === undefined ? {} : { compensationErrors }),
   };
-  if (parent.inserting === true) {
-    if (parent.job !== undefined) await cancelPending(ctx, parent.job);
-    await dropPages(ctx, parent._id);
-  }
+  await failWith(ctx, parent, error);
+}
+
+/** Fails a parent: its run is told so, and its other children are canceled. */
+export async function failWith(
+  ctx: MutationCtx,
+  parent: Doc<"steps">,
+  error: StepError,
+): Promise<void> {
+  if (parent.job !== undefined) await cancelPending(ctx, parent.job);
+  if (parent.inserting === true) await dropPages(ctx, parent._id);
   await endCounting(ctx, parent);
   const fields = { joined: true, inserting: undefined };
   await wake(ctx, parent, { event: { kind: "failed", error } }, fields);

@@ -5,10 +5,13 @@ import type { StepError } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
-import { endRun } from "./ending.js";
+import { failWith } from "./children.js";
+import { endRun, withdraw } from "./ending.js";
+import { enterRun, tokenOf, wake } from "./entering.js";
 import { seeInTurn } from "./looking.js";
 import { cancelPending, isLost, LATE_MS } from "./scheduled.js";
 import schema from "./schema.js";
+import { activeSteps } from "./scope.js";
 import type { Deadline } from "./validators.js";
 
 /** The time that a whole run may take begins now. */
@@ -16,15 +19,14 @@ export async function beginDeadline(
   ctx: MutationCtx,
   run: Id<"runs">,
   ms: number,
-  where: Pick<Deadline, "stage" | "pass"> | undefined = undefined,
+  where: Omit<Deadline, "ms"> | undefined = undefined,
 ): Promise<void> {
   const at = Date.now() + ms;
   const deadline = await ctx.db.insert("deadlines", {
     run,
     ms,
     at,
-    ...(where === undefined ? {} : { stage: where.stage }),
-    ...(where?.pass === undefined ? {} : { pass: where.pass }),
+    ...where,
   });
   await watchDeadline(ctx, { _id: deadline, at });
 }
@@ -56,15 +58,16 @@ export async function lookAfterDeadlines(ctx: MutationCtx): Promise<number | nul
 }
 
 /**
- * That of a parent begins, or need not be watched any more.
- * @param was what the parent was called before it was renamed, and before that.
+ * That of a parent or a loop begins, or need not be watched any more.
+ * @param was what that was called before it was renamed, and before that.
  */
 export async function setDeadline(
   ctx: MutationCtx,
   run: Id<"runs">,
-  { stage, pass, ms }: Deadline,
+  { ms, ...where }: Deadline,
   was: readonly string[],
 ): Promise<void> {
+  const { stage, pass } = where;
   const ofStage: Doc<"deadlines">[] = [];
   for (const name of [stage, ...was]) {
     const named = ctx.db
@@ -75,7 +78,7 @@ export async function setDeadline(
   const begun = ofStage.filter((other) => String(other.pass ?? []) === String(pass ?? []));
   if (ms === undefined) for (const deadline of begun) await lift(ctx, deadline);
   // A run may come to the parent's beginning again: as when it was paused before that had begun. The time goes on.
-  else if (begun.length === 0) await beginDeadline(ctx, run, ms, { stage, pass });
+  else if (begun.length === 0) await beginDeadline(ctx, run, ms, where);
 }
 
 /** The run has ended: none of its deadlines matters. */
@@ -89,7 +92,7 @@ async function lift(ctx: MutationCtx, { _id, job }: Doc<"deadlines">): Promise<v
   if (job !== undefined) await cancelPending(ctx, job);
 }
 
-/** The time is up: a run ends `timedOut`; a parent fails its run. */
+/** The time is up: a run ends `timedOut`; a parent or a loop fails its run, unless it recovers. */
 export const expire = internalMutation({
   args: { deadline: v.id("deadlines") },
   returns: v.null(),
@@ -111,7 +114,38 @@ export const expire = internalMutation({
       node: stage ?? "",
       attempt: 1,
     };
+    if (deadline.recovers === true && (await failNode(ctx, deadline, error))) return null;
     await endRun(ctx, run, { state: stage === undefined ? "timedOut" : "failed", error });
     return null;
   },
 });
+
+/** Fails the node whose time is up, and not its run: that is told so, and asks the node's `recover`. @returns false where the run is not there. */
+async function failNode(
+  ctx: MutationCtx,
+  deadline: Doc<"deadlines">,
+  error: StepError,
+): Promise<boolean> {
+  const steps: Doc<"steps">[] = [];
+  for await (const step of activeSteps(ctx, deadline.run))
+    if (isUnder(deadline, step)) steps.push(step);
+  // While its finalize is under way, the record of its children waits for that.
+  const step = steps.find(({ kind }) => kind !== "children") ?? steps[0];
+  if (step === undefined) return false;
+  await ctx.db.delete("deadlines", deadline._id);
+  if (step.kind === "children") await failWith(ctx, step, error);
+  else {
+    if (step.job !== undefined) await cancelPending(ctx, step.job);
+    else if (step.kind === "action" && step.state === "running") await withdraw(ctx, step._id);
+    const event = { kind: "failed" as const, error };
+    if (step.held === true) await wake(ctx, step, { event });
+    else await enterRun(ctx, tokenOf(step), event);
+  }
+  return true;
+}
+
+/** Whether a step is one of the node whose time is watched: of a parent its handler, its children, or its finalize. */
+export function isUnder({ stage, pass }: Doc<"deadlines">, step: Doc<"steps">): boolean {
+  if (stage === undefined || String(pass ?? []) !== String(step.pass ?? [])) return false;
+  return step.stage === stage || step.stage.startsWith(`${stage}.`);
+}

@@ -226,12 +226,13 @@ export default defineSchema({
     .index("by_step", ["step"])
     .index("by_child", ["child"]),
 
-  /** What ends a run, or fails one of its parents, at a time. Deleted when the run, or the parent, has ended before. */
+  /** What ends a run, or fails one of its parents or loops, at a time. Deleted when that has ended before. */
   deadlines: defineTable({
     run: v.id("runs"),
-    /** The parent; absent for the whole run. */
+    /** The parent or loop, and whether it has a `recover`; absent for the whole run. */
     stage: v.optional(v.string()),
     pass: v.optional(vPass),
+    recovers: v.optional(v.boolean()),
     /** How long it was, and until when that is. */
     ms: v.number(),
     at: v.number(),

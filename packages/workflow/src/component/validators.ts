@@ -221,12 +221,14 @@ export const vFused = v.object({
 });
 export type Fused = Infer<typeof vFused>;
 
-/** The time that a parent may take in all. */
+/** The time that a parent or a loop may take in all. */
 export const vDeadline = v.object({
   stage: v.string(),
   pass: v.optional(vPass),
-  /** From now on; absent where the parent has ended. */
+  /** From now on; absent where it has ended. */
   ms: v.optional(v.number()),
+  /** The node has a `recover`. */
+  recovers: v.optional(v.boolean()),
 });
 export type Deadline = Infer<typeof vDeadline>;
 

@@ -3,6 +3,7 @@ import { v, type Infer } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { query, type QueryCtx } from "./_generated/server.js";
 import { countChildren, vChildren } from "./counting.js";
+import { isUnder } from "./deadlines.js";
 import { factsOf, runFacts } from "./facts.js";
 import { findRun, whichRun } from "./lookup.js";
 import { isLost } from "./scheduled.js";
@@ -121,13 +122,6 @@ async function activeNode(
     ...(step.held === true ? { paused: true } : {}),
     ...((await isStalled(ctx, step)) ? { stalled: true } : {}),
   };
-}
-
-/** Whether a step is one of the parent whose time is watched: its handler, its children, or its finalize. */
-function isUnder(deadline: Doc<"deadlines">, step: Doc<"steps">): boolean {
-  const { stage, pass } = deadline;
-  if (stage === undefined || String(pass ?? []) !== String(step.pass ?? [])) return false;
-  return step.stage === stage || step.stage.startsWith(`${stage}.`);
 }
 
 /** An action that was given to the pool is pending as long as it waits for a slot; its own record does not say so. */

@@ -4,11 +4,20 @@ import { Definer } from "./definer.js";
 import type { Duration } from "./duration.js";
 import type { Awaited, EventNode, EventOutput, Named, Schemas } from "./event.js";
 import type { LoopNode, StateOf } from "./loop.js";
-import type { Inline, InlineStep, Policy, ReferenceStep, Returned, UndoReference } from "./node.js";
+import type {
+  AnyReference,
+  FinalizeNode,
+  FinalOutput,
+  InlineStep,
+  Recovering,
+  ReferenceStep,
+  Returned,
+  UndoReference,
+} from "./node.js";
 import type { Absent, ParentNode, ParentOutput } from "./parent.js";
 import type { AnySchema, InferInput, InferOutput } from "./schema.js";
 import type { Entries, Free, Inside, NamesOf, ScopeOf } from "./scope.js";
-import type { Given, Stored, Valid } from "./values.js";
+import type { Given, Stored, ValidAt } from "./values.js";
 
 /** What the callback of a case or a body gives back: the builder that it was given, with the nodes it added. */
 export interface Sequence<Output, Events = unknown, Names = unknown> {
@@ -93,10 +102,12 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
     const Tolerated extends Tolerate | undefined = undefined,
     Reduced = Absent,
     Result = ParentOutput<C, Handled, Tolerated, Reduced>,
+    Final extends AnyReference = AnyReference,
+    Recovered = never,
   >(
     name: Free<Scope, Name>,
-    node: ParentNode<ScopeOf<Scope>, C, Handled, Tolerated, Reduced, Result>,
-  ): With<Input, Scope, Name, Stored<Result>, Events>;
+    node: ParentNode<ScopeOf<Scope>, C, Handled, Tolerated, Reduced, Result, Final, Recovered>,
+  ): With<Input, Scope, Name, FinalOutput<Result, Final> | Stored<Given<Recovered>>, Events>;
 
   /**
    * Waits, without holding a slot, for a time or until a date. It has no output: what comes next sees what was before.
@@ -115,10 +126,10 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
     const Name extends string,
     Schema extends AnySchema = never,
     S extends Schemas = never,
-    Timeout extends Duration | undefined = undefined,
+    Timeout extends Duration | Date | undefined = undefined,
   >(
     name: Free<Scope, Name>,
-    node: EventNode<Schema, S, Timeout>,
+    node: EventNode<Schema, S, Timeout, ScopeOf<Scope>>,
   ): With<
     Input,
     Scope,
@@ -173,16 +184,17 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
    * @param workflow the definition that the child runs. Of one that is its own descendant: see `childNamed`.
    * @param args gives the child's input.
    */
-  child<const Name extends string, ChildInput, ChildOutput>(
+  child<const Name extends string, ChildInput, ChildOutput, Recovered = never>(
     name: Free<Scope, Name>,
     workflow: Definition<ChildInput, unknown, ChildOutput>,
     args: (scope: ScopeOf<Scope>) => NoInfer<ChildInput>,
-  ): With<Input, Scope, Name, ChildOutput, Events>;
+    options?: Recovering<ScopeOf<Scope>, Recovered> & ValidAt<"recover", Recovered>,
+  ): With<Input, Scope, Name, ChildOutput | Stored<Given<Recovered>>, Events>;
 
   /** The last node: its result is the workflow's output. */
-  finalize<Result>(
-    node: Inline<ScopeOf<Scope>, Result> & Policy & Valid<Result>,
-  ): Finalized<Input, ScopeOf<Scope>, Stored<Result>, NamesOf<Scope>, Events>;
+  finalize<Result, Final extends AnyReference = AnyReference>(
+    node: FinalizeNode<ScopeOf<Scope>, Result, Final>,
+  ): Finalized<Input, ScopeOf<Scope>, FinalOutput<Result, Final>, NamesOf<Scope>, Events>;
 }
 
 /**

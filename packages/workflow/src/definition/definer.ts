@@ -52,8 +52,8 @@ class Sequence {
     return this.add(name, { ...node, body });
   }
 
-  child(name: string, workflow: unknown, args: unknown): this {
-    return this.add(name, { workflow, args });
+  child(name: string, workflow: unknown, args: unknown, options: object = {}): this {
+    return this.add(name, { workflow, args, ...options });
   }
 
   protected add(name: string, node: unknown): this {

@@ -9,7 +9,8 @@ export type Schemas = Readonly<Record<string, AnySchema>>;
 export type EventNode<
   Schema extends AnySchema,
   S extends Schemas,
-  Timeout extends Duration | undefined,
+  Timeout extends Duration | Date | undefined,
+  Scope,
 > = (
   | {
       /** Waits for an event of the node's own name; parses its payload, in `workflow.sendEvent`. */
@@ -22,8 +23,8 @@ export type EventNode<
       schema?: never;
     }
 ) & {
-  /** How long the run waits. Default: for ever, or until the run's own timeout. */
-  timeout?: Timeout;
+  /** How long the run waits, or until when. A function is called once, when the run comes to the node. Default: for ever, or until the run's own timeout. */
+  timeout?: Timeout | ((scope: Scope) => Timeout);
   /** Its payload is neither shown, logged, nor passed as arguments of a scheduled function. Default: false. */
   sensitive?: boolean;
 } & ValidAt<"schema", InferOutput<Schema>> &
@@ -35,7 +36,7 @@ export type Named<S extends Schemas> = {
 }[keyof S];
 
 /** An event node's output: the event, or with a timeout a union told apart by `timedOut`. */
-export type EventOutput<Event, Timeout extends Duration | undefined> = Timeout extends undefined
+export type EventOutput<Event, Timeout> = Timeout extends undefined
   ? Event
   : { timedOut: false; event: Event } | { timedOut: true };
 

@@ -1,4 +1,5 @@
 import type { Builder, Sequence } from "./builder.js";
+import type { Duration } from "./duration.js";
 import type { AnySchema, InferOutput } from "./schema.js";
 import type { Entries, InLoop, ScopeOf } from "./scope.js";
 import type { ValidAt } from "./values.js";
@@ -27,6 +28,8 @@ export type LoopNode<
   until: (scope: ScopeOf<InLoop<Scope, StateOf<Initial, Schema>>>) => boolean;
   /** After so many passes without an end the run fails. From 1 to 100,000. */
   maxIterations: number;
+  /** Of the whole loop, over all passes. When it is over what runs inside is canceled, and the loop fails. Default: none. */
+  timeout?: Duration;
   /** Says the state's type where `initial` cannot: an empty list, one member of a union. Nothing is parsed with it. */
   state?: Schema;
 } & ValidAt<"initial", Initial> &

@@ -64,15 +64,19 @@ type Compensation<Scope, Undo extends UndoReference> = (
 ) &
   Pick<Policy, "retry" | "timeout">;
 
-/** What a step says besides its function. The order matters to inference: handler, recover, compensate. */
-interface StepOptions<Scope, Result, Recovered, Undo extends UndoReference> extends Policy {
-  /** Neither its result nor its arguments are shown, logged, or passed as arguments of a scheduled function. Default: false. */
-  sensitive?: boolean;
+export interface Recovering<Scope, Recovered> {
   /**
-   * Gives a value to go on with when the step has failed for good; the run's timeline keeps the error. If it throws, the run fails with that,
-   * and the step's own error is its `cause`. Not asked when the run is canceled. Default: the run fails.
+   * Gives a value to go on with when the node has failed for good; the run's timeline keeps the error. If it throws, the run fails with that,
+   * and the node's own error is its `cause`. Not asked when the run is canceled. Default: the run fails.
    */
   recover?: (error: StepError, scope: Scope) => MaybePromise<Recovered>;
+}
+
+/** What a step says besides its function. The order matters to inference: handler, recover, compensate. */
+interface StepOptions<Scope, Result, Recovered, Undo extends UndoReference>
+  extends Policy, Recovering<Scope, Recovered> {
+  /** Neither its result nor its arguments are shown, logged, or passed as arguments of a scheduled function. Default: false. */
+  sensitive?: boolean;
   /**
    * Undoes the step when it was completed, be it by `recover`, and the run fails, times out or is canceled later. Compensations run one by
    * one, the step that was completed last first. Each is retried like a step; when one fails for good the others still run.
@@ -117,6 +121,25 @@ export type ReferenceStep<Reference, Scope, Recovered, Undo extends UndoReferenc
   args: (scope: Scope, info: CallInfo) => ArgsOf<Reference>;
 } & StepOptions<Scope, Returned<Reference>, Recovered, Undo> &
   ValidAt<"recover", Recovered>;
+
+/** What makes the output of a workflow or of a parent: inline, or a reference with `args`. */
+export type FinalizeNode<Scope, Result, Final extends AnyReference> = (
+  | (Inline<Scope, Result> & { args?: never } & Valid<Result>)
+  | ((
+      | { action: Final & AnyReference<"action">; mutation?: never; query?: never }
+      | { mutation: Final & AnyReference<"mutation">; action?: never; query?: never }
+      | { query: Final & AnyReference<"query">; action?: never; mutation?: never }
+    ) & {
+      /** The function's arguments, from what came before; `info` has the idempotency key and the attempt. */
+      args: (scope: Scope, info: CallInfo) => FunctionArgs<Final>;
+    })
+) &
+  Policy;
+
+/** What a finalize gives. Of an inline one `Final` is inferred to be any reference. */
+export type FinalOutput<Result, Final extends AnyReference> = AnyReference extends Final
+  ? Stored<Result>
+  : Returned<Final>;
 
 /** What a referenced function returned, as it is stored. */
 export type Returned<Reference> = Reference extends AnyReference

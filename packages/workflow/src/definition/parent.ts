@@ -1,6 +1,6 @@
 import type { ChildOutput, ChildrenOutput, Tolerate } from "./children.js";
 import type { Duration } from "./duration.js";
-import type { Inline, NoHandler, Policy } from "./node.js";
+import type { AnyReference, FinalizeNode, Inline, NoHandler, Policy, Recovering } from "./node.js";
 import type { Simplify } from "./scope.js";
 import type { Given, IsAny, Stored, Valid, ValidAt } from "./values.js";
 
@@ -56,9 +56,13 @@ export type ParentNode<
   Tolerated extends Tolerate | undefined,
   Reduced,
   Result,
+  Final extends AnyReference,
+  Recovered,
 > = (NoHandler | Inline<Scope, Handled>) &
   Valid<Handled> &
   ValidAt<"reduce", Reduced> &
+  ValidAt<"recover", Recovered> &
+  Recovering<Scope, Recovered> &
   Omit<Policy, "timeout"> & {
     /** Of the whole node: its handler, its children and its finalize. When it is over the children are canceled. Default: none. */
     timeout?: Duration;
@@ -84,10 +88,9 @@ export type ParentNode<
      */
     sensitive?: boolean;
     /** Makes the node's output when the last child has ended. Default: the output is `{ output, children }`. */
-    finalize?: Inline<
+    finalize?: FinalizeNode<
       Simplify<Scope & OutputOf<Handled> & { children: Gathered<C, Tolerated, Reduced> }>,
-      Result
-    > &
-      Policy &
-      Valid<Result>;
+      Result,
+      Final
+    >;
   };

@@ -11,7 +11,13 @@ export interface Bound {
   readonly functions: Functions;
   /** The hash of its plan, from when generated code has said it. */
   plan?: string;
-  /** What follows a stage, as generated code has said: after an action, after a wait, and what `recover` reads. */
+  /** What follows a stage, as generated code has said: after an action, and after a wait. */
   readonly following: ReadonlyMap<string, Arrive>;
-  readonly recovers: ReadonlyMap<string, readonly string[]>;
+  readonly recovers: ReadonlyMap<string, Recover>;
+}
+
+/** What generated code says of a node's `recover`: what it reads, and for a node of several stages what follows the node. */
+export interface Recover {
+  readonly reads: readonly string[];
+  readonly next?: Arrive | undefined;
 }

@@ -14,7 +14,7 @@ import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { callFor } from "../errors/refused-result.js";
 import { unpackedScope } from "../packing.js";
 import { attemptOf } from "./attempt.js";
-import type { Bound } from "./bound.js";
+import type { Bound, Recover } from "./bound.js";
 import {
   actionArgs,
   completionArgs,
@@ -55,8 +55,8 @@ export interface Compiled {
   query(stage: string, handler: QueryHandler): StepQuery;
   /** An internal mutation: takes an action's report, has it tried again, or goes on with `next`. */
   completion(stage: string, next: Arrive): Completion;
-  /** What the `recover` of a step reads of its scope. */
-  recover(stage: string, reads: readonly string[]): void;
+  /** What the `recover` of a node reads of its scope. @param next what follows the node, of a parent and a `.child`. */
+  recover(stage: string, reads: readonly string[], next?: Arrive): void;
   /** The action of a stage that the definition does not have any more: it fails. */
   removed(stage: string): StepAction;
   /** Its completion: takes the report of one that still runs, and fails. */
@@ -86,7 +86,7 @@ export function compiled(
 ): Compiled {
   const functions = functionsOf(workflow, defaults.folder);
   const following = new Map<string, Arrive>();
-  const recovers = new Map<string, readonly string[]>();
+  const recovers = new Map<string, Recover>();
   const own: Bound = { component, workflow, definition, functions, following, recovers };
   const removedProblem = (stage: string): Problem => ({
     kind: "removedNode",
@@ -136,7 +136,8 @@ export function compiled(
         } else {
           const { error } = reported;
           const again = retryAt(definition, defaults, stage, token.attempt, error.kind);
-          if (await transaction.failed(error, again)) await follow(transaction, next);
+          const after = await transaction.failed(error, again, next);
+          if (after !== undefined) await follow(transaction, after);
         }
         await transaction.commit();
         return null;
@@ -172,8 +173,8 @@ export function compiled(
     },
     removedCompletion: (stage) => completionOf(stage, async () => {}, true),
 
-    recover(stage, reads) {
-      recovers.set(stage, reads);
+    recover(stage, reads, next) {
+      recovers.set(stage, { reads, next });
     },
 
     resume({ at, after = {} }) {
@@ -196,10 +197,12 @@ export function compiled(
                 ? following.get(stage)
                 : entry(after);
           if (event.kind === "failed") {
-            const { kind } = event.error;
-            const again = retryAt(definition, defaults, stage, token.attempt, kind);
-            const hasRecovered = await transaction.failed(event.error, again);
-            arrive = hasRecovered ? following.get(stage) : undefined;
+            const { kind, node: failing } = event.error;
+            // What has failed may be the whole node of which the stage is a part: its time is over.
+            const isOwn = failing === before;
+            const again = isOwn ? retryAt(definition, defaults, stage, token.attempt, kind) : null;
+            const failed = isOwn ? stage : placeOf(definition, stage).path;
+            arrive = await transaction.failed(event.error, again, following.get(stage), failed);
           } else if (arrive === undefined || isOther(node, event)) {
             arrive = undefined;
             await transaction.failed(removedProblem(before), null);

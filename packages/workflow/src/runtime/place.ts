@@ -78,6 +78,11 @@ export function firstStageOf(definition: AnyDefinition, path: string): string {
   return node?.children !== undefined && hasHandler(node) ? `${path}.output` : path;
 }
 
+/** Whether the `timeout` of a node is that of all its stages together, which the component watches. */
+export function isTimedAsWhole(node: CompiledNode): boolean {
+  return node?.children !== undefined || node?.body !== undefined;
+}
+
 export function hasHandler(node: CompiledNode): boolean {
   return [node?.action, node?.mutation, node?.query].some((handler) => handler !== undefined);
 }

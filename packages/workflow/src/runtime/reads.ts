@@ -2,14 +2,13 @@ import type { Read } from "../component/validators.js";
 import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
 import type { Policy } from "../definition/node.js";
 import { formerNames } from "../renaming.js";
-import { hasHandler, placeOf, type Place } from "./place.js";
+import { hasHandler, isTimedAsWhole, placeOf, type Place } from "./place.js";
 
 /** How a stage is run: as the options of its node say, but a finalize and a compensation have their own. */
 export function policyOf(definition: AnyDefinition, stage: string): Policy {
   const { node, part } = placeOf(definition, stage);
   if (part === "finalize" || part === "compensate") return node?.[part] ?? {};
-  // A parent's timeout is that of the whole node, which the component watches.
-  return node?.children === undefined ? (node ?? {}) : { ...node, timeout: undefined };
+  return isTimedAsWhole(node) ? { ...node, timeout: undefined } : (node ?? {});
 }
 
 /** Whether what a stage reads and makes is to be kept from logs, views and scheduled arguments. */

@@ -89,10 +89,10 @@ export class Run {
     await sleep(this, stage, reads, duration, next);
   }
 
-  /** Waits for an event, unless one has come already. */
-  async event(stage: string, next: Arrive): Arrival {
+  /** Waits for an event, unless one has come already. @param reads what its `timeout` reads. */
+  async event(stage: string, next: Arrive, reads: readonly string[] = []): Arrival {
     if (await this.transaction.isKept(stage)) return await next(this);
-    await event(this, stage, next);
+    await event(this, stage, next, reads);
   }
 
   /** Goes on with the case that `on` names. */

@@ -21,7 +21,7 @@ import type { Bound } from "./bound.js";
 import { Budget } from "./budget.js";
 import { Kept } from "./kept.js";
 import { optionOf } from "./options.js";
-import { firstStageOf, placeOf, recordOf, topLevelOf } from "./place.js";
+import { firstStageOf, isTimedAsWhole, placeOf, recordOf, topLevelOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
 import type { Arrival, Arrive, Run } from "./run.js";
 import { checkedOutput, copied } from "../values.js";
@@ -44,6 +44,17 @@ interface Execution {
   /** Has the stage run once more, alone: what went wrong may be that it shared this transaction with others. */
   readonly again?: (() => void) | undefined;
 }
+
+/** A node that has failed and has an output all the same. `next` follows it, where that is not what follows the stage that failed. */
+interface Recovered {
+  readonly kind: "success";
+  readonly path: string;
+  readonly output: Value;
+  readonly next: Arrive | undefined;
+}
+
+/** Whether the stage that has failed is the node itself, and no part of it. */
+const isNode = (stage: string, { path }: Recovered): boolean => stage === path;
 
 /**
  * One transaction of a run, as the kinds of nodes see it: what the run has at hand, what is executed here, where it goes. All of it is
@@ -208,9 +219,23 @@ export class Transaction {
         this.#next = this.#failing(recovered.error);
         return;
       }
-      this.add({ ...fused, output: recovered.output, ...loop });
+      const { output } = recovered;
+      if (isNode(stage, recovered)) this.add({ ...fused, output, ...loop });
+      else {
+        this.#fused.push(fused);
+        this.#addNode(stage, recovered);
+      }
+      return await (recovered.next ?? next)(run);
     }
     await next(run);
+  }
+
+  /** A part of a node has failed, and the node has an output all the same: it has recovered. */
+  #addNode(part: string, { path, output }: Recovered): void {
+    const exists = recordOf(part) === path ? { exists: true } : {};
+    const record = { ...this.#facts(path), kind: "children" as const, startedAt: Date.now() };
+    this.add({ ...record, ...exists, output });
+    this.#endDeadlineOf(path);
   }
 
   /** Adds a stage that begins here, and has no output yet. */
@@ -237,7 +262,7 @@ export class Transaction {
     }
     this.#budget.spend(getConvexSize(output) + getConvexSize(loop as Value));
     this.know(recordOf(stage), output);
-    this.#endDeadline(stage);
+    this.#endDeadline(stage, fused.isOver);
   }
 
   /** The loop around a stage that has a compensation, as it is now: when that runs, the loop is at another pass. */
@@ -257,25 +282,31 @@ export class Transaction {
   }
 
   /**
-   * A parent's time begins to run, where the stage is its first one and not at a further attempt.
+   * The time of a parent or a loop begins to run, where the stage is its first one and not at a further attempt.
    * @throws where its `timeout` is no duration.
    */
   beginDeadline(stage: string): void {
     const { definition } = this.own;
     const { node, path } = placeOf(definition, stage);
-    if (node?.children === undefined || node.timeout === undefined) return;
+    if (!isTimedAsWhole(node) || node.timeout === undefined) return;
     const isRetry = this.isArrivalAt(stage) && this.token.attempt > 1;
     if (isRetry || stage !== firstStageOf(definition, path)) return;
     const of = optionOf(this.own.workflow, path);
-    this.#deadlines.push({ ...this.at(path), ms: durationMs(node.timeout, of("timeout")) });
+    const ms = durationMs(node.timeout, of("timeout"));
+    const recovers = this.own.recovers.has(path) ? { recovers: true } : {};
+    this.#deadlines.push({ ...this.at(path), ms, ...recovers });
   }
 
-  /** The stage's output is its parent's, whose time need not be watched any more. */
-  #endDeadline(stage: string): void {
+  /** Where the stage's output is that of its parent or loop, the time of that need not be watched any more. */
+  #endDeadline(stage: string, isLoopOver = false): void {
     const { node, path, part } = placeOf(this.own.definition, stage);
-    const isOver = part === "finalize" || (part === undefined && node?.finalize === undefined);
+    const isLast = node?.body === undefined ? node?.finalize === undefined : isLoopOver;
+    const isOver = part === "finalize" || (part === undefined && isLast);
     // A deploy may have taken its timeout away while the run was in it.
-    if (node?.children === undefined || !isOver) return;
+    if (isTimedAsWhole(node) && isOver) this.#endDeadlineOf(path);
+  }
+
+  #endDeadlineOf(path: string): void {
     const begun = this.#deadlines.findIndex((deadline) => keyOf(deadline) === keyOf(this.at(path)));
     if (begun >= 0) this.#deadlines.splice(begun, 1);
     else this.#deadlines.push(this.at(path));
@@ -294,9 +325,25 @@ export class Transaction {
     this.#next = next;
   }
 
+  /** The run fails at a stage, or goes on after its node, where that recovers. */
+  async failOrRecover(stage: string, problem: Problem, run: Run): Arrival {
+    const error = this.errorAt(stage, problem, 1);
+    const recovered = await this.#recovered(stage, error);
+    if (recovered.kind === "failed") return this.#failAt(stage, recovered.error);
+    const { output, path, next } = recovered;
+    if (next === undefined) return this.#failAt(stage, error);
+    const record = { ...this.#facts(path), kind: "children" as const, startedAt: Date.now() };
+    this.add({ ...record, error, output });
+    this.#endDeadlineOf(path);
+    await next(run);
+  }
+
   /** The run fails at a stage. */
   fail(stage: string, problem: Problem): void {
-    const error = this.errorAt(stage, problem, 1);
+    this.#failAt(stage, this.errorAt(stage, problem, 1));
+  }
+
+  #failAt(stage: string, error: StepError): void {
     if (this.isArrivalAt(stage)) this.#outcome = { kind: "failed", error };
     this.#next = this.#failing(error);
   }
@@ -316,41 +363,53 @@ export class Transaction {
   }
 
   /**
-   * The stage that the token names has failed: it waits for another attempt, or recovers, or the run fails.
-   * @returns whether it has recovered, so that the run goes on.
+   * The stage that the token names has failed: it waits for another attempt, or its node recovers, or the run fails.
+   * @param next what follows the stage. @param at what has failed: the stage, or the node of which it is a part.
+   * @returns what follows, where the node has recovered.
    */
-  async failed(problem: Problem, retryAt: number | null): Promise<boolean> {
-    const error = this.errorAt(this.stage, problem, this.token.attempt);
+  async failed(
+    problem: Problem,
+    retryAt: number | null,
+    next?: Arrive,
+    at = this.stage,
+  ): Promise<Arrive | undefined> {
+    const error = this.errorAt(at, problem, this.token.attempt);
     if (retryAt !== null) {
       this.#outcome = { kind: "retry", error, dueAt: retryAt };
       this.#next = { kind: "wait" };
-      return false;
+      return undefined;
     }
     const recovered = await this.#recovered(this.stage, error);
     if (recovered.kind === "success") {
-      await this.succeeded(recovered.output, error);
-      return true;
+      if (isNode(this.stage, recovered)) {
+        await this.succeeded(recovered.output, error);
+        if (recovered.next !== undefined) this.#endDeadlineOf(recovered.path);
+      } else {
+        this.#outcome = { kind: "failed", error };
+        this.#addNode(this.stage, recovered);
+      }
+      return recovered.next ?? next;
     }
     this.#outcome = { kind: "failed", error: recovered.error };
     this.#next = this.#failing(recovered.error);
-    return false;
+    return undefined;
   }
 
-  /** What `recover` makes of a step's failure, if it has one. */
+  /** What the `recover` of a stage's node makes of a failure, if it has one. */
   async #recovered(
     stage: string,
     error: StepError,
-  ): Promise<{ kind: "success"; output: Value } | { kind: "failed"; error: StepError }> {
-    const { node, part } = placeOf(this.own.definition, stage);
-    const names = this.own.recovers.get(stage);
-    const isAsked = part === undefined && names !== undefined && error.kind !== "canceled";
+  ): Promise<Recovered | { kind: "failed"; error: StepError }> {
+    const { node, path, part } = placeOf(this.own.definition, stage);
+    const recover = this.own.recovers.get(path);
+    const isAsked = part !== "compensate" && recover !== undefined && error.kind !== "canceled";
     if (!isAsked || node?.recover === undefined) return { kind: "failed", error };
     try {
-      const given = await node.recover(copied(error), await this.copiedScope(stage, names));
-      return { kind: "success", output: checkedOutput(stage, given) };
+      const given = await node.recover(copied(error), await this.copiedScope(path, recover.reads));
+      return { kind: "success", path, output: checkedOutput(path, given), next: recover.next };
     } catch (thrown) {
       const problem = describeThrown(thrown);
-      const message = `The recover of "${stage}" failed: ${problem.message}`;
+      const message = `The recover of "${path}" failed: ${problem.message}`;
       return {
         kind: "failed",
         error: { ...this.errorAt(stage, { ...problem, message }, error.attempt), cause: error },

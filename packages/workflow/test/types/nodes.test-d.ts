@@ -26,6 +26,103 @@ const flag = defineWorkflow({ input: z.object({ on: z.boolean() }) }).step("flag
 });
 const begin = defineWorkflow({ input: z.object({ email: z.string(), seats: z.number() }) });
 
+describe("what whole nodes take", () => {
+  const scoped = { email: "", seats: 1 };
+
+  test("[S127] a finalize by reference gives what the function returns", () => {
+    const b = begin
+      .parent("saved", {
+        children: () => [child(leaf, { topic: "a" })],
+        finalize: {
+          mutation: internal.users.save,
+          args: ({ input, children }) => {
+            expectTypeOf(children).toEqualTypeOf<{ words: number }[]>();
+            return { email: input.email };
+          },
+          isolate: true,
+        },
+      })
+      .finalize({
+        mutation: internal.users.save,
+        args: ({ input, saved }, info) => {
+          expectTypeOf(saved).toEqualTypeOf<null>();
+          expectTypeOf(info.idempotencyKey).toEqualTypeOf<string>();
+          return { email: input.email };
+        },
+      });
+    expectTypeOf<WorkflowOutput<typeof b>>().toEqualTypeOf<null>();
+    begin.finalize({
+      mutation: internal.users.save,
+      // @ts-expect-error the email is missing
+      args: () => ({}),
+    });
+    // @ts-expect-error nothing says with which arguments
+    begin.finalize({ mutation: internal.users.save });
+    // @ts-expect-error it is a mutation
+    begin.finalize({ query: internal.users.save, args: () => ({ email: "" }) });
+  });
+
+  test("[S128] a timeout by the scope makes the output of an event a union", () => {
+    const b = begin
+      .event("paid", {
+        schema: z.number(),
+        timeout: ({ input }) => {
+          expectTypeOf(input).toEqualTypeOf<typeof scoped>();
+          return input.seats;
+        },
+      })
+      .event("asked", { anyOf: { yes: z.string() }, timeout: () => "1h" })
+      .event("until", { schema: z.null(), timeout: ({ input }) => new Date(input.seats) });
+    type Timed<Event> = { timedOut: false; event: Event } | { timedOut: true };
+    type Scope = WorkflowScope<typeof b>;
+    expectTypeOf<Scope["paid"]>().toEqualTypeOf<Timed<number>>();
+    expectTypeOf<Scope["asked"]>().toEqualTypeOf<Timed<{ name: "yes"; value: string }>>();
+    expectTypeOf<Scope["until"]>().toEqualTypeOf<Timed<null>>();
+    // @ts-expect-error that is no duration
+    begin.event("never", { schema: z.number(), timeout: () => "soon" });
+  });
+
+  test("[S129] what recover gives joins the output of a child and a parent", () => {
+    const b = begin
+      .child("one", leaf, ({ input }) => ({ topic: input.email }), {
+        recover: (error, { input }) => {
+          expectTypeOf(error).toEqualTypeOf<StepError>();
+          expectTypeOf(input).toEqualTypeOf<typeof scoped>();
+          return input.seats;
+        },
+      })
+      .parent("all", {
+        action: async () => 1,
+        children: ({ output }) => [child(leaf, { topic: `${output}` })],
+        finalize: { mutation: async (_ctx, { children }) => children.length },
+        recover: (error, { one }) => {
+          expectTypeOf(one).toEqualTypeOf<{ words: number } | number>();
+          return { failed: error.message };
+        },
+      })
+      .parent("gathered", {
+        children: () => [child(leaf, { topic: "a" })],
+        recover: () => null,
+      });
+    type Scope = WorkflowScope<typeof b>;
+    expectTypeOf<Scope["all"]>().toEqualTypeOf<number | { failed: string }>();
+    expectTypeOf<Scope["gathered"]>().toEqualTypeOf<{ children: { words: number }[] } | null>();
+    // @ts-expect-error a Date cannot be stored
+    begin.child("dated", leaf, () => ({ topic: "a" }), { recover: () => new Date() });
+  });
+
+  test("[S130] a loop takes a timeout", () => {
+    const b = begin.loop("again", {
+      initial: () => 0,
+      body: (inside) => inside.step("next", { query: (_ctx, { loop }) => loop.state + 1 }),
+      until: () => true,
+      maxIterations: 2,
+      timeout: "1h",
+    });
+    expectTypeOf<WorkflowScope<typeof b>["again"]>().toEqualTypeOf<number>();
+  });
+});
+
 describe("step", () => {
   test("what recover gives joins the output", () => {
     const b = begin

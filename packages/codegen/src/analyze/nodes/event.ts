@@ -1,9 +1,12 @@
+import { functionOf } from "../functions.js";
 import { objectOf } from "../held.js";
 import { policyOf, readOptions, type Options } from "../options.js";
+import { readsOf } from "../reads.js";
 import { stagePlan } from "../stages.js";
 import {
   nodePlan,
   ofNode,
+  optionSource,
   readName,
   type Named,
   type NodeContext,
@@ -13,7 +16,7 @@ import { reportUnknown } from "./option-rules.js";
 
 const planned = ["timeout", "sensitive"];
 
-/** `.event(name, { schema | anyOf, timeout? })`: one stage, which reads nothing. */
+/** `.event(name, { schema | anyOf, timeout? })`: one stage, which reads what its timeout does. */
 export const event: NodeKind = {
   analyze(call, context) {
     const { file, scope: visible } = context;
@@ -24,9 +27,15 @@ export const event: NodeKind = {
     reportUnknown(options, ["schema", "anyOf", ...planned], named.label, file);
     checkSchema(options, named, context);
     const policy = policyOf(options, file);
-    const parts = { kind: "event" as const, reads: [], visible, policy, at: named.at };
+    const timeout = options.get("timeout");
+    const fn = timeout && functionOf(timeout.value, file);
+    const reads = fn === undefined ? [] : readsOf(fn, "ofScope", file);
+    const parts = { kind: "event" as const, reads, visible, policy, at: named.at };
     const stages = [stagePlan({ ...ofNode(named), ...parts }, file)];
-    return nodePlan(call, named, context, { stages, options, planned });
+    // A function is no value to look at.
+    const values = new Map([...options].filter(([, each]) => fn === undefined || each !== timeout));
+    const source = optionSource(options);
+    return nodePlan(call, named, context, { stages, options: values, planned, source });
   },
 };
 

@@ -6,7 +6,7 @@ import { policies, reportUnknown } from "./option-rules.js";
 
 const name = "finalize";
 
-/** `.finalize({ action | mutation | query })`: one stage, whose output is the workflow's. */
+/** `.finalize({ action | mutation | query, args? })`: one stage, whose output is the workflow's. */
 export const finalize: NodeKind = {
   analyze(call, context) {
     const { file, scope, prefix } = context;
@@ -22,8 +22,8 @@ export const finalize: NodeKind = {
     const options = readOptions(call.call.getArguments()[0], at, name, file);
     if (options === undefined)
       return nodePlan(call, named, context, { stages: [], isFinalize: true });
-    reportUnknown(options, [...handlerKinds, ...policies], name, file);
-    const rules = { of: name, references: false, optional: false };
+    reportUnknown(options, [...handlerKinds, "args", ...policies], name, file);
+    const rules = { of: name, references: true, optional: false };
     const handler = readHandler(options, at, rules, file);
     const mention = { elsewhere: name, within: name };
     const parts = { name, node: name, code: [name], label: name, mention, visible: scope };

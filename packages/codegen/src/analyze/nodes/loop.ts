@@ -6,7 +6,7 @@ import { nodePlan, ofNode, optionSource, readName, type NodeKind } from "./node-
 import { reportMissing, reportOrder, reportUnknown } from "./option-rules.js";
 
 const order = [["state"], ["initial"], ["body"], ["until"]];
-const planned = ["maxIterations"];
+const planned = ["maxIterations", "timeout"];
 const needed = {
   initial: "(scope) => …",
   body: "(b) => b.step(…)",
@@ -14,7 +14,7 @@ const needed = {
   maxIterations: "100",
 };
 
-/** `.loop(name, { state?, initial, body, until, maxIterations })`: one stage, and those of its body. */
+/** `.loop(name, { state?, initial, body, until, maxIterations, timeout? })`: one stage, and those of its body. */
 export const loop: NodeKind = {
   analyze(call, context) {
     const { file, scope } = context;

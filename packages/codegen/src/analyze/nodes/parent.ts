@@ -1,7 +1,7 @@
 import type { Policy, StagePlan } from "../../plan/schema.js";
 import { childWorkflows } from "../children.js";
 import { functionOf } from "../functions.js";
-import { handlerKinds, readHandler, scopeReads, type Handler } from "../handlers.js";
+import { handlerKinds, readHandler, readRecover, scopeReads, type Handler } from "../handlers.js";
 import { policyOf, readOptions, type Options } from "../options.js";
 import { stagePlan } from "../stages.js";
 import {
@@ -17,7 +17,7 @@ import { policies, reportMissing, reportOrder, reportUnknown } from "./option-ru
 
 const order = [handlerKinds, ["children", "tolerate"], ["reduce"], ["finalize"]];
 const planned = [...policies, "concurrency", "tolerate", "sensitive"];
-const known = [...new Set([...order.flat(), ...planned])];
+const known = [...new Set([...order.flat(), "recover", ...planned])];
 
 /** What the stages of one parent have in common. */
 interface Parent extends Named {
@@ -26,7 +26,7 @@ interface Parent extends Named {
 }
 
 /**
- * `.parent(name, { action? | mutation? | query?, children, reduce?, finalize? })`: the stage of its handler, whose output `children`
+ * `.parent(name, { action? | mutation? | query?, children, reduce?, finalize?, recover? })`: the stage of its handler, whose output `children`
  * and `finalize` see as `output`; that of its children; that of its finalize, which sees their outputs as `children`.
  */
 export const parent: NodeKind = {
@@ -48,7 +48,7 @@ export const parent: NodeKind = {
     const within = handlerKinds.some((kind) => options.has(kind)) ? [...scope, "output"] : scope;
     const stages = [
       outputStage(scope, of),
-      childrenStage(within, of),
+      childrenStage(within, scope, of),
       finalizeStage([...within, "children"], of),
     ];
     return nodePlan(call, named, context, { stages, options, planned });
@@ -76,12 +76,18 @@ function ofHandler({ policy }: Handler): Policy {
 
 const isHandler = (name: string): boolean => handlerKinds.some((kind) => kind === name);
 
-function childrenStage(visible: readonly string[], of: Parent): StagePlan | undefined {
+/** @param around what `recover` may read: not the `output` of the handler, which may have failed. */
+function childrenStage(
+  visible: readonly string[],
+  around: readonly string[],
+  of: Parent,
+): StagePlan | undefined {
   const { file, workflows: known, modules } = of.context;
   const option = of.options.get("children");
   const reads = option && scopeReads(option.value, `the children of ${of.label}`, file);
   const fn = option && functionOf(option.value, file);
   if (option === undefined || reads === undefined || fn === undefined) return undefined;
+  const recover = readRecover(of.options, of, file);
   const mention = {
     elsewhere: `the children of ${JSON.stringify(of.name)}`,
     within: "its children",
@@ -95,6 +101,7 @@ function childrenStage(visible: readonly string[], of: Parent): StagePlan | unde
       policy: policyOf(of.options, file),
       at: option.nameNode,
       visible,
+      recover: recover && { reads: recover, visible: around },
       reduce: isReduced(of) ? true : undefined,
       workflows: childWorkflows(fn, file, known, modules),
     },
@@ -122,8 +129,8 @@ function finalizeStage(visible: readonly string[], of: Parent): StagePlan | unde
   const part = ofPart(of, "finalize");
   const options = readOptions(option.value, option.nameNode, part.label, file);
   if (options === undefined) return undefined;
-  reportUnknown(options, [...handlerKinds, ...policies], part.label, file);
-  const rules = { of: part.label, references: false, optional: false };
+  reportUnknown(options, [...handlerKinds, "args", ...policies], part.label, file);
+  const rules = { of: part.label, references: true, optional: false };
   const handler = readHandler(options, option.nameNode, rules, file);
   return handler && stagePlan({ ...handler, ...part, visible }, file);
 }

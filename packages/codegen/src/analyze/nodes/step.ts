@@ -1,8 +1,6 @@
 import type { StagePlan } from "../../plan/schema.js";
-import { handlerKinds, readHandler } from "../handlers.js";
-import { functionOf } from "../functions.js";
+import { handlerKinds, readHandler, readRecover } from "../handlers.js";
 import { readOptions, type Options } from "../options.js";
-import { readsOf, type Reads } from "../reads.js";
 import { stagePlan } from "../stages.js";
 import {
   nodePlan,
@@ -35,25 +33,13 @@ export const step: NodeKind = {
     reportOrder(options, order, named.label, file);
     const rules = { of: named.label, references: true, optional: false };
     const handler = readHandler(options, named.at, rules, file);
-    const reads = readRecover(options, named, context);
+    const reads = readRecover(options, named, file);
     const recover = reads && { reads, visible };
     const stage = handler && stagePlan({ ...handler, ...ofNode(named), visible, recover }, file);
     const stages = [stage, compensateStage(options, named, context)];
     return nodePlan(call, named, context, { stages, options, planned });
   },
 };
-
-/** What `recover(error, scope)` reads. */
-function readRecover(options: Options, { label }: Named, { file }: NodeContext): Reads | undefined {
-  const option = options.get("recover");
-  if (option === undefined) return undefined;
-  const fn = functionOf(option.value, file);
-  if (fn !== undefined) return readsOf(fn, "recover", file);
-  file.report("unknownHandler", option.value, `the recover of ${label} cannot be seen here`, {
-    hint: "write a function here or at the top of this file: `(error, { input }) => …`",
-  });
-  return undefined;
-}
 
 function compensateStage(
   all: Options,

@@ -32,7 +32,12 @@ export const event: StageLowering = {
   isScheduled: false,
 
   sections(stage, file) {
-    const result = call("run.event", [string(stage.name), file.arrival(file.after(stage))]);
+    const reads = stage.reads.length === 0 ? [] : [strings(stage.reads)];
+    const result = call("run.event", [
+      string(stage.name),
+      file.arrival(file.after(stage)),
+      ...reads,
+    ]);
     return [
       {
         comment: `${lead(stage, file)}: waits for it; ${thenText(stage, file)}.`,

@@ -281,7 +281,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           loop?: any;
         }>;
         reduced?: { stage: string; pass?: Array<number>; value: any };
-        deadlines?: Array<{ stage: string; pass?: Array<number>; ms?: number }>;
+        deadlines?: Array<{ stage: string; pass?: Array<number>; ms?: number; recovers?: boolean }>;
         next:
           | {
               kind: "stage";

@@ -43,7 +43,7 @@ export async function children(
       },
     });
   } catch (error) {
-    transaction.fail(stage, describeThrown(error));
+    await transaction.failOrRecover(stage, describeThrown(error), run);
   }
 }
 
@@ -111,7 +111,7 @@ export async function child(
       },
     });
   } catch (error) {
-    transaction.fail(stage, describeThrown(error));
+    await transaction.failOrRecover(stage, describeThrown(error), run);
   }
 }
 
@@ -194,7 +194,7 @@ export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
     }
     transaction.folded(stage, checkedOutput(stage, accumulated));
   } catch (error) {
-    return transaction.fail(stage, describeThrown(error));
+    return await transaction.failOrRecover(stage, describeThrown(error), run);
   }
   await next(run);
 }

@@ -1,6 +1,6 @@
 import type { Value } from "convex/values";
 import type { AnyDefinition, CompiledNode } from "../../definition/definition.js";
-import { durationMs } from "../../definition/duration.js";
+import { durationMs, type Duration } from "../../definition/duration.js";
 import { describeThrown } from "../../errors/failure.js";
 import { optionOf } from "../options.js";
 import { placeOf } from "../place.js";
@@ -24,18 +24,20 @@ function schemasOf(node: CompiledNode, own: string): Readonly<Record<string, Com
 }
 
 /** An event: one that came early is taken at once, else the run waits. */
-export async function event(run: Run, stage: string, next: Arrive): Arrival {
+export async function event(
+  run: Run,
+  stage: string,
+  next: Arrive,
+  reads: readonly string[],
+): Arrival {
   const { transaction } = run;
   const { own, token } = transaction;
-  if (await transaction.isFull()) return transaction.goTo(stage, []);
+  if (await transaction.isFull()) return transaction.goTo(stage, reads);
   const { node } = placeOf(own.definition, stage);
   const names = eventNames(node, stage);
   let timeoutMs: number | undefined;
   try {
-    timeoutMs =
-      node.timeout === undefined
-        ? undefined
-        : durationMs(node.timeout, optionOf(own.workflow, stage)("timeout"));
+    timeoutMs = await timeoutOf(node, run, stage, reads);
   } catch (error) {
     return transaction.fail(stage, describeThrown(error));
   }
@@ -58,6 +60,24 @@ export async function event(run: Run, stage: string, next: Arrive): Arrival {
     names,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
+}
+
+/** How long the run waits, in ms. @throws where the `timeout` is none. */
+async function timeoutOf(
+  { timeout }: CompiledNode,
+  { transaction }: Run,
+  stage: string,
+  reads: readonly string[],
+): Promise<number | undefined> {
+  if (timeout === undefined) return undefined;
+  const what = optionOf(transaction.own.workflow, stage)("timeout");
+  const given: unknown =
+    typeof timeout === "function"
+      ? await timeout(await transaction.copiedScope(stage, reads))
+      : timeout;
+  if (!(given instanceof Date)) return durationMs(given as Duration, what);
+  if (Number.isNaN(given.getTime())) throw new Error(`${what} is an invalid date`);
+  return Math.max(0, given.getTime() - Date.now());
 }
 
 /** Under which names an event was kept that came before the node was renamed; not those that are another node's by now. */

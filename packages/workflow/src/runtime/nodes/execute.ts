@@ -56,7 +56,7 @@ export async function execute(
       return await stub(unpackedScope(await transaction.copiedScope(stage, ["*"])), info);
     if (call === undefined)
       return await callGenerated(transaction, kind, stage, await transaction.scope(stage, reads));
-    const scope = await transaction.copiedScope(stage, reads);
+    const scope = unpackedScope(await transaction.copiedScope(stage, reads));
     const ctx = await nesting(transaction);
     const referenced = (within: Nesting) => call(refusing(within, stage), scope, info);
     return await (kind === "query"

@@ -25,6 +25,7 @@ export async function loop(
       stage,
       await initial((await transaction.copiedScope(stage, reads)) as never),
     );
+    transaction.beginDeadline(stage);
   } catch (error) {
     return transaction.fail(stage, describeThrown(error));
   }

@@ -9,6 +9,7 @@ import type * as manager from "../manager.js";
 import type * as refusals from "../refusals.js";
 import type * as review from "../review.js";
 import type * as runs from "../runs.js";
+import type * as totals from "../totals.js";
 
 declare const fullApi: ApiFromModules<{
   "_workflows/badChild": typeof _workflows_badChild;
@@ -21,6 +22,7 @@ declare const fullApi: ApiFromModules<{
   refusals: typeof refusals;
   review: typeof review;
   runs: typeof runs;
+  totals: typeof totals;
 }>;
 export declare const api: FilterApi<typeof fullApi, FunctionReference<any, "public">>;
 export declare const internal: FilterApi<typeof fullApi, FunctionReference<any, "internal">>;
