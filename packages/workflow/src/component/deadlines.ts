@@ -139,7 +139,7 @@ async function failNode(
     else if (step.kind === "action" && step.state === "running") await withdraw(ctx, step._id);
     const event = { kind: "failed" as const, error };
     if (step.held === true) await wake(ctx, step, { event });
-    else await enterRun(ctx, tokenOf(step), event);
+    else await enterRun(ctx, tokenOf(step), { event });
   }
   return true;
 }
