@@ -79,3 +79,6 @@ export function testKit(
   const load = async () => await Promise.all(Object.values(all).map((one) => one()));
   return new TestKit(t, vi, load, options);
 }
+
+/** As Convex's own components have it, for `t.registerComponent` and helpers that take a component as a whole. */
+export default { register, schema, modules };

@@ -61,3 +61,6 @@ export function register(t: ComponentRegistry, name = "workpool"): void {
 }
 
 export { schema };
+
+/** As Convex's own components have it, for `t.registerComponent` and helpers that take a component as a whole. */
+export default { register, schema, modules };
