@@ -221,8 +221,7 @@ export class Deployment {
     this.crash();
     this.scheduler.clear();
     for (const { name, documents } of this.store.tables)
-      if (name === JOBS)
-        for (const id of documents.documents.keys()) documents.set(id, undefined);
+      if (name === JOBS) for (const id of documents.documents.keys()) documents.set(id, undefined);
   }
 
   /** Puts a document into a table, as if it had always been there. */
