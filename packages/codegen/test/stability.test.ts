@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { compile, compileSources } from "../src/compile.js";
 import { discover } from "../src/discover/discover.js";
 import { allNodes } from "../src/plan/flow.js";
-import { writtenPlan } from "../src/plan/schema.js";
+import { workflowPlanFile } from "../src/plan/schema.js";
 import { fixtures } from "./golden.js";
 
 const functionsDir = join(fixtures, "parents", "convex");
@@ -104,12 +104,12 @@ test("what stands inside a branch or a loop is part of its own hash, and not of 
   expect(changed.map((each) => each.slice(0, -16))).toEqual(["agent.think"]);
 });
 
-test("plan.json is what its schema says, and holds no line numbers", async () => {
+test("a plan is what its schema says, and holds no line numbers", async () => {
   const text = await readFile(
-    join(fixtures, "parents", "expected", "_workflows", "plan.json"),
+    join(fixtures, "parents", "expected", "_workflows", "analyse.plan.json"),
     "utf8",
   );
-  expect(writtenPlan.parse(JSON.parse(text))).toEqual(JSON.parse(text));
+  expect(workflowPlanFile.parse(JSON.parse(text))).toEqual(JSON.parse(text));
   expect(text).not.toMatch(/"(line|column|place)"/);
 });
 

@@ -12,6 +12,7 @@ import type { ApiFromModules, FilterApi, FunctionReference } from "convex/server
 import type * as _workflows_analyzeDocument from "../_workflows/analyzeDocument.js";
 import type * as _workflows_analyzeSection from "../_workflows/analyzeSection.js";
 import type * as _workflows_index from "../_workflows/index.js";
+import type * as _workflows_workflows from "../_workflows/workflows.js";
 import type * as documents from "../documents.js";
 import type * as reports from "../reports.js";
 import type * as text from "../text.js";
@@ -28,6 +29,7 @@ declare const fullApi: ApiFromModules<{
   "_workflows/analyzeDocument": typeof _workflows_analyzeDocument;
   "_workflows/analyzeSection": typeof _workflows_analyzeSection;
   "_workflows/index": typeof _workflows_index;
+  "_workflows/workflows": typeof _workflows_workflows;
   documents: typeof documents;
   reports: typeof reports;
   text: typeof text;

@@ -16,6 +16,7 @@ import type * as _workflows_fulfilOrder from "../_workflows/fulfilOrder.js";
 import type * as _workflows_importCustomers from "../_workflows/importCustomers.js";
 import type * as _workflows_index from "../_workflows/index.js";
 import type * as _workflows_research from "../_workflows/research.js";
+import type * as _workflows_workflows from "../_workflows/workflows.js";
 import type * as _workflows_writeArticle from "../_workflows/writeArticle.js";
 import type * as articles from "../articles.js";
 import type * as expenses from "../expenses.js";
@@ -43,6 +44,7 @@ declare const fullApi: ApiFromModules<{
   "_workflows/importCustomers": typeof _workflows_importCustomers;
   "_workflows/index": typeof _workflows_index;
   "_workflows/research": typeof _workflows_research;
+  "_workflows/workflows": typeof _workflows_workflows;
   "_workflows/writeArticle": typeof _workflows_writeArticle;
   articles: typeof articles;
   expenses: typeof expenses;

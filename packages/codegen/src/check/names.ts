@@ -23,7 +23,7 @@ const reservedForNodes = new Set([
 ]);
 
 /** The names of other generated files; and that of a file which Convex deploys in no folder, as it takes it for a schema of tables. */
-const reservedForWorkflows = new Set(["index", "api", "plan", "schema"]);
+const reservedForWorkflows = new Set(["index", "api", "plan", "schema", "workflows"]);
 
 /** Names become names of files, exports and fields: each must be one that all of these accept. */
 export function checkNames({ workflows }: ProjectPlan): Diagnostic[] {

@@ -1,5 +1,5 @@
 import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
-import { configFile, isSameFolder, usualOutput } from "../plan/paths.js";
+import { configFile, usualOutput } from "../plan/paths.js";
 import type { ConfigPlan } from "../plan/schema.js";
 
 const quote = (folder: string): string => JSON.stringify(folder);
@@ -7,26 +7,27 @@ const quote = (folder: string): string => JSON.stringify(folder);
 /**
  * What is wrong with the folder that generated code is to stand in, though its name is one that it may have.
  *
- * @param stood the folders that generated code stood in before
+ * @param elsewhere the folders that generated code stands in instead
  * @param read gives files of the functions folder; undefined for those that are not there
  */
 export function checkOutputFolder(
   output: string,
   config: ConfigPlan | undefined,
-  stood: readonly string[],
+  elsewhere: readonly string[],
   read: (file: string) => string | undefined,
 ): Diagnostic[] {
   const place = config?.given.get("output")?.place ?? { file: configFile, line: 1, column: 1 };
-  const otherCase = stood.filter((folder) => folder !== output && isSameFolder(folder, output));
   const around = output === usualOutput ? [] : foldersAround(output);
   const components = around.filter((folder) => read(`${folder}/convex.config.ts`) !== undefined);
   return [
-    ...otherCase.map((folder) =>
+    ...elsewhere.map((folder) =>
       diagnostic(
         "configValue",
         place,
-        `the output folder ${quote(output)} differs from ${quote(folder)}, in which generated code stood before, only in upper and lower case`,
-        { hint: "choose a name that differs in more: on macOS and Windows the two are one folder" },
+        `the output folder is ${quote(output)}, but generated code stands in ${quote(folder)}: runs in flight call its functions there`,
+        {
+          hint: `keep \`output: ${quote(folder)}\`; to move it, wait until no run is in flight, delete the folder ${quote(folder)}, and generate again`,
+        },
       ),
     ),
     ...components.map((folder) =>

@@ -3,7 +3,7 @@ import type { Change, Compatibility } from "../compatibility/change.js";
 import { readText } from "../discover/discover.js";
 import { sidesOf } from "../write/own-files.js";
 import type { Findings } from "./check.js";
-import type { Left } from "./left.js";
+import type { Leftover } from "../plan/schema.js";
 import { plural } from "./counts.js";
 import { printTo, type Terminal } from "./terminal.js";
 
@@ -122,11 +122,9 @@ export function printLeft(
     print.out("Nothing was dropped: runs of the plan that is deployed may need all of it.");
 }
 
-/** `sendMail › outline` for a stage that is gone, `invoice` for a workflow with all its stages, `_workflows/invoice` for a file that forwards. */
-export function leftNames(left: readonly Left[]): string[] {
-  return left.flatMap(({ workflow, stages, folder }) =>
-    stages.length === 0
-      ? [folder === undefined ? workflow : `${folder}/${workflow}`]
-      : stages.map((stage) => `${workflow} › ${stage}`),
+/** `sendMail › outline` for a stage that is gone, `invoice` for a workflow with all its stages. */
+export function leftNames(left: readonly Leftover[]): string[] {
+  return left.flatMap(({ workflow, stages }) =>
+    stages.length === 0 ? [workflow] : stages.map((stage) => `${workflow} › ${stage}`),
   );
 }

@@ -3,16 +3,14 @@ import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { Baseline } from "../compatibility/baseline.js";
 import type { Change } from "../compatibility/change.js";
 import { compare } from "../compatibility/compare.js";
-import { formerOut } from "../plan/former.js";
 import { leftOut } from "../plan/leftovers.js";
-import type { ProjectPlan, WrittenPlan } from "../plan/schema.js";
+import type { Leftover, WrittenPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { lastPlan } from "../write/last-plan.js";
 import { printBaseline, printChanges, printDrift, printLeft } from "./check-report.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
 import { baselineFor } from "./given-plan.js";
 import { printDiagnostics, withoutFrames } from "./generate-report.js";
-import { forwards, leftIn, named, type Left } from "./left.js";
 import { printTo, type Terminal } from "./terminal.js";
 
 export interface CheckOptions {
@@ -31,7 +29,7 @@ export interface Findings {
   readonly drift: Pick<Written, "written" | "removed" | "edited">;
   readonly changes: readonly Change[];
   /** What earlier versions have left behind for runs in flight. */
-  readonly left: readonly Left[];
+  readonly left: readonly Leftover[];
   /** Whether what was left behind has been dropped, but for what the baseline needs. */
   readonly dropped: boolean;
   /** What the new plan was compared with; and what to do, when that was not the plan that is deployed. */
@@ -46,13 +44,13 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
   const compiler = new Compiler({ once: true });
   const compiled = await compiler.compile({ functionsDir, baseline: choose });
   compiler.remember(functionsDir);
-  const { ok, diagnostics, files, folders, plan, baseline } = compiled;
+  const { ok, diagnostics, files, output, plan, baseline } = compiled;
   const deployed = baseline?.plan;
   const [before = deployed] =
     deployed === undefined ? await writtenBefore(compiled, functionsDir) : [];
   // With errors there is no plan to compare.
   const drift = ok
-    ? await driftOf(functionsDir, files, { folders })
+    ? await driftOf(functionsDir, files, { folders: [output] })
     : { written: [], removed: [], edited: [] };
   const changes = ok && before !== undefined ? compare(before, toWritten(plan)) : [];
   const isUpToDate = drift.written.length + drift.removed.length === 0;
@@ -67,7 +65,7 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
     problems: diagnostics.map(withoutFrames),
     drift: { written: drift.written, removed: drift.removed, edited: drift.edited },
     changes,
-    left: dropped ? droppable : leftIn(plan),
+    left: dropped ? droppable : (plan.removed ?? []),
     dropped,
     against: { from: baseline?.from ?? "", ...hinted(baseline) },
   };
@@ -91,22 +89,14 @@ const hinted = (baseline: Baseline | undefined): Pick<Baseline, "hint"> =>
 /** Writes the generated code anew, without what was left behind but for what the plan that is deployed needs; gives what is gone by that. */
 async function drop(
   functionsDir: string,
-  { plan: whole, folders }: CompileResult,
+  { plan: whole, output }: CompileResult,
   deployed: Baseline | undefined,
-): Promise<readonly Left[]> {
+): Promise<readonly Leftover[]> {
   const kept = deployed?.plan === undefined ? {} : { baseline: () => deployed };
   const { files, plan } = await new Compiler().compile({ functionsDir, drop: true, ...kept });
-  const dropped = notIn(plan, whole);
-  if (dropped.length > 0) await writeGenerated(functionsDir, files, { folders });
+  const dropped = leftOut(whole.removed ?? [], plan.removed ?? []);
+  if (dropped.length > 0) await writeGenerated(functionsDir, files, { folders: [output] });
   return dropped;
-}
-
-/** What one plan leaves behind and another does not. */
-function notIn(plan: ProjectPlan, wanted: Omit<ProjectPlan, "workflows">): Left[] {
-  return [
-    ...leftOut(wanted.removed ?? [], plan.removed ?? []).map(named),
-    ...formerOut(wanted.former ?? [], plan.former ?? []).flatMap(forwards),
-  ];
 }
 
 /** The plan that was written last, if there is one; of a merge's conflict the first side. What is wrong with it, compiling has told. */

@@ -3,7 +3,6 @@ import type { CompileResult, Written } from "../compile.js";
 import { formatDiagnostic } from "../diagnostics/format.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { ProjectPlan } from "../plan/schema.js";
-import { leftIn } from "./left.js";
 import { leftNames } from "./check-report.js";
 import { countsText, plural } from "./counts.js";
 import { printTo, type Terminal } from "./terminal.js";
@@ -51,7 +50,7 @@ export function report(
 ): string {
   const colors = pc.createColors(terminal.color);
   const path = (file: string) => (folder === "." ? file : `${folder}/${file}`);
-  const left = leftNames(leftIn(result.plan));
+  const left = leftNames(result.plan.removed ?? []);
   const lines = [
     ...some(written.written.map(path)).map((file) => `${colors.green("wrote")} ${file}`),
     ...some(written.removed.map(path)).map((file) => `${colors.red("removed")} ${file}`),

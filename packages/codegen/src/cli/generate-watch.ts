@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import pc from "picocolors";
 import {
   Compiler,
@@ -9,14 +8,13 @@ import {
 } from "../compile.js";
 import type { ChooseBaseline } from "../compatibility/baseline.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
-import { isSame, readText, type SourceText } from "../discover/discover.js";
-import { Unreadable } from "../discover/unreadable.js";
-import { planFileIn } from "../plan/paths.js";
+import { isSame, type SourceText } from "../discover/discover.js";
+import { isPlanFile } from "../plan/paths.js";
 import { toWritten } from "../plan/write.js";
 import { Deployable } from "../watch/deployable.js";
 import { Rounds } from "../watch/rounds.js";
 import { WatchedFolders } from "../watch/folders.js";
-import { lastPlan } from "../write/last-plan.js";
+import { lastPlan, planTexts, type PlanTexts } from "../write/last-plan.js";
 import { isWrittenHere } from "../write/write-generated.js";
 import { displayPath } from "./functions-folder.js";
 import { printDiagnostics, report } from "./generate-report.js";
@@ -57,9 +55,7 @@ class Session {
   readonly #force: boolean;
   readonly #baseline: ChooseBaseline;
   /** The plan in the output folder, as this session knows it. */
-  #planText: string | undefined;
-  /** Those that generated code stands in, or stood in as far as this session knows. */
-  readonly #folders = new Set<string>();
+  #planTexts: PlanTexts = new Map();
   #deployable: Deployable | undefined;
   /** What is wrong with the plan that was there. */
   #unread: readonly Diagnostic[] = [];
@@ -93,9 +89,8 @@ class Session {
       });
       const result = withProblems(compiled, this.#unread);
       const written = result.ok ? await this.#write(result) : nothing;
-      const planFile = planFileIn(result.output);
-      if (result.ok) this.#planText = result.files.find(({ path }) => path === planFile)?.text;
-      if (written.written.includes(planFile)) {
+      if (result.ok) this.#planTexts = new Map(result.files.map(({ path, text }) => [path, text]));
+      if (written.written.some(isPlanFile)) {
         deployable.wrote(toWritten(result.plan));
         this.#unread = [];
       }
@@ -107,11 +102,10 @@ class Session {
     }
   }
 
-  async #write({ files, folders }: CompileResult): Promise<Written> {
-    for (const folder of folders) this.#folders.add(folder);
+  async #write({ files, output }: CompileResult): Promise<Written> {
     return await writeGenerated(this.#functionsDir, files, {
       force: this.#force,
-      folders: [...this.#folders],
+      folders: [output],
     });
   }
 
@@ -122,26 +116,15 @@ class Session {
    */
   async #lookAtPlan(): Promise<Deployable> {
     const output = await this.#compiler.outputIn(this.#functionsDir);
-    const text = this.#textOfPlan(output);
-    const isGone = text === undefined && this.#unread.length === 0;
-    const isKnown = isGone || text === this.#planText;
+    const texts = [...planTexts(this.#functionsDir, output)];
+    const isGone = texts.length === 0 && this.#unread.length > 0;
+    const isKnown = !isGone && texts.every(([path, text]) => this.#planTexts.get(path) === text);
     if (this.#deployable !== undefined && isKnown) return this.#deployable;
-    const { plans, moved, diagnostics } = await lastPlan(this.#functionsDir, output, this.#force);
-    for (const folder of moved) this.#folders.add(folder);
-    this.#planText = text;
+    const { plans, diagnostics } = await lastPlan(this.#functionsDir, output, this.#force);
+    this.#planTexts = new Map(texts);
     this.#unread = diagnostics;
     this.#deployable = new Deployable(plans);
     return this.#deployable;
-  }
-
-  /** One that cannot be read is as good as none here: it is reported with the plans. */
-  #textOfPlan(output: string): string | undefined {
-    try {
-      return readText(join(this.#functionsDir, planFileIn(output)));
-    } catch (error) {
-      if (error instanceof Unreadable) return undefined;
-      throw error;
-    }
   }
 
   /** Says what is new: an edit of another file of the app, and a problem that is still the same, are not. */

@@ -18,7 +18,7 @@ import type { Change } from "../compatibility/change.js";
 import { compare } from "../compatibility/compare.js";
 import { toWritten } from "../plan/write.js";
 import { generateWatch } from "./generate-watch.js";
-import { leftIn, type Left } from "./left.js";
+import type { Leftover } from "../plan/schema.js";
 import { printTo, type Terminal } from "./terminal.js";
 
 export interface GenerateOptions {
@@ -39,7 +39,7 @@ export interface Generated {
   readonly written: readonly string[];
   readonly removed: readonly string[];
   /** What earlier versions have left behind for runs in flight. */
-  readonly left: readonly Left[];
+  readonly left: readonly Leftover[];
   /** The changes since what is deployed that are not safe for runs in flight. */
   readonly changes: readonly Change[];
   readonly workflows: number;
@@ -84,8 +84,8 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   const result = await compileLatest(compiling);
   printDiagnostics(result, folder, terminal);
   if (!result.ok) return 1;
-  const { files, folders } = result;
-  const written = await writeGenerated(functionsDir, files, { force, folders });
+  const { files, output } = result;
+  const written = await writeGenerated(functionsDir, files, { force, folders: [output] });
   const changes = unsafeIn(result);
   if (changes.length === 0) remember(compiling, result);
   const elapsedMs = performance.now() - started;
@@ -104,14 +104,17 @@ async function generated(compiling: Compiling): Promise<Generated> {
     problems: diagnostics.map(withoutFrames),
     written: [],
     removed: [],
-    left: leftIn(plan),
+    left: plan.removed ?? [],
     changes: ok ? unsafeIn(result) : [],
     ...counted(plan),
   };
   if (!ok) return found;
   try {
-    const { files, folders } = result;
-    const { written, removed } = await writeGenerated(functionsDir, files, { force, folders });
+    const { files, output } = result;
+    const { written, removed } = await writeGenerated(functionsDir, files, {
+      force,
+      folders: [output],
+    });
     if (found.changes.length === 0) remember(compiling, result);
     return { ...found, written, removed };
   } catch (error) {

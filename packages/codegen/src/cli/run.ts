@@ -48,7 +48,7 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   const { stdout, stderr } = process;
   printDiagnostics(compiled, folder, { cwd, color, stdout, stderr, exitCode: 0 });
   if (!compiled.ok) return 1;
-  await writeGenerated(functionsDir, compiled.files, { folders: compiled.folders });
+  await writeGenerated(functionsDir, compiled.files, { folders: [compiled.output] });
 
   const input = valueOf(await readJson(options.input, "--input"));
   const given = options.events === undefined ? [] : await readEvents(options.events);

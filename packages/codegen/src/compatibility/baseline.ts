@@ -1,5 +1,7 @@
+import { posix } from "node:path";
 import { Repository } from "../git/repository.js";
-import { readPlan } from "../plan/read.js";
+import { isPlanFile } from "../plan/paths.js";
+import { joinedPlan, readPlanFile } from "../plan/read.js";
 import type { WrittenPlan } from "../plan/schema.js";
 
 /** What a new plan is compared with: what may be deployed. */
@@ -72,16 +74,20 @@ export function baselineIn(functionsDir: string, ref: string): Baseline | undefi
 function baselineAt(repository: Repository, commit: string, name: string): Baseline {
   const from = `${name} (${commit.slice(0, 7)})`;
   // Where generated code stood then is told by where the plan is.
-  const plans = repository.files(commit).filter((file) => file.endsWith("/plan.json"));
-  for (const file of plans) {
-    const text = repository.read(commit, file);
-    if (/^\s*\{\s*"generatedBy":\s*"workflow-codegen"/.test(text))
-      return { plan: readPlan(text, `${file} of ${from}`), from };
+  const files = repository.files(commit).filter(isPlanFile);
+  const texts = repository.read(commit, files);
+  const isOurs = /^\s*\{\s*"generatedBy":\s*"workflow-codegen"/;
+  const app = files.find(
+    (file) => posix.basename(file) === "plan.json" && isOurs.test(texts.get(file) ?? ""),
+  );
+  if (app !== undefined) {
+    const parts = [...texts]
+      .filter(([file]) => posix.dirname(file) === posix.dirname(app))
+      .map(([file, text]) => readPlanFile(text, file, `${file} of ${from}`));
+    return { plan: joinedPlan(parts), from };
   }
-  return { plan: { ...nothing }, from: `${from}, which has no workflows yet` };
+  return { plan: joinedPlan([]), from: `${from}, which has no workflows yet` };
 }
-
-const nothing: WrittenPlan = { generatedBy: "workflow-codegen", version: 1, workflows: [] };
 
 function isSame({ plan }: Baseline, hashes: ReadonlyMap<string, string>): boolean {
   const then = plan?.workflows ?? [];

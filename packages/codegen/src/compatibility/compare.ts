@@ -15,7 +15,6 @@ export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
   const isMoved = componentOf(before) !== componentOf(now);
   const folder = outputOf(before.config);
   const hasOtherFolder = folder !== outputOf(now.config);
-  const forwarded = now.former?.find((each) => each.folder === folder)?.workflows ?? [];
   const gone = before.workflows
     .filter(({ name }) => !names.has(name))
     .flatMap((old) => [goneWorkflow(old), ...compareUndoing(old, undefined)]);
@@ -24,9 +23,7 @@ export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
     if (old === undefined) return [newWorkflow(workflow)];
     return [
       ...(isMoved ? [movedWorkflow(workflow, componentOf(before), componentOf(now))] : []),
-      ...(hasOtherFolder
-        ? [otherFolder(workflow, folder, outputOf(now.config), forwarded.includes(workflow.name))]
-        : []),
+      ...(hasOtherFolder ? [otherFolder(workflow, folder, outputOf(now.config))] : []),
       ...compareWorkflow(old, workflow),
       ...compareUndoing(old, workflow),
     ];
@@ -56,23 +53,12 @@ function movedWorkflow({ name }: WorkflowThen, from: string, to: string): Change
   };
 }
 
-/** @param isForwarded whether its functions are found in the folder of before too. */
-function otherFolder(
-  { name }: WorkflowThen,
-  from: string,
-  to: string,
-  isForwarded: boolean,
-): Change {
-  const message = `its generated code stands in ${quote(to)} now`;
-  if (isForwarded) {
-    const going = `runs in flight go on, over forwarding modules in ${quote(from)}, until \`check --drop\``;
-    return { workflow: name, compatibility: "safe", message: `${message}: ${going}` };
-  }
+function otherFolder({ name }: WorkflowThen, from: string, to: string): Change {
   return {
     workflow: name,
     compatibility: "stops",
-    message: `${message}, and nothing in ${quote(from)} forwards there: runs in flight call functions that are not there any more`,
-    hint: "generate with the plan that is deployed: `workflow-codegen generate --against <plan.json>`",
+    message: `its generated code stands in ${quote(to)} now: runs in flight call functions in ${quote(from)}, which are not there any more`,
+    hint: `keep \`output: ${quote(from)}\` until no run is in flight`,
   };
 }
 

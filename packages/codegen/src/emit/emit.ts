@@ -1,11 +1,16 @@
-import { stagesOf } from "../plan/functions.js";
-import { outputOf, planFileIn, usualComponent } from "../plan/paths.js";
+import {
+  attributesIn,
+  listFileIn,
+  outputOf,
+  planFileIn,
+  usualComponent,
+  workflowPlanIn,
+} from "../plan/paths.js";
 import type { Leftover, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
-import { forwardingFile } from "./forwarding.js";
-import { indexFile } from "./index-file.js";
+import { attributesFile, indexFile, listFile } from "./index-file.js";
 import { removedWorkflowFile } from "./leftovers.js";
-import { planText } from "./plan-file.js";
+import { appPlanText, workflowPlanText } from "./plan-file.js";
 import { sealed } from "./seal.js";
 import { workflowFile } from "./workflow-file.js";
 
@@ -28,47 +33,47 @@ export interface EmittedBefore {
 }
 
 /**
- * The files of a project whose plan has no errors: one per workflow, also of those that are gone, what stands in
- * the place of files where they were before, `index.ts`, `plan.json`.
+ * The files of a project whose plan has no errors: one per workflow, also of those that are gone, with the
+ * plan of each; `index.ts` and the list of workflows, and what the plan says for all of them.
  */
 export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[] {
-  const { removed = [], former = [], config } = plan;
+  const { removed = [], config } = plan;
   const app = config?.values ?? {};
   const output = outputOf(app);
   const setting = { component: app.component ?? usualComponent, output };
   if (plan.workflows.length + removed.length === 0) return [];
   const names = plan.workflows.map(({ name }) => name);
   const left = new Map(removed.map((each) => [each.workflow, each]));
+  const written = toWritten(plan);
   const others: GeneratedFile[] = [
-    { path: `${output}/index.ts`, text: indexFile(names, setting, app) },
-    { path: planFileIn(output), text: planText(toWritten(plan)) },
-    ...former.flatMap(({ folder, workflows }) =>
-      workflows.map((workflow) => ({
-        path: `${folder}/${workflow}.ts`,
-        text: forwardingFile(workflow, folder, setting),
-      })),
-    ),
+    { path: `${output}/index.ts`, text: indexFile(setting, app) },
+    { path: listFileIn(output), text: listFile(names) },
+    { path: attributesIn(output), text: attributesFile },
+    { path: planFileIn(output), text: appPlanText(written) },
+    ...written.workflows.map((workflow) => ({
+      path: workflowPlanIn(output, workflow.name),
+      text: workflowPlanText(written, workflow, left.get(workflow.name)),
+    })),
     ...removed
       .filter(({ workflow }) => !names.includes(workflow))
-      .map((each) => ({
-        path: `${output}/${each.workflow}.ts`,
-        text: removedWorkflowFile(each, setting),
-      })),
+      .flatMap((each) => [
+        {
+          path: workflowPlanIn(output, each.workflow),
+          text: workflowPlanText(written, undefined, each),
+        },
+        { path: `${output}/${each.workflow}.ts`, text: removedWorkflowFile(each, setting) },
+      ]),
   ];
   const emitted = plan.workflows.map((workflow): GeneratedFile => {
     const path = `${output}/${workflow.name}.ts`;
     const gone = left.get(workflow.name) ?? nothing;
     const origin = before?.originOf(workflow);
-    const madeOf = JSON.stringify([origin, startsAny(workflow) ? names : [], gone, setting]);
+    const madeOf = JSON.stringify([origin, gone, setting]);
     const same = origin === undefined ? undefined : before?.get(path, madeOf);
     if (same !== undefined) return same;
-    const file = sealed({ path, text: workflowFile(workflow, names, gone, setting) });
+    const file = sealed({ path, text: workflowFile(workflow, gone, setting) });
     if (origin !== undefined) before?.set(file, madeOf);
     return file;
   });
   return [...others.map(sealed), ...emitted];
 }
-
-/** Whether it may start children of any workflow, so that its file names them all. */
-const startsAny = (workflow: WorkflowPlan): boolean =>
-  stagesOf(workflow).some(({ kind, workflows }) => kind === "children" && workflows === undefined);

@@ -23,11 +23,11 @@ export class FileScope implements StageFile {
   readonly #nodes: ReadonlyMap<string, NodePlan>;
   readonly #runtime = new Map<string, string>();
   readonly #references = new Map<string, string>();
+  #usesAll = false;
   #usesNodes = false;
 
   constructor(
     readonly workflow: WorkflowPlan,
-    readonly workflowNames: readonly string[],
     left: Pick<Leftover, "stages">,
     readonly setting: Setting,
   ) {
@@ -104,6 +104,11 @@ export class FileScope implements StageFile {
     return local;
   }
 
+  allReferences(): string {
+    this.#usesAll = true;
+    return `Object.values(${this.names.of("workflows")})`;
+  }
+
   after(stage: StagePlan): Following {
     return this.#flow.after(stage);
   }
@@ -155,6 +160,7 @@ export class FileScope implements StageFile {
     for (const [workflow, local] of [...this.#references].sort(([a], [b]) => (a < b ? -1 : 1))) {
       add(`./${workflow}`, { imported: "reference", local });
     }
+    if (this.#usesAll) add("./workflows", { imported: "*", local: this.names.of("workflows") });
     return [...modules].flatMap(([module, specifiers]) =>
       importsFrom(moduleIn(this.setting.output, module), specifiers),
     );

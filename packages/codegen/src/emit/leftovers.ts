@@ -61,7 +61,7 @@ export function undoneSection(file: FileScope): Section {
 /** The generated file of a workflow that is gone. */
 export function removedWorkflowFile(left: Leftover, setting: Setting): string {
   const { workflow } = left;
-  const file = new FileScope(goneWorkflow(left), [], left, setting);
+  const file = new FileScope(goneWorkflow(left), left, setting);
   const functions = leftFunctions(undefined, left).map(({ stage, name, isCompletion }) =>
     removedFunction(stage, name, isCompletion, file),
   );

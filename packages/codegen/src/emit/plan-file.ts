@@ -1,30 +1,43 @@
-import type { z } from "zod";
 import type { WrittenPlan } from "../plan/schema.js";
 
-type Json = z.core.util.JSONType;
+/** JSON, with fields that may be absent. */
+type Json = string | number | boolean | null | undefined | readonly Json[] | JsonObject;
+interface JsonObject {
+  readonly [name: string]: Json;
+}
 
 type WrittenWorkflow = WrittenPlan["workflows"][number];
+type Removed = NonNullable<WrittenPlan["removed"]>[number];
 
 /** The texts of workflows that were laid out before: a watching compiler has most of them again and again. */
 const laidOut = new WeakMap<WrittenWorkflow, string>();
 
-/**
- * `plan.json`, laid out so that Prettier leaves it as it is. By itself, as it holds nothing but JSON, and much of that: a list stands on one
- * line where it fits, and an object, which Prettier keeps open when it begins on a new line, never does.
- */
-export function planText({ workflows, removed, former, ...rest }: WrittenPlan): string {
-  const head = layOut(rest, "", 0, 0).replace(/\n\}$/, "");
-  const left = removed === undefined ? "" : `,\n  "removed": ${layOut(removed, "  ", 13, 0)}`;
-  const stood = former === undefined ? "" : `,\n  "former": ${layOut(former, "  ", 12, 0)}`;
-  const all = workflows.map(workflowText).join(",");
-  return `${head},\n  "workflows": [${all}\n  ]${left}${stood}\n}\n`;
+/** `plan.json`: what holds for all workflows. It changes with the config and the compiler only. */
+export function appPlanText({ generatedBy, compiler, version, config }: WrittenPlan): string {
+  return `${layOut({ generatedBy, compiler, version, config }, "", 0, 0)}\n`;
 }
 
-/** A workflow at the depth that it has in the file. */
+/**
+ * The plan of one workflow, laid out so that Prettier leaves it as it is. By itself, as it holds nothing but JSON, and much of that: a list
+ * stands on one line where it fits, and an object, which Prettier keeps open when it begins on a new line, never does.
+ *
+ * @param workflow undefined when it is gone
+ */
+export function workflowPlanText(
+  { generatedBy, version }: WrittenPlan,
+  workflow: WrittenWorkflow | undefined,
+  removed: Removed | undefined,
+): string {
+  const parts = [layOut({ generatedBy, version }, "", 0, 0).replace(/\n\}$/, "")];
+  if (workflow !== undefined) parts.push(`  "workflow": ${workflowText(workflow)}`);
+  if (removed !== undefined) parts.push(`  "removed": ${layOut(removed, "  ", 13, 0)}`);
+  return `${parts.join(",\n")}\n}\n`;
+}
+
 function workflowText(workflow: WrittenWorkflow): string {
   const before = laidOut.get(workflow);
   if (before !== undefined) return before;
-  const text = `\n    ${layOut(workflow, "    ", 4, 1)}`;
+  const text = layOut(workflow, "  ", 14, 1);
   laidOut.set(workflow, text);
   return text;
 }
@@ -36,7 +49,7 @@ const WIDTH = 80;
  * @param column where it begins itself.
  * @param behind how much follows it on its last line.
  */
-function layOut(value: Json | undefined, margin: string, column: number, behind: number): string {
+function layOut(value: Json, margin: string, column: number, behind: number): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const inside = `${margin}  `;
   const comma = (at: number, all: readonly unknown[]) => (at + 1 < all.length ? 1 : 0);

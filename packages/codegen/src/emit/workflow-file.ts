@@ -29,11 +29,10 @@ import { stageLowerings } from "./stages/table.js";
  */
 export function workflowFile(
   workflow: WorkflowPlan,
-  workflowNames: readonly string[],
   left: Pick<Leftover, "stages">,
   setting: Setting,
 ): string {
-  const file = new FileScope(workflow, workflowNames, left, setting);
+  const file = new FileScope(workflow, left, setting);
   // First, so that the names in it stay as the user wrote them.
   const input = emitInput(workflow.input, file.names);
   const definition = file.names.of("definition");

@@ -82,9 +82,21 @@ export class Repository {
       );
   }
 
-  /** The text of a file in a commit, as it is committed. */
-  read(commit: string, file: string): string {
-    return this.#git(["cat-file", "blob", `${commit}:${this.prefix}${file}`]);
+  /** The texts of files in a commit, as they are committed, by one call. */
+  read(commit: string, files: readonly string[]): Map<string, string> {
+    const asked = files.map((file) => `${commit}:${this.prefix}${file}\n`).join("");
+    const answer = Buffer.from(git(this.folder, ["cat-file", "--batch"], asked), "latin1");
+    let at = 0;
+    // Each is `<hash> blob <bytes>`, a line end, so many bytes, and a line end.
+    return new Map(
+      files.map((file) => {
+        const end = answer.indexOf("\n", at);
+        const size = Number(answer.toString("latin1", at, end).split(" ")[2]);
+        if (!Number.isInteger(size)) throw new GitFailed(`git has no file ${file} in ${commit}`);
+        at = end + 1 + size + 1;
+        return [file, answer.toString("utf8", end + 1, at - 1)] as const;
+      }),
+    );
   }
 
   #maybe(args: readonly string[]): string | undefined {
@@ -105,7 +117,8 @@ export class Repository {
 /** A hook of git sets these for the repository that it runs in; which one is meant is told by the folder. */
 const ofHooks = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"];
 
-function git(folder: string, args: readonly string[]): string {
+/** @param input what it reads; then its answer is given byte by byte. */
+function git(folder: string, args: readonly string[], input?: string): string {
   const inherited = Object.entries(process.env).filter(([name]) => !ofHooks.includes(name));
   const quiet = {
     GIT_OPTIONAL_LOCKS: "0",
@@ -115,10 +128,11 @@ function git(folder: string, args: readonly string[]): string {
   };
   try {
     return execFileSync("git", ["-C", folder, "--no-pager", ...settings, ...args], {
-      encoding: "utf8",
+      encoding: input === undefined ? "utf8" : "latin1",
+      ...(input === undefined ? {} : { input }),
       env: { ...Object.fromEntries(inherited), ...quiet },
       maxBuffer: 1 << 28,
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
     });
   } catch (cause) {
     throw new GitFailed(`git ${args[0]} failed: ${whyOf(cause)}`, { cause });

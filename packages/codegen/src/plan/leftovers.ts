@@ -40,7 +40,7 @@ function actionsBefore(befores: readonly WrittenPlan[]): Map<string, Set<string>
 
 /** A plan without what it has left behind itself: whoever leaves that out now has dropped it. */
 export function withoutLeft(plan: WrittenPlan): WrittenPlan {
-  return { ...plan, removed: undefined, former: undefined };
+  return { ...plan, removed: undefined };
 }
 
 /** Those of some leftovers that are not among others. */

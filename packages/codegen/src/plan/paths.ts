@@ -3,8 +3,19 @@ import { posix } from "node:path";
 /** The folder under the functions folder that holds what the compiler writes, where the config says none. */
 export const usualOutput = "_workflows";
 
-/** The compiled plan in an output folder, which says what there was in earlier versions. */
+/** The part of the plan in an output folder that holds for all workflows. */
 export const planFileIn = (output: string): string => `${output}/plan.json`;
+
+/** The plan of one workflow. */
+export const workflowPlanIn = (output: string, workflow: string): string =>
+  `${output}/${workflow}.plan.json`;
+
+/** Whether a file of an output folder is a part of the plan. */
+export const isPlanFile = (path: string): boolean => /(^|[./])plan\.json$/.test(path);
+
+/** The list of all workflows in an output folder, one a line; and what tells git to keep both lines of two branches. */
+export const listFileIn = (output: string): string => `${output}/workflows.ts`;
+export const attributesIn = (output: string): string => `${output}/.gitattributes`;
 
 /** As many characters as Convex allows in a name of a path: a folder, a file with its ending, a function. */
 export const maxPathSegment = 64;

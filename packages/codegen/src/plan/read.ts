@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { writtenPlan, type WrittenPlan } from "./schema.js";
+import { boundsProblem } from "./bounds.js";
+import { appPlan, workflowPlanFile, writtenPlan, type WrittenPlan } from "./schema.js";
 import { planVersion } from "./version.js";
 
 /** A text that is no plan of this version. */
@@ -10,13 +11,54 @@ export class PlanUnreadable extends Error {
 const anyVersion = z.object({ generatedBy: z.literal("workflow-codegen"), version: z.number() });
 
 /**
- * Reads a `plan.json`.
+ * Reads a plan that stands in one text.
  *
- * @param of what is read, for messages: `convex/_workflows/plan.json`
+ * @param of what is read, for messages: `deployed.json`
  * @throws PlanUnreadable
  */
-export function readPlan(text: string, of: string): WrittenPlan {
+export const readPlan = (text: string, of: string): WrittenPlan => parsed(text, of, writtenPlan);
+
+/** What one file of a plan holds: what the app says for all workflows, or one workflow. */
+type PlanPart = Pick<WrittenPlan, "config" | "workflows" | "removed">;
+
+/**
+ * Reads one file of a plan in a folder.
+ *
+ * @param path of the file: its name says which workflow it holds
+ * @param of what is read, for messages. Default: its path
+ * @throws PlanUnreadable
+ */
+export function readPlanFile(text: string, path: string, of = path): PlanPart {
+  const name = /(\w+)\.plan\.json$/.exec(path)?.[1];
+  if (name === undefined) return { ...parsed(text, of, appPlan), workflows: [] };
+  const { workflow, removed } = parsed(text, of, workflowPlanFile);
+  const names = [workflow?.name, removed?.workflow].filter((each) => each !== undefined);
+  if (names.length === 0 || names.some((each) => each !== name))
+    throw new PlanUnreadable(`${of} is not the plan of the workflow ${JSON.stringify(name)}`);
+  return {
+    workflows: workflow === undefined ? [] : [workflow],
+    ...(removed === undefined ? {} : { removed: [removed] }),
+  };
+}
+
+/** One plan of what its files hold. */
+export function joinedPlan(parts: readonly PlanPart[]): WrittenPlan {
+  const config = parts.find((part) => part.config !== undefined)?.config;
+  const removed = parts.flatMap((part) => part.removed ?? []);
+  return {
+    generatedBy: "workflow-codegen",
+    version: planVersion,
+    ...(config === undefined ? {} : { config }),
+    workflows: parts.flatMap(({ workflows }) => workflows),
+    ...(removed.length === 0 ? {} : { removed }),
+  };
+}
+
+/** A plan may come from anywhere: it is bounded before its schema, which is recursive, looks at it. */
+function parsed<T>(text: string, of: string, schema: z.ZodType<T>): T {
   const json = parseJson(text, of);
+  const problem = boundsProblem(json);
+  if (problem !== undefined) throw new PlanUnreadable(`${of} is not a plan: ${problem}`);
   const head = anyVersion.safeParse(json);
   if (!head.success)
     throw new PlanUnreadable(`${of} is not a plan that workflow-codegen has written`);
@@ -25,9 +67,13 @@ export function readPlan(text: string, of: string): WrittenPlan {
       `${of} is a plan of version ${head.data.version}; this compiler reads version ${planVersion}`,
     );
   }
-  const plan = writtenPlan.safeParse(json);
+  const plan = schema.safeParse(json);
   if (plan.success) return plan.data;
-  throw new PlanUnreadable(`${of} was changed by hand:\n${z.prettifyError(plan.error)}`);
+  const [first] = plan.error.issues;
+  const place = first === undefined || first.path.length === 0 ? "" : ` at ${first.path.join(".")}`;
+  throw new PlanUnreadable(
+    `${of} was changed by hand: ${first?.message ?? "it is no plan"}${place}`,
+  );
 }
 
 function parseJson(text: string, of: string): unknown {

@@ -3,14 +3,18 @@ import type { Place } from "../diagnostics/diagnostic.js";
 import { importedName, type Expression } from "./expression.js";
 import type { GivenOptions } from "./known.js";
 import { logLevels } from "./log-levels.js";
-import { isOutputFolder } from "./paths.js";
+import { isOutputFolder, maxPathSegment } from "./paths.js";
 import { stageKindNames } from "./stage-kinds.js";
 import { planVersion } from "./version.js";
 
 /* Names of the last plan come into generated code and into the names of files; so they are looked at, as those of definitions are. */
-const identifier = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "is no identifier");
+const identifier = z
+  .string()
+  .max(maxPathSegment)
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "is no identifier");
 const stageName = z
   .string()
+  .max(10_000)
   .regex(/^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/, "is no name of a stage");
 
 export const functionKind = z.enum(["action", "mutation", "query"]);
@@ -98,14 +102,6 @@ const outputFolder = z
   .string()
   .refine(isOutputFolder, "is no folder that generated code may stand in");
 
-/** A folder that generated code stood in before: its functions are those that runs of that time are at, or come back to. */
-export const former = z.object({
-  folder: outputFolder,
-  /** The workflows that stood in it: the functions of each are found there still. */
-  workflows: z.array(identifier),
-});
-export type Former = z.infer<typeof former>;
-
 /** What the app's `stepwise.config.ts` says for all workflows. */
 export const appConfig = z.object({
   /** The name under which the component is mounted. Default: `workflow`. */
@@ -120,19 +116,35 @@ export const appConfig = z.object({
 });
 export type AppConfig = z.infer<typeof appConfig>;
 
-/** What is written to `plan.json` in the output folder. */
-export const writtenPlan = z.object({
-  generatedBy: z.literal("workflow-codegen"),
+const generatedBy = z.literal("workflow-codegen");
+const version = z.literal(planVersion);
+const hashedWorkflow = workflow.extend({ hash: z.string() });
+
+/** `plan.json` in the output folder: what holds for all workflows. */
+export const appPlan = z.object({
+  generatedBy,
   /** The compiler's own version. */
   compiler: z.string().optional(),
-  version: z.literal(planVersion),
+  version,
   /** Absent when the app has none. */
   config: appConfig.optional(),
-  workflows: z.array(workflow.extend({ hash: z.string() })),
+});
+
+/** `<workflow>.plan.json`: one file for each workflow, so that branches which add different ones can be merged. */
+export const workflowPlanFile = z.object({
+  generatedBy,
+  version,
+  /** Absent when the workflow is gone. */
+  workflow: hashedWorkflow.optional(),
   /** Absent when there is nothing. */
+  removed: leftover.optional(),
+});
+
+/** All of a plan. */
+export const writtenPlan = z.object({
+  ...appPlan.shape,
+  workflows: z.array(hashedWorkflow),
   removed: z.array(leftover).optional(),
-  /** Absent when there are none. */
-  former: z.array(former).optional(),
 });
 export type WrittenPlan = z.infer<typeof writtenPlan>;
 
@@ -257,6 +269,4 @@ export interface ProjectPlan {
   readonly workflows: readonly WorkflowPlan[];
   /** What workflows and stages that are gone leave behind. Default: nothing. */
   readonly removed?: readonly Leftover[];
-  /** Where generated code stood before. Default: nowhere. */
-  readonly former?: readonly Former[];
 }

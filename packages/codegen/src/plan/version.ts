@@ -1,2 +1,2 @@
-/** Raised when `plan.json` changes so that an older compiler cannot read it. */
-export const planVersion = 1;
+/** Raised when a plan changes so that an older compiler cannot read it. */
+export const planVersion = 2;

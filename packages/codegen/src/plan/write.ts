@@ -20,12 +20,7 @@ type WrittenStage = WrittenNode["stages"][number];
 const writtenBefore = new WeakMap<WorkflowPlan, WrittenWorkflow>();
 
 /** The plan as it is committed: without places, with a hash for every workflow. */
-export function toWritten({
-  config,
-  workflows,
-  removed = [],
-  former = [],
-}: ProjectPlan): WrittenPlan {
+export function toWritten({ config, workflows, removed = [] }: ProjectPlan): WrittenPlan {
   return {
     generatedBy: "workflow-codegen",
     compiler: compilerVersion(),
@@ -33,7 +28,6 @@ export function toWritten({
     ...configOf(config),
     workflows: workflows.map(writtenWorkflowOf),
     ...(removed.length === 0 ? {} : { removed: [...removed] }),
-    ...(former.length === 0 ? {} : { former: [...former] }),
   };
 }
 

@@ -1,101 +1,103 @@
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
+import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { readText } from "../discover/discover.js";
-import { Unreadable } from "../discover/unreadable.js";
-import { planFileIn } from "../plan/paths.js";
+import { ifPresent, Unreadable } from "../discover/unreadable.js";
+import { isPlanFile, planFileIn, workflowPlanIn } from "../plan/paths.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { generatedFolders } from "./generated-folders.js";
 import { presentFiles, sidesOf } from "./own-files.js";
 
 /** What is known of the versions before. */
 export interface LastPlan {
-  /** The plan that was written last; of a merge's conflict that of either side. */
+  /** The plan that was written last; where a merge has left conflicts in it, that of either side. */
   readonly plans: readonly WrittenPlan[];
-  /** The folders that generated code stands in though it is to stand in another. */
-  readonly moved: readonly string[];
+  /** The folders that generated code stands in though the config names another. */
+  readonly elsewhere: readonly string[];
   /** Why nothing is known of them, though there were some. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /**
- * The plan in the output folder; when generated code is yet to be moved there, that of the folder where it is.
+ * The plan in the output folder.
  *
- * @param force whether one that cannot be read is passed over. Default: that is an error
+ * @param force whether files of it that cannot be read are passed over. Default: that is an error
  */
 export async function lastPlan(
   functionsDir: string,
   output: string,
   force = false,
 ): Promise<LastPlan> {
-  const isThere = isPresent(functionsDir, output);
-  const moved = isThere ? [] : generatedFolders(functionsDir).filter((folder) => folder !== output);
-  const folders = moved.length === 0 ? [output] : moved;
-  const planOf = async (folder: string) => await planIn(functionsDir, folder, force);
-  const found = await Promise.all(folders.map(planOf));
-  const known = new Set([output, ...folders]);
-  const former = found.flatMap(({ plans }) => plans.flatMap((plan) => plan.former ?? []));
-  // A merge brings the plan of a former folder back, with what a branch has added there that did not know of the move.
-  const again = [...new Set(former.map(({ folder }) => folder))].filter(
-    (folder) => !known.has(folder) && isPresent(functionsDir, folder),
-  );
-  const all = [...found, ...(await Promise.all(again.map(planOf)))];
+  const texts = planTexts(functionsDir, output);
+  const elsewhere =
+    texts.size > 0 ? [] : generatedFolders(functionsDir).filter((folder) => folder !== output);
+  const { plans, problems } = await plansOf(texts);
   return {
-    plans: all.flatMap(({ plans }) => plans),
-    moved,
-    diagnostics: all.flatMap(({ diagnostics }) => diagnostics),
+    plans,
+    elsewhere,
+    diagnostics: [...missing(functionsDir, output, texts), ...(force ? [] : problems)],
   };
 }
 
-/** The text of the plan in a folder, if there is one. */
-const textOf = (functionsDir: string, folder: string): string | undefined =>
-  readText(join(functionsDir, planFileIn(folder)));
+/** The files of a plan by their paths: the text of each, or why it cannot be read. */
+export type PlanTexts = ReadonlyMap<string, string | Unreadable>;
 
-/** Whether there is one, though it may be that it cannot be read. */
-function isPresent(functionsDir: string, folder: string): boolean {
+/** Those in an output folder. */
+export function planTexts(functionsDir: string, output: string): PlanTexts {
+  const names = unlessUnreadable(() =>
+    ifPresent(join(functionsDir, output), (folder) => readdirSync(folder)),
+  );
+  if (names instanceof Unreadable) return new Map([[planFileIn(output), names]]);
+  const paths = (names ?? []).filter(isPlanFile).map((name) => `${output}/${name}`);
+  return new Map(
+    paths.sort().flatMap((path) => {
+      const text = unlessUnreadable(() => readText(`${functionsDir}/${path}`));
+      return text === undefined ? [] : [[path, text] as const];
+    }),
+  );
+}
+
+function unlessUnreadable<Read>(read: () => Read): Read | Unreadable {
   try {
-    return textOf(functionsDir, folder) !== undefined;
+    return read();
   } catch (error) {
-    if (error instanceof Unreadable) return true;
+    if (error instanceof Unreadable) return error;
     throw error;
   }
 }
 
-async function planIn(
-  functionsDir: string,
-  folder: string,
-  force: boolean,
-): Promise<Omit<LastPlan, "moved">> {
-  const planFile = planFileIn(folder);
-  const place = { file: planFile, line: 1, column: 1 };
-  let text: string | undefined;
-  try {
-    text = textOf(functionsDir, folder);
-  } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
-    const message = error.message.replace(error.path, planFile);
-    return { plans: [], diagnostics: [unreadable(place, message)] };
-  }
-  if (text === undefined) return { plans: [], diagnostics: missing(functionsDir, folder, place) };
+/** What the files of a plan say, and what is wrong with those that say nothing. */
+export async function plansOf(
+  texts: PlanTexts,
+): Promise<{ plans: WrittenPlan[]; problems: Diagnostic[] }> {
+  if (texts.size === 0) return { plans: [], problems: [] };
   // It brings along a library that takes its time, and a new app has no plan to read.
-  const { PlanUnreadable, readPlan } = await import("../plan/read.js");
-  const plans: WrittenPlan[] = [];
-  let problem: string | undefined;
-  for (const side of sidesOf(text)) {
-    try {
-      plans.push(readPlan(side, planFile));
-    } catch (error) {
-      if (!(error instanceof PlanUnreadable)) throw error;
-      problem ??= error.message;
+  const { joinedPlan, PlanUnreadable, readPlanFile } = await import("../plan/read.js");
+  const problems: Diagnostic[] = [];
+  const files = [...texts].map(([path, text]) => {
+    if (text instanceof Unreadable) {
+      problems.push(unreadable(path, text.message.replace(text.path, path)));
+      return [];
     }
-  }
-  if (problem === undefined || force) return { plans, diagnostics: [] };
-  return { plans, diagnostics: [unreadable(place, problem)] };
+    return sidesOf(text).flatMap((side) => {
+      try {
+        return [readPlanFile(side, path)];
+      } catch (error) {
+        if (!(error instanceof PlanUnreadable)) throw error;
+        problems.push(unreadable(path, error.message));
+        return [];
+      }
+    });
+  });
+  const isMerge = files.some((sides) => sides.length > 1);
+  const side = (at: number) => joinedPlan(files.flatMap((sides) => sides[at] ?? sides[0] ?? []));
+  return { plans: isMerge ? [side(0), side(1)] : [side(0)], problems };
 }
 
-const unreadable = (place: Place, problem: string): Diagnostic =>
+const unreadable = (file: string, problem: string): Diagnostic =>
   diagnostic(
     "unreadablePlan",
-    place,
+    { file, line: 1, column: 1 },
     `${problem}: it says what runs in flight may need of earlier versions`,
     {
       hint: "restore it from version control, and generate again; `workflow-codegen generate --force` writes a new one, which leaves nothing behind of earlier versions",
@@ -103,9 +105,20 @@ const unreadable = (place: Place, problem: string): Diagnostic =>
   );
 
 /** In an app that was never compiled there is nothing to miss. */
-function missing(functionsDir: string, folder: string, place: Place): Diagnostic[] {
-  if (presentFiles(functionsDir, [folder]).own.size === 0) return [];
-  const message = `${place.file} is not there, though other generated files are: of what is gone since they were written nothing is left behind for runs in flight`;
+function missing(functionsDir: string, output: string, texts: PlanTexts): Diagnostic[] {
+  if ([...texts.values()].some((text) => text instanceof Unreadable)) return [];
+  const { own } = presentFiles(functionsDir, [output]);
+  const known = new Set([`${output}/index.ts`, `${output}/workflows.ts`]);
+  const planOf = (path: string) => workflowPlanIn(output, path.slice(output.length + 1, -3));
+  const wanted = [...own.keys()]
+    .filter((path) => path.endsWith(".ts") && !known.has(path))
+    .map(planOf)
+    .filter((path) => !texts.has(path));
+  const [first, ...others] = wanted;
+  if (first === undefined) return [];
+  const place = { file: texts.size === 0 ? planFileIn(output) : first, line: 1, column: 1 };
+  const more = others.length === 0 || texts.size === 0 ? "" : `, nor are ${others.length} more`;
+  const message = `${place.file} is not there${more}, though other generated files are: of what is gone since they were written nothing is left behind for runs in flight`;
   return [
     diagnostic("missingPlan", place, message, {
       hint: `restore it from version control, and generate again: \`git checkout -- <functions folder>/${place.file}\``,

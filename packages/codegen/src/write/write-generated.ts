@@ -15,7 +15,7 @@ import type { GeneratedFile } from "../emit/emit.js";
 import { isUntouched } from "../emit/seal.js";
 import { readText } from "../discover/discover.js";
 import { ifPresent } from "../discover/unreadable.js";
-import { usualOutput } from "../plan/paths.js";
+import { isPlanFile, usualOutput } from "../plan/paths.js";
 import { oneSideOf, presentFiles } from "./own-files.js";
 
 export interface Written {
@@ -125,7 +125,7 @@ export async function driftOf(
   const { own, foreign } = presentFiles(functionsDir, looked);
   // A plan that is damaged does not look like one any more.
   const isOurs = (path: string) =>
-    force && path.endsWith("/plan.json") && readText(join(functionsDir, path)) !== undefined;
+    force && isPlanFile(path) && readText(join(functionsDir, path)) !== undefined;
   const inTheWay = files.find(({ path }) => foreign.has(path) && !isOurs(path));
   if (inTheWay !== undefined) {
     throw new WriteRefused(

@@ -146,9 +146,14 @@ test("--against takes a branch, a tag, a commit or a file, and nothing else", as
     expect((await workflowCodegen("check", "--against", ref)).out).toContain(
       `Compared with ${ref} (`,
     );
-  const plan = join(root, "deployed.json");
-  await writeFile(plan, git("show", "v1:convex/_workflows/plan.json"));
-  expect((await workflowCodegen("check", "--against", plan)).out).toContain("deployed.json.");
+  const deployed = join(root, "deployed");
+  git("worktree", "add", "--quiet", "--detach", deployed, "v1");
+  const plan = join(deployed, "convex/_workflows");
+  for (const path of [plan, join(plan, "plan.json")])
+    expect((await workflowCodegen("check", "--against", path)).out).toMatch(
+      /Compared with .*deployed/,
+    );
+  git("worktree", "remove", "--force", deployed);
   for (const wrong of ["nowhere", "--output=x", "HEAD:convex", "v1..HEAD", "$(touch x)"])
     await expect(workflowCodegen("check", `--against=${wrong}`)).rejects.toThrow(
       /There is no plan at .*, and no commit/,
@@ -180,7 +185,7 @@ test("a main branch without workflows, or with a plan that is damaged, is told i
   expect(out).toMatch(/Compared with main \(\w+\), which has no workflows yet\./);
   expect(code).toBe(0);
   const plan = join(convex, "_workflows/plan.json");
-  await writeFile(plan, (await readFile(plan, "utf8")).replace('"version": 1', '"version": 99'));
+  await writeFile(plan, (await readFile(plan, "utf8")).replace(/"version": \d+/, '"version": 99'));
   git("commit", "-qam", "newer");
   await expect(workflowCodegen("check", "--against", "HEAD")).rejects.toThrow(
     /plan\.json of HEAD \(\w+\) is a plan of version 99/,

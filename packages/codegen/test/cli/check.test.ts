@@ -6,7 +6,10 @@ import { filesIn, fixtures } from "../golden.js";
 import { app, workflowCodegen } from "./command.js";
 
 const definitions = () => join(app(), "convex/orders.workflow.ts");
-const plan = () => join(app(), "convex/_workflows/plan.json");
+const folder = () => join(app(), "convex/_workflows");
+const plan = () => join(folder(), "fulfilOrder.plan.json");
+/** Keeps the plan as that which is deployed. */
+const deploy = () => cp(folder(), join(app(), "deployed"), { recursive: true });
 
 beforeEach(async () => {
   await cp(join(fixtures, "steps", "convex"), join(app(), "convex"), { recursive: true });
@@ -42,7 +45,7 @@ test("what generate would write or remove is drift: it is listed, and the exit c
   const { code, out } = await workflowCodegen("check");
   expect(code).toBe(1);
   expect(out).toContain("out of date convex/_workflows/fulfilOrder.ts\n");
-  expect(out).toContain("out of date convex/_workflows/plan.json\n");
+  expect(out).toContain("out of date convex/_workflows/fulfilOrder.plan.json\n");
   expect(out).toContain("left over convex/_workflows/gone.ts\n");
   expect(out).toContain("3 files of generated code out of date: run workflow-codegen");
   expect(await filesIn(app())).toEqual(before);
@@ -64,11 +67,11 @@ test("a generated file that was edited by hand is drift, and said to be edited",
 
 test("a change that stops runs names workflow and node, says what to do, and exits with 1", async () => {
   await workflowCodegen();
-  await cp(plan(), join(app(), "deployed.json"));
+  await deploy();
   await edit('"receipt"', '"bill"');
   await workflowCodegen();
   expect((await workflowCodegen("check")).code).toBe(0);
-  const { code, out } = await workflowCodegen("check", "--against", "deployed.json");
+  const { code, out } = await workflowCodegen("check", "--against", "deployed");
   expect(code).toBe(1);
   expect(out).toContain("Generated code is up to date.");
   expect(out).toContain(
@@ -80,10 +83,10 @@ test("a change that stops runs names workflow and node, says what to do, and exi
 
 test("a change that is safe is told, and exits with 0", async () => {
   await workflowCodegen();
-  await cp(plan(), join(app(), "deployed.json"));
+  await deploy();
   await edit("input.orderId.length", "input.orderId.length + 1");
   await workflowCodegen();
-  const { code, out } = await workflowCodegen("check", "--against", "deployed.json");
+  const { code, out } = await workflowCodegen("check", "--against", "deployed");
   expect(code).toBe(0);
   expect(out).toMatch(
     /safe fulfilOrder › \w+: changed: runs in flight go on[^]*Runs in flight go on\.\n$/,
@@ -138,9 +141,9 @@ test.each([
   ["{}", "is not a plan that workflow-codegen has written"],
   [
     '{ "generatedBy": "workflow-codegen", "version": 99 }',
-    "is a plan of version 99; this compiler reads version 1",
+    "is a plan of version 99; this compiler reads version 2",
   ],
-  ['{ "generatedBy": "workflow-codegen", "version": 1, "workflows": 3 }', "was changed by hand"],
+  ['{ "generatedBy": "workflow-codegen", "version": 2, "workflows": 3 }', "was changed by hand"],
 ])("a plan that cannot be read is said in a sentence: %s", async (text, message) => {
   await writeFile(join(app(), "deployed.json"), text);
   await expect(workflowCodegen("check", "--against", "deployed.json")).rejects.toMatchObject({
@@ -221,7 +224,7 @@ test("[S117] a compensation that is removed is named, and exits with 1", async (
 
 test("check --against demands what runs of that plan may need; generate --against gives it", async () => {
   await workflowCodegen();
-  await cp(plan(), join(app(), "deployed.json"));
+  await deploy();
   // As if somebody had generated the next version without the plan of this one.
   const text = await readFile(definitions(), "utf8");
   const [action = ""] = /(?<=\.step\(")\w+(?=", \{\s*action)/.exec(text) ?? [];
@@ -229,28 +232,26 @@ test("check --against demands what runs of that plan may need; generate --agains
   await writeFile(definitions(), text.replaceAll(`"${action}"`, '"another"'));
   await rm(join(app(), "convex/_workflows"), { recursive: true });
   await workflowCodegen();
-  const found = await workflowCodegen("check", "--against", "deployed.json");
+  const found = await workflowCodegen("check", "--against", "deployed");
   expect(found.code).toBe(1);
   expect(found.out).toContain("out of date convex/_workflows/fulfilOrder.ts");
-  expect(found.out).toContain("workflow-codegen generate --against deployed.json");
-  await workflowCodegen("generate", "--against", "deployed.json");
-  const given = JSON.parse(
-    (await workflowCodegen("check", "--against", "deployed.json", "--json")).out,
-  );
+  expect(found.out).toContain("workflow-codegen generate --against deployed");
+  await workflowCodegen("generate", "--against", "deployed");
+  const given = JSON.parse((await workflowCodegen("check", "--against", "deployed", "--json")).out);
   expect(given).toMatchObject({ drift: { written: [] } });
   expect(given.left).toContainEqual(expect.objectContaining({ stages: [action] }));
 });
 
 test("what was only there between two deploys is dropped with --against, what the deployed plan needs is kept", async () => {
   await workflowCodegen();
-  await cp(plan(), join(app(), "deployed.json"));
+  await deploy();
   const text = await readFile(definitions(), "utf8");
   const [action = ""] = /(?<=\.step\(")\w+(?=", \{\s*action)/.exec(text) ?? [];
   for (const name of ["between", "another"]) {
     await writeFile(definitions(), text.replaceAll(`"${action}"`, `"${name}"`));
     await workflowCodegen();
   }
-  const { out } = await workflowCodegen("check", "--drop", "--against", "deployed.json");
+  const { out } = await workflowCodegen("check", "--drop", "--against", "deployed");
   expect(out).toContain("dropped fulfilOrder › between\n");
   expect(out).not.toContain(`dropped fulfilOrder › ${action}`);
   expect(JSON.parse((await workflowCodegen("check", "--json")).out).left).toEqual([
@@ -260,10 +261,12 @@ test("what was only there between two deploys is dropped with --against, what th
 
 test("what the deployed plan itself has dropped is not asked for again", async () => {
   await workflowCodegen();
-  const deployed = JSON.parse(await readFile(plan(), "utf8"));
-  const removed = [{ workflow: "fulfilOrder", stages: ["older"] }];
-  await writeFile(join(app(), "deployed.json"), JSON.stringify({ ...deployed, removed }));
-  expect(await workflowCodegen("check", "--against", "deployed.json")).toMatchObject({ code: 0 });
+  await deploy();
+  const file = join(app(), "deployed/fulfilOrder.plan.json");
+  const deployed = JSON.parse(await readFile(file, "utf8"));
+  const removed = { workflow: "fulfilOrder", stages: ["older"] };
+  await writeFile(file, JSON.stringify({ ...deployed, removed }));
+  expect(await workflowCodegen("check", "--against", "deployed")).toMatchObject({ code: 0 });
 });
 
 test("a plan that is gone is told, as what runs need of earlier versions is gone with it", async () => {
@@ -272,9 +275,9 @@ test("a plan that is gone is told, as what runs need of earlier versions is gone
   await rm(plan());
   const { err, out } = await workflowCodegen("check");
   expect(err).toMatch(
-    /warning SW1903[^]*plan\.json is not there, though other generated files are[^]*git checkout/,
+    /warning SW1903[^]*fulfilOrder\.plan\.json is not there, though other generated files are[^]*git checkout/,
   );
-  expect(out).toContain("out of date convex/_workflows/plan.json");
+  expect(out).toContain("out of date convex/_workflows/fulfilOrder.plan.json");
   expect((await workflowCodegen()).err).toContain("warning SW1903");
   expect(await readFile(plan(), "utf8")).toBe(text);
   expect((await workflowCodegen()).err).toBe("");
@@ -284,17 +287,18 @@ test("a plan with both sides of a merge is compiled anew, with what either side 
   await workflowCodegen();
   const text = await readFile(plan(), "utf8");
   const side = (stage: string) =>
-    `,\n  "removed": [{ "workflow": "fulfilOrder", "stages": ["${stage}"] }]\n}\n`;
+    `,\n  "removed": { "workflow": "fulfilOrder", "stages": ["${stage}"] }\n}\n`;
   const conflict = `<<<<<<< HEAD\n${side("ours")}=======\n${side("theirs")}>>>>>>> branch\n`;
   await writeFile(plan(), text.replace(/\n\}\n$/, `\n${conflict}`));
   const { code, out, err } = await workflowCodegen("check");
   expect({ code, err }).toEqual({ code: 1, err: "" });
-  expect(out).toContain("both sides of a merge in convex/_workflows/plan.json\n");
+  expect(out).toContain("both sides of a merge in convex/_workflows/fulfilOrder.plan.json\n");
   expect(out).toContain("run workflow-codegen, and commit what it writes");
   await workflowCodegen();
-  expect(JSON.parse(await readFile(plan(), "utf8")).removed).toEqual([
-    { workflow: "fulfilOrder", stages: ["ours", "theirs"] },
-  ]);
+  expect(JSON.parse(await readFile(plan(), "utf8")).removed).toEqual({
+    workflow: "fulfilOrder",
+    stages: ["ours", "theirs"],
+  });
   await writeFile(join(app(), "deployed.json"), `{\n${conflict}`);
   await expect(workflowCodegen("check", "--against", "deployed.json")).rejects.toThrow(
     "holds both sides of a merge: take either",

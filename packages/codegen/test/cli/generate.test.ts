@@ -11,7 +11,11 @@ test("generate is what happens without a command, and says what it wrote", async
   const first = await workflowCodegen();
   expect(first.code).toBe(0);
   expect(seconds(first.out)).toBe(`wrote convex/_workflows/index.ts
+wrote convex/_workflows/workflows.ts
+wrote convex/_workflows/.gitattributes
 wrote convex/_workflows/plan.json
+wrote convex/_workflows/invoice.plan.json
+wrote convex/_workflows/sendMail.plan.json
 wrote convex/_workflows/invoice.ts
 wrote convex/_workflows/sendMail.ts
 2 workflows, 2 nodes, in 0 ms.
@@ -61,7 +65,11 @@ test("[S12] --json gives problems and what was written as data, with the exit co
       problems: [],
       written: [
         "_workflows/index.ts",
+        "_workflows/workflows.ts",
+        "_workflows/.gitattributes",
         "_workflows/plan.json",
+        "_workflows/invoice.plan.json",
+        "_workflows/sendMail.plan.json",
         "_workflows/invoice.ts",
         "_workflows/sendMail.ts",
       ],

@@ -101,6 +101,7 @@ test("whatever has changed, definitions or output, is seen", async () => {
   const edits: [string, (path: string) => Promise<void>][] = [
     ["_workflows/analyse.ts", (path) => rm(path)],
     ["_workflows/plan.json", (path) => rm(path)],
+    ["_workflows/analyse.plan.json", (path) => rm(path)],
     ["_workflows", (path) => rm(path, { recursive: true })],
     ["_workflows/left.ts", (path) => writeFile(path, leftOver.text)],
   ];

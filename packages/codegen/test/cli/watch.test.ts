@@ -198,13 +198,13 @@ test("a workflow that was added while watching, and may have been deployed, is l
 });
 
 test("that somebody deletes the plan is no reason to forget what was there; a plan from elsewhere is a new beginning", async () => {
-  const plan = join(app, "convex/_workflows/plan.json");
+  const plan = join(app, "convex/_workflows/sendMail.plan.json");
   await rm(plan);
   await renamed("send", "sent");
   await says("kept for runs in flight: sendMail › send (see check --drop)");
   // As `git pull` brings one: what it has is deployed, or will be.
   const pulled = JSON.parse(await readFile(plan, "utf8"));
-  pulled.removed = [{ workflow: "sendMail", stages: ["first"] }];
+  pulled.removed = { workflow: "sendMail", stages: ["first"] };
   await writeFile(plan, JSON.stringify(pulled));
   await renamed("sent", "posted");
   await says("kept for runs in flight: sendMail › first, sendMail › sent (see check --drop)");
@@ -213,7 +213,7 @@ test("that somebody deletes the plan is no reason to forget what was there; a pl
 });
 
 test("a plan that is damaged is told, and nothing is written until it can be read", async () => {
-  const plan = join(app, "convex/_workflows/plan.json");
+  const plan = join(app, "convex/_workflows/sendMail.plan.json");
   const text = await readFile(plan, "utf8");
   await writeFile(plan, "garbage");
   await edit('"send"', '"sent"');
@@ -229,29 +229,9 @@ const moveTo = (output: string) =>
     join(app, "convex/stepwise.config.ts"),
     `import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig({ output: "${output}" });\n`,
   );
-const filesOf = async (folder: string) =>
-  Object.keys(await filesIn(join(app, "convex", folder))).sort();
-
-test("generated code moves when the config says so, and forwards only from where it may have been deployed", async () => {
-  await moveTo("gen");
-  await says("wrote convex/gen/index.ts");
-  expect(await filesOf("_workflows")).toEqual(["invoice.ts", "sendMail.ts"]);
-  // Somebody goes on typing.
-  await moveTo("generated/workflows");
-  await says("wrote convex/generated/workflows/index.ts");
-  await vi.waitFor(async () => expect(await filesOf("gen")).toEqual([]), patience);
-  expect(await filesOf("_workflows")).toEqual(["invoice.ts", "sendMail.ts"]);
-  now += 60_000;
-  await moveTo("flows");
-  await says("wrote convex/flows/index.ts");
-  for (const folder of ["_workflows", "generated/workflows"])
-    await vi.waitFor(
-      async () => expect(await filesOf(folder)).toEqual(["invoice.ts", "sendMail.ts"]),
-      patience,
-    );
-});
 
 test("what it writes itself is no change to answer, in a folder that definitions may stand in too", async () => {
+  await rm(join(app, "convex/_workflows"), { recursive: true });
   await moveTo("flows");
   await says("wrote convex/flows/index.ts");
   const definition = (await readFile(mail(), "utf8")).replace("sendMail", "pay");
@@ -264,16 +244,4 @@ test("what it writes itself is no change to answer, in a folder that definitions
   // A change is answered within some ms.
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect(compile).toHaveBeenCalledTimes(1);
-});
-
-test("where somebody else has moved it meanwhile, their plan is a new beginning", async () => {
-  const text = await readFile(join(app, "convex/_workflows/plan.json"), "utf8");
-  const pulled = JSON.parse(text) as Record<string, unknown>;
-  pulled["config"] = { output: "flows" };
-  pulled["removed"] = [{ workflow: "sendMail", stages: ["first"] }];
-  pulled["former"] = [{ folder: "long/ago", workflows: ["sendMail"] }];
-  await mkdir(join(app, "convex/flows"));
-  await writeFile(join(app, "convex/flows/plan.json"), JSON.stringify(pulled));
-  await moveTo("flows");
-  await says("kept for runs in flight: sendMail › first, long/ago/sendMail (see check --drop)");
 });

@@ -31,9 +31,9 @@ export class Releases {
     for (const version of [...befores.filter((before) => before !== files), files]) {
       for (const [path, text] of Object.entries(version))
         await write(join(functionsDir, path), text);
-      const { ok, diagnostics, files: made, folders, output } = await compile({ functionsDir });
+      const { ok, diagnostics, files: made, output } = await compile({ functionsDir });
       if (!ok) throw new Error(diagnostics.map(({ message }) => message).join("\n"));
-      await writeGenerated(functionsDir, made, { folders });
+      await writeGenerated(functionsDir, made, { folders: [output] });
       generated = made.map(({ path }) => path).filter(isEntryPoint);
       index = `./${output}/index`;
     }

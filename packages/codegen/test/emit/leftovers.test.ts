@@ -98,7 +98,7 @@ test("[S118] a workflow that is gone leaves a file which ends its runs, and is n
   ]);
   expect(fileOf(result, "old.ts")).toContain('removedWorkflow(components.workflow, "old")');
   expect(exportsOf(fileOf(result, "idle.ts"))).toEqual(["resume: resume"]);
-  expect(fileOf(result, "index.ts")).not.toMatch(/old|idle/);
+  expect(fileOf(result, "workflows.ts")).not.toMatch(/old|idle/);
 });
 
 test("all workflows can be gone", async () => {
@@ -106,7 +106,10 @@ test("all workflows can be gone", async () => {
   const { files } = await compileSources([], before);
   expect(files.map(({ path }) => path)).toEqual([
     "_workflows/index.ts",
+    "_workflows/workflows.ts",
+    "_workflows/.gitattributes",
     "_workflows/plan.json",
+    "_workflows/flow.plan.json",
     "_workflows/flow.ts",
   ]);
 });
@@ -116,7 +119,10 @@ test("a workflow whose name has only another case now leaves no file: it would b
   const { files } = await compiled(definition("Flow", a), before);
   expect(files.map(({ path }) => path)).toEqual([
     "_workflows/index.ts",
+    "_workflows/workflows.ts",
+    "_workflows/.gitattributes",
     "_workflows/plan.json",
+    "_workflows/Flow.plan.json",
     "_workflows/Flow.ts",
   ]);
 });

@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { compile } from "../../src/compile.js";
-import { readPlan } from "../../src/plan/read.js";
+import { workflowPlanText } from "../../src/emit/plan-file.js";
+import { PlanUnreadable, readPlan, readPlanFile } from "../../src/plan/read.js";
 import { workflow as schema, writtenPlan } from "../../src/plan/schema.js";
+import { planVersion } from "../../src/plan/version.js";
 import { toWritten } from "../../src/plan/write.js";
 import { fixtures, foldersIn } from "../golden.js";
 
@@ -28,17 +30,43 @@ test.each([
   ["a workflow whose name is a path", { removed: [{ workflow: "../../evil", stages: [] }] }],
   ["a stage whose name is code", { removed: [{ workflow: "a", stages: ["x = 1; evil()//"] }] }],
   ["a stage that leads out of an object", { removed: [{ workflow: "a", stages: ["a..b"] }] }],
-  [
-    "a former folder that leads elsewhere",
-    { former: [{ folder: "../elsewhere", workflows: ["a"] }] },
-  ],
-  [
-    "a workflow of a former folder whose name is a path",
-    { former: [{ folder: "flows", workflows: ["../a"] }] },
-  ],
   ["an output folder that leads elsewhere", { config: { output: "x/../../elsewhere" } }],
+  ["a workflow that is no object", { workflows: [3] }],
+  ["a list that is none", { workflows: { length: 1e9 } }],
+  ["a name that is too long for a file", { removed: [{ workflow: "a".repeat(65), stages: [] }] }],
 ])("a plan that was tampered with is not read: %s", async (_what, change) => {
   const { plan } = await compile({ functionsDir: join(fixtures, "steps", "convex") });
   const text = JSON.stringify({ ...toWritten(plan), ...change });
   expect(() => readPlan(text, "plan.json")).toThrow("was changed by hand");
+});
+
+const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+const within = (options: string) =>
+  `{ "generatedBy": "workflow-codegen", "version": ${planVersion}, "workflow": { "options": ${options} } }`;
+
+test.each([
+  ["a field that every object has", within('{ "__proto__": { "x": 1 } }'), 'a field "__proto__"'],
+  ["a constructor", within('{ "constructor": 1 }'), 'a field "constructor"'],
+  ["lists inside each other", within(nested(100_000)), "nested more than 4000 deep"],
+  ["a list without end", within(`[${"1,".repeat(200_000)}1]`), "a list of 200001 items"],
+  ["an endless text", within(JSON.stringify("x".repeat(2_000_000))), "2000000 characters"],
+  ["what is no object", "[]", "is not a plan that workflow-codegen has written"],
+  ["no JSON", "{", "is not JSON"],
+  ["another version", '{ "generatedBy": "workflow-codegen", "version": 1 }', "version 1"],
+])("a hostile plan is refused in one line: %s", (_what, text, why) => {
+  const read = () => readPlanFile(text, "_workflows/a.plan.json");
+  expect(read).toThrow(PlanUnreadable);
+  expect(read).toThrow(why);
+  try {
+    read();
+  } catch (error) {
+    expect((error as Error).message).not.toContain("\n");
+  }
+});
+
+test("the plan of one workflow cannot stand under the name of another", async () => {
+  const { plan } = await compile({ functionsDir: join(fixtures, "steps", "convex") });
+  const written = toWritten(plan);
+  const text = workflowPlanText(written, written.workflows[0], undefined);
+  expect(() => readPlanFile(text, "_workflows/evil.plan.json")).toThrow("is not the plan of");
 });

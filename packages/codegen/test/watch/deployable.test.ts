@@ -5,7 +5,7 @@ import { Deployable } from "../../src/watch/deployable.js";
 const plan = (compiler: string): WrittenPlan => ({
   generatedBy: "workflow-codegen",
   compiler,
-  version: 1,
+  version: 2,
   workflows: [],
 });
 const [before, first, second, third] = ["before", "first", "second", "third"].map(plan) as [

@@ -34,8 +34,9 @@ describe("an app and its generated code", () => {
     await workflow.start(mutationCtx, workflows.parsed, {});
     // @ts-expect-error count is a number
     await workflow.start(mutationCtx, workflows.parsed, { text: "x", count: "2" });
+    const all = workflows;
     // @ts-expect-error there is no such workflow
-    workflows.parsd;
+    all.parsd;
   });
 
   test("status is told apart by its state, and typed per workflow", async () => {

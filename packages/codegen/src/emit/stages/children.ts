@@ -17,13 +17,17 @@ export const children: StageLowering = {
   isScheduled: false,
 
   sections(stage, file) {
-    const references = (stage.workflows ?? file.workflowNames).map((name) => file.reference(name));
     const finalize = finalizeOf(stage, file);
-    const start = callWithList(
-      "run.children",
-      [string(stage.name), strings(stage.reads), members(inDefinition(stage, "children", file))],
-      references,
-    );
+    const args = [
+      string(stage.name),
+      strings(stage.reads),
+      members(inDefinition(stage, "children", file)),
+    ];
+    const references = stage.workflows?.map((name) => file.reference(name));
+    const start =
+      references === undefined
+        ? call("run.children", [...args, file.allReferences()])
+        : callWithList("run.children", args, references);
     const following =
       finalize === undefined
         ? "then its outputs are gathered"

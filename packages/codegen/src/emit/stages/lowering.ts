@@ -34,7 +34,8 @@ export interface StageFile {
   afterChildren(stage: StagePlan): string;
   /** The reference of another workflow, or of this one; imports it. */
   reference(workflow: string): string;
-  readonly workflowNames: readonly string[];
+  /** The references of all workflows of the project; imports the list of them. */
+  allReferences(): string;
   after(stage: StagePlan): Following;
   /** The nodes inside a stage's node. */
   bodies(stage: StagePlan): readonly BodyPlan[];
