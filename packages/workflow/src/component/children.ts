@@ -5,7 +5,7 @@ import {
   readGate,
   ROOM_TO_COMPLETE,
 } from "@stepwise/workpool/core";
-import { v } from "convex/values";
+import { v, type ObjectType } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
@@ -24,8 +24,10 @@ import { areTooManyBad, endCounting, letsPass } from "./tolerance.js";
 import { childDone, childOfClosedEnded } from "./undoing.js";
 import type { NewChildren, RunState } from "./validators.js";
 
-/** How many siblings a child that ends looks at, from a stale snapshot. */
-const LOOK = 4;
+/** Among how many siblings that run a child that ends picks one at random: those that end together seldom meet. */
+const CANDIDATES = 64;
+/** How often it does so, from a stale snapshot, before it reads the index itself. */
+const PICKS = 3;
 /** Up to so many children are inserted by the transaction that arrives; of more, the first page only. */
 const MAX_AT_ONCE = 1_000;
 /** So many children are started by one transaction, which may be executing for a second; the others by those that follow. */
@@ -192,16 +194,10 @@ export async function childEnded(
   if (parent.held === true) return;
   // Whoever starts the others, each in a seat of its own, looks afterwards whether all have ended.
   if (parent.inserting === true && hasSeatForEach(parent)) return;
-  const siblings = await ctx.runQuery(
-    internal.children.look,
-    { parent: parent._id, after: child.index },
-    { useStaleSnapshot: true },
-  );
-  if (hadSeat) for (const id of siblings.pending) if (await takeSeat(ctx, id)) return;
+  if (hadSeat && !hasSeatForEach(parent) && (await passSeat(ctx, parent, child))) return;
   const pending = await childrenIn(ctx, parent._id, "pending").first();
   if (pending !== null && (!hadSeat || (await takeSeat(ctx, pending._id)))) return;
-  for (const id of siblings.running)
-    if (id !== child._id && (await ctx.db.get("runs", id))?.state === "running") return;
+  if (await isSiblingRunning(ctx, parent, child)) return;
   if (parent.inserting === true) return;
   if (await isAnyGoing(ctx, parent._id)) return;
   if (parent.tolerate === undefined || !(await failIfTooManyBad(ctx, parent)))
@@ -209,30 +205,88 @@ export async function childEnded(
 }
 
 /**
- * Some of a parent's children, pending and running, to try in this order. Running ones are those that follow `after`; of those pending,
- * which all follow, `after` says at which to begin: so siblings that end together try different ones.
+ * Gives a child's seat to a sibling that waits: to the next that is its own to give it to, so that those which end together never meet; where
+ * there is none left, to any. @returns whether it found one.
  */
-export const look = internalQuery({
-  args: { parent: v.id("steps"), after: v.number() },
-  returns: v.object({ pending: v.array(v.id("runs")), running: v.array(v.id("runs")) }),
-  handler: async (ctx, { parent, after }) => {
-    const some = async (state: "pending" | "running") => {
-      const following = await ctx.db
+async function passSeat(
+  ctx: MutationCtx,
+  { _id: parent, seats = 1, total = 0 }: Doc<"steps">,
+  child: Doc<"runs">,
+): Promise<boolean> {
+  for (let index = child.index + seats, n = 0; index < total && n < PICKS; index += seats, n++) {
+    const next = await ctx.db
+      .query("runs")
+      .withIndex("by_parent", (q) => q.eq("parentStep", parent).eq("index", index))
+      .first();
+    if (next === null) break;
+    if ((await begin(ctx, next)) !== null) return true;
+  }
+  for (let n = 0; n < PICKS; n++) {
+    const [id] = await pickOf(ctx, { parent, state: "pending", among: total, total });
+    if (id === undefined) return false;
+    if (await takeSeat(ctx, id)) return true;
+  }
+  return false;
+}
+
+/** Proves by a point read that a sibling runs, of those that have started last: they run longest. */
+async function isSiblingRunning(
+  ctx: MutationCtx,
+  { _id: parent, total = 0 }: Doc<"steps">,
+  child: Doc<"runs">,
+): Promise<boolean> {
+  for (let pick = 0; pick < PICKS; pick++) {
+    const found = await pickOf(ctx, { parent, state: "running", among: CANDIDATES, total });
+    const id = found.find((one) => one !== child._id);
+    if (id === undefined) return false;
+    if ((await ctx.db.get("runs", id))?.state === "running") return true;
+  }
+  return false;
+}
+
+const pickArgs = {
+  parent: v.id("steps"),
+  state: v.union(v.literal("pending"), v.literal("running")),
+  among: v.number(),
+  total: v.number(),
+};
+
+async function pickOf(ctx: MutationCtx, args: ObjectType<typeof pickArgs>): Promise<Id<"runs">[]> {
+  const random = Math.random();
+  return await ctx.runQuery(
+    internal.children.pick,
+    { ...args, random },
+    { useStaleSnapshot: true },
+  );
+}
+
+/**
+ * Up to two of a parent's children: of those that wait from some place behind the first one on, of those that run from some
+ * place before the last one.
+ */
+export const pick = internalQuery({
+  args: { ...pickArgs, random: v.number() },
+  returns: v.array(v.id("runs")),
+  handler: async (ctx, { parent, state, among, total, random }) => {
+    const order = state === "pending" ? "asc" : "desc";
+    const from = (place?: number) =>
+      ctx.db
         .query("runs")
-        .withIndex("by_parent_state", (q) =>
-          q.eq("parentStep", parent).eq("state", state).gt("index", after),
-        )
-        .take(LOOK);
-      if (following.length > 0) return following.map((run) => run._id);
-      const fromStart = await childrenIn(ctx, parent, state).take(LOOK);
-      return fromStart.map((run) => run._id);
-    };
-    const pending = await some("pending");
-    const begin = after % Math.max(1, pending.length);
-    return {
-      pending: [...pending.slice(begin), ...pending.slice(0, begin)],
-      running: await some("running"),
-    };
+        .withIndex("by_parent_state", (q) => {
+          const all = q.eq("parentStep", parent).eq("state", state);
+          if (place === undefined) return all;
+          return state === "pending" ? all.gte("index", place) : all.lte("index", place);
+        })
+        .order(order);
+    const outermost = await from().first();
+    if (outermost === null) return [];
+    const { _id, index } = outermost;
+    const places = Math.min(among, state === "pending" ? total - index : index + 1);
+    const behind = Math.floor(random * places);
+    const place = state === "pending" ? index + behind : index - behind;
+    const picked = behind === 0 ? null : await from(place).first();
+    if (picked !== null && picked._id !== _id) return [picked._id, _id];
+    return (await from().take(2)).map(({ _id }) => _id);
   },
 });
 
@@ -335,7 +389,7 @@ export async function failWith(
   await endCounting(ctx, parent);
   const fields = { joined: true, inserting: undefined };
   await wake(ctx, parent, { event: { kind: "failed", error } }, fields);
-  await cancelChildren(ctx, parent._id);
+  await cancelChildren(ctx, parent);
 }
 
 /** How many causes stand inside each other: a document may be nested 16 deep, and the innermost has data. */

@@ -39,6 +39,8 @@ const PAGE = 250;
  * how it ends.
  */
 export const ROOM_ABOVE = { ...ROOM_TO_COMPLETE, databaseQueries: 1_024 };
+/** How many of them a transaction cancels beside which siblings end: it is repeated for each of them that does. */
+const SMALL_PAGE = 25;
 /** How many runs the present transaction may still cancel. */
 interface Page {
   left: number;
@@ -77,11 +79,14 @@ export async function endRun(
     return;
   }
   const parents = await closeSteps(ctx, run._id, end, page);
-  if (end.at?.kind === "children") parents.push(end.at);
   const undo = await lastUndo(ctx, run._id);
   // A restart removes what is not to be undone any more.
   let waitsFor = undo !== null && run.restarting === true;
-  for (const parent of parents) waitsFor ||= await hasToWaitFor(ctx, parent, undo);
+  for (const parent of parents)
+    waitsFor ||=
+      (isCanceledLater(parent) && (undo !== null || parent.undoableBelow === true)) ||
+      (await hasToWaitFor(ctx, parent, undo));
+  if (end.at?.kind === "children") waitsFor ||= await hasToWaitFor(ctx, end.at, undo);
   if (undo === null && !waitsFor) return await finishRun(ctx, run, end);
   await liftDeadlines(ctx, run._id);
   await ctx.db.patch("runs", run._id, {
@@ -200,7 +205,7 @@ async function closeStep(
   if (step.kind !== "children") return;
   if (step.inserting === true) await dropPages(ctx, step._id);
   await endCounting(ctx, step);
-  await cancelChildren(ctx, step._id, page);
+  await cancelChildren(ctx, step, page);
 }
 
 /**
@@ -239,17 +244,26 @@ export async function withdraw(ctx: MutationCtx, step: Id<"steps">): Promise<boo
   return true;
 }
 
+/** Up to so many children are canceled by the transaction that cancels their parent: they can hardly be in its way. */
+const FEW = 10;
+
+/** Whether a parent's children are canceled in transactions that follow. */
+function isCanceledLater({ total = 0 }: Doc<"steps">): boolean {
+  return total > FEW;
+}
+
 /**
- * Cancels a parent's children, those that run first, and what is under them: a page of them here, the others in transactions that follow.
- * Once this has committed, no direct child starts any more: the parent's record says so.
+ * Cancels a parent's children, those that run first, and what is under them. Few of them at once; else all of them in transactions that
+ * follow: this one then reads nothing that children write as they end, and none of them can be in its way. Once it has committed, no
+ * direct child starts any more: the parent's record says so.
  */
 export async function cancelChildren(
   ctx: MutationCtx,
-  parent: Id<"steps">,
+  parent: Doc<"steps">,
   page: Page = { left: PAGE },
 ): Promise<void> {
-  if (await cancelSomeChildren(ctx, parent, page))
-    await goOn(ctx, internal.ending.cancelMoreChildren, parent);
+  if (isCanceledLater(parent) || (await cancelSomeChildren(ctx, parent._id, page)))
+    await goOn(ctx, internal.ending.cancelMoreChildren, parent._id);
 }
 
 /** @returns whether there may be more of them. */
@@ -283,7 +297,7 @@ export const cancelMoreChildren = internalMutation({
   returns: v.null(),
   handler: async (ctx, { continuation }): Promise<null> =>
     await goOnWith<Id<"steps">>(ctx, continuation, async (parent) => {
-      const isMore = await cancelSomeChildren(ctx, parent, { left: PAGE });
+      const isMore = await cancelSomeChildren(ctx, parent, { left: SMALL_PAGE });
       const step = await ctx.db.get("steps", parent);
       if (step !== null) await childOfClosedEnded(ctx, step);
       return isMore ? parent : null;
