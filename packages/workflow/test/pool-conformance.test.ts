@@ -50,13 +50,11 @@ function chainOf(name: string, length: number, job: (input: Job) => Promise<null
   const own = compiled(components.workflow, name, definition);
   const arriveAt = (i: number): ((run: Run) => Arrival) => {
     const stage = stages[i];
-    return stage === undefined
-      ? (run) => run.complete(stages.at(-1)!)
-      : (run) => run.action(stage, ["input"]);
+    return stage === undefined ? (run) => run.complete(stages.at(-1)!) : (run) => run.action(stage);
   };
   const functions = Object.fromEntries(
     stages.flatMap((stage, i): [string, unknown][] => [
-      [stage, own.action(stage, handler)],
+      [stage, own.action(stage, ["input"], handler)],
       [`${stage}Done`, own.completion(stage, arriveAt(i + 1))],
     ]),
   );
@@ -64,7 +62,7 @@ function chainOf(name: string, length: number, job: (input: Job) => Promise<null
   return {
     reference: own.reference<WorkflowReference<Job>>({
       input,
-      first: { action: "link0", reads: ["input"] },
+      first: { action: "link0" },
       plan: "",
       nodes: Object.fromEntries(stages.map((stage) => [stage, ["input"]])),
     }),

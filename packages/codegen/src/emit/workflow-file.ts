@@ -143,9 +143,7 @@ function reference(file: FileScope, input: string): Doc {
   const [first] = stagesOf(workflow);
   const isScheduled = first !== undefined && stageLowerings[first.kind].isScheduled;
   const name = string(first?.name ?? "");
-  const way = isScheduled
-    ? object([property("action", name), property("reads", strings(first.reads))])
-    : object([property("stage", name)]);
+  const way = object([property(isScheduled ? "action" : "stage", name)]);
   const options = object(
     [
       input === "input" ? "input" : property("input", input),

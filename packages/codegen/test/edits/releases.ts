@@ -22,13 +22,22 @@ export class Releases {
 
   /** @param befores the versions that were released before it, in their order. */
   async release(files: Files, ...befores: readonly Files[]): Promise<Version> {
+    return await this.#release([...befores.filter((before) => before !== files), files], files);
+  }
+
+  /** An edit after which nobody has run the compiler. @param compiled what it was run on last. */
+  async releaseStale(files: Files, compiled: Files): Promise<Version> {
+    return await this.#release([compiled], files);
+  }
+
+  async #release(versions: readonly Files[], files: Files): Promise<Version> {
     await mkdir(root, { recursive: true });
     const folder = await mkdtemp(join(root, "app-"));
     this.#folders.push(folder);
     const functionsDir = join(folder, "convex");
     let generated: readonly string[] = [];
     let index = "";
-    for (const version of [...befores.filter((before) => before !== files), files]) {
+    for (const version of versions) {
       for (const [path, text] of Object.entries(version))
         await write(join(functionsDir, path), text);
       const { ok, diagnostics, files: made, output } = await compile({ functionsDir });
@@ -37,6 +46,7 @@ export class Releases {
       generated = made.map(({ path }) => path).filter(isEntryPoint);
       index = `./${output}/index`;
     }
+    for (const [path, text] of Object.entries(files)) await write(join(functionsDir, path), text);
     await write(join(functionsDir, "_generated/api.js"), API);
     await write(join(functionsDir, "runs.ts"), runs(index));
     const own = Object.keys(files).filter(isEntryPoint);

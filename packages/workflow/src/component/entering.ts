@@ -311,7 +311,7 @@ export async function actionWork(
   return {
     work: step._id,
     ...action,
-    args: { token: tokenOf(step), scope, reads: scope === null ? reads : [], previousError },
+    args: { token: tokenOf(step), scope, previousError },
   };
 }
 

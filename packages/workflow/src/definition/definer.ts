@@ -58,7 +58,8 @@ class Sequence {
 
   protected add(name: string, node: unknown): this {
     if (this.#names().has(name)) throw new Error(`The node name "${name}" is already taken`);
-    this.nodes[name] = node;
+    // What is changed later would not be what was compiled: that throws.
+    Object.defineProperty(this.nodes, name, { value: fixed(node), enumerable: true });
     return this;
   }
 
@@ -96,6 +97,7 @@ class Inside extends Sequence {
 export class Definer extends Sequence {
   constructor(readonly options: WorkflowOptions<AnySchema>) {
     super(new Set());
+    fixed(options);
   }
 
   finalize(node: unknown): this {
@@ -111,4 +113,23 @@ export class Definer extends Sequence {
       );
     return super.add(name, node);
   }
+}
+
+/** Options that hold options themselves. A schema, or what a handler closes over, is left as it is. */
+const NESTED = [
+  "finalize",
+  "compensate",
+  "retry",
+  "tolerate",
+  "reduce",
+  "anyOf",
+  "renamed",
+  "cases",
+];
+
+/** Options that nobody can change any more. */
+function fixed<Options>(options: Options): Options {
+  if (typeof options !== "object" || options === null) return options;
+  for (const name of NESTED) if (name in options) fixed(options[name as keyof Options]);
+  return Object.freeze(options);
 }

@@ -14,6 +14,8 @@ export interface Bound {
   /** What follows a stage, as generated code has said: after an action, and after a wait. */
   readonly following: ReadonlyMap<string, Arrive>;
   readonly recovers: ReadonlyMap<string, Recover>;
+  /** What the actions read. */
+  readonly reads: ReadonlyMap<string, readonly string[]>;
 }
 
 /** What generated code says of a node's `recover`: what it reads, and for a node of several stages what follows the node. */

@@ -12,7 +12,6 @@ import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { callFor } from "../errors/refused-result.js";
-import { unpackedScope } from "../packing.js";
 import { attemptOf } from "./attempt.js";
 import type { Bound, Recover } from "./bound.js";
 import {
@@ -35,8 +34,10 @@ import { referenceTo, type Facts, type WorkflowReference } from "./reference.js"
 import { report } from "./report.js";
 import { retryAt } from "./retry.js";
 import { Run, type Arrive } from "./run.js";
+import { readableScope } from "./scope.js";
 import { stubOf } from "./stubs.js";
 import { Transaction } from "./transaction.js";
+import { checkUpToDate } from "./up-to-date.js";
 import { isOther } from "./waits.js";
 import { checkedOutput } from "../values.js";
 
@@ -47,8 +48,8 @@ type QueryHandler = (ctx: GenericQueryCtx<any>, scope: any, info: Info) => unkno
 
 /** What generated code makes its functions with, bound to one workflow. */
 export interface Compiled {
-  /** An internal action: runs the handler, and reports to `<stage>Done`. */
-  action(stage: string, handler: ActionHandler): StepAction;
+  /** An internal action: runs the handler with what it reads, and reports to `<stage>Done`. */
+  action(stage: string, reads: readonly string[], handler: ActionHandler): StepAction;
   /** An internal mutation: the handler, as the nested transaction of whoever arrives at the stage. */
   mutation(stage: string, handler: MutationHandler): StepMutation;
   /** The same for a query. */
@@ -87,7 +88,8 @@ export function compiled(
   const functions = functionsOf(workflow, defaults.folder);
   const following = new Map<string, Arrive>();
   const recovers = new Map<string, Recover>();
-  const own: Bound = { component, workflow, definition, functions, following, recovers };
+  const reads = new Map<string, readonly string[]>();
+  const own: Bound = { component, workflow, definition, functions, following, recovers, reads };
   const removedProblem = (stage: string): Problem => ({
     kind: "removedNode",
     message: `Workflow "${workflow}" has no node "${stage}" any more`,
@@ -96,9 +98,11 @@ export function compiled(
     internalActionGeneric({
       args: actionArgs,
       returns: v.null(),
-      handler: async (ctx, { token, slot, scope, reads, previousError }) => {
-        const load = async (some: Read[]) =>
-          await ctx.runQuery(component.lib.load, { run: token.run, reads: some });
+      handler: async (ctx, { token, slot, scope, previousError }) => {
+        const load = async (some: Read[]): Promise<Record<string, unknown>> =>
+          some.length === 0
+            ? {}
+            : await ctx.runQuery(component.lib.load, { run: token.run, reads: some });
         const info = {
           ...identityOf(token, stage),
           previousError,
@@ -108,12 +112,16 @@ export function compiled(
         const policy = policyOf(definition, stage);
         const attempt = await attemptOf(stage, policy, info, async (full) => {
           const stub = stubOf(definition, stage);
-          if (stub === undefined) {
-            const given = unpackedScope(scope ?? (await load(reads)));
-            return handler(contextFor(ctx, policy, stage), given, full);
-          }
-          const all = readsOf(definition, stage, ["*"], token.pass ?? []);
-          return stub(unpackedScope(await load(all)), full);
+          const names = stub === undefined ? (reads.get(stage) ?? []) : ["*"];
+          const all = readsOf(definition, stage, names, token.pass ?? []);
+          // An earlier version of the code may have scheduled it, with less than it reads now.
+          const missing = all.filter(({ name }) => !Object.hasOwn(scope ?? {}, name));
+          const values = { ...scope, ...(await load(missing)) };
+          const reader = { stage, function: "args" in policy ? "args" : "action" };
+          const given = readableScope(own, reader, names, values);
+          return stub === undefined
+            ? handler(contextFor(ctx, policy, stage), given, full)
+            : stub(given, full);
         });
         await report(ctx, own, stage, token, slot, attempt);
         return null;
@@ -144,7 +152,10 @@ export function compiled(
       },
     });
   return {
-    action: actionOf,
+    action(stage, names, handler) {
+      reads.set(stage, names);
+      return actionOf(stage, handler);
+    },
     removed: (stage) =>
       actionOf(stage, () => {
         const { kind, message } = removedProblem(stage);
@@ -155,16 +166,20 @@ export function compiled(
       internalMutationGeneric({
         args: nestedArgs,
         returns: v.any(),
-        handler: (ctx, { scope, ...of }) =>
-          nested(stage, of, (info) => handler(ctx, unpackedScope(scope), info)),
+        handler: (ctx, { scope, reads: loaded, ...of }) =>
+          nested(stage, of, (info) =>
+            handler(ctx, readableScope(own, { stage, function: "mutation" }, loaded, scope), info),
+          ),
       }),
 
     query: (stage, handler) =>
       internalQueryGeneric({
         args: nestedArgs,
         returns: v.any(),
-        handler: (ctx, { scope, ...of }) =>
-          nested(stage, of, (info) => handler(ctx, unpackedScope(scope), info)),
+        handler: (ctx, { scope, reads: loaded, ...of }) =>
+          nested(stage, of, (info) =>
+            handler(ctx, readableScope(own, { stage, function: "query" }, loaded, scope), info),
+          ),
       }),
 
     completion(stage, next) {
@@ -178,6 +193,7 @@ export function compiled(
     },
 
     resume({ at, after = {} }) {
+      checkUpToDate(workflow, definition, Object.keys(at));
       for (const [stage, arrive] of Object.entries(after)) following.set(stage, arrive);
       const stageOf = (name: string): string =>
         Object.hasOwn(at, name) ? name : renamedStage(definition, name);
@@ -225,7 +241,7 @@ export function compiled(
     reference: <Reference extends WorkflowReference<never>>(facts: Facts) => {
       own.plan = facts.plan;
       // The interface that generated code declares adds members that exist in types only.
-      return referenceTo(workflow, definition, functions, facts) as unknown as Reference;
+      return referenceTo(own, facts) as unknown as Reference;
     },
   };
 }

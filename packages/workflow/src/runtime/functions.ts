@@ -6,7 +6,7 @@ import type {
 } from "convex/server";
 import { makeFunctionReference } from "convex/server";
 import { v, type ObjectType, type PropertyValidators } from "convex/values";
-import { vError, vEvent, vPass, vRead, vToken } from "../component/validators.js";
+import { vError, vEvent, vPass, vToken } from "../component/validators.js";
 
 /*
  * The generated functions: their arguments, and the types that generated code gives its exports. None of these types depends on a
@@ -17,9 +17,8 @@ export const actionArgs = {
   token: vToken,
   /** The slot of the pool that it holds. */
   slot: v.string(),
-  /** The values it reads, by name; null where they are too large to pass along. `reads` says then what to load. */
+  /** The values it reads, by name; null where they are too large to pass along. */
   scope: v.any(),
-  reads: v.array(vRead),
   previousError: v.union(vError, v.null()),
 };
 
@@ -56,6 +55,8 @@ export const nestedArgs = {
   pass: v.optional(vPass),
   generation: v.optional(v.number()),
   scope: v.any(),
+  /** The names that were loaded into the scope. */
+  reads: v.array(v.string()),
 };
 
 type Args<Validators extends PropertyValidators> = ObjectType<Validators>;

@@ -5,12 +5,11 @@ import type { AnyDefinition } from "../definition/definition.js";
 import { durationMs } from "../definition/duration.js";
 import type { AnySchema } from "../definition/schema.js";
 import { actionFunction } from "./action-function.js";
-import type { Functions } from "./functions.js";
+import type { Bound } from "./bound.js";
 import { parseInput } from "./input.js";
 import { placeOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
 import { hasUndoables } from "./undoables.js";
-import { checkUpToDate } from "./up-to-date.js";
 
 /**
  * A compiled workflow, as `workflow.start` and a parent's children take it. Its type knows the input only; what else there is to know
@@ -33,7 +32,7 @@ export interface WorkflowReference<Input> {
  * What generated code says of a workflow's beginning: its first stage. An action is scheduled directly, with what it reads; any other
  * stage is reached by way of `resume`, which knows itself what it reads.
  */
-export type First = { action: string; reads: readonly string[] } | { stage: string };
+export type First = { action: string } | { stage: string };
 
 /** What generated code says of a workflow as a whole. */
 export interface Facts {
@@ -44,12 +43,10 @@ export interface Facts {
 }
 
 export function referenceTo(
-  name: string,
-  definition: AnyDefinition,
-  functions: Functions,
+  own: Bound,
   { input, first, plan, nodes }: Facts,
 ): WorkflowReference<unknown> {
-  checkUpToDate(name, definition, Object.keys(nodes));
+  const { workflow: name, definition, functions } = own;
   const { timeout, retention } = definition.options;
   const of = (option: string) => `The ${option} of workflow "${name}"`;
   return {
@@ -62,7 +59,7 @@ export function referenceTo(
       workflow: name,
       plan,
       resume: await createFunctionHandle(functions.resume),
-      first: await beginningAt(name, definition, functions, first),
+      first: await beginningAt(own, first),
       ...(timeout === undefined ? {} : { timeoutMs: durationMs(timeout, of("timeout")) }),
       ...(retention === undefined ? {} : { retentionMs: durationMs(retention, of("retention")) }),
       ...(hasUndoables(definition) ? { undoable: true } : {}),
@@ -71,9 +68,7 @@ export function referenceTo(
 }
 
 async function beginningAt(
-  workflow: string,
-  definition: AnyDefinition,
-  functions: Functions,
+  { workflow, definition, functions, reads }: Bound,
   first: First,
 ): Promise<Beginning["first"]> {
   if (!("action" in first)) return { stage: first.stage, reads: [] };
@@ -83,7 +78,7 @@ async function beginningAt(
   return {
     stage: first.action,
     action: await actionFunction(workflow, functions, definition, first.action),
-    reads: readsOf(definition, first.action, first.reads, []),
+    reads: readsOf(definition, first.action, reads.get(first.action) ?? [], []),
     ...marksOf(definition, first.action),
   };
 }

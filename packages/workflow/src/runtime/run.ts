@@ -26,14 +26,14 @@ export class Run {
   constructor(readonly transaction: Transaction) {}
 
   /** The run goes on in an action. */
-  async action(stage: string, reads: readonly string[]): Arrival {
+  async action(stage: string): Arrival {
     const { own } = this.transaction;
     if (await this.transaction.isKept(stage)) return await this.#passBy(stage);
     const { workflow, functions, definition } = own;
     try {
       this.transaction.beginDeadline(stage);
       const action = await actionFunction(workflow, functions, definition, stage);
-      this.transaction.goTo(stage, reads, action);
+      this.transaction.goTo(stage, own.reads.get(stage) ?? [], action);
     } catch (error) {
       this.transaction.fail(stage, describeThrown(error));
     }

@@ -24,6 +24,7 @@ import { optionOf } from "./options.js";
 import { firstStageOf, isTimedAsWhole, placeOf, recordOf, topLevelOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
 import type { Arrival, Arrive, Run } from "./run.js";
+import { readableScope, type Reader } from "./scope.js";
 import { checkedOutput, copied } from "../values.js";
 
 export interface TransactionOptions {
@@ -153,9 +154,10 @@ export class Transaction {
   }
 
   /** The same for a function of the definition: a copy, so that whatever that does to it, the results stay as they are. */
-  async copiedScope(stage: string, names: readonly string[]): Promise<Record<string, unknown>> {
-    const scope = await this.scope(stage, names);
-    return Object.fromEntries(Object.entries(scope).map(([name, value]) => [name, copied(value)]));
+  async copiedScope(reader: Reader, names: readonly string[]): Promise<unknown> {
+    const scope = await this.scope(reader.stage, names);
+    const values = Object.entries(scope).map(([name, value]) => [name, copied(value)]);
+    return readableScope(this.own, reader, names, Object.fromEntries(values));
   }
 
   reads(stage: string, names: readonly string[]): Read[] {
@@ -405,7 +407,8 @@ export class Transaction {
     const isAsked = part !== "compensate" && recover !== undefined && error.kind !== "canceled";
     if (!isAsked || node?.recover === undefined) return { kind: "failed", error };
     try {
-      const given = await node.recover(copied(error), await this.copiedScope(path, recover.reads));
+      const scope = await this.copiedScope({ stage: path, function: "recover" }, recover.reads);
+      const given = await node.recover(copied(error), scope);
       return { kind: "success", path, output: checkedOutput(path, given), next: recover.next };
     } catch (thrown) {
       const problem = describeThrown(thrown);

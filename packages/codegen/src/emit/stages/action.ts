@@ -1,12 +1,5 @@
 import { completionName, stageIdentifier } from "../../plan/functions.js";
-import {
-  call,
-  callWithArrow,
-  callWithList,
-  exportedConst,
-  members,
-  string,
-} from "../print/code.js";
+import { call, callWithArrow, exportedConst, members, string, strings } from "../print/code.js";
 import type { Doc } from "../print/doc.js";
 import {
   argsCall,
@@ -31,11 +24,7 @@ export const action: StageLowering = {
     return [
       {
         comment: `${lead(stage, file)}: queues ${name}.`,
-        code: toStage(
-          stage,
-          callWithList("run.action", [string(stage.name)], stage.reads.map(string)),
-          file,
-        ),
+        code: toStage(stage, call("run.action", [string(stage.name)]), file),
       },
       {
         comment: `${lead(stage, file)}: ${what}; then ${done}.`,
@@ -53,12 +42,13 @@ export const action: StageLowering = {
 export function actionFunction(name: string, stage: StagePlan, file: StageFile): Doc {
   const own = file.own();
   const handler = members(inDefinition(stage, "action", file));
+  const reading = [string(stage.name), strings(stage.reads)];
   const value =
     stage.reference === undefined
-      ? call(`${own}.action`, [string(stage.name), handler])
+      ? call(`${own}.action`, [...reading, handler])
       : callWithArrow(
           `${own}.action`,
-          [string(stage.name)],
+          reading,
           callParameters(stage),
           call("ctx.runAction", [handler, argsCall(stage, file)]),
         );

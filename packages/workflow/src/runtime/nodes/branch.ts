@@ -15,7 +15,7 @@ export async function branch(
   let arrive: Arrive | undefined;
   let chosen: string;
   try {
-    const key = on((await transaction.copiedScope(stage, reads)) as never);
+    const key = on((await transaction.copiedScope({ stage, function: "on" }, reads)) as never);
     if (key instanceof Promise)
       throw new Failure("thrown", `The on of branch "${stage}" must not be async`);
     chosen = String(key);

@@ -30,7 +30,9 @@ export async function children(
     const of = optionOf(transaction.own.workflow, stage);
     checkConcurrency(of("concurrency"), concurrency);
     checkTolerate(of("tolerate"), tolerate);
-    const value = given((await transaction.copiedScope(stage, reads)) as never);
+    const value = given(
+      (await transaction.copiedScope({ stage, function: "children" }, reads)) as never,
+    );
     transaction.beginDeadline(stage);
     transaction.goOn({
       kind: "children",
@@ -97,7 +99,9 @@ export async function child(
   const { transaction } = run;
   if (await transaction.isFull()) return transaction.goTo(stage, reads);
   try {
-    const input = args((await transaction.copiedScope(stage, reads)) as never);
+    const input = args(
+      (await transaction.copiedScope({ stage, function: "args" }, reads)) as never,
+    );
     const only: NewChild = { begin: 0, ...parsedInput(reference, input) };
     transaction.goOn({
       kind: "children",

@@ -73,7 +73,7 @@ async function timeoutOf(
   const what = optionOf(transaction.own.workflow, stage)("timeout");
   const given: unknown =
     typeof timeout === "function"
-      ? await timeout(await transaction.copiedScope(stage, reads))
+      ? await timeout(await transaction.copiedScope({ stage, function: "timeout" }, reads))
       : timeout;
   if (!(given instanceof Date)) return durationMs(given as Duration, what);
   if (Number.isNaN(given.getTime())) throw new Error(`${what} is an invalid date`);

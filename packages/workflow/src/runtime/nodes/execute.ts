@@ -4,7 +4,6 @@ import type { Info } from "../../definition/context.js";
 import type { AnyReference } from "../../definition/node.js";
 import { describeThrown, type Failure } from "../../errors/failure.js";
 import { callFor } from "../../errors/refused-result.js";
-import { unpackedScope } from "../../packing.js";
 import { checkedOutput } from "../../values.js";
 import { nestedInfo } from "../info.js";
 import { policyOf } from "../reads.js";
@@ -53,10 +52,9 @@ export async function execute(
   const info = nestedInfo({ ...token, pass: [...transaction.pass] }, stage);
   const nested = async () => {
     if (stub !== undefined)
-      return await stub(unpackedScope(await transaction.copiedScope(stage, ["*"])), info);
-    if (call === undefined)
-      return await callGenerated(transaction, kind, stage, await transaction.scope(stage, reads));
-    const scope = unpackedScope(await transaction.copiedScope(stage, reads));
+      return await stub(await transaction.copiedScope({ stage, function: kind }, ["*"]), info);
+    if (call === undefined) return await callGenerated(transaction, { kind, stage, reads });
+    const scope = await transaction.copiedScope({ stage, function: "args" }, reads);
     const ctx = await nesting(transaction);
     const referenced = (within: Nesting) => call(refusing(within, stage), scope, info);
     return await (kind === "query"
@@ -69,9 +67,7 @@ export async function execute(
 /** Calls the generated function of an inline handler. */
 async function callGenerated(
   transaction: Transaction,
-  kind: Executed["kind"],
-  stage: string,
-  scope: unknown,
+  { kind, stage, reads }: Omit<Executed, "call">,
 ): Promise<unknown> {
   const { own, token, pass } = transaction;
   const ctx = await nesting(transaction);
@@ -80,7 +76,8 @@ async function callGenerated(
     runId,
     ...(pass.length > 0 ? { pass: [...pass] } : {}),
     ...(generation === undefined ? {} : { generation }),
-    scope,
+    scope: await transaction.scope(stage, reads),
+    reads: [...reads],
   };
   return kind === "mutation"
     ? await ctx.runMutation(own.functions.mutation(stage), args)

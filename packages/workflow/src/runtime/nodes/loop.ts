@@ -4,7 +4,7 @@ import { describeThrown, Failure } from "../../errors/failure.js";
 import { checkMaxIterations, optionOf } from "../options.js";
 import { placeOf } from "../place.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
-import { checkedOutput, copied } from "../../values.js";
+import { checkedOutput } from "../../values.js";
 
 /** Begins a loop. Its record holds its state and which pass it is at, as long as it goes on and after. */
 export async function loop(
@@ -23,7 +23,9 @@ export async function loop(
     checkMaxIterations(optionOf(own.workflow, stage)("maxIterations"), node.maxIterations);
     state = checkedOutput(
       stage,
-      await initial((await transaction.copiedScope(stage, reads)) as never),
+      await initial(
+        (await transaction.copiedScope({ stage, function: "initial" }, reads)) as never,
+      ),
     );
     transaction.beginDeadline(stage);
   } catch (error) {
@@ -76,8 +78,8 @@ export async function endPass(
   transaction.know(stage, { state, iteration }, "loop");
   let isOver: boolean;
   try {
-    const scope = await transaction.copiedScope(`${stage}.until`, reads);
-    const ends = until({ ...scope, loop: { state: copied(state), iteration } } as never);
+    const reader = { stage: `${stage}.until`, function: "until" };
+    const ends = until((await transaction.copiedScope(reader, reads)) as never);
     if (ends instanceof Promise)
       throw new Failure("thrown", `The until of loop "${stage}" must not be async`);
     isOver = ends === true;

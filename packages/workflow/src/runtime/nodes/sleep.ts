@@ -21,7 +21,9 @@ export async function sleep(
   try {
     const given =
       typeof duration === "function"
-        ? await (duration as OfScope)((await transaction.copiedScope(stage, reads)) as never)
+        ? await (duration as OfScope)(
+            (await transaction.copiedScope({ stage, function: "duration" }, reads)) as never,
+          )
         : duration;
     until =
       given instanceof Date ? given.getTime() : now + sleepMs(given as Duration, of("duration"));

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { defineWorkflow } from "../src/index.js";
+
+/* What is changed after a definition was made would not be what the compiler has read. */
+
+const options = {
+  mutation: () => 1,
+  retry: { maxAttempts: 2, initialBackoffMs: 10, base: 2 },
+  compensate: { mutation: () => {} },
+};
+const loop = {
+  initial: () => 1,
+  until: () => true,
+  maxIterations: 2,
+};
+const general = { input: z.object({ a: z.string() }), retry: { ...options.retry } };
+const flow = defineWorkflow(general)
+  .step("save", options)
+  .loop("turn", { ...loop, body: (b) => b.step("pass", { query: () => 1 }) })
+  .branch("route", { on: () => "a", cases: { a: (b) => b.step("inside", { query: () => 1 }) } });
+
+test.each<[what: string, change: () => unknown]>([
+  ["an option", () => Object.assign(options, { mutation: () => 2 })],
+  ["an option more", () => Object.assign(options, { isolate: true })],
+  ["an option less", () => delete (options as Partial<typeof options>).compensate],
+  ["an option inside another", () => (options.retry.maxAttempts = 3)],
+  ["what undoes it", () => Object.assign(options.compensate, { action: () => {} })],
+  ["an option of the workflow", () => Object.assign(general, { timeout: "1h" })],
+  ["an option in one of those", () => (general.retry.maxAttempts = 3)],
+  ["a node", () => Object.assign(flow.nodes, { save: { query: () => 1 } })],
+  ["a node less", () => delete (flow.nodes as Record<string, unknown>)["save"]],
+  ["an option of a loop", () => (flow.nodes.turn.maxIterations = 5)],
+  ["a node of its body", () => (flow.nodes.turn.body.pass = { query: () => 2 })],
+  ["a case", () => (flow.nodes.route.cases.b = {})],
+  ["a node of a case", () => delete flow.nodes.route.cases.a.inside],
+])("a definition that was made cannot be changed: %s", (_what, change) => {
+  expect(change).toThrow(TypeError);
+});
+
+test("the schema of a definition is left as it is", () => {
+  expect(Object.isFrozen(general.input)).toBe(false);
+});
