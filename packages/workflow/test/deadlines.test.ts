@@ -79,8 +79,11 @@ const waitFor = {
   },
   sleeps: async (ctx: MutationCtx) => {
     const all = (await ctx.db.query("steps").collect()).filter(({ kind }) => kind === "sleep");
-    for (const { _id, job } of all)
+    for (const { _id, job, reserve } of all) {
+      // What stands in for a wake-up that does not come is lost as well.
+      if (reserve !== undefined) await ctx.scheduler.cancel(reserve);
       await ctx.db.patch("steps", _id, await postponed(ctx, job, _id === all.at(-1)?._id));
+    }
   },
 };
 
