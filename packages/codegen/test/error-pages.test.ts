@@ -6,7 +6,7 @@ import { compile, Compiler } from "../src/compile.js";
 import { codes } from "../src/diagnostics/codes.js";
 
 const folder = new URL("../errors/", import.meta.url);
-const pages = (await readdir(folder)).filter((name) => name !== "README.md");
+const pages = (await readdir(folder)).filter((name) => name.startsWith("SW"));
 const read = (name: string) => readFile(new URL(name, folder), "utf8");
 
 /** What the examples leave out. */

@@ -1,8 +1,8 @@
-import type { Node } from "ts-morph";
+import { Node } from "../ts-morph.js";
 import { nearest } from "../diagnostics/nearest.js";
 import type { FunctionKind, Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./definition-file.js";
-import { functionOf, referencePath } from "./functions.js";
+import { functionOf, referencePath, unwrap } from "./functions.js";
 import type { Option } from "./option.js";
 import { policyOf, type Options } from "./options.js";
 import type { Role } from "./parameters.js";
@@ -46,7 +46,8 @@ export function readHandler(
   if (only === undefined) {
     if (!rules.optional) {
       const slip = [...options.keys()].find((name) => nearest(name, handlerKinds) !== undefined);
-      file.report("oneFunction", at, `${rules.of} has no action, mutation or query`, {
+      const place = (slip === undefined ? undefined : options.get(slip)?.nameNode) ?? at;
+      file.report("oneFunction", place, `${rules.of} has no action, mutation or query`, {
         hint:
           slip === undefined
             ? "give it exactly one of the three, such as `action: async (ctx, { input }) => …`"
@@ -94,7 +95,9 @@ function classify(
       option.value,
       `the ${kind} of ${rules.of} is neither a handler nor a function reference that can be seen here`,
       {
-        hint: "write a function here or at the top of this file, or a path such as `internal.documents.outline`",
+        hint: isFromElsewhere(option.value, file)
+          ? `what an imported function reads cannot be seen, so wrap it: \`${kind}: (ctx, { input }) => ${option.value.getText()}(ctx, { input })\``
+          : "write a function here or at the top of this file, or a path such as `internal.documents.outline`",
       },
     );
     return undefined;
@@ -145,7 +148,9 @@ export function scopeReads(
   const fn = functionOf(value, file);
   if (fn !== undefined) return readsOf(fn, role, file);
   file.report("unknownHandler", value, `${of} cannot be seen here`, {
-    hint: "write a function of the scope here or at the top of this file: `({ input }) => …`",
+    hint: isFromElsewhere(value, file)
+      ? `what an imported function reads cannot be seen, so wrap it: \`({ input }) => ${value.getText()}({ input })\``
+      : "write a function of the scope here or at the top of this file: `({ input }) => …`",
   });
   return undefined;
 }
@@ -161,7 +166,17 @@ export function readRecover(
   const fn = functionOf(option.value, file);
   if (fn !== undefined) return readsOf(fn, "recover", file);
   file.report("unknownHandler", option.value, `the recover of ${label} cannot be seen here`, {
-    hint: "write a function here or at the top of this file: `(error, { input }) => …`",
+    hint: isFromElsewhere(option.value, file)
+      ? `what an imported function reads cannot be seen, so wrap it: \`(error, { input }) => ${option.value.getText()}(error, { input })\``
+      : "write a function here or at the top of this file: `(error, { input }) => …`",
   });
   return undefined;
+}
+
+/** Whether an expression is a name that is imported, or a member of one; a function reference is none. */
+function isFromElsewhere(expression: Node, file: DefinitionFile): boolean {
+  const node = unwrap(expression);
+  if (Node.isPropertyAccessExpression(node)) return isFromElsewhere(node.getExpression(), file);
+  const imported = Node.isIdentifier(node) ? file.imports.get(node.getText())?.imported : undefined;
+  return imported !== undefined && imported !== "internal" && imported !== "api";
 }

@@ -32,6 +32,7 @@ export function readOption(
 
 function optionName(node: Node): string | undefined {
   if (Node.isIdentifier(node)) return nameOf(node);
+  if (Node.isNumericLiteral(node)) return String(node.getLiteralValue());
   return Node.isStringLiteral(node) ? node.getLiteralText() : undefined;
 }
 

@@ -68,12 +68,20 @@ function checkHidden(
     if (outer === undefined) return inner;
     const message = `${within} has a node named ${JSON.stringify(node.name)}, as one before it is`;
     const hidden = diagnostic("hiddenName", node.place, message, {
-      hint: "rename one: what reads that name could mean either",
+      hint:
+        isEvent(node) && isEvent(outer)
+          ? waitAgain(node.name)
+          : "rename one: what reads that name could mean either",
       related: [{ message: "the other one", place: outer.place }],
     });
     return [hidden, ...inner];
   });
 }
+
+const isEvent = ({ kind }: NodePlan): boolean => kind === "event";
+
+const waitAgain = (name: string): string =>
+  `give one a name of its own, and wait for the same event with anyOf: \`.event("${name}Again", { anyOf: { ${name}: schema } })\``;
 
 function checkFunctions(workflow: WorkflowPlan): Diagnostic[] {
   // Nodes of one name have been reported; their functions would only repeat it.

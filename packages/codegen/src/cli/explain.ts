@@ -12,9 +12,12 @@ export interface ExplainOptions {
   readonly json?: boolean;
 }
 
+/** What TypeScript reports of a workflow that is its own child. */
+const typeOfItself = "TS7022";
+
 /** The page of a diagnostic, by its code. */
 function pageOf(code: string): string {
-  const known: string[] = Object.values(codes).map((each) => each.code);
+  const known: string[] = [...Object.values(codes).map((each) => each.code), typeOfItself];
   const name = code.toUpperCase();
   if (!known.includes(name)) {
     const near = nearest(name, known);
@@ -31,7 +34,7 @@ export async function explain(
   options: ExplainOptions,
   terminal: Terminal,
 ): Promise<0 | 1> {
-  if (topic === undefined || !/^sw\d+$/i.test(topic))
+  if (topic === undefined || !/^(sw|ts)\d+$/i.test(topic))
     return await explainPlan(topic, options, terminal);
   printTo(terminal).out(pageOf(topic));
   return 0;

@@ -1,13 +1,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative, sep } from "node:path";
 import pc from "picocolors";
 import { definitionFiles } from "../discover/definition-files.js";
 import { mountComponent } from "../init/convex-config.js";
 import type { Edit } from "../init/edit.js";
 import { firstWorkflow, firstWorkflowFile } from "../init/first-workflow.js";
+import { ignoreGenerated } from "../init/prettier-ignore.js";
 import { addScripts, missingPackages } from "../init/package-scripts.js";
 import { configuredName, nameComponent } from "../init/stepwise-config.js";
-import { configFile, convexConfigFiles, usualComponent } from "../plan/paths.js";
+import { configFile, convexConfigFiles, usualComponent, usualOutput } from "../plan/paths.js";
 import { displayPath, UsageError, wantedFolder } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 
@@ -26,6 +27,10 @@ export async function init(options: InitOptions, terminal: Terminal): Promise<0 
     { at: cwd, edit: addScripts(manifest) },
     ...configs.map((edit) => ({ at: functionsDir, edit })),
     { at: functionsDir, edit: firstWorkflow(definitionFiles(functionsDir).files) },
+    {
+      at: cwd,
+      edit: ignoreGenerated(textOf(join(cwd, ".prettierignore")), generatedIn(cwd, functionsDir)),
+    },
   ];
   for (const { at, edit } of edits) apply(at, edit);
   const print = printTo(terminal);
@@ -66,6 +71,10 @@ function editConfigs(functionsDir: string): Edit[] {
   const naming = mount.name === undefined ? undefined : nameComponent(config, mount.name);
   return naming === undefined ? [mount.edit] : [mount.edit, naming];
 }
+
+/** The folder of generated code as a path of `.prettierignore`, which has `/` on every system. */
+const generatedIn = (cwd: string, functionsDir: string): string =>
+  relative(cwd, join(functionsDir, usualOutput)).split(sep).join("/");
 
 function apply(at: string, edit: Edit): void {
   if (edit.kind !== "create" && edit.kind !== "change") return;

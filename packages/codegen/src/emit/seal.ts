@@ -44,16 +44,28 @@ function isUntouchedCode(text: string): boolean {
   const [first] = firstLine.exec(text) ?? [];
   if (first === undefined) return false;
   const [line = "", version = "", hash] = seal.exec(text.slice(first.length)) ?? [];
-  return hash === contentHash(version, first, text.slice(first.length + line.length));
+  const rest = text.slice(first.length + line.length);
+  // The seals of earlier compilers held the layout too.
+  return (
+    hash === contentHash(version, first, rest) || hash === hashOf(`${version}\n${first}${rest}`)
+  );
 }
 
 function contentHash(version: string, first: string, rest: string): string {
-  return hashOf(`${version}\n${first}${rest}`);
+  return hashOf(`${version}\n${unformatted(first + rest)}`);
 }
 
 /** Whether it holds nothing but lines of workflows, in whatever order a merge has left them. */
 const isUntouchedList = (text: string): boolean =>
-  /^(export \{ reference as (\w+) \} from "\.\/\2";\n)*$/.test(text.slice(listHead.length));
+  /^(\s*export\s*\{\s*reference as (\w+),?\s*\}\s*from\s*(["'])\.\/\2\3;?)*\s*$/.test(
+    text.slice(listHead.length),
+  );
+
+/**
+ * A text without what a formatter may change: white space, quotes, commas, semicolons, parentheses,
+ * the bar before a union. A file that was only laid out in another way is still the compiler's.
+ */
+const unformatted = (text: string): string => text.replace(/[\s"'`,;()|\\]/g, "");
 
 /** The plan of a workflow has the hash of all that is written of that. */
 function isUntouchedPlan(text: string): boolean {

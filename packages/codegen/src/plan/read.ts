@@ -6,6 +6,15 @@ import { planVersion } from "./version.js";
 /** A text that is no plan of this version. */
 export class PlanUnreadable extends Error {
   override readonly name = "PlanUnreadable";
+
+  /** @param isNewer whether a newer compiler has written it */
+  constructor(
+    message: string,
+    options?: ErrorOptions,
+    readonly isNewer = false,
+  ) {
+    super(message, options);
+  }
 }
 
 const anyVersion = z.object({ generatedBy: z.literal("workflow-codegen"), version: z.number() });
@@ -63,9 +72,9 @@ function parsed<T>(text: string, of: string, schema: z.ZodType<T>): T {
   if (!head.success)
     throw new PlanUnreadable(`${of} is not a plan that workflow-codegen has written`);
   if (head.data.version !== planVersion) {
-    throw new PlanUnreadable(
-      `${of} is a plan of version ${head.data.version}; this compiler reads version ${planVersion}`,
-    );
+    const isNewer = head.data.version > planVersion;
+    const message = `${of} is a plan of version ${head.data.version}; this compiler reads version ${planVersion}`;
+    throw new PlanUnreadable(message, undefined, isNewer);
   }
   const plan = schema.safeParse(json);
   if (plan.success) return plan.data;

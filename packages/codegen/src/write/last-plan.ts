@@ -84,7 +84,8 @@ export async function plansOf(
         return [readPlanFile(side, path)];
       } catch (error) {
         if (!(error instanceof PlanUnreadable)) throw error;
-        problems.push(unreadable(path, error.message));
+        const problem = error.isNewer ? newer : unreadable;
+        problems.push(problem(path, error.message));
         return [];
       }
     });
@@ -93,6 +94,11 @@ export async function plansOf(
   const side = (at: number) => joinedPlan(files.flatMap((sides) => sides[at] ?? sides[0] ?? []));
   return { plans: isMerge ? [side(0), side(1)] : [side(0)], problems };
 }
+
+const newer = (file: string, problem: string): Diagnostic =>
+  diagnostic("unreadablePlan", { file, line: 1, column: 1 }, problem, {
+    hint: "a newer compiler wrote it, so upgrade this one: `npm install --save-dev @stepwise/codegen@latest`",
+  });
 
 const unreadable = (file: string, problem: string): Diagnostic =>
   diagnostic(

@@ -61,3 +61,7 @@ test("the installed package holds the page of each problem", () => {
   for (const { code } of Object.values(codes))
     expect(JSON.stringify(packed)).toContain(`"errors/${code}.md"`);
 }, 60_000);
+
+test("TS7022, which TypeScript reports of a workflow that is its own child, leads to childNamed", async () => {
+  expect((await workflowCodegen("explain", "TS7022")).out).toContain('childNamed<number>("folder"');
+});

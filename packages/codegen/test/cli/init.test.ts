@@ -15,6 +15,7 @@ test("in an empty folder it makes the scripts, the component and a first workflo
     .toBe(`created package.json: adds the scripts workflows, workflows:watch, workflows:check
 created convex/convex.config.ts: mounts the workflow component
 created convex/hello.workflow.ts: a first workflow
+created .prettierignore: keeps Prettier out of generated code
 Next:
   $ npm install @stepwise/workflow convex zod && npm install --save-dev @stepwise/codegen
   $ npx workflow-codegen
@@ -22,6 +23,7 @@ Next:
   $ npx convex dev
 `);
   expect(Object.keys(await filesIn(app())).sort()).toEqual([
+    ".prettierignore",
     "convex/convex.config.ts",
     "convex/hello.workflow.ts",
     "package.json",
@@ -43,6 +45,7 @@ test("the second time it changes nothing, and says so", async () => {
   expect(out).toBe(`kept package.json: has the scripts already
 kept convex/convex.config.ts: mounts the workflow component already
 kept convex/hello.workflow.ts: is a workflow already
+kept .prettierignore: ignores generated code already
 Nothing to do: convex is ready for workflows.
 `);
   expect(await filesIn(app())).toEqual(before);
@@ -291,5 +294,18 @@ test.each<[what: string, before: string, after: string | undefined]>([
   else {
     expect(JSON.parse(after)).toHaveProperty("scripts");
     expect(addScripts(after).kind).toBe("keep");
+  }
+});
+
+test("keeps Prettier out of generated code, once, and leaves the other lines", async () => {
+  await workflowCodegen("init");
+  const path = join(app(), ".prettierignore");
+  expect(await readFile(path, "utf8")).toBe("convex/_workflows\n");
+  await writeFile(path, "dist");
+  expect((await workflowCodegen("init")).out).toContain("changed .prettierignore");
+  expect(await readFile(path, "utf8")).toBe("dist\nconvex/_workflows\n");
+  for (const line of ["/convex/_workflows/", "**/_workflows", "convex/_workflows"]) {
+    await writeFile(path, `${line}\n`);
+    expect((await workflowCodegen("init")).out).toContain("kept .prettierignore");
   }
 });

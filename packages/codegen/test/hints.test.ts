@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { compileSources } from "../src/compile.js";
+import type { Diagnostic } from "../src/diagnostics/diagnostic.js";
+
+/** What is found in a workflow with these nodes. */
+async function found(nodes: string): Promise<Diagnostic[]> {
+  const text = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { charge } from "./charge";
+import * as mails from "./mails";
+export const flow = defineWorkflow({ input: z.object({}) })${nodes};
+`;
+  return (await compileSources([{ file: "a.workflow.ts", text }])).diagnostics;
+}
+
+test.each([
+  ['.step("s", { action: charge })', "`action: (ctx, { input }) => charge(ctx, { input })`"],
+  ['.step("s", { query: mails.last })', "`query: (ctx, { input }) => mails.last(ctx, { input })`"],
+  ['.parent("p", { children: charge })', "`({ input }) => charge({ input })`"],
+  [
+    '.step("s", { query: () => 1, recover: charge })',
+    "`(error, { input }) => charge(error, { input })`",
+  ],
+])("an imported function where a handler stands is to be wrapped: %s", async (nodes, hint) => {
+  expect(await found(nodes)).toMatchObject([
+    { code: "SW1206", hint: expect.stringContaining(hint) },
+  ]);
+});
+
+test("a misspelt kind of function is marked where it stands", async () => {
+  const nodes = '.step("s", { retry: true, acton: () => 1 })';
+  const [first] = (await found(nodes)).filter(({ code }) => code === "SW1205");
+  expect(first?.place).toMatchObject({ line: 5, length: "acton".length });
+  expect(first?.hint).toContain("`action`");
+});
+
+test("a key that is a number is read as the name that it is", async () => {
+  const nodes =
+    '.branch("b", { on: () => "1" as const, cases: { 1: (b) => b.step("s", { query: () => 1 }) } })';
+  expect((await found(nodes)).map(({ code }) => code)).not.toContain("SW1203");
+});
+
+test("waiting twice for one event is offered anyOf", async () => {
+  const event = '.event("approval", { schema: z.any() })';
+  const nodes = `${event}.branch("b", { on: () => "x" as const, cases: { x: (b) => b${event} } })`;
+  expect(await found(nodes)).toMatchObject([
+    { code: "SW1011", hint: expect.stringContaining("anyOf: { approval: schema }") },
+  ]);
+});
