@@ -16,6 +16,7 @@ const checks = [
   ["the run time's test app compiles", "node", "scripts/test-app.mjs"],
   ["types", "npx", "turbo", "run", "types", "--output-logs=errors-only"],
   ["generated files up to date", "node", "scripts/generated.mjs", "--check"],
+  ["modules of the examples up to date", "node", "scripts/app-api.mjs", "--check"],
   ["component types up to date", "node", "scripts/component-api.mjs", "--check"],
   ...packages.map((name) => [
     `package ${name}: publint`,

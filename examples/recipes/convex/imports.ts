@@ -1,6 +1,6 @@
 import { vRunId } from "@stepwise/workflow";
 import { v } from "convex/values";
-import { mutation, query } from "./_generated/server";
+import { internalMutation, mutation, query } from "./_generated/server";
 import { workflow, workflows } from "./_workflows/index";
 import { vReport } from "./importing";
 
@@ -32,5 +32,16 @@ export const progress = query({
       of: customers?.total ?? 0,
       report: status?.state === "completed" ? status.output : null,
     };
+  },
+});
+
+/** Imports a source every night; see `crons.ts`. A night is skipped while the import of the night before still runs. */
+export const nightly = internalMutation({
+  args: { source: v.string() },
+  returns: v.null(),
+  handler: async (ctx, { source }) => {
+    const options = { key: `nightly ${source}`, reuse: "ended" } as const;
+    await workflow.start(ctx, workflows.importCustomers, { source }, options);
+    return null;
   },
 });

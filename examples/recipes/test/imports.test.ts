@@ -1,6 +1,7 @@
-import { expect, test } from "vitest";
-import { api } from "../convex/_generated/api";
+import { describe, expect, test } from "vitest";
+import { api, internal } from "../convex/_generated/api";
 import { workflows } from "../convex/_workflows/index";
+import crons from "../convex/crons";
 import type { CustomerRecord } from "../convex/services";
 import { newLargeApp } from "./app";
 
@@ -102,5 +103,43 @@ test("a page that cannot be fetched at first is fetched again", async () => {
   const runId = await begin();
   expect(await kit.runToEnd(importCustomers, runId)).toMatchObject({
     output: { imported: 0, failed: 0 },
+  });
+});
+
+describe("every night", () => {
+  /** Lets the cron of a night run. @returns the runs that there are then. */
+  const night = async ({ t, kit }: Pick<ReturnType<typeof source>, "t" | "kit">) => {
+    await t.mutation(internal.imports.nightly, { source: "crm" });
+    return await kit.runsOf(importCustomers);
+  };
+
+  test("the cron calls what starts the import", () => {
+    expect(Object.values(crons.crons)).toEqual([
+      expect.objectContaining({ name: "imports:nightly", args: [{ source: "crm" }] }),
+    ]);
+  });
+
+  test("an import that has ended is followed by a new one", async () => {
+    const app = source(10, () => false);
+    for (const count of [1, 2, 3]) {
+      const runs = await night(app);
+      expect(runs).toHaveLength(count);
+      for (const runId of runs) await app.kit.runToEnd(importCustomers, runId);
+    }
+  });
+
+  test("an import that failed does not stop the next night's", async () => {
+    const app = source(10, () => true);
+    const [runId = ""] = await night(app);
+    expect(await app.kit.runToEnd(importCustomers, runId)).toMatchObject({ state: "failed" });
+    expect(await night(app)).toHaveLength(2);
+  });
+
+  test("while one still runs, no other starts beside it", async () => {
+    const app = source(10, () => false);
+    const first = await night(app);
+    expect(await night(app)).toEqual(first);
+    await app.kit.runToEnd(importCustomers, first[0] ?? "");
+    expect(await night(app)).toHaveLength(2);
   });
 });

@@ -10,15 +10,16 @@
 
 import type { ApiFromModules, FilterApi, FunctionReference } from "convex/server";
 import type * as _workflows_approveExpense from "../_workflows/approveExpense.js";
-import type * as _workflows_checkCustomer from "../_workflows/checkCustomer.js";
 import type * as _workflows_drip from "../_workflows/drip.js";
 import type * as _workflows_fulfilOrder from "../_workflows/fulfilOrder.js";
+import type * as _workflows_importCustomer from "../_workflows/importCustomer.js";
 import type * as _workflows_importCustomers from "../_workflows/importCustomers.js";
 import type * as _workflows_index from "../_workflows/index.js";
 import type * as _workflows_research from "../_workflows/research.js";
 import type * as _workflows_workflows from "../_workflows/workflows.js";
 import type * as _workflows_writeArticle from "../_workflows/writeArticle.js";
 import type * as articles from "../articles.js";
+import type * as crons from "../crons.js";
 import type * as expenses from "../expenses.js";
 import type * as importing from "../importing.js";
 import type * as imports from "../imports.js";
@@ -38,15 +39,16 @@ import type * as writer from "../writer.js";
  */
 declare const fullApi: ApiFromModules<{
   "_workflows/approveExpense": typeof _workflows_approveExpense;
-  "_workflows/checkCustomer": typeof _workflows_checkCustomer;
   "_workflows/drip": typeof _workflows_drip;
   "_workflows/fulfilOrder": typeof _workflows_fulfilOrder;
+  "_workflows/importCustomer": typeof _workflows_importCustomer;
   "_workflows/importCustomers": typeof _workflows_importCustomers;
   "_workflows/index": typeof _workflows_index;
   "_workflows/research": typeof _workflows_research;
   "_workflows/workflows": typeof _workflows_workflows;
   "_workflows/writeArticle": typeof _workflows_writeArticle;
   articles: typeof articles;
+  crons: typeof crons;
   expenses: typeof expenses;
   importing: typeof importing;
   imports: typeof imports;

@@ -1,0 +1,10 @@
+import { cronJobs } from "convex/server";
+import { internal } from "./_generated/api";
+
+const crons = cronJobs();
+
+crons.daily("import customers", { hourUTC: 3, minuteUTC: 0 }, internal.imports.nightly, {
+  source: "crm",
+});
+
+export default crons;

@@ -1,0 +1,52 @@
+// Writes the list of modules in each example's `_generated/api.d.ts`, as `npx convex codegen` would if it did not need a deployment.
+// With --check it writes nothing, and fails if a file is out of date.
+import { execFileSync } from "node:child_process";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
+
+const check = process.argv.includes("--check");
+const root = resolve(import.meta.dirname, "..");
+
+/** The modules that Convex deploys: files with one dot in their name, except the schema and what Convex generates itself. */
+function modulesOf(functionsDir) {
+  return readdirSync(functionsDir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /^[^.]+\.[jt]sx?$/.test(entry.name))
+    .map(({ parentPath, name }) =>
+      relative(functionsDir, join(parentPath, name))
+        .replace(/\.[jt]sx?$/, "")
+        .replaceAll(sep, "/"),
+    )
+    .filter((path) => !path.startsWith("_generated/") && path !== "schema")
+    .sort();
+}
+
+function withModules(text, modules) {
+  const idOf = (path) => path.replace(/\W/g, "_");
+  const imports = modules.map((path) => `import type * as ${idOf(path)} from "../${path}.js";\n`);
+  const members = modules.map((path) => {
+    const key = /^\w+$/.test(path) ? path : JSON.stringify(path);
+    return `  ${key}: typeof ${idOf(path)};\n`;
+  });
+  return text
+    .replace(/(?:import type \* as \w+ from "\.\.\/.*";\n)+/, () => imports.join(""))
+    .replace(
+      /(declare const fullApi: ApiFromModules<\{\n)[^}]*(\}>;)/,
+      (_all, open, close) => `${open}${members.join("")}${close}`,
+    );
+}
+
+const tracked = execFileSync("git", ["ls-files", "examples", "benchmarks"], {
+  cwd: root,
+  encoding: "utf8",
+});
+for (const path of tracked.split("\n").filter((file) => file.endsWith("_generated/api.d.ts"))) {
+  const file = join(root, path);
+  const before = readFileSync(file, "utf8");
+  const text = withModules(before, modulesOf(dirname(dirname(file))));
+  if (text === before) continue;
+  if (!check) writeFileSync(file, text);
+  else {
+    console.error(`${path} is out of date: run node scripts/app-api.mjs`);
+    process.exitCode = 1;
+  }
+}
