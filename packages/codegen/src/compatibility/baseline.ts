@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { Repository } from "../git/repository.js";
 import { isPlanFile } from "../plan/paths.js";
-import { joinedPlan, readPlanFile } from "../plan/read.js";
+import { joinedPlan, PlanOutdated, readPlanFile } from "../plan/read.js";
 import type { WrittenPlan } from "../plan/schema.js";
 
 /** What a new plan is compared with: what may be deployed. */
@@ -47,12 +47,12 @@ export function mainBaseline(functionsDir: string): ChooseBaseline {
   const base = repository.mergeBase(head, main) ?? main;
   const branch = repository.branch();
   const isMain = branch === undefined || branch === named.replace(/^origin\//, "");
-  if (base !== head || !isMain) return once(() => baselineAt(repository, base, named));
+  if (base !== head || !isMain) return once(() => mainAt(repository, base, named));
   // On the main branch itself. Once what is there now is committed, the commit before is what is deployed.
-  const committed = once(() => baselineAt(repository, head, "HEAD"));
+  const committed = once(() => mainAt(repository, head, "HEAD"));
   const earlier = once(() => {
     const before = repository.commit("HEAD~1");
-    if (before !== undefined) return baselineAt(repository, before, "the commit before, HEAD~1");
+    if (before !== undefined) return mainAt(repository, before, "the commit before, HEAD~1");
     const hint = `if this is a shallow clone, fetch one commit more (\`fetch-depth: 2\`), or ${give}`;
     return { ...committed(), from: "HEAD, as there is no commit before it here", hint };
   });
@@ -69,6 +69,17 @@ export function baselineIn(functionsDir: string, ref: string): Baseline | undefi
   const commit = repository?.commit(ref);
   if (repository === undefined || commit === undefined) return undefined;
   return baselineAt(repository, commit, ref);
+}
+
+/** The same; a plan that an earlier compiler wrote tells this one nothing. */
+function mainAt(repository: Repository, commit: string, name: string): Baseline {
+  try {
+    return baselineAt(repository, commit, name);
+  } catch (error) {
+    if (!(error instanceof PlanOutdated)) throw error;
+    const from = `what was generated last, as an earlier version of workflow-codegen wrote the plan of ${name}`;
+    return { from, hint: give };
+  }
 }
 
 function baselineAt(repository: Repository, commit: string, name: string): Baseline {
@@ -90,7 +101,8 @@ function baselineAt(repository: Repository, commit: string, name: string): Basel
 }
 
 function isSame({ plan }: Baseline, hashes: ReadonlyMap<string, string>): boolean {
-  const then = plan?.workflows ?? [];
+  if (plan === undefined) return false;
+  const then = plan.workflows;
   return then.length === hashes.size && then.every(({ name, hash }) => hashes.get(name) === hash);
 }
 

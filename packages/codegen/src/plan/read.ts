@@ -17,6 +17,9 @@ export class PlanUnreadable extends Error {
   }
 }
 
+/** A plan that an earlier version of the compiler has written. */
+export class PlanOutdated extends PlanUnreadable {}
+
 const anyVersion = z.object({ generatedBy: z.literal("workflow-codegen"), version: z.number() });
 
 /**
@@ -73,8 +76,9 @@ function parsed<T>(text: string, of: string, schema: z.ZodType<T>): T {
     throw new PlanUnreadable(`${of} is not a plan that workflow-codegen has written`);
   if (head.data.version !== planVersion) {
     const isNewer = head.data.version > planVersion;
+    const Refused = isNewer ? PlanUnreadable : PlanOutdated;
     const message = `${of} is a plan of version ${head.data.version}; this compiler reads version ${planVersion}`;
-    throw new PlanUnreadable(message, undefined, isNewer);
+    throw new Refused(message, undefined, isNewer);
   }
   const plan = schema.safeParse(json);
   if (plan.success) return plan.data;

@@ -192,6 +192,18 @@ test("a main branch without workflows, or with a plan that is damaged, is told i
   );
 });
 
+test("a plan of an earlier version is no baseline, but what --against names must be read", async () => {
+  await commit("charge");
+  const plan = join(convex, "_workflows/plan.json");
+  await writeFile(plan, (await readFile(plan, "utf8")).replace(/"version": \d+/, '"version": 1'));
+  git("commit", "-qam", "older");
+  await workflowCodegen("generate", "--force");
+  const { code, out } = await workflowCodegen("check");
+  expect(out).toContain("an earlier version of workflow-codegen wrote the plan of HEAD");
+  expect(code).toBe(0);
+  await expect(workflowCodegen("check", "--against", "HEAD")).rejects.toThrow("plan of version 1");
+});
+
 test("nothing that the repository names is run", async () => {
   await commit("charge");
   const ran = join(root, "ran");

@@ -125,17 +125,10 @@ interface Edit {
   readonly definitions: string;
   /** The functions that `work` refers to, before and after. Default: it has a handler. */
   readonly acts?: readonly [before: string, now: string];
-  /** The app's config, before and after. Default: it has none. */
-  readonly config?: readonly [before: string, now: string];
   /** What becomes of a run that sleeps there. */
   readonly fate: (place: Place) => Fate;
   readonly output?: (place: Place) => object;
 }
-
-/** A config that has generated code stand in that folder; without one, the usual one. */
-const output = (folder?: string) => `import { defineConfig } from "@stepwise/workflow";
-export default defineConfig({${folder === undefined ? "" : ` output: "${folder}" `}});
-`;
 
 const goesOn = () => "completes" as const;
 const failsAt = (node: string) => (place: Place) =>
@@ -298,39 +291,13 @@ const EDITS: Edit[] = [
     definitions: BASE.replace(/export const flow[\s\S]*$/, ""),
     fate: () => "removed",
   },
-  {
-    what: "[S113] generated code in another folder",
-    definitions: BASE,
-    config: [output(), output("generated/workflows")],
-    fate: goesOn,
-  },
-  {
-    what: "[S113] generated code in the usual folder, from another one",
-    definitions: BASE,
-    config: [output("flows"), output()],
-    fate: goesOn,
-  },
-  ...(["nap", "work", "choose"] as const).map((name): Edit => ({
-    what: `[S115] [S117] ${name} removed, and generated code in another folder`,
-    definitions: definitions(removed(name)),
-    config: [output(), output("generated/workflows")],
-    fate: failsAt(name),
-    output: () => ({ [name]: undefined }),
-  })),
-  {
-    what: "[S118] the whole workflow removed, and generated code in another folder",
-    definitions: BASE.replace(/export const flow[\s\S]*$/, ""),
-    config: [output(), output("generated/workflows")],
-    fate: () => "removed",
-  },
 ];
 
 const releases = new Releases();
 const versions = new Map<string, Promise<Version>>();
-const app = (text: string, acts?: string, config?: string) => ({
+const app = (text: string, acts?: string) => ({
   "flow.workflow.ts": text,
   ...(acts === undefined ? {} : { "acts.ts": acts }),
-  ...(config === undefined ? {} : { "stepwise.config.ts": config }),
 });
 /** A release of an app, after that of another: each is made once. */
 const version = (now: Files, before = now) => {
@@ -351,11 +318,11 @@ afterAll(async () => {
 });
 
 describe.each(EDITS)("$what", ({ before: old = BASE, fate, output, ...edit }) => {
-  const { definitions, acts = [], config = [] } = edit;
+  const { definitions, acts = [] } = edit;
   test.each(PLACES)("a run that sleeps at %s", async (place) => {
     vi.useRealTimers();
-    const files = app(old, acts[0], config[0]);
-    const later = app(definitions, acts[1], config[1]);
+    const files = app(old, acts[0]);
+    const later = app(definitions, acts[1]);
     const [before, now] = [await version(files), await version(later, files)];
     vi.useFakeTimers();
     const deployed = new Deployment(before, [now]);
