@@ -3,7 +3,7 @@ import { internal } from "./_generated/api";
 
 const crons = cronJobs();
 
-crons.daily("import customers", { hourUTC: 3, minuteUTC: 0 }, internal.imports.nightly, {
+crons.daily("import customers", { hourUTC: 3, minuteUTC: 17 }, internal.imports.nightly, {
   source: "crm",
 });
 

@@ -6,6 +6,8 @@ import { logEnded } from "../src/component/log.js";
 import { testKit } from "../src/test.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { workflows } from "./convex/_workflows/index.js";
+import componentSchema from "../src/component/schema.js";
+import type { MutationCtx } from "../src/component/_generated/server.js";
 import schema from "./convex/schema.js";
 import { dying, type Faults, TestApp, useTestApp } from "./harness.js";
 
@@ -461,6 +463,46 @@ describe("secrets", () => {
       expect(printed).not.toContain("s3cret");
     },
   );
+
+  /** Everything that the component and the app store, and the arguments of all functions that were scheduled. */
+  const stored = async (app: TestApp) => {
+    const all = async (ctx: MutationCtx, tables: readonly string[]) =>
+      await Promise.all(tables.map(async (table) => await ctx.db.query(table as "runs").collect()));
+    const kept = await app.inComponent(async (ctx) => [
+      await all(ctx, Object.keys(componentSchema.tables)),
+      await ctx.db.system.query("_scheduled_functions").collect(),
+    ]);
+    const jobs = await app.t.run(
+      async (ctx) => await ctx.db.system.query("_scheduled_functions").collect(),
+    );
+    return JSON.stringify([kept, jobs]);
+  };
+
+  describe.each(["throwsSecrets", "aboveSecrets"])("%s", (name) => {
+    test.each(["thrown", "data", "nonRetryable", "recover", "mutation"])(
+      "[S97] what the error of a sensitive node says is nowhere to be found: %s",
+      async (as) => {
+        await setLevel("DEBUG");
+        // Without faults; and with an action that cannot complete, so that the component keeps its report.
+        for (const faults of [0, 2]) {
+          let left = faults;
+          const app = new TestApp({ settle: ({ slot }) => slot !== undefined && left-- > 0 });
+          const context = { throws: "all" };
+          const runId = await app.t.mutation(internal.manager.start, {
+            name,
+            input: { as },
+            context,
+          });
+          await app.drive();
+          const status = await app.status(name, runId);
+          expect(status).toMatchObject({ state: "failed", onCompleteError: expect.any(String) });
+          expect(JSON.stringify(status)).toContain("not shown, as the node is sensitive");
+          expect(await stored(app)).not.toContain("s3cret");
+          expect(printed).not.toContain("s3cret");
+        }
+      },
+    );
+  });
 
   test("where a value fits no validator, Convex says which it is: that part is left out", async () => {
     const t = convexTest({ schema, modules, transactionLimits: true });

@@ -2,6 +2,7 @@ import { leaveRoom, messageOf, ROOM_TO_RECORD } from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import type { Doc } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
+import { withoutValues } from "../errors/without-values.js";
 import { logOnCompleteFailed } from "./log.js";
 
 /**
@@ -34,6 +35,7 @@ export async function announceEnd(
   } catch (error) {
     const message = messageOf(error);
     await logOnCompleteFailed(ctx, run, message, sensitive);
-    await ctx.db.patch("runs", run._id, { onCompleteError: message.slice(0, 8_000) });
+    const { message: told } = sensitive ? withoutValues({ kind: "thrown", message }) : { message };
+    await ctx.db.patch("runs", run._id, { onCompleteError: told.slice(0, 8_000) });
   }
 }

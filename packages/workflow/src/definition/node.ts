@@ -75,7 +75,10 @@ export interface Recovering<Scope, Recovered> {
 /** What a step says besides its function. The order matters to inference: handler, recover, compensate. */
 interface StepOptions<Scope, Result, Recovered, Undo extends UndoReference>
   extends Policy, Recovering<Scope, Recovered> {
-  /** Neither its result nor its arguments are shown, logged, or passed as arguments of a scheduled function. Default: false. */
+  /**
+   * Neither its result, its arguments nor the message and data of its errors are shown, logged, or passed as arguments of a scheduled
+   * function. Only its own `recover` sees the whole error. Default: false.
+   */
   sensitive?: boolean;
   /**
    * Undoes the step when it was completed, be it by `recover`, and the run fails, times out or is canceled later. Compensations run one by

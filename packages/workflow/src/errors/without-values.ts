@@ -4,11 +4,21 @@ import type { Problem } from "./failure.js";
 const SHOWS_VALUES =
   /^(?:ArgumentValidationError|ReturnsValidationError|Validator error)\b|\bin original object /;
 
-/** The problem of a sensitive stage: where Convex shows a value that it has refused, it is not told which. What a handler throws is its own. */
+/** The kinds of errors whose messages the app or a schema writes. The run time writes the others. */
+const WRITTEN_BY_APP: readonly Problem["kind"][] = ["thrown", "nonRetryable", "invalidInput"];
+
+const NOT_SHOWN = "not shown, as the node is sensitive";
+
+/** The problem of a sensitive node, without anything that may tell a value: its kind, and where Convex has refused a value. */
 export function withoutValues(problem: Problem): Problem {
-  if (!SHOWS_VALUES.test(problem.message)) return problem;
-  const [, path] = /\bat path (\S+)/i.exec(problem.message) ?? [];
-  const where = path === undefined ? "" : ` (at path ${path})`;
-  const message = `Convex has refused its arguments or its result${where}; the value is not shown, as the node is sensitive`;
-  return { ...problem, message };
+  const { data: _data, ...rest } = problem;
+  const { kind, message } = problem;
+  if (SHOWS_VALUES.test(message)) {
+    const [, path] = /\bat path (\S+)/i.exec(message) ?? [];
+    const where = path === undefined ? "" : ` (at path ${path})`;
+    const refused = `Convex has refused its arguments or its result${where}; the value is ${NOT_SHOWN}`;
+    return { ...rest, message: refused };
+  }
+  if (!WRITTEN_BY_APP.includes(kind) || message.endsWith(NOT_SHOWN)) return problem;
+  return { ...rest, message: `The message is ${NOT_SHOWN}` };
 }

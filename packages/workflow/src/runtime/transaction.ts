@@ -215,7 +215,7 @@ export class Transaction {
         return again();
       const failure = this.errorAt(stage, problem, 1);
       const fused = { ...this.#facts(stage), kind, startedAt, error: failure };
-      const recovered = await this.#recovered(stage, failure);
+      const recovered = await this.#recovered(stage, problem, failure);
       if (recovered.kind === "failed") {
         this.#fused.push({ ...fused, error: recovered.error });
         this.#next = this.#failing(recovered.error);
@@ -330,7 +330,7 @@ export class Transaction {
   /** The run fails at a stage, or goes on after its node, where that recovers. */
   async failOrRecover(stage: string, problem: Problem, run: Run): Arrival {
     const error = this.errorAt(stage, problem, 1);
-    const recovered = await this.#recovered(stage, error);
+    const recovered = await this.#recovered(stage, problem, error);
     if (recovered.kind === "failed") return this.#failAt(stage, recovered.error);
     const { output, path, next } = recovered;
     if (next === undefined) return this.#failAt(stage, error);
@@ -381,7 +381,7 @@ export class Transaction {
       this.#next = { kind: "wait" };
       return undefined;
     }
-    const recovered = await this.#recovered(this.stage, error);
+    const recovered = await this.#recovered(this.stage, problem, error);
     if (recovered.kind === "success") {
       if (isNode(this.stage, recovered)) {
         await this.succeeded(recovered.output, error);
@@ -400,6 +400,7 @@ export class Transaction {
   /** What the `recover` of a stage's node makes of a failure, if it has one. */
   async #recovered(
     stage: string,
+    problem: Problem,
     error: StepError,
   ): Promise<Recovered | { kind: "failed"; error: StepError }> {
     const { node, path, part } = placeOf(this.own.definition, stage);
@@ -408,14 +409,17 @@ export class Transaction {
     if (!isAsked || node?.recover === undefined) return { kind: "failed", error };
     try {
       const scope = await this.copiedScope({ stage: path, function: "recover" }, recover.reads);
-      const given = await node.recover(copied(error), scope);
+      // The node's own function sees what its record does not show.
+      const { kind, message, data } = problem;
+      const whole = { ...error, kind, message, ...(data === undefined ? {} : { data }) };
+      const given = await node.recover(copied(whole), scope);
       return { kind: "success", path, output: checkedOutput(path, given), next: recover.next };
     } catch (thrown) {
-      const problem = describeThrown(thrown);
-      const message = `The recover of "${path}" failed: ${problem.message}`;
+      const own = describeThrown(thrown);
+      const message = `The recover of "${path}" failed: ${own.message}`;
       return {
         kind: "failed",
-        error: { ...this.errorAt(stage, { ...problem, message }, error.attempt), cause: error },
+        error: { ...this.errorAt(stage, { ...own, message }, error.attempt), cause: error },
       };
     }
   }
@@ -433,9 +437,11 @@ export class Transaction {
       throw new Error(`Nothing follows "${this.stage}" in "${this.own.workflow}"`);
     const { stale } = await this.#settle(next).catch(async (error: unknown) => {
       if (this.options.callsAgain && this.#fused.length > 0) throw error;
-      const failure = this.errorAt(this.stage, describeThrown(error), this.token.attempt);
       // It may tell of any value that was to be stored.
       const sensitive = this.#fused.some((fused) => fused.sensitive);
+      const thrown = describeThrown(error);
+      const problem = sensitive ? withoutValues(thrown) : thrown;
+      const failure = this.errorAt(this.stage, problem, this.token.attempt);
       return await this.#settle({ ...this.#failing(failure), ...(sensitive ? { sensitive } : {}) });
     });
     if (stale && this.#fused.length > 0)

@@ -137,6 +137,7 @@ export const ended = internalMutation({
       text: JSON.stringify({ context, result, seen: seen?.state }),
     });
     const { throws, removes, restarts } = Object(context) as Record<string, string>;
+    if (throws === "all") throw new Error(JSON.stringify(result));
     if (throws !== undefined) throw new Error("the callback fails");
     if (removes !== undefined) await workflow.cleanup(ctx, runId);
     if (restarts !== undefined && result.state === "failed")
