@@ -1,0 +1,13 @@
+import { cp, mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { scratchFolder, typeErrors } from "./type-check.js";
+
+test("an onComplete checks under exactOptionalPropertyTypes, against the built types of the package", async () => {
+  const scratch = scratchFolder("exact");
+  await rm(scratch, { recursive: true, force: true });
+  await mkdir(scratch, { recursive: true });
+  await cp(new URL("exact/on-complete.ts", import.meta.url), join(scratch, "on-complete.ts"));
+  const options = { exactOptionalPropertyTypes: true, customConditions: [] };
+  expect(await typeErrors(scratch, options)).toEqual([]);
+}, 120_000);
