@@ -39,6 +39,7 @@ describe("what the official command sends", () => {
       "_workflows/analyzeDocument.js",
       "_workflows/analyzeSection.js",
       "_workflows/index.js",
+      "_workflows/workflows.js",
       "documents.js",
       "reports.js",
       "text.js",

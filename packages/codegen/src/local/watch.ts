@@ -13,7 +13,15 @@ export interface Ending {
   readonly error?: StepError;
 }
 
-type Read<Result> = FunctionReference<"query", "internal", { runId: string }, Result | null>;
+type Read<Args extends Record<string, unknown>, Result> = FunctionReference<
+  "query",
+  "internal",
+  Args,
+  Result | null
+>;
+
+type StatusOf = Read<{ run: { runId: string } }, Ending>;
+type TreeOf = Read<{ runId: string }, RunTree>;
 
 const now = performance.now.bind(performance);
 
@@ -25,8 +33,8 @@ export class Watch {
   readonly #back: BackEnd;
   readonly #runId: string;
   readonly #tell: (tree: RunTree, changes: Change[]) => void;
-  readonly #status: Read<Ending>;
-  readonly #treeOf: Read<RunTree>;
+  readonly #status: StatusOf;
+  readonly #treeOf: TreeOf;
   #last: RunTree | undefined;
   readonly #statusRest = new Rest();
   readonly #treeRest = new Rest();
@@ -36,8 +44,8 @@ export class Watch {
     this.#runId = runId;
     this.#tell = tell;
     const views = componentsGeneric()[workflowComponentPath(back)]!["views"]!;
-    this.#status = views["status"] as unknown as Read<Ending>;
-    this.#treeOf = views["tree"] as unknown as Read<RunTree>;
+    this.#status = views["status"] as unknown as StatusOf;
+    this.#treeOf = views["tree"] as unknown as TreeOf;
   }
 
   /** The same as `look`, unless the run has been looked at too much lately. */
@@ -47,7 +55,9 @@ export class Watch {
 
   /** Looks at the run, and tells what happened since. Returns how it ended, once it has. */
   async look(): Promise<Ending | undefined> {
-    const status = await this.#statusRest.after(() => this.#read(this.#status));
+    const status = await this.#statusRest.after(() =>
+      this.#read(this.#status, { run: { runId: this.#runId } }),
+    );
     const ended = hasEnded(status.state);
     if (ended || this.#treeRest.ms === 0) await this.tree();
     return ended ? status : undefined;
@@ -55,7 +65,7 @@ export class Watch {
 
   /** The run and those below it as they are now; tells what happened since. */
   async tree(): Promise<RunTree> {
-    const tree = await this.#treeRest.after(() => this.#read(this.#treeOf));
+    const tree = await this.#treeRest.after(() => this.#read(this.#treeOf, { runId: this.#runId }));
     const changes = changesBetween(this.#last, tree);
     this.#last = tree;
     if (changes.length > 0) this.#tell(tree, changes);
@@ -67,10 +77,13 @@ export class Watch {
     return Math.max(this.#statusRest.ms, this.#treeRest.ms);
   }
 
-  async #read<Result>(query: Read<Result>): Promise<Result> {
+  async #read<Args extends Record<string, unknown>, Result>(
+    query: Read<Args, Result>,
+    args: Args,
+  ): Promise<Result> {
     const { counter, t } = this.#back;
     const result = await counter.uncounted(
-      async () => await t.query(query as Read<unknown>, { runId: this.#runId }),
+      async () => await t.query(query as Read<Record<string, unknown>, unknown>, args),
     );
     if (result === null) throw new Error(`The run ${this.#runId} is gone.`);
     return result as Result;

@@ -308,7 +308,7 @@ test("a plan with both sides of a merge is compiled anew, with what either side 
 test.each([
   ["no JSON", "garbage", "is not JSON"],
   ["no plan", "{}", "is not a plan that workflow-codegen has written"],
-  ["of another version", '{ "generatedBy": "workflow-codegen", "version": 99 }', "of version 99"],
+  ["of an earlier version", '{ "generatedBy": "workflow-codegen", "version": 0 }', "of version 0"],
 ])("a plan that is %s is told, and written anew with --force only", async (_what, text, why) => {
   await workflowCodegen();
   const before = await readFile(plan(), "utf8");
@@ -322,4 +322,17 @@ test.each([
   expect(await readFile(plan(), "utf8")).toBe(text);
   expect(await workflowCodegen("generate", "--force")).toMatchObject({ code: 0, err: "" });
   expect(await readFile(plan(), "utf8")).toBe(before);
+});
+
+test("a plan of a newer version asks for an upgrade, never for --force", async () => {
+  await workflowCodegen();
+  await writeFile(plan(), '{ "generatedBy": "workflow-codegen", "version": 99 }');
+  for (const command of ["check", "generate"]) {
+    const { code, err } = await workflowCodegen(command);
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      /error SW1904[^]*of version 99[^]*hint: a newer compiler wrote it, so upgrade/,
+    );
+    expect(err).not.toContain("--force");
+  }
 });

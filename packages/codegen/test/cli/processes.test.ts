@@ -36,12 +36,12 @@ async function expectedOf(sources: readonly SourceText[]): Promise<Record<string
 /** What is in the output folder of the app, but for temporary files. */
 const output = async (functionsDir = join(app(), "convex")) => {
   const files = await filesIn(join(functionsDir, "_workflows"));
-  const kept = Object.entries(files).filter(([name]) => !name.startsWith("."));
+  const kept = Object.entries(files).filter(([name]) => !name.endsWith(".tmp"));
   return Object.fromEntries(kept.map(([name, text]) => [`_workflows/${name}`, text]));
 };
 
 const temporaries = () =>
-  readdirSync(join(app(), "convex/_workflows")).filter((name) => name.startsWith("."));
+  readdirSync(join(app(), "convex/_workflows")).filter((name) => name.endsWith(".tmp"));
 
 function generate(...args: string[]) {
   const { stdout, stderr, status } = spawnSync(process.execPath, [main, ...args], {

@@ -11,7 +11,7 @@ import {
 } from "../../src/compile.js";
 import { formatDiagnostic } from "../../src/diagnostics/format.js";
 import { discover, normalized, type SourceText } from "../../src/discover/discover.js";
-import { readPlan } from "../../src/plan/read.js";
+import { readPlanFile } from "../../src/plan/read.js";
 import { filesIn, fixtures } from "../golden.js";
 import { scratchFolder, typeErrors, writeGeneratedTypes } from "../type-check.js";
 import { mutate, randomOf } from "./mutate.js";
@@ -61,9 +61,11 @@ function faultOf(sources: readonly SourceText[], result: CompileResult): string 
   const parser = new Parser();
   const errors = outputs.flatMap(({ path, text }) => parser.parse({ file: path, text }).errors);
   if (errors.length > 0) return `output that does not parse: ${JSON.stringify(errors[0])}`;
-  const plan = result.files.find(({ path }) => path.endsWith(".json"));
-  if (plan !== undefined) readPlan(plan.text, plan.path);
-  const stray = result.files.find(({ path }) => !/^_workflows\/[A-Za-z]\w*\.(ts|json)$/.test(path));
+  for (const { path, text } of result.files) if (path.endsWith(".json")) readPlanFile(text, path);
+  const stray = result.files.find(
+    ({ path }) =>
+      !/^_workflows\/(\.gitattributes|[A-Za-z]\w*\.ts|([A-Za-z]\w*\.)?plan\.json)$/.test(path),
+  );
   return stray && `a file of a strange name: ${stray.path}`;
 }
 
