@@ -116,7 +116,7 @@ describe("functions", () => {
     b.sleep("x", () => "tomorrow");
     // @ts-expect-error Type '"1 hr"' is not assignable to type 'Duration | undefined'
     b.parent("x", { children: () => one, timeout: "1 hr" });
-    // @ts-expect-error Type '"soon"' is not assignable to type 'Duration | undefined'
+    // @ts-expect-error Type '"soon"' is not assignable to type 'Date |
     b.event("x", { schema: z.string(), timeout: "soon" });
     // @ts-expect-error Type '"3 years"' is not assignable to type 'Duration | undefined'
     defineWorkflow({ input: z.object({}), retention: "3 years" });
