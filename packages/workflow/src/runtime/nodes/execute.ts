@@ -70,13 +70,15 @@ async function callGenerated(
   { kind, stage, reads }: Omit<Executed, "call">,
 ): Promise<unknown> {
   const { own, token, pass } = transaction;
+  const scope = await transaction.scope(stage, reads);
+  // Only now: what the scope took of the transaction is not left for the function.
   const ctx = await nesting(transaction);
   const { run: runId, generation } = token;
   const args = {
     runId,
     ...(pass.length > 0 ? { pass: [...pass] } : {}),
     ...(generation === undefined ? {} : { generation }),
-    scope: await transaction.scope(stage, reads),
+    scope,
     reads: [...reads],
   };
   return kind === "mutation"
