@@ -85,6 +85,20 @@ describe("after a restore", () => {
     expect(await use.app.status("brief", brief)).toBeNull();
   });
 
+  test("[S86] [S120] a run whose sleep has lost all that was scheduled for it: it can be canceled, or repaired when it is late", async () => {
+    const canceled = await use.app.start("sleeper", { ms: HOUR });
+    const repaired = await use.app.start("sleeper", { ms: HOUR });
+    await use.app.pass(MINUTE);
+    expect(await restore()).toBeGreaterThan(1);
+    await use.app.t.mutation(internal.runs.cancel, { runId: canceled });
+    expect(await use.app.status("sleeper", canceled)).toMatchObject({ state: "canceled" });
+    await use.app.pass(2 * HOUR);
+    await repair();
+    await use.app.pass(MINUTE);
+    expect(await use.app.status("sleeper", repaired)).toMatchObject({ state: "completed" });
+    await use.app.expectNothingLeft();
+  });
+
   test("[S120] what was under way: steps that were to run at once, actions, children, compensations", async () => {
     const retried = await use.app.start("flaky", { goodAttempt: 1 });
     const routed = await use.app.start("routed", { n: 1 });
