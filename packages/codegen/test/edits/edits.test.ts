@@ -343,7 +343,9 @@ describe.each(EDITS)("$what", ({ before: old = BASE, fate, output, ...edit }) =>
       expect(await deployed.logged()).toEqual([]);
     } else {
       expect(seen).toMatchObject({ state: "failed", error: { kind: "removedNode" } });
-      expect(await deployed.logged()).toEqual(["first undone"]);
+      // A compensation that was removed along with its workflow does not run.
+      const kept = definitions.includes("first undone");
+      expect(await deployed.logged()).toEqual(kept ? ["first undone"] : []);
     }
     expect(seen.active).toEqual([]);
     expect(await deployed.pending()).toBe(0);
