@@ -97,15 +97,14 @@ export class Compiler {
   /** Keeps what is remembered of an app for the next process. */
   remember(functionsDir: string): void {
     if (this.#remembered !== functionsDir || !this.#memory.hasChanged) return;
-    memoryFile(functionsDir).write(() => this.#memory.toText(compilerIdentity()));
+    memoryFile(functionsDir).write(() => this.#memory.toText());
   }
 
   /** Goes on where the last process has ended. */
   #recall(functionsDir: string): void {
     if (this.#remembered === functionsDir) return;
     this.#remembered = functionsDir;
-    const text = memoryFile(functionsDir).read() ?? "";
-    this.#memory = CompilerMemory.from(text, compilerIdentity());
+    this.#memory = CompilerMemory.from(memoryFile(functionsDir).read() ?? "");
     this.#analyzer = new Analyzer(this.#memory, this.#once);
   }
 
@@ -270,7 +269,8 @@ interface EmittedFile {
   readonly hash: string;
 }
 
-const memoryFile = (functionsDir: string): CacheFile => new CacheFile(functionsDir, "compiled");
+const memoryFile = (functionsDir: string): CacheFile =>
+  new CacheFile(functionsDir, "compiled", compilerIdentity());
 
 /** Each workflow has the defaults of the app's config, and is checked by itself. */
 function finishing(config: ConfigPlan | undefined): Finishing {

@@ -2,7 +2,6 @@ import { cp, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CompilerMemory } from "../src/cache/memory.js";
 import { Compiler, compileSources, writeGenerated } from "../src/compile.js";
 import { discover } from "../src/discover/discover.js";
 import { mutate, randomOf } from "./fuzz/mutate.js";
@@ -105,8 +104,7 @@ test("a memory that is damaged, or of another compiler, is as good as none", asy
   const folder = join(app, "node_modules/.cache/stepwise");
   const [name = ""] = (await readdir(folder)).filter((each) => each.startsWith("compiled"));
   const text = await readFile(join(folder, name), "utf8");
-  const identity = text.slice(0, text.indexOf("\n")).replace(/ \w+$/, "");
-  const other = CompilerMemory.from(text, identity).toText("another");
+  const other = text.replace(/^\S+/, "0.0.1");
   for (const broken of ["", "{}", text.slice(0, -20), text.replace("countWords", "x"), other]) {
     await writeFile(join(folder, name), broken);
     expect((await compileAnew()).length).toBeGreaterThan(0);

@@ -9,21 +9,34 @@ import { dirname, join } from "node:path";
 export class CacheFile {
   readonly #path: string | undefined;
 
-  /** @param name what it is called, before what tells one app from another */
-  constructor(functionsDir: string, name: string) {
+  /**
+   * @param name what it is called, before what tells one app from another
+   * @param identity of the compiler: another one does not understand what this one keeps
+   */
+  constructor(
+    functionsDir: string,
+    name: string,
+    private readonly identity: string,
+  ) {
     const folder = packageFolder(functionsDir);
     const app = createHash("sha256").update(functionsDir).digest("hex").slice(0, 16);
     this.#path =
       folder && join(folder, "node_modules", ".cache", "stepwise", `${name}-${app}.json`);
   }
 
-  /** Undefined when there is none that can be read. */
+  /** Undefined when there is none, or it is damaged or of another compiler. */
   read(): string | undefined {
     try {
-      return this.#path && readFileSync(this.#path, "utf8");
+      const text = this.#path === undefined ? "" : readFileSync(this.#path, "utf8");
+      const body = text.slice(text.indexOf("\n") + 1);
+      return text === this.#withHead(body) ? body : undefined;
     } catch {
       return undefined;
     }
+  }
+
+  #withHead(body: string): string {
+    return `${this.identity} ${createHash("sha256").update(body).digest("hex")}\n${body}`;
   }
 
   /** A cache that cannot be written, on a read-only disk for example, costs time and nothing else. */
@@ -32,7 +45,7 @@ export class CacheFile {
     const temporary = `${this.#path}.${randomUUID()}`;
     try {
       mkdirSync(dirname(this.#path), { recursive: true });
-      writeFileSync(temporary, text());
+      writeFileSync(temporary, this.#withHead(text()));
       renameSync(temporary, this.#path);
     } catch {
       rmSync(temporary, { force: true });

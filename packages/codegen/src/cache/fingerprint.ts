@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { discoverAll, readText, type SourceText } from "../discover/discover.js";
 import { compilerVersion } from "../version.js";
-import { Repository } from "../git/repository.js";
+import { refsState } from "../git/refs.js";
 import { presentFiles } from "../write/own-files.js";
 
 /** All that the output of the compiler depends on, and the output itself. */
@@ -14,7 +14,7 @@ export interface Contents {
   readonly consulted: ReadonlyMap<string, string | undefined>;
   /** Texts of generated files, by path. */
   readonly outputs: ReadonlyMap<string, string>;
-  /** Where the main branch is: what is gone since then is left behind. */
+  /** Where the main branch is, as `refsState` tells: what is gone since then is left behind. */
   readonly branches: string;
 }
 
@@ -36,13 +36,9 @@ export function contentsOnDisk(
     sources,
     consulted: new Map(consulted.map((file) => [file, readText(join(functionsDir, file))])),
     outputs: presentFiles(functionsDir, folders).own,
-    branches: branchesOf(functionsDir),
+    branches: refsState(functionsDir),
   };
 }
-
-/** Where the branches are that a baseline is found by; empty outside of a git repository. */
-export const branchesOf = (functionsDir: string): string =>
-  Repository.around(functionsDir)?.state() ?? "";
 
 /** Two contents have one fingerprint only if they are the same, and the compiler is. */
 export function fingerprintOf({ sources, consulted, outputs, branches }: Contents): string {

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Memory } from "../analyze/analyze.js";
 import { fromJson, toJson } from "./json.js";
 
@@ -43,30 +42,23 @@ export class CompilerMemory implements Memory {
     this.#used = new Set();
   }
 
-  /** @param identity of the compiler: another one does not understand the text */
-  toText(identity: string): string {
+  toText(): string {
     const keys = new Set([...this.#texts.keys(), ...this.#values.keys()]);
-    const lines = [...keys].flatMap((key) => [
-      JSON.stringify(key),
-      this.#texts.get(key) ?? toJson(this.#values.get(key)),
-    ]);
-    const body = lines.join("\n");
-    return `${headOf(identity, body)}\n${body}`;
+    return [...keys]
+      .flatMap((key) => [
+        JSON.stringify(key),
+        this.#texts.get(key) ?? toJson(this.#values.get(key)),
+      ])
+      .join("\n");
   }
 
-  /** What was written by `toText`; nothing when the text is damaged, or of another compiler. */
-  static from(text: string, identity: string): CompilerMemory {
+  /** What was written by `toText`. */
+  static from(text: string): CompilerMemory {
     const memory = new CompilerMemory();
-    const end = text.indexOf("\n");
-    const body = text.slice(end + 1);
-    if (text.slice(0, Math.max(0, end)) !== headOf(identity, body) || body === "") return memory;
-    const lines = body.split("\n");
+    const lines = text.split("\n");
     for (let at = 0; at + 1 < lines.length; at += 2)
-      // A key is a string: the head says that the text is as it was written.
+      // Written by `toText`.
       memory.#texts.set(JSON.parse(lines[at] ?? "") as string, lines[at + 1] ?? "");
     return memory;
   }
 }
-
-const headOf = (identity: string, body: string): string =>
-  `${identity} ${createHash("sha256").update(body).digest("hex")}`;

@@ -1,8 +1,9 @@
 import pc from "picocolors";
-import type { Change, Compatibility } from "../compatibility/change.js";
+import type { Answer } from "../cache/last-compile.js";
+import type { Compatibility } from "../compatibility/change.js";
 import { readText } from "../discover/discover.js";
 import { sidesOf } from "../write/own-files.js";
-import type { Findings } from "./check.js";
+import type { Findings } from "./findings.js";
 import type { Leftover } from "../plan/schema.js";
 import { plural } from "./counts.js";
 import { printTo, type Terminal } from "./terminal.js";
@@ -89,10 +90,11 @@ export function printChanges({ changes }: Findings, terminal: Terminal): void {
 }
 
 /** Prints the changes that take something from runs in flight, with what they were compared with. */
-export function warnOfChanges(changes: readonly Change[], from: string, terminal: Terminal): void {
+export function warnOfChanges({ changes, against: { from } }: Answer, terminal: Terminal): void {
   const print = printTo(terminal);
   const colors = pc.createColors(terminal.color);
   for (const { workflow, node, message, compatibility } of changes) {
+    if (compatibility === "safe") continue;
     const place = node === undefined ? workflow : `${workflow} › ${node}`;
     print.err(
       `${colors.yellow("warning")} compared with ${from}, ${titles[compatibility]} ${place}: ${message}`,

@@ -4,19 +4,20 @@ import {
   WriteRefused,
   type CompileOptions,
   type CompileResult,
+  type Written,
 } from "../compile.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { discover, isSame } from "../discover/discover.js";
-import { keepLastCompile } from "../cache/last-compile.js";
+import type { Answer } from "../cache/last-compile.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
 import { counted, printDiagnostics, report, withoutFrames } from "./generate-report.js";
 import { baselineFor } from "./given-plan.js";
 import { warnOfChanges } from "./check-report.js";
-import { branchesOf } from "../cache/fingerprint.js";
 import type { ChooseBaseline } from "../compatibility/baseline.js";
 import type { Change } from "../compatibility/change.js";
-import { compare } from "../compatibility/compare.js";
-import { toWritten } from "../plan/write.js";
+import { refsState } from "../git/refs.js";
+import { answerOf, keepAnswer } from "./answer.js";
+import { isSafe } from "./findings.js";
 import { generateWatch } from "./generate-watch.js";
 import type { Leftover } from "../plan/schema.js";
 import { printTo, type Terminal } from "./terminal.js";
@@ -70,7 +71,7 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   const compiling: Compiling = {
     functionsDir,
     force,
-    branches: branchesOf(functionsDir),
+    branches: refsState(functionsDir),
     isUsual: against === undefined,
     baseline: await baselineFor(against, functionsDir, terminal.cwd),
   };
@@ -86,11 +87,10 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   if (!result.ok) return 1;
   const { files, output } = result;
   const written = await writeGenerated(functionsDir, files, { force, folders: [output] });
-  const changes = unsafeIn(result);
-  if (changes.length === 0) remember(compiling, result);
+  const answer = remember(compiling, result, written);
   const elapsedMs = performance.now() - started;
   printTo(terminal).out(report(result, written, folder, elapsedMs, terminal));
-  warnOfChanges(changes, result.baseline?.from ?? "", terminal);
+  warnOfChanges(answer, terminal);
   return 0;
 }
 
@@ -105,29 +105,20 @@ async function generated(compiling: Compiling): Promise<Generated> {
     written: [],
     removed: [],
     left: plan.removed ?? [],
-    changes: ok ? unsafeIn(result) : [],
+    changes: answerOf(result).changes.filter((change) => !isSafe(change)),
     ...counted(plan),
   };
   if (!ok) return found;
   try {
     const { files, output } = result;
-    const { written, removed } = await writeGenerated(functionsDir, files, {
-      force,
-      folders: [output],
-    });
-    if (found.changes.length === 0) remember(compiling, result);
+    const drift = await writeGenerated(functionsDir, files, { force, folders: [output] });
+    const { written, removed } = drift;
+    remember(compiling, result, drift);
     return { ...found, written, removed };
   } catch (error) {
     if (!(error instanceof WriteRefused)) throw error;
     return { ...found, ok: false, refused: error.message };
   }
-}
-
-/** What takes something from the runs in flight of what is deployed. */
-function unsafeIn({ baseline, plan }: CompileResult): Change[] {
-  if (baseline?.plan === undefined) return [];
-  const changes = compare(baseline.plan, toWritten(plan));
-  return changes.filter(({ compatibility }) => compatibility !== "safe");
 }
 
 function printJson(found: Generated, terminal: Terminal): 0 | 1 {
@@ -152,15 +143,15 @@ async function compileLatest(compiling: CompileOptions): Promise<CompileResult> 
 
 const neverInterrupted = new AbortController().signal;
 
-/**
- * So that the next run can tell that nothing has changed. Not with warnings, as these are shown every time, nor with another baseline than the usual
- * one, nor of an app without workflows.
- */
+/** Tells what there is to say now that all is written, and keeps it for the next run. */
 function remember(
   { functionsDir, isUsual, branches }: Compiling,
-  { diagnostics, plan, ...contents }: CompileResult,
-): void {
-  if (diagnostics.length > 0 || plan.workflows.length === 0 || !isUsual) return;
-  const outputs = new Map(contents.files.map(({ path, text }) => [path, text]));
-  keepLastCompile(functionsDir, { ...contents, outputs, branches }, counted(plan));
+  result: CompileResult,
+  { written, removed }: Written,
+): Answer {
+  const answer = answerOf(result);
+  // A warning may be of what was there before: the next run tells what is left of them.
+  const isSettled = result.diagnostics.length === 0 || written.length + removed.length === 0;
+  if (isUsual && isSettled) keepAnswer(functionsDir, result, answer, branches);
+  return answer;
 }

@@ -10,7 +10,7 @@ for (const stream of [process.stdout, process.stderr]) {
 
 const folder = workingFolder();
 // Everything else, commands and libraries alike, is loaded only when there is something to do.
-if (folder !== undefined && !answerUnchanged(process.argv.slice(2), folder))
+if (folder !== undefined && !(await answerUnchanged(process.argv.slice(2), folder)))
   await import("./start.js");
 
 /** Undefined, which is said, when it has been removed since the shell went into it. */

@@ -1,15 +1,8 @@
 import { CommanderError } from "commander";
-import pc from "picocolors";
 import { runProgram } from "./program.js";
-import { printTo, type Terminal } from "./terminal.js";
+import { printTo, processTerminal } from "./terminal.js";
 
-const terminal: Terminal = {
-  cwd: process.cwd(),
-  color: pc.isColorSupported,
-  stdout: process.stdout,
-  stderr: process.stderr,
-  exitCode: 0,
-};
+const terminal = processTerminal();
 
 /** Errors that say all there is to say; any other is a fault of the compiler, whose stack helps to find it. */
 const expected = new Set([

@@ -1,3 +1,5 @@
+import pc from "picocolors";
+
 /** Where a command runs and prints. */
 export interface Terminal {
   readonly cwd: string;
@@ -19,3 +21,12 @@ export function printTo({ stdout, stderr }: Terminal): {
     err: (text) => void stderr.write(`${text}\n`),
   };
 }
+
+/** The one that this process was started in. */
+export const processTerminal = (): Terminal => ({
+  cwd: process.cwd(),
+  color: pc.isColorSupported,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  exitCode: 0,
+});

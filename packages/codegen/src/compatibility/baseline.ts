@@ -20,6 +20,9 @@ export type ChooseBaseline = (hashes: ReadonlyMap<string, string>) => Baseline;
 /** Names of main branches, as the remote has them first: that is what others deploy. */
 const mains = ["origin/main", "origin/master", "main", "master"];
 
+/** Where a baseline is from when git is not there, or knows of no repository. */
+export const noRepository = "what was generated last, as there is no git repository";
+
 const give = "give what is deployed: `--against <git ref or plan>`";
 
 /**
@@ -30,8 +33,7 @@ const give = "give what is deployed: `--against <git ref or plan>`";
  */
 export function mainBaseline(functionsDir: string): ChooseBaseline {
   const repository = Repository.around(functionsDir);
-  if (repository === undefined)
-    return () => ({ from: "what was generated last, as there is no git repository", hint: give });
+  if (repository === undefined) return () => ({ from: noRepository, hint: give });
   const head = repository.commit("HEAD");
   const named = [repository.mainOfRemote(), ...mains].find(
     (name) => name !== undefined && repository.commit(name) !== undefined,

@@ -53,16 +53,6 @@ export class Repository {
     return this.#maybe(["symbolic-ref", "--quiet", "--short", "HEAD"]);
   }
 
-  /** Where the commit that is checked out and the main branches are, as one text. */
-  state(): string {
-    const refs = this.#maybe(["show-ref", "--head"]) ?? "";
-    const branch = this.branch() ?? "";
-    const isMain =
-      /^\S+ (?:HEAD|refs\/remotes\/origin\/HEAD|refs\/(?:heads|remotes\/origin)\/(?:main|master))$/;
-    const found = refs.split("\n").filter((line) => isMain.test(line));
-    return [branch, ...found].join("\n");
-  }
-
   /** The files of the folder in a commit, relative to it. */
   files(commit: string): string[] {
     const listed = this.#git([

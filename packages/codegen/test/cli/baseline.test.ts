@@ -1,7 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
+import { unchangedSince } from "../../src/cache/last-compile.js";
+import { refsState } from "../../src/git/refs.js";
 import { app, workflowCodegen } from "./command.js";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -38,6 +40,9 @@ beforeEach(async () => {
   root = app();
   convex = join(root, "convex");
   await mkdir(convex);
+  // The cache stands beside it.
+  await writeFile(join(root, "package.json"), "{}");
+  await writeFile(join(root, ".gitignore"), "node_modules");
   git("init", "-q", "-b", "main");
 });
 
@@ -223,4 +228,65 @@ test("nothing that the repository names is run", async () => {
   await workflowCodegen("check");
   await workflowCodegen("check", "--against", "HEAD");
   await expect(readFile(ran)).rejects.toThrow("ENOENT");
+});
+
+test("whatever moves the baseline is seen by a check of files that have not changed", async () => {
+  await commit("charge");
+  await commit("charge");
+  git("branch", "deployed", "HEAD~1");
+  git("checkout", "-qb", "topic");
+  await commit("bill");
+  const kept = () => unchangedSince(convex)?.against.from;
+  const moves: [string, () => unknown, RegExp][] = [
+    ["another main branch", () => git("branch", "-f", "main", "deployed"), /^main \(/],
+    ["packed", () => git("pack-refs", "--all"), /^main \(/],
+    [
+      "fetched",
+      () => git("update-ref", "refs/remotes/origin/main", "deployed"),
+      /^origin\/main \(/,
+    ],
+    [
+      "the remote's own main branch",
+      () => {
+        git("update-ref", "refs/remotes/origin/trunk", "topic~1");
+        git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk");
+      },
+      /^origin\/trunk \(/,
+    ],
+    ["it has moved", () => git("update-ref", "refs/remotes/origin/trunk", "topic~2"), /trunk \(/],
+    ["a commit", () => git("commit", "--allow-empty", "-qm", "more"), /trunk \(/],
+    ["none checked out", () => git("checkout", "-q", "--detach"), /trunk \(/],
+    ["a branch of that name", () => git("checkout", "-qb", "trunk"), /trunk \(/],
+    [
+      "no history",
+      () => writeFile(join(root, ".git/shallow"), git("rev-parse", "topic")),
+      /trunk \(/,
+    ],
+    [
+      "no repository",
+      () => rename(join(root, ".git"), join(root, "gone")),
+      /there is no git repository$/,
+    ],
+  ];
+  await workflowCodegen("check");
+  for (const [name, move, from] of moves) {
+    expect(kept(), name).toBeDefined();
+    await move();
+    expect(kept(), name).toBeUndefined();
+    await workflowCodegen("check");
+    expect(kept(), name).toMatch(from);
+  }
+});
+
+test("of another working tree its own branch is looked at, and the main branch that all share", async () => {
+  await commit("charge");
+  git("worktree", "add", "-q", "-b", "topic", "other");
+  const functionsDir = join(root, "other/convex");
+  const before = refsState(functionsDir);
+  git("-C", "other", "commit", "--allow-empty", "-qm", "there");
+  const after = refsState(functionsDir);
+  expect(after).not.toBe(before);
+  expect(refsState(convex)).not.toContain("topic");
+  await commit("bill");
+  expect(refsState(functionsDir)).not.toBe(after);
 });

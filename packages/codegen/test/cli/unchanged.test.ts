@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { compile, writeGenerated } from "../../src/compile.js";
 import { sealed } from "../../src/emit/seal.js";
+import { answerOf } from "../../src/cli/answer.js";
 import { keepLastCompile, unchangedSince, type LastCompile } from "../../src/cache/last-compile.js";
 import { builtCommand, removeBuilt } from "../built.js";
 import { filesIn, fixtures } from "../golden.js";
@@ -49,7 +50,7 @@ function generate(...args: string[]) {
     encoding: "utf8",
   });
   const imported: readonly string[] = stderr.match(/(?<=^imported ).*/gm) ?? [];
-  return { stdout, status, imported };
+  return { stdout, stderr, status, imported };
 }
 
 const upToDate = /^5 workflows, 7 nodes, in [\d.]+ m?s\. Everything is up to date\.\n$/;
@@ -67,6 +68,19 @@ test("when nothing has changed neither ts-morph nor zod nor any other library is
   ).toEqual([]);
   const named = generate("generate", "--dir", "convex").imported;
   expect(new Set(named)).toEqual(new Set(second.imported));
+});
+
+test("nor by check, which says what it says of an app that it compiles", async () => {
+  expect(generate().status).toBe(0);
+  const kept = [generate("check"), generate("check", "--json", "--dir", "convex")];
+  for (const { imported } of kept)
+    expect(imported.filter((url) => !/^node:|\/dist\/|picocolors/.test(url))).toEqual([]);
+  await rm(join(app(), "node_modules"), { recursive: true });
+  const anew = [generate("check"), generate("check", "--json")];
+  expect(anew[0]?.imported).toContain("ts-morph");
+  const said = (runs: typeof kept) => runs.map(({ stdout, status }) => ({ stdout, status }));
+  expect(said(kept)).toEqual(said(anew));
+  expect(kept[0]).toMatchObject({ status: 0, stdout: expect.stringMatching(/up to date/) });
 });
 
 test("ts-morph is loaded only when something has to be parsed", async () => {
@@ -125,10 +139,24 @@ test("after a compilation with errors or warnings these are told again", async (
   const text = await readFile(leaves, "utf8");
   await writeFile(leaves, text.replace('.step("check", {', '.step("check", { retry: true,'));
   for (const run of [1, 2]) expect((await workflowCodegen()).err, `${run}`).toContain("SW1212");
-  expect(unchangedSince(join(app(), "convex"))).toBeUndefined();
+  expect(unchangedSince(join(app(), "convex"))?.diagnostics).toMatchObject([{ code: "SW1212" }]);
+  generate();
+  const { stderr, stdout, imported } = generate();
+  expect(stderr).toContain("SW1212");
+  expect(stdout).toMatch(upToDate);
+  expect(imported).not.toContain("ts-morph");
   await writeFile(leaves, `${text} syntax error`);
   for (const run of [1, 2]) expect((await workflowCodegen()).code, `${run}`).toBe(1);
   expect(unchangedSince(join(app(), "convex"))).toBeUndefined();
+});
+
+test("a warning of what was there before is not told again", async () => {
+  await unchanged();
+  await rm(join(app(), "node_modules"), { recursive: true });
+  await rm(join(app(), "convex/_workflows/analyse.plan.json"));
+  expect((await workflowCodegen()).err).toContain("SW1903");
+  expect(unchangedSince(join(app(), "convex"))).toBeUndefined();
+  expect((await workflowCodegen()).err).toBe("");
 });
 
 test("a cache that is broken or of another compiler is as good as none", async () => {
@@ -136,7 +164,7 @@ test("a cache that is broken or of another compiler is as good as none", async (
   const cache = join(app(), "node_modules/.cache/stepwise");
   const [stamp = ""] = (await readdir(cache)).filter((name) => name.startsWith("unchanged"));
   const text = await readFile(join(cache, stamp), "utf8");
-  const other = text.replace(/"fingerprint":"\w+"/, '"fingerprint":"0"');
+  const other = text.replace(/^\S+/, "0.0.1");
   expect(other).not.toBe(text);
   for (const broken of ["", "{}", "null", '{"fingerprint":3}', other]) {
     await writeFile(join(cache, stamp), broken);
@@ -168,18 +196,16 @@ test("a file that definitions import is looked into, and a change of it is seen"
 
 test("a definition that was saved while the compiler ran is compiled by the next run", async () => {
   const functionsDir = join(app(), "convex");
-  const { files, sources, consulted } = await compile({ functionsDir });
+  const compiled = await compile({ functionsDir });
+  const { files, sources, consulted } = compiled;
+  const answer = answerOf(compiled);
   await appendFile(join(functionsDir, "leaves.workflow.ts"), "\n// saved meanwhile\n");
   await writeGenerated(functionsDir, files);
   const outputs = new Map(files.map(({ path, text }) => [path, text]));
-  keepLastCompile(
-    functionsDir,
-    { sources, consulted, outputs, branches: "" },
-    { workflows: 5, nodes: 7 },
-  );
+  keepLastCompile(functionsDir, { sources, consulted, outputs, branches: "" }, answer);
   expect(unchangedSince(functionsDir)).toBeUndefined();
   const now = await compile({ functionsDir });
-  keepLastCompile(functionsDir, { ...now, outputs, branches: "" }, { workflows: 5, nodes: 7 });
+  keepLastCompile(functionsDir, { ...now, outputs, branches: "" }, answer);
   expect(unchangedSince(functionsDir)).toMatchObject({ workflows: 5, nodes: 7 });
 });
 

@@ -1,0 +1,36 @@
+import { keepLastCompile, type Answer } from "../cache/last-compile.js";
+import { noRepository } from "../compatibility/baseline.js";
+import { compare } from "../compatibility/compare.js";
+import type { CompileResult } from "../compile.js";
+import { toWritten } from "../plan/write.js";
+import { counted } from "./generate-report.js";
+
+/** What there is to say of a compilation once its files are written. */
+export function answerOf({ diagnostics, ok, plan, baseline }: CompileResult): Answer {
+  const { from = "", hint, plan: deployed } = baseline ?? {};
+  return {
+    diagnostics,
+    changes: ok && deployed !== undefined ? compare(deployed, toWritten(plan)) : [],
+    left: plan.removed ?? [],
+    against: { from, ...(hint === undefined ? {} : { hint }) },
+    ...counted(plan),
+  };
+}
+
+/**
+ * So that the next run can tell that nothing has changed: of files that are on the disk, compared with the usual baseline. Not of an app without
+ * workflows, nor where git may be installed by then.
+ *
+ * @param branches `refsState` of before
+ */
+export function keepAnswer(
+  functionsDir: string,
+  { files, ...contents }: CompileResult,
+  answer: Answer,
+  branches: string,
+): void {
+  const mayHaveGit = answer.against.from === noRepository && branches !== "";
+  if (answer.workflows === 0 || mayHaveGit) return;
+  const outputs = new Map(files.map(({ path, text }) => [path, text]));
+  keepLastCompile(functionsDir, { ...contents, outputs, branches }, answer);
+}

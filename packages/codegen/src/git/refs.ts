@@ -1,0 +1,47 @@
+import { dirname, join, resolve } from "node:path";
+import { readText } from "../discover/discover.js";
+
+const mains = ["heads/main", "heads/master", "remotes/origin/main", "remotes/origin/master"];
+
+/** What git keeps of a working tree itself, and of the repository that it may share with others. */
+const own = ["HEAD", "reftable/tables.list"];
+const shared = [
+  "packed-refs",
+  "shallow",
+  "reftable/tables.list",
+  "refs/remotes/origin/HEAD",
+  ...mains.map((name) => `refs/${name}`),
+];
+
+/**
+ * Where the commit that is checked out and the main branches are, as one text: while it is the same, so is the baseline in the history. The files in which
+ * git keeps that are read as they are, as a process of git would take longer than all else that an unchanged app needs.
+ *
+ * @returns empty outside of a git repository
+ */
+export function refsState(folder: string): string {
+  const gitDir = gitFolder(folder);
+  if (gitDir === undefined) return "";
+  const common = resolve(gitDir, readText(join(gitDir, "commondir"))?.trim() ?? "");
+  const found = new Map<string, string>();
+  const look = (path: string) => {
+    const text = found.has(path) ? undefined : readText(path);
+    if (text === undefined) return;
+    found.set(path, text);
+    const [, target] = /^ref: (.+)$/m.exec(text) ?? [];
+    if (target !== undefined) look(join(common, target));
+  };
+  for (const name of own) look(join(gitDir, name));
+  for (const name of shared) look(join(common, name));
+  return JSON.stringify([...found]);
+}
+
+/** The `.git` folder of the nearest repository around a folder; of another working tree or a submodule, the one that its `.git` file names. */
+function gitFolder(folder: string): string | undefined {
+  for (let at = folder; ; at = dirname(at)) {
+    const [, elsewhere = ".git"] = /^gitdir: (.+)$/m.exec(readText(join(at, ".git")) ?? "") ?? [];
+    const gitDir = resolve(at, elsewhere);
+    if (readText(join(gitDir, "HEAD")) !== undefined) return gitDir;
+    if (dirname(at) === at) return undefined;
+  }
+}
