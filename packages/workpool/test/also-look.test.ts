@@ -108,17 +108,17 @@ describe("what a host wants to have looked after besides its works", () => {
   });
 
   test.each(["a work runs", "there is something already"])(
-    "comes in while the watchdog is on, as %s: that costs a read of the gate, and no write",
+    "comes in while the watchdog is on, as %s: that costs a read of the watchdog's document, and no write",
     async (why) => {
       const app = new HostApp();
       if (why === "a work runs") await app.enqueue({ label: "long", ms: 10 * MINUTE });
       else await app.addChore("first", 0);
-      const gate = await app.t.run((ctx) => ctx.db.query("gate").first());
+      const watch = await app.t.run((ctx) => ctx.db.query("watch").first());
       transactions.length = 0;
       await app.addChore("a", 0);
       expect(transactions).toHaveLength(1);
       const { reads, writes } = transactions[0]!;
-      expect([...reads]).toEqual([gate!._id]);
+      expect([...reads]).toEqual([watch!._id]);
       expect([...writes]).toEqual([]);
       await app.drive(31 * SECOND);
       expect((await app.events("chore")).map(({ label }) => label)).toContain("a");

@@ -36,7 +36,7 @@ const stateOf = (pool: PoolUnderTest) =>
     const gate = await ctx.db.query("gate").first();
     return {
       open: gate?.open,
-      watched: gate?.watched,
+      watched: (await ctx.db.query("watch").first())?.watched,
       held: slots.filter((slot) => slot.work !== undefined).length,
       waiting: (await ctx.db.query("waiting").collect()).length,
       setAside: (await ctx.db.query("setAside").collect()).length,
@@ -81,14 +81,14 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
       },
     );
 
-    test("starts no work before one that is a window of maxParallelism older", async () => {
+    test("starts no work before one that is a window of four times maxParallelism older", async () => {
       const pool = create();
       await pool.setMaxParallelism(3);
       for (let i = 0; i < 30; i++) await pool.enqueue(`${i}`, 10 + ((i * 7) % 5));
       await pool.drive(1_000);
       const order = (await pool.events("start")).map((event) => Number(event.label));
       expect(order).toHaveLength(30);
-      order.forEach((place, rank) => expect(place - rank).toBeLessThan(3));
+      order.forEach((place, rank) => expect(place - rank).toBeLessThan(4 * 3));
     });
 
     test("pauses, takes in what ends, and goes on", async () => {
@@ -215,7 +215,12 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
         for (const ms of [0, Math.floor((80 * random()) / 3)]) {
           if (ms > 0) await pool.drive(ms);
           const { held, waiting } = await stateOf(pool);
-          if (waiting > 0) expect(held).toBe(3);
+          if (waiting > 0 && held < 3) {
+            // The drain will see it.
+            await pool.drive(25);
+            const later = await stateOf(pool);
+            if (later.waiting > 0) expect(later.held).toBe(3);
+          }
           waited += waiting;
         }
       }
@@ -332,9 +337,9 @@ export function conformanceOfSuccessors(name: string, create: () => PoolWithSucc
         // Every slot takes somebody from the line at least so often: 11 works, or 2 s and the work that then still runs.
         const took = ms + 10;
         const longestHold = Math.min(11 * took, 2_000 + took);
-        // Each taking serves one of the `max` oldest: the oldest itself for sure with one slot; else it is passed over 60 times in a row with a
-        // chance of (2/3)^60, or 3 in 10^11.
-        const passedOver = max === 1 ? 0 : 60;
+        // Each taking serves one of the `4 * max` oldest: the oldest itself for sure with one slot; else it is passed over 280 times in a row
+        // with a chance of (11/12)^280, or 3 in 10^11.
+        const passedOver = max === 1 ? 0 : 280;
         for (let i = 0; i < SINGLES; i++) {
           const { at } = starts.find(({ label }) => label === `${i}`)!;
           const before = 1 + i;
@@ -343,7 +348,8 @@ export function conformanceOfSuccessors(name: string, create: () => PoolWithSucc
         }
         // Nor do they pass each other, but for the window.
         const order = starts.map(({ label }) => Number(label)).filter((label) => !isNaN(label));
-        order.forEach((place, rank) => expect(place - rank).toBeLessThan(max));
+        const window = max === 1 ? 1 : 4 * max;
+        order.forEach((place, rank) => expect(place - rank).toBeLessThan(window));
         expect(await stateOf(pool)).toEqual(AT_REST);
       },
     );

@@ -117,12 +117,9 @@ describe.each(ways)("a page that %s", (_, lose) => {
     // They never end, so that no completion passes a slot on.
     await enqueueLarge(app, 4, hangWith);
     await app.setMaxParallelism(100);
-    const { held } = await lineAndSlots(app);
-    expect(held).toBeGreaterThan(0);
-    expect(held).toBeLessThan(32);
     await lose(app, "host:drainLine");
     await app.drive(29 * SECOND);
-    expect((await lineAndSlots(app)).held).toBe(held);
+    expect((await lineAndSlots(app)).held).toBe(0);
     await app.drive(2 * SECOND);
     expect(await lineAndSlots(app)).toMatchObject({ waiting: 0, held: 32 });
   });

@@ -29,7 +29,7 @@ describe("the gate", () => {
     ["one by one", enqueueEach],
     ["as a batch", enqueue],
   ])(
-    "closes when a work finds no slot, and opens some time after nothing waits: %s",
+    "closes when a work finds no slot, and opens when nothing waits any more: %s",
     async (_, fill) => {
       const app = new TestApp({ maxParallelism: 2 });
       await fill(app, 2, 100);
@@ -39,7 +39,8 @@ describe("the gate", () => {
       await app.drive(150);
       // The third has started in the slot of the first that ended; the other found nothing waiting, and was freed.
       expect(await app.labels("start")).toHaveLength(3);
-      expect(await app.gateIsOpen()).toBe(false);
+      await app.drive(50);
+      expect(await app.gateIsOpen()).toBe(true);
       await fill(app, 1, 2_000);
       await app.drive(50);
       expect(await app.labels("start")).toHaveLength(4);
@@ -78,7 +79,7 @@ describe("maxParallelism", () => {
     await app.setMaxParallelism(4);
     await app.drive();
     const starts = (await app.events("start")).map((event) => event.at);
-    expect(starts.slice(1, 4)).toEqual([raisedAt, raisedAt, raisedAt]);
+    expect(starts.slice(1, 4)).toEqual(Array(3).fill(expect.closeTo(raisedAt, -1)));
     expect(mostAtOnce(await app.events())).toBe(4);
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
     expect(await app.gateIsOpen()).toBe(true);
@@ -179,9 +180,9 @@ describe("maxParallelism", () => {
         const slots = await ctx.db.query("slots").collect();
         return slots.filter((slot) => slot.work !== undefined).length;
       });
-    expect(await held()).toBeGreaterThan(1);
-    expect(await held()).toBeLessThan(40);
     await app.drive();
+    const starts = app.counter.calls.filter((call) => call.name === "host:drainLine");
+    expect(starts.length).toBeGreaterThan(2);
     expect(await held()).toBe(0);
     expect(await app.inPool((ctx) => ctx.db.query("works").first())).toBeNull();
     expect(await app.gateIsOpen()).toBe(true);

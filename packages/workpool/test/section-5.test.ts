@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { leaveLineNearFirst } from "../src/core/line.js";
-import { findFreeSlot } from "../src/core/slots.js";
+import { leaveLineAmong, seeNearFirst } from "../src/core/line.js";
+import { claimable } from "../src/core/slots.js";
 import type { HostMutationCtx } from "../src/core/context.js";
 import { mostAtOnce, NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { internal } from "./convex/_generated/api.js";
@@ -73,27 +73,32 @@ describe("what goes wrong elsewhere", () => {
     const app = new HostApp();
     await app.setMaxParallelism(100);
     // They all see the same slots free, as transactions that run at once do.
+    const gate = await app.t.run((ctx) => ctx.db.query("gate").first());
     const picked = await app.t.run((ctx) =>
       Promise.all(
-        Array.from({ length: 20 }, (_, i) =>
-          findFreeSlot(ctx as HostMutationCtx, 100, `${10_000 + i};works`),
-        ),
+        Array.from({ length: 20 }, () => claimable(ctx as HostMutationCtx, host, gate!, 1)),
       ),
     );
     // At random, 18 would differ.
-    expect(new Set(picked.map((slot) => slot?.number)).size).toBeGreaterThanOrEqual(15);
+    expect(new Set(picked.map(({ slots }) => slots[0]?.number)).size).toBeGreaterThanOrEqual(15);
   });
 
   test("[POOL 5] write conflicts under load: works that end at the same moment take different ones of the line", async () => {
     const app = new HostApp();
+    await app.setMaxParallelism(25);
     await app.setMaxParallelism(0);
+    const gate = await app.t.run(async (ctx) => ({
+      ...(await ctx.db.query("gate").first())!,
+      maxParallelism: 25,
+    }));
     for (let i = 0; i < 120; i++) await app.enqueue({ label: `${i}`, ms: 1 });
     const taken: string[] = [];
     // Each of them sees the line as it was before any of the others, as transactions that run at once do.
     for (let i = 0; i < 20; i++)
       await app.t
         .mutation(async (ctx) => {
-          const work = await leaveLineNearFirst(ctx as HostMutationCtx, host, 100);
+          const line = await seeNearFirst(ctx as HostMutationCtx, host, gate!);
+          const work = await leaveLineAmong(ctx as HostMutationCtx, line.seen);
           taken.push(work!.work);
           throw new Error("undone");
         })

@@ -147,7 +147,8 @@ describe("a work that settles itself", () => {
       timeoutMs: 2_000,
       retryBehavior: { ...retryBehavior, maxAttempts: 1 },
     });
-    await app.drive(6_900);
+    // Both are first seen to run after 2 s.
+    await app.drive(8_900);
     expect(await results(app)).toEqual([]);
     await app.drive(1_000);
     expect(await results(app)).toMatchObject(

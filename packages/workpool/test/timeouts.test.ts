@@ -14,12 +14,13 @@ const looks = (app: HostApp) =>
 const watchOf = (app: HostApp) => app.t.run((ctx) => ctx.db.query("watch").first());
 
 describe("a work with a timeout", () => {
-  test("that has not reported 5 s after it is lost, and its slot goes on", async () => {
+  test("that has not reported 5 s after it is lost, counted from when a look first saw it run, and its slot goes on", async () => {
     const app = new HostApp();
     await app.setMaxParallelism(1);
     await app.enqueue({ label: "a", ms: -1, timeoutMs: 3 * SECOND });
     await app.enqueue({ label: "b", ms: 10 });
-    await app.drive(7 * SECOND);
+    // It is seen after 3 s.
+    await app.drive(10 * SECOND);
     expect(await losses(app)).toEqual([]);
     await app.drive(2 * SECOND);
     expect(await losses(app)).toEqual(["a/0"]);
@@ -33,22 +34,23 @@ describe("a work with a timeout", () => {
     await app.drive(300 * SECOND);
     await app.enqueue({ label: "a", ms: -1, timeoutMs: 20 * SECOND });
     await app.enqueue({ label: "b", ms: -1, timeoutMs: 2 * SECOND });
-    await app.drive(8 * SECOND);
+    // They are seen after 2 s.
+    await app.drive(10 * SECOND);
     expect(await losses(app)).toEqual(["b/0"]);
     await app.drive(20 * SECOND);
     expect(await losses(app)).toEqual(["b/0", "a/0"]);
   });
 
-  test("that a slot was handed to is lost as early", async () => {
+  test("that a slot was handed to is lost before it has run so long twice", async () => {
     const app = new HostApp();
     await app.setMaxParallelism(5);
     await app.enqueue({ label: "long", ms: 60 * 60 * SECOND });
     await app.drive(300 * SECOND);
-    // Six works of 1 s, and then one that never ends: it should have by the 16th second.
+    // Six works of 1 s, and then one that never ends: it should have by the 16th second, and is first seen by the look of the 20th.
     await app.enqueue({ label: "chain", ms: SECOND, timeoutMs: 10 * SECOND, more: 6, lastMs: -1 });
-    await app.drive(20.5 * SECOND);
+    await app.drive(30 * SECOND);
     expect(await losses(app)).toEqual([]);
-    await app.drive(2 * SECOND);
+    await app.drive(6 * SECOND);
     expect(await losses(app)).toEqual(["chain/0"]);
   });
 
@@ -81,7 +83,7 @@ describe("a work with a timeout", () => {
     await app.drive(60 * SECOND);
     expect(looks(app)).toBe(0);
     await app.setMaxParallelism(1);
-    await app.drive(9 * SECOND);
+    await app.drive(12 * SECOND);
     expect(await losses(app)).toEqual(["a/0"]);
   });
 

@@ -1,4 +1,12 @@
-import { drainLine as drain, lineHead as headOfLine, type PoolHost } from "@stepwise/workpool/core";
+import {
+  drainArgs,
+  drainLine as drain,
+  freeSlotArgs,
+  freeSlotsFrom,
+  vFreeSlots,
+  lineHead as headOfLine,
+  type PoolHost,
+} from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { ErrorKind } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
@@ -17,12 +25,19 @@ export const lineHead = internalQuery({
   handler: headOfLine,
 });
 
-/** Starts waiting works in free slots, after `maxParallelism` was raised and one transaction could not start them all. */
+/** The pool's free slots, read from a stale snapshot. */
+export const freeSlots = internalQuery({
+  args: freeSlotArgs,
+  returns: v.union(vFreeSlots, v.null()),
+  handler: freeSlotsFrom,
+});
+
+/** A round of the pool's drain: it gives free slots to works in the queue. */
 export const drainLine = internalMutation({
-  args: {},
+  args: drainArgs,
   returns: v.null(),
-  handler: async (ctx) => {
-    await drain(ctx, pool);
+  handler: async (ctx, args) => {
+    await drain(ctx, pool, args);
     return null;
   },
 });
@@ -30,6 +45,7 @@ export const drainLine = internalMutation({
 /** What the pool needs of this component. */
 export const pool: PoolHost = {
   lineHead: internal.line.lineHead,
+  freeSlots: internal.line.freeSlots,
   drainLine: internal.line.drainLine,
   /** A deploy took the function away while its step waited in line. */
   functionGone: (ctx: MutationCtx, work, message) =>

@@ -1,6 +1,7 @@
 import { v, type Value } from "convex/values";
 import {
   completeWork,
+  endOffer,
   restAfter,
   retryDelayMs,
   type RunResult,
@@ -105,9 +106,11 @@ export async function passOn(
 ): Promise<void> {
   const { work, context, slot } = ended;
   const counted = counting(COUNTED[result.kind]);
-  await completeWork(ctx, host, { work: work._id, slot, count: counted.count });
+  const mayEnqueue = work.onComplete !== undefined;
+  await completeWork(ctx, host, { work: work._id, slot, count: counted.count, mayEnqueue });
   await logCompleted(ctx, work, result.kind, attempts);
   await callBack(ctx, work, context, result);
+  if (mayEnqueue) await endOffer(ctx, slot);
   await counted.report(ctx);
   await restAfter(ctx, host, work._id);
 }

@@ -1,6 +1,10 @@
 import { v } from "convex/values";
 import {
+  drainArgs,
   drainLine as drainPoolLine,
+  freeSlotArgs,
+  freeSlotsFrom,
+  vFreeSlots,
   lineHead as poolLineHead,
   logs,
   type PoolHost,
@@ -19,6 +23,7 @@ import { argsOfWork, removeWork, scheduledArgs } from "./work.js";
 /** What the pool's core needs of this component. */
 export const host: PoolHost = {
   lineHead: internal.host.lineHead,
+  freeSlots: internal.host.freeSlots,
   drainLine: internal.host.drainLine,
   argsOf: async (ctx: MutationCtx, id) => {
     const work = await findWork(ctx, id);
@@ -65,12 +70,19 @@ export const lineHead = internalQuery({
   handler: poolLineHead,
 });
 
-/** Goes on starting what waits, where a change of `maxParallelism` lets more start than one transaction can. */
+/** Free slots, for reading from a stale snapshot. */
+export const freeSlots = internalQuery({
+  args: freeSlotArgs,
+  returns: v.union(vFreeSlots, v.null()),
+  handler: freeSlotsFrom,
+});
+
+/** A round of the drain: gives free slots to works in the queue. */
 export const drainLine = internalMutation({
-  args: {},
+  args: drainArgs,
   returns: v.null(),
-  handler: async (ctx): Promise<null> => {
-    await drainPoolLine(ctx, host);
+  handler: async (ctx, args): Promise<null> => {
+    await drainPoolLine(ctx, host, args);
     return null;
   },
 });

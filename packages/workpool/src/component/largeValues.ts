@@ -1,8 +1,9 @@
 import { getConvexSize, type Value } from "convex/values";
-import { INLINE_ARGS_BYTES } from "../core/index.js";
 import type { Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 
+/** From this size on, a value is kept in a document of its own. */
+const INLINE_BYTES = 8_000;
 /** A document holds 1 MiB; the rest is for its other fields. */
 const LARGEST_VALUE_BYTES = 1_000_000;
 
@@ -19,7 +20,7 @@ export interface Kept {
  */
 export async function keepValue(ctx: MutationCtx, value: Value, what: string): Promise<Kept> {
   const bytes = getConvexSize(value);
-  if (bytes < INLINE_ARGS_BYTES) return { inline: value };
+  if (bytes < INLINE_BYTES) return { inline: value };
   if (bytes > LARGEST_VALUE_BYTES)
     throw new Error(
       `The ${what} is ${bytes} bytes large, and a work may have ${LARGEST_VALUE_BYTES}: ` +

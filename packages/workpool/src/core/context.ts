@@ -7,7 +7,9 @@ import type {
 } from "convex/server";
 import type { GenericId } from "convex/values";
 import type { poolTables } from "./schema.js";
-import type { Look, SweepArgs } from "./watch-validators.js";
+import type { DrainArgs } from "./drain.js";
+import type { FreeSlots } from "./slots.js";
+import type { Look, LookArgs, Suspect, SweepArgs } from "./watch-validators.js";
 
 export type PoolDataModel = DataModelFromSchemaDefinition<
   SchemaDefinition<typeof poolTables, true>
@@ -33,17 +35,21 @@ export interface PoolHost {
     { count: number },
     GenericId<"waiting">[]
   >;
+  /** The host's registration of {@link freeSlotsFrom} as an internal query, with the arguments `freeSlotArgs` and the result `vFreeSlots` or null: it is read from a stale snapshot. */
+  readonly freeSlots: FunctionReference<
+    "query",
+    "internal",
+    { from: number; count: number },
+    FreeSlots | null
+  >;
+  /** The host's registration of {@link drainLine} as an internal mutation, with the arguments `drainArgs`. */
+  readonly drainLine: FunctionReference<"mutation", "internal", DrainArgs, null>;
   /** Ends a waiting work whose function no longer exists. It has left the line; its slot goes on to another. */
   readonly functionGone: (ctx: HostMutationCtx, work: string, message: string) => Promise<void>;
   /** Told of a work that has left the line for a slot. Default: nobody is. */
   readonly started?: (ctx: HostMutationCtx, work: string) => Promise<void>;
   /** The arguments of a work that was enqueued with `argsInRecord`, read as the work leaves the line. */
   readonly argsOf?: (ctx: HostMutationCtx, work: string) => Promise<Record<string, unknown>>;
-  /**
-   * The host's registration of {@link drainLine} as an internal mutation: it goes on where one transaction cannot start all that a
-   * raised `maxParallelism` lets run. Without it, all of it must fit into one.
-   */
-  readonly drainLine?: FunctionReference<"mutation", "internal", Record<string, never>, null>;
   /** Has the pool notice works that were lost. Without it, a work whose completion never comes keeps its slot for good. */
   readonly watch?: PoolWatch;
 }
@@ -59,14 +65,9 @@ export interface PoolWatch {
   /** The host's registration of {@link sweepSlots}, with the arguments `sweepArgs`. */
   readonly sweep: FunctionReference<"mutation", "internal", SweepArgs, null>;
   /** The host's registration of {@link lookAtSlots}, with the arguments `lookArgs` and the result `vLook`: it is read from a stale snapshot. */
-  readonly look: FunctionReference<"query", "internal", { from: number }, Look>;
+  readonly look: FunctionReference<"query", "internal", LookArgs, Look>;
   /** The host's registration of {@link recoverSlot}, with the arguments `recoverArgs`: one lost work, in a transaction of its own. */
-  readonly recover: FunctionReference<
-    "mutation",
-    "internal",
-    { slot: SlotId; job: JobId },
-    boolean
-  >;
+  readonly recover: FunctionReference<"mutation", "internal", Suspect, boolean>;
   /**
    * A work was lost: its scheduled function is not going to report. To be counted as a failed attempt. The host may pass the slot on with
    * `completeWork`; where it does not, the core does it afterwards. If it throws, its writes are rolled back and the work is set aside.
@@ -99,8 +100,8 @@ export interface Work {
    */
   readonly argsInRecord?: boolean;
   /**
-   * After how many ms its function has reported, counted from its start. One that then still runs is lost some seconds later; one that
-   * was not begun yet is not. Default: none, it may run as long as the platform lets it.
+   * After how many ms its function has reported, counted from its begin. One that then still runs is lost some seconds later; one that
+   * was not begun yet is late, and not lost. Default: none, it may run as long as the platform lets it.
    */
   readonly timeoutMs?: number;
   /** Whether its function takes seconds at most, as a mutation does: the watchdog's first look then comes earlier. Default: false. */

@@ -1,4 +1,4 @@
-import type { Doc, HostMutationCtx, HostQueryCtx, PoolHost, PoolMutationCtx } from "./context.js";
+import type { Doc, HostMutationCtx, HostQueryCtx, PoolMutationCtx } from "./context.js";
 import { DEFAULT_LOG_LEVEL, type LogLevel } from "./log-level.js";
 
 /** How many works run at once where nothing else is said. */
@@ -58,31 +58,19 @@ export async function setLogLevel(ctx: HostMutationCtx, logLevel: LogLevel): Pro
  */
 const CLOSED_AT_LEAST_MS = 2_000;
 
-/** To be called where a work found no free slot, and waits. */
+/** To be called where few slots are free. From here on enqueues join the queue, and completions and a drain serve it. */
 export async function closeGate(ctx: PoolMutationCtx, gate: Doc<"gate">): Promise<void> {
   await ctx.db.patch("gate", gate._id, { open: false, closedAt: Date.now() });
 }
 
 /** To be called where nothing waits. */
 export async function openGate(ctx: PoolMutationCtx, gate: Doc<"gate">): Promise<void> {
-  await ctx.db.patch("gate", gate._id, { open: true, closedAt: undefined, draining: undefined });
+  await ctx.db.patch("gate", gate._id, { open: true, closedAt: undefined });
 }
 
-/**
- * Whether a completion that finds nothing waiting opens the gate. If not, it only frees its slot, and an enqueue that finds the gate closed
- * looks for one all the same. Who opens it then is a later completion, or the watchdog's last look: a pool without one opens it at once.
- */
-export function mayOpen(gate: Doc<"gate">, host: PoolHost): boolean {
-  const { closedAt = -Infinity } = gate;
-  return host.watch === undefined || Date.now() >= closedAt + CLOSED_AT_LEAST_MS;
-}
-
-/**
- * Whether an enqueue looks for a free slot. Also where the gate is closed: it may just have stayed so. While works wait no slot is free, so
- * that nobody is passed; but for a drain that has not come to its end.
- */
-export function mayClaim(gate: Doc<"gate">): boolean {
-  return gate.open || (gate.maxParallelism > 0 && gate.draining !== true);
+/** Whether the gate may open if nothing waits. A pool that hovers at its limit would open and close it all the time otherwise. */
+export function mayOpen({ closedAt = -Infinity }: Doc<"gate">): boolean {
+  return Date.now() >= closedAt + CLOSED_AT_LEAST_MS;
 }
 
 /** Inserts the free slots numbered `from` up to, but without, `to`. */

@@ -9,9 +9,11 @@ export {
 export { checkMaxParallelism, DEFAULT_MAX_PARALLELISM, logLevelOf, readGate } from "./gate.js";
 export { logEventOf, logs, MOST_LOGGED_AT_ONCE } from "./log.js";
 export { checkLogLevel, DEFAULT_LOG_LEVEL, type LogLevel, vLogLevel } from "./log-level.js";
-export { INLINE_ARGS_BYTES, isWaiting, leaveLineCanceled, lineHead } from "./line.js";
+export { isWaiting, leaveLineCanceled, lineHead } from "./line.js";
 export { isNonRetryableError, messageOf, NonRetryableError } from "./non-retryable.js";
-export { drainLine, setMaxParallelism } from "./parallelism.js";
+export { drainArgs } from "./drain.js";
+export { drainLine } from "./drain-line.js";
+export { setMaxParallelism } from "./parallelism.js";
 export { completeWork, type Ended, enqueueWork, enqueueWorks } from "./pool.js";
 export { type RunResult, vResult, vResultKind, vRunResult } from "./result.js";
 export {
@@ -25,7 +27,15 @@ export { restAfter } from "./rest.js";
 export { hasRoom, leaveRoom, ROOM_TO_COMPLETE, ROOM_TO_RECORD } from "./room.js";
 export { poolTables } from "./schema.js";
 export { isSetAside, setAside, takeBack } from "./set-aside.js";
-export { isIdle, slotOf, watchReport } from "./slots.js";
+export {
+  endOffer,
+  freeSlotArgs,
+  freeSlotsFrom,
+  isIdle,
+  slotOf,
+  vFreeSlots,
+  watchReport,
+} from "./slots.js";
 export { lookAtSlots, recoverSlot, sweepSlots } from "./sweep.js";
 export { keepLooking, lookNow } from "./watch.js";
 export { lookArgs, recoverArgs, sweepArgs, vLook } from "./watch-validators.js";

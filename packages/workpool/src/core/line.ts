@@ -10,15 +10,17 @@ import type {
 } from "./context.js";
 import { setAside } from "./set-aside.js";
 
-/** From this size on, arguments are kept in a table of their own. */
-export const INLINE_ARGS_BYTES = 8_000;
+/** From this size on, arguments of waiting works are kept in a table of their own: a completion reads many rows of the queue. */
+const QUEUED_ARGS_BYTES = 512;
+/** A work that a completion has seen in the queue may be gone by now. After so many of them it reads the queue's first one itself. */
+const MOST_TRIED = 16;
 
 /** Puts a work at the end of the line. */
 export async function joinLine(
   ctx: PoolMutationCtx,
   { work, fn, args, argsInRecord = false, timeoutMs, brief }: Work,
 ): Promise<void> {
-  const large = !argsInRecord && getConvexSize(args as Value) >= INLINE_ARGS_BYTES;
+  const large = !argsInRecord && getConvexSize(args as Value) >= QUEUED_ARGS_BYTES;
   await ctx.db.insert("waiting", {
     work,
     fn,
@@ -39,29 +41,80 @@ export async function lineHead(
   return head.map((row) => row._id);
 }
 
+/** In a pool of so many slots or more, the window is four times the pool. */
+const FULL_WINDOW_FROM = 30;
+
 /**
- * Takes one of the oldest waiting works off the line, or gives null when nothing waits.
- *
- * Completions that run at the same time would all want the very first and conflict over it. So each looks at the head of the line
- * without a dependency, begins at a random place in it, and confirms its pick by a point read. Random, and not fixed by the slot:
- * places that no slot begins at would never be served while the line is long, and a conflict would meet again when it is repeated.
- * That nothing waits is only concluded from a serializable read.
+ * Among how many of the oldest waiting works a completion picks: four times the pool, so that completions of the same moment rarely pick the
+ * same. Fewer in a small pool, where fewer end at the same moment; one slot has no rivals, and is first in, first out.
  */
-export async function leaveLineNearFirst(
+export function windowOf(maxParallelism: number): number {
+  if (maxParallelism <= 1) return 1;
+  return Math.ceil(maxParallelism * Math.min(4, 1 + (3 * maxParallelism) / FULL_WINDOW_FROM));
+}
+
+/** The oldest waiting works, from a stale snapshot: it creates no dependency, and proves nothing. */
+export async function seeLine(
   ctx: PoolMutationCtx,
   host: PoolHost,
-  window: number,
+  count: number,
+): Promise<GenericId<"waiting">[]> {
+  return await ctx.runQuery(host.lineHead, { count }, { useStaleSnapshot: true });
+}
+
+/** What a completion sees of the queue. */
+export interface NearFirst {
+  /** Works to try, in this order. */
+  readonly seen: readonly GenericId<"waiting">[];
+  /** Whether these are all that wait. */
+  readonly all: boolean;
+}
+
+/**
+ * Sees the queue up to a random place in its window. Completions that run at the same time would all want the very first work and conflict over it:
+ * so each begins with the one at its place. Random, and not fixed by the slot: places that no slot begins at would never be served while the queue is
+ * long, and a conflict would meet again when it is repeated.
+ */
+export async function seeNearFirst(
+  ctx: PoolMutationCtx,
+  host: PoolHost,
+  { maxParallelism }: Doc<"gate">,
+): Promise<NearFirst> {
+  const count = 1 + Math.floor(Math.random() * windowOf(maxParallelism));
+  const line = await seeLine(ctx, host, count);
+  const start = line.length === count ? count - 1 : Math.floor(Math.random() * line.length);
+  return {
+    seen: [...line.slice(start), ...line.slice(0, start)],
+    all: line.length < count,
+  };
+}
+
+/**
+ * Takes one of these works off the line, each confirmed by a point read; null where none of those that it tries is there any more.
+ */
+export async function leaveLineAmong(
+  ctx: PoolMutationCtx,
+  seen: readonly GenericId<"waiting">[],
 ): Promise<Work | null> {
-  const count = Math.max(1, window);
-  const head = await ctx.runQuery(host.lineHead, { count }, { useStaleSnapshot: true });
-  const start = Math.floor(Math.random() * head.length);
-  for (let i = 0; i < head.length; i++) {
-    const id = head[(start + i) % head.length];
-    const row = id === undefined ? null : await ctx.db.get("waiting", id);
-    const work = row === null ? null : await leaveLine(ctx, row);
+  for (const id of seen.slice(0, MOST_TRIED)) {
+    const work = await leaveLineAt(ctx, id);
     if (work !== null) return work;
   }
-  return await leaveLineFirst(ctx);
+  return null;
+}
+
+/** Whether a work waits, from the index: that none does may be relied on. */
+export async function anyWaits(ctx: PoolQueryCtx): Promise<boolean> {
+  return (await ctx.db.query("waiting").withIndex("by_commit").first()) !== null;
+}
+
+/** Takes this work off the line; null where it is not there any more, or had to be set aside. */
+export async function leaveLineAt(
+  ctx: PoolMutationCtx,
+  id: GenericId<"waiting">,
+): Promise<Work | null> {
+  const row = await ctx.db.get("waiting", id);
+  return row === null ? null : await leaveLine(ctx, row);
 }
 
 /** Takes the oldest waiting work off the line, or gives null when nothing waits. For one that has no rivals. */

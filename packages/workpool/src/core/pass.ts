@@ -1,46 +1,70 @@
-import type { Doc, PoolHost, PoolMutationCtx, SlotId, Work } from "./context.js";
-import { openGate } from "./gate.js";
+import type { Doc, PoolHost, PoolMutationCtx, Work } from "./context.js";
+import { PAUSE_MS, readDrain, ringDrain, stopDrain } from "./drain.js";
+import { mayOpen, openGate } from "./gate.js";
+import { anyWaits, leaveLineAmong, leaveLineFirst, seeNearFirst } from "./line.js";
 import { messageOf } from "./non-retryable.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
-import { freeSlot, startInSlot } from "./slots.js";
-import { keepWatch } from "./watch.js";
+import { freeSlot, seeFreeSlots, startInSlot } from "./slots.js";
+import { isWatchedAsBefore, keepWatch } from "./watch.js";
 
 /**
- * Gives a slot to a waiting work; if nothing waits, frees it, and opens the gate where that may be.
- * @param takeNext takes a work off the line. Null means that nothing waits, concluded from a serializable read.
- * @param mayOpen whether the gate opens if nothing waits.
- * @returns whether a work was started.
+ * Gives the slot of a work that has ended to one that waits, with the gate closed; frees it if none is seen. In that case a drain is on, or begins,
+ * or the gate opens: so no work is left to wait while a slot is free.
+ *
+ * That nothing waits is only concluded, from a serializable read, where the gate opens. While a drain is on and few wait, it alone hands slots out:
+ * completions would only fight with it, and with each other, over those few.
  */
-export async function passToLine(
+export async function passOn(
   ctx: PoolMutationCtx,
   host: PoolHost,
   gate: Doc<"gate">,
-  slot: SlotId,
-  takeNext: () => Promise<Work | null>,
-  mayOpen: boolean,
-): Promise<boolean> {
-  for (;;) {
-    const next = await takeNext();
-    if (next === null) {
-      await freeSlot(ctx, slot);
-      if (mayOpen) await openGate(ctx, gate);
-      return false;
+  slot: Doc<"slots">,
+): Promise<void> {
+  const { seen, all } = await seeNearFirst(ctx, host, gate);
+  if (all && seen.length < gate.maxParallelism) {
+    const drain = await readDrain(ctx);
+    const opens = seen.length === 0 && (mayOpen(gate) || (await isLast(ctx, host, gate)));
+    if (!opens && (drain?.on === true || seen.length === 0)) {
+      await freeSlot(ctx, slot._id);
+      if (drain?.on !== true) await ringDrain(ctx, host, drain, PAUSE_MS);
+      return;
     }
-    const handOvers = { count: 0, since: Date.now() };
-    if (await tryStart(ctx, host, gate, slot, next, handOvers)) return true;
+    if (opens && drain?.on === true) {
+      if (await anyWaits(ctx)) return await freeSlot(ctx, slot._id);
+      await stopDrain(ctx, drain);
+    }
   }
+  const starts = async (work: Work): Promise<boolean> =>
+    await tryStart(ctx, host, slot, work, { count: 0, since: Date.now() });
+  for (;;) {
+    const next = await leaveLineAmong(ctx, seen);
+    if (next === null) break;
+    if (await starts(next)) return;
+  }
+  for (;;) {
+    const next = await leaveLineFirst(ctx);
+    if (next === null) break;
+    if (await starts(next)) return;
+  }
+  await freeSlot(ctx, slot._id);
+  await openGate(ctx, gate);
+}
+
+/** Whether no other slot is held, as it seems. */
+async function isLast(ctx: PoolMutationCtx, host: PoolHost, gate: Doc<"gate">): Promise<boolean> {
+  return (await seeFreeSlots(ctx, host, gate)).length >= gate.maxParallelism - 1;
 }
 
 /**
  * Starts a work that has waited, or follows another. One that cannot be started is ended by its host, or set aside, and harms nobody else.
+ * @param slot as it was before: held by the work that hands it over, or free.
  * @returns whether it was started.
  */
 export async function tryStart(
   ctx: PoolMutationCtx,
   host: PoolHost,
-  gate: Doc<"gate">,
-  slot: SlotId,
+  slot: Doc<"slots">,
   work: Work,
   handOvers: { count: number; since: number },
 ): Promise<boolean> {
@@ -53,13 +77,13 @@ export async function tryStart(
     return false;
   }
   try {
-    await startInSlot(ctx, slot, whole, handOvers);
+    await startInSlot(ctx, slot._id, whole, handOvers);
   } catch (error) {
     await unlessUsedUp(ctx, error);
     await endGone(ctx, host, work.work, messageOf(error));
     return false;
   }
-  await keepWatch(ctx, host, gate, whole);
+  if (!isWatchedAsBefore(slot, whole)) await keepWatch(ctx, host, whole);
   await host.started?.(ctx, work.work);
   return true;
 }

@@ -1,76 +1,71 @@
-import type { Doc, HostMutationCtx, PoolHost, SlotId, Work } from "./context.js";
-import { closeGate, ensureGate, mayClaim, mayOpen, openGate } from "./gate.js";
-import { joinLine, leaveLineNearFirst } from "./line.js";
-import { passToLine, tryStart } from "./pass.js";
-import { findFreeSlot, freeSlot, freeSlots, startInSlot } from "./slots.js";
+import type { Doc, HostMutationCtx, PoolHost, PoolMutationCtx, SlotId, Work } from "./context.js";
+import { readDrain, ringDrain } from "./drain.js";
+import { closeGate, ensureGate } from "./gate.js";
+import { joinLine, leaveLineAmong, leaveLineFirst, seeNearFirst } from "./line.js";
+import { passOn, tryStart } from "./pass.js";
+import { noteWoke } from "./rest.js";
+import { claimable, freeSlot, noneIsFree, offerSlot, startInSlot } from "./slots.js";
 import { countAlong, type Tally } from "./tally.js";
-import { keepWatch, least, watchTheWatchdog } from "./watch.js";
+import { keepWatch, least, type Started, watchTheWatchdog } from "./watch.js";
 
 /** While others wait, a slot is handed to a successor at most so often in a row … */
 const MAX_HAND_OVERS = 10;
 /** … and for at most so long, in ms; then the successor queues. */
 const MAX_HELD_MS = 2_000;
 
-/**
- * Starts a work if a slot is free, else puts it in line.
- *
- * Gate open: takes a free slot; nothing else runs for it. None: the work waits, *and the gate is written closed*. Gate closed: it looks for
- * a free slot too, as the gate stays closed for a while; none: the work waits. That there is none is read from the index, and a completion
- * that at the same moment finds nothing waiting frees a slot in what was read: the two conflict and one of them runs again, so no
- * wake-up is lost.
- *
- * @param host lets the work be watched. Without it, it is once another work was started or handed a slot with it.
- * @throws where the work's function does not exist.
- */
+/** As {@link enqueueWorks}, for one work. */
 export async function enqueueWork(
   ctx: HostMutationCtx,
   work: Work,
-  host?: PoolHost,
+  host: PoolHost,
 ): Promise<"started" | "waiting"> {
-  const gate = await ensureGate(ctx);
-  const slot = mayClaim(gate) ? await findFreeSlot(ctx, gate.maxParallelism, work.work) : null;
-  if (slot !== null) {
-    await startInSlot(ctx, slot._id, work, { count: 0, since: Date.now() });
-    await keepWatch(ctx, host, gate, work);
-    return "started";
-  }
-  if (gate.open) await closeGate(ctx, gate);
-  await joinLine(ctx, work);
-  await watchTheWatchdog(ctx, host, gate);
-  return "waiting";
+  return (await enqueueWorks(ctx, [work], host)) === 1 ? "started" : "waiting";
 }
 
 /**
- * Starts as many of the works, in their order, as there are free slots, and puts the others in line. The same as `enqueueWork` for
- * each, but it looks at the gate and for slots once.
+ * Starts as many of the works, in their order, as there are free slots, and puts the others in the queue.
+ *
+ * Gate open, and more slots free than other enqueues may be about to take: it takes some of them, at random; nothing else runs for it. Else it
+ * joins the queue, and reads no slot, as enqueues would conflict over the last ones. The first to do so closes the gate, and begins a drain,
+ * which hands out what is free still.
  * @returns how many of them, from the first, were started.
  * @throws where a work's function does not exist.
  */
 export async function enqueueWorks(
   ctx: HostMutationCtx,
   works: readonly Work[],
-  host?: PoolHost,
+  host: PoolHost,
 ): Promise<number> {
+  if (works.length === 0) return 0;
   const gate = await ensureGate(ctx);
-  const free = mayClaim(gate) ? await freeSlots(ctx, works.length) : [];
-  let timeoutMs: number | undefined;
-  let brief = false;
-  for (const [index, work] of works.entries()) {
+  const { slots: free, quiet } = gate.open
+    ? await claimable(ctx, host, gate, works.length)
+    : { slots: [], quiet: false };
+  const started = works.slice(0, free.length);
+  const woke = started.length > 0 && (await keepWatch(ctx, host, inCommon(started)));
+  for (const [index, work] of started.entries()) {
     const slot = free[index];
-    if (slot === undefined) {
-      await joinLine(ctx, work);
-      continue;
-    }
-    await startInSlot(ctx, slot._id, work, { count: 0, since: Date.now() });
-    timeoutMs = least(timeoutMs, work.timeoutMs);
-    brief ||= work.brief === true;
+    if (slot !== undefined)
+      await startInSlot(ctx, slot._id, work, { count: 0, since: Date.now() }, woke);
   }
-  if (free.length > 0)
-    await keepWatch(ctx, host, gate, { brief, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
-  if (free.length === works.length) return free.length;
-  if (gate.open) await closeGate(ctx, gate);
-  if (free.length === 0) await watchTheWatchdog(ctx, host, gate);
-  return free.length;
+  if (started.length === works.length) return started.length;
+  for (const work of works.slice(started.length)) await joinLine(ctx, work);
+  if (gate.open) {
+    await closeGate(ctx, gate);
+    const noneIsLeft = started.length === gate.maxParallelism || (quiet && (await noneIsFree(ctx)));
+    if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));
+  }
+  if (started.length === 0) await watchTheWatchdog(ctx, host, gate);
+  return started.length;
+}
+
+/** What the watchdog has to know of works that start together. */
+function inCommon(works: readonly Work[]): Started {
+  const [first] = works;
+  if (works.length === 1 && first !== undefined) return first;
+  const brief = works.some((work) => work.brief === true);
+  const timeoutMs = works.map((work) => work.timeoutMs).reduce(least, undefined);
+  return timeoutMs === undefined ? { brief } : { brief, timeoutMs };
 }
 
 /** A work, or an attempt of it, that has ended. */
@@ -80,6 +75,8 @@ export interface Ended {
   readonly slot: SlotId | undefined;
   /** Counts the end into what has ended in the slot so far. Default: it is not counted. */
   readonly count?: (before: Tally | undefined) => Tally;
+  /** Something that this transaction calls yet may enqueue a work for the slot: `endOffer` is to be called after it. Default: false. */
+  readonly mayEnqueue?: boolean;
 }
 
 /**
@@ -105,47 +102,39 @@ export async function completeWork(
     if (successor !== undefined) await enqueueWork(ctx, successor, host);
     return;
   }
+  if (slot.woke === true) noteWoke(ctx, ended.work);
   if (successor !== undefined && (gate.open || mayHandOver(slot))) {
     const handOvers = { count: slot.handOvers + 1, since: slot.heldSince };
-    if (await tryStart(ctx, host, gate, slot._id, successor, handOvers)) return;
+    if (await tryStart(ctx, host, slot, successor, handOvers)) return;
   } else if (successor !== undefined) {
     return await queueBehindOthers(ctx, host, gate, slot, successor);
   }
-  if (gate.open) await freeSlot(ctx, slot._id);
-  else
-    await passToLine(
-      ctx,
-      host,
-      gate,
-      slot._id,
-      () => leaveLineNearFirst(ctx, host, gate.maxParallelism),
-      mayOpen(gate, host),
-    );
+  if (!gate.open) await passOn(ctx, host, gate, slot);
+  else if (ended.mayEnqueue === true) await offerSlot(ctx, slot._id);
+  else await freeSlot(ctx, slot._id);
 }
 
-/** Gives the slot to somebody who waits, and has the successor wait; if nobody waits, the successor gets it. */
+/** Gives the slot to somebody who waits, and has the successor wait; if nobody is seen to wait, the successor gets it. */
 async function queueBehindOthers(
-  ctx: HostMutationCtx,
+  ctx: PoolMutationCtx,
   host: PoolHost,
   gate: Doc<"gate">,
   slot: Doc<"slots">,
   successor: Work,
 ): Promise<void> {
-  let queued = false;
-  const takeNext = async (): Promise<Work | null> => {
-    const next = await leaveLineNearFirst(ctx, host, gate.maxParallelism);
-    if (next === null && !queued) {
-      queued = true;
-      if (mayOpen(gate, host)) await openGate(ctx, gate);
-      return successor;
-    }
-    if (next !== null && !queued) {
-      queued = true;
-      await joinLine(ctx, successor);
-    }
-    return next;
-  };
-  await passToLine(ctx, host, gate, slot._id, takeNext, mayOpen(gate, host));
+  const handOvers = { count: 0, since: Date.now() };
+  const line = await seeNearFirst(ctx, host, gate);
+  if (line.seen.length === 0) {
+    if (!(await tryStart(ctx, host, slot, successor, handOvers)))
+      await passOn(ctx, host, gate, slot);
+    return;
+  }
+  await joinLine(ctx, successor);
+  for (;;) {
+    const next = (await leaveLineAmong(ctx, line.seen)) ?? (await leaveLineFirst(ctx));
+    if (next === null) return await passOn(ctx, host, gate, slot);
+    if (await tryStart(ctx, host, slot, next, handOvers)) return;
+  }
 }
 
 function mayHandOver(slot: Doc<"slots">): boolean {

@@ -9,9 +9,8 @@ import { vTally } from "./tally.js";
  */
 export const poolTables = {
   /**
-   * One document, read by every enqueue and every completion and rarely written. Open: a slot may be free, and nothing waits.
-   * Closed: something waits, or did a moment ago. Written by whoever finds no free slot (closes) or nothing waiting, some time after that
-   * (opens); by a change of `maxParallelism`; and as the watchdog comes and goes.
+   * One document, read by every enqueue and every completion, and rarely written. Open: enqueues take free slots, and nothing waits.
+   * Closed: enqueues join the queue, and read no slot. See gate.ts and drain.ts for who writes it.
    */
   gate: defineTable({
     open: v.boolean(),
@@ -20,34 +19,49 @@ export const poolTables = {
     logLevel: v.optional(vLogLevel),
     /** When an enqueue closed it. It stays closed for a while after that; absent where it may open at once. */
     closedAt: v.optional(v.number()),
-    /** Works wait although slots are free, and a drain that goes on in another transaction will start them: nobody passes them. */
-    draining: v.optional(v.boolean()),
-    /** The watchdog is scheduled. True whenever a slot is held, so that a start need not look into `watch`. */
-    watched: v.optional(v.boolean()),
-    /** The watchdog is scheduled for what its host wants to have looked after; whether a slot is held or not. */
-    looking: v.optional(v.boolean()),
-    /** The work whose start has turned the watchdog on, where it started alone: its end may turn it off. */
-    woke: v.optional(v.string()),
-    /** When such an end last did. */
-    restedAt: v.optional(v.number()),
-    /** The shortest timeout that the watchdog's next look is early enough for: a start with a shorter one brings the look forward. */
-    shortestTimeoutMs: v.optional(v.number()),
-    /** When that was written. */
-    shortestSince: v.optional(v.number()),
   }),
 
   /**
-   * At most one document: the watchdog's next look. Written when the pool goes from idle to busy, when a timeout comes in that is shorter
-   * than those before, when the host has something to look after, and by each look. Read by those, and by an enqueue that joins the line: so completions and starts never touch it.
+   * At most one document: whether a drain runs, which hands free slots to works in the queue. Written when a drain begins and ends, not while it
+   * goes on. Read by completions that find little in the queue; never by an enqueue, but for the one that closes the gate.
+   */
+  drain: defineTable({
+    on: v.boolean(),
+    /** Names the one drain that counts: any other that is still scheduled does nothing. */
+    generation: v.number(),
+    /** Its first round. */
+    job: v.optional(v.id("_scheduled_functions")),
+  }),
+
+  /**
+   * At most one document: the watchdog. Written when the pool goes from idle to busy, when a timeout comes in that is shorter
+   * than those before, when the host has something to look after, and by each look. Read by starts in a free slot, and by an enqueue that joins
+   * the queue.
    */
   watch: defineTable({
     /** Names the one look that counts: any other that is still scheduled does nothing. */
     generation: v.number(),
     at: v.number(),
-    /** Absent while nothing runs, and there is nothing else to look after. */
+    /** The next look. Absent while nothing runs, and there is nothing else to look after. */
     job: v.optional(v.id("_scheduled_functions")),
+    /** Schedules the look anew where it has failed or was lost. The look that succeeds cancels it. */
+    reserve: v.optional(v.id("_scheduled_functions")),
     /** When the pool became busy, or last lost a work: the looks come ever less often from then on. */
     since: v.number(),
+    /** True whenever a slot is held. */
+    watched: v.optional(v.boolean()),
+    /** The work whose start has turned the watchdog on, where it started alone. */
+    woke: v.optional(v.string()),
+    /** The next look is for what the host wants to have looked after; whether a slot is held or not. */
+    looking: v.optional(v.boolean()),
+    /** When the end of a lone work last turned the watchdog off. */
+    restedAt: v.optional(v.number()),
+    /** The shortest timeout that the next look is early enough for: a start with a shorter one brings the look forward. */
+    shortestTimeoutMs: v.optional(v.number()),
+    /** When that was written. */
+    shortestSince: v.optional(v.number()),
+    /** Running works with a timeout, and when a look first saw that their functions had begun. */
+    began: v.optional(v.array(v.object({ job: v.id("_scheduled_functions"), at: v.number() }))),
   }),
 
   /**
@@ -62,8 +76,10 @@ export const poolTables = {
     job: v.optional(v.id("_scheduled_functions")),
     /** The work's own function has ended, and `job` is one that is to report it. */
     reporting: v.optional(v.boolean()),
+    /** The start of this work has turned the watchdog on, and it started alone: its end may turn it off. */
+    woke: v.optional(v.boolean()),
     startedAt: v.number(),
-    /** By how many ms after its start its function has reported, where that is known. */
+    /** By how many ms after its begin its function has reported, where that is known. */
     timeoutMs: v.optional(v.number()),
     /** How often the slot was handed to a successor in a row, and since when. Both start anew with a work from the line. */
     handOvers: v.number(),
@@ -75,13 +91,16 @@ export const poolTables = {
     // The free slots are those without a work; by their numbers, so that enqueues look at different ones.
     .index("by_work", ["work", "number"]),
 
-  /** The line of works that are due and have no slot. Written by an enqueue; deleted by the completion that starts the work, or by a cancel. */
+  /**
+   * The queue: works that are due and have no slot. Written by an enqueue; deleted by the completion or the drain that starts the work, or by a
+   * cancel. The rows are small, as a completion reads many of them.
+   */
   waiting: defineTable({
     work: v.string(),
     fn: v.string(),
     /** Null where they are large, or where the host keeps them. */
     args: v.any(),
-    /** In the place of `args` where they are large, so that looking along the line stays cheap. */
+    /** In the place of `args` where they are large. */
     largeArgs: v.optional(v.id("largeArgs")),
     timeoutMs: v.optional(v.number()),
     brief: v.optional(v.boolean()),
@@ -91,7 +110,7 @@ export const poolTables = {
     .index("by_commit", ["at"])
     .index("by_work", ["work"]),
 
-  /** Arguments of waiting works from `INLINE_ARGS_BYTES`. Written and deleted together with the row in `waiting`. */
+  /** Arguments of waiting works from `QUEUED_ARGS_BYTES`. Written and deleted together with the row in `waiting`. */
   largeArgs: defineTable({ args: v.any() }),
 
   /**

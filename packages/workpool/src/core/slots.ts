@@ -1,43 +1,146 @@
 import type { FunctionHandle } from "convex/server";
+import { type Infer, v } from "convex/values";
 import type {
   Doc,
   HostMutationCtx,
   HostQueryCtx,
   JobId,
+  PoolHost,
   PoolMutationCtx,
+  PoolQueryCtx,
   SlotId,
   Work,
 } from "./context.js";
 import { takeCounts } from "./tally.js";
 
+/** Arguments of the host's registration of {@link freeSlotsFrom}. */
+export const freeSlotArgs = { from: v.number(), count: v.number() };
+
+/** What {@link freeSlotsFrom} gives: free slots, and whether works take so long here that hardly one ends at the same moment. */
+export const vFreeSlots = v.object({ free: v.array(v.id("slots")), quiet: v.boolean() });
+export type FreeSlots = Infer<typeof vFreeSlots>;
+
+/** A pool in which a work ends each second, or more seldom, is quiet. */
+const QUIET_MS = 1_000;
+
 /**
- * A free slot, or null if there is none. It looks among the free ones only, from a number on that is spread by the work's key: so works
- * that are enqueued at the same moment rarely meet, and what goes on in held slots does not concern them. That there is none is concluded
- * from the index, and conflicts with whoever frees one.
+ * Up to `count` free slots, those numbered from `from` on first; null in a pool that has no slots. To be read from a stale snapshot.
  */
-export async function findFreeSlot(
-  ctx: PoolMutationCtx,
-  maxParallelism: number,
-  work: string,
-): Promise<Doc<"slots"> | null> {
-  const start = spread(work) % Math.max(1, maxParallelism);
-  const free = () => ctx.db.query("slots");
-  return (
-    (await free()
-      .withIndex("by_work", (q) => q.eq("work", undefined).gte("number", start))
-      .first()) ??
-    (await free()
-      .withIndex("by_work", (q) => q.eq("work", undefined).lt("number", start))
-      .first())
-  );
+export async function freeSlotsFrom(
+  ctx: HostQueryCtx,
+  { from, count }: { from: number; count: number },
+): Promise<FreeSlots | null> {
+  const free = (await freeSlots(ctx, from, count)).map((slot) => slot._id);
+  if (free.length > 0) return { free, quiet: false };
+  const last: Doc<"slots"> | null = await ctx.db
+    .query("slots")
+    .withIndex("by_number")
+    .order("desc")
+    .first();
+  if (last === null) return null;
+  return { free, quiet: Date.now() - last.startedAt >= QUIET_MS * (last.number + 1) };
 }
 
-/** Up to `count` free slots, read from the index: that there are no more of them may be relied on. */
-export async function freeSlots(ctx: PoolMutationCtx, count: number): Promise<Doc<"slots">[]> {
+async function freeSlots(ctx: PoolQueryCtx, from: number, count: number): Promise<Doc<"slots">[]> {
+  const above: Doc<"slots">[] = await ctx.db
+    .query("slots")
+    .withIndex("by_work", (q) => q.eq("work", undefined).gte("number", from))
+    .take(count);
+  if (above.length === count || from === 0) return above;
+  const below: Doc<"slots">[] = await ctx.db
+    .query("slots")
+    .withIndex("by_work", (q) => q.eq("work", undefined).lt("number", from))
+    .take(count - above.length);
+  return [...above, ...below];
+}
+
+/** All free slots, from a stale snapshot: that creates no dependency, and proves nothing. */
+export async function seeFreeSlots(
+  ctx: PoolMutationCtx,
+  host: PoolHost,
+  { maxParallelism }: Doc<"gate">,
+): Promise<SlotId[]> {
+  const args = { from: 0, count: maxParallelism };
+  return (await ctx.runQuery(host.freeSlots, args, { useStaleSnapshot: true }))?.free ?? [];
+}
+
+/** Whether no slot is free, from the index: it may be relied on, and conflicts with whoever frees one. */
+export async function noneIsFree(ctx: PoolMutationCtx): Promise<boolean> {
+  return (await freeSlots(ctx, 0, 1)).length === 0;
+}
+
+/** What an enqueue may take; and whether the pool is {@link FreeSlots.quiet}. */
+export interface Claimable {
+  readonly slots: Doc<"slots">[];
+  readonly quiet: boolean;
+}
+
+/** Of so many slots, one free slot is left to other enqueues that may be in flight. */
+const SLOTS_PER_ENQUEUE = 16;
+
+/**
+ * Up to `count` free slots that an enqueue may take; none where so few are free that enqueues of the same moment would conflict over them.
+ *
+ * It finds them without a dependency in a stale snapshot, from a random number on, and confirms each by a point read. That snapshot does not
+ * show what this transaction has written: a pool that it has made, a slot that it has taken or freed. Only then is the index read.
+ */
+export async function claimable(
+  ctx: PoolMutationCtx,
+  host: PoolHost,
+  { maxParallelism }: Doc<"gate">,
+  count: number,
+): Promise<Claimable> {
+  const from = Math.floor(Math.random() * maxParallelism);
+  const few = Math.floor(maxParallelism / SLOTS_PER_ENQUEUE);
+  const seen = await ctx.runQuery(
+    host.freeSlots,
+    { from, count: Math.min(maxParallelism, count + few) },
+    { useStaleSnapshot: true },
+  );
+  if (seen === null) return { slots: await freeSlots(ctx, from, count), quiet: false };
+  const { free, quiet } = seen;
+  if (free.length <= few) {
+    const offered = await offeredSlot(ctx);
+    return { slots: offered === null ? [] : [offered], quiet };
+  }
+  const slots: Doc<"slots">[] = [];
+  for (const id of free) {
+    if (slots.length >= count) break;
+    const slot = await confirmFree(ctx, id);
+    if (slot !== null) slots.push(slot);
+  }
+  // Others than were seen can only be gone by what this transaction did.
+  return { slots: slots.length > 0 ? slots : await freeSlots(ctx, from, count), quiet };
+}
+
+/**
+ * What a slot holds that this transaction has freed, while it may enqueue a work in it. No committed slot holds it: so to look for it conflicts with
+ * nobody.
+ */
+const OFFERED = "";
+
+async function offeredSlot(ctx: PoolMutationCtx): Promise<Doc<"slots"> | null> {
   return await ctx.db
     .query("slots")
-    .withIndex("by_work", (q) => q.eq("work", undefined))
-    .take(count);
+    .withIndex("by_work", (q) => q.eq("work", OFFERED))
+    .first();
+}
+
+/** Frees a slot for works that this transaction enqueues before it calls {@link endOffer}. */
+export async function offerSlot(ctx: PoolMutationCtx, slot: SlotId): Promise<void> {
+  await ctx.db.patch("slots", slot, { work: OFFERED, job: undefined, ...takeCounts(ctx, slot) });
+}
+
+/** Frees a slot for everybody that was offered, and that nobody took. */
+export async function endOffer(ctx: HostMutationCtx, slot: SlotId | undefined): Promise<void> {
+  const offered: Doc<"slots"> | null = slot === undefined ? null : await ctx.db.get("slots", slot);
+  if (offered?.work === OFFERED) await freeSlot(ctx, offered._id);
+}
+
+/** The slot, if it is free still. */
+export async function confirmFree(ctx: PoolMutationCtx, id: SlotId): Promise<Doc<"slots"> | null> {
+  const slot = await ctx.db.get("slots", id);
+  return slot?.work === undefined ? slot : null;
 }
 
 /** The slot in which the work runs, or null. */
@@ -57,17 +160,10 @@ export async function isIdle(ctx: HostQueryCtx): Promise<boolean> {
   return held === null;
 }
 
-/** A whole number that is the same for the same text, and spread for different ones (FNV-1a). */
-function spread(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++)
-    hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0;
-  return hash;
-}
-
 /**
  * Schedules a work and writes it into its slot.
  * @param handOvers how often the slot has been handed on in a row with this time.
+ * @param woke whether its start has turned the watchdog on.
  * @throws where the function no longer exists; nothing is written then.
  */
 export async function startInSlot(
@@ -75,6 +171,7 @@ export async function startInSlot(
   slot: SlotId,
   { work, fn, args, timeoutMs }: Work,
   handOvers: { count: number; since: number },
+  woke = false,
 ): Promise<void> {
   const job = await ctx.scheduler.runAfter(0, fn as FunctionHandle<"action" | "mutation">, {
     ...args,
@@ -86,6 +183,7 @@ export async function startInSlot(
     startedAt: Date.now(),
     timeoutMs,
     reporting: undefined,
+    woke: woke ? true : undefined,
     handOvers: handOvers.count,
     heldSince: handOvers.since,
     ...takeCounts(ctx, slot),

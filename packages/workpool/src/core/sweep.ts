@@ -3,21 +3,19 @@ import type {
   Doc,
   HostMutationCtx,
   HostQueryCtx,
-  JobId,
   PoolHost,
   PoolMutationCtx,
   PoolWatch,
-  SlotId,
 } from "./context.js";
+import { readDrain, ringDrain } from "./drain.js";
 import { readGate } from "./gate.js";
 import { lookedByHost } from "./host-look.js";
-import { messageOf } from "./non-retryable.js";
-import { drainLine } from "./parallelism.js";
 import { completeWork } from "./pool.js";
 import { hasRoom, leaveRoom, ROOM_TO_COMPLETE, ROOM_TO_LOOK, ROOM_TO_RECOVER } from "./room.js";
 import { setAside } from "./set-aside.js";
-import { isIdle } from "./slots.js";
+import { isIdle, seeFreeSlots } from "./slots.js";
 import {
+  dropLook,
   GRACE_MS,
   least,
   lookForHost,
@@ -26,7 +24,7 @@ import {
   readWatch,
   scheduleLook,
 } from "./watch.js";
-import type { Look, Seen, SweepArgs } from "./watch-validators.js";
+import type { Look, LookArgs, Seen, Suspect, SweepArgs } from "./watch-validators.js";
 
 /** No stale snapshot is older, by far. */
 const STALE_MS = 30_000;
@@ -40,28 +38,41 @@ type Job = SystemDataModel["_scheduled_functions"]["document"];
 export async function sweepSlots(
   ctx: HostMutationCtx,
   host: PoolHost,
-  { generation, seen = { from: 0, lost: 0 } }: SweepArgs,
+  { generation, seen = { from: 0, lost: 0 }, reserve = false }: SweepArgs,
 ): Promise<void> {
   const watch = await readWatch(ctx);
   if (host.watch === undefined || watch?.generation !== generation) return;
+  if (reserve) {
+    // It must not cancel itself.
+    const others = { ...watch, reserve: undefined };
+    return await scheduleLook(ctx, host.watch, { at: Date.now() }, others);
+  }
   // A running mutation looks as if it had not begun. Whoever schedules another look meanwhile must not cancel this one: what it schedules
   // from then on would be dropped.
   await ctx.db.patch("watch", watch._id, { job: undefined });
-  const look = await ctx.runQuery(host.watch.look, { from: seen.from }, { useStaleSnapshot: true });
+  const began = watch.began ?? [];
+  const look = await ctx.runQuery(
+    host.watch.look,
+    { from: seen.from, began },
+    { useStaleSnapshot: true },
+  );
   let lost = seen.lost;
   const soFar = (from: number): Seen => ({
     from,
     lost,
+    running: seen.running === true || look.running,
     oldestStart: least(seen.oldestStart, look.oldestStart),
     nextDeadline: least(seen.nextDeadline, look.nextDeadline),
     shortestTimeoutMs: least(seen.shortestTimeoutMs, look.shortestTimeoutMs),
+    began: [...(seen.began ?? []), ...look.began],
   });
   for (const { number, ...suspect } of look.suspects) {
     if (!(await hasRoom(ctx, ROOM_TO_RECOVER)))
-      return await scheduleLook(ctx, host.watch, soFar(number));
+      return await scheduleLook(ctx, host.watch, soFar(number), await readWatch(ctx));
     if (await recovered(ctx, host, host.watch, suspect)) lost += 1;
   }
-  if (look.next !== null) return await scheduleLook(ctx, host.watch, soFar(look.next));
+  if (look.next !== null)
+    return await scheduleLook(ctx, host.watch, soFar(look.next), await readWatch(ctx));
   await finish(ctx, host, host.watch, soFar(0));
 }
 
@@ -72,68 +83,56 @@ async function finish(
   hooks: PoolWatch,
   seen: Seen,
 ): Promise<void> {
-  await drainAlong(ctx, host);
+  const drains = await drainAlong(ctx, host);
   // After that, for what was done there may be something to look after too.
   const wanted = await lookedByHost(ctx, hooks);
-  const gate = await readGate(ctx);
   const watch = await readWatch(ctx);
-  if (gate === null || watch === null) return;
-  const idle = await isIdle(ctx);
+  if (watch === null) return;
+  // Only that nothing runs has to be sure.
+  const idle = seen.running !== true && (await isIdle(ctx));
   const now = Date.now();
   // A work that was started here, or something of the host's that began here, may have scheduled a look already.
   const already = watch.job === undefined ? Infinity : watch.at;
-  const forHost = least(wanted, gate.draining === true ? now : undefined);
+  const forHost = least(wanted, drains ? now : undefined);
   const byHost = forHost === undefined ? Infinity : lookForHost(forHost, now);
   if (idle) {
-    await watchForHostOnly(ctx, gate, forHost !== undefined);
-    if (forHost === undefined) await ctx.db.patch("watch", watch._id, { job: undefined });
-    else await scheduleLook(ctx, hooks, { at: Math.min(byHost, already), since: watch.since });
+    const looking = forHost === undefined ? undefined : true;
+    const rest = { watched: false, looking, shortestTimeoutMs: undefined, began: undefined };
+    if (forHost === undefined) await dropLook(ctx, watch, rest);
+    else {
+      const next = { at: Math.min(byHost, already), since: watch.since };
+      await scheduleLook(ctx, hooks, next, watch, rest);
+    }
     return;
   }
   // Works that are lost are seldom lost alone.
   const since = seen.lost > 0 ? now : watch.since;
-  const { oldestStart, nextDeadline, shortestTimeoutMs } = seen;
-  const shortest = stillShortest(gate, shortestTimeoutMs, now);
-  if (shortest !== gate.shortestTimeoutMs)
-    await ctx.db.patch("gate", gate._id, { shortestTimeoutMs: shortest, shortestSince: now });
-  if (gate.watched !== true) await ctx.db.patch("gate", gate._id, { watched: true });
+  const { oldestStart, nextDeadline, shortestTimeoutMs, began = [] } = seen;
+  const shortest = stillShortest(watch, shortestTimeoutMs, now);
   const byAge = lookByAge(hooks, since, seen.lost > 0 ? now : oldestStart, now);
   const byTimeout = shortest === undefined ? Infinity : now + shortest + GRACE_MS;
   const at = Math.min(byAge, byTimeout, nextDeadline ?? Infinity, byHost, already);
-  await scheduleLook(ctx, hooks, { at, since });
-}
-
-/** Nothing runs: a start has to see to the watchdog again, though one be scheduled for the host. */
-async function watchForHostOnly(
-  ctx: PoolMutationCtx,
-  { _id, watched, looking = false }: Doc<"gate">,
-  forHost: boolean,
-): Promise<void> {
-  if (watched !== true && looking === forHost) return;
-  await ctx.db.patch("gate", _id, {
-    watched: false,
-    looking: forHost ? true : undefined,
-    shortestTimeoutMs: undefined,
+  await scheduleLook(ctx, hooks, { at, since }, watch, {
+    watched: true,
+    shortestTimeoutMs: shortest,
+    ...(shortest === watch.shortestTimeoutMs ? {} : { shortestSince: now }),
+    began: began.length === 0 ? undefined : began,
   });
 }
 
 /**
- * Starts what waits though slots are free: not needed where no slot was lost, and no drain was; it costs little, and is the last to notice.
- * It also opens the gate at last. In a nested transaction, where its host has registered one, so that the look goes on if it throws.
+ * Begins a drain anew where one should be on, as it may have been lost or have thrown; and where works wait though slots are free.
+ * @returns whether there is one now.
  */
-async function drainAlong(ctx: PoolMutationCtx, host: PoolHost): Promise<void> {
-  if (host.drainLine === undefined) return await drainLine(ctx, host);
+async function drainAlong(ctx: PoolMutationCtx, host: PoolHost): Promise<boolean> {
   const gate = await readGate(ctx);
-  if (gate === null || gate.open || gate.maxParallelism === 0) return;
-  try {
-    await ctx.runMutation(
-      host.drainLine,
-      {},
-      { transactionLimits: await leaveRoom(ctx, ROOM_TO_COMPLETE) },
-    );
-  } catch (error) {
-    console.error(`The pool could not start all that waits: ${messageOf(error)}`);
+  if (gate === null || gate.maxParallelism === 0) return false;
+  const drain = await readDrain(ctx);
+  if (drain?.on !== true) {
+    if (gate.open || (await seeFreeSlots(ctx, host, gate)).length === 0) return false;
   }
+  await ringDrain(ctx, host, drain);
+  return true;
 }
 
 /**
@@ -157,7 +156,7 @@ function lookByAge(
  * is given up; but not soon after it came in, as the look may be older than the start of its work.
  */
 function stillShortest(
-  { shortestTimeoutMs: before, shortestSince = 0 }: Doc<"gate">,
+  { shortestTimeoutMs: before, shortestSince = 0 }: Doc<"watch">,
   running: number | undefined,
   now: number,
 ): number | undefined {
@@ -170,7 +169,7 @@ async function recovered(
   ctx: PoolMutationCtx,
   host: PoolHost,
   hooks: PoolWatch,
-  suspect: { slot: SlotId; job: JobId },
+  suspect: Suspect,
 ): Promise<boolean> {
   try {
     return await ctx.runMutation(hooks.recover, suspect, {
@@ -189,12 +188,13 @@ async function recovered(
 export async function recoverSlot(
   ctx: HostMutationCtx,
   host: PoolHost,
-  suspect: { slot: SlotId; job: JobId },
+  suspect: Suspect,
 ): Promise<boolean> {
   const slot: Doc<"slots"> | null = await ctx.db.get("slots", suspect.slot);
   if (host.watch === undefined || slot?.work === undefined || slot.job !== suspect.job)
     return false;
-  const why = lossOf(await ctx.db.system.get("_scheduled_functions", suspect.job), slot);
+  const job = await ctx.db.system.get("_scheduled_functions", suspect.job);
+  const why = lossOf(job, slot, suspect.beganAt);
   if (why === null) return false;
   await host.watch.lost(ctx, slot.work, slot._id, why);
   const after: Doc<"slots"> | null = await ctx.db.get("slots", slot._id);
@@ -207,9 +207,13 @@ export async function recoverSlot(
  * Looks at held slots and the state of their jobs, as far as one transaction should: a job's state is read together with its arguments.
  * To be read from a stale snapshot.
  */
-export async function lookAtSlots(ctx: HostQueryCtx, { from }: { from: number }): Promise<Look> {
+export async function lookAtSlots(
+  ctx: HostQueryCtx,
+  { from, began: known = [] }: LookArgs,
+): Promise<Look> {
   const now = Date.now();
-  const look: Look = { suspects: [], next: null };
+  const look: Look = { suspects: [], began: [], running: false, next: null };
+  const beganAt = new Map(known.map(({ job, at }) => [job, at]));
   const slots: Doc<"slots">[] = await ctx.db
     .query("slots")
     .withIndex("by_number", (q) => q.gte("number", from))
@@ -219,28 +223,44 @@ export async function lookAtSlots(ctx: HostQueryCtx, { from }: { from: number })
     if (work === undefined || jobId === undefined) continue;
     if (number > from && !(await hasRoom(ctx, ROOM_TO_LOOK))) return { ...look, next: number };
     const job = await ctx.db.system.get("_scheduled_functions", jobId);
-    if (lossOf(job, slot) !== null) {
-      look.suspects.push({ number, slot: _id, job: jobId });
-    } else if (timeoutMs === undefined) {
-      look.oldestStart = least(look.oldestStart, startedAt);
-    } else {
-      // A function that has not begun when its time is up has all of it before it.
-      const due = startedAt + timeoutMs + GRACE_MS;
-      const nextDeadline = due > now ? due : now + timeoutMs + GRACE_MS;
-      look.nextDeadline = least(look.nextDeadline, nextDeadline);
-      look.shortestTimeoutMs = least(look.shortestTimeoutMs, timeoutMs);
+    const at = beganAt.get(jobId);
+    if (lossOf(job, slot, at) !== null) {
+      look.suspects.push({
+        number,
+        slot: _id,
+        job: jobId,
+        ...(at === undefined ? {} : { beganAt: at }),
+      });
+      continue;
     }
+    look.running = true;
+    if (timeoutMs === undefined) {
+      look.oldestStart = least(look.oldestStart, startedAt);
+      continue;
+    }
+    // A function that has not begun has all of its time before it.
+    const since = job?.state.kind === "inProgress" ? (at ?? now) : now;
+    if (job?.state.kind === "inProgress") look.began.push({ job: jobId, at: since });
+    look.nextDeadline = least(look.nextDeadline, since + timeoutMs + GRACE_MS);
+    look.shortestTimeoutMs = least(look.shortestTimeoutMs, timeoutMs);
   }
   return look;
 }
 
-/** Why a job will never report, or null if it still may. A running mutation looks as if it were pending. */
-function lossOf(job: Job | null, { startedAt, timeoutMs = Infinity }: Doc<"slots">): string | null {
+/**
+ * Why a job will never report, or null if it still may. A running mutation looks as if it were pending.
+ * @param beganAt when it was first seen to have begun: its timeout counts from then, as it may have waited for the scheduler before.
+ */
+function lossOf(
+  job: Job | null,
+  { timeoutMs = Infinity }: Doc<"slots">,
+  beganAt = Infinity,
+): string | null {
   if (job === null) return "its scheduled function is gone";
   if (job.state.kind === "failed") return `its scheduled function failed: ${job.state.error}`;
   if (job.state.kind === "canceled") return "its scheduled function was canceled";
   if (job.state.kind === "success") return "its scheduled function ended without reporting";
-  if (job.state.kind === "inProgress" && Date.now() >= startedAt + timeoutMs + GRACE_MS)
-    return `it has not reported ${timeoutMs} ms after its start, its timeout`;
+  if (job.state.kind === "inProgress" && Date.now() >= beganAt + timeoutMs + GRACE_MS)
+    return `it has not reported ${timeoutMs} ms after its begin, its timeout`;
   return null;
 }

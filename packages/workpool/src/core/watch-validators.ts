@@ -1,5 +1,8 @@
 import { type Infer, v } from "convex/values";
 
+/** The functions of running works with a timeout, and when a look first saw that they had begun. */
+const vBegan = v.array(v.object({ job: v.id("_scheduled_functions"), at: v.number() }));
+
 /** What a sweep has seen so far: carried from one of its transactions to the next. */
 const vSeen = v.object({
   /** The slot number to go on from. */
@@ -11,30 +14,47 @@ const vSeen = v.object({
   /** When the first timeout should be looked at. */
   nextDeadline: v.optional(v.number()),
   shortestTimeoutMs: v.optional(v.number()),
+  running: v.optional(v.boolean()),
+  began: v.optional(vBegan),
 });
 export type Seen = Infer<typeof vSeen>;
 
 /** Arguments of the host's registration of `sweepSlots`. */
-export const sweepArgs = { generation: v.number(), seen: v.optional(vSeen) };
+export const sweepArgs = {
+  generation: v.number(),
+  seen: v.optional(vSeen),
+  /** It is the one in reserve: it only schedules the look anew. */
+  reserve: v.optional(v.boolean()),
+};
 const vSweepArgs = v.object(sweepArgs);
 export type SweepArgs = Infer<typeof vSweepArgs>;
 
 /** Arguments of the host's registration of `lookAtSlots`. */
-export const lookArgs = { from: v.number() };
+export const lookArgs = { from: v.number(), began: v.optional(vBegan) };
+const vLookArgs = v.object(lookArgs);
+export type LookArgs = Infer<typeof vLookArgs>;
+
+/** Arguments of the host's registration of `recoverSlot`. */
+export const recoverArgs = {
+  slot: v.id("slots"),
+  job: v.id("_scheduled_functions"),
+  /** When the function was first seen to have begun. */
+  beganAt: v.optional(v.number()),
+};
+const vRecoverArgs = v.object(recoverArgs);
+export type Suspect = Infer<typeof vRecoverArgs>;
 
 /** What a look at some of the slots gives. */
 export const vLook = v.object({
   /** Those whose work seems to be lost: to be confirmed. */
-  suspects: v.array(
-    v.object({ number: v.number(), slot: v.id("slots"), job: v.id("_scheduled_functions") }),
-  ),
+  suspects: v.array(v.object({ number: v.number(), ...recoverArgs })),
   oldestStart: v.optional(v.number()),
   nextDeadline: v.optional(v.number()),
   shortestTimeoutMs: v.optional(v.number()),
+  began: vBegan,
+  /** Whether a work runs that is not lost. */
+  running: v.boolean(),
   /** The slot number to go on from; null after the last. */
   next: v.union(v.number(), v.null()),
 });
 export type Look = Infer<typeof vLook>;
-
-/** Arguments of the host's registration of `recoverSlot`. */
-export const recoverArgs = { slot: v.id("slots"), job: v.id("_scheduled_functions") };

@@ -2,12 +2,12 @@ import type {
   Doc,
   HostMutationCtx,
   HostQueryCtx,
+  JobId,
   PoolHost,
   PoolMutationCtx,
   PoolWatch,
   Work,
 } from "./context.js";
-import { ensureGate, readGate } from "./gate.js";
 import type { Seen } from "./watch-validators.js";
 
 /**
@@ -21,13 +21,20 @@ const FIRST_LOOK_AT_BRIEF_MS = 10_000;
 const SHORTEST_PAUSE_MS = 10_000;
 /** … and never longer than this after the one before it. */
 export const LONGEST_PAUSE_MS = 540_000;
+/** So soon after a work with a timeout has started, a look sees whether it has begun: from then on its timeout counts. */
+const FIRST_SEEN_MS = 5_000;
 /** A work that has not reported so long after its timeout is lost. */
 export const GRACE_MS = 5_000;
 /** A look that is so late was lost itself, or the scheduler is far behind: another is scheduled. */
 const LATE_MS = 60_000;
+/** By then the one in reserve should have come. */
+const OVERDUE_MS = 5_000;
 
-/** What is known of a work that was started; `work` where it was started alone. */
-type Started = Pick<Work, "timeoutMs" | "brief"> & { readonly work?: string };
+/** What is known of a work that was started. */
+export type Started = Pick<Work, "timeoutMs" | "brief"> & {
+  /** Its key, where it starts alone. */
+  readonly work?: string;
+};
 
 /** The next look after `now` of those that come 1, 3, 9, 27 … times the host's first after `since`; at most 540 s after the one before it. */
 export function nextLook(watch: PoolWatch, since: number, now: number): number {
@@ -42,46 +49,66 @@ function firstLook({ firstLookMs }: PoolWatch): number {
 }
 
 /**
- * Has the watchdog scheduled, early enough for a work that was just given a slot. To be called by every start: it mostly finds out from the
- * gate, which the start has read anyway, that there is nothing to do.
+ * Has the watchdog scheduled, early enough for a work that is given a free slot. To be called by every such start: it mostly finds that there is
+ * nothing to do.
  *
  * What it keeps true: while a slot is held the watchdog is scheduled (only who finds none held, by a serializable read, ends it: a look, or
- * `restAfter`);
- * and the next look comes at most `shortestTimeoutMs`, and the grace, after whatever read that from the gate.
+ * `restAfter`); and the next look comes at most `shortestTimeoutMs`, and the grace, after whatever read that. A watchdog that is overdue was
+ * lost, and is scheduled anew.
+ * @returns whether it was the start of this work, alone, that has turned it on.
  */
 export async function keepWatch(
   ctx: PoolMutationCtx,
-  host: PoolHost | undefined,
-  gate: Doc<"gate">,
-  started: Started,
-): Promise<void> {
-  if (host?.watch === undefined || covers(gate, started)) return;
-  // This transaction may have written the gate since it was read.
-  const fresh = await readGate(ctx);
-  if (fresh === null || covers(fresh, started)) return;
-  const { timeoutMs, brief, work } = started;
-  const now = Date.now();
+  { watch: hooks }: PoolHost,
+  { timeoutMs, brief, work }: Started,
+): Promise<boolean> {
+  if (hooks === undefined) return false;
   const watch = await readWatch(ctx);
-  const byTimeout = timeoutMs === undefined ? Infinity : now + timeoutMs + GRACE_MS;
-  await ctx.db.patch("gate", fresh._id, {
-    watched: true,
-    ...(fresh.watched === true ? {} : { woke: work }),
-    shortestTimeoutMs: least(
-      fresh.watched === true ? fresh.shortestTimeoutMs : undefined,
-      timeoutMs,
-    ),
-  });
-  if (fresh.watched !== true) {
+  const now = Date.now();
+  const isOn = watch?.watched === true;
+  if (isOn && covers(watch.shortestTimeoutMs, timeoutMs)) {
+    if (isOverdue(watch, now)) await scheduleLook(ctx, hooks, { at: now }, watch);
+    return wokenBy(watch, work);
+  }
+  const byTimeout = timeoutMs === undefined ? Infinity : now + Math.min(timeoutMs, FIRST_SEEN_MS);
+  const shortestTimeoutMs = least(isOn ? watch.shortestTimeoutMs : undefined, timeoutMs);
+  if (!isOn) {
     // There may be one already for what is the host's.
     const already = watch?.job === undefined || watch.at < now ? Infinity : watch.at;
     const last = watch === null || watch.at > now ? -Infinity : watch.at;
-    const first = firstLookAt(host.watch, { now, last, brief });
+    const first = firstLookAt(hooks, { now, last, brief });
     const at = Math.min(first, byTimeout, already);
-    return await scheduleLook(ctx, host.watch, { at, since: now }, watch);
+    const state = { watched: true, woke: work, shortestTimeoutMs };
+    await scheduleLook(ctx, hooks, { at, since: now }, watch, state);
+    return work !== undefined;
   }
   // A look that is going on will see it.
-  if (watch === null || (watch.job !== undefined && byTimeout < watch.at))
-    await scheduleLook(ctx, host.watch, { at: byTimeout }, watch);
+  if (watch.job !== undefined && byTimeout < watch.at)
+    await scheduleLook(ctx, hooks, { at: byTimeout }, watch, { shortestTimeoutMs });
+  else await ctx.db.patch("watch", watch._id, { shortestTimeoutMs });
+  return wokenBy(watch, work);
+}
+
+/** Whether it is an attempt of the work that has turned the watchdog on. */
+function wokenBy({ woke }: Doc<"watch">, work: string | undefined): boolean {
+  return woke !== undefined && woke === work;
+}
+
+/**
+ * Whether a start in a slot that was held needs no watchdog but the one that its former work had. While a slot is held the watchdog is on, and
+ * prepared for the timeout of the work in it.
+ */
+export function isWatchedAsBefore(before: Doc<"slots">, { timeoutMs }: Started): boolean {
+  return before.work !== undefined && covers(before.timeoutMs, timeoutMs);
+}
+
+/** Whether who is prepared for the one timeout is prepared for the other. */
+function covers(known: number | undefined, timeoutMs = Infinity): boolean {
+  return (known ?? Infinity) <= timeoutMs;
+}
+
+function isOverdue({ at }: Doc<"watch">, now: number): boolean {
+  return at + LATE_MS + OVERDUE_MS < now;
 }
 
 /** When a pool that has become busy is looked at. Where it was `last` looked at a moment ago, as between bursts, it is not so soon again. */
@@ -99,29 +126,25 @@ function firstLookAt(
  * `alsoLook` says how long it is needed. Costs a read of the gate where the watchdog is on.
  */
 export async function keepLooking(ctx: HostMutationCtx, host: PoolHost): Promise<void> {
-  const gate = await ensureGate(ctx);
-  if (host.watch === undefined || gate.watched === true || gate.looking === true) return;
-  await ctx.db.patch("gate", gate._id, { looking: true });
+  if (host.watch === undefined) return;
+  const watch = await readWatch(ctx);
+  if (watch?.watched === true || watch?.looking === true) return;
   const now = Date.now();
-  await scheduleLook(ctx, host.watch, { at: now + FIRST_LOOK_MS, since: now });
+  const next = { at: now + FIRST_LOOK_MS, since: now };
+  await scheduleLook(ctx, host.watch, next, watch, { looking: true });
 }
 
 /** Has the watchdog look at once, whether it is scheduled or not, or was lost: as after a restore from a backup, which brings no job back. */
 export async function lookNow(ctx: HostMutationCtx, host: PoolHost): Promise<void> {
   if (host.watch === undefined) return;
-  const gate = await ensureGate(ctx);
-  if (gate.watched !== true && gate.looking !== true)
-    await ctx.db.patch("gate", gate._id, { looking: true });
-  await scheduleLook(ctx, host.watch, { at: Date.now() });
+  const watch = await readWatch(ctx);
+  const state = watch?.watched === true ? {} : { looking: true };
+  await scheduleLook(ctx, host.watch, { at: Date.now() }, watch, state);
 }
 
 /** When to look again for the sake of the host, which wants it at `wanted`. */
 export function lookForHost(wanted: number, now: number): number {
   return Math.min(Math.max(wanted, now + SHORTEST_PAUSE_MS), now + LONGEST_PAUSE_MS);
-}
-
-function covers(gate: Doc<"gate">, { timeoutMs = Infinity }: Started): boolean {
-  return gate.watched === true && (gate.shortestTimeoutMs ?? Infinity) <= timeoutMs;
 }
 
 /** The smaller of two numbers of which either may be missing. */
@@ -131,55 +154,69 @@ export function least(one: number | undefined, other: number | undefined): numbe
 }
 
 /**
- * Schedules another look where the watchdog's own has not come: as after its scheduled function was canceled by hand, or after a restore
- * from a backup, which brings no scheduled functions back. Called by whoever joins the line, for that is where a stall would show.
+ * Schedules another look where the watchdog's own has not come: as after its scheduled functions were canceled by hand, or after a restore
+ * from a backup, which brings no scheduled functions back. Called by whoever joins the queue, for that is where a stall would show.
  */
 export async function watchTheWatchdog(
   ctx: PoolMutationCtx,
-  host: PoolHost | undefined,
-  gate: Doc<"gate">,
+  { watch: hooks }: PoolHost,
+  { maxParallelism }: Doc<"gate">,
 ): Promise<void> {
-  if (host?.watch === undefined) return;
-  // A pool that is paused, and not watched, runs nothing.
-  if (gate.watched !== true && gate.maxParallelism > 0) await keepWatch(ctx, host, gate, {});
-  if (gate.watched !== true) return;
+  if (hooks === undefined) return;
   const watch = await readWatch(ctx);
   const now = Date.now();
-  if (watch === null || watch.at + LATE_MS < now) await scheduleLook(ctx, host.watch, { at: now });
+  // A pool that is paused, and not watched, runs nothing.
+  if (watch?.watched !== true && maxParallelism > 0) {
+    const at = watch?.job === undefined ? now + FIRST_LOOK_MS : watch.at;
+    await scheduleLook(ctx, hooks, { at, since: now }, watch, { watched: true, woke: undefined });
+  } else if (watch?.watched === true && isOverdue(watch, now))
+    await scheduleLook(ctx, hooks, { at: now }, watch);
 }
 
 export async function readWatch(ctx: HostQueryCtx): Promise<Doc<"watch"> | null> {
   return await ctx.db.query("watch").first();
 }
 
+/** What of the watchdog's document changes along with its next look. */
+type WatchState = Partial<
+  Pick<
+    Doc<"watch">,
+    "watched" | "woke" | "looking" | "shortestTimeoutMs" | "shortestSince" | "began"
+  >
+>;
+
 /**
- * Schedules the next look, in the place of any other: at a time, or at once to go on with what was seen.
- * @param known the watch, where it was read already.
+ * Schedules the next look, in the place of any other: at a time, or at once to go on with what was seen. And another function in reserve: where the
+ * look fails, or is lost, that one is left, and schedules both anew.
+ * @param watch the watchdog's document as it is now.
  */
 export async function scheduleLook(
   ctx: PoolMutationCtx,
   { sweep }: PoolWatch,
   next: { at: number; since?: number } | Seen,
-  known?: Doc<"watch"> | null,
+  watch: Doc<"watch"> | null,
+  state: WatchState = {},
 ): Promise<void> {
-  const watch = known === undefined ? await readWatch(ctx) : known;
   await cancelLook(ctx, watch);
   const generation = (watch?.generation ?? 0) + 1;
   const now = Date.now();
   const { at, since } = "from" in next ? { at: now } : next;
   const args = { generation, ...("from" in next ? { seen: next } : {}) };
   const job = await ctx.scheduler.runAt(at, sweep, args);
-  const kept = { generation, at, job, since: since ?? watch?.since ?? now };
+  const reserve = await ctx.scheduler.runAt(at + LATE_MS, sweep, { generation, reserve: true });
+  const kept = { generation, at, job, reserve, since: since ?? watch?.since ?? now, ...state };
   if (watch === null) await ctx.db.insert("watch", kept);
   else await ctx.db.patch("watch", watch._id, kept);
 }
 
-/** Ends the watch from outside a look. */
-export async function dropLook(ctx: PoolMutationCtx): Promise<void> {
-  const watch = await readWatch(ctx);
-  if (watch === null) return;
+/** Ends the watch. @param state what else is to be written. */
+export async function dropLook(
+  ctx: PoolMutationCtx,
+  watch: Doc<"watch">,
+  state: WatchState & Pick<Doc<"watch">, "restedAt"> = {},
+): Promise<void> {
   await cancelLook(ctx, watch);
-  await ctx.db.patch("watch", watch._id, { job: undefined });
+  await ctx.db.patch("watch", watch._id, { job: undefined, reserve: undefined, ...state });
 }
 
 /**
@@ -187,7 +224,11 @@ export async function dropLook(ctx: PoolMutationCtx): Promise<void> {
  * transactions commits: both write the watch; and what it then still schedules is what this one replaces.
  */
 async function cancelLook(ctx: PoolMutationCtx, watch: Doc<"watch"> | null): Promise<void> {
-  if (watch?.job === undefined) return;
-  const scheduled = await ctx.db.system.get("_scheduled_functions", watch.job);
-  if (scheduled?.state.kind === "pending") await ctx.scheduler.cancel(watch.job);
+  for (const job of [watch?.job, watch?.reserve]) if (job !== undefined) await cancelJob(ctx, job);
+}
+
+/** Cancels a scheduled function that has not begun. */
+export async function cancelJob(ctx: PoolMutationCtx, job: JobId): Promise<void> {
+  const scheduled = await ctx.db.system.get("_scheduled_functions", job);
+  if (scheduled?.state.kind === "pending") await ctx.scheduler.cancel(job);
 }

@@ -2,7 +2,12 @@ import { createFunctionHandle } from "convex/server";
 import { v } from "convex/values";
 import {
   completeWork,
+  drainArgs,
+  drainLine as drainPoolLine,
   enqueueWork,
+  freeSlotArgs,
+  freeSlotsFrom,
+  vFreeSlots,
   lineHead as headOfLine,
   type PoolHost,
   setMaxParallelism,
@@ -18,6 +23,8 @@ import {
 
 const host: PoolHost = {
   lineHead: internal.chains.lineHead,
+  freeSlots: internal.chains.freeSlots,
+  drainLine: internal.chains.drainLine,
   functionGone: async (ctx, work, message) => {
     await ctx.db.insert("gone", { work, message });
   },
@@ -27,6 +34,21 @@ export const lineHead = internalQuery({
   args: { count: v.number() },
   returns: v.array(v.id("waiting")),
   handler: headOfLine,
+});
+
+export const freeSlots = internalQuery({
+  args: freeSlotArgs,
+  returns: v.union(vFreeSlots, v.null()),
+  handler: freeSlotsFrom,
+});
+
+export const drainLine = internalMutation({
+  args: drainArgs,
+  returns: v.null(),
+  handler: async (ctx, args): Promise<null> => {
+    await drainPoolLine(ctx, host, args);
+    return null;
+  },
 });
 
 const chainArgs = { chain: v.string(), link: v.number(), length: v.number(), ms: v.number() };
@@ -41,7 +63,7 @@ export const start = internalMutation({
   args: chainArgs,
   returns: v.null(),
   handler: async (ctx, args): Promise<null> => {
-    await enqueueWork(ctx, await workOf(args));
+    await enqueueWork(ctx, await workOf(args), host);
     return null;
   },
 });
@@ -83,7 +105,7 @@ export const ended = internalMutation({
 /** A deployment refuses to schedule a function that does not exist; convex-test finds out when it runs it. */
 function refusingGone(ctx: MutationCtx): MutationCtx {
   const runAfter: MutationCtx["scheduler"]["runAfter"] = async (ms, fn, ...args) => {
-    if (String(fn) === GONE) throw new Error(`Could not find ${GONE}`);
+    if (fn === (GONE as unknown)) throw new Error(`Could not find ${GONE}`);
     return await ctx.scheduler.runAfter(ms, fn, ...args);
   };
   return { ...ctx, scheduler: { ...ctx.scheduler, runAfter } };
@@ -95,7 +117,7 @@ export const startGone = internalMutation({
   args: { work: v.string() },
   returns: v.null(),
   handler: async (ctx, { work }): Promise<null> => {
-    await enqueueWork(ctx, { work, fn: GONE, args: {} });
+    await enqueueWork(ctx, { work, fn: GONE, args: {} }, host);
     return null;
   },
 });

@@ -2,8 +2,12 @@ import { createFunctionHandle } from "convex/server";
 import { v } from "convex/values";
 import {
   completeWork,
+  drainArgs,
   drainLine as drainPoolLine,
   enqueueWork,
+  freeSlotArgs,
+  freeSlotsFrom,
+  vFreeSlots,
   keepLooking,
   lineHead as headOfLine,
   lookArgs,
@@ -29,6 +33,7 @@ import { recording } from "./recording.js";
 /** A small host with all that a host may have. Its works are jobs that take a while, one after the other where they have successors. */
 export const host: PoolHost = {
   lineHead: internal.pool.lineHead,
+  freeSlots: internal.pool.freeSlots,
   drainLine: internal.pool.drainLine,
   functionGone: async (ctx: MutationCtx, work, message) => {
     await ctx.db.insert("gone", { work, message });
@@ -61,11 +66,16 @@ export const lineHead = internalQuery({
   returns: v.array(v.id("waiting")),
   handler: headOfLine,
 });
+export const freeSlots = internalQuery({
+  args: freeSlotArgs,
+  returns: v.union(vFreeSlots, v.null()),
+  handler: freeSlotsFrom,
+});
 export const drainLine = internalMutation({
-  args: {},
+  args: drainArgs,
   returns: v.null(),
-  handler: async (ctx): Promise<null> => {
-    await drainPoolLine(ctx, host);
+  handler: async (ctx, args): Promise<null> => {
+    await drainPoolLine(ctx, host, args);
     return null;
   },
 });

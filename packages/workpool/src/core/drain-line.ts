@@ -1,0 +1,74 @@
+import type { Doc, HostMutationCtx, PoolHost, PoolMutationCtx } from "./context.js";
+import { type DrainArgs, endDrain, PAUSE_MS, readDrain } from "./drain.js";
+import { mayOpen, openGate, readGate } from "./gate.js";
+import { anyWaits, leaveLineAt, seeLine } from "./line.js";
+import { tryStart } from "./pass.js";
+import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
+import { confirmFree, seeFreeSlots } from "./slots.js";
+
+/** After so many rounds in which it found nothing, in a row, a drain opens the gate. */
+const QUIET_ROUNDS = 3;
+
+/**
+ * One round of a drain: gives the free slots to the works that have waited longest, and has the next round scheduled, or ends.
+ *
+ * It ends where no slot is free, as completions then hand their slots on; and where nothing waits. The latter it concludes from a serializable
+ * read, and opens the gate: an enqueue that has joined the queue meanwhile has read the gate closed, and runs again.
+ */
+export async function drainLine(
+  ctx: HostMutationCtx,
+  host: PoolHost,
+  { generation, quiet }: DrainArgs,
+): Promise<void> {
+  const drain = await readDrain(ctx);
+  if (drain === null || !drain.on || drain.generation !== generation) return;
+  const gate = await readGate(ctx);
+  if (gate === null || gate.maxParallelism === 0) return await endDrain(ctx, drain);
+  const again = async (ms: number, rounds: number): Promise<void> => {
+    await ctx.scheduler.runAfter(ms, host.drainLine, { generation, quiet: rounds });
+  };
+  const free = await seeFreeSlots(ctx, host, gate);
+  const started = await handOut(ctx, host, gate, free);
+  if (started > 0) return await again(0, 0);
+  if (free.length === 0 && !gate.open) return await endDrain(ctx, drain);
+  if ((await seeLine(ctx, host, 1)).length > 0) return await again(0, 0);
+  if (gate.open) {
+    // Opened by the round before: what had joined the queue by then is served, and nobody joins it any more.
+    if (await anyWaits(ctx)) return await again(0, 0);
+    return await endDrain(ctx, drain);
+  }
+  if (mayOpen(gate) && free.length * 4 >= gate.maxParallelism) {
+    await openGate(ctx, gate);
+    return await again(0, 0);
+  }
+  if (quiet + 1 < QUIET_ROUNDS && gate.maxParallelism > 1) return await again(PAUSE_MS, quiet + 1);
+  if (await anyWaits(ctx)) return await again(0, 0);
+  await openGate(ctx, gate);
+  await endDrain(ctx, drain);
+}
+
+/** Gives free slots to the works that have waited longest, as far as the transaction goes. @returns how many works were started. */
+async function handOut(
+  ctx: PoolMutationCtx,
+  host: PoolHost,
+  gate: Doc<"gate">,
+  free: readonly Doc<"slots">["_id"][],
+): Promise<number> {
+  if (free.length === 0) return 0;
+  const line = await seeLine(ctx, host, free.length);
+  let started = 0;
+  let next = 0;
+  for (const id of free) {
+    if (next === line.length || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) break;
+    const slot = await confirmFree(ctx, id);
+    if (slot === null) continue;
+    for (let taken = false; !taken && next < line.length; next++) {
+      const row = line[next];
+      const work = row === undefined ? null : await leaveLineAt(ctx, row);
+      const handOvers = { count: 0, since: Date.now() };
+      taken = work !== null && (await tryStart(ctx, host, slot, work, handOvers));
+      if (taken) started += 1;
+    }
+  }
+  return started;
+}

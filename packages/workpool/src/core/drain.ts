@@ -1,0 +1,48 @@
+import { type Infer, v } from "convex/values";
+import type { Doc, PoolHost, PoolMutationCtx } from "./context.js";
+import { cancelJob } from "./watch.js";
+
+/*
+ * With the gate closed an enqueue joins the queue and reads no slot, so a slot may be free while a work waits. One drain at a time hands
+ * such slots out. It goes on as long as it finds something to do, and nobody else takes free slots meanwhile: so it conflicts with nobody.
+ */
+
+/** How long a drain that found nothing to do waits for more, in ms. */
+export const PAUSE_MS = 20;
+/** Arguments of the host's registration of {@link drainLine}. */
+export const drainArgs = {
+  generation: v.number(),
+  /** How many rounds in a row have found nothing to do. */
+  quiet: v.number(),
+};
+const vDrainArgs = v.object(drainArgs);
+export type DrainArgs = Infer<typeof vDrainArgs>;
+
+/** The drain as the last one has left it; null in a pool that never had one. */
+export async function readDrain(ctx: PoolMutationCtx): Promise<Doc<"drain"> | null> {
+  return await ctx.db.query("drain").first();
+}
+
+/** Begins a drain, in the place of any other. @param ms after how many ms. */
+export async function ringDrain(
+  ctx: PoolMutationCtx,
+  host: PoolHost,
+  drain: Doc<"drain"> | null,
+  ms = 0,
+): Promise<void> {
+  const generation = (drain?.generation ?? 0) + 1;
+  const job = await ctx.scheduler.runAfter(ms, host.drainLine, { generation, quiet: 0 });
+  if (drain === null) await ctx.db.insert("drain", { on: true, generation, job });
+  else await ctx.db.patch("drain", drain._id, { on: true, generation, job });
+}
+
+/** Ends a drain from outside. */
+export async function stopDrain(ctx: PoolMutationCtx, drain: Doc<"drain">): Promise<void> {
+  if (drain.job !== undefined) await cancelJob(ctx, drain.job);
+  await endDrain(ctx, drain);
+}
+
+/** Ends a drain. */
+export async function endDrain(ctx: PoolMutationCtx, drain: Doc<"drain">): Promise<void> {
+  await ctx.db.patch("drain", drain._id, { on: false, job: undefined });
+}
