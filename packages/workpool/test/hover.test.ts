@@ -62,6 +62,27 @@ describe("at its limit", () => {
     20_000,
   );
 
+  test("a drain whose snapshot lacks the end of a work does not leave its slot to nobody", async () => {
+    let lag = 0;
+    const app = new TestApp({ maxParallelism: 2 }, () => lag);
+    const enqueue = (label: string, ms: number) =>
+      app.t.mutation((ctx) => app.pool.enqueueAction(ctx, internal.jobs.sleep, { label, ms }));
+    await enqueue("long", 5_000);
+    await enqueue("a", 10);
+    await enqueue("b", 10);
+    await app.drive(20);
+    expect(await app.labels("end")).toEqual(["a", "b"]);
+    lag = 4;
+    await app.drive(60);
+    lag = 0;
+    const enqueuedAt = Date.now();
+    await enqueue("c", 10);
+    await app.drive(50);
+    const start = (await app.events("start")).at(-1);
+    expect(start?.label).toBe("c");
+    expect(start!.at - enqueuedAt).toBeLessThanOrEqual(25);
+  });
+
   test("a work that comes while the gate is still closed and a slot is free starts within 25 ms", async () => {
     const app = new TestApp({ maxParallelism: 2 });
     const enqueue = (label: string, ms: number) =>

@@ -4,7 +4,7 @@ import { mayOpen, openGate, readGate } from "./gate.js";
 import { anyWaits, leaveLineAt, seeLine } from "./line.js";
 import { tryStart } from "./pass.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
-import { confirmFree, seeFreeSlots } from "./slots.js";
+import { confirmFree, freeSlotIds, seeFreeSlots } from "./slots.js";
 
 /** After so many rounds in which it found nothing, in a row, a drain opens the gate. */
 const QUIET_ROUNDS = 3;
@@ -12,8 +12,8 @@ const QUIET_ROUNDS = 3;
 /**
  * One round of a drain: gives the free slots to the works that have waited longest, and has the next round scheduled, or ends.
  *
- * It ends where no slot is free, as completions then hand their slots on; and where nothing waits. The latter it concludes from a serializable
- * read, and opens the gate: an enqueue that has joined the queue meanwhile has read the gate closed, and runs again.
+ * It ends when no slot is free, as completions then hand their slots on; and when nothing waits. Both it concludes from a serializable read. In
+ * the second case it opens the gate: an enqueue that has joined the queue meanwhile has read the gate closed, and runs again.
  */
 export async function drainLine(
   ctx: HostMutationCtx,
@@ -27,10 +27,12 @@ export async function drainLine(
   const again = async (ms: number, rounds: number): Promise<void> => {
     await ctx.scheduler.runAfter(ms, host.drainLine, { generation, quiet: rounds });
   };
-  const free = await seeFreeSlots(ctx, host, gate);
+  const seen = await seeFreeSlots(ctx, host, gate);
+  // A completion that sees a drain frees its slot. Only a serializable read shows that none has done so.
+  const free = seen.length === 0 && !gate.open ? await freeSlotIds(ctx, gate) : seen;
+  if (free.length === 0 && !gate.open) return await endDrain(ctx, drain);
   const started = await handOut(ctx, host, gate, free);
   if (started > 0) return await again(0, 0);
-  if (free.length === 0 && !gate.open) return await endDrain(ctx, drain);
   if ((await seeLine(ctx, host, 1)).length > 0) return await again(0, 0);
   if (gate.open) {
     // Opened by the round before: what had joined the queue by then is served, and nobody joins it any more.

@@ -64,6 +64,14 @@ export async function seeFreeSlots(
   return (await ctx.runQuery(host.freeSlots, args, { useStaleSnapshot: true }))?.free ?? [];
 }
 
+/** All free slots, from the index: that there are no others may be relied on, and conflicts with whoever frees one. */
+export async function freeSlotIds(
+  ctx: PoolMutationCtx,
+  { maxParallelism }: Doc<"gate">,
+): Promise<SlotId[]> {
+  return (await freeSlots(ctx, 0, maxParallelism)).map((slot) => slot._id);
+}
+
 /** Whether no slot is free, from the index: it may be relied on, and conflicts with whoever frees one. */
 export async function noneIsFree(ctx: PoolMutationCtx): Promise<boolean> {
   return (await freeSlots(ctx, 0, 1)).length === 0;

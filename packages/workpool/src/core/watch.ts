@@ -123,7 +123,7 @@ function firstLookAt(
 /**
  * Has the watchdog scheduled, if it is not, for the sake of something that the host has scheduled itself in this transaction: its
  * `alsoLook` is then called in 30 s, or where the watchdog is on already at its next look, which is at most 540 s away. From there on
- * `alsoLook` says how long it is needed. Costs a read of the gate where the watchdog is on.
+ * `alsoLook` says how long it is needed. Costs a read of the watchdog's document where it is on.
  */
 export async function keepLooking(ctx: HostMutationCtx, host: PoolHost): Promise<void> {
   if (host.watch === undefined) return;
