@@ -101,6 +101,8 @@ describe("100,000 works waiting in the component", () => {
     const ran = (await app.labels("write")).length;
     expect(ran).toBeGreaterThanOrEqual(2);
     await app.setMaxParallelism(20);
+    // A drain starts them.
+    await app.drive(1);
     await app.setMaxParallelism(0);
     await app.drive(1_000);
     expect((await app.labels("write")).length).toBeGreaterThanOrEqual(ran + 20);

@@ -83,6 +83,31 @@ describe("at its limit", () => {
     expect(start!.at - enqueuedAt).toBeLessThanOrEqual(25);
   });
 
+  test("a drain that opened the gate too early ends when no slot is free, and the gate closes", async () => {
+    let lag = 0;
+    const app = new TestApp({ maxParallelism: 4 }, () => lag);
+    const enqueue = (label: string, ms: number) =>
+      app.t.mutation((ctx) => app.pool.enqueueAction(ctx, internal.jobs.sleep, { label, ms }));
+    for (const label of ["x", "y", "z"]) await enqueue(label, 5_000);
+    await enqueue("a", 1_000);
+    await enqueue("b", 990);
+    await app.drive(2_000);
+    expect(await app.labels("end")).toEqual(["a", "b"]);
+    await enqueue("c", 5_000);
+    await enqueue("d", 10);
+    lag = 4;
+    let timers = 0;
+    await app.drive(100, async () => {
+      timers += 1;
+      if (timers > 50) throw new Error("The drain does not end");
+    });
+    expect(await app.labels("start")).toContain("c");
+    expect(await app.gateIsOpen()).toBe(false);
+    lag = 0;
+    await app.drive(3_000);
+    expect(await app.labels("end")).toContain("d");
+  });
+
   test("a work that comes while the gate is still closed and a slot is free starts within 25 ms", async () => {
     const app = new TestApp({ maxParallelism: 2 });
     const enqueue = (label: string, ms: number) =>

@@ -1,6 +1,6 @@
 import type { Doc, HostMutationCtx, PoolHost, PoolMutationCtx } from "./context.js";
 import { type DrainArgs, endDrain, PAUSE_MS, readDrain } from "./drain.js";
-import { mayOpen, openGate, readGate } from "./gate.js";
+import { closeGate, mayOpen, openGate, readGate } from "./gate.js";
 import { anyWaits, leaveLineAt, seeLine } from "./line.js";
 import { tryStart } from "./pass.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
@@ -29,8 +29,12 @@ export async function drainLine(
   };
   const seen = await seeFreeSlots(ctx, host, gate);
   // A completion that sees a drain frees its slot. Only a serializable read shows that none has done so.
-  const free = seen.length === 0 && !gate.open ? await freeSlotIds(ctx, gate) : seen;
-  if (free.length === 0 && !gate.open) return await endDrain(ctx, drain);
+  const free = seen.length === 0 ? await freeSlotIds(ctx, gate) : seen;
+  if (free.length === 0) {
+    // With the gate open, completions would not hand their slots on.
+    if (gate.open && (await anyWaits(ctx))) await closeGate(ctx, gate);
+    return await endDrain(ctx, drain);
+  }
   const started = await handOut(ctx, host, gate, free);
   if (started > 0) return await again(0, 0);
   if ((await seeLine(ctx, host, 1)).length > 0) return await again(0, 0);
