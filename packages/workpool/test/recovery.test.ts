@@ -1,5 +1,6 @@
 import { makeFunctionReference } from "convex/server";
 import { describe, expect, test, vi } from "vitest";
+import { sweep } from "../src/component/watchdog.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
 
@@ -392,15 +393,18 @@ describe("what is scheduled besides", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test.each(["canceled", "failed", "gone"] as const)(
-    "the watchdog's own look that is %s is made up for by the one in reserve, a minute later",
-    async (state) => {
+  test.each(["is canceled", "is gone", "throws"] as const)(
+    "the watchdog's own look that %s is made up for by the one in reserve, a minute later",
+    async (how) => {
       const app = new TestApp({ maxParallelism: 1 });
       await enqueueHang(app);
       await app.drive(SECOND);
       await app.endJob("failed");
       const watch = await app.inPool((ctx) => ctx.db.query("watch").first());
-      await app.setJob(watch!.job!, state);
+      if (how === "throws") {
+        const registered = sweep as unknown as { _handler: () => Promise<null> };
+        vi.spyOn(registered, "_handler").mockRejectedValueOnce(new Error("it throws"));
+      } else await app.setJob(watch!.job!, how === "is gone" ? "gone" : "canceled");
       await app.drive(88 * SECOND);
       expect(await app.labels("ended")).toEqual([]);
       await app.drive(3 * SECOND);

@@ -38,9 +38,9 @@ export async function enqueueWorks(
 ): Promise<number> {
   if (works.length === 0) return 0;
   const gate = await ensureGate(ctx);
-  const { slots: free, quiet } = gate.open
+  const { slots: free, busy } = gate.open
     ? await claimable(ctx, host, gate, works.length)
-    : { slots: [], quiet: false };
+    : { slots: [], busy: true };
   const started = works.slice(0, free.length);
   const woke = started.length > 0 && (await keepWatch(ctx, host, inCommon(started)));
   for (const [index, work] of started.entries()) {
@@ -52,7 +52,7 @@ export async function enqueueWorks(
   for (const work of works.slice(started.length)) await joinLine(ctx, work);
   if (gate.open) {
     await closeGate(ctx, gate);
-    const noneIsLeft = started.length === gate.maxParallelism || (quiet && (await noneIsFree(ctx)));
+    const noneIsLeft = started.length === gate.maxParallelism || (!busy && (await noneIsFree(ctx)));
     if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));
   }
   if (started.length === 0) await watchTheWatchdog(ctx, host, gate);

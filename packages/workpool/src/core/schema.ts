@@ -81,7 +81,10 @@ export const poolTables = {
     startedAt: v.number(),
     /** By how many ms after its begin its function has reported, where that is known. */
     timeoutMs: v.optional(v.number()),
-    /** How often the slot was handed to a successor in a row, and since when. Both start anew with a work from the line. */
+    /**
+     * How often the slot was handed to a successor in a row, and since when; both start anew with a work from the line. Of a free slot, since when
+     * it is free.
+     */
     handOvers: v.number(),
     heldSince: v.number(),
     /** What has ended here. Written along with the slot by each end; read by whoever makes a report. */

@@ -16,12 +16,19 @@ import { takeCounts } from "./tally.js";
 /** Arguments of the host's registration of {@link freeSlotsFrom}. */
 export const freeSlotArgs = { from: v.number(), count: v.number() };
 
-/** What {@link freeSlotsFrom} gives: free slots, and whether works take so long here that hardly one ends at the same moment. */
-export const vFreeSlots = v.object({ free: v.array(v.id("slots")), quiet: v.boolean() });
+/** What {@link freeSlotsFrom} gives: free slots, and whether slots change hands so often here that whoever takes one may meet a rival. */
+export const vFreeSlots = v.object({ free: v.array(v.id("slots")), busy: v.boolean() });
 export type FreeSlots = Infer<typeof vFreeSlots>;
 
-/** A pool in which a work ends each second, or more seldom, is quiet. */
-const QUIET_MS = 1_000;
+/**
+ * An enqueue takes so long, in ms, from its snapshot to its commit. Where free slots are taken again nearly as soon, others are about to take the
+ * same ones.
+ */
+const ENQUEUE_MS = 50;
+/** The more free slots are seen, the better is their mean known: up to so many of them raise the bar. */
+const SLOTS_TO_KNOW = 8;
+/** Where no slot is free: works end so rarely, in ms between two of them, that hardly one ends at the same moment. */
+const BETWEEN_ENDS_MS = 1_000;
 
 /**
  * Up to `count` free slots, those numbered from `from` on first; null in a pool that has no slots. To be read from a stale snapshot.
@@ -30,15 +37,21 @@ export async function freeSlotsFrom(
   ctx: HostQueryCtx,
   { from, count }: { from: number; count: number },
 ): Promise<FreeSlots | null> {
-  const free = (await freeSlots(ctx, from, count)).map((slot) => slot._id);
-  if (free.length > 0) return { free, quiet: false };
+  const now = Date.now();
+  const slots = await freeSlots(ctx, from, count);
+  if (slots.length > 0) {
+    const freeForMs = slots.reduce((sum, { heldSince }) => sum + now - heldSince, 0);
+    const bar = ENQUEUE_MS * Math.min(slots.length, SLOTS_TO_KNOW);
+    const busy = freeForMs < bar * slots.length;
+    return { free: slots.map((slot) => slot._id), busy };
+  }
   const last: Doc<"slots"> | null = await ctx.db
     .query("slots")
     .withIndex("by_number")
     .order("desc")
     .first();
   if (last === null) return null;
-  return { free, quiet: Date.now() - last.startedAt >= QUIET_MS * (last.number + 1) };
+  return { free: [], busy: now - last.startedAt < BETWEEN_ENDS_MS * (last.number + 1) };
 }
 
 async function freeSlots(ctx: PoolQueryCtx, from: number, count: number): Promise<Doc<"slots">[]> {
@@ -77,17 +90,18 @@ export async function noneIsFree(ctx: PoolMutationCtx): Promise<boolean> {
   return (await freeSlots(ctx, 0, 1)).length === 0;
 }
 
-/** What an enqueue may take; and whether the pool is {@link FreeSlots.quiet}. */
+/** What an enqueue may take; and whether the pool is {@link FreeSlots.busy}. */
 export interface Claimable {
   readonly slots: Doc<"slots">[];
-  readonly quiet: boolean;
+  readonly busy: boolean;
 }
 
 /** Of so many slots, one free slot is left to other enqueues that may be in flight. */
 const SLOTS_PER_ENQUEUE = 16;
 
 /**
- * Up to `count` free slots that an enqueue may take; none where so few are free that enqueues of the same moment would conflict over them.
+ * Up to `count` free slots that an enqueue may take; none where so few are free, or are taken so soon, that enqueues of the same moment would
+ * conflict over them.
  *
  * It finds them without a dependency in a stale snapshot, from a random number on, and confirms each by a point read. That snapshot does not
  * show what this transaction has written: a pool that it has made, a slot that it has taken or freed. Only then is the index read.
@@ -105,20 +119,22 @@ export async function claimable(
     { from, count: Math.min(maxParallelism, count + few) },
     { useStaleSnapshot: true },
   );
-  if (seen === null) return { slots: await freeSlots(ctx, from, count), quiet: false };
-  const { free, quiet } = seen;
-  if (free.length <= few) {
+  if (seen === null) return { slots: await freeSlots(ctx, from, count), busy: true };
+  const { free, busy } = seen;
+  if (free.length <= few || busy) {
     const offered = await offeredSlot(ctx);
-    return { slots: offered === null ? [] : [offered], quiet };
+    return { slots: offered === null ? [] : [offered], busy };
   }
+  // The first free ones behind a long row of others would be picked more often than the rest.
+  const first = Math.floor(Math.random() * free.length);
   const slots: Doc<"slots">[] = [];
-  for (const id of free) {
+  for (const id of [...free.slice(first), ...free.slice(0, first)]) {
     if (slots.length >= count) break;
     const slot = await confirmFree(ctx, id);
     if (slot !== null) slots.push(slot);
   }
   // Others than were seen can only be gone by what this transaction did.
-  return { slots: slots.length > 0 ? slots : await freeSlots(ctx, from, count), quiet };
+  return { slots: slots.length > 0 ? slots : await freeSlots(ctx, from, count), busy };
 }
 
 /**
@@ -209,5 +225,10 @@ export async function watchReport(
 }
 
 export async function freeSlot(ctx: PoolMutationCtx, slot: SlotId): Promise<void> {
-  await ctx.db.patch("slots", slot, { work: undefined, job: undefined, ...takeCounts(ctx, slot) });
+  await ctx.db.patch("slots", slot, {
+    work: undefined,
+    job: undefined,
+    heldSince: Date.now(),
+    ...takeCounts(ctx, slot),
+  });
 }
