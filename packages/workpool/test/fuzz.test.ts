@@ -7,9 +7,9 @@ import { seeded } from "./seeded.js";
 
 virtualTime();
 
-const OPERATIONS = 10_000;
+const OPERATIONS = 5_000;
 /** convex-test reads all of its documents for each query, and keeps the scheduled functions: many short runs take less than a long one. */
-const SEEDS = 20;
+const SEEDS = 10;
 /** Operations that share a transaction. */
 const TOGETHER = 25;
 const LONGEST_MS = 50;
