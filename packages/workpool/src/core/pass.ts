@@ -25,7 +25,7 @@ export async function passOn(
   if (all && seen.length < gate.maxParallelism) {
     const drain = await readDrain(ctx);
     const opens = seen.length === 0 && (mayOpen(gate) || (await isLast(ctx, host, gate)));
-    if (!opens && (drain?.on === true || seen.length === 0)) {
+    if (!opens && (drain?.on === true || seen.length < fewFor(gate))) {
       await freeSlot(ctx, slot._id);
       if (drain?.on !== true) await ringDrain(ctx, host, drain, PAUSE_MS);
       return;
@@ -49,6 +49,11 @@ export async function passOn(
   }
   await freeSlot(ctx, slot._id);
   await openGate(ctx, gate);
+}
+
+/** So few waiting works are left to a drain, as many completions of one moment would fight over them. In a small pool few end at one moment. */
+function fewFor({ maxParallelism }: Doc<"gate">): number {
+  return maxParallelism < 16 ? 1 : maxParallelism / 2;
 }
 
 /** Whether no other slot is held, as it seems. */
