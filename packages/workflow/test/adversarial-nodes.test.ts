@@ -14,6 +14,11 @@ vi.mock(import("@stepwise/workpool/core"), async (importOriginal) => {
       if (work.fn === GONE) throw new Error("There is no such function");
       return await core.enqueueWork(ctx, work, host);
     },
+    completeWork: async (ctx, host, ended, successor) => {
+      const isGone = successor?.fn === GONE;
+      await core.completeWork(ctx, host, ended, isGone ? undefined : successor);
+      if (isGone) await host.functionGone(ctx, successor.work, "There is no such function");
+    },
   };
 });
 

@@ -123,7 +123,7 @@ describe("cleanup", () => {
     expect(again).not.toBe(id);
     expect((await rows())["runs"]).toBeGreaterThan(100);
     await use.app.drive();
-    expect(await rows()).toEqual({ runs: 1, steps: 4 });
+    expect(await rows()).toEqual({ runs: 1, steps: 3 });
     await use.app.expectNothingLeft();
   });
 

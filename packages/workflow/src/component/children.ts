@@ -1,9 +1,9 @@
 import {
   DEFAULT_MAX_PARALLELISM,
   hasRoom,
-  messageOf,
   readGate,
   ROOM_TO_COMPLETE,
+  type Work,
 } from "@stepwise/workpool/core";
 import { v, type ObjectType } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
@@ -15,9 +15,8 @@ import {
   type MutationCtx,
   type QueryCtx,
 } from "./_generated/server.js";
-import { beginDeadline } from "./deadlines.js";
 import { cancelChildren } from "./ending.js";
-import { ASLEEP, beginRun, failStep, newRecord, wake, type RunOf } from "./entering.js";
+import { ASLEEP, beginRun, newRecord, startWork, wake, type RunOf } from "./entering.js";
 import { dropPages, insertLater, insertPage } from "./inserting.js";
 import { cancelPending } from "./scheduled.js";
 import { areTooManyBad, endCounting, letsPass } from "./tolerance.js";
@@ -68,14 +67,41 @@ export async function startChildren(
   };
   const step = arrived?._id ?? (await ctx.db.insert("steps", fresh));
   if (arrived !== null) await ctx.db.patch("steps", step, record);
+  const now = pages.slice(0, pagesAtOnce);
+  const isRefused = now.some((page) => page.some(({ error }) => error !== undefined));
+  const atOnce = of.held || isRefused ? 0 : Math.min(record.seats, MAX_STARTED_AT_ONCE);
+  const running: Awaited<ReturnType<typeof insertPage>> = [];
   let from = 0;
   for (const [number, page] of pages.entries()) {
-    if (number < pagesAtOnce) await insertPage(ctx, step, { from, begins, children: page });
+    if (number < pagesAtOnce)
+      running.push(...(await insertPage(ctx, step, { from, begins, children: page }, atOnce)));
     else await ctx.db.insert("childPages", { step, from, begins, children: page });
     from += page.length;
   }
   if (pagesAtOnce < pages.length) await insertLater(ctx, step);
-  await fillSeats(ctx, step);
+  if (running.length === 0 || !(await beginInserted(ctx, step, running)))
+    await fillSeats(ctx, step);
+  else if (running.length < record.seats) await fillLater(ctx, step);
+}
+
+/** Begins children that were inserted as running. Those that cannot wait for their turn after all. @returns whether there are none. */
+async function beginInserted(
+  ctx: MutationCtx,
+  parent: Id<"steps">,
+  inserted: Awaited<ReturnType<typeof insertPage>>,
+): Promise<boolean> {
+  let goesOn = true;
+  for (const { run: id, first } of inserted) {
+    const run = await ctx.db.get("runs", id);
+    // One that could not begin may have ended its siblings.
+    if (run?.state !== "running") continue;
+    if (!goesOn || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) {
+      goesOn = false;
+      await ctx.db.patch("runs", id, { state: "pending", first });
+    } else if (!(await beginRun(ctx, run, first)))
+      goesOn = (await ctx.db.get("steps", parent))?.joined !== true;
+  }
+  return goesOn;
 }
 
 /** Inserts the next page of children that are to be. */
@@ -116,8 +142,8 @@ export async function fillSeats(ctx: MutationCtx, id: Id<"steps">): Promise<void
     // Each is read with its input, which it takes along into the pool's line.
     if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return await fillLater(ctx, id);
     // One that cannot begin may have ended its siblings.
-    if (hasFailed) await takeSeat(ctx, child._id);
-    else hasFailed = (await begin(ctx, child)) === "failed";
+    if (hasFailed) await takeSeat(ctx, child._id, startWork);
+    else hasFailed = (await begin(ctx, child, startWork)) === false;
   }
   if (startable.length < free && startable.length === MAX_STARTED_AT_ONCE) await fillLater(ctx, id);
   if (startable.length > 0 || parent.inserting === true) return;
@@ -175,34 +201,51 @@ export async function failIfTooManyBad(ctx: MutationCtx, parent: Doc<"steps">): 
  * over a counter nor wait for somebody who counts.
  * @param of `hadSeat`: it had begun; one that was canceled before has no seat to give. `undoable`: it is complete, and may have done
  *   something that can be undone. Where it began under code that had a compensation, what it has done is looked for in any case.
+ * @returns the first work of the sibling that has its seat: where the child holds a slot of the pool, that is handed over too.
  */
 export async function childEnded(
   ctx: MutationCtx,
   child: Doc<"runs">,
   { hadSeat, undoable }: { hadSeat: boolean; undoable: boolean },
-): Promise<void> {
+): Promise<Work | undefined> {
   const parent =
     child.parentStep === undefined ? null : await ctx.db.get("steps", child.parentStep);
-  if (parent === null) return;
+  if (parent === null) return undefined;
   const isUndoable = undoable || parent.undoableBelow === true;
   if (isUndoable && child.state === "completed") await childDone(ctx, child);
   if (parent.state !== "waiting" || parent.joined === true)
-    return await childOfClosedEnded(ctx, parent, child);
-  if (child.state !== "completed" && !(await letsPass(ctx, parent)))
-    return await failParent(ctx, parent, child);
-  // Whoever goes on with the run fills its seats.
-  if (parent.held === true) return;
-  // Whoever starts the others, each in a seat of its own, looks afterwards whether all have ended.
-  if (parent.inserting === true && hasSeatForEach(parent)) return;
-  if (hadSeat && !hasSeatForEach(parent) && (await passSeat(ctx, parent, child))) return;
+    await childOfClosedEnded(ctx, parent, child);
+  else if (child.state !== "completed" && !(await letsPass(ctx, parent)))
+    await failParent(ctx, parent, child);
+  // Whoever goes on with the run fills its seats; whoever starts the others, each in a seat of its own, looks afterwards whether all have ended.
+  else if (parent.held !== true && !(parent.inserting === true && hasSeatForEach(parent)))
+    return await makeRoom(ctx, parent, child, hadSeat);
+  return undefined;
+}
+
+/** Gives a child's seat on, or has the parent go on. @returns as {@link childEnded}. */
+async function makeRoom(
+  ctx: MutationCtx,
+  parent: Doc<"steps">,
+  child: Doc<"runs">,
+  hadSeat: boolean,
+): Promise<Work | undefined> {
+  const works: Work[] = [];
+  const handOver = async (_ctx: MutationCtx, work: Work) => works.push(work) > 0;
+  if (hadSeat && !hasSeatForEach(parent) && (await passSeat(ctx, parent, child, handOver)))
+    return works[0];
   const pending = await childrenIn(ctx, parent._id, "pending").first();
-  if (pending !== null && (!hadSeat || (await takeSeat(ctx, pending._id)))) return;
-  if (await isSiblingRunning(ctx, parent, child)) return;
-  if (parent.inserting === true) return;
-  if (await isAnyGoing(ctx, parent._id)) return;
+  if (pending !== null && (!hadSeat || (await takeSeat(ctx, pending._id, handOver))))
+    return works[0];
+  if (await isSiblingRunning(ctx, parent, child)) return undefined;
+  if (parent.inserting === true || (await isAnyGoing(ctx, parent._id))) return undefined;
   if (parent.tolerate === undefined || !(await failIfTooManyBad(ctx, parent)))
     await join(ctx, parent);
+  return undefined;
 }
+
+/** Has the first work of a child begin. @returns whether it could. */
+type Start = (ctx: MutationCtx, work: Work) => Promise<boolean>;
 
 /**
  * Gives a child's seat to a sibling that waits: to the next that is its own to give it to, so that those which end together never meet; where
@@ -212,6 +255,7 @@ async function passSeat(
   ctx: MutationCtx,
   { _id: parent, seats = 1, total = 0 }: Doc<"steps">,
   child: Doc<"runs">,
+  start: Start,
 ): Promise<boolean> {
   for (let index = child.index + seats, n = 0; index < total && n < PICKS; index += seats, n++) {
     const next = await ctx.db
@@ -219,12 +263,12 @@ async function passSeat(
       .withIndex("by_parent", (q) => q.eq("parentStep", parent).eq("index", index))
       .first();
     if (next === null) break;
-    if ((await begin(ctx, next)) !== null) return true;
+    if ((await begin(ctx, next, start)) !== null) return true;
   }
   for (let n = 0; n < PICKS; n++) {
     const [id] = await pickOf(ctx, { parent, state: "pending", among: total, total });
     if (id === undefined) return false;
-    if (await takeSeat(ctx, id)) return true;
+    if (await takeSeat(ctx, id, start)) return true;
   }
   return false;
 }
@@ -305,39 +349,20 @@ async function isAnyGoing(ctx: QueryCtx, parent: Id<"steps">): Promise<boolean> 
 }
 
 /** Starts a child that waits for its turn. @returns whether it still did. */
-async function takeSeat(ctx: MutationCtx, id: Id<"runs">): Promise<boolean> {
+async function takeSeat(ctx: MutationCtx, id: Id<"runs">, start: Start): Promise<boolean> {
   const run = await ctx.db.get("runs", id);
-  return run !== null && (await begin(ctx, run)) !== null;
+  return run !== null && (await begin(ctx, run, start)) !== null;
 }
 
-/** Starts a child. @returns null where it does not wait for its turn any more. */
-async function begin(ctx: MutationCtx, run: Doc<"runs">): Promise<"begun" | "failed" | null> {
+/** Starts a child. @returns whether it could begin; null where it does not wait for its turn any more. */
+async function begin(ctx: MutationCtx, run: Doc<"runs">, start: Start): Promise<boolean | null> {
   if (run.state !== "pending" || run.first === undefined) return null;
   await ctx.db.patch("runs", run._id, {
     state: "running",
     first: undefined,
     startedAt: Date.now(),
   });
-  if (run.timeoutMs !== undefined) await beginDeadline(ctx, run._id, run.timeoutMs);
-  try {
-    await beginRun(ctx, run, run.first, new Map());
-    return "begun";
-  } catch (error) {
-    await failBeginning(ctx, run, error);
-    return "failed";
-  }
-}
-
-/** A deploy took away the function that a child begins with: it fails, and not the sibling that has made room for it. */
-async function failBeginning(ctx: MutationCtx, run: Doc<"runs">, error: unknown): Promise<void> {
-  const step = await ctx.db
-    .query("steps")
-    .withIndex("by_run_state", (q) => q.eq("run", run._id).eq("state", "running"))
-    .first();
-  // A transaction that is used up refuses whatever is tried.
-  if (step === null || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) throw error;
-  const message = `Its function no longer exists: ${messageOf(error)}`;
-  await failStep(ctx, step, run, { kind: "removedNode", message });
+  return await beginRun(ctx, run, run.first, start);
 }
 
 async function join(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> {

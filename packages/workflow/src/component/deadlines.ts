@@ -7,7 +7,7 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { failWith } from "./children.js";
 import { endRun, withdraw } from "./ending.js";
-import { enterRun, tokenOf, wake } from "./entering.js";
+import { enterRun, startWork, tokenOf, wake } from "./entering.js";
 import { seeInTurn } from "./looking.js";
 import { cancelPending, isLost, LATE_MS } from "./scheduled.js";
 import schema from "./schema.js";
@@ -115,7 +115,9 @@ export const expire = internalMutation({
       attempt: 1,
     };
     if (deadline.recovers === true && (await failNode(ctx, deadline, error))) return null;
-    await endRun(ctx, run, { state: stage === undefined ? "timedOut" : "failed", error });
+    const state = stage === undefined ? "timedOut" : "failed";
+    const next = await endRun(ctx, run, { state, error });
+    if (next !== undefined) await startWork(ctx, next);
     return null;
   },
 });

@@ -4,6 +4,7 @@ import {
   leaveLineCanceled,
   ROOM_TO_COMPLETE,
   slotOf,
+  type Work,
 } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
@@ -11,6 +12,7 @@ import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { childEnded } from "./children.js";
+import { startWork } from "./entering.js";
 import { dropPages } from "./inserting.js";
 import { announceEnd } from "./completing.js";
 import { forgetPasses } from "./forgetting.js";
@@ -66,17 +68,18 @@ type End = Completed | Bad;
 /**
  * Ends a run: nothing of it is left waiting or scheduled, and whoever waits for it goes on. One that ends badly and has done something that
  * can be undone is `compensating` first, and so is one whose children are.
+ * @returns the work to put in the slot that becomes free: of a sibling for which it has made room.
  */
 export async function endRun(
   ctx: MutationCtx,
   run: Doc<"runs">,
   end: End,
   page: Page = { left: PAGE },
-): Promise<void> {
+): Promise<Work | undefined> {
   if (end.state === "completed") {
-    if (await isTooLate(ctx, run, end)) await cancelRun(ctx, run, page);
-    else await finishRun(ctx, run, end);
-    return;
+    if (!(await isTooLate(ctx, run, end))) return await finishRun(ctx, run, end);
+    await cancelRun(ctx, run, page);
+    return undefined;
   }
   const parents = await closeSteps(ctx, run._id, end, page);
   const undo = await lastUndo(ctx, run._id);
@@ -99,6 +102,7 @@ export async function endRun(
     paused: undefined,
   });
   if (!waitsFor) await undoNext(ctx, run._id);
+  return undefined;
 }
 
 /**
@@ -114,8 +118,12 @@ async function isTooLate(
   return (await ctx.db.get("runs", parentRun))?.endedAt !== undefined;
 }
 
-/** The run is at its end. */
-export async function finishRun(ctx: MutationCtx, run: Doc<"runs">, end: End): Promise<void> {
+/** The run is at its end. @returns as {@link endRun}. */
+export async function finishRun(
+  ctx: MutationCtx,
+  run: Doc<"runs">,
+  end: End,
+): Promise<Work | undefined> {
   const { state } = end;
   const result =
     state === "completed"
@@ -132,7 +140,7 @@ export async function finishRun(ctx: MutationCtx, run: Doc<"runs">, end: End): P
   await liftDeadlines(ctx, run._id);
   await logEnded(ctx, run, end);
   if (run.parentStep !== undefined)
-    await childEnded(
+    return await childEnded(
       ctx,
       { ...run, ...ended },
       {
@@ -140,12 +148,9 @@ export async function finishRun(ctx: MutationCtx, run: Doc<"runs">, end: End): P
         undoable: state === "completed" && end.undoable === true,
       },
     );
-  else
-    await announceEnd(
-      ctx,
-      { ...run, ...ended },
-      { sensitive: state !== "completed" && end.sensitive === true },
-    );
+  const sensitive = state !== "completed" && end.sensitive === true;
+  await announceEnd(ctx, { ...run, ...ended }, { sensitive });
+  return undefined;
 }
 
 /** Cancels a run that has not ended and is not being undone. Another is left as it is. @returns whether it was canceled. */
@@ -158,7 +163,8 @@ export async function cancelRun(ctx: MutationCtx, run: Doc<"runs">, page?: Page)
     node: "",
     attempt: 1,
   };
-  await endRun(ctx, run, { state: "canceled", error }, page);
+  const next = await endRun(ctx, run, { state: "canceled", error }, page);
+  if (next !== undefined) await startWork(ctx, next);
   return true;
 }
 

@@ -1,7 +1,9 @@
 import {
   enqueueWork,
+  hasRoom,
   keepLooking,
   leaveRoom,
+  messageOf,
   ROOM_TO_COMPLETE,
   type Work,
 } from "@stepwise/workpool/core";
@@ -242,17 +244,43 @@ export async function failStep(
   });
 }
 
-/** Has a new run begin at its first stage; one that is paused does so when it is resumed. */
+/**
+ * Has a new run begin at its first stage, and the time that it may take; one that is paused does so when it is resumed.
+ * @param start what becomes of its first work. @returns what that gives.
+ */
 export async function beginRun(
   ctx: MutationCtx,
-  run: Pick<Doc<"runs">, "_id" | "_creationTime" | "generation" | "plan" | "paused">,
+  run: Doc<"runs">,
   first: Stage,
-  known: Known,
-): Promise<void> {
-  const { _id, _creationTime: createdAt, generation, plan, paused: held } = run;
+  start = startWork,
+): Promise<boolean> {
+  const { _id, _creationTime: createdAt, generation, plan, paused: held, timeoutMs } = run;
+  if (timeoutMs !== undefined) await beginDeadline(ctx, _id, timeoutMs);
   const of = { run: _id, createdAt, generation, plan, held };
-  if (first.action === undefined || of.held === true) await arriveAt(ctx, of, first, known);
-  else await enqueueWork(ctx, await beginAction(ctx, of, first.action, first, known), pool);
+  const known = run.input === undefined ? new Map() : knownInput(run.input);
+  if (first.action !== undefined && held !== true)
+    return await start(ctx, await beginAction(ctx, of, first.action, first, known));
+  await arriveAt(ctx, of, first, known);
+  return true;
+}
+
+/**
+ * Gives a work to the pool. Where a deploy took away its function, its own run fails, and not whoever has made room for it.
+ * @returns whether it has not.
+ */
+export async function startWork(ctx: MutationCtx, work: Work): Promise<boolean> {
+  try {
+    await enqueueWork(ctx, work, pool);
+    return true;
+  } catch (error) {
+    const step = await ctx.db.get("steps", work.work as Id<"steps">);
+    const run = step === null ? null : await ctx.db.get("runs", step.run);
+    // A transaction that is used up refuses whatever is tried.
+    if (step === null || run === null || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) throw error;
+    const message = `Its function no longer exists: ${messageOf(error)}`;
+    await failStep(ctx, step, run, { kind: "removedNode", message });
+    return false;
+  }
 }
 
 /** The fields that the record of a stage begins with which is still to come. */

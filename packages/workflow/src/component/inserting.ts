@@ -1,55 +1,72 @@
 import { keepLooking } from "@stepwise/workpool/core";
-import { v } from "convex/values";
+import type { WithoutSystemFields } from "convex/server";
+import { getConvexSize, v, type Value } from "convex/values";
 import { internal } from "./_generated/api.js";
-import type { Id } from "./_generated/dataModel.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { goOn, goOnWith } from "./continuations.js";
 import { deleteInPage } from "./page.js";
 import { pool } from "./line.js";
 import { noteRefused } from "./tolerance.js";
-import type { Beginning, NewChild } from "./validators.js";
+import type { Beginning, NewChild, Stage } from "./validators.js";
 import { continuationArgs } from "./validators.js";
 
-/** Inserts a page of children; one whose input was refused has failed already. */
+/**
+ * Inserts a page of children; one whose input was refused has failed already.
+ * @param runningBelow those before this place are inserted as running: the caller has them begin in the same transaction. @returns these.
+ */
 export async function insertPage(
   ctx: MutationCtx,
   id: Id<"steps">,
   page: { from: number; begins: readonly Beginning[]; children: readonly NewChild[] },
-): Promise<void> {
+  runningBelow = 0,
+): Promise<{ run: Id<"runs">; first: Stage }[]> {
+  const running: { run: Id<"runs">; first: Stage }[] = [];
   const parent = await ctx.db.get("steps", id);
   const above = parent === null ? null : await ctx.db.get("runs", parent.run);
-  if (parent === null || above === null || parent.joined === true) return;
+  if (parent === null || above === null || parent.joined === true) return running;
   const now = Date.now();
   for (const [offset, { begin, key, input, error }] of page.children.entries()) {
     const beginning = page.begins[begin];
     if (beginning === undefined) throw new Error(`A child of "${parent.stage}" has no workflow`);
     const { workflow, plan, resume, first, timeoutMs } = beginning;
-    const child = await ctx.db.insert("runs", {
+    const index = page.from + offset;
+    const state = error !== undefined ? "failed" : index < runningBelow ? "running" : "pending";
+    const child = {
       workflow,
       ...(plan === undefined ? {} : { plan }),
       resume,
-      state: error === undefined ? "pending" : "failed",
+      state,
       parentRun: above._id,
       parentStep: id,
-      index: page.from + offset,
+      index,
       ...(key === undefined ? {} : { childKey: key }),
       root: above.root ?? above._id,
       startedAt: now,
-      ...(error === undefined ? { first } : { error, endedAt: now }),
+      ...(state === "pending" ? { first } : {}),
+      ...(error === undefined ? {} : { error, endedAt: now }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    });
-    await insertInput(ctx, child, input);
+    } as const;
+    const run = await insertRun(ctx, child, input);
+    if (state === "running") running.push({ run, first });
   }
   const refused = page.children.filter(({ error }) => error !== undefined);
   await noteRefused(ctx, parent, refused.length);
+  return running;
 }
 
-/** The record of a run's input. */
-export async function insertInput(
+/** A larger input has a record of its own: runs are read by the hundred where they are counted or listed. */
+const MAX_INPUT_IN_RUN_BYTES = 1024;
+
+/** Inserts a run, and its input. */
+export async function insertRun(
   ctx: MutationCtx,
-  run: Id<"runs">,
+  fields: WithoutSystemFields<Doc<"runs">>,
   input: unknown,
-): Promise<void> {
+): Promise<Id<"runs">> {
+  const isSmall = getConvexSize(input as Value) <= MAX_INPUT_IN_RUN_BYTES;
+  const run = await ctx.db.insert("runs", isSmall ? { ...fields, input } : fields);
+  if (isSmall) return run;
   const now = Date.now();
   await ctx.db.insert("steps", {
     run,
@@ -63,6 +80,7 @@ export async function insertInput(
     output: input,
     kept: true,
   });
+  return run;
 }
 
 /** The next page is inserted in a transaction of its own. */

@@ -69,15 +69,14 @@ export async function beginNext(
         // Siblings of the child that has failed may have ended since the run was told.
         const { compensationErrors } = step.event?.kind === "failed" ? step.event.error : error;
         const full = compensationErrors === undefined ? error : { ...error, compensationErrors };
-        await endRun(ctx, run, { state: "failed", error: full, at: step, sensitive });
+        return await endRun(ctx, run, { state: "failed", error: full, at: step, sensitive });
       }
       return undefined;
     }
     case "complete": {
       const result = await resultOf(ctx, progress, next.stage);
       const { undoable } = next;
-      await endRun(ctx, await runOf(ctx, step), { state: "completed", ...result, undoable });
-      return undefined;
+      return await endRun(ctx, await runOf(ctx, step), { state: "completed", ...result, undoable });
     }
   }
 }

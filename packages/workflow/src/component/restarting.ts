@@ -4,7 +4,6 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
 import { goOn, goOnWith } from "./continuations.js";
 import { hasRoomInPage } from "./page.js";
-import { beginDeadline } from "./deadlines.js";
 import { beginRun } from "./entering.js";
 import { logStarted } from "./log.js";
 import { renamedStep } from "./recording.js";
@@ -178,7 +177,6 @@ async function begin(
   at: Node | undefined,
   kept: string[],
 ): Promise<void> {
-  const { timeoutMs } = begin;
   const restarted = { restarting: undefined, kept };
   if (run.state !== "pending") {
     await ctx.db.patch("runs", run._id, restarted);
@@ -186,8 +184,7 @@ async function begin(
     return;
   }
   await ctx.db.patch("runs", run._id, { ...restarted, state: "running", startedAt: Date.now() });
-  if (timeoutMs !== undefined) await beginDeadline(ctx, run._id, timeoutMs);
   const isFirst = at === undefined || at === nodes[0];
-  await beginRun(ctx, run, isFirst ? begin.first : { stage: at.stage, reads: [] }, new Map());
+  await beginRun(ctx, run, isFirst ? begin.first : { stage: at.stage, reads: [] });
   await logStarted(ctx, run.workflow, [run._id], run.generation);
 }

@@ -46,6 +46,8 @@ export default defineSchema({
     root: v.optional(v.id("runs")),
     /** Of a child that waits for its turn: where it will begin. */
     first: v.optional(vStage),
+    /** Its input, where that is small; else it stands in a step record. */
+    input: v.optional(v.any()),
     /** How long it may take in all, counted from its beginning. */
     timeoutMs: v.optional(v.number()),
     /** How long it is kept after its end, and until when that is. */
@@ -96,8 +98,8 @@ export default defineSchema({
   managerConfig: defineTable(vConfig),
 
   /**
-   * The record of one stage of one run, and one pass of the loops around it; the run's input is one too, so that everything that is read by
-   * name is read alike. Written by the transaction that arrives at the stage and by the one that ends it.
+   * The record of one stage of one run, and one pass of the loops around it; a large input of the run is one too.
+   * Written by the transaction that arrives at the stage and by the one that ends it.
    */
   steps: defineTable({
     run: v.id("runs"),

@@ -104,6 +104,10 @@ async function valueOf(
   if (read.undoing === true) return await loopUndone(ctx, run);
   const key = keyOf(read);
   if (known.has(key)) return known.get(key);
+  if (read.stage === "input") {
+    const input = (await ctx.db.get("runs", run))?.input;
+    if (input !== undefined) return input;
+  }
   const step = await stepRead(ctx, run, read);
   return read.loop === true ? { state: step?.output, iteration: step?.iteration } : step?.output;
 }

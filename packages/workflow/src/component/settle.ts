@@ -1,8 +1,9 @@
-import { completeWork, enqueueWork, type SlotId } from "@stepwise/workpool/core";
+import { completeWork, type SlotId } from "@stepwise/workpool/core";
 import { formerNames } from "../renaming.js";
 import type { Doc } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { setDeadline } from "./deadlines.js";
+import { startWork } from "./entering.js";
 import { foldedFurther } from "./folding.js";
 import { forgetPasses } from "./forgetting.js";
 import { pool } from "./line.js";
@@ -58,7 +59,7 @@ export async function settle(
   }
   const successor = await beginNext(ctx, progress, settlement);
   if (slot !== undefined) await completeWork(ctx, pool, ended, successor);
-  else if (successor !== undefined) await enqueueWork(ctx, successor, pool);
+  else if (successor !== undefined) await startWork(ctx, successor);
   if (outcome.kind === "retry") await logRetrying(ctx, step, outcome.error, outcome.dueAt);
   for (const loop of progress.loops) await forgetPasses(ctx, loop);
   const isEntry = outcome.kind === "open" && step.kind === "entry";

@@ -2,7 +2,7 @@ import { enqueueWork, enqueueWorks, vConfig, type Work } from "@stepwise/workpoo
 import { v, type Infer } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
-import { insertInput } from "./inserting.js";
+import { insertRun } from "./inserting.js";
 import { applyManagerConfig } from "./config.js";
 import { beginDeadline } from "./deadlines.js";
 import { arriveAt, beginAction, knownInput } from "./entering.js";
@@ -91,22 +91,22 @@ async function startRun(
   const { workflow, plan, resume, first, timeoutMs, retentionMs } = begin;
   const now = Date.now();
   const later = at !== undefined && at > now ? at : undefined;
-  const run = await ctx.db.insert("runs", {
+  const fields = {
     workflow,
     ...(plan === undefined ? {} : { plan }),
     resume,
     ...(key === undefined ? {} : { startKey: key }),
-    state: later === undefined ? "running" : "pending",
+    state: later === undefined ? ("running" as const) : ("pending" as const),
     index: 0,
     startedAt: now,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(retentionMs === undefined ? {} : { retentionMs }),
     ...(onComplete === undefined ? {} : { onComplete: onComplete.fn }),
-  });
+  };
+  const run = await insertRun(ctx, fields, input);
   if (onComplete !== undefined)
     await ctx.db.insert("contexts", { run, context: onComplete.context });
   if (timeoutMs !== undefined && later === undefined) await beginDeadline(ctx, run, timeoutMs);
-  await insertInput(ctx, run, input);
   const known = knownInput(input);
   const { _creationTime: createdAt = now } = (await ctx.db.get("runs", run)) ?? {};
   const of = { run, plan, createdAt };

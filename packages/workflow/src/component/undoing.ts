@@ -7,7 +7,7 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 import { finishRun, ROOM_ABOVE } from "./ending.js";
 import { goOn } from "./continuations.js";
-import { arriveAt, ASLEEP } from "./entering.js";
+import { arriveAt, ASLEEP, startWork } from "./entering.js";
 import { lastOwnUndo, stepRead } from "./scope.js";
 import { ACTIVE_STATES, type Settlement } from "./validators.js";
 
@@ -81,8 +81,11 @@ export async function undoNext(ctx: MutationCtx, id: Id<"runs">): Promise<void> 
 
 async function allUndone(ctx: MutationCtx, run: Doc<"runs">): Promise<void> {
   const { endsAs, error, sensitiveError: sensitive = false } = run;
-  if (run.state === "compensating" && endsAs !== undefined && error !== undefined)
-    return await finishRun(ctx, run, { state: endsAs, error, sensitive });
+  if (run.state === "compensating" && endsAs !== undefined && error !== undefined) {
+    const next = await finishRun(ctx, run, { state: endsAs, error, sensitive });
+    if (next !== undefined) await startWork(ctx, next);
+    return;
+  }
   // Of a child that is complete nothing is left; it has an entry only where that is undone.
   if ((await undoOf(ctx, run._id)) !== null) await goOnAbove(ctx, run._id);
 }
