@@ -43,8 +43,8 @@ describe("the tree", () => {
     expect(picture(tree(run("top", "running", { steps })))).toBe(
       [
         "● document  500 ms",
-        "  ◷ rest  500 ms  goes on in 1 m 0 s",
-        '  ◷ approval  500 ms  waits for "yes" or "no", for 5 m 0 s more',
+        "  ◷ rest  500 ms  goes on in 1 m",
+        '  ◷ approval  500 ms  waits for "yes" or "no", for 5 m more',
         '  ◷ answer  500 ms  waits for "answer"',
         "  ● agent  500 ms  pass 3",
         "  ● agent.think (pass 3)  500 ms",
@@ -179,10 +179,10 @@ describe("the lines", () => {
     const pass = (number: number, state: string) => step("agent.think", state, { pass: [number] });
     const at = (...steps: TreeStep[]) => tree(run("top", "running", { steps }));
     expect(lines(at(step("rest", "pending", { kind: "entry" })), at(rest))).toEqual([
-      "  0.00 s  document › rest: sleeping for 10 m 0 s",
+      "  0.00 s  document › rest: sleeping for 10 m",
     ]);
     expect(lines(at(), at(asked))).toEqual([
-      '  0.00 s  document › ok: waiting for the event "ok", at most 1 m 0 s',
+      '  0.00 s  document › ok: waiting for the event "ok", at most 1 m',
     ]);
     expect(lines(at(pass(1, "completed")), at(pass(1, "completed"), pass(2, "running")))).toEqual([
       "  0.00 s  document › agent.think (pass 2): running",
@@ -217,12 +217,12 @@ test.each([
   [999.4, "999 ms"],
   [999.6, "1.0 s"],
   [59_940, "59.9 s"],
-  [59_960, "1 m 0 s"],
-  [599_700, "10 m 0 s"],
-  [3_599_600, "1 h 0 m"],
-  [7_199_999, "2 h 0 m"],
-  [47 * 3_600_000, "47 h 0 m"],
-  [48 * 3_600_000, "2 d 0 h"],
+  [59_960, "1 m"],
+  [599_700, "10 m"],
+  [3_599_600, "1 h"],
+  [7_199_999, "2 h"],
+  [47 * 3_600_000, "47 h"],
+  [48 * 3_600_000, "2 d"],
   [300.5 * 86_400_000, "300 d 12 h"],
 ])("%d ms are %s", (ms, text) => {
   expect(duration(ms)).toBe(text);

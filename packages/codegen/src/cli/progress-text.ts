@@ -59,17 +59,20 @@ export function eventNames({ events = [] }: TreeStep): string {
   return events.map((name) => JSON.stringify(name)).join(" or ");
 }
 
-/** A duration in the two units that matter, as `7 h 55 m`. Rounded before it is split, so a minute never has 60 s. */
+/** A duration in its two largest units, as `7 h 55 m` or `10 m`. Rounded before it is split, so a minute never has 60 s. */
 export function duration(ms: number): string {
   if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
   const tenths = Math.round(ms / 100);
   if (tenths < 600) return `${(tenths / 10).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${seconds % 60} s`;
+  if (seconds < 3600) return inUnits(seconds, 60, "m", "s");
   const minutes = Math.round(ms / 60_000);
-  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
-  const hours = Math.round(minutes / 60);
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  return minutes < 48 * 60 ? inUnits(minutes, 60, "h", "m") : inUnits(minutes / 60, 24, "d", "h");
+}
+
+function inUnits(count: number, per: number, large: string, small: string): string {
+  const rest = Math.round(count) % per;
+  return `${Math.floor(Math.round(count) / per)} ${large}${rest === 0 ? "" : ` ${rest} ${small}`}`;
 }
 
 export function bytes(count: number): string {
