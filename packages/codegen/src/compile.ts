@@ -97,14 +97,15 @@ export class Compiler {
   /** Keeps what is remembered of an app for the next process. */
   remember(functionsDir: string): void {
     if (this.#remembered !== functionsDir || !this.#memory.hasChanged) return;
-    memoryFile(functionsDir).write(() => this.#memory.toText());
+    memoryFile(functionsDir).write(() => this.#memory.toBytes());
   }
 
   /** Goes on where the last process has ended. */
   #recall(functionsDir: string): void {
     if (this.#remembered === functionsDir) return;
     this.#remembered = functionsDir;
-    this.#memory = CompilerMemory.from(memoryFile(functionsDir).read() ?? "");
+    const bytes = memoryFile(functionsDir).read();
+    this.#memory = bytes === undefined ? new CompilerMemory() : CompilerMemory.from(bytes);
     this.#analyzer = new Analyzer(this.#memory, this.#once);
   }
 

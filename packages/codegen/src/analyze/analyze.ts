@@ -1,6 +1,7 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
-import { hashOf } from "../plan/write.js";
+import { digestOf, lazyWorkflow, type Digest } from "../plan/digest.js";
+import { hashOf, knowWritten, planHash } from "../plan/write.js";
 import type { WorkflowPlan } from "../plan/schema.js";
 import type { FileFacts } from "./file-facts.js";
 import type { FileReader } from "./file-reader.js";
@@ -23,6 +24,8 @@ export interface Analysis {
 export interface Memory {
   /** What was remembered under a key; it is kept for the next time only if this is asked for it, or it is set. */
   get(key: string): unknown;
+  /** Gives what was remembered under a key as soon as that is asked for, the same each time; undefined when nothing was. */
+  lazily(key: string): (() => unknown) | undefined;
   set(key: string, value: unknown): void;
 }
 
@@ -38,6 +41,7 @@ export interface Finishing {
 
 /** What was found in a file, and all that this depended on. */
 interface FileRecord {
+  readonly file: string;
   readonly hash: string;
   /** Absent when it does not parse. */
   readonly facts?: FileFacts;
@@ -45,8 +49,15 @@ interface FileRecord {
   readonly answers: Answers;
   /** The hashes of the other files that were looked into; null for those that are not there. */
   readonly outside: Readonly<Record<string, string | null>>;
-  readonly workflows: readonly WorkflowPlan[];
+  readonly workflows: readonly KeptWorkflow[];
   readonly diagnostics: readonly Diagnostic[];
+}
+
+/** As much of a workflow as is read each time; the rest has a key of its own. */
+interface KeptWorkflow extends Pick<WorkflowPlan, "name" | "file" | "place"> {
+  readonly fields: readonly string[];
+  readonly digest: Digest;
+  readonly hash: string;
 }
 
 /**
@@ -57,6 +68,7 @@ export class Analyzer {
   readonly #memory: Memory;
   readonly #once: boolean;
   #reader: FileReader | undefined;
+  readonly #plans = new WeakMap<FileRecord, readonly WorkflowPlan[]>();
 
   /** @param once whether it is not used again: it then lets go of every file as soon as that is analysed */
   constructor(memory: Memory, once = false) {
@@ -96,13 +108,15 @@ export class Analyzer {
       const isValid = before !== undefined && isAsItWas(before, finishing, known, read);
       const record = isValid
         ? before
-        : readAnew(source, hash, await this.#open(source, parsed), known, read, finishing);
-      if (!isValid) this.#memory.set(keyOf(source.file), record);
-      analysis.workflows.push(...record.workflows);
+        : this.#keep(
+            readAnew(source, hash, await this.#open(source, parsed), known, read, finishing),
+          );
+      const workflows = this.#workflowsOf(record);
+      analysis.workflows.push(...workflows);
       analysis.diagnostics.push(...record.diagnostics);
       const { answers, outside } = record;
       const origin = hashOf(JSON.stringify([source.file, hash, finishing.key, answers, outside]));
-      for (const workflow of record.workflows) origins.set(workflow, origin);
+      for (const workflow of workflows) origins.set(workflow, origin);
     }
     const cycles = await importCycles(new Map(facts.map(({ file, module }) => [file, module])), {
       output,
@@ -119,7 +133,32 @@ export class Analyzer {
   #recordOf(file: string, hash: string | undefined): FileRecord | undefined {
     // Nothing else is set under such a key.
     const record = this.#memory.get(keyOf(file)) as FileRecord | undefined;
-    return record?.hash === hash ? record : undefined;
+    const isThere = record?.hash === hash && this.#memory.lazily(plansOf(file)) !== undefined;
+    return isThere ? record : undefined;
+  }
+
+  #keep({ workflows, ...found }: FoundRecord): FileRecord {
+    const { file } = found;
+    const record = { ...found, workflows: workflows.map(kept) };
+    this.#plans.set(record, workflows);
+    this.#memory.set(keyOf(file), record);
+    this.#memory.set(plansOf(file), workflows);
+    return record;
+  }
+
+  #workflowsOf(record: FileRecord): readonly WorkflowPlan[] {
+    const before = this.#plans.get(record);
+    if (before !== undefined) return before;
+    const load = this.#memory.lazily(plansOf(record.file));
+    const workflows = record.workflows.map(({ fields, digest, hash, ...known }, at) => {
+      // Nothing else is set under such a key.
+      const whole = () => (load?.() as readonly WorkflowPlan[])[at] as WorkflowPlan;
+      const workflow = lazyWorkflow<WorkflowPlan>(known, fields, digest, whole);
+      knowWritten(workflow, hash, whole);
+      return workflow;
+    });
+    this.#plans.set(record, workflows);
+    return workflows;
   }
 
   async #open({ file }: SourceText, parsed: Set<string>): Promise<FileReader> {
@@ -158,6 +197,19 @@ export class Analyzer {
 }
 
 const keyOf = (file: string): string => `definitions ${file}`;
+const plansOf = (file: string): string => `plans ${file}`;
+
+/** A record with the workflows themselves. */
+type FoundRecord = Omit<FileRecord, "workflows"> & { readonly workflows: readonly WorkflowPlan[] };
+
+const kept = (workflow: WorkflowPlan): KeptWorkflow => ({
+  name: workflow.name,
+  file: workflow.file,
+  place: workflow.place,
+  fields: Object.keys(workflow),
+  digest: digestOf(workflow),
+  hash: planHash(workflow),
+});
 
 const hashIn = (text: string | undefined): string | null =>
   text === undefined ? null : hashOf(text);
@@ -182,11 +234,12 @@ function readAnew(
   known: Workflows,
   read: ReadModule,
   finishing: Finishing,
-): FileRecord {
+): FoundRecord {
   const { facts } = reader.facts(source);
   const found = reader.read(source, known, read);
   const { workflows, diagnostics } = finishing.finish(found.workflows);
   return {
+    file: source.file,
     hash,
     ...(facts === undefined ? {} : { facts }),
     finishing: finishing.key,

@@ -1,5 +1,13 @@
 import { createHash, randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 
 /**
@@ -25,27 +33,32 @@ export class CacheFile {
   }
 
   /** Undefined when there is none, or it is damaged or of another compiler. */
-  read(): string | undefined {
+  read(): Buffer | undefined {
     try {
-      const text = this.#path === undefined ? "" : readFileSync(this.#path, "utf8");
-      const body = text.slice(text.indexOf("\n") + 1);
-      return text === this.#withHead(body) ? body : undefined;
+      const bytes = this.#path === undefined ? Buffer.of() : readFileSync(this.#path);
+      const body = bytes.subarray(bytes.indexOf("\n") + 1);
+      const head = this.#headOf(body);
+      return bytes.length === head.length + body.length && bytes.indexOf(head) === 0
+        ? body
+        : undefined;
     } catch {
       return undefined;
     }
   }
 
-  #withHead(body: string): string {
-    return `${this.identity} ${createHash("sha256").update(body).digest("hex")}\n${body}`;
+  #headOf(body: Buffer): string {
+    return `${this.identity} ${createHash("sha256").update(body).digest("hex")}\n`;
   }
 
   /** A cache that cannot be written, on a read-only disk for example, costs time and nothing else. */
-  write(text: () => string): void {
+  write(make: () => Buffer): void {
     if (this.#path === undefined) return;
     const temporary = `${this.#path}.${randomUUID()}`;
     try {
       mkdirSync(dirname(this.#path), { recursive: true });
-      writeFileSync(temporary, this.#withHead(text()));
+      const body = make();
+      writeFileSync(temporary, this.#headOf(body));
+      appendFileSync(temporary, body);
       renameSync(temporary, this.#path);
     } catch {
       rmSync(temporary, { force: true });

@@ -33,10 +33,10 @@ const fileOf = (functionsDir: string): CacheFile =>
 
 /** What was compiled and written last, if definitions, output and compiler are still the same; nothing is parsed to know that. */
 export function unchangedSince(functionsDir: string): LastCompile | undefined {
-  const text = fileOf(functionsDir).read();
-  if (text === undefined) return undefined;
+  const bytes = fileOf(functionsDir).read();
+  if (bytes === undefined) return undefined;
   // Nothing else is written to that file.
-  const last = JSON.parse(text) as LastCompile;
+  const last = JSON.parse(bytes.toString()) as LastCompile;
   const contents = contentsOnDisk(functionsDir, last.consulted, last.folders);
   const isSame = contents !== undefined && fingerprintOf(contents) === last.fingerprint;
   return isSame ? last : undefined;
@@ -54,6 +54,6 @@ export function keepLastCompile(functionsDir: string, contents: Contents, answer
       folders: [...new Set([...contents.outputs.keys()].map((path) => posix.dirname(path)))].sort(),
       ...answer,
     };
-    return JSON.stringify(last);
+    return Buffer.from(JSON.stringify(last));
   });
 }

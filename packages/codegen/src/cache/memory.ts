@@ -6,9 +6,7 @@ import { fromJson, toJson } from "./json.js";
  * asked for since the last `forgetUnused` goes.
  */
 export class CompilerMemory implements Memory {
-  #values = new Map<string, unknown>();
-  /** By key, as JSON: what is not read yet, or has not changed since it was. */
-  #texts = new Map<string, string>();
+  readonly #slots = new Map<string, Slot>();
   #used = new Set<string>();
   #hasChanged = false;
 
@@ -17,48 +15,72 @@ export class CompilerMemory implements Memory {
     return this.#hasChanged;
   }
 
+  /** The keys whose values an earlier process has remembered, and this one has read. */
+  get read(): string[] {
+    return [...this.#slots].flatMap(([key, slot]) => (slot.isRead ? [key] : []));
+  }
+
   get(key: string): unknown {
-    const text = this.#values.has(key) ? undefined : this.#texts.get(key);
-    if (text !== undefined) this.#values.set(key, fromJson(text));
-    if (this.#values.has(key)) this.#used.add(key);
-    return this.#values.get(key);
+    return this.lazily(key)?.();
+  }
+
+  lazily(key: string): (() => unknown) | undefined {
+    const slot = this.#slots.get(key);
+    if (slot !== undefined) this.#used.add(key);
+    // Of now, whatever is set under this key later.
+    return slot && (() => slot.value);
   }
 
   set(key: string, value: unknown): void {
-    this.#values.set(key, value);
-    this.#texts.delete(key);
+    this.#slots.set(key, new Slot(undefined, { value }));
     this.#used.add(key);
     this.#hasChanged = true;
   }
 
   forgetUnused(): void {
-    const used = this.#used;
-    for (const key of [...this.#values.keys(), ...this.#texts.keys()]) {
-      if (used.has(key)) continue;
-      this.#values.delete(key);
-      this.#texts.delete(key);
+    for (const key of this.#slots.keys()) {
+      if (this.#used.has(key)) continue;
+      this.#slots.delete(key);
       this.#hasChanged = true;
     }
     this.#used = new Set();
   }
 
-  toText(): string {
-    const keys = new Set([...this.#texts.keys(), ...this.#values.keys()]);
-    return [...keys]
-      .flatMap((key) => [
-        JSON.stringify(key),
-        this.#texts.get(key) ?? toJson(this.#values.get(key)),
-      ])
-      .join("\n");
+  /** A line with the keys and how many bytes each takes, and the values after it. */
+  toBytes(): Buffer {
+    const parts = [...this.#slots].map(([key, slot]) => ({ key, bytes: slot.bytes }));
+    const index = JSON.stringify(parts.map(({ key, bytes }) => [key, bytes.length]));
+    return Buffer.concat([Buffer.from(`${index}\n`), ...parts.map(({ bytes }) => bytes)]);
   }
 
-  /** What was written by `toText`. */
-  static from(text: string): CompilerMemory {
+  /** What was written by `toBytes`. */
+  static from(bytes: Buffer): CompilerMemory {
     const memory = new CompilerMemory();
-    const lines = text.split("\n");
-    for (let at = 0; at + 1 < lines.length; at += 2)
-      // Written by `toText`.
-      memory.#texts.set(JSON.parse(lines[at] ?? "") as string, lines[at + 1] ?? "");
+    let at = bytes.indexOf("\n") + 1;
+    // Written by `toBytes`.
+    for (const [key, length] of JSON.parse(bytes.toString("utf8", 0, at)) as [string, number][])
+      memory.#slots.set(key, new Slot(bytes.subarray(at, (at += length))));
     return memory;
+  }
+}
+
+/** A value, as JSON, as itself, or both. */
+class Slot {
+  constructor(
+    readonly text: Buffer | undefined,
+    private made?: { readonly value: unknown },
+  ) {}
+
+  get isRead(): boolean {
+    return this.text !== undefined && this.made !== undefined;
+  }
+
+  get value(): unknown {
+    this.made ??= { value: fromJson(this.text?.toString() ?? "null") };
+    return this.made.value;
+  }
+
+  get bytes(): Buffer {
+    return this.text ?? Buffer.from(toJson(this.value));
   }
 }

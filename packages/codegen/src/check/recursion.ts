@@ -1,4 +1,5 @@
 import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
+import { digestOf } from "../plan/digest.js";
 import type { NodePlan, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
 
@@ -21,7 +22,8 @@ export function checkRecursion(workflows: readonly WorkflowPlan[]): Diagnostic[]
   const follow = (workflow: WorkflowPlan) => {
     seen.add(workflow);
     line.push(workflow);
-    for (const { node, starts } of sureChildren(workflow.nodes, byName)) {
+    const { startsChild } = digestOf(workflow);
+    for (const { node, starts } of startsChild ? sureChildren(workflow.nodes, byName) : []) {
       const at = line.indexOf(starts);
       if (at >= 0) found.push(endless(node, line.slice(at), byName));
       else if (!seen.has(starts)) follow(starts);

@@ -2,6 +2,7 @@ import pc from "picocolors";
 import type { CompileResult, Written } from "../compile.js";
 import { formatDiagnostic } from "../diagnostics/format.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
+import { digestOf } from "../plan/digest.js";
 import type { ProjectPlan } from "../plan/schema.js";
 import { leftNames } from "./check-report.js";
 import { countsText, plural } from "./counts.js";
@@ -81,6 +82,6 @@ function some(files: readonly string[]): string[] {
 }
 
 export function counted({ workflows }: ProjectPlan): { workflows: number; nodes: number } {
-  const nodes = workflows.reduce((count, workflow) => count + workflow.nodes.length, 0);
+  const nodes = workflows.reduce((count, workflow) => count + digestOf(workflow).nodes, 0);
   return { workflows: workflows.length, nodes };
 }

@@ -24,8 +24,9 @@ export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
     return [
       ...(isMoved ? [movedWorkflow(workflow, componentOf(before), componentOf(now))] : []),
       ...(hasOtherFolder ? [otherFolder(workflow, folder, outputOf(now.config))] : []),
-      ...compareWorkflow(old, workflow),
-      ...compareUndoing(old, workflow),
+      ...(old.hash === workflow.hash
+        ? []
+        : [...compareWorkflow(old, workflow), ...compareUndoing(old, workflow)]),
     ];
   });
   return [...gone, ...others].sort((a, b) =>
@@ -67,7 +68,6 @@ function newWorkflow({ name }: WorkflowThen): Change {
 }
 
 function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
-  if (before.hash === now.hash) return [];
   const whole = (message: string): Change => ({
     workflow: now.name,
     compatibility: "safe",

@@ -1,7 +1,6 @@
-import { completionName, generatedFunctions, stageIdentifier, stagesOf } from "./functions.js";
+import { digestOf } from "./digest.js";
+import { completionName, generatedFunctions, stageIdentifier } from "./functions.js";
 import type { Leftover, WorkflowPlan, WrittenPlan } from "./schema.js";
-
-type WrittenNode = WrittenPlan["workflows"][number]["nodes"][number];
 
 /**
  * The action stages that were there in earlier plans and are not there now, by workflow, and the workflows that are gone: runs may still
@@ -13,13 +12,13 @@ export function leftoversOf(
   befores: readonly WrittenPlan[],
   workflows: readonly WorkflowPlan[],
 ): Leftover[] {
+  const byName = new Map(workflows.map((workflow) => [workflow.name, workflow]));
   // Files whose names differ only in case are one file on macOS and Windows.
   const files = new Set(workflows.map(({ name }) => name.toLowerCase()));
-  return [...actionsBefore(befores)].sort(byName).flatMap(([name, before]): Leftover[] => {
-    const now = workflows.find((workflow) => workflow.name === name);
+  return [...actionsBefore(befores)].sort(alphabetically).flatMap(([name, before]): Leftover[] => {
+    const now = byName.get(name);
     if (now === undefined && files.has(name.toLowerCase())) return [];
-    const kept = now === undefined ? [] : stagesOf(now);
-    const actions = new Set(kept.filter(isAction).map((stage) => stage.name));
+    const actions = new Set(now && digestOf(now).actions);
     const stages = [...before].filter((stage) => !actions.has(stage)).sort();
     return now !== undefined && stages.length === 0 ? [] : [{ workflow: name, stages }];
   });
@@ -32,7 +31,7 @@ function actionsBefore(befores: readonly WrittenPlan[]): Map<string, Set<string>
     all.set(name, new Set([...(all.get(name) ?? []), ...actions]));
   };
   for (const { workflows, removed = [] } of befores) {
-    for (const { name, nodes } of workflows) add(name, actionsIn(nodes));
+    for (const workflow of workflows) add(workflow.name, digestOf(workflow).actions);
     for (const { workflow, stages } of removed) add(workflow, stages);
   }
   return all;
@@ -53,17 +52,10 @@ export function leftOut(wanted: readonly Leftover[], among: readonly Leftover[])
   });
 }
 
-const isAction = ({ kind }: { readonly kind: string }): boolean => kind === "action";
-
-function actionsIn(nodes: readonly WrittenNode[]): string[] {
-  return nodes.flatMap(({ stages, bodies = [] }) => [
-    ...stages.filter(isAction).map(({ name }) => name),
-    ...bodies.flatMap((body) => actionsIn(body.nodes)),
-  ]);
-}
-
-const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
-  a < b ? -1 : a > b ? 1 : 0;
+const alphabetically = (
+  [a]: readonly [string, unknown],
+  [b]: readonly [string, unknown],
+): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** A function that a stage leaves behind. */
 export interface LeftFunction {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { compilerVersion } from "../version.js";
+import { digestOf, lazyWorkflow } from "./digest.js";
 import type { ImportedName } from "./expression.js";
 import type {
   BodyPlan,
@@ -93,6 +94,19 @@ const bodyOf = ({ key, nodes }: BodyPlan): Every<NonNullable<WrittenNode["bodies
 function stageOf(stage: StagePlan): Every<WrittenStage> {
   const { name, kind, reads, reference, info, recover, until, reduce, workflows } = stage;
   return { name, kind, reads, reference, info, recover, until, reduce, workflows };
+}
+
+/** A workflow whose written form has been made before, though only its hash is at hand. */
+export function knowWritten(workflow: WorkflowPlan, hash: string, load: () => WorkflowPlan): void {
+  const { name, file } = workflow;
+  const fields = ["name", "file", "input", "options", "computed", "nodes", "hash"];
+  const known = { name, file, hash };
+  writtenBefore.set(
+    workflow,
+    lazyWorkflow<WrittenWorkflow>(known, fields, digestOf(workflow), () =>
+      writtenWorkflowOf(load()),
+    ),
+  );
 }
 
 /** The hash of a workflow's plan, under which its runs are started. */

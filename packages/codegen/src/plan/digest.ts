@@ -1,0 +1,62 @@
+import type { WrittenPlan } from "./schema.js";
+
+type WrittenNode = WrittenPlan["workflows"][number]["nodes"][number];
+interface Nodes {
+  readonly nodes: readonly WrittenNode[];
+}
+
+/** What is asked of every workflow of an app, also of those that have not changed. */
+export interface Digest {
+  readonly nodes: number;
+  /** The names of its action stages. */
+  readonly actions: readonly string[];
+  /** Whether it has a node that starts one child. */
+  readonly startsChild: boolean;
+}
+
+const digests = new WeakMap<Nodes, Digest>();
+
+export function digestOf(workflow: Nodes): Digest {
+  const before = digests.get(workflow);
+  if (before !== undefined) return before;
+  const stages = stagesIn(workflow.nodes);
+  const digest: Digest = {
+    nodes: workflow.nodes.length,
+    actions: stages.filter(({ kind }) => kind === "action").map(({ name }) => name),
+    startsChild: stages.some(({ kind }) => kind === "child"),
+  };
+  digests.set(workflow, digest);
+  return digest;
+}
+
+function stagesIn(nodes: readonly WrittenNode[]): WrittenNode["stages"] {
+  return nodes.flatMap(({ stages, bodies = [] }) => [
+    ...stages,
+    ...bodies.flatMap((body) => stagesIn(body.nodes)),
+  ]);
+}
+
+/**
+ * A workflow of which only some fields are at hand; the others are there as soon as one of them is asked for.
+ *
+ * @param fields the names of all, in order
+ * @param load gives it whole, the same each time
+ */
+export function lazyWorkflow<Workflow extends Nodes>(
+  known: Partial<Workflow>,
+  fields: readonly string[],
+  digest: Digest,
+  load: () => Workflow,
+): Workflow {
+  const names = fields as readonly (keyof Workflow)[];
+  const descriptors = names.map((name): [keyof Workflow, PropertyDescriptor] => [
+    name,
+    name in known
+      ? { enumerable: true, value: known[name] }
+      : { enumerable: true, get: () => load()[name] },
+  ]);
+  // Each of the fields is either known or a getter.
+  const workflow = Object.defineProperties({}, Object.fromEntries(descriptors)) as Workflow;
+  digests.set(workflow, digest);
+  return workflow;
+}
