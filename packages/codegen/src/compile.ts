@@ -94,6 +94,11 @@ export class Compiler {
     this.#analyzer = new Analyzer(this.#memory, once);
   }
 
+  /** The keys of what an earlier process has remembered and this one has read. */
+  get read(): string[] {
+    return this.#memory.read;
+  }
+
   /** Keeps what is remembered of an app for the next process. */
   remember(functionsDir: string): void {
     if (this.#remembered !== functionsDir || !this.#memory.hasChanged) return;
@@ -126,12 +131,13 @@ export class Compiler {
     const known = drop ? [] : before;
     const last =
       known === undefined
-        ? await lastPlan(functionsDir, await this.#outputOf(read), force)
+        ? await lastPlan(functionsDir, await this.#outputOf(read), force, this.#memory)
         : undefined;
     let chosen: Baseline | undefined;
     const plans = (workflows: readonly WorkflowPlan[]) => {
       const lastPlans = known ?? last?.plans ?? [];
-      chosen = baseline?.(new Map(workflows.map((each) => [each.name, planHash(each)])));
+      const hashes = new Map(workflows.map((each) => [each.name, planHash(each)]));
+      chosen = baseline?.(hashes, this.#memory);
       // A tombstone stays until it is dropped; new ones are made of what the baseline has, whatever was generated since.
       return chosen?.plan === undefined
         ? lastPlans

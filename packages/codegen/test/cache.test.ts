@@ -55,6 +55,16 @@ test("a compilation parses what has changed since the one before it, and nothing
   expect(await compileAnew()).toEqual([]);
 });
 
+test("after one edit one file is parsed, and of the other workflows nothing but what is known of each is read", async () => {
+  await compileAnew();
+  await compileAnew();
+  await edit("trees.workflow.ts", (text) => `${text}\n// edited\n`);
+  const compiler = new Compiler({ once: true });
+  const { parsed, ok } = await compiler.compile({ functionsDir: join(app, "convex") });
+  expect({ parsed, ok }).toEqual({ parsed: ["trees.workflow.ts"], ok: true });
+  expect(compiler.read.filter((key) => key.startsWith("plans "))).toEqual([]);
+});
+
 test("a workflow more or less has only those files parsed that name it", async () => {
   await compileAnew();
   await writeFile(

@@ -151,8 +151,11 @@ export class Analyzer {
     if (before !== undefined) return before;
     const load = this.#memory.lazily(plansOf(record.file));
     const workflows = record.workflows.map(({ fields, digest, hash, ...known }, at) => {
-      // Nothing else is set under such a key.
-      const whole = () => (load?.() as readonly WorkflowPlan[])[at] as WorkflowPlan;
+      const whole = () => {
+        // Nothing else is set under such a key, and it is there as the record is.
+        const all = load?.() as readonly WorkflowPlan[] | undefined;
+        return all?.[at] as WorkflowPlan;
+      };
       const workflow = lazyWorkflow<WorkflowPlan>(known, fields, digest, whole);
       knowWritten(workflow, hash, whole);
       return workflow;

@@ -120,16 +120,23 @@ const isIn = (folder: string, file: string): boolean => file.startsWith(`${folde
 
 /** Without the modules that import nothing that is left: what remains leads in circles. */
 function withoutEnds(whole: Graph): Graph {
-  let graph = whole;
-  for (;;) {
-    const left: Graph = new Map();
-    for (const [file, edges] of graph) {
-      const inside = edges.filter(({ to }) => graph.has(to));
-      if (inside.length > 0) left.set(file, inside);
-    }
-    if (left.size === graph.size) return left;
-    graph = left;
+  const importers = new Map([...whole.keys()].map((file): [string, string[]] => [file, []]));
+  const left = new Map<string, number>();
+  for (const [file, edges] of whole) {
+    const inside = edges.filter(({ to }) => whole.has(to));
+    left.set(file, inside.length);
+    for (const { to } of inside) importers.get(to)?.push(file);
   }
+  const ends = [...whole.keys()].filter((file) => left.get(file) === 0);
+  for (const end of ends)
+    for (const file of importers.get(end) ?? []) {
+      const imports = (left.get(file) ?? 0) - 1;
+      left.set(file, imports);
+      if (imports === 0) ends.push(file);
+    }
+  const gone = new Set(ends);
+  const rest = [...whole].filter(([file]) => !gone.has(file));
+  return new Map(rest.map(([file, edges]) => [file, edges.filter(({ to }) => !gone.has(to))]));
 }
 
 /** The shortest way from one module to another, both included. */

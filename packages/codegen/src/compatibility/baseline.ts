@@ -1,7 +1,9 @@
 import { posix } from "node:path";
+import { refsState } from "../git/refs.js";
 import { Repository } from "../git/repository.js";
 import { isPlanFile } from "../plan/paths.js";
-import { joinedPlan, PlanOutdated, readPlanFile } from "../plan/read.js";
+import { joinedPlan, PlanOutdated } from "../plan/read.js";
+import { partOnce, type ReadBefore } from "../plan/read-before.js";
 import type { WrittenPlan } from "../plan/schema.js";
 
 /** What a new plan is compared with: what may be deployed. */
@@ -14,8 +16,8 @@ export interface Baseline {
   readonly hint?: string;
 }
 
-/** The baseline for some workflows, by the hashes of their plans. */
-export type ChooseBaseline = (hashes: ReadonlyMap<string, string>) => Baseline;
+/** The baseline for some workflows, by the hashes of their plans. What was read of it before is remembered. */
+export type ChooseBaseline = (hashes: ReadonlyMap<string, string>, before: ReadBefore) => Baseline;
 
 /** Names of main branches, as the remote has them first: that is what others deploy. */
 const mains = ["origin/main", "origin/master", "main", "master"];
@@ -25,6 +27,22 @@ export const noRepository = "what was generated last, as there is no git reposit
 
 const give = "give what is deployed: `--against <git ref or plan>`";
 
+/** A commit that may be the baseline, and what it is called. */
+interface Named {
+  readonly commit: string;
+  readonly name: string;
+}
+
+/** What the history says of the baseline. */
+interface History {
+  /** `refsState` of then. */
+  readonly state: string;
+  readonly prefix: string;
+  readonly base?: Named;
+  /** On the main branch itself: the commit before, which is what is deployed once what is there now is committed; null when there is none. */
+  readonly earlier?: Named | null;
+}
+
 /**
  * The main branch's plan: on another branch where that branched off, on the main branch itself the pushed one, or else that of the commit before.
  *
@@ -32,33 +50,60 @@ const give = "give what is deployed: `--against <git ref or plan>`";
  * @throws GitFailed
  */
 export function mainBaseline(functionsDir: string): ChooseBaseline {
+  let known: ChooseBaseline | undefined;
+  return (hashes, before) => (known ??= choosing(functionsDir, before))(hashes, before);
+}
+
+function choosing(functionsDir: string, before: ReadBefore): ChooseBaseline {
+  const history = historyOf(functionsDir, before);
+  if (history === undefined) return () => ({ from: noRepository, hint: give });
+  const { prefix, base, earlier } = history;
+  if (base === undefined)
+    return () => ({
+      from: "what was generated last, as there is no main branch here",
+      hint: `fetch it, as in \`git fetch origin main:refs/remotes/origin/main\`, or ${give}`,
+    });
+  const repository = Repository.at(functionsDir, prefix);
+  const first = once(() => mainAt(repository, base, before));
+  if (earlier === undefined) return first;
+  const second = once(() => {
+    if (earlier !== null) return mainAt(repository, earlier, before);
+    const hint = `if this is a shallow clone, fetch one commit more (\`fetch-depth: 2\`), or ${give}`;
+    return { ...first(), from: "HEAD, as there is no commit before it here", hint };
+  });
+  return (hashes) => (isSame(first(), hashes) ? second() : first());
+}
+
+/** Undefined when there is no repository. It is asked only when a commit or a branch has moved. */
+function historyOf(functionsDir: string, before: ReadBefore): History | undefined {
+  const state = refsState(functionsDir);
+  if (state === "") return undefined;
+  // Nothing else is set under such a key.
+  const known = before.get("history") as History | undefined;
+  if (known?.state === state) return known;
   const repository = Repository.around(functionsDir);
-  if (repository === undefined) return () => ({ from: noRepository, hint: give });
+  if (repository === undefined) return undefined;
+  const history = { state, prefix: repository.prefix, ...placeIn(repository) };
+  before.set("history", history);
+  return history;
+}
+
+function placeIn(repository: Repository): Pick<History, "base" | "earlier"> {
   const head = repository.commit("HEAD");
   const named = [repository.mainOfRemote(), ...mains].find(
     (name) => name !== undefined && repository.commit(name) !== undefined,
   );
   const main = named && repository.commit(named);
-  if (named === undefined || main === undefined || head === undefined) {
-    const from = "what was generated last, as there is no main branch here";
-    return () => ({
-      from,
-      hint: `fetch it, as in \`git fetch origin main:refs/remotes/origin/main\`, or ${give}`,
-    });
-  }
+  if (named === undefined || main === undefined || head === undefined) return {};
   const base = repository.mergeBase(head, main) ?? main;
   const branch = repository.branch();
   const isMain = branch === undefined || branch === named.replace(/^origin\//, "");
-  if (base !== head || !isMain) return once(() => mainAt(repository, base, named));
-  // On the main branch itself. Once what is there now is committed, the commit before is what is deployed.
-  const committed = once(() => mainAt(repository, head, "HEAD"));
-  const earlier = once(() => {
-    const before = repository.commit("HEAD~1");
-    if (before !== undefined) return mainAt(repository, before, "the commit before, HEAD~1");
-    const hint = `if this is a shallow clone, fetch one commit more (\`fetch-depth: 2\`), or ${give}`;
-    return { ...committed(), from: "HEAD, as there is no commit before it here", hint };
-  });
-  return (hashes) => (isSame(committed(), hashes) ? earlier() : committed());
+  if (base !== head || !isMain) return { base: { commit: base, name: named } };
+  const commit = repository.commit("HEAD~1");
+  return {
+    base: { commit: head, name: "HEAD" },
+    earlier: commit === undefined ? null : { commit, name: "the commit before, HEAD~1" },
+  };
 }
 
 /**
@@ -70,36 +115,53 @@ export function baselineIn(functionsDir: string, ref: string): Baseline | undefi
   const repository = Repository.around(functionsDir);
   const commit = repository?.commit(ref);
   if (repository === undefined || commit === undefined) return undefined;
-  return baselineAt(repository, commit, ref);
+  return baselineAt(repository, { commit, name: ref }, new Map<string, unknown>());
 }
 
 /** The same; a plan that an earlier compiler wrote tells this one nothing. */
-function mainAt(repository: Repository, commit: string, name: string): Baseline {
+function mainAt(repository: Repository, named: Named, before: ReadBefore): Baseline {
   try {
-    return baselineAt(repository, commit, name);
+    return baselineAt(repository, named, before);
   } catch (error) {
     if (!(error instanceof PlanOutdated)) throw error;
-    const from = `what was generated last, as an earlier version of workflow-codegen wrote the plan of ${name}`;
+    const from = `what was generated last, as an earlier version of workflow-codegen wrote the plan of ${named.name}`;
     return { from, hint: give };
   }
 }
 
-function baselineAt(repository: Repository, commit: string, name: string): Baseline {
-  const from = `${name} (${commit.slice(0, 7)})`;
-  // Where generated code stood then is told by where the plan is.
-  const files = repository.files(commit).filter(isPlanFile);
-  const texts = repository.read(commit, files);
-  const isOurs = /^\s*\{\s*"generatedBy":\s*"workflow-codegen"/;
-  const app = files.find(
-    (file) => posix.basename(file) === "plan.json" && isOurs.test(texts.get(file) ?? ""),
+function baselineAt(repository: Repository, named: Named, before: ReadBefore): Baseline {
+  const from = `${named.name} (${named.commit.slice(0, 7)})`;
+  const key = `tree ${repository.prefix} ${named.commit}`;
+  // Nothing else is set under such a key.
+  const known = before.get(key) as Tree | undefined;
+  const tree = known ?? treeAt(repository, named.commit);
+  if (known === undefined) before.set(key, tree);
+  const texts = new Map<string, string>();
+  const text = (id: string): string => {
+    // One alone may be all that is asked for; more are read by one process of git instead of hundreds.
+    const wanted = texts.size === 0 ? [id] : tree.map(([, each]) => each);
+    if (!texts.has(id)) for (const [each, found] of repository.read(wanted)) texts.set(each, found);
+    return texts.get(id) ?? "";
+  };
+  const parts = tree.map(([path, id]) =>
+    partOnce(before, { path, id, of: `${path} of ${from}` }, () => text(id)),
   );
-  if (app !== undefined) {
-    const parts = [...texts]
-      .filter(([file]) => posix.dirname(file) === posix.dirname(app))
-      .map(([file, text]) => readPlanFile(text, file, `${file} of ${from}`));
-    return { plan: joinedPlan(parts), from };
-  }
+  if (parts.length > 0) return { plan: joinedPlan(parts), from };
   return { plan: joinedPlan([]), from: `${from}, which has no workflows yet` };
+}
+
+/** The files of a plan in a commit, and what tells the text of each from any other. */
+type Tree = readonly (readonly [path: string, id: string])[];
+
+function treeAt(repository: Repository, commit: string): Tree {
+  // Where generated code stood then is told by where the plan is.
+  const files = repository.files(commit).filter(([path]) => isPlanFile(path));
+  const apps = files.filter(([path]) => posix.basename(path) === "plan.json");
+  const texts = repository.read(apps.map(([, id]) => id));
+  const isOurs = /^\s*\{\s*"generatedBy":\s*"workflow-codegen"/;
+  const app = apps.find(([, id]) => isOurs.test(texts.get(id) ?? ""));
+  if (app === undefined) return [];
+  return files.filter(([path]) => posix.dirname(path) === posix.dirname(app[0]));
 }
 
 function isSame({ plan }: Baseline, hashes: ReadonlyMap<string, string>): boolean {

@@ -23,7 +23,7 @@ export interface GeneratedFile {
   readonly text: string;
 }
 
-/** The files of workflows that were emitted before. */
+/** The files of workflows that were emitted before, code and plans. */
 export interface EmittedBefore {
   /** What a workflow was made of; undefined for one that is not known again. */
   originOf(workflow: WorkflowPlan): string | undefined;
@@ -50,10 +50,6 @@ export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[]
     { path: listFileIn(output), text: listFile(names) },
     { path: attributesIn(output), text: attributesFile },
     { path: planFileIn(output), text: appPlanText(written) },
-    ...written.workflows.map((workflow) => ({
-      path: workflowPlanIn(output, workflow.name),
-      text: workflowPlanText(written, workflow, left.get(workflow.name)),
-    })),
     ...removed
       .filter(({ workflow }) => !names.includes(workflow))
       .flatMap((each) => [
@@ -64,16 +60,23 @@ export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[]
         { path: `${output}/${each.workflow}.ts`, text: removedWorkflowFile(each, setting) },
       ]),
   ];
-  const emitted = plan.workflows.map((workflow): GeneratedFile => {
-    const path = `${output}/${workflow.name}.ts`;
-    const gone = left.get(workflow.name) ?? nothing;
+  const emitted = plan.workflows.flatMap((workflow, at) => {
+    const gone = left.get(workflow.name);
     const origin = before?.originOf(workflow);
     const madeOf = JSON.stringify([origin, gone, setting]);
-    const same = origin === undefined ? undefined : before?.get(path, madeOf);
-    if (same !== undefined) return same;
-    const file = sealed({ path, text: workflowFile(workflow, gone, setting) });
-    if (origin !== undefined) before?.set(file, madeOf);
-    return file;
+    const unlessSame = (path: string, make: () => string): GeneratedFile => {
+      const same = origin === undefined ? undefined : before?.get(path, madeOf);
+      if (same !== undefined) return same;
+      const file = sealed({ path, text: make() });
+      if (origin !== undefined) before?.set(file, madeOf);
+      return file;
+    };
+    const planText = () => workflowPlanText(written, written.workflows[at], gone);
+    const code = () => workflowFile(workflow, gone ?? nothing, setting);
+    return [
+      unlessSame(workflowPlanIn(output, workflow.name), planText),
+      unlessSame(`${output}/${workflow.name}.ts`, code),
+    ];
   });
   return [...others.map(sealed), ...emitted];
 }

@@ -18,6 +18,11 @@ export class Repository {
     readonly prefix: string,
   ) {}
 
+  /** The one that a folder is known to be in. */
+  static at(folder: string, prefix: string): Repository {
+    return new Repository(folder, prefix);
+  }
+
   /** The repository that a folder is in; undefined when it is in none, or there is no git. */
   static around(folder: string): Repository | undefined {
     try {
@@ -53,38 +58,32 @@ export class Repository {
     return this.#maybe(["symbolic-ref", "--quiet", "--short", "HEAD"]);
   }
 
-  /** The files of the folder in a commit, relative to it. */
-  files(commit: string): string[] {
-    const listed = this.#git([
-      "ls-tree",
-      "-r",
-      "-z",
-      "--full-tree",
-      "--name-only",
-      commit,
-      "--",
-      this.prefix === "" ? "." : this.prefix,
-    ]);
-    return listed
-      .split("\0")
-      .flatMap((path) =>
-        path.startsWith(this.prefix) && path !== "" ? [path.slice(this.prefix.length)] : [],
-      );
+  /** The files of the folder in a commit, relative to it, with the hash of each text. */
+  files(commit: string): [path: string, id: string][] {
+    const folder = this.prefix === "" ? "." : this.prefix;
+    const listed = this.#git(["ls-tree", "-r", "-z", "--full-tree", commit, "--", folder]);
+    return listed.split("\0").flatMap((entry): [string, string][] => {
+      const [, id = "", path = ""] = /^\d+ blob (\w+)\t([^]+)$/.exec(entry) ?? [];
+      return id !== "" && path.startsWith(this.prefix)
+        ? [[path.slice(this.prefix.length), id]]
+        : [];
+    });
   }
 
-  /** The texts of files in a commit, as they are committed, by one call. */
-  read(commit: string, files: readonly string[]): Map<string, string> {
-    const asked = files.map((file) => `${commit}:${this.prefix}${file}\n`).join("");
+  /** The texts of files by their hashes, as they are committed, by one call. */
+  read(ids: readonly string[]): Map<string, string> {
+    if (ids.length === 0) return new Map();
+    const asked = ids.map((id) => `${id}\n`).join("");
     const answer = Buffer.from(git(this.folder, ["cat-file", "--batch"], asked), "latin1");
     let at = 0;
     // Each is `<hash> blob <bytes>`, a line end, so many bytes, and a line end.
     return new Map(
-      files.map((file) => {
+      ids.map((id) => {
         const end = answer.indexOf("\n", at);
         const size = Number(answer.toString("latin1", at, end).split(" ")[2]);
-        if (!Number.isInteger(size)) throw new GitFailed(`git has no file ${file} in ${commit}`);
+        if (!Number.isInteger(size)) throw new GitFailed(`git has no text of the hash ${id}`);
         at = end + 1 + size + 1;
-        return [file, answer.toString("utf8", end + 1, at - 1)] as const;
+        return [id, answer.toString("utf8", end + 1, at - 1)] as const;
       }),
     );
   }

@@ -31,7 +31,7 @@ const anyVersion = z.object({ generatedBy: z.literal("workflow-codegen"), versio
 export const readPlan = (text: string, of: string): WrittenPlan => parsed(text, of, writtenPlan);
 
 /** What one file of a plan holds: what the app says for all workflows, or one workflow. */
-type PlanPart = Pick<WrittenPlan, "config" | "workflows" | "removed">;
+export type PlanPart = Pick<WrittenPlan, "config" | "workflows" | "removed">;
 
 /**
  * Reads one file of a plan in a folder.

@@ -4,7 +4,9 @@ import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { readText } from "../discover/discover.js";
 import { ifPresent, Unreadable } from "../discover/unreadable.js";
 import { isPlanFile, planFileIn, workflowPlanIn } from "../plan/paths.js";
+import type { ReadBefore } from "../plan/read-before.js";
 import type { WrittenPlan } from "../plan/schema.js";
+import { hashOf } from "../plan/write.js";
 import { generatedFolders } from "./generated-folders.js";
 import { presentFiles, sidesOf } from "./own-files.js";
 
@@ -22,16 +24,18 @@ export interface LastPlan {
  * The plan in the output folder.
  *
  * @param force whether files of it that cannot be read are passed over. Default: that is an error
+ * @param before what was read of them the last time. Default: nothing
  */
 export async function lastPlan(
   functionsDir: string,
   output: string,
   force = false,
+  before?: ReadBefore,
 ): Promise<LastPlan> {
   const texts = planTexts(functionsDir, output);
   const elsewhere =
     texts.size > 0 ? [] : generatedFolders(functionsDir).filter((folder) => folder !== output);
-  const { plans, problems } = await plansOf(texts);
+  const { plans, problems } = await plansOf(texts, before);
   return {
     plans,
     elsewhere,
@@ -69,10 +73,12 @@ function unlessUnreadable<Read>(read: () => Read): Read | Unreadable {
 /** What the files of a plan say, and what is wrong with those that say nothing. */
 export async function plansOf(
   texts: PlanTexts,
+  before: ReadBefore = new Map<string, unknown>(),
 ): Promise<{ plans: WrittenPlan[]; problems: Diagnostic[] }> {
   if (texts.size === 0) return { plans: [], problems: [] };
   // It brings along a library that takes its time, and a new app has no plan to read.
-  const { joinedPlan, PlanUnreadable, readPlanFile } = await import("../plan/read.js");
+  const { joinedPlan, PlanUnreadable } = await import("../plan/read.js");
+  const { partOnce } = await import("../plan/read-before.js");
   const problems: Diagnostic[] = [];
   const files = [...texts].map(([path, text]) => {
     if (text instanceof Unreadable) {
@@ -81,7 +87,7 @@ export async function plansOf(
     }
     return sidesOf(text).flatMap((side) => {
       try {
-        return [readPlanFile(side, path)];
+        return [partOnce(before, { path, id: hashOf(side) }, () => side)];
       } catch (error) {
         if (!(error instanceof PlanUnreadable)) throw error;
         const problem = error.isNewer ? newer : unreadable;
@@ -113,13 +119,14 @@ const unreadable = (file: string, problem: string): Diagnostic =>
 /** In an app that was never compiled there is nothing to miss. */
 function missing(functionsDir: string, output: string, texts: PlanTexts): Diagnostic[] {
   if ([...texts.values()].some((text) => text instanceof Unreadable)) return [];
-  const { own } = presentFiles(functionsDir, [output]);
   const known = new Set([`${output}/index.ts`, `${output}/workflows.ts`]);
   const planOf = (path: string) => workflowPlanIn(output, path.slice(output.length + 1, -3));
-  const wanted = [...own.keys()]
-    .filter((path) => path.endsWith(".ts") && !known.has(path))
-    .map(planOf)
-    .filter((path) => !texts.has(path));
+  const { own } = presentFiles(
+    functionsDir,
+    [output],
+    (path) => path.endsWith(".ts") && !known.has(path) && !texts.has(planOf(path)),
+  );
+  const wanted = [...own.keys()].map(planOf);
   const [first, ...others] = wanted;
   if (first === undefined) return [];
   const place = { file: texts.size === 0 ? planFileIn(output) : first, line: 1, column: 1 };

@@ -15,15 +15,20 @@ export interface PresentFiles {
  * Reads folders of generated code, in an order that does not depend on the file system.
  *
  * @param folders relative to the functions folder
+ * @param isWanted whether a file is read, by its path. Default: all are
  */
-export function presentFiles(functionsDir: string, folders: Iterable<string>): PresentFiles {
+export function presentFiles(
+  functionsDir: string,
+  folders: Iterable<string>,
+  isWanted: (path: string) => boolean = () => true,
+): PresentFiles {
   const own = new Map<string, string>();
   const foreign = new Set<string>();
   for (const folder of [...folders].sort()) {
     for (const entry of entriesOf(join(functionsDir, folder))) {
       const { name } = entry;
-      if (!ownName.test(name)) continue;
       const path = `${folder}/${name}`;
+      if (!ownName.test(name) || !isWanted(path)) continue;
       // Without `join`, which takes as long as reading does when there are hundreds of them.
       const text = entry.isFile() ? readText(`${functionsDir}/${path}`) : undefined;
       // Gone since it was listed: another compiler is at work.
