@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Event } from "../src/component/validators.js";
-import { internal } from "./convex/_generated/api.js";
+import { components, internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
@@ -9,6 +9,14 @@ const scheduledJobs = async () => {
     ctx.db.system.query("_scheduled_functions").collect(),
   );
   return jobs.filter(({ state }) => state.kind === "pending");
+};
+const isPageOfCancel = ({ name }: { name: string }) => name.endsWith("cancelMoreChildren");
+/** The pages of a cancel come when the watchdog finds that they have been lost. */
+const delayPages = async () => {
+  const pages = (await scheduledJobs()).filter(isPageOfCancel);
+  await use.app.inComponent(async (ctx) => {
+    for (const { _id } of pages) await ctx.scheduler.cancel(_id);
+  });
 };
 const cancel = async (runId: string) => await use.app.t.mutation(internal.runs.cancel, { runId });
 
@@ -69,6 +77,46 @@ describe("cancel", () => {
     await use.app.drive();
     const after = use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work")).length;
     expect(after).toBe(started);
+    await use.app.expectNothingLeft();
+  });
+
+  test.each(["a cancel", "a failure"])(
+    "[S86] [S48] no child that waits in the pool's queue starts after %s, long before it is canceled itself",
+    async (cause) => {
+      await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 12 });
+      const fails = cause === "a failure";
+      const all = (ms: number, of: number) =>
+        Array.from({ length: of }, (_none, n) => ({
+          n,
+          ms,
+          fails: fails && ms < 2_000 && n === 0,
+        }));
+      await use.app.start("list", { leaves: all(2_000, fails ? 11 : 12) });
+      const id = await use.app.start("list", { leaves: all(1_000, 12) });
+      await use.app.pass(500);
+      if (!fails) await cancel(id);
+      await use.app.drive(async () => (await scheduledJobs()).some(isPageOfCancel));
+      await delayPages();
+      await use.app.pass(2_500);
+      const started = () =>
+        use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work")).length;
+      expect(started()).toBe(12);
+      await use.app.drive();
+      expect(started()).toBe(12);
+      await use.app.expectNothingLeft();
+    },
+  );
+
+  test("[S86] nor does one begin that does not begin with an action", async () => {
+    const rests = Array.from({ length: 12 }, () => ({ ms: 1_000, fails: false }));
+    const id = await use.app.start("fiftyRest", { rests });
+    await use.app.drive(async () => (await use.app.tree(id)).length > 12);
+    await cancel(id);
+    await delayPages();
+    await use.app.pass(1);
+    const begun = (await use.app.tree(id)).flatMap(({ steps }) => steps.map(({ kind }) => kind));
+    expect(begun).not.toContain("sleep");
+    await use.app.drive();
     await use.app.expectNothingLeft();
   });
 

@@ -15,7 +15,7 @@ import {
   type MutationCtx,
   type QueryCtx,
 } from "./_generated/server.js";
-import { cancelChildren } from "./ending.js";
+import { cancelChildren, isCanceledLater } from "./ending.js";
 import { ASLEEP, beginRun, newRecord, startWork, wake, type RunOf } from "./entering.js";
 import { dropPages, insertLater, insertPage } from "./inserting.js";
 import { cancelPending } from "./scheduled.js";
@@ -79,7 +79,8 @@ export async function startChildren(
     from += page.length;
   }
   if (pagesAtOnce < pages.length) await insertLater(ctx, step);
-  if (running.length === 0 || !(await beginInserted(ctx, step, running)))
+  const ofMany = isCanceledLater(record) ? step : undefined;
+  if (running.length === 0 || !(await beginInserted(ctx, step, running, ofMany)))
     await fillSeats(ctx, step);
   else if (running.length < record.seats) await fillLater(ctx, step);
 }
@@ -89,6 +90,7 @@ async function beginInserted(
   ctx: MutationCtx,
   parent: Id<"steps">,
   inserted: Awaited<ReturnType<typeof insertPage>>,
+  childOf: Id<"steps"> | undefined,
 ): Promise<boolean> {
   let goesOn = true;
   for (const { run: id, first } of inserted) {
@@ -98,7 +100,7 @@ async function beginInserted(
     if (!goesOn || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) {
       goesOn = false;
       await ctx.db.patch("runs", id, { state: "pending", first });
-    } else if (!(await beginRun(ctx, run, first)))
+    } else if (!(await beginRun(ctx, run, first, { childOf })))
       goesOn = (await ctx.db.get("steps", parent))?.joined !== true;
   }
   return goesOn;
@@ -142,8 +144,8 @@ export async function fillSeats(ctx: MutationCtx, id: Id<"steps">): Promise<void
     // Each is read with its input, which it takes along into the pool's line.
     if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return await fillLater(ctx, id);
     // One that cannot begin may have ended its siblings.
-    if (hasFailed) await takeSeat(ctx, child._id, startWork);
-    else hasFailed = (await begin(ctx, child, startWork)) === false;
+    if (hasFailed) await takeSeat(ctx, parent, child._id, startWork);
+    else hasFailed = (await begin(ctx, parent, child, startWork)) === false;
   }
   if (startable.length < free && startable.length === MAX_STARTED_AT_ONCE) await fillLater(ctx, id);
   if (startable.length > 0 || parent.inserting === true) return;
@@ -235,7 +237,7 @@ async function makeRoom(
   if (hadSeat && !hasSeatForEach(parent) && (await passSeat(ctx, parent, child, handOver)))
     return works[0];
   const pending = await childrenIn(ctx, parent._id, "pending").first();
-  if (pending !== null && (!hadSeat || (await takeSeat(ctx, pending._id, handOver))))
+  if (pending !== null && (!hadSeat || (await takeSeat(ctx, parent, pending._id, handOver))))
     return works[0];
   if (await isSiblingRunning(ctx, parent, child)) return undefined;
   if (parent.inserting === true || (await isAnyGoing(ctx, parent._id))) return undefined;
@@ -253,22 +255,23 @@ type Start = (ctx: MutationCtx, work: Work) => Promise<boolean>;
  */
 async function passSeat(
   ctx: MutationCtx,
-  { _id: parent, seats = 1, total = 0 }: Doc<"steps">,
+  parent: Doc<"steps">,
   child: Doc<"runs">,
   start: Start,
 ): Promise<boolean> {
+  const { _id, seats = 1, total = 0 } = parent;
   for (let index = child.index + seats, n = 0; index < total && n < PICKS; index += seats, n++) {
     const next = await ctx.db
       .query("runs")
-      .withIndex("by_parent", (q) => q.eq("parentStep", parent).eq("index", index))
+      .withIndex("by_parent", (q) => q.eq("parentStep", _id).eq("index", index))
       .first();
     if (next === null) break;
-    if ((await begin(ctx, next, start)) !== null) return true;
+    if ((await begin(ctx, parent, next, start)) !== null) return true;
   }
   for (let n = 0; n < PICKS; n++) {
-    const [id] = await pickOf(ctx, { parent, state: "pending", among: total, total });
+    const [id] = await pickOf(ctx, { parent: _id, state: "pending", among: total, total });
     if (id === undefined) return false;
-    if (await takeSeat(ctx, id, start)) return true;
+    if (await takeSeat(ctx, parent, id, start)) return true;
   }
   return false;
 }
@@ -349,20 +352,31 @@ async function isAnyGoing(ctx: QueryCtx, parent: Id<"steps">): Promise<boolean> 
 }
 
 /** Starts a child that waits for its turn. @returns whether it still did. */
-async function takeSeat(ctx: MutationCtx, id: Id<"runs">, start: Start): Promise<boolean> {
+async function takeSeat(
+  ctx: MutationCtx,
+  parent: Doc<"steps">,
+  id: Id<"runs">,
+  start: Start,
+): Promise<boolean> {
   const run = await ctx.db.get("runs", id);
-  return run !== null && (await begin(ctx, run, start)) !== null;
+  return run !== null && (await begin(ctx, parent, run, start)) !== null;
 }
 
 /** Starts a child. @returns whether it could begin; null where it does not wait for its turn any more. */
-async function begin(ctx: MutationCtx, run: Doc<"runs">, start: Start): Promise<boolean | null> {
+async function begin(
+  ctx: MutationCtx,
+  parent: Doc<"steps">,
+  run: Doc<"runs">,
+  start: Start,
+): Promise<boolean | null> {
   if (run.state !== "pending" || run.first === undefined) return null;
   await ctx.db.patch("runs", run._id, {
     state: "running",
     first: undefined,
     startedAt: Date.now(),
   });
-  return await beginRun(ctx, run, run.first, start);
+  const childOf = isCanceledLater(parent) ? parent._id : undefined;
+  return await beginRun(ctx, run, run.first, { start, childOf });
 }
 
 async function join(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> {

@@ -254,7 +254,7 @@ export async function withdraw(ctx: MutationCtx, step: Id<"steps">): Promise<boo
 const FEW = 10;
 
 /** Whether a parent's children are canceled in transactions that follow. */
-function isCanceledLater({ total = 0 }: Doc<"steps">): boolean {
+export function isCanceledLater({ total = 0 }: Pick<Doc<"steps">, "total">): boolean {
   return total > FEW;
 }
 

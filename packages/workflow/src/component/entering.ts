@@ -36,11 +36,11 @@ import {
 const MAX_SCOPE_BYTES = 256 * 1024;
 
 /** A run, how often it was restarted, the plan that it began under, and when it was created: what every record of it begins with. */
-export type RunOf = Pick<Doc<"steps">, "run" | "generation" | "plan" | "createdAt">;
+export type RunOf = Pick<Doc<"steps">, "run" | "generation" | "plan" | "createdAt" | "childOf">;
 type StepOf = Omit<RunOf, "createdAt"> & Pick<Doc<"steps">, "_id" | "attempt" | "pass">;
 
 /** The token of the next transaction or attempt of a step. */
-export function tokenOf({ _id, run, attempt, pass, generation, plan }: StepOf): Token {
+export function tokenOf({ _id, run, attempt, pass, generation, plan, childOf }: StepOf): Token {
   return {
     run,
     step: _id,
@@ -48,12 +48,13 @@ export function tokenOf({ _id, run, attempt, pass, generation, plan }: StepOf): 
     ...(pass === undefined ? {} : { pass }),
     ...(generation === undefined ? {} : { generation }),
     ...(plan === undefined ? {} : { plan }),
+    ...(childOf === undefined ? {} : { childOf }),
   };
 }
 
 /** The fields that a new record begins with. */
 export function newRecord(
-  { run, generation, plan, createdAt }: RunOf,
+  { run, generation, plan, createdAt, childOf }: RunOf,
   { stage, pass }: { stage: string; pass?: number[] | undefined },
 ) {
   return {
@@ -64,6 +65,7 @@ export function newRecord(
     startedAt: Date.now(),
     ...(generation === undefined ? {} : { generation }),
     ...(plan === undefined ? {} : { plan }),
+    ...(childOf === undefined ? {} : { childOf }),
     ...(pass === undefined || pass.length === 0 ? {} : { pass }),
   };
 }
@@ -246,17 +248,17 @@ export async function failStep(
 
 /**
  * Has a new run begin at its first stage, and the time that it may take; one that is paused does so when it is resumed.
- * @param start what becomes of its first work. @returns what that gives.
+ * @param how `start`: what becomes of its first work. `childOf`: as in its records. @returns what `start` gives.
  */
 export async function beginRun(
   ctx: MutationCtx,
   run: Doc<"runs">,
   first: Stage,
-  start = startWork,
+  { start = startWork, childOf }: { start?: typeof startWork; childOf?: Id<"steps"> | undefined },
 ): Promise<boolean> {
   const { _id, _creationTime: createdAt, generation, plan, paused: held, timeoutMs } = run;
   if (timeoutMs !== undefined) await beginDeadline(ctx, _id, timeoutMs);
-  const of = { run: _id, createdAt, generation, plan, held };
+  const of = { run: _id, createdAt, generation, plan, held, childOf };
   const known = run.input === undefined ? new Map() : knownInput(run.input);
   if (first.action !== undefined && held !== true)
     return await start(ctx, await beginAction(ctx, of, first.action, first, known));

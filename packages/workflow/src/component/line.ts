@@ -15,7 +15,9 @@ import { lookAfterDeadlines } from "./deadlines.js";
 import { wake } from "./entering.js";
 import { lookAfterContinuations } from "./continuations.js";
 import { logLost } from "./log.js";
+import { isCalledOff } from "./lookup.js";
 import { lookAfterSetAside } from "./stranded.js";
+import type { Token } from "./validators.js";
 import { lookAfterWaking } from "./waking.js";
 
 /** The pool's look along its line; see `leaveLineFirst` there. */
@@ -47,6 +49,9 @@ export const pool: PoolHost = {
   lineHead: internal.line.lineHead,
   freeSlots: internal.line.freeSlots,
   drainLine: internal.line.drainLine,
+  mayStart: async (ctx: MutationCtx, { args }) =>
+    // The component's works are all actions of steps.
+    !(await isCalledOff(ctx, (args as { token: Token }).token)),
   /** A deploy took the function away while its step waited in line. */
   functionGone: (ctx: MutationCtx, work, message) =>
     attemptFailed(ctx, work, "removedNode", `Its function no longer exists: ${message}`),

@@ -1,6 +1,7 @@
 import { v, type Infer } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { QueryCtx } from "./_generated/server.js";
+import type { Token } from "./validators.js";
 
 /** Which run: by its id, or by the key that it was started with. */
 export const vRunOrKey = v.union(v.object({ runId: v.string() }), v.object({ key: v.string() }));
@@ -68,4 +69,12 @@ async function isUndoneBelow(ctx: QueryCtx, run: Id<"runs">): Promise<boolean> {
     .withIndex("by_root_state", (q) => q.eq("root", run).eq("state", "compensating"))
     .first();
   return compensating !== null;
+}
+
+/** Whether what it is of does not begin, though it was not canceled yet: its parent waits no more, and cancels its children in pages. */
+export async function isCalledOff(ctx: QueryCtx, { childOf }: Token): Promise<boolean> {
+  const id = childOf === undefined ? null : ctx.db.normalizeId("steps", childOf);
+  if (id === null) return false;
+  const parent = await ctx.db.get("steps", id);
+  return parent?.state !== "waiting" || parent.joined === true;
 }

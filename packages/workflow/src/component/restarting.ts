@@ -185,6 +185,6 @@ async function begin(
   }
   await ctx.db.patch("runs", run._id, { ...restarted, state: "running", startedAt: Date.now() });
   const isFirst = at === undefined || at === nodes[0];
-  await beginRun(ctx, run, isFirst ? begin.first : { stage: at.stage, reads: [] });
+  await beginRun(ctx, run, isFirst ? begin.first : { stage: at.stage, reads: [] }, {});
   await logStarted(ctx, run.workflow, [run._id], run.generation);
 }

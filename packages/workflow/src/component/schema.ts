@@ -136,6 +136,8 @@ export default defineSchema({
     held: v.optional(v.boolean()),
     /** A loop may not forget it. */
     kept: v.optional(v.boolean()),
+    /** Of one of many children, which are canceled in pages: the parent's record. It does not begin once that is closed. */
+    childOf: v.optional(v.id("steps")),
     /** It has a compensation. */
     undoable: v.optional(v.boolean()),
     /** It, or something of it, was undone. */

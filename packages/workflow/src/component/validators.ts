@@ -122,6 +122,8 @@ export const vToken = v.object({
   generation: v.optional(v.number()),
   /** The hash of the plan that the run has gone by until now; empty where these were several. */
   plan: v.optional(v.string()),
+  /** Of one of many children: the parent's record. */
+  childOf: v.optional(v.string()),
 });
 export type Token = Infer<typeof vToken>;
 

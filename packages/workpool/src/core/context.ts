@@ -46,6 +46,8 @@ export interface PoolHost {
   readonly drainLine: FunctionReference<"mutation", "internal", DrainArgs, null>;
   /** Ends a waiting work whose function no longer exists. It has left the line; its slot goes on to another. */
   readonly functionGone: (ctx: HostMutationCtx, work: string, message: string) => Promise<void>;
+  /** Whether a work that has left the queue may start. One that may not is the host's to end. Default: it may. */
+  readonly mayStart?: (ctx: HostMutationCtx, work: Work) => Promise<boolean>;
   /** Told of a work that has left the line for a slot. Default: nobody is. */
   readonly started?: (ctx: HostMutationCtx, work: string) => Promise<void>;
   /** The arguments of a work that was enqueued with `argsInRecord`, read as the work leaves the line. */

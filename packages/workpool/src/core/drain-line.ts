@@ -2,7 +2,7 @@ import type { Doc, HostMutationCtx, PoolHost, PoolMutationCtx } from "./context.
 import { type DrainArgs, endDrain, PAUSE_MS, readDrain } from "./drain.js";
 import { closeGate, mayOpen, openGate, readGate } from "./gate.js";
 import { anyWaits, leaveLineAt, seeLine } from "./line.js";
-import { tryStart } from "./pass.js";
+import { startQueued } from "./pass.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { confirmFree, freeSlotIds, seeFreeSlots } from "./slots.js";
 
@@ -71,8 +71,7 @@ async function handOut(
     for (let taken = false; !taken && next < line.length; next++) {
       const row = line[next];
       const work = row === undefined ? null : await leaveLineAt(ctx, row);
-      const handOvers = { count: 0, since: Date.now() };
-      taken = work !== null && (await tryStart(ctx, host, slot, work, handOvers));
+      taken = work !== null && (await startQueued(ctx, host, slot, work));
       if (taken) started += 1;
     }
   }

@@ -1,7 +1,7 @@
 import type { Doc, PoolHost, PoolMutationCtx, Work } from "./context.js";
 import { PAUSE_MS, readDrain, ringDrain, stopDrain } from "./drain.js";
 import { mayOpen, openGate } from "./gate.js";
-import { anyWaits, leaveLineAmong, leaveLineFirst, seeNearFirst } from "./line.js";
+import { anyWaits, leaveLineAmong, leaveLineFirst, type NearFirst, seeNearFirst } from "./line.js";
 import { messageOf } from "./non-retryable.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
@@ -35,20 +35,41 @@ export async function passOn(
       await stopDrain(ctx, drain);
     }
   }
-  const starts = async (work: Work): Promise<boolean> =>
-    await tryStart(ctx, host, slot, work, { count: 0, since: Date.now() });
-  for (;;) {
-    const next = await leaveLineAmong(ctx, seen);
-    if (next === null) break;
-    if (await starts(next)) return;
-  }
-  for (;;) {
-    const next = await leaveLineFirst(ctx);
-    if (next === null) break;
-    if (await starts(next)) return;
-  }
+  const taken = await startNearFirst(ctx, host, slot, seen);
+  if (taken === "started") return;
   await freeSlot(ctx, slot._id);
-  await openGate(ctx, gate);
+  if (taken === "none waits") return await openGate(ctx, gate);
+  const drain = await readDrain(ctx);
+  if (drain?.on !== true) await ringDrain(ctx, host, drain);
+}
+
+/** So many works in a row that may not start are taken off the queue by one completion: there may be very many. */
+const MOST_REFUSED = 16;
+
+/** Starts one of these works, or else the one that has waited longest. */
+export async function startNearFirst(
+  ctx: PoolMutationCtx,
+  host: PoolHost,
+  slot: Doc<"slots">,
+  seen: NearFirst["seen"],
+): Promise<"started" | "none waits" | "refused"> {
+  for (let tried = 0; tried < MOST_REFUSED; tried++) {
+    const next = (await leaveLineAmong(ctx, seen)) ?? (await leaveLineFirst(ctx));
+    if (next === null) return "none waits";
+    if (await startQueued(ctx, host, slot, next)) return "started";
+  }
+  return "refused";
+}
+
+/** Starts a work that has left the queue, if it may. @returns whether it was started. */
+export async function startQueued(
+  ctx: PoolMutationCtx,
+  host: PoolHost,
+  slot: Doc<"slots">,
+  work: Work,
+): Promise<boolean> {
+  if (host.mayStart !== undefined && !(await host.mayStart(ctx, work))) return false;
+  return await tryStart(ctx, host, slot, work, { count: 0, since: Date.now() });
 }
 
 /** So few waiting works are left to a drain, as many completions of one moment would fight over them. In a small pool few end at one moment. */

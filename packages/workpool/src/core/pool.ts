@@ -1,8 +1,8 @@
 import type { Doc, HostMutationCtx, PoolHost, PoolMutationCtx, SlotId, Work } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import { closeGate, ensureGate } from "./gate.js";
-import { joinLine, leaveLineAmong, leaveLineFirst, seeNearFirst } from "./line.js";
-import { passOn, tryStart } from "./pass.js";
+import { joinLine, seeNearFirst } from "./line.js";
+import { passOn, startNearFirst, tryStart } from "./pass.js";
 import { noteWoke } from "./rest.js";
 import { claimable, freeSlot, noneIsFree, offerSlot, startInSlot } from "./slots.js";
 import { countAlong, type Tally } from "./tally.js";
@@ -130,11 +130,8 @@ async function queueBehindOthers(
     return;
   }
   await joinLine(ctx, successor);
-  for (;;) {
-    const next = (await leaveLineAmong(ctx, line.seen)) ?? (await leaveLineFirst(ctx));
-    if (next === null) return await passOn(ctx, host, gate, slot);
-    if (await tryStart(ctx, host, slot, next, handOvers)) return;
-  }
+  if ((await startNearFirst(ctx, host, slot, line.seen)) !== "started")
+    await passOn(ctx, host, gate, slot);
 }
 
 function mayHandOver(slot: Doc<"slots">): boolean {
