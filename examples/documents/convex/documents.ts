@@ -3,20 +3,26 @@ import { v, type Infer } from "convex/values";
 import { mutation, query } from "./_generated/server";
 import { workflow, workflows } from "./_workflows/index";
 import schema from "./schema";
+import { requireUser } from "./users";
 
 /** Where a client uploads a text file to; what it gets back is the `storageId` for `upload`. */
 export const generateUploadUrl = mutation({
   args: {},
   returns: v.string(),
-  handler: async (ctx) => await ctx.storage.generateUploadUrl(),
+  handler: async (ctx) => {
+    await requireUser(ctx);
+    return await ctx.storage.generateUploadUrl();
+  },
 });
 
 /** Takes in an uploaded file: starts its analysis. The same file gives the same run. */
 export const upload = mutation({
   args: { title: v.string(), storageId: v.id("_storage") },
   returns: vRunId,
-  handler: async (ctx, args) =>
-    await workflow.start(ctx, workflows.analyzeDocument, args, { key: args.storageId }),
+  handler: async (ctx, args) => {
+    await requireUser(ctx);
+    return await workflow.start(ctx, workflows.analyzeDocument, args, { key: args.storageId });
+  },
 });
 
 const vProgress = v.object({
@@ -40,6 +46,7 @@ export const progress = query({
   returns: v.union(vProgress, v.null()),
   // Annotated: the type of a workflow's output leads through `internal`, and so back to this function.
   handler: async (ctx, { runId }): Promise<Infer<typeof vProgress> | null> => {
+    await requireUser(ctx);
     const status = await workflow.status(ctx, workflows.analyzeDocument, runId);
     if (status === null) return null;
     return {
@@ -65,9 +72,11 @@ export const report = query({
     schema.tables.reports.validator.extend({ _id: v.id("reports"), _creationTime: v.number() }),
     v.null(),
   ),
-  handler: async (ctx, { storageId }) =>
-    await ctx.db
+  handler: async (ctx, { storageId }) => {
+    await requireUser(ctx);
+    return await ctx.db
       .query("reports")
       .withIndex("by_storageId", (q) => q.eq("storageId", storageId))
-      .first(),
+      .first();
+  },
 });

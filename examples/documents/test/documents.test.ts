@@ -16,8 +16,9 @@ afterEach(() => void vi.useRealTimers());
 
 function app() {
   const counter = new Counter();
-  const t = counter.convexTest({ schema, modules });
-  register(t);
+  const visitor = counter.convexTest({ schema, modules });
+  register(visitor);
+  const t = visitor.withIdentity({ name: "Ada" });
   const upload = async (text: string) =>
     await t.run(async (ctx) => await ctx.storage.store(new Blob([text])));
   const finish = async (runId: string) => {

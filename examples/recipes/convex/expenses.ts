@@ -1,12 +1,14 @@
 import { v } from "convex/values";
 import { internalMutation, internalQuery, mutation } from "./_generated/server";
 import { workflow, workflows } from "./_workflows/index";
+import { requireUser } from "./users";
 
 /** An employee hands in an expense. */
 export const submit = mutation({
   args: { what: v.string(), cents: v.number(), employee: v.string(), manager: v.string() },
   returns: v.id("expenses"),
   handler: async (ctx, expense) => {
+    await requireUser(ctx);
     const expenseId = await ctx.db.insert("expenses", { ...expense, state: "open" });
     await workflow.start(ctx, workflows.approveExpense, { expenseId }, { key: expenseId });
     return expenseId;
@@ -18,6 +20,7 @@ export const decide = mutation({
   args: { expenseId: v.id("expenses"), approved: v.boolean() },
   returns: v.null(),
   handler: async (ctx, { expenseId, approved }) => {
+    await requireUser(ctx);
     const which = { key: expenseId };
     await workflow.sendEvent(ctx, workflows.approveExpense, which, "decision", { approved });
     return null;

@@ -3,13 +3,16 @@ import { v } from "convex/values";
 import { internalMutation, mutation, query } from "./_generated/server";
 import { workflow, workflows } from "./_workflows/index";
 import { vReport } from "./importing";
+import { requireUser } from "./users";
 
 /** Begins to take over the customers of another system. */
 export const begin = mutation({
   args: { source: v.string() },
   returns: vRunId,
-  handler: async (ctx, { source }) =>
-    await workflow.start(ctx, workflows.importCustomers, { source }),
+  handler: async (ctx, { source }) => {
+    await requireUser(ctx);
+    return await workflow.start(ctx, workflows.importCustomers, { source });
+  },
 });
 
 /** How far it has come: a client that subscribes to this sees it go on, page by page and customer by customer. */
@@ -23,6 +26,7 @@ export const progress = query({
     report: v.union(vReport, v.null()),
   }),
   handler: async (ctx, { runId }) => {
+    await requireUser(ctx);
     const status = await workflow.status(ctx, workflows.importCustomers, runId);
     const node = (name: string) => status?.active.find((each) => each.node === name);
     const customers = node("pages.customers")?.children;

@@ -1,12 +1,14 @@
 import { v } from "convex/values";
 import { internalMutation, mutation } from "./_generated/server";
 import { workflow, workflows } from "./_workflows/index";
+import { requireUser } from "./users";
 
 /** Someone leaves an address: the mails begin. */
 export const signUp = mutation({
   args: { email: v.string() },
   returns: v.id("leads"),
   handler: async (ctx, { email }) => {
+    await requireUser(ctx);
     const leadId = await ctx.db.insert("leads", { email, state: "warm", mailsSent: 0 });
     await workflow.start(ctx, workflows.drip, { leadId, email }, { key: leadId });
     return leadId;
@@ -18,6 +20,7 @@ export const convert = mutation({
   args: { leadId: v.id("leads"), plan: v.string() },
   returns: v.null(),
   handler: async (ctx, { leadId, plan }) => {
+    await requireUser(ctx);
     const lead = await ctx.db.get("leads", leadId);
     if (lead === null) throw new Error(`There is no lead ${leadId}`);
     if (lead.state === "warm")

@@ -3,6 +3,7 @@ import { v } from "convex/values";
 import { internal } from "./_generated/api";
 import { internalMutation, mutation } from "./_generated/server";
 import { workflow, workflows } from "./_workflows/index";
+import { requireUser } from "./users";
 
 /** A customer orders. */
 export const place = mutation({
@@ -14,6 +15,7 @@ export const place = mutation({
   },
   returns: v.id("orders"),
   handler: async (ctx, order) => {
+    await requireUser(ctx);
     const orderId = await ctx.db.insert("orders", { ...order, state: "placed" });
     const runId = await workflow.start(
       ctx,
@@ -31,6 +33,7 @@ export const packed = mutation({
   args: { orderId: v.id("orders"), by: v.string() },
   returns: v.null(),
   handler: async (ctx, { orderId, by }) => {
+    await requireUser(ctx);
     await workflow.sendEvent(ctx, workflows.fulfilOrder, { key: orderId }, "packed", { by });
     return null;
   },
@@ -41,6 +44,7 @@ export const cancel = mutation({
   args: { orderId: v.id("orders") },
   returns: v.boolean(),
   handler: async (ctx, { orderId }) => {
+    await requireUser(ctx);
     const order = await ctx.db.get("orders", orderId);
     return order?.runId !== undefined && (await workflow.cancel(ctx, order.runId));
   },

@@ -22,12 +22,13 @@ export function newLargeApp() {
   return withKit(new Counter().convexTest({ schema, modules }));
 }
 
-function withKit(t: TestConvex<typeof schema>) {
+function withKit(visitor: TestConvex<typeof schema>) {
   const begun = Date.now();
   const hours = () => (Date.now() - begun) / 3_600_000;
   return {
-    t,
-    kit: testKit(t, vi),
+    /** Calls as a user who is signed in. */
+    t: visitor.withIdentity({ name: "Ada" }),
+    kit: testKit(visitor, vi),
     /** How many hours of virtual time have gone by. */
     hours,
     days: () => hours() / 24,

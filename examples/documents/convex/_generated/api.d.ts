@@ -16,6 +16,7 @@ import type * as _workflows_workflows from "../_workflows/workflows.js";
 import type * as documents from "../documents.js";
 import type * as reports from "../reports.js";
 import type * as text from "../text.js";
+import type * as users from "../users.js";
 
 /**
  * A utility for referencing Convex functions in your app's API.
@@ -33,6 +34,7 @@ declare const fullApi: ApiFromModules<{
   documents: typeof documents;
   reports: typeof reports;
   text: typeof text;
+  users: typeof users;
 }>;
 export declare const api: FilterApi<typeof fullApi, FunctionReference<any, "public">>;
 export declare const internal: FilterApi<typeof fullApi, FunctionReference<any, "internal">>;

@@ -27,6 +27,7 @@ import type * as leads from "../leads.js";
 import type * as orders from "../orders.js";
 import type * as services from "../services.js";
 import type * as stock from "../stock.js";
+import type * as users from "../users.js";
 import type * as writer from "../writer.js";
 
 /**
@@ -56,6 +57,7 @@ declare const fullApi: ApiFromModules<{
   orders: typeof orders;
   services: typeof services;
   stock: typeof stock;
+  users: typeof users;
   writer: typeof writer;
 }>;
 export declare const api: FilterApi<typeof fullApi, FunctionReference<any, "public">>;
