@@ -10,6 +10,7 @@ import type { FileFacts } from "./file-facts.js";
 import type { ReadModule } from "./module-file.js";
 import { moduleFactsOf } from "./module-edges.js";
 import { checkRuntime, usedModules } from "./node-runtime.js";
+import { reportOwnChild } from "./own-child.js";
 import { Parser } from "./parser.js";
 import { reexportsOf } from "./reexports-of.js";
 import { recording, type Answers, type Workflows } from "./workflows.js";
@@ -73,6 +74,7 @@ export class FileReader {
       const used = found.locals.size === 0 ? [] : usedModules(file);
       const runtime = checkRuntime(source.file, source.text, used, looking);
       reportContinuedElsewhere(file, recorded.workflows);
+      found.definitions.forEach(reportOwnChild);
       const plan = (each: FoundDefinition) => workflowPlan(each, recorded.workflows, modules);
       return { runtime, plans: found.definitions.map(plan) };
     });

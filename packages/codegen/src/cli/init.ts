@@ -7,8 +7,8 @@ import type { Edit } from "../init/edit.js";
 import { firstWorkflow, firstWorkflowFile } from "../init/first-workflow.js";
 import { ignoreGenerated } from "../init/prettier-ignore.js";
 import { addScripts, missingPackages } from "../init/package-scripts.js";
-import { configuredName, nameComponent } from "../init/stepwise-config.js";
-import { configFile, convexConfigFiles, usualComponent, usualOutput } from "../plan/paths.js";
+import { configuredName, configuredOutput, nameComponent } from "../init/stepwise-config.js";
+import { configFile, convexConfigFiles, usualComponent } from "../plan/paths.js";
 import { displayPath, UsageError, wantedFolder } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 
@@ -74,7 +74,9 @@ function editConfigs(functionsDir: string): Edit[] {
 
 /** The folder of generated code as a path of `.prettierignore`, which has `/` on every system. */
 const generatedIn = (cwd: string, functionsDir: string): string =>
-  relative(cwd, join(functionsDir, usualOutput)).split(sep).join("/");
+  relative(cwd, join(functionsDir, configuredOutput(textOf(join(functionsDir, configFile)))))
+    .split(sep)
+    .join("/");
 
 function apply(at: string, edit: Edit): void {
   if (edit.kind !== "create" && edit.kind !== "change") return;

@@ -100,6 +100,7 @@ export const codes = {
     severity: "warning",
     title: "a workflow that starts itself in every run",
   },
+  ownChild: { code: "SW1403", severity: "warning", title: "a workflow is its own child" },
 
   nodeBuiltIn: { code: "SW1501", severity: error, title: "a definition uses a part of Node" },
   nodeFile: { code: "SW1502", severity: error, title: 'a definition uses a "use node" file' },

@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { insert, type Edit } from "./edit.js";
 
 const file = ".prettierignore";
@@ -11,13 +12,10 @@ const file = ".prettierignore";
 export function ignoreGenerated(text: string | undefined, folder: string): Edit {
   const what = "keeps Prettier out of generated code";
   if (text === undefined) return { kind: "create", file, text: `${folder}\n`, what };
-  const isIgnored = text
-    .split(/\r?\n/)
-    .some(
-      (line) =>
-        /^\/?(?:\*\*\/)?(.*?)\/?$/.exec(line.trim())?.[1] === folder ||
-        /(^|\/)_workflows\/?$/.test(line.trim()),
-    );
+  const isIgnored = text.split(/\r?\n/).some((line) => {
+    const [, path] = /^\/?(?:\*\*\/)?(.*?)\/?$/.exec(line.trim()) ?? [];
+    return path === folder || path === posix.basename(folder);
+  });
   if (isIgnored) return { kind: "keep", file, what: "ignores generated code already" };
   const lead = text === "" || text.endsWith("\n") ? "" : "\n";
   const added = insert(text, [{ at: text.length, text: `${lead}${folder}\n` }]);

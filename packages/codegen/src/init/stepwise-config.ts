@@ -1,6 +1,6 @@
 import { SyntaxKind, Node } from "../ts-morph.js";
 import { readConfig } from "../analyze/config.js";
-import { configFile as file, usualComponent } from "../plan/paths.js";
+import { configFile as file, outputOf, usualComponent } from "../plan/paths.js";
 import { insert, type Edit } from "./edit.js";
 import { parse } from "./parse.js";
 
@@ -9,6 +9,10 @@ export function configuredName(text: string | undefined): string | undefined {
   const name = text === undefined ? undefined : readConfig(text).config.values.component;
   return typeof name === "string" ? name : undefined;
 }
+
+/** The folder that generated code stands in, by the app's config, relative to the functions folder. */
+export const configuredOutput = (text: string | undefined): string =>
+  outputOf(text === undefined ? undefined : readConfig(text).config.values);
 
 /**
  * Has the app's config say under which name the component is mounted.

@@ -308,4 +308,10 @@ test("keeps Prettier out of generated code, once, and leaves the other lines", a
     await writeFile(path, `${line}\n`);
     expect((await workflowCodegen("init")).out).toContain("kept .prettierignore");
   }
+  const config =
+    'import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig({ output: "made/flows" });\n';
+  await writeFile(join(app(), "convex/stepwise.config.ts"), config);
+  await workflowCodegen("init");
+  expect(await readFile(path, "utf8")).toBe("convex/_workflows\nconvex/made/flows\n");
+  expect((await workflowCodegen("init")).out).toContain("kept .prettierignore");
 });
