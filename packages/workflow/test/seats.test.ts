@@ -155,6 +155,22 @@ describe("very many children that all begin", () => {
     await use.app.expectNothingLeft();
   }, 120_000);
 
+  test("[S59] pages of children leave half of the bytes that the smallest class takes in a second to others", async () => {
+    await use.app.start("gathersMany", { of: 3_000 });
+    await use.app.drive();
+    const pages = use.app.counter.calls.filter(({ name }) => name === "children:insertNext");
+    expect(pages).toHaveLength(5);
+    for (const { startedAt: from } of pages) {
+      const second = pages.filter(
+        (page) => page.startedAt >= from && page.startedAt < from + 1_000,
+      );
+      // An entry of an index counts too, and a run has a dozen of them.
+      const bytes = second.reduce((sum, { total }) => sum + 2 * total.bytesWritten, 0);
+      expect(bytes).toBeLessThan(2 << 20);
+      expect(second.length).toBeLessThanOrEqual(2);
+    }
+  });
+
   test("[S43] [S59] those that have ended before all have begun are not forgotten", async () => {
     expect(await use.app.output("allRest", { of: 1_200, ms: 0 })).toBe(1_200);
     await use.app.expectNothingLeft();

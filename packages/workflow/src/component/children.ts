@@ -5,7 +5,7 @@ import {
   ROOM_TO_COMPLETE,
   type Work,
 } from "@stepwise/workpool/core";
-import { v, type ObjectType } from "convex/values";
+import { getConvexSize, v, type ObjectType, type Value } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
@@ -17,7 +17,7 @@ import {
 } from "./_generated/server.js";
 import { cancelChildren, isCanceledLater } from "./ending.js";
 import { ASLEEP, beginRun, newRecord, startWork, wake, type RunOf } from "./entering.js";
-import { dropPages, insertLater, insertPage } from "./inserting.js";
+import { bytesOf, dropPages, insertLater, insertPage } from "./inserting.js";
 import { cancelPending } from "./scheduled.js";
 import { areTooManyBad, endCounting, letsPass } from "./tolerance.js";
 import { childDone, childOfClosedEnded } from "./undoing.js";
@@ -27,8 +27,9 @@ import type { NewChildren, RunState } from "./validators.js";
 const CANDIDATES = 64;
 /** How often it does so, from a stale snapshot, before it reads the index itself. */
 const PICKS = 3;
-/** Up to so many children are inserted by the transaction that arrives; of more, the first page only. */
+/** Up to so many children, of so many bytes, are inserted by the transaction that arrives; of more, the first page only. */
 const MAX_AT_ONCE = 1_000;
+const MAX_BYTES_AT_ONCE = 3 << 20;
 /** So many children are started by one transaction, which may be executing for a second; the others by those that follow. */
 const MAX_STARTED_AT_ONCE = 200;
 /** How many children that run are counted at most. Where there are more, no seat is known to be free: each of them gives its own on. */
@@ -46,7 +47,8 @@ export async function startChildren(
   // More than the pool runs at once would only wait in its line, and others behind them. One that is paused now will run some.
   const concurrency =
     children.concurrency ?? ((await readGate(ctx))?.maxParallelism || DEFAULT_MAX_PARALLELISM);
-  const pagesAtOnce = total <= MAX_AT_ONCE ? pages.length : 1;
+  const areFew = total <= MAX_AT_ONCE && bytesOf(pages) <= MAX_BYTES_AT_ONCE;
+  const pagesAtOnce = areFew ? pages.length : 1;
   const record = {
     ...ASLEEP,
     kind: "children" as const,
@@ -78,7 +80,7 @@ export async function startChildren(
     else await ctx.db.insert("childPages", { step, from, begins, children: page });
     from += page.length;
   }
-  if (pagesAtOnce < pages.length) await insertLater(ctx, step);
+  if (!areFew) await insertLater(ctx, step, bytesOf(now) + getConvexSize(pages as Value));
   const ofMany = isCanceledLater(record) ? step : undefined;
   if (running.length === 0 || !(await beginInserted(ctx, step, running, ofMany)))
     await fillSeats(ctx, step);
@@ -127,7 +129,7 @@ async function insertNextPage(ctx: MutationCtx, step: Id<"steps">): Promise<void
     await insertPage(ctx, step, page);
     await ctx.db.delete("childPages", page._id);
   }
-  if (following !== undefined) await insertLater(ctx, step);
+  if (following !== undefined) await insertLater(ctx, step, bytesOf([page?.children ?? []]));
   else await ctx.db.patch("steps", step, { ...ASLEEP, inserting: undefined });
   await fillSeats(ctx, step);
 }

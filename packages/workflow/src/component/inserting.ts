@@ -83,10 +83,27 @@ export async function insertRun(
   return run;
 }
 
-/** The next page is inserted in a transaction of its own. */
-export async function insertLater(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
-  const job = await ctx.scheduler.runAfter(0, internal.children.insertNext, { step });
-  await ctx.db.patch("steps", step, { job, wakeAt: Date.now() });
+/** What a child writes beside its input: its run, with the entries of its indexes. */
+const BYTES_BESIDE_INPUT = 2 * 1024;
+/** A deployment refuses mutations that begin within a second in which so much was written; half of it is left to others. */
+const BYTES_PER_SECOND = { s16: 4 << 20, others: 8 << 20 };
+
+/** What is written as these children are inserted. */
+export function bytesOf(pages: readonly (readonly NewChild[])[]): number {
+  const children = pages.flat();
+  return getConvexSize(children as Value) + children.length * BYTES_BESIDE_INPUT;
+}
+
+/**
+ * The next page is inserted in a transaction of its own.
+ * @param bytes how much this one has written: it comes when the deployment has had time for twice as much.
+ */
+export async function insertLater(ctx: MutationCtx, step: Id<"steps">, bytes = 0): Promise<void> {
+  const { class: name } = await ctx.meta.getDeploymentMetadata();
+  const perSecond = name === "s16" ? BYTES_PER_SECOND.s16 : BYTES_PER_SECOND.others;
+  const afterMs = Math.ceil((2_000 * bytes) / perSecond);
+  const job = await ctx.scheduler.runAfter(afterMs, internal.children.insertNext, { step });
+  await ctx.db.patch("steps", step, { job, wakeAt: Date.now() + afterMs });
   await keepLooking(ctx, pool);
 }
 
