@@ -35,6 +35,11 @@ export function generatedFile(index: number): string {
   return `_workflows/${nameOf(index)}.ts`;
 }
 
+/** The file of its plan, relative to the functions folder. */
+export function planFile(index: number): string {
+  return `_workflows/${nameOf(index)}.plan.json`;
+}
+
 /** What every third of them has besides. */
 const waiting = `  .event("approval", { schema: z.object({ by: z.string() }), timeout: "2 days" })
   .branch("route", {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { definition, definitionFile, generatedFile, type Project } from "./project.js";
+import { definition, definitionFile, generatedFile, planFile, type Project } from "./project.js";
 
 /** Ms between two saves: a person takes longer, and what the last one caused is over. */
 const restMs = 120;
@@ -50,9 +50,7 @@ async function answerTo(save: number, index: number, project: Project): Promise<
   const read = (path: string) => readFileSync(join(functionsDir, path), "utf8");
   const name = `profile${save}`;
   const isWritten = () =>
-    [generatedFile(index), "_workflows/plan.json"].every((path) =>
-      read(path).includes(`"${name}"`),
-    );
+    [generatedFile(index), planFile(index)].every((path) => read(path).includes(`"${name}"`));
   const given = new AbortController();
   const watcher = watch(join(functionsDir, "_workflows"), { signal: given.signal });
   const gaveUp = setTimeout(

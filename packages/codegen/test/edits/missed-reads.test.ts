@@ -122,6 +122,26 @@ const READERS: Reader[] = [
     { children: ["b made"] },
   ],
   [
+    "the handler of a parent",
+    'mutation of "x.output"',
+    (n) => `.parent("x", { mutation: (_ctx, { ${n} }) => ${n},
+      children: ({ output }) => [child(kid, { of: output })] })`,
+    { output: "b made", children: ["b made"] },
+  ],
+  [
+    "the timeout of an event",
+    'timeout of "x"',
+    (n) => `.event("x", { schema: z.string(), timeout: ({ ${n} }) => ${n}.length })
+      .step("y", { query: (_ctx, { x }) => x.timedOut })`,
+    true,
+  ],
+  [
+    "the recover of a child",
+    'recover of "x"',
+    (n) => `.child("x", kid, () => ({ of: 1 as never }), { recover: (_error, { ${n} }) => ${n} })`,
+    "b made",
+  ],
+  [
     "the finalize of a parent",
     'mutation of "x.finalize"',
     (n) => `.parent("x", { children: () => [child(kid, { of: "" })],
@@ -174,6 +194,16 @@ describe("a name that the generated code does not load", () => {
       });
     },
   );
+
+  test("is an error when a compensation reads it, which is not taken for done", async () => {
+    const undoing = (n: string) =>
+      version(`.step("x", { query: () => 1, compensate: { mutation: (_ctx, { ${n} }) => ${n} } })
+        .step("y", { query: () => { throw new Error("y fails"); } })`);
+    const stale = await outcomeOf(releases.releaseStale(undoing("b"), undoing("a")));
+    expect(JSON.stringify(stale)).toContain(
+      String.raw`The mutation of \"x.compensate\" in workflow \"flow\" reads \"b\"`,
+    );
+  });
 
   const step = (handler: string) => version(`.step("x", { query: ${handler} })`);
   test.each([
