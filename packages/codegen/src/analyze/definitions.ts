@@ -1,4 +1,10 @@
-import type { CallExpression, Identifier, VariableDeclaration } from "ts-morph";
+import type {
+  CallExpression,
+  ElementAccessExpression,
+  Identifier,
+  PropertyAccessExpression,
+  VariableDeclaration,
+} from "ts-morph";
 import { Node, ts, VariableDeclarationKind } from "../ts-morph.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { unwrap } from "./functions.js";
@@ -90,9 +96,7 @@ function climb(root: CallExpression): Chain {
       top = parent;
       continue;
     }
-    const isMember =
-      Node.isPropertyAccessExpression(parent) || Node.isElementAccessExpression(parent);
-    if (!isMember || parent.getExpression() !== top) return { top, nodes };
+    if (!isMember(parent) || parent.getExpression() !== top) return { top, nodes };
     const call = parent.getParent();
     const isCall = Node.isCallExpression(call) && call.getExpression() === parent;
     const kindNode = Node.isPropertyAccessExpression(parent) ? parent.getNameNode() : undefined;
@@ -108,6 +112,11 @@ function climb(root: CallExpression): Chain {
     top = call;
   }
 }
+
+const isMember = (
+  node: Node | undefined,
+): node is PropertyAccessExpression | ElementAccessExpression =>
+  Node.isPropertyAccessExpression(node) || Node.isElementAccessExpression(node);
 
 /** What an element access accesses: `["step"]`. */
 function memberOf(access: Node): Node {
@@ -158,6 +167,12 @@ function reportMisused(file: DefinitionFile): void {
   const locals = localNamesOf(imports, "defineWorkflow");
   const report = (at: Node, message: string, hint: string) =>
     file.report("misusedDefine", at, message, { hint });
+  const load = loadOfPackage(source);
+  if (load !== undefined) {
+    const message = `\`${define}\` is loaded while the code runs, so what is made with it is not seen`;
+    report(load, message, importIt);
+    return;
+  }
   for (const id of identifiersIn(source, (text) => text === define || locals.has(text))) {
     const name = id.getText();
     if (isInType(id) || isDeclaredBetween(id, source)) continue;
@@ -165,9 +180,8 @@ function reportMisused(file: DefinitionFile): void {
     if (locals.has(name) && isReference(id) && !isHandedOnRenamed(id, imports)) {
       if (!isCalled(id) && !Node.isExportSpecifier(parent) && !Node.isImportSpecifier(parent))
         report(id, `\`${name}\` is handed on, so what is made with it is not seen`, callIt);
-    } else if (isTakenOf(id, imports)) {
-      const access = Node.isPropertyAccessExpression(parent) ? parent : undefined;
-      if (access === undefined || !isCalled(access))
+    } else if (isTaken(id)) {
+      if (parent === undefined || !isImported(parent, imports, define) || !isCalled(parent))
         report(id, `\`${define}\` is handed on, so what is made with it is not seen`, callIt);
     } else if (isHandedOnRenamed(id, imports)) {
       report(
@@ -179,23 +193,14 @@ function reportMisused(file: DefinitionFile): void {
       report(id, `\`${define}\` is not imported, so this is no workflow`, importIt);
     }
   }
-  const load = loadOfPackage(source);
-  if (load !== undefined)
-    report(
-      load,
-      `\`${define}\` is loaded while the code runs, so what is made with it is not seen`,
-      importIt,
-    );
   // Looked for in the text first: this search takes time.
   if (!/["'`]defineWorkflow["'`]/.test(source.getFullText())) return;
   eachBelow(source.compilerNode, (part) => {
     if (!ts.isElementAccessExpression(part)) return;
-    const { argumentExpression: member, expression } = part;
+    const { argumentExpression: member } = part;
     if (!ts.isStringLiteralLike(member) || member.text !== define) return;
-    if (ts.isIdentifier(expression) && imports.get(expression.text)?.imported === "*") {
-      const message = `\`${define}\` is taken by a computed name, so it is not seen`;
-      report(wrapped(member, source), message, callIt);
-    }
+    const message = `\`${define}\` is taken by a computed name, so it is not seen`;
+    report(wrapped(member, source), message, callIt);
   });
 }
 
@@ -237,52 +242,45 @@ function isCalled(node: Node): boolean {
   return Node.isCallExpression(parent) && parent.getExpression() === node;
 }
 
-const isInType = (node: Node): boolean => node.getAncestors().some(Node.isTypeNode);
+/** `defineWorkflow<Input>` is a value. */
+const isInType = (node: Node): boolean =>
+  node
+    .getAncestors()
+    .some((each) => Node.isTypeNode(each) && !Node.isExpressionWithTypeArguments(each));
 
 type Imports = DefinitionFile["imports"];
 
-const isWholeModule = (node: Node | undefined, imports: Imports): boolean =>
-  Node.isIdentifier(node) && imports.get(node.getText())?.imported === "*";
-
-/** Whether it is the member of a module that is imported as a whole: `stepwise.defineWorkflow`, `const { defineWorkflow } = stepwise`. */
-function isTakenOf(id: Identifier, imports: Imports): boolean {
-  if (id.getText() !== define) return false;
+/** Whether it is a member that is taken of something: `stepwise.defineWorkflow`, `const { defineWorkflow } = stepwise`. */
+function isTaken(id: Identifier): boolean {
   const parent = id.getParent();
-  if (Node.isPropertyAccessExpression(parent))
-    return parent.getNameNode() === id && isWholeModule(parent.getExpression(), imports);
-  if (!Node.isBindingElement(parent) || parent.getInitializer() === id) return false;
-  const named = parent.getPropertyNameNode() ?? parent.getNameNode();
-  const declaration = parent.getParent().getParent();
-  return (
-    named === id &&
-    Node.isVariableDeclaration(declaration) &&
-    isWholeModule(declaration.getInitializer(), imports)
-  );
+  if (id.getText() !== define) return false;
+  if (Node.isPropertyAccessExpression(parent)) return parent.getNameNode() === id;
+  return Node.isBindingElement(parent) && parent.getInitializer() !== id;
 }
 
-/** Whether the file has a function of its own by that name. What it has by `require` is none of its own. */
-function isDeclared(source: DefinitionFile["source"]): boolean {
-  if (source.getFunction(define) !== undefined) return true;
-  const declaration = source.getVariableDeclarations().find(({ compilerNode: { name } }) => {
-    return name.getText(source.compilerNode).split(/\W+/).includes(define);
-  });
-  const value = declaration?.getInitializer();
-  return declaration !== undefined && !/^require\s*\(/.test(value?.getText() ?? "");
+/** Whether the file has a function of its own by that name. */
+const isDeclared = (source: DefinitionFile["source"]): boolean =>
+  source.getFunction(define) !== undefined || source.getVariableDeclaration(define) !== undefined;
+
+/** What an expression is inside: `(x)`, `x as T`, `x!`, and so on. */
+function wrapping(node: Node): Node {
+  const parent = node.getParent();
+  return parent !== undefined && unwrap(parent) !== parent ? wrapping(parent) : node;
 }
 
 /** `base.step(…)`, where `base` is a definition: what the workflow is made of is then spread over statements. */
 function reportContinued(locals: ReadonlySet<string>, file: DefinitionFile): Set<string> {
   const continued = new Set<string>();
   for (const id of identifiersIn(file.source, (text) => locals.has(text))) {
-    const member = id.getParent();
-    if (!isReference(id) || !Node.isPropertyAccessExpression(member)) continue;
-    if (isDeclaredBetween(id, file.source)) continue;
-    if (member.getExpression() !== id || !Node.isCallExpression(member.getParent())) continue;
+    const use = wrapping(id);
+    const member = use.getParent();
+    if (!isReference(id) || !isMember(member) || isDeclaredBetween(id, file.source)) continue;
+    if (member.getExpression() !== use || !isCalled(member)) continue;
     continued.add(id.getText());
     file.report(
       "computedChain",
       id,
-      `the chain of ${JSON.stringify(id.getText())} goes on in another expression, with .${member.getName()}(…)`,
+      `the chain of ${JSON.stringify(id.getText())} goes on in another expression, with ${member.getText().slice(use.getText().length)}(…)`,
       {
         hint: writeOut,
       },

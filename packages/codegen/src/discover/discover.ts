@@ -66,15 +66,20 @@ export function discoverAll(functionsDir: string): Discovered {
 
 const define = "defineWorkflow";
 const from = String.raw`["'\x60]@stepwise\/workflow["'\x60]`;
+/** Where a statement may begin. */
+const begin = String.raw`(?<=(?:^|;|\*\/)[ \t]*)`;
 
 /** How a file takes hold of `defineWorkflow`; one that only hands it on by that name makes no workflow. */
 const holds = [
-  /^import\s+(?!type\b)[^;"']*\{[^}]*\bdefineWorkflow\b[^}]*\}\s*from\s*["']/m,
-  new RegExp(String.raw`^import\s+[\w$\s,]*\*\s*as\s+\w+\s+from\s*${from}`, "m"),
-  new RegExp(String.raw`^import\s+\w+\s*=\s*require\s*\(\s*${from}`, "m"),
+  new RegExp(
+    String.raw`${begin}import\s+(?!type\b)[^;"']*\{[^}]*\bdefineWorkflow\b[^}]*\}\s*from\s*["']`,
+    "m",
+  ),
+  new RegExp(String.raw`${begin}import\s+[\w$\s,]*\*\s*as\s+\w+\s+from\s*${from}`, "m"),
+  new RegExp(String.raw`${begin}import\s+\w+\s*=\s*require\s*\(\s*${from}`, "m"),
   new RegExp(String.raw`\b(?:import|require)\s*\(\s*${from}`),
   new RegExp(
-    String.raw`^export\s*\{[^}]*\bdefineWorkflow\s+as\s+(?!defineWorkflow\b)[^}]*\}\s*from`,
+    String.raw`${begin}export\s*\{[^}]*\bdefineWorkflow\s+as\s+(?!defineWorkflow\b)[^}]*\}\s*from`,
     "m",
   ),
 ];

@@ -44,6 +44,10 @@ describe("a workflow that the compiler cannot see is told", () => {
       'import * as flows from "./base.workflow";\nexport const more = flows.base.finalize({ query: () => 2 });\n',
     ],
     [
+      "in parentheses and asserted",
+      'import { base } from "./base.workflow";\nexport const more = (base as any)!.step("t", { query: () => 2 });\n',
+    ],
+    [
       "that is only handed on",
       'import { base } from "./all";\nexport default base.step("t", { query: () => 2 });\n',
     ],
@@ -68,6 +72,34 @@ describe("a workflow that the compiler cannot see is told", () => {
     const found = await compiled({ ...base, "a.workflow.ts": text });
     expect(found.diagnostics.map(({ code }) => code)).toContain("SW1114");
   });
+
+  test.each([
+    ['import * as sw from "@stepwise/workflow";', "(sw).defineWorkflow"],
+    ['import * as sw from "@stepwise/workflow";', "sw!.defineWorkflow"],
+    ['import * as sw from "@stepwise/workflow";\nconst all = { ...sw };', "all.defineWorkflow"],
+    ['import sw from "@stepwise/workflow";', "sw.defineWorkflow"],
+    ['import sw = require("@stepwise/workflow");', "sw.defineWorkflow"],
+    ['const { defineWorkflow: make } = require("@stepwise/workflow");', "make"],
+    ['import { sw } from "./lib";', "sw.defineWorkflow"],
+    ['import { sw } from "./lib";', 'sw["defineWorkflow"]'],
+    [
+      'import { defineWorkflow } from "@stepwise/workflow";\nconst make = defineWorkflow<any>;',
+      "make",
+    ],
+  ])("one made by what has defineWorkflow: %s %s", async (top, make) => {
+    const text = `import { z } from "zod";\n${top}\nexport const a = ${make}({ input: z.object({}) }).sleep("s", 5);\n`;
+    const found = await compiled({ "a.workflow.ts": text });
+    expect(found.diagnostics.map(({ code }) => code)).toEqual(["SW1114"]);
+  });
+
+  test.each(['base["step"]', "(base).step", "(base as any).step", "base!.step", "base?.step"])(
+    "a chain that goes on with %s",
+    async (member) => {
+      const more = `${member}("t", { query: () => 2 });\n`;
+      const found = await compiled({ "a.workflow.ts": `${head}${flow("base")}${more}` });
+      expect(told(found)).toEqual(["SW1101 a.workflow.ts:4"]);
+    },
+  );
 
   test("one made by defineWorkflow under another name, from a file of the app", async () => {
     const use = 'import { flow } from "./lib";\nexport const a = flow({}).sleep("s", 5);\n';
@@ -98,6 +130,9 @@ describe("a workflow that the compiler cannot see is told", () => {
     'import * as stepwise from "@stepwise/workflow";\nstepwise.defineWorkflow({});',
     'import stepwise = require("@stepwise/workflow");\nstepwise.defineWorkflow({});',
     'const { defineWorkflow } = require("@stepwise/workflow");',
+    '  import { defineWorkflow } from "@stepwise/workflow";',
+    'import { z } from "zod"; import { defineWorkflow } from "@stepwise/workflow";',
+    '/* flows */ import * as stepwise from "@stepwise/workflow"; stepwise.defineWorkflow({});',
     'const { defineWorkflow } = await import("@stepwise/workflow");',
   ])("a file of another name that has it by %s", async (text) => {
     expect(told(await compiled({ ...base, "flows.ts": text }))).toEqual(["SW1905 flows.ts:1"]);
