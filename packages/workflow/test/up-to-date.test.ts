@@ -48,3 +48,12 @@ test.each([
 ])("that of another version, with %j instead of %j, is refused", (now, then, why) => {
   expect(() => load(STAGES.replace(now, then))).toThrow(outOfDate + why);
 });
+
+test("a node cannot be added to a definition whose generated code has been loaded", () => {
+  const open = defineWorkflow({ input: z.object({}) }).step("one", { query: () => 1 });
+  const component = componentsGeneric()["workflow"] as unknown as ComponentApi;
+  compiled(component, "open", open).resume({ at: { one: async () => {} } });
+  expect(() => open.step("two", { query: () => 2 })).toThrow(
+    'Node "two" is added to a workflow that was compiled without it',
+  );
+});

@@ -58,6 +58,8 @@ class Sequence {
 
   protected add(name: string, node: unknown): this {
     if (this.#names().has(name)) throw new Error(`The node name "${name}" is already taken`);
+    if (!Object.isExtensible(this.nodes))
+      throw new Error(`Node "${name}" is added to a workflow that was compiled without it`);
     // What is changed later would not be what was compiled: that throws.
     Object.defineProperty(this.nodes, name, { value: fixed(node), enumerable: true });
     return this;

@@ -3,7 +3,7 @@ import { hasHandler } from "./place.js";
 
 /**
  * Has code that was generated from another version of a definition fail where it is loaded: in a test, or when Convex looks at what is pushed.
- * It would pass by nodes that it does not know.
+ * It would pass by nodes that it does not know, so none can be added after that either.
  * @param known the stages that the generated code knows, in their order.
  * @throws where the definition has others, or in another order.
  */
@@ -14,7 +14,7 @@ export function checkUpToDate(
 ): void {
   const stages = stagesIn(definition.nodes);
   const difference = differenceOf(stages, known);
-  if (difference === undefined) return;
+  if (difference === undefined) return void Object.freeze(definition.nodes);
   throw new Error(
     `The generated code of workflow "${workflow}" is out of date: ${difference}. Run workflow-codegen`,
   );
