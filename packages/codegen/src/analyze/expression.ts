@@ -24,7 +24,8 @@ export function verbatim(
     const at = id.getStart();
     const shorthand = Node.isShorthandPropertyAssignment(id.getParent());
     parts.push(dedent(text.slice(from, at), from), { name, shorthand });
-    from = at + name.length;
+    // An escaped name is longer in the source.
+    from = id.getEnd();
   }
   parts.push(dedent(text.slice(from, end), from));
   return { parts };

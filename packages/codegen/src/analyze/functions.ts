@@ -48,6 +48,8 @@ function declaredFunction(id: Identifier, { source }: DefinitionFile): Node | un
 /** What a name stands for that is a const at the top of the file. */
 export function constantOf(id: Identifier, { source }: DefinitionFile): Node | undefined {
   const declaration = source.getVariableDeclaration(nameOf(id));
+  // Found by a pattern too, whose value is not that of the name.
+  if (!Node.isIdentifier(declaration?.getNameNode())) return undefined;
   const kind = declaration?.getVariableStatement()?.getDeclarationKind();
   const initializer = declaration?.getInitializer();
   return initializer === undefined ||

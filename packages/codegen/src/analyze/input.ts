@@ -84,7 +84,7 @@ const withoutParentheses = (node: Node): Node =>
     ? withoutParentheses(node.getExpression())
     : node;
 
-/** What means something else where the expression is copied to: `this`, `await`, `import.meta`, `import("./types")`. */
+/** What means something else where the expression is copied to: `this`, `await`, `import.meta`, `import("./types")`, `eval`. */
 function boundToItsPlace(part: TypeScript.Node): string[] {
   const found: string[] = [];
   ts.forEachChild(part, (child) => void found.push(...boundToItsPlace(child)));
@@ -99,6 +99,12 @@ function wordOf(part: TypeScript.Node): string[] {
   if (module !== undefined) return [`${module.load}(${JSON.stringify(module.name)})`];
   if (part.kind === ts.SyntaxKind.ThisKeyword) return ["this"];
   if (ts.isAwaitExpression(part)) return ["await"];
+  if (
+    ts.isCallExpression(part) &&
+    ts.isIdentifier(part.expression) &&
+    part.expression.text === "eval"
+  )
+    return ["eval"];
   const isMeta = ts.isMetaProperty(part) && part.keywordToken === ts.SyntaxKind.ImportKeyword;
   return isMeta ? ["import.meta"] : [];
 }

@@ -55,6 +55,13 @@ describe("an input is copied as it is written", () => {
     );
   });
 
+  test("a name that is escaped is the name", async () => {
+    const top = 'import { part } from "./schemas";';
+    expect(await generated("z.object({ a: p\\u0061rt.min(1), p\\u{61}rt })", top)).toContain(
+      "const input = z.object({ a: part.min(1), part });\n",
+    );
+  });
+
   test("a name that the module exports as a string is imported as one", async () => {
     const top = 'import { "the order" as order, "plain" as plain } from "./schemas";';
     const text = await generated("z.object({ order, plain })", top);
@@ -98,6 +105,7 @@ describe("a name that the generated file cannot have is reported where it stands
     ['z.any().refine(async () => (await import("./schemas")).check())', 'import("./schemas")'],
     ["z.string().default(import.meta.url)", "import.meta"],
     ["z.any().refine(() => this)", "this"],
+    ["z.any().default(eval('flow'))", "eval"],
   ])("%s", async (input, named) => {
     const { diagnostics } = await compiled(input, "", "deep/a.workflow.ts");
     expect(diagnostics).toMatchObject([

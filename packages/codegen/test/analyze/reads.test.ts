@@ -212,6 +212,11 @@ test.each<[where: string, node: string, reads: string[], part?: number]>([
     '.child("at", other, function (this: void, { b }) { return b; })',
     ["b"],
   ],
+  [
+    "the timeout of an event",
+    '.event("at", { schema: z.any(), timeout(this: void, { b }) { return b; } })',
+    ["b"],
+  ],
   ["a finalize", ".finalize({ query: function (this: void, _ctx, { b }) {} })", ["b"]],
 ])("a `this` parameter shifts no other: %s", async (_where, node, reads, part = 0) => {
   expect((await stagesOf(node))[part]?.reads).toEqual(reads);
@@ -236,4 +241,48 @@ test("args take `info` behind a `this` parameter", async () => {
   const args = "function (this: void, { b }, info) { return { b, key: info.idempotencyKey }; }";
   const [stage] = await stagesOf(`.step("at", { action: internal.x.y, args: ${args} })`);
   expect(stage).toMatchObject({ reads: ["b"], info: true });
+});
+
+test.each([
+  ["5 * 1000", []],
+  ["new Date(0)", []],
+  ["duration", []],
+  ["(scope) => scope.b", ["b"]],
+  ["wait(5)", all],
+  ["true ? (scope) => scope.b : 5", all],
+  ["undefined ?? ((scope) => scope.b)", all],
+  ["new Function('scope', 'return scope.b')", all],
+  ["held", all],
+])("an event's timeout that may be a function may read anything: %s", async (timeout, reads) => {
+  const rest = "const duration = 5; const { held } = { held: (scope) => scope.b };";
+  const node = `.event("at", { schema: z.any(), timeout: ${timeout} })`;
+  expect((await stagesOf(node, rest))[0]?.reads).toEqual(reads);
+});
+
+test.each([
+  ["(0, ({ b }) => b)", "SW1206"],
+  ["undefined ?? (({ b }) => b)", "SW1206"],
+  ["new Function('scope', 'return scope.b')", "SW1206"],
+  ["held", "SW1206"],
+])("a duration that may be a function that is not seen is told: %s", async (duration, code) => {
+  const text = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+const { held } = { held: 5 };
+export const example = defineWorkflow({ input: z.object({}) }).sleep("at", ${duration});`;
+  const { diagnostics } = await compileSources([{ file: "example.workflow.ts", text }]);
+  expect(diagnostics.map((each) => each.code)).toEqual([code]);
+});
+
+test("a name of a pattern stands for a part of its value", async () => {
+  const text = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+const { options } = { options: { query: (_ctx, { b }) => b }, query: () => 1 };
+export const leaf = defineWorkflow({ input: z.object({}) }).step("x", options);
+const { nodes: other } = leaf;
+export const top = defineWorkflow({ input: z.object({}) }).child("y", other, () => ({}));`;
+  const { diagnostics } = await compileSources([{ file: "example.workflow.ts", text }]);
+  expect(diagnostics.map(({ code, place }) => `${code}:${place.line}`)).toEqual([
+    "SW1203:4",
+    "SW1401:6",
+  ]);
 });

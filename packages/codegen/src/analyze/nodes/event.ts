@@ -13,6 +13,7 @@ import {
   type NodeKind,
 } from "./node-kind.js";
 import { reportUnknown } from "./option-rules.js";
+import { isDuration } from "./sleep.js";
 
 const planned = ["timeout", "sensitive"];
 
@@ -29,8 +30,10 @@ export const event: NodeKind = {
     const policy = policyOf(options, file);
     const timeout = options.get("timeout");
     const fn = timeout && functionOf(timeout.value, file);
-    const reads = fn === undefined ? [] : readsOf(fn, "ofScope", file);
-    const parts = { kind: "event" as const, reads, visible, policy, at: named.at };
+    const isFixed = timeout === undefined || isDuration(timeout.value, file);
+    // What cannot be seen may be a function, and may read anything.
+    const reads = fn !== undefined ? readsOf(fn, "ofScope", file) : isFixed ? [] : "*";
+    const parts = { kind: "event", reads, visible, policy, at: named.at } as const;
     const stages = [stagePlan({ ...ofNode(named), ...parts }, file)];
     // A function is no value to look at.
     const values = new Map([...options].filter(([, each]) => fn === undefined || each !== timeout));

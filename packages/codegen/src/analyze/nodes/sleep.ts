@@ -47,7 +47,7 @@ function heldIn(value: Node, file: DefinitionFile): Node {
 function readDuration(value: Node, label: string, file: DefinitionFile): Reads | undefined {
   const fn = functionOf(value, file);
   if (fn !== undefined) return readsOf(fn, "ofScope", file);
-  if (isValue(unwrap(value), file)) return [];
+  if (isDuration(value, file)) return [];
   file.report("unknownHandler", value, `the duration of ${label} cannot be seen here`, {
     hint: "write it here or as a const at the top of this file, or a function of the scope: `({ input }) => input.delay`",
   });
@@ -55,12 +55,13 @@ function readDuration(value: Node, label: string, file: DefinitionFile): Reads |
 }
 
 /** Whether an expression cannot be a function, whatever it gives. */
-function isValue(node: Node, file: DefinitionFile): boolean {
+export function isDuration(value: Node, file: DefinitionFile): boolean {
+  const node = unwrap(heldIn(value, file));
   const known = knownValue(node, file);
   return (
     (known !== undefined && typeof known !== "object") ||
-    Node.isBinaryExpression(node) ||
-    Node.isNewExpression(node) ||
+    (Node.isBinaryExpression(node) && /^[-+*/%]/.test(node.getOperatorToken().getText())) ||
+    (Node.isNewExpression(node) && node.getExpression().getText() === "Date") ||
     Node.isTemplateExpression(node)
   );
 }
