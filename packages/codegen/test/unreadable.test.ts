@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -91,6 +92,12 @@ test.each([
     },
     file: "schemas.ts",
     why: "leads to itself",
+  },
+  {
+    what: "a config that is a pipe",
+    make: () => void execFileSync("mkfifo", [join(functionsDir, "stepwise.config.ts")]),
+    file: "stepwise.config.ts",
+    why: "it is no file",
   },
 ])("$what is one problem with its place, and the other files are checked", async (each) => {
   await put("wrong.workflow.ts", define("wrong", "class"));

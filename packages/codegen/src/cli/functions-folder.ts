@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { relative, resolve } from "node:path";
+import { readText } from "../discover/discover.js";
 import { ifPresent } from "../discover/unreadable.js";
 
 /** Something the user gave that cannot be worked with; printed without a stack. */
@@ -37,7 +38,7 @@ export function wantedFolder(cwd: string, dir: string | undefined): string {
 }
 
 function configured(cwd: string): string | undefined {
-  const text = ifPresent(resolve(cwd, "convex.json"), (path) => readFileSync(path, "utf8"));
+  const text = readText(resolve(cwd, "convex.json"));
   if (text === undefined) return undefined;
   const functions = functionsOf(text);
   if (functions === undefined || typeof functions === "string") return functions;

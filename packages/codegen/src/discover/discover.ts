@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { definitionFiles } from "./definition-files.js";
 import { ifPresent, Unreadable } from "./unreadable.js";
@@ -113,7 +113,12 @@ export function isSame(before: readonly SourceText[], now: readonly SourceText[]
  * @throws Unreadable
  */
 export function readText(path: string): string | undefined {
-  return ifPresent(path, (each) => normalized(readFileSync(each, "utf8")));
+  return ifPresent(path, (each) => {
+    const stats = statSync(each);
+    // Whoever reads a pipe waits for what is written to it.
+    if (!stats.isFile() && !stats.isDirectory()) throw new Error("it is no file");
+    return normalized(readFileSync(each, "utf8"));
+  });
 }
 
 /** The same text, whatever editor saved it. */
