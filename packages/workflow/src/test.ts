@@ -22,6 +22,7 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/lib.js": () => import("./component/lib.js"),
   "./component/line.js": () => import("./component/line.js"),
   "./component/listing.js": () => import("./component/listing.js"),
+  "./component/looking.js": () => import("./component/looking.js"),
   "./component/pausing.js": () => import("./component/pausing.js"),
   "./component/removing.js": () => import("./component/removing.js"),
   "./component/repairing.js": () => import("./component/repairing.js"),

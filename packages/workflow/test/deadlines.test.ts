@@ -16,7 +16,8 @@ async function unwatched(name: string): Promise<string> {
   expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: false });
   await use.app.inComponent(async (ctx) => {
     const deadline = await ctx.db.query("deadlines").first();
-    if (deadline?.job !== undefined) await ctx.scheduler.cancel(deadline.job);
+    await ctx.scheduler.cancel(deadline!.job!);
+    await ctx.scheduler.cancel(deadline!.reserve!);
   });
   expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
   return id;
@@ -74,8 +75,10 @@ async function postponed(ctx: MutationCtx, job: Job, isLost: boolean) {
 const waitFor = {
   timeouts: async (ctx: MutationCtx) => {
     const all = await ctx.db.query("deadlines").collect();
-    for (const { _id, job } of all)
+    for (const { _id, job, reserve } of all) {
+      await ctx.scheduler.cancel(reserve!);
       await ctx.db.patch("deadlines", _id, await postponed(ctx, job, _id === all.at(-1)?._id));
+    }
   },
   sleeps: async (ctx: MutationCtx) => {
     const all = (await ctx.db.query("steps").collect()).filter(({ kind }) => kind === "sleep");

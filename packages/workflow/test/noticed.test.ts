@@ -36,7 +36,7 @@ async function loseAction(kind: "failed" | "canceled"): Promise<void> {
 /** Cancels by hand what is scheduled of a function, and what would look after it. */
 async function cancelScheduled(name: string): Promise<void> {
   await cancelAlone(name);
-  if (name === "entering:deliver") await cancelAlone("waking:checkLate");
+  await cancelAlone(name === "entering:deliver" ? "waking:checkLate" : "deadlines:checkLate");
 }
 
 async function cancelAlone(name: string): Promise<void> {
@@ -174,7 +174,7 @@ describe("a scheduled function that was canceled by hand", () => {
     },
   );
 
-  test.each(kinds.slice(0, 2))(
+  test.each(kinds)(
     "[S111] of %s, and not what looks after it: it goes on seconds later, though nothing else runs",
     async (_what, name, input, fn, state) => {
       const id = await use.app.start(name, input);

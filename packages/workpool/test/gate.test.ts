@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { defaultMaxParallelism } from "../src/core/places.js";
 import { mostAtOnce, NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { Workpool } from "../src/client/index.js";
 import { components, internal } from "./convex/_generated/api.js";
@@ -64,11 +65,16 @@ describe("the gate", () => {
 });
 
 describe("maxParallelism", () => {
-  test("is 10 until something sets it", async () => {
+  test("is 6 on the smallest class until something sets it, which leaves places for others", async () => {
     const app = new TestApp();
     await enqueue(app, 30, 100);
     await app.drive();
-    expect(mostAtOnce(await app.events())).toBe(10);
+    expect(mostAtOnce(await app.events())).toBe(6);
+  });
+
+  test.each(["s256", "d1024"])("is 10 on class %s until something sets it", async (name) => {
+    const meta = { getDeploymentMetadata: async () => ({ class: name }) };
+    expect(await defaultMaxParallelism({ meta } as never)).toBe(10);
   });
 
   test("raised while works wait: they start in the new slots at once", async () => {

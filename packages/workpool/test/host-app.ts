@@ -17,12 +17,14 @@ export async function loadHost(): Promise<void> {
 
 /** The pool's core in a host of its own, without the component. */
 export class HostApp {
-  readonly counter = new Counter();
-  readonly t: TestConvex<typeof schema> = this.counter.convexTest({
-    schema,
-    modules,
-    transactionLimits: true,
-  });
+  readonly counter: Counter;
+  readonly t: TestConvex<typeof schema>;
+
+  /** @param lag how many of the newest commits a stale snapshot lacks; asked for each. */
+  constructor(lag = () => 0) {
+    this.counter = new Counter({ lag });
+    this.t = this.counter.convexTest({ schema, modules, transactionLimits: true });
+  }
 
   async setMaxParallelism(maxParallelism: number): Promise<void> {
     await this.t.mutation(internal.pool.setMax, { maxParallelism });

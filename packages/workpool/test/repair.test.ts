@@ -100,6 +100,22 @@ describe.each([
   });
 });
 
+test("a lost start is made up for, though the work was enqueued in the very transaction that left the pool idle", async () => {
+  const app = new TestApp();
+  await app.t.mutation((ctx) =>
+    app.pool.enqueueMutation(
+      ctx,
+      write,
+      { label: "first" },
+      { onComplete: internal.callbacks.later },
+    ),
+  );
+  await app.drive(SECOND);
+  expect(await app.losePending("worker:startDue")).toBe(1);
+  await app.drive(3 * MINUTE);
+  expect(await app.labels("write")).toEqual(["first", "later"]);
+});
+
 describe("a repair", () => {
   test("of 500 works goes on over as many transactions as it takes", async () => {
     const app = new TestApp({ maxParallelism: 20 });

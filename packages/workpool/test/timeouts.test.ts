@@ -87,6 +87,20 @@ describe("a work with a timeout", () => {
     expect(await losses(app)).toEqual(["a/0"]);
   });
 
+  test("that a look's snapshot lacks is not forgotten", async () => {
+    let lag = 0;
+    const app = new HostApp(() => lag);
+    await app.enqueue({ label: "long", ms: 60 * 60 * SECOND });
+    await app.drive(29.5 * SECOND);
+    await app.enqueue({ label: "a", ms: -1, timeoutMs: 2 * SECOND });
+    lag = 2;
+    await app.drive(SECOND);
+    lag = 0;
+    // First seen 7 s after that look at the latest, and lost 7 s after that.
+    await app.drive(15 * SECOND);
+    expect(await losses(app)).toEqual(["a/0"]);
+  });
+
   test("that nobody has begun when its time is up is not lost", async () => {
     const app = new HostApp();
     await app.setMaxParallelism(1);

@@ -1,5 +1,5 @@
 import {
-  DEFAULT_MAX_PARALLELISM,
+  defaultMaxParallelism,
   hasRoom,
   readGate,
   ROOM_TO_COMPLETE,
@@ -46,7 +46,8 @@ export async function startChildren(
   const total = pages.reduce((sum, page) => sum + page.length, 0);
   // More than the pool runs at once would only wait in its line, and others behind them. One that is paused now will run some.
   const concurrency =
-    children.concurrency ?? ((await readGate(ctx))?.maxParallelism || DEFAULT_MAX_PARALLELISM);
+    children.concurrency ??
+    ((await readGate(ctx))?.maxParallelism || (await defaultMaxParallelism(ctx)));
   const areFew = total <= MAX_AT_ONCE && bytesOf(pages) <= MAX_BYTES_AT_ONCE;
   const pagesAtOnce = areFew ? pages.length : 1;
   const record = {

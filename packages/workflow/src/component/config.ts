@@ -1,6 +1,6 @@
-import { changedConfig, type Config, setConfig, vConfig } from "@stepwise/workpool/core";
+import { setConfig, vConfig } from "@stepwise/workpool/core";
 import { v } from "convex/values";
-import { mutation, type MutationCtx } from "./_generated/server.js";
+import { mutation } from "./_generated/server.js";
 import { pool } from "./line.js";
 
 /**
@@ -16,14 +16,3 @@ export const update = mutation({
     return null;
   },
 });
-
-/** Applies what the app's manager asks for, where it is something else than it asked for last. */
-export async function applyManagerConfig(ctx: MutationCtx, config: Config): Promise<void> {
-  if (config.maxParallelism === undefined && config.logLevel === undefined) return;
-  const last = await ctx.db.query("managerConfig").first();
-  const changed = changedConfig(config, last);
-  if (changed === null) return;
-  await setConfig(ctx, pool, changed);
-  if (last === null) await ctx.db.insert("managerConfig", changed);
-  else await ctx.db.patch("managerConfig", last._id, changed);
-}

@@ -1,4 +1,3 @@
-import { stream } from "convex-helpers/server/stream";
 import { v } from "convex/values";
 import { durationText } from "../definition/duration.js";
 import type { StepError } from "../definition/step-error.js";
@@ -9,8 +8,14 @@ import { failWith } from "./children.js";
 import { endRun, withdraw } from "./ending.js";
 import { enterRun, startWork, tokenOf, wake } from "./entering.js";
 import { seeInTurn } from "./looking.js";
-import { cancelPending, isLost, LATE_MS } from "./scheduled.js";
-import schema from "./schema.js";
+import {
+  callOffWaking,
+  cancelPending,
+  cancelReserve,
+  isLost,
+  isOwnJob,
+  LATE_MS,
+} from "./scheduled.js";
 import { activeSteps } from "./scope.js";
 import type { Deadline } from "./validators.js";
 
@@ -31,14 +36,42 @@ export async function beginDeadline(
   await watchDeadline(ctx, { _id: deadline, at });
 }
 
-/** Schedules what happens when the time is up. */
+/**
+ * Schedules what happens when the time is up. And another function in reserve, as nothing may run by then: where the first is lost, or fails, that
+ * one is left, and schedules both anew.
+ */
 async function watchDeadline(
   ctx: MutationCtx,
-  { _id, at }: Pick<Doc<"deadlines">, "_id" | "at">,
+  { _id, at, reserve }: Pick<Doc<"deadlines">, "_id" | "at" | "reserve">,
 ): Promise<void> {
+  if (reserve !== undefined) await cancelReserve(ctx, reserve);
   const job = await ctx.scheduler.runAt(at, internal.deadlines.expire, { deadline: _id });
-  await ctx.db.patch("deadlines", _id, { job });
+  await ctx.db.patch("deadlines", _id, { job, reserve: await reserveFor(ctx, _id, at) });
 }
+
+/** Where the scheduler is far behind, it looks after ever longer times. */
+async function reserveFor(
+  ctx: MutationCtx,
+  deadline: Id<"deadlines">,
+  at: number,
+): Promise<Id<"_scheduled_functions">> {
+  const now = Date.now();
+  const due = Math.max(at, now) + Math.max(LATE_MS, now - at);
+  return await ctx.scheduler.runAt(due, internal.deadlines.checkLate, { deadline });
+}
+
+/** The time is up for a while: where nobody has said so, it is said now. */
+export const checkLate = internalMutation({
+  args: { deadline: v.id("deadlines") },
+  returns: v.null(),
+  handler: async (ctx, { deadline: id }) => {
+    const deadline = await ctx.db.get("deadlines", id);
+    if (deadline === null || !(await isOwnJob(ctx, deadline.reserve))) return null;
+    if (await isLost(ctx, deadline)) await watchDeadline(ctx, deadline);
+    else await ctx.db.patch("deadlines", id, { reserve: await reserveFor(ctx, id, deadline.at) });
+    return null;
+  },
+});
 
 /** For a watchdog, and for a repair: schedules anew what happens when the time is up, where that was lost. */
 export async function rewatchDeadline(ctx: MutationCtx, deadline: Doc<"deadlines">): Promise<void> {
@@ -50,10 +83,7 @@ export async function rewatchDeadline(ctx: MutationCtx, deadline: Doc<"deadlines
  * @returns when to look again, in ms since the epoch; null where that was all.
  */
 export async function lookAfterDeadlines(ctx: MutationCtx): Promise<number | null> {
-  const late = stream(ctx.db, schema)
-    .query("deadlines")
-    .withIndex("by_at", (q) => q.lt("at", Date.now() - LATE_MS));
-  const found = await seeInTurn(ctx, "deadlines", late, (each) => rewatchDeadline(ctx, each));
+  const found = await seeInTurn(ctx, "deadlines", (each) => rewatchDeadline(ctx, each));
   return found === "more" ? Date.now() : null;
 }
 
@@ -87,9 +117,9 @@ export async function liftDeadlines(ctx: MutationCtx, run: Id<"runs">): Promise<
   for (const deadline of await all.collect()) await lift(ctx, deadline);
 }
 
-async function lift(ctx: MutationCtx, { _id, job }: Doc<"deadlines">): Promise<void> {
+async function lift(ctx: MutationCtx, { _id, job, reserve }: Doc<"deadlines">): Promise<void> {
   await ctx.db.delete("deadlines", _id);
-  if (job !== undefined) await cancelPending(ctx, job);
+  await callOffWaking(ctx, { job, reserve });
 }
 
 /** The time is up: a run ends `timedOut`; a parent or a loop fails its run, unless it recovers. */
@@ -102,7 +132,7 @@ export const expire = internalMutation({
     const run = await ctx.db.get("runs", deadline.run);
     if (run?.state !== "running") {
       // Else it would be taken for one whose function was lost.
-      await ctx.db.delete("deadlines", id);
+      await lift(ctx, deadline);
       return null;
     }
     const { stage, ms } = deadline;
@@ -134,7 +164,7 @@ async function failNode(
   // While its finalize is under way, the record of its children waits for that.
   const step = steps.find(({ kind }) => kind !== "children") ?? steps[0];
   if (step === undefined) return false;
-  await ctx.db.delete("deadlines", deadline._id);
+  await lift(ctx, deadline);
   if (step.kind === "children") await failWith(ctx, step, error);
   else {
     if (step.job !== undefined) await cancelPending(ctx, step.job);

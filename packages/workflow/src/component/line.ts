@@ -61,12 +61,12 @@ export const pool: PoolHost = {
     sweep: internal.watchdog.sweep,
     look: internal.watchdog.look,
     recover: internal.watchdog.recover,
-    alsoLook: async (ctx: MutationCtx) => {
+    alsoLook: async (ctx: MutationCtx, idle) => {
       const times = [
         await lookAfterDeadlines(ctx),
-        await lookAfterContinuations(ctx),
+        await lookAfterContinuations(ctx, idle),
         await lookAfterSetAside(ctx),
-        await lookAfterWaking(ctx),
+        await lookAfterWaking(ctx, idle),
       ];
       const wanted = times.filter((at) => at !== null);
       return wanted.length === 0 ? null : Math.min(...wanted);

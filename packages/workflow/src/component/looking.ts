@@ -1,54 +1,121 @@
-import type { IndexBounds, QueryStream } from "convex-helpers/server/stream";
-import type { GenericDocument } from "convex/server";
+import { type QueryStream, stream } from "convex-helpers/server/stream";
+import { type Infer, v } from "convex/values";
+import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
-import type { MutationCtx } from "./_generated/server.js";
+import { internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server.js";
 import { hasRoomInPage } from "./page.js";
+import { isToCome, LATE_MS, stateOfJob } from "./scheduled.js";
+import schema from "./schema.js";
+import { ACTIVE_STATES, vLookedAt } from "./validators.js";
 
 /* The pool's watchdog also looks after what waits for scheduled functions of this component. */
 
 /** How many rows of a table one look sees to. */
 const PAGE = 50;
 
-const ALL: IndexBounds = {
-  lowerBound: [],
-  lowerBoundInclusive: true,
-  upperBound: [],
-  upperBoundInclusive: true,
-};
+type LookedAt = Infer<typeof vLookedAt>;
 
-/**
- * Sees to rows in their order, as many as one look may: from behind those that the last look has seen to, where that had to leave some. So rows
- * that stay do not hide others.
- * @returns whether there are `more`, these were `all`, or there are `none`.
- */
-export async function seeInTurn<Row extends GenericDocument>(
-  ctx: MutationCtx,
-  table: Doc<"looks">["table"],
-  rows: QueryStream<Row>,
-  seeTo: (row: Row) => Promise<void>,
-): Promise<"more" | "all" | "none"> {
-  const look = await ctx.db
+/** What is looked at in a table: what is late, or all that goes on. */
+function lookedAt(ctx: QueryCtx, table: LookedAt): QueryStream<Doc<LookedAt>> {
+  const late = Date.now() - LATE_MS;
+  const rows = stream(ctx.db, schema);
+  if (table === "continuations") return rows.query("continuations");
+  if (table === "deadlines")
+    return rows.query("deadlines").withIndex("by_at", (q) => q.lt("at", late));
+  return rows
+    .query("steps")
+    .withIndex("by_wake", (q) => q.gt("wakeAt", undefined).lt("wakeAt", late));
+}
+
+/** Whether something is to be done about a row: its scheduled function will not come, or need not. */
+async function needsLook(ctx: QueryCtx, row: Doc<LookedAt>): Promise<boolean> {
+  if ("state" in row) {
+    if (row.held === true || !ACTIVE_STATES.some((state) => state === row.state)) return true;
+  }
+  return !isToCome(await stateOfJob(ctx, row.job));
+}
+
+const vLooked = v.object({
+  /** What something is to be done about: to be confirmed. With its key in the index. */
+  found: v.array(v.object({ id: v.string(), key: v.array(v.any()) })),
+  seen: v.union(v.literal("more"), v.literal("all"), v.literal("none")),
+  /** The key of the last row that was seen, where there are more. */
+  after: v.optional(v.array(v.any())),
+});
+type Looked = Infer<typeof vLooked>;
+
+/** Reads what a look looks at in a table, in its order: from behind what the last look has seen, where that had to leave some. */
+export const look = internalQuery({
+  args: { table: vLookedAt },
+  returns: vLooked,
+  handler: async (ctx, { table }): Promise<Looked> => {
+    const place = await placeIn(ctx, table);
+    const rows = lookedAt(ctx, table);
+    const following =
+      place === null
+        ? rows
+        : rows.narrow({
+            lowerBound: place.after,
+            lowerBoundInclusive: false,
+            upperBound: [],
+            upperBoundInclusive: true,
+          });
+    const found: Looked["found"] = [];
+    let after = place?.after;
+    let seen = 0;
+    for await (const [row, key] of following.iterWithKeys()) {
+      if (row === null) continue;
+      // Each is read with the arguments of its scheduled function, which may be large.
+      if (seen === PAGE || !(await hasRoomInPage(ctx)))
+        return { found, seen: "more", ...(after === undefined ? {} : { after }) };
+      if (await needsLook(ctx, row)) found.push({ id: row._id, key });
+      after = key;
+      seen++;
+    }
+    return { found, seen: place === null && seen === 0 ? "none" : "all" };
+  },
+});
+
+async function placeIn(ctx: QueryCtx, table: LookedAt): Promise<Doc<"looks"> | null> {
+  return await ctx.db
     .query("looks")
     .withIndex("by_table", (q) => q.eq("table", table))
     .first();
-  const following =
-    look === null
-      ? rows
-      : rows.narrow({ ...ALL, lowerBound: look.after, lowerBoundInclusive: false });
-  let after = look?.after;
-  let seen = 0;
-  for await (const [row, key] of following.iterWithKeys()) {
-    if (row === null) continue;
-    // Each is read with the arguments of its scheduled function, which may be large.
-    if (seen === PAGE || !(await hasRoomInPage(ctx))) {
-      if (look === null && after !== undefined) await ctx.db.insert("looks", { table, after });
-      else if (look !== null && seen > 0) await ctx.db.patch("looks", look._id, { after });
-      return "more";
+}
+
+/**
+ * Sees to rows in their order, as many as one look may. They are found in a stale snapshot, as those that go on are written all the time; each
+ * that something is to be done about is read again.
+ * @param seeTo confirms that, and does it.
+ * @returns whether there are `more`, these were `all`, or none were seen: then there may be some all the same.
+ */
+export async function seeInTurn<Table extends LookedAt>(
+  ctx: MutationCtx,
+  table: Table,
+  seeTo: (row: Doc<Table>) => Promise<void>,
+): Promise<"more" | "all" | "none"> {
+  const looked: Looked = await ctx.runQuery(
+    internal.looking.look,
+    { table },
+    { useStaleSnapshot: true },
+  );
+  let { seen, after } = looked;
+  let seenTo: typeof after;
+  for (const { id, key } of looked.found) {
+    if (!(await hasRoomInPage(ctx))) {
+      [seen, after] = ["more", seenTo];
+      break;
     }
-    await seeTo(row);
-    after = key;
-    seen++;
+    const row = await ctx.db.get(table, ctx.db.normalizeId(table, id)!);
+    if (row !== null) await seeTo(row);
+    seenTo = key;
   }
-  if (look !== null) await ctx.db.delete("looks", look._id);
-  return look === null && seen === 0 ? "none" : "all";
+  const place = await placeIn(ctx, table);
+  if (seen !== "more") {
+    if (place !== null) await ctx.db.delete("looks", place._id);
+  } else if (after !== undefined) {
+    if (place === null) await ctx.db.insert("looks", { table, after });
+    else await ctx.db.patch("looks", place._id, { after });
+  }
+  return seen;
 }

@@ -39,7 +39,7 @@ type Place = {
 export async function repairAll(ctx: MutationCtx, plans?: Plans): Promise<void> {
   // Actions that run, and those that wait in line, are the pool's.
   await lookNow(ctx, pool);
-  await lookAfterContinuations(ctx);
+  await lookAfterContinuations(ctx, false);
   await repairRetention(ctx);
   const rest = await repairPage(ctx, { table: "steps", cursor: null, ...(plans && { plans }) });
   if (rest !== null) await goOn(ctx, internal.repairing.repairMore, rest);

@@ -1,4 +1,4 @@
-import { poolTables, vConfig } from "@stepwise/workpool/core";
+import { poolTables } from "@stepwise/workpool/core";
 import { defineSchema, defineTable } from "convex/server";
 import { v } from "convex/values";
 import {
@@ -6,6 +6,7 @@ import {
   vBeginning,
   vError,
   vEvent,
+  vLookedAt,
   vNewChild,
   vPass,
   vRunState,
@@ -90,12 +91,6 @@ export default defineSchema({
 
   /** The context of `onComplete`. Written by `start`, read at the run's end. */
   contexts: defineTable({ run: v.id("runs"), context: v.any() }).index("by_run", ["run"]),
-
-  /**
-   * One document: what the app's `WorkflowManager` asked for last. A value is applied when the manager's own changes, not at every start:
-   * so what an operator has set meanwhile, such as a pause, stands.
-   */
-  managerConfig: defineTable(vConfig),
 
   /**
    * The record of one stage of one run, and one pass of the loops around it; a large input of the run is one too.
@@ -241,6 +236,8 @@ export default defineSchema({
     ms: v.number(),
     at: v.number(),
     job: v.optional(v.id("_scheduled_functions")),
+    /** Sees to it that the time is up, where that was lost. */
+    reserve: v.optional(v.id("_scheduled_functions")),
   })
     .index("by_run", ["run", "stage"])
     .index("by_at", ["at"]),
@@ -264,7 +261,7 @@ export default defineSchema({
    * after.
    */
   looks: defineTable({
-    table: v.union(v.literal("steps"), v.literal("deadlines"), v.literal("continuations")),
+    table: vLookedAt,
     /** The row's key in the index in which they are looked at. */
     after: v.array(v.any()),
   }).index("by_table", ["table"]),

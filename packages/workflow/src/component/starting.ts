@@ -1,9 +1,14 @@
-import { enqueueWork, enqueueWorks, vConfig, type Work } from "@stepwise/workpool/core";
+import {
+  applyConfig,
+  enqueueWork,
+  enqueueWorks,
+  vConfig,
+  type Work,
+} from "@stepwise/workpool/core";
 import { v, type Infer } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 import { insertRun } from "./inserting.js";
-import { applyManagerConfig } from "./config.js";
 import { beginDeadline } from "./deadlines.js";
 import { arriveAt, beginAction, knownInput } from "./entering.js";
 import { pool } from "./line.js";
@@ -54,7 +59,7 @@ export async function startRuns(
       results.push({ runId: same._id, started: false });
       continue;
     }
-    if (!isConfigured) await applyManagerConfig(ctx, together);
+    if (!isConfigured) await applyConfig(ctx, pool, together);
     isConfigured = true;
     const { run, begins } = await startRun(ctx, start, together, works);
     results.push({ runId: run, started: true });

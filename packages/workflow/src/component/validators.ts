@@ -223,6 +223,13 @@ export const vFused = v.object({
 });
 export type Fused = Infer<typeof vFused>;
 
+/** The tables that the pool's watchdog looks at. */
+export const vLookedAt = v.union(
+  v.literal("steps"),
+  v.literal("deadlines"),
+  v.literal("continuations"),
+);
+
 /** The time that a parent or a loop may take in all. */
 export const vDeadline = v.object({
   stage: v.string(),

@@ -1,16 +1,19 @@
 import { keepLooking, leaveRoom, messageOf, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
-import { stream } from "convex-helpers/server/stream";
 import { v } from "convex/values";
 import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
-import { internalMutation, type MutationCtx } from "./_generated/server.js";
+import {
+  internalMutation,
+  internalQuery,
+  type MutationCtx,
+  type QueryCtx,
+} from "./_generated/server.js";
 import { insertLater } from "./inserting.js";
 import { failStep, wake } from "./entering.js";
 import { pool } from "./line.js";
 import { logStuck } from "./log.js";
 import { seeInTurn } from "./looking.js";
 import { isOwnJob, isToCome, LATE_MS, stateOfJob } from "./scheduled.js";
-import schema from "./schema.js";
 import { ACTIVE_STATES, type Event } from "./validators.js";
 
 /** A look sees to what is due as soon as this, in ms; what sleeps longer does not keep the watchdog on. */
@@ -21,20 +24,31 @@ const SOON_MS = 60_000;
  * may be canceled or cleaned away by hand.
  * @returns when to look again, in ms since the epoch; null where nothing is due soon.
  */
-export async function lookAfterWaking(ctx: MutationCtx): Promise<number | null> {
+export async function lookAfterWaking(ctx: MutationCtx, idle: boolean): Promise<number | null> {
   const now = Date.now();
-  const late = stream(ctx.db, schema)
-    .query("steps")
-    .withIndex("by_wake", (q) => q.gt("wakeAt", undefined).lt("wakeAt", now - LATE_MS));
-  const found = await seeInTurn(ctx, "steps", late, (step) => seeTo(ctx, step));
+  const found = await seeInTurn(ctx, "steps", (step) => seeTo(ctx, step));
   if (found === "more") return now;
   // What is still to come, though it is late, may fail when it does.
   if (found === "all") return now + LATE_MS + 1;
+  const seen = await ctx.runQuery(internal.waking.nextWaking, {}, { useStaleSnapshot: true });
+  // That there is none is concluded from the index itself.
+  const next = seen ?? (idle ? await nextWakingOf(ctx) : null);
+  return next === null ? null : next + LATE_MS + 1;
+}
+
+/** When the next step is to be woken, if that is soon; for reading from a stale snapshot. */
+export const nextWaking = internalQuery({
+  args: {},
+  returns: v.union(v.number(), v.null()),
+  handler: async (ctx) => await nextWakingOf(ctx),
+});
+
+async function nextWakingOf(ctx: QueryCtx): Promise<number | null> {
   const next = await ctx.db
     .query("steps")
-    .withIndex("by_wake", (q) => q.gte("wakeAt", now - LATE_MS).lt("wakeAt", now + SOON_MS))
+    .withIndex("by_wake", (q) => q.gt("wakeAt", undefined).lt("wakeAt", Date.now() + SOON_MS))
     .first();
-  return next?.wakeAt === undefined ? null : next.wakeAt + LATE_MS + 1;
+  return next?.wakeAt ?? null;
 }
 
 /** Wakes a step again whose scheduled function will not come. One that failed does so once more, with less to do; then its run is told. */

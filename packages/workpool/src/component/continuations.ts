@@ -81,7 +81,7 @@ async function schedule(
 }
 
 /** Has those go on whose scheduled function was lost. @returns when to look again, or null if nothing goes on any more. */
-export async function reviveContinuations(ctx: MutationCtx): Promise<number | null> {
+export async function reviveContinuations(ctx: MutationCtx, idle: boolean): Promise<number | null> {
   const { any, lost } = await ctx.runQuery(
     internal.continuations.look,
     {},
@@ -96,7 +96,7 @@ export async function reviveContinuations(ctx: MutationCtx): Promise<number | nu
     await schedule(ctx, id, { ...continuation, failures });
   }
   // That there is none is concluded from the table itself.
-  const goesOn = any || (await ctx.db.query("continuations").first()) !== null;
+  const goesOn = any || (idle && (await ctx.db.query("continuations").first()) !== null);
   return goesOn ? Date.now() + LOOK_AGAIN_MS : null;
 }
 

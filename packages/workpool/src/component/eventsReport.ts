@@ -66,9 +66,9 @@ export async function reportIfDue(ctx: MutationCtx): Promise<void> {
  * What the watchdog's look has to say of the pool: it makes a report if the last one is a minute old, or if something has ended since and
  * nothing runs any more; and it warns if there is no progress.
  */
-export async function reportAlong(ctx: MutationCtx): Promise<void> {
+export async function reportAlong(ctx: MutationCtx, idle: boolean): Promise<void> {
   if (!(await hasRoom(ctx, ROOM_TO_REPORT))) return;
-  const atRest = (await isIdle(ctx)) && (await readGate(ctx))?.open === true;
+  const atRest = idle && (await isIdle(ctx)) && (await readGate(ctx))?.open === true;
   // Where nothing runs and nothing waits there is nobody to conflict with; and what has ended in this very transaction is to be counted.
   const figures = atRest ? await readFigures(ctx) : await seenFigures(ctx);
   if (figures === null) return;

@@ -43,12 +43,12 @@ export const host: PoolHost = {
       const work = await findWork(ctx, id);
       if (work !== null) await loseAttempt(ctx, work, slot, why);
     },
-    alsoLook: async (ctx: MutationCtx) => {
-      const times = [await startLate(ctx)];
+    alsoLook: async (ctx: MutationCtx, idle) => {
+      const times = [await startLate(ctx, idle)];
       // Whoever ends something makes the reports; this is for when nothing ends, and for the last ends before the pool falls idle.
-      await reportAlong(ctx);
+      await reportAlong(ctx, idle);
       // After what may have something go on.
-      times.push(await reviveContinuations(ctx));
+      times.push(await reviveContinuations(ctx, idle));
       const wanted = times.filter((time) => time !== null);
       return wanted.length === 0 ? null : Math.min(...wanted);
     },

@@ -1,9 +1,8 @@
 import { v } from "convex/values";
-import { lookNow } from "../core/index.js";
+import { applyConfig, lookNow } from "../core/index.js";
 import { mutation, query } from "./_generated/server.js";
 import { cancelWork } from "./cancel.js";
 import { cancelEverything } from "./cancelAll.js";
-import { applyClassConfig } from "./config.js";
 import { enqueueAll } from "./enqueue.js";
 import { enqueueFields } from "./enqueueFields.js";
 import { host } from "./host.js";
@@ -16,7 +15,7 @@ export const enqueue = mutation({
   args: { ...enqueueFields, args: v.any() },
   returns: v.string(),
   handler: async (ctx, { args, ...enqueued }): Promise<string> => {
-    await applyClassConfig(ctx, enqueued);
+    await applyConfig(ctx, host, enqueued);
     const [id] = await enqueueAll(ctx, enqueued, [args]);
     if (id === undefined) throw new Error("A work that was enqueued has no id");
     return id;
@@ -28,7 +27,7 @@ export const enqueueBatch = mutation({
   args: { ...enqueueFields, argsList: v.array(v.any()) },
   returns: v.array(v.string()),
   handler: async (ctx, { argsList, ...enqueued }): Promise<string[]> => {
-    await applyClassConfig(ctx, enqueued);
+    await applyConfig(ctx, host, enqueued);
     return await enqueueAll(ctx, enqueued, argsList);
   },
 });

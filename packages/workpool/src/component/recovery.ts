@@ -49,7 +49,7 @@ export async function loseAttempt(
  * hand, cleaned away, or failed.
  * @returns when to look again, for works that are due soon; or null.
  */
-export async function startLate(ctx: MutationCtx): Promise<number | null> {
+export async function startLate(ctx: MutationCtx, idle: boolean): Promise<number | null> {
   const { lost, lastDue } = await ctx.runQuery(
     internal.recovery.lookAtDelayed,
     {},
@@ -63,7 +63,19 @@ export async function startLate(ctx: MutationCtx): Promise<number | null> {
     const work = await ctx.db.get("works", id);
     if (work !== null && (await isStartLost(ctx, work))) await rearm(ctx, work);
   }
-  return lastDue === null ? null : lastDue + LOOK_AFTER_MS;
+  // That there is none is concluded from the index itself.
+  const last = lastDue ?? (idle ? await lastDueSoon(ctx) : null);
+  return last === null ? null : last + LOOK_AFTER_MS;
+}
+
+/** When the last of those works is due that are due soon, or are late. */
+async function lastDueSoon(ctx: QueryCtx): Promise<number | null> {
+  const soon = await ctx.db
+    .query("works")
+    .withIndex("by_due", (q) => q.gt("due.at", undefined).lte("due.at", Date.now() + SOON_MS))
+    .order("desc")
+    .first();
+  return soon?.due?.at ?? null;
 }
 
 /** What a look has to know of delayed works; for reading from a stale snapshot, as their starts write them. */
@@ -72,7 +84,7 @@ export const lookAtDelayed = internalQuery({
   returns: v.object({
     /** Those that are late and will not start by themselves. */
     lost: v.array(v.id("works")),
-    /** When the last of those is due that are due soon. */
+    /** See {@link lastDueSoon}. */
     lastDue: v.union(v.number(), v.null()),
   }),
   handler: async (ctx) => {
@@ -83,12 +95,7 @@ export const lookAtDelayed = internalQuery({
       .take(LOOK_PAGE);
     const lost: Id<"works">[] = [];
     for (const work of late) if (await isStartLost(ctx, work)) lost.push(work._id);
-    const soon = await ctx.db
-      .query("works")
-      .withIndex("by_due", (q) => q.gt("due.at", now - LATE_MS).lte("due.at", now + SOON_MS))
-      .order("desc")
-      .first();
-    return { lost, lastDue: soon?.due?.at ?? null };
+    return { lost, lastDue: await lastDueSoon(ctx) };
   },
 });
 

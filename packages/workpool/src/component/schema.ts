@@ -1,6 +1,6 @@
 import { defineSchema, defineTable } from "convex/server";
 import { v } from "convex/values";
-import { poolTables, vConfig, vResultKind, vRetryBehavior } from "../core/index.js";
+import { poolTables, vResultKind, vRetryBehavior } from "../core/index.js";
 import { vCounts } from "./counts.js";
 
 /** What is enqueued. Queries run in a mutation, as their result has to be recorded. */
@@ -82,12 +82,6 @@ export default defineSchema({
     resultKind: vResultKind,
     error: v.string(),
   }),
-
-  /**
-   * At most one document: the options that the `Workpool` class gave last. Read by every enqueue of a class that gives one, and written
-   * only when that differs: so a value set through `config.update`, a pause above all, stands until the class's own value changes.
-   */
-  classConfig: defineTable(vConfig),
 
   /** Up to 8 documents that count the works that ended without a slot; those with one are counted in it. Written by their cancel. */
   tallies: defineTable({ shard: v.number(), ...vCounts.fields }).index("by_shard", ["shard"]),

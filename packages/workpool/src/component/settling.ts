@@ -1,9 +1,10 @@
 import { v } from "convex/values";
+import { applyConfig } from "../core/index.js";
 import { mutation } from "./_generated/server.js";
 import { expectedAttempt, endAttempt } from "./complete.js";
-import { applyClassConfig } from "./config.js";
 import { enqueueAll } from "./enqueue.js";
 import { enqueueFields } from "./enqueueFields.js";
+import { host } from "./host.js";
 
 /**
  * Enqueues works that settle themselves: their function is scheduled as it is, with a token besides its arguments, and hands that to
@@ -22,7 +23,7 @@ export const enqueue = mutation({
       throw new Error("A query cannot settle itself: enqueue it as one that the pool calls");
     if (timeoutMs !== undefined && !(timeoutMs > 0))
       throw new Error(`timeoutMs is ${timeoutMs}: it must be a number of ms above 0`);
-    await applyClassConfig(ctx, enqueued);
+    await applyConfig(ctx, host, enqueued);
     return await enqueueAll(ctx, enqueued, argsList, {
       settles: true,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),

@@ -78,7 +78,8 @@ export interface PoolWatch {
   readonly lost: (ctx: HostMutationCtx, work: string, slot: SlotId, why: string) => Promise<void>;
   /**
    * Called once at the end of each look, and where `restAfter` takes the last one along, for what else the host wants to have looked after:
-   * things that it has scheduled itself, and of whose beginning it has told the pool with `keepLooking`. That there are none any more is to be concluded from a serializable read.
+   * things that it has scheduled itself, and of whose beginning it has told the pool with `keepLooking`. It reads from a stale snapshot what others
+   * write, and serializably only to conclude that there is nothing, where the pool is `idle`: else the watch goes on in any case.
    *
    * What it throws is logged, and there is another look, as after a time far ahead.
    *
@@ -86,7 +87,7 @@ export interface PoolWatch {
    * returns a time the watch does not end, though no slot be held, and the next look comes then, but no sooner than in 10 s and no later than
    * in 540 s. A thing that is due in days would keep the watch on for days: that is for the host to decide.
    */
-  readonly alsoLook?: (ctx: HostMutationCtx) => Promise<number | null | void>;
+  readonly alsoLook?: (ctx: HostMutationCtx, idle: boolean) => Promise<number | null | void>;
 }
 
 /** Something that is to run in a slot. */

@@ -1,8 +1,7 @@
 import type { Doc, HostMutationCtx, HostQueryCtx, PoolMutationCtx } from "./context.js";
 import { DEFAULT_LOG_LEVEL, type LogLevel } from "./log-level.js";
+import { defaultMaxParallelism } from "./places.js";
 
-/** How many works run at once where nothing else is said. */
-export const DEFAULT_MAX_PARALLELISM = 10;
 /** The most that may be asked for: more would need more scheduled functions at once than a deployment runs. */
 export const MAX_PARALLELISM_LIMIT = 200;
 
@@ -29,12 +28,10 @@ export async function logLevelOf(ctx: HostQueryCtx): Promise<LogLevel> {
 }
 
 /** The gate; a new pool gets its gate and its slots here. */
-export async function ensureGate(
-  ctx: PoolMutationCtx,
-  maxParallelism: number = DEFAULT_MAX_PARALLELISM,
-): Promise<Doc<"gate">> {
+export async function ensureGate(ctx: PoolMutationCtx, given?: number): Promise<Doc<"gate">> {
   const gate = await readGate(ctx);
   if (gate !== null) return gate;
+  const maxParallelism = given ?? (await defaultMaxParallelism(ctx));
   checkMaxParallelism(maxParallelism);
   await addSlots(ctx, 0, maxParallelism);
   const id = await ctx.db.insert("gate", { open: maxParallelism > 0, maxParallelism });

@@ -5,9 +5,10 @@ import { messageOf } from "./non-retryable.js";
 export async function lookedByHost(
   ctx: PoolMutationCtx,
   hooks: PoolWatch,
+  idle: boolean,
 ): Promise<number | undefined> {
   try {
-    return (await hooks.alsoLook?.(ctx)) ?? undefined;
+    return (await hooks.alsoLook?.(ctx, idle)) ?? undefined;
   } catch (error) {
     console.error(`The pool could not look after all that is its host's: ${messageOf(error)}`);
     // Whatever it was to look after still is to be.

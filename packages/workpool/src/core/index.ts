@@ -1,4 +1,4 @@
-export { changedConfig, type Config, setConfig, vConfig } from "./config.js";
+export { applyConfig, type Config, setConfig, vConfig } from "./config.js";
 export {
   type PoolHost,
   type PoolMutationCtx,
@@ -6,7 +6,8 @@ export {
   type SlotId,
   type Work,
 } from "./context.js";
-export { checkMaxParallelism, DEFAULT_MAX_PARALLELISM, logLevelOf, readGate } from "./gate.js";
+export { checkMaxParallelism, logLevelOf, readGate } from "./gate.js";
+export { defaultMaxParallelism } from "./places.js";
 export { logEventOf, logs, MOST_LOGGED_AT_ONCE } from "./log.js";
 export { checkLogLevel, DEFAULT_LOG_LEVEL, type LogLevel, vLogLevel } from "./log-level.js";
 export { isWaiting, leaveLineCanceled, lineHead } from "./line.js";

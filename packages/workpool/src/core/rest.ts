@@ -28,7 +28,7 @@ export async function restAfter(ctx: HostMutationCtx, host: PoolHost, work: stri
   const now = Date.now();
   if (watch?.watched !== true || now < (watch.restedAt ?? -Infinity) + REST_EVERY_MS) return;
   if (!(await isIdle(ctx))) return;
-  const wanted = await lookedByHost(ctx, host.watch);
+  const wanted = await lookedByHost(ctx, host.watch, true);
   // It may have started something.
   if (wanted !== undefined || !(await isIdle(ctx))) return;
   const last = await readWatch(ctx);

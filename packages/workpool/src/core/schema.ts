@@ -17,6 +17,10 @@ export const poolTables = {
     maxParallelism: v.number(),
     /** How much is logged; here because whoever may have something to log has read the gate. Written when an operator changes it. */
     logLevel: v.optional(vLogLevel),
+    /** What the app's class has asked for last. */
+    asked: v.optional(
+      v.object({ maxParallelism: v.optional(v.number()), logLevel: v.optional(vLogLevel) }),
+    ),
     /** When an enqueue closed it. It stays closed for a while after that; absent where it may open at once. */
     closedAt: v.optional(v.number()),
   }),

@@ -84,12 +84,13 @@ async function finish(
   seen: Seen,
 ): Promise<void> {
   const drains = await drainAlong(ctx, host);
+  // Only that nothing runs has to be sure.
+  const wasIdle = seen.running !== true && (await isIdle(ctx));
   // After that, for what was done there may be something to look after too.
-  const wanted = await lookedByHost(ctx, hooks);
+  const wanted = await lookedByHost(ctx, hooks, wasIdle);
   const watch = await readWatch(ctx);
   if (watch === null) return;
-  // Only that nothing runs has to be sure.
-  const idle = seen.running !== true && (await isIdle(ctx));
+  const idle = wasIdle && (await isIdle(ctx));
   const now = Date.now();
   // A work that was started here, or something of the host's that began here, may have scheduled a look already.
   const already = watch.job === undefined ? Infinity : watch.at;

@@ -71,21 +71,24 @@ export async function keepWatch(
     return wokenBy(watch, work);
   }
   const byTimeout = timeoutMs === undefined ? Infinity : now + Math.min(timeoutMs, FIRST_SEEN_MS);
-  const shortestTimeoutMs = least(isOn ? watch.shortestTimeoutMs : undefined, timeoutMs);
+  const shortest = {
+    shortestTimeoutMs: least(isOn ? watch.shortestTimeoutMs : undefined, timeoutMs),
+    shortestSince: now,
+  };
   if (!isOn) {
     // There may be one already for what is the host's.
     const already = watch?.job === undefined || watch.at < now ? Infinity : watch.at;
     const last = watch === null || watch.at > now ? -Infinity : watch.at;
     const first = firstLookAt(hooks, { now, last, brief });
     const at = Math.min(first, byTimeout, already);
-    const state = { watched: true, woke: work, shortestTimeoutMs };
+    const state = { watched: true, woke: work, ...shortest };
     await scheduleLook(ctx, hooks, { at, since: now }, watch, state);
     return work !== undefined;
   }
   // A look that is going on will see it.
   if (watch.job !== undefined && byTimeout < watch.at)
-    await scheduleLook(ctx, hooks, { at: byTimeout }, watch, { shortestTimeoutMs });
-  else await ctx.db.patch("watch", watch._id, { shortestTimeoutMs });
+    await scheduleLook(ctx, hooks, { at: byTimeout }, watch, shortest);
+  else await ctx.db.patch("watch", watch._id, shortest);
   return wokenBy(watch, work);
 }
 

@@ -57,6 +57,16 @@ export const again = internalMutation({
   },
 });
 
+/** Enqueues another work for a minute later. */
+export const later = internalMutation({
+  args: vOnCompleteArgs(),
+  returns: v.null(),
+  handler: async (ctx): Promise<null> => {
+    await pool.enqueueMutation(ctx, internal.jobs.write, { label: "later" }, { runAfter: 60_000 });
+    return null;
+  },
+});
+
 /** Writes 3,000 documents. */
 export const writesMuch = internalMutation({
   args: vOnCompleteArgs(),

@@ -19,6 +19,7 @@ import type * as inserting from "../inserting.js";
 import type * as lib from "../lib.js";
 import type * as line from "../line.js";
 import type * as listing from "../listing.js";
+import type * as looking from "../looking.js";
 import type * as pausing from "../pausing.js";
 import type * as removing from "../removing.js";
 import type * as repairing from "../repairing.js";
@@ -49,6 +50,7 @@ const fullApi: ApiFromModules<{
   lib: typeof lib;
   line: typeof line;
   listing: typeof listing;
+  looking: typeof looking;
   pausing: typeof pausing;
   removing: typeof removing;
   repairing: typeof repairing;
