@@ -1,6 +1,9 @@
+import { cancelPending, isOwnJob } from "@stepwise/workpool/core";
 import type { SystemDataModel } from "convex/server";
 import type { Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
+
+export { cancelPending, isOwnJob };
 
 /* What becomes of scheduled functions: they may fail, and be canceled or cleaned away by hand. */
 
@@ -29,19 +32,6 @@ export async function isLost(ctx: QueryCtx, { job }: { job?: Job | undefined }):
   return !isToCome(await stateOfJob(ctx, job));
 }
 
-/**
- * Cancels a scheduled function that has not begun. One that runs is left alone: what it schedules after that would be dropped. A
- * mutation that runs looks as if it had not begun; but it reads the record that names it, which whoever cancels it writes, so only one of the
- * two commits. Or it is the one that calls this, which its state does not tell either.
- * @returns whether it had not begun.
- */
-export async function cancelPending(ctx: MutationCtx, job: Job): Promise<boolean> {
-  if (await isOwnJob(ctx, job)) return false;
-  if ((await stateOfJob(ctx, job))?.kind !== "pending") return false;
-  await ctx.scheduler.cancel(job);
-  return true;
-}
-
 /** Cancels what would have looked after a step that is late. Nothing depends on its state: it only looks. */
 export async function cancelReserve(ctx: MutationCtx, reserve: Job): Promise<void> {
   if (await isOwnJob(ctx, reserve)) return;
@@ -59,10 +49,4 @@ export async function callOffWaking(
 ): Promise<void> {
   if (job !== undefined) await cancelPending(ctx, job);
   if (reserve !== undefined) await cancelReserve(ctx, reserve);
-}
-
-/** Whether it is the scheduled function inside which this is called, at whatever depth. */
-export async function isOwnJob(ctx: MutationCtx, job: Job | undefined): Promise<boolean> {
-  if (job === undefined) return false;
-  return (await ctx.meta.getRequestMetadata()).scheduledFunctionId === job;
 }

@@ -1,5 +1,5 @@
-import { leaveLineCanceled, slotOf, takeBack } from "../core/index.js";
-import type { Doc, Id } from "./_generated/dataModel.js";
+import { cancelPending, leaveLineCanceled, slotOf, takeBack } from "../core/index.js";
+import type { Doc } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { endWork } from "./complete.js";
 
@@ -33,23 +33,4 @@ export async function cancelWork(ctx: MutationCtx, work: Doc<"works">): Promise<
   }
   if (work.canceled !== true) await ctx.db.patch("works", work._id, { canceled: true });
   return false;
-}
-
-/**
- * Cancels a scheduled function that has not begun. @returns whether it had not.
- *
- * A running mutation looks as if it had not begun, and to cancel the job of a running function is not allowed, for its schedules would be
- * dropped. It cannot happen to another's job: the caller ends the work in this transaction, and the mutation has read the work, so only one of the two
- * commits. If it is this one, the mutation begins anew and finds no work; if it is the mutation, this one begins anew and finds none.
- * And a mutation that settles itself, and cancels its own work before that, is known by its job.
- */
-export async function cancelPending(
-  ctx: MutationCtx,
-  job: Id<"_scheduled_functions">,
-): Promise<boolean> {
-  const scheduled = await ctx.db.system.get("_scheduled_functions", job);
-  if (scheduled?.state.kind !== "pending") return false;
-  if ((await ctx.meta.getRequestMetadata()).scheduledFunctionId === job) return false;
-  await ctx.scheduler.cancel(job);
-  return true;
 }

@@ -1,9 +1,16 @@
 import { v } from "convex/values";
-import { hasRoom, isSetAside, leaveLineCanceled, messageOf, setAside } from "../core/index.js";
+import {
+  cancelPending,
+  hasRoom,
+  isSetAside,
+  leaveLineCanceled,
+  messageOf,
+  setAside,
+} from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
-import { cancelPending, cancelWork } from "./cancel.js";
+import { cancelWork } from "./cancel.js";
 import { HALF_OF_A_TRANSACTION } from "./continuations.js";
 import { countWithoutSlot } from "./tallies.js";
 

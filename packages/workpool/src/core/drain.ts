@@ -1,6 +1,6 @@
 import { type Infer, v } from "convex/values";
 import type { Doc, PoolHost, PoolMutationCtx } from "./context.js";
-import { cancelJob } from "./watch.js";
+import { cancelPending } from "./jobs.js";
 
 /*
  * With the gate closed an enqueue joins the queue and reads no slot, so a slot may be free while a work waits. One drain at a time hands
@@ -38,7 +38,7 @@ export async function ringDrain(
 
 /** Ends a drain from outside. */
 export async function stopDrain(ctx: PoolMutationCtx, drain: Doc<"drain">): Promise<void> {
-  if (drain.job !== undefined) await cancelJob(ctx, drain.job);
+  if (drain.job !== undefined) await cancelPending(ctx, drain.job);
   await endDrain(ctx, drain);
 }
 

@@ -8,6 +8,7 @@ export {
 } from "./context.js";
 export { checkMaxParallelism, logLevelOf, readGate } from "./gate.js";
 export { defaultMaxParallelism } from "./places.js";
+export { cancelPending, isOwnJob } from "./jobs.js";
 export { logEventOf, logs, MOST_LOGGED_AT_ONCE } from "./log.js";
 export { checkLogLevel, DEFAULT_LOG_LEVEL, type LogLevel, vLogLevel } from "./log-level.js";
 export { isWaiting, leaveLineCanceled, lineHead } from "./line.js";

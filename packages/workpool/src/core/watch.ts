@@ -2,12 +2,12 @@ import type {
   Doc,
   HostMutationCtx,
   HostQueryCtx,
-  JobId,
   PoolHost,
   PoolMutationCtx,
   PoolWatch,
   Work,
 } from "./context.js";
+import { cancelPending } from "./jobs.js";
 import type { Seen } from "./watch-validators.js";
 
 /**
@@ -227,11 +227,6 @@ export async function dropLook(
  * transactions commits: both write the watch; and what it then still schedules is what this one replaces.
  */
 async function cancelLook(ctx: PoolMutationCtx, watch: Doc<"watch"> | null): Promise<void> {
-  for (const job of [watch?.job, watch?.reserve]) if (job !== undefined) await cancelJob(ctx, job);
-}
-
-/** Cancels a scheduled function that has not begun. */
-export async function cancelJob(ctx: PoolMutationCtx, job: JobId): Promise<void> {
-  const scheduled = await ctx.db.system.get("_scheduled_functions", job);
-  if (scheduled?.state.kind === "pending") await ctx.scheduler.cancel(job);
+  for (const job of [watch?.job, watch?.reserve])
+    if (job !== undefined) await cancelPending(ctx, job);
 }

@@ -1,0 +1,21 @@
+import type { HostMutationCtx, JobId } from "./context.js";
+
+/**
+ * Cancels a scheduled function that has not begun. One that runs is left alone: what it schedules after that would be dropped. A mutation that
+ * runs looks to others as if it had not begun; but it reads the record that names it, which whoever cancels it writes, so only one of the two
+ * commits. That which runs this very code is never canceled: from convex 1.50 on that is an error.
+ * @returns whether it had not begun.
+ */
+export async function cancelPending(ctx: HostMutationCtx, job: JobId): Promise<boolean> {
+  if (await isOwnJob(ctx, job)) return false;
+  const scheduled = await ctx.db.system.get("_scheduled_functions", job);
+  if (scheduled?.state.kind !== "pending") return false;
+  await ctx.scheduler.cancel(job);
+  return true;
+}
+
+/** Whether it is the scheduled function inside which this is called, at whatever depth. */
+export async function isOwnJob(ctx: HostMutationCtx, job: JobId | undefined): Promise<boolean> {
+  if (job === undefined) return false;
+  return (await ctx.meta.getRequestMetadata()).scheduledFunctionId === job;
+}
