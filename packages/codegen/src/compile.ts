@@ -3,7 +3,7 @@ import { Analyzer, type Analysis, type Finishing } from "./analyze/analyze.js";
 import { CacheFile } from "./cache/cache-file.js";
 import { compilerIdentity } from "./cache/fingerprint.js";
 import { CompilerMemory } from "./cache/memory.js";
-import { check, checkWorkflow } from "./check/check.js";
+import { check, checkStored, checkWorkflow } from "./check/check.js";
 import { convexConfig } from "./check/convex-config.js";
 import { checkOutputFolder } from "./check/output-folder.js";
 import { compareDiagnostics, diagnostic, type Diagnostic } from "./diagnostics/diagnostic.js";
@@ -17,7 +17,8 @@ import {
 } from "./discover/discover.js";
 import { Unreadable } from "./discover/unreadable.js";
 import { emit, type EmittedBefore, type GeneratedFile } from "./emit/emit.js";
-import { leftoversOf, withoutLeft } from "./plan/leftovers.js";
+import { leftoversOf } from "./plan/leftovers.js";
+import { withStorageNames, type Earlier } from "./plan/storage-names.js";
 import { withDefaults } from "./plan/defaults.js";
 import type { Baseline, ChooseBaseline } from "./compatibility/baseline.js";
 import { hashOf, planHash } from "./plan/write.js";
@@ -74,8 +75,8 @@ export async function compileSources(
   sources: readonly SourceText[],
   before?: WrittenPlan,
 ): Promise<CompileResult> {
-  const befores = before === undefined ? [] : [before];
-  return new Compiler({ once: true }).compileSources(sources, undefined, befores);
+  const last = before === undefined ? [] : [before];
+  return new Compiler({ once: true }).compileSources(sources, undefined, () => ({ last }));
 }
 
 /** Compiles again and again, and only analyses what has changed in between, or since an earlier process has compiled. */
@@ -128,28 +129,23 @@ export class Compiler {
         return undefined;
       }
     };
-    const known = drop ? [] : before;
-    const last =
-      known === undefined
+    const written =
+      before === undefined
         ? await lastPlan(functionsDir, await this.#outputOf(read), force, this.#memory)
         : undefined;
+    const last = before ?? written?.plans ?? [];
     let chosen: Baseline | undefined;
-    const plans = (workflows: readonly WorkflowPlan[]) => {
-      const lastPlans = known ?? last?.plans ?? [];
-      const hashes = new Map(workflows.map((each) => [each.name, planHash(each)]));
-      chosen = baseline?.(hashes, this.#memory);
-      // A tombstone stays until it is dropped; new ones are made of what the baseline has, whatever was generated since.
-      return chosen?.plan === undefined
-        ? lastPlans
-        : [withoutLeft(chosen.plan), ...lastPlans.map((plan) => ({ ...plan, workflows: [] }))];
+    const earlier = (workflows: readonly WorkflowPlan[]): Earlier => {
+      chosen = baseline?.((plan) => hashesAfter(plan, workflows), this.#memory);
+      return { baseline: chosen?.plan, last, drops: drop };
     };
-    const compiled = await this.compileSources(sources, read, plans, last?.elsewhere);
+    const compiled = await this.compileSources(sources, read, earlier, written?.elsewhere);
     const result = chosen === undefined ? compiled : { ...compiled, baseline: chosen };
     return withProblems(result, [
       ...linked.map(linkedFolder),
       ...misnamed.map(misnamedFile),
       ...unread.values(),
-      ...(last?.diagnostics ?? []),
+      ...(written?.diagnostics ?? []),
     ]);
   }
 
@@ -165,15 +161,13 @@ export class Compiler {
 
   /**
    * @param read gives the other files of the functions folder, by their path in it; undefined for those that are not there
-   * @param before the plan that was written last, and others that may be deployed: what is gone since is left behind
+   * @param before gives what is known of the versions before: what is gone since is left behind
    * @param elsewhere the folders that generated code stands in though the config names another
    */
   async compileSources(
     sources: readonly SourceText[],
     read: (file: string) => string | undefined = () => undefined,
-    before:
-      | readonly WrittenPlan[]
-      | ((workflows: readonly WorkflowPlan[]) => readonly WrittenPlan[]) = [],
+    before: (workflows: readonly WorkflowPlan[]) => Earlier = () => ({ last: [] }),
     elsewhere: readonly string[] = [],
   ): Promise<CompileResult> {
     const consulted = new Map(sources.map(({ file, text }) => [file, text as string | undefined]));
@@ -185,10 +179,11 @@ export class Compiler {
     const { config, diagnostics: unreadConfig } = await this.#readConfig(configText);
     const output = outputOf(config?.values);
     const analysis = await this.#analyzer.analyze(sources, readOnce, finishing(config), output);
-    const { workflows, diagnostics: unread, parsed } = analysis;
+    const { diagnostics: unread, parsed } = analysis;
     for (const { file } of sources) consulted.delete(file);
-    const befores = typeof before === "function" ? before(workflows) : before;
-    const removed = leftoversOf(befores, workflows);
+    const earlier = before(analysis.workflows);
+    const workflows = withStorageNames(analysis.workflows, earlier);
+    const removed = leftoversOf(earlier, workflows);
     const plan: ProjectPlan = {
       ...(config === undefined ? {} : { config }),
       workflows,
@@ -198,6 +193,7 @@ export class Compiler {
       ...unreadConfig,
       ...unread,
       ...check(plan),
+      ...workflows.filter((each) => !analysis.workflows.includes(each)).flatMap(checkStored),
       ...checkOutputFolder(output, config, elsewhere, readOnce),
     ];
     const isConfigRead = found.every(({ place }) => place.file !== configFile);
@@ -267,6 +263,10 @@ export class Compiler {
     return made;
   }
 }
+
+/** The hashes of the plans of workflows, if a plan is the one before them. */
+const hashesAfter = (plan: WrittenPlan, workflows: readonly WorkflowPlan[]) =>
+  new Map(withStorageNames(workflows, { last: [plan] }).map((each) => [each.name, planHash(each)]));
 
 /** What is remembered of an emitted file. */
 interface EmittedFile {

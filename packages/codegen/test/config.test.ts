@@ -95,7 +95,7 @@ test("explain counts the attempts that the config gives", async () => {
 test("what a workflow that is gone leaves behind finds the component too", async () => {
   const before = toWritten((await compileSources(sources)).plan);
   const read = reading(config('{ component: "flows" }'));
-  const { files, ok } = await new Compiler().compileSources([], read, [before]);
+  const { files, ok } = await new Compiler().compileSources([], read, () => ({ last: [before] }));
   expect(ok).toBe(true);
   const left = files.find(({ path }) => path === "_workflows/mail.ts");
   expect(left?.text).toContain('removedWorkflow(components.flows, "mail")');

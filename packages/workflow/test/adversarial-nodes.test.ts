@@ -563,66 +563,6 @@ describe("children", () => {
   });
 });
 
-describe("renamed nodes", () => {
-  const FORMER = {
-    is: "was",
-    crowdIs: "crowdWas",
-    loopIs: "loopWas",
-    caseIs: "caseWas",
-    lastIs: "lastWas",
-  };
-
-  /** Has the records of a run stand under the names that their nodes had before a deploy. */
-  async function asBefore(run: string): Promise<void> {
-    const former = (stage: string) => {
-      const [name = "", ...rest] = stage.split(".");
-      return [FORMER[name as keyof typeof FORMER] ?? name, ...rest].join(".");
-    };
-    await use.app.inComponent(async (ctx) => {
-      for (const step of await ctx.db.query("steps").collect())
-        if (step.run === run) await ctx.db.patch("steps", step._id, { stage: former(step.stage) });
-      for (const { _id, stage } of await ctx.db.query("deadlines").collect())
-        if (stage !== undefined) await ctx.db.patch("deadlines", _id, { stage: former(stage) });
-    });
-  }
-
-  const points = {
-    "at the children": ["crowdIs waiting"],
-    "at the finalize": ["crowdIs.finalize running"],
-    "in the first pass": ["loopIs running", "loopIs.rest waiting"],
-    "in the case": ["caseIs.only.rest waiting"],
-    "at the end": ["rest waiting"],
-  };
-  test.each(Object.entries(points))("[S116] a run that is %s goes on", async (_where, active) => {
-    const id = await use.app.start("renamedNodes", {});
-    const isThere = async () => {
-      const steps = await use.app.steps(id);
-      return active.every((one) => steps.includes(one));
-    };
-    await use.app.drive(isThere);
-    expect(await isThere()).toBe(true);
-    await asBefore(id);
-    await use.app.drive();
-    expect(await use.app.status("renamedNodes", id)).toMatchObject({
-      state: "completed",
-      output: "is123!?",
-    });
-    expect(await rows("deadlines")).toBe(0);
-    await use.app.expectNothingLeft();
-  });
-
-  test("[S116] [S40] the time of a parent goes on under its new name", async () => {
-    const id = await use.app.start("renamedNodes", { ms: 3 * HOUR });
-    await use.app.pass(HOUR);
-    await asBefore(id);
-    await use.app.drive();
-    const status = await use.app.status("renamedNodes", id);
-    const endedAt = (status?.startedAt ?? 0) + 2 * HOUR;
-    expect(status).toMatchObject({ state: "failed", error: { kind: "timedOut" }, endedAt });
-    await use.app.expectNothingLeft();
-  });
-});
-
 describe("secrets", () => {
   test("[S97] what a branch or a loop comes to is as secret as the node that made it", async () => {
     const id = await use.app.start("secrets", {});

@@ -322,18 +322,4 @@ describe("restart", () => {
       endedAt: begun + HOUR,
     });
   });
-
-  test("[S116] [S102] a node that was renamed keeps its result under its new name", async () => {
-    const id = await failedChain();
-    // As if the run were from before `a` was called so.
-    await use.app.inComponent(async (ctx) => {
-      const steps = await ctx.db.query("steps").collect();
-      const a = steps.find(({ run, stage }) => run === (id as Id<"runs">) && stage === "a");
-      await ctx.db.patch("steps", a!._id, { stage: "formerlyA" });
-    });
-    await restart("chain", id, "d");
-    await use.app.drive();
-    expect(await logAfter("mended")).toEqual(["d"]);
-    expect(await use.app.status("chain", id)).toMatchObject({ output: `b after ${id}/a` });
-  });
 });

@@ -83,7 +83,8 @@ const isEvent = ({ kind }: NodePlan): boolean => kind === "event";
 const waitAgain = (name: string): string =>
   `give one a name of its own, and wait for the same event with anyOf: \`.event("${name}Again", { anyOf: { ${name}: schema } })\``;
 
-function checkFunctions(workflow: WorkflowPlan): Diagnostic[] {
+/** Two stages that would be compiled to functions of one name. */
+export function checkFunctions(workflow: WorkflowPlan): Diagnostic[] {
   // Nodes of one name have been reported; their functions would only repeat it.
   const all = allNodes(workflow.nodes).toReversed();
   const nodes = [...new Map(all.map((node) => [node.path, node])).values()].reverse();

@@ -117,7 +117,8 @@ function suggestion(name: string): string {
     : `: ${JSON.stringify(start.slice(0, 1).toLowerCase() + start.slice(1))}`;
 }
 
-function checkFunctionLengths(workflow: WorkflowPlan): Diagnostic[] {
+/** Functions whose names Convex would refuse. */
+export function checkFunctionLengths(workflow: WorkflowPlan): Diagnostic[] {
   // A node has several functions; the longest of them says it all.
   return allNodes(workflow.nodes).flatMap((node) => {
     const longest = functionsOfNode(node)

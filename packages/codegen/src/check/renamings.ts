@@ -1,20 +1,13 @@
 import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { nearest } from "../diagnostics/nearest.js";
 import { allNodes } from "../plan/flow.js";
-import { renamedTo } from "../plan/renaming.js";
 import type { ProjectPlan, Renaming, WorkflowPlan } from "../plan/schema.js";
 
-/** Former names that are still names, and names that are none. */
+/** Names that are none, and nodes that are to stand in others. */
 export function checkRenamings({ workflows }: ProjectPlan): Diagnostic[] {
   return workflows.flatMap((workflow) => {
     const paths = pathsOf(workflow);
-    const renamed = Object.fromEntries(workflow.renamings.map(({ old, now }) => [old, now]));
-    return workflow.renamings.flatMap((renaming) => {
-      // The new name may be one that was changed again.
-      const now = renamedTo(renaming.old, renamed) ?? renaming.now;
-      const isLed = now !== renaming.now && paths.has(now);
-      return checkRenaming(isLed ? { ...renaming, now } : renaming, paths, workflow);
-    });
+    return workflow.renamings.flatMap((renaming) => checkRenaming(renaming, paths, workflow));
   });
 }
 
@@ -28,39 +21,46 @@ function pathsOf({ nodes }: WorkflowPlan): Set<string> {
 function checkRenaming(
   { old, now, place }: Renaming,
   paths: ReadonlySet<string>,
-  { name, hasUnknownNames, hasUnreadNodes }: WorkflowPlan,
+  { name, renamings, hasUnknownNames, hasUnreadNodes }: WorkflowPlan,
 ): Diagnostic[] {
   const report = (what: string, hint: string) => [
     diagnostic(
       "unusableRenaming",
       place,
-      `\`renamed\` of workflow ${JSON.stringify(name)} ${what}`,
-      {
-        hint,
-      },
+      `\`renamed\` of workflow ${JSON.stringify(name)} maps ${JSON.stringify(old)} to ${JSON.stringify(now)}, which ${what}`,
+      { hint },
     ),
   ];
-  const [was, is] = [JSON.stringify(old), JSON.stringify(now)];
-  if (paths.has(old)) {
-    return report(
-      `says that ${was} was renamed, but that is still there`,
-      "keep the former name for the one node, or remove this line",
-    );
-  }
-  if (!paths.has(now)) {
+  // The new name may be one that was changed again.
+  const there = [...reachable(now, renamings)].filter((path) => paths.has(path));
+  if (there.length === 0) {
     if (hasUnknownNames || hasUnreadNodes) return [];
     const near = nearest(now, paths);
     return report(
-      `maps ${was} to ${is}, which is not there`,
+      "is not there",
       near === undefined
         ? `what is there: ${[...paths].join(", ")}`
         : `did you mean ${JSON.stringify(near)}?`,
     );
   }
-  // The passes of a loop are counted by the loops around a node.
-  if (old.split(".").length === now.split(".").length) return [];
+  const around = reachable(parentOf(old), renamings);
+  if (there.some((path) => around.has(parentOf(path)))) return [];
   return report(
-    `maps ${was} to ${is}, which stands elsewhere`,
+    "stands elsewhere",
     "a run can follow a node to another name, but not into or out of another node",
   );
 }
+
+const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf(".")));
+
+/** A path, and all that it may be called by now: by its own name or that of a node around it. */
+function reachable(path: string, renamings: readonly Renaming[]): ReadonlySet<string> {
+  const all = new Set([path]);
+  for (const each of all)
+    for (const { old, now } of renamings)
+      if ((each === old || each.startsWith(`${old}.`)) && depthOf(old) === depthOf(now))
+        all.add(now + each.slice(old.length));
+  return all;
+}
+
+const depthOf = (path: string): number => path.split(".").length;

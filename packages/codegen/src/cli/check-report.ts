@@ -126,7 +126,8 @@ export function printLeft(
 
 /** `sendMail › outline` for a stage that is gone, `invoice` for a workflow with all its stages. */
 export function leftNames(left: readonly Leftover[]): string[] {
-  return left.flatMap(({ workflow, stages }) =>
-    stages.length === 0 ? [workflow] : stages.map((stage) => `${workflow} › ${stage}`),
-  );
+  return left.flatMap(({ workflow, stages, nodes = [] }) => {
+    const names = new Set([...stages, ...nodes.map(({ name }) => name)]);
+    return names.size === 0 ? [workflow] : [...names].map((name) => `${workflow} › ${name}`);
+  });
 }

@@ -16,8 +16,15 @@ export interface Baseline {
   readonly hint?: string;
 }
 
-/** The baseline for some workflows, by the hashes of their plans. What was read of it before is remembered. */
-export type ChooseBaseline = (hashes: ReadonlyMap<string, string>, before: ReadBefore) => Baseline;
+/**
+ * The baseline for some workflows. What was read of it before is remembered.
+ *
+ * @param hashesAfter gives the hashes of their plans, if a plan is the one before them
+ */
+export type ChooseBaseline = (
+  hashesAfter: (plan: WrittenPlan) => ReadonlyMap<string, string>,
+  before: ReadBefore,
+) => Baseline;
 
 /** Names of main branches, as the remote has them first: that is what others deploy. */
 const mains = ["origin/main", "origin/master", "main", "master"];
@@ -51,7 +58,7 @@ interface History {
  */
 export function mainBaseline(functionsDir: string): ChooseBaseline {
   let known: ChooseBaseline | undefined;
-  return (hashes, before) => (known ??= choosing(functionsDir, before))(hashes, before);
+  return (hashesAfter, before) => (known ??= choosing(functionsDir, before))(hashesAfter, before);
 }
 
 function choosing(functionsDir: string, before: ReadBefore): ChooseBaseline {
@@ -71,7 +78,7 @@ function choosing(functionsDir: string, before: ReadBefore): ChooseBaseline {
     const hint = `if this is a shallow clone, fetch one commit more (\`fetch-depth: 2\`), or ${give}`;
     return { ...first(), from: "HEAD, as there is no commit before it here", hint };
   });
-  return (hashes) => (isSame(first(), hashes) ? second() : first());
+  return (hashesAfter) => (isSame(first(), hashesAfter) ? second() : first());
 }
 
 /** Undefined when there is no repository. It is asked only when a commit or a branch has moved. */
@@ -164,8 +171,9 @@ function treeAt(repository: Repository, commit: string): Tree {
   return files.filter(([path]) => posix.dirname(path) === posix.dirname(app[0]));
 }
 
-function isSame({ plan }: Baseline, hashes: ReadonlyMap<string, string>): boolean {
+function isSame({ plan }: Baseline, hashesAfter: Parameters<ChooseBaseline>[0]): boolean {
   if (plan === undefined) return false;
+  const hashes = hashesAfter(plan);
   const then = plan.workflows;
   return then.length === hashes.size && then.every(({ name, hash }) => hashes.get(name) === hash);
 }

@@ -78,7 +78,7 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
     ...(isOtherInput(before.input, now.input)
       ? [whole("another input: runs in flight keep the one they were started with")]
       : []),
-    ...(differ([before.options, before.computed], [now.options, now.computed])
+    ...(differ(optionsOf(before), optionsOf(now))
       ? [whole("other options: they hold for what starts from now on")]
       : []),
     ...goneCases.map(({ path, keys }): Change => ({
@@ -91,6 +91,12 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
     ...pairs.flatMap((pair) => compareLine(pair, now.name)),
   ];
 }
+
+/** What `renamed` says is told of the nodes. */
+const optionsOf = ({ options, computed }: WorkflowThen) => [
+  { ...options, renamed: undefined },
+  computed,
+];
 
 const differ = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
 

@@ -1,12 +1,10 @@
-import { renamedTo } from "../plan/renaming.js";
-import { stageKind } from "../plan/stage-kinds.js";
 import type { NodeThen, WorkflowThen } from "./change.js";
 
 /** A node of one of the two plans. */
 export interface Placed {
   readonly node: NodeThen;
-  /** Its name in the new plan, as far as the new plan says what became of it. */
-  readonly name: string;
+  /** Its storage name: what is the same in both plans. */
+  readonly stored: string;
   /** Its name after those of the nodes and cases around it, in its own plan. */
   readonly path: string;
 }
@@ -20,9 +18,12 @@ export interface LinePair {
 }
 
 interface Line {
+  /** What its nodes stand in, by storage names, and by names. */
+  readonly stored: string;
   readonly inside: string;
-  /** Whether what it stands in is a case, which can be gone while its branch is still there. */
-  readonly isCase: boolean;
+  /** The branch, by its storage name, if what its nodes stand in is a case. */
+  readonly branch?: string;
+  readonly key?: string;
   readonly nodes: readonly NodeThen[];
 }
 
@@ -38,59 +39,51 @@ export function linePairs(
   before: WorkflowThen,
   now: WorkflowThen,
 ): { pairs: LinePair[]; goneCases: GoneCase[] } {
-  const current = (path: string) => renamedTo(path, now.options["renamed"]) ?? path;
-  const linesNow = new Map(linesOf(now.nodes).map((line) => [line.inside, line]));
-  const pathsNow = new Set([...linesNow.values()].flatMap(pathsIn));
-  const branchesNow = new Set(
-    [...linesNow.values()].filter(({ isCase }) => isCase).map(({ inside }) => around(inside)),
-  );
+  const lines = linesOf(now.nodes);
   const goneCases: GoneCase[] = [];
-  const pairs = linesOf(before.nodes).flatMap((line): LinePair[] => {
-    const inside = current(line.inside);
-    const other = linesNow.get(inside);
-    if (other === undefined) {
-      if (line.isCase && branchesNow.has(around(inside))) {
-        const keys = [...linesNow.values()]
-          .filter((each) => each.isCase && around(each.inside) === around(inside))
-          .map((each) => keyIn(each.inside));
-        goneCases.push({ path: line.inside, keys: [...keys, keyIn(inside)] });
-      }
-      return [];
-    }
-    const placed = (node: NodeThen, outer: string, asNow: (path: string) => string): Placed => {
-      const path = joined(outer, node.name);
-      const is = asNow(path);
-      const isHere = is.startsWith(joined(inside, "")) && pathsNow.has(is);
-      return { node, path, name: isHere ? is.slice(joined(inside, "").length) : node.name };
-    };
-    return [
-      {
-        inside,
-        before: line.nodes.map((node) => placed(node, line.inside, current)),
-        now: other.nodes.map((node) => placed(node, inside, (path) => path)),
-      },
-    ];
+  const pairs = linesOf(before.nodes).flatMap(({ stored, inside, branch, key, nodes }) => {
+    const other = lines.find((each) => each.stored === stored);
+    if (other !== undefined)
+      return [
+        {
+          inside: other.inside,
+          before: nodes.map((node) => placed(node, inside)),
+          now: other.nodes.map((node) => placed(node, other.inside)),
+        },
+      ];
+    const cases = lines.filter((each) => branch !== undefined && each.branch === branch);
+    const keys = [...cases.map((each) => each.key ?? ""), key ?? ""];
+    if (cases.length > 0) goneCases.push({ path: inside, keys });
+    return [];
   });
   return { pairs, goneCases };
 }
 
-function linesOf(nodes: readonly NodeThen[], inside = "", isCase = false): Line[] {
-  const inner = nodes.flatMap(({ name, stages, bodies = [] }) =>
-    bodies.flatMap((body) => {
-      const path = joined(inside, name);
-      const holdsCases = stages.some(({ kind }) => stageKind(kind).shape === "decision");
-      return linesOf(body.nodes, holdsCases ? joined(path, body.key) : path, holdsCases);
-    }),
-  );
-  return [{ inside, isCase, nodes }, ...inner];
+const placed = (node: NodeThen, inside: string): Placed => ({
+  node,
+  stored: node.storage ?? node.name,
+  path: joined(inside, node.name),
+});
+
+function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Line[] {
+  const inner = nodes.flatMap((node) => {
+    const stored = joined(of.stored, node.storage ?? node.name);
+    const inside = joined(of.inside, node.name);
+    return (node.bodies ?? []).flatMap(({ key, storage = key, nodes: within }) =>
+      node.kind === "branch"
+        ? linesOf(within, {
+            stored: joined(stored, storage),
+            inside: joined(inside, key),
+            branch: stored,
+            key,
+          })
+        : linesOf(within, { stored, inside }),
+    );
+  });
+  return [{ ...of, nodes }, ...inner];
 }
 
-/** What a path stands in, and its last name. */
-const around = (path: string): string => path.replace(/\.[^.]*$/, "");
-const keyIn = (path: string): string => path.slice(path.lastIndexOf(".") + 1);
-
-const pathsIn = ({ inside, nodes }: Line): string[] =>
-  nodes.map(({ name }) => joined(inside, name));
+const top = { stored: "", inside: "" };
 
 /** With an empty name: what the paths of all nodes begin with. */
 export const joined = (inside: string, name: string): string =>

@@ -1,5 +1,5 @@
 import { quote, type Change, type NodeThen } from "./change.js";
-import { joined, type LinePair, type Placed } from "./lines.js";
+import type { LinePair, Placed } from "./lines.js";
 import { longestCommon } from "./order.js";
 import { stageKind } from "../plan/stage-kinds.js";
 
@@ -10,11 +10,11 @@ export function compareLine(line: LinePair, workflow: string): Change[] {
   );
 }
 
-const find = (nodes: readonly Placed[], name: string): Placed | undefined =>
-  nodes.find((node) => node.name === name);
+const find = (nodes: readonly Placed[], stored: string): Placed | undefined =>
+  nodes.find((node) => node.stored === stored);
 
 const missingIn = (other: readonly Placed[], nodes: readonly Placed[]): Placed[] =>
-  nodes.filter(({ name }) => find(other, name) === undefined);
+  nodes.filter(({ stored }) => find(other, stored) === undefined);
 
 /** A node that is gone takes the runs that are at it with it, unless it is there under another name. */
 function goneNodes({ before, now }: LinePair, workflow: string): Change[] {
@@ -41,8 +41,8 @@ function goneNodes({ before, now }: LinePair, workflow: string): Change[] {
     return {
       ...about,
       compatibility: "rename",
-      message: `the node seems to be renamed to ${quote(renamed.name)}: runs that are at it stop, and ${quote(renamed.name)} has no result in runs that are past it`,
-      hint: `say so in the options of the workflow: \`renamed: { ${key(gone.path)}: ${quote(renamed.path)} }\``,
+      message: `the node seems to be renamed to ${quote(renamed.node.name)}: runs that are at it stop, and ${quote(renamed.node.name)} has no result in runs that are past it`,
+      hint: sayRenamed(gone, renamed),
     };
   });
 }
@@ -57,6 +57,22 @@ function waitsForEver({ node: { kind, options } }: Placed): boolean {
 
 const key = (path: string): string => (path.includes(".") ? quote(path) : path);
 
+const sayRenamed = (old: Placed, now: Placed): string =>
+  `say so in the options of the workflow: \`renamed: { ${key(old.path)}: ${quote(now.path)} }\``;
+
+/** Whether a node has the code that another one had, which is gone or has other code: they seem to have changed names. */
+function isOther(other: Placed, old: Placed, placed: Placed, now: readonly Placed[]): boolean {
+  const { kind, hash } = placed.node;
+  return (
+    other.node.kind === kind &&
+    // A sleep has no result.
+    kind !== "sleep" &&
+    other.node.hash === hash &&
+    old.node.hash !== hash &&
+    find(now, other.stored)?.node.hash !== hash
+  );
+}
+
 /** The same kind of node with the same stages, between the same neighbours. */
 function isRenamed(
   gone: Placed,
@@ -65,20 +81,15 @@ function isRenamed(
   now: readonly Placed[],
 ): boolean {
   return (
-    shape(gone.node, gone.path) === shape(added.node, added.path) &&
+    shape(gone.node) === shape(added.node) &&
     neighbour(gone, before, now) === neighbour(added, now, before)
   );
 }
 
 /** What a node is made of, whatever it is called. */
-function shape({ kind, stages, bodies = [] }: NodeThen, path: string): string {
+function shape({ kind, stages, bodies = [] }: NodeThen): string {
   const inner = bodies.map((body) => [body.key, body.nodes.map(({ name }) => name)]);
-  const own = stages.map((stage) => [
-    stage.name.slice(path.length),
-    stage.kind,
-    stage.reference,
-    stage.workflows,
-  ]);
+  const own = stages.map((stage) => [partOf(stage), stage.kind, stage.reference, stage.workflows]);
   return JSON.stringify([kind, own, inner]);
 }
 
@@ -89,75 +100,44 @@ function neighbour(
   other: readonly Placed[],
 ): string | undefined {
   const earlier = within.slice(0, within.indexOf(node));
-  return earlier.findLast(({ name }) => find(other, name) !== undefined)?.name;
+  return earlier.findLast(({ stored }) => find(other, stored) !== undefined)?.stored;
 }
 
-/** A node of which the workflow says what it is called now. */
-function renamedNodes({ inside, before, now }: LinePair, workflow: string): Change[] {
-  return before.flatMap((old): Change[] => {
-    if (!hasOtherName(old) || find(now, old.name) === undefined) return [];
-    const is = joined(inside, old.name);
-    const others = othersNamedAs(old, before);
-    if (others.length > 0) return [mixedUp(old, is, others, workflow)];
-    const message = `renamed to ${quote(is)}: runs that are at it go on there, and those that are past it keep its result`;
-    return [{ workflow, node: old.path, compatibility: "safe", message }];
+/** A node that has another name now, and keeps its results. */
+function renamedNodes({ before, now }: LinePair, workflow: string): Change[] {
+  return before.flatMap(({ node, stored, path }): Change[] => {
+    const placed = find(now, stored);
+    if (placed === undefined || placed.node.name === node.name) return [];
+    const message = `renamed to ${quote(placed.path)}: runs that are at it go on there, and those that are past it keep its result`;
+    return [{ workflow, node: path, compatibility: "safe", message }];
   });
-}
-
-/** A node that only stands in a renamed one has kept its name. */
-const hasOtherName = ({ node, name }: Placed): boolean => node.name !== name;
-
-/** The other nodes of the old plan that stand under the same name in the new one. */
-const othersNamedAs = (old: Placed, before: readonly Placed[]): Placed[] =>
-  before.filter((each) => each !== old && each.name === old.name);
-
-/**
- * A renamed node whose results a run cannot tell from those of others.
- *
- * @param is its path in the new plan
- */
-function mixedUp(old: Placed, is: string, others: readonly Placed[], workflow: string): Change {
-  const about = { workflow, node: old.path, compatibility: "stops" } as const;
-  const outcome = "runs that have done one take it for the other";
-  if (others.every(hasOtherName)) {
-    const names = others.map(({ path }) => quote(path)).join(" and ");
-    const verb = others.length === 1 ? "is" : "are";
-    return {
-      ...about,
-      message: `renamed to ${quote(is)}, as ${names} ${verb}: ${outcome}`,
-      hint: `let \`renamed\` lead only one of them to ${quote(is)}`,
-    };
-  }
-  return {
-    ...about,
-    message: `renamed to ${quote(is)}, which was another node: ${outcome}`,
-    hint: "give it a name that no node of an earlier version had",
-  };
 }
 
 /** A node under the same name goes on with its new code, as long as what a run waits for is still there. */
 function changedNodes({ before, now }: LinePair, workflow: string): Change[] {
   return before.flatMap((old): Change[] => {
-    const placed = find(now, old.name);
+    const placed = find(now, old.stored);
     if (placed === undefined || own(old) === own(placed)) return [];
-    // What has become of it is told by its new name.
-    if (hasOtherName(old) && othersNamedAs(old, before).length > 0) return [];
     const about = { workflow, node: placed.path };
-    const stopping = [
-      ...lostStages(old, placed),
-      ...lostInside(old, placed),
-      ...tooManyPasses(old, placed),
-    ];
+    const stopping = [...lostStages(old, placed), ...tooManyPasses(old, placed)];
     if (stopping.length > 0) {
       return stopping.map((message) => ({
         ...about,
         compatibility: "stops",
         message,
-        hint: waitsForEver(old)
-          ? repairHint("go on at what is there now")
-          : "give the changed node a new name, and keep the old one until no run is at it",
+        hint: "give the changed node a new name, and keep the old one until no run is at it",
       }));
     }
+    const other = before.find((each) => isOther(each, old, placed, now));
+    if (other !== undefined)
+      return [
+        {
+          ...about,
+          compatibility: "rename",
+          message: `the node seems to be what ${quote(other.path)} was: runs that have done ${quote(old.path)} hand the result of that to the readers of ${quote(placed.path)}`,
+          hint: sayRenamed(other, placed),
+        },
+      ];
     const message =
       newHandler(old, placed) ??
       "changed: runs in flight go on, and run the new code when they get there";
@@ -168,30 +148,12 @@ function changedNodes({ before, now }: LinePair, workflow: string): Change[] {
 
 function lostStages(old: Placed, now: Placed): string[] {
   const lost = old.node.stages.filter(
-    (stage) => !isKept(stage, old, now) && !isCompensationGone(stage, old, now),
+    (stage) => !isKept(stage, now) && !isCompensationGone(stage, now),
   );
   if (lost.length === 0) return [];
   const stages = lost.map(({ name, kind }) => `${name} (${kind})`).join(" and ");
   return [`runs that are at ${stages} stop: it is not there any more`];
 }
-
-/** A loop or a branch that is something else now: runs that are at the nodes inside it find them no more. */
-function lostInside(old: Placed, now: Placed): string[] {
-  if (!isOtherContainer(old.node, now.node)) return [];
-  const inside = old.node.bodies?.some(({ nodes }) => nodes.length > 0) === true;
-  return inside
-    ? [`it is a ${now.node.kind} now: runs that are inside the ${old.node.kind} stop`]
-    : [];
-}
-
-/** Whether what stands in one of two nodes cannot stand in the other. */
-const isOtherContainer = (old: NodeThen, now: NodeThen): boolean =>
-  containerOf(old) !== undefined && containerOf(old) !== containerOf(now);
-
-const containerOf = ({ stages }: NodeThen): string | undefined =>
-  stages
-    .map(({ kind }) => stageKind(kind).shape)
-    .find((shape) => shape === "loop" || shape === "decision");
 
 function tooManyPasses(old: Placed, now: Placed): string[] {
   const [was, is] = [old.node.options["maxIterations"], now.node.options["maxIterations"]];
@@ -203,8 +165,8 @@ function tooManyPasses(old: Placed, now: Placed): string[] {
 
 /** A parent that has a handler now: it is not run for runs whose children were started without it. */
 function newHandler(old: Placed, now: Placed): string | undefined {
-  const part = (ending: string, { node, path }: Placed) =>
-    node.stages.find(({ name }) => name === `${path}.${ending}`);
+  const part = (ending: string, { node }: Placed) =>
+    node.stages.find((stage) => partOf(stage) === ending);
   const hasChildren = old.node.stages.some(({ kind }) => kind === "children");
   if (!hasChildren || part("output", old) !== undefined || part("output", now) === undefined)
     return undefined;
@@ -212,9 +174,9 @@ function newHandler(old: Placed, now: Placed): string | undefined {
 }
 
 /** All of a node but its name, where it stands, and the nodes inside it, which are compared by themselves. */
-function own({ node, path }: Placed): string {
-  const { name: _, bodies = [], stages, ...rest } = node;
-  const named = stages.map((stage) => ({ ...stage, name: stage.name.slice(path.length) }));
+function own({ node }: Placed): string {
+  const { name: _, storage: __, bodies = [], stages, ...rest } = node;
+  const named = stages.map((stage) => ({ ...stage, name: partOf(stage) }));
   return JSON.stringify([rest, named, bodies.map((body) => body.key)]);
 }
 
@@ -224,36 +186,38 @@ type Stage = NodeThen["stages"][number];
 const isWaitedAt = ({ kind }: Stage): boolean =>
   ["queued", "waiting", "woken"].includes(stageKind(kind).goes);
 
-function isKept(old: Stage, before: Placed, now: Placed): boolean {
-  const stage = sameStage(old, before, now);
+function isKept(old: Stage, now: Placed): boolean {
+  const stage = sameStage(old, now);
   return stage !== undefined && (stage.kind === old.kind || !isWaitedAt(old));
 }
 
 /** What has become of it is told by itself: it may be left behind. */
-const isCompensationGone = (old: Stage, before: Placed, now: Placed): boolean =>
-  old.name.endsWith(".compensate") && sameStage(old, before, now) === undefined;
+const isCompensationGone = (old: Stage, now: Placed): boolean =>
+  partOf(old) === "compensate" && sameStage(old, now) === undefined;
 
-function sameStage(old: Stage, before: Placed, now: Placed): Stage | undefined {
-  const part = (stage: Stage, { path }: Placed) => stage.name.slice(path.length);
-  return now.node.stages.find((each) => part(each, now) === part(old, before));
-}
+const sameStage = (old: Stage, now: Placed): Stage | undefined =>
+  now.node.stages.find((each) => partOf(each) === partOf(old));
+
+/** What a stage is of its node: nothing of it where it is the node itself. */
+const partOf = ({ name }: Stage): string | undefined =>
+  /(?:^|\.)(output|finalize|compensate)$/.exec(name)?.[1];
 
 /** Nodes that both plans have, in another order. */
 function movedNodes({ before, now }: LinePair, workflow: string): Change[] {
   const names = (nodes: readonly Placed[], other: readonly Placed[]) =>
-    nodes.map(({ name }) => name).filter((name) => find(other, name) !== undefined);
+    nodes.map(({ stored }) => stored).filter((each) => find(other, each) !== undefined);
   const [then, order] = [names(before, now), names(now, before)];
   const kept = new Set(longestCommon(then, order));
   return now.flatMap((moved): Change[] => {
-    const { name, path } = moved;
-    if (!order.includes(name)) return [];
+    const { stored, path } = moved;
+    if (!order.includes(stored)) return [];
     const about = { workflow, node: path, compatibility: "safe" } as const;
     const overtaken = now.filter(
       (each) =>
-        order.indexOf(each.name) > order.indexOf(name) &&
-        then.indexOf(each.name) < then.indexOf(name) &&
-        order.includes(each.name) &&
-        canBeAt(before.find((old) => old.name === each.name) ?? each, before),
+        order.indexOf(each.stored) > order.indexOf(stored) &&
+        then.indexOf(each.stored) < then.indexOf(stored) &&
+        order.includes(each.stored) &&
+        canBeAt(find(before, each.stored) ?? each, before),
     );
     const [first] = overtaken;
     const readers = first === undefined ? [] : readersAfter(now.indexOf(first), moved, now);
@@ -261,7 +225,7 @@ function movedNodes({ before, now }: LinePair, workflow: string): Change[] {
       const message = `moved before ${quote(first.path)}: runs that are there or past it, and have not run it, do not run it, and ${inThem(readers)}`;
       return [{ ...about, message, hint: workWithout(readers) }];
     }
-    if (kept.has(name)) return [];
+    if (kept.has(stored)) return [];
     const message =
       "moved: runs in flight go on in the new order from where they are, and what they have done is not done again";
     return [{ ...about, message }];
@@ -269,7 +233,7 @@ function movedNodes({ before, now }: LinePair, workflow: string): Change[] {
 }
 
 const readersAfter = (at: number, read: Placed, nodes: readonly Placed[]): Placed[] =>
-  nodes.slice(at).filter(({ node }) => readsOf(node).has(read.name));
+  nodes.slice(at).filter(({ node }) => readsOf(node).has(read.node.name));
 
 const namesOf = (nodes: readonly Placed[]): string =>
   nodes.map(({ path }) => quote(path)).join(" and ");
@@ -305,7 +269,7 @@ function addedNodes({ inside, before, now }: LinePair, workflow: string): Change
   return missingIn(before, now).map((added): Change => {
     const later = now.slice(now.indexOf(added) + 1);
     const about = { workflow, node: added.path, compatibility: "safe" } as const;
-    if (!later.some(({ name }) => find(before, name) !== undefined)) {
+    if (!later.some(({ stored }) => find(before, stored) !== undefined)) {
       const where = inside === "" ? "at the end" : `at the end of ${inside}`;
       return { ...about, message: `added ${where}: runs in flight run it too` };
     }

@@ -1,4 +1,3 @@
-import { renamedTo } from "../plan/renaming.js";
 import type { Change, NodeThen, WorkflowThen } from "./change.js";
 
 /**
@@ -8,10 +7,8 @@ import type { Change, NodeThen, WorkflowThen } from "./change.js";
  */
 export function compareUndoing(before: WorkflowThen, now: WorkflowThen | undefined): Change[] {
   const names = new Set(now && stageNames(now.nodes));
-  const isThere = (stage: string) =>
-    names.has(stage) || names.has(renamedTo(stage, now?.options["renamed"]) ?? stage);
   return stageNames(before.nodes)
-    .filter((name) => name.endsWith(ending) && !isThere(name))
+    .filter((name) => name.endsWith(ending) && !names.has(name))
     .map((name): Change => {
       const message =
         "its compensation is removed: a run that is past the step does not undo it when it fails";

@@ -1,7 +1,5 @@
-import { stagesOf } from "../plan/functions.js";
 import { leftFunctions } from "../plan/leftovers.js";
-import { renamedTo } from "../plan/renaming.js";
-import type { Leftover, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import type { Leftover, WorkflowPlan } from "../plan/schema.js";
 import { FileScope } from "./file-scope.js";
 import {
   assignment,
@@ -15,30 +13,16 @@ import {
 import { hardline, join, print, type Doc } from "./print/doc.js";
 import { commentText } from "./print/text.js";
 import { folderOption, type Setting } from "./setting.js";
-import { actionFunction, completionFunction } from "./stages/action.js";
 import { runFunction, type Section } from "./stages/lowering.js";
 
 /** What the earlier stages of a workflow leave behind in its file. */
 export function leftSections(left: Pick<Leftover, "stages">, file: FileScope): Section[] {
   const { workflow } = file;
-  return leftFunctions(workflow, left).map(({ stage, name, isCompletion }) => {
-    const renamed = renamedTo(stage, workflow.options["renamed"]);
-    const now = stagesOf(workflow).find((each) => each.name === renamed && each.kind === "action");
-    const was = `${workflow.file}, ${JSON.stringify(stage)} of an earlier version`;
-    return now === undefined
-      ? {
-          comment: `${was}, which is gone: a run that is at it ends.`,
-          code: removedFunction(stage, name, isCompletion, file),
-        }
-      : {
-          comment: `${was}: is ${JSON.stringify(now.name)} now.`,
-          code: renamedFunction(now, name, isCompletion, file),
-        };
-  });
+  return leftFunctions(workflow, left).map(({ stage, name, isCompletion }) => ({
+    comment: `${workflow.file}, ${JSON.stringify(stage)} of an earlier version, which is gone: a run that is at it ends.`,
+    code: removedFunction(stage, name, isCompletion, file),
+  }));
 }
-
-const renamedFunction = (now: StagePlan, name: string, isCompletion: boolean, file: FileScope) =>
-  isCompletion ? completionFunction(name, now, file) : actionFunction(name, now, file);
 
 function removedFunction(stage: string, name: string, isCompletion: boolean, file: FileScope): Doc {
   const [type, made] = isCompletion

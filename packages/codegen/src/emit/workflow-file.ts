@@ -72,7 +72,7 @@ export function workflowFile(
 
 /** What binds the functions of the file to the workflow, with where they are, and the app's defaults for what the workflow does not say itself. */
 function compiled(
-  { name, inherited = {} }: WorkflowPlan,
+  { name, inherited = {}, storageNames = new Map() }: WorkflowPlan,
   setting: Setting,
   [runtime, component, definition]: readonly [
     runtime: string,
@@ -84,7 +84,12 @@ function compiled(
   const defaults = Object.entries(inherited).map(([option, value]) =>
     property(option, literal(value)),
   );
-  const options = [...defaults, ...folderOption(setting)];
+  const names = [...storageNames].map(([path, storage]) => property(path, string(storage)));
+  const options = [
+    ...defaults,
+    ...folderOption(setting),
+    ...(names.length === 0 ? [] : [property("names", object(names))]),
+  ];
   return options.length === 0 ? call(runtime, args) : callHugging(runtime, args, object(options));
 }
 
@@ -160,20 +165,21 @@ function reference(file: FileScope, input: string): Doc {
   );
 }
 
-/** What each node of the top level reads, by all its stages and those inside it, of what is around it. */
+/** What each node of the top level reads, by all its stages and those inside it, of what is around it. All by storage names. */
 function nodeReads({ nodes }: WorkflowPlan): Doc[] {
-  const before = ["input"];
-  return nodes.map((node) => {
+  const before = new Map([["input", "input"]]);
+  return nodes.map(({ name, storage = name, ...node }) => {
     const visible = [...before];
-    if (node.hasOutput) before.push(node.name);
-    const stages = allNodes([node]).flatMap((each) => each.stages);
+    if (node.hasOutput) before.set(name, storage);
+    const stages = allNodes([{ ...node, name }]).flatMap((each) => each.stages);
     const reads = stages.flatMap((stage) => [
       ...stage.reads,
       ...(stage.recover ?? []),
       ...(stage.until ?? []),
     ]);
-    const names = reads.includes("*") ? visible : visible.filter((name) => reads.includes(name));
-    return property(node.name, strings(names));
+    const all = reads.includes("*");
+    const names = visible.filter(([each]) => all || reads.includes(each));
+    return property(storage, strings(names.map(([, stored]) => stored)));
   });
 }
 

@@ -129,7 +129,9 @@ function explainWorkflow(
 
 function explainNode(node: NodePlan, around: Around): NodeExplained {
   const stages = node.stages.map((stage): StageExplained => {
-    const { name, kind, reference, reads, isAside } = stage;
+    const { kind, reference, reads, isAside } = stage;
+    const [, part = ""] = /(\.(?:output|finalize|compensate))$/.exec(stage.name) ?? [];
+    const name = node.path + part;
     const executions = sum([around.executions.get(stage) ?? 0]);
     const transactions = sum([executions - actionsOf(stage)]);
     const own = { name, kind, reference, rootExecutions: executions, transactions, reads };

@@ -1,4 +1,5 @@
 import type { WrittenPlan } from "./schema.js";
+import { storedNodes, type StoredNode } from "./stored-nodes.js";
 
 type WrittenNode = WrittenPlan["workflows"][number]["nodes"][number];
 interface Nodes {
@@ -10,6 +11,8 @@ export interface Digest {
   readonly nodes: number;
   /** The names of its action stages. */
   readonly actions: readonly string[];
+  /** Its nodes by their storage names. */
+  readonly stored: readonly StoredNode[];
   /** Whether it has a node that starts one child. */
   readonly startsChild: boolean;
 }
@@ -23,6 +26,7 @@ export function digestOf(workflow: Nodes): Digest {
   const digest: Digest = {
     nodes: workflow.nodes.length,
     actions: stages.filter(({ kind }) => kind === "action").map(({ name }) => name),
+    stored: storedNodes(workflow.nodes),
     startsChild: stages.some(({ kind }) => kind === "child"),
   };
   digests.set(workflow, digest);

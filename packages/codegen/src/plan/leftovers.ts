@@ -1,54 +1,67 @@
 import { digestOf } from "./digest.js";
 import { completionName, generatedFunctions, stageIdentifier } from "./functions.js";
 import type { Leftover, WorkflowPlan, WrittenPlan } from "./schema.js";
+import type { Earlier } from "./storage-names.js";
+import type { StoredNode } from "./stored-nodes.js";
 
 /**
- * The action stages that were there in earlier plans and are not there now, by workflow, and the workflows that are gone: runs may still
- * be at them, or be called by their names.
- *
- * @param befores the plan that was written last, with what it had left behind itself; and others that may be deployed
+ * The action stages and nodes that were there in earlier plans and are not there now, by workflow, and the workflows that are gone: runs
+ * may still be at them, or have their results. A tombstone stays until it is dropped; new ones are made of what the baseline has, whatever
+ * was generated since.
  */
 export function leftoversOf(
-  befores: readonly WrittenPlan[],
+  { baseline, last: all, drops = false }: Earlier,
   workflows: readonly WorkflowPlan[],
 ): Leftover[] {
+  const last = drops ? [] : all;
   const byName = new Map(workflows.map((workflow) => [workflow.name, workflow]));
   // Files whose names differ only in case are one file on macOS and Windows.
   const files = new Set(workflows.map(({ name }) => name.toLowerCase()));
-  return [...actionsBefore(befores)].sort(alphabetically).flatMap(([name, before]): Leftover[] => {
+  const gone = [...goneIn(baseline === undefined ? last : [baseline], last)];
+  return gone.sort(alphabetically).flatMap(([name, before]): Leftover[] => {
     const now = byName.get(name);
     if (now === undefined && files.has(name.toLowerCase())) return [];
-    const actions = new Set(now && digestOf(now).actions);
-    const stages = [...before].filter((stage) => !actions.has(stage)).sort();
-    return now !== undefined && stages.length === 0 ? [] : [{ workflow: name, stages }];
+    for (const stage of now === undefined ? [] : digestOf(now).actions) before.stages.delete(stage);
+    for (const node of now === undefined ? [] : digestOf(now).stored)
+      before.nodes.delete(node.name);
+    const stages = [...before.stages].sort();
+    const nodes = [...before.nodes].sort(alphabetically).map(([, node]) => node);
+    if (now !== undefined && stages.length + nodes.length === 0) return [];
+    return [{ workflow: name, stages, ...(nodes.length === 0 ? {} : { nodes }) }];
   });
 }
 
-/** The action stages of earlier plans, by workflow. */
-function actionsBefore(befores: readonly WrittenPlan[]): Map<string, Set<string>> {
-  const all = new Map<string, Set<string>>();
-  const add = (name: string, actions: readonly string[]) => {
-    all.set(name, new Set([...(all.get(name) ?? []), ...actions]));
-  };
-  for (const { workflows, removed = [] } of befores) {
-    for (const workflow of workflows) add(workflow.name, digestOf(workflow).actions);
-    for (const { workflow, stages } of removed) add(workflow, stages);
-  }
-  return all;
+interface Gone {
+  readonly stages: Set<string>;
+  readonly nodes: Map<string, StoredNode>;
 }
 
-/** A plan without what it has left behind itself: whoever leaves that out now has dropped it. */
-export function withoutLeft(plan: WrittenPlan): WrittenPlan {
-  return { ...plan, removed: undefined };
+/** The action stages and the nodes of earlier plans, by workflow, with those that were gone from others. */
+function goneIn(plans: readonly WrittenPlan[], others: readonly WrittenPlan[]): Map<string, Gone> {
+  const all = new Map<string, Gone>();
+  const add = (workflow: string, stages: readonly string[], nodes: readonly StoredNode[] = []) => {
+    const gone = all.get(workflow) ?? { stages: new Set(), nodes: new Map() };
+    for (const stage of stages) gone.stages.add(stage);
+    for (const node of nodes) gone.nodes.set(node.name, node);
+    all.set(workflow, gone);
+  };
+  for (const workflow of plans.flatMap(({ workflows }) => workflows))
+    add(workflow.name, digestOf(workflow).actions, digestOf(workflow).stored);
+  for (const left of others.flatMap(({ removed = [] }) => removed))
+    add(left.workflow, left.stages, left.nodes);
+  return all;
 }
 
 /** Those of some leftovers that are not among others. */
 export function leftOut(wanted: readonly Leftover[], among: readonly Leftover[]): Leftover[] {
-  return wanted.flatMap(({ workflow, stages }): Leftover[] => {
-    const there = among.find((each) => each.workflow === workflow);
-    if (there === undefined) return [{ workflow, stages }];
-    const missing = stages.filter((stage) => !there.stages.includes(stage));
-    return missing.length === 0 ? [] : [{ workflow, stages: missing }];
+  return wanted.flatMap((left): Leftover[] => {
+    const there = among.find(({ workflow }) => workflow === left.workflow);
+    if (there === undefined) return [left];
+    const stages = left.stages.filter((stage) => !there.stages.includes(stage));
+    const nodes = left.nodes?.filter(
+      ({ name }) => !there.nodes?.some((each) => each.name === name),
+    );
+    return stages.length + (nodes?.length ?? 0) === 0 ? [] : [{ ...left, stages, nodes }];
   });
 }
 

@@ -22,7 +22,7 @@ export type FunctionKind = z.infer<typeof functionKind>;
 
 /** What has one step record and one line of control flow; see docs/generated-code.md. */
 export const stage = z.object({
-  /** `save`, or `chapters.output`, `chapters.finalize`, `charge.compensate`; of a case `route.big.x`, of a body `agent.think`. */
+  /** By storage names: `save`, or `chapters.output`, `chapters.finalize`, `charge.compensate`; of a case `route.big.x`, of a body `agent.think`. */
   name: stageName,
   kind: z.enum(stageKindNames),
   /** The names of the scope that its handler reads; `["*"]` for all of them. */
@@ -43,6 +43,8 @@ export const stage = z.object({
 
 export const node = z.object({
   name: z.string(),
+  /** The name that its results are stored under: the first that it had. Absent when it is its name. */
+  storage: identifier.optional(),
   kind: z.string(),
   stages: z.array(stage),
   /** Those options whose values can be seen: retry, timeout, concurrency, tolerate, maxIterations and their like. */
@@ -59,6 +61,8 @@ export const node = z.object({
 export const body = z.object({
   /** That of the case; `body` of a loop. */
   key: z.string(),
+  /** That of a case, if it is another name. */
+  storage: identifier.optional(),
   get nodes() {
     return z.array(node);
   },
@@ -95,6 +99,8 @@ export const leftover = z.object({
   workflow: identifier,
   /** Its action stages that are gone, among them compensations. */
   stages: z.array(stageName),
+  /** The storage names of its nodes that are gone, with the hashes of these, so that another node is not given their results. */
+  nodes: z.array(z.object({ name: stageName, hash: z.string() })).optional(),
 });
 export type Leftover = z.infer<typeof leftover>;
 
@@ -251,6 +257,8 @@ export interface WorkflowPlan extends z.infer<typeof workflow> {
   /** Those of its options that it does not have itself, but by the app's config. Default: none. */
   readonly inherited?: Pick<AppConfig, "retry">;
   readonly renamings: readonly Renaming[];
+  /** The storage names that are other names, by the paths of nodes and cases. Default: none is. */
+  readonly storageNames?: ReadonlyMap<string, string>;
   /** Whether a node's name is computed, so that a name which nothing seems to give may be that node's. */
   readonly hasUnknownNames: boolean;
   /** Whether one of its nodes could not be read, which has been reported. */

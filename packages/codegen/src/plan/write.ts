@@ -77,8 +77,17 @@ const importOf = ({ local, imported, module, typeOnly }: ImportedName): Every<Im
   typeOnly,
 });
 
-const nodeOf = ({ name, kind, stages, options, hash, bodies }: NodePlan): Every<WrittenNode> => ({
+const nodeOf = ({
   name,
+  storage,
+  kind,
+  stages,
+  options,
+  hash,
+  bodies,
+}: NodePlan): Every<WrittenNode> => ({
+  name,
+  storage,
   kind,
   stages: stages.map(stageOf),
   options,
@@ -86,8 +95,13 @@ const nodeOf = ({ name, kind, stages, options, hash, bodies }: NodePlan): Every<
   bodies: bodies?.map(bodyOf),
 });
 
-const bodyOf = ({ key, nodes }: BodyPlan): Every<NonNullable<WrittenNode["bodies"]>[number]> => ({
+const bodyOf = ({
   key,
+  storage,
+  nodes,
+}: BodyPlan): Every<NonNullable<WrittenNode["bodies"]>[number]> => ({
+  key,
+  storage,
   nodes: nodes.map(nodeOf),
 });
 

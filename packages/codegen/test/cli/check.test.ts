@@ -254,8 +254,8 @@ test("what was only there between two deploys is dropped with --against, what th
   const { out } = await workflowCodegen("check", "--drop", "--against", "deployed");
   expect(out).toContain("dropped fulfilOrder › between\n");
   expect(out).not.toContain(`dropped fulfilOrder › ${action}`);
-  expect(JSON.parse((await workflowCodegen("check", "--json")).out).left).toEqual([
-    { workflow: "fulfilOrder", stages: [action] },
+  expect(JSON.parse((await workflowCodegen("check", "--json")).out).left).toMatchObject([
+    { workflow: "fulfilOrder", stages: [action], nodes: [{ name: action }] },
   ]);
 });
 

@@ -98,7 +98,7 @@ test.each<[what: string, before: string, now: string, compatibility: string[]]>(
     "a parent that becomes a step",
     parent(""),
     '.step("p", { action: () => 1 })',
-    ["flow.p: stops"],
+    ["flow.p: stops", "flow.p: safe"],
   ],
 
   ["[S113] another duration of a sleep", sleep("1d"), sleep("2d"), ["flow.s: safe"]],
@@ -106,20 +106,20 @@ test.each<[what: string, before: string, now: string, compatibility: string[]]>(
     "a sleep that becomes a step",
     sleep("1d"),
     '.step("s", { action: () => 1 })',
-    ["flow.s: stops"],
+    ["flow.s: stops", "flow.s: safe"],
   ],
   [
     "an event that becomes a sleep",
     '.event("s", { schema: z.any() })',
     sleep("1d"),
-    ["flow.s: stops"],
+    ["flow.s: stops", "flow.s: safe"],
   ],
   ["another child", one("leaf"), one("leaf").replace("({})", "({ a: 1 })"), ["flow.one: safe"]],
   [
     "a child that becomes a parent",
     one("leaf"),
     parent("").replace('"p"', '"one"'),
-    ["flow.one: stops"],
+    ["flow.one: stops", "flow.one: safe"],
   ],
   ["a step that gets a compensation", a, undone, ["flow.a: safe"]],
   ["[S117] a step that loses its compensation", undone, a, ["flow.a: safe", "flow.a: loses"]],
@@ -259,7 +259,7 @@ test.each<[what: string, before: string, now: string, renamed: string, compatibi
   "[S116] a renaming that the workflow knows of is safe: %s",
   async (_what, before, now, renamed, compatibility) => {
     const then = await planOf(before);
-    const all = compare(then, await planOf(now, "", `, renamed: { ${renamed} }`));
+    const all = compare(then, await planOf(now, "", `, renamed: { ${renamed} }`, then));
     expect(
       all.flatMap(({ node, compatibility }) =>
         node === undefined ? [] : `${node}: ${compatibility}`,
@@ -270,42 +270,52 @@ test.each<[what: string, before: string, now: string, renamed: string, compatibi
 
 const b2 = a.replace('"a"', '"b"');
 const d2 = a.replace('"a"', '"d"');
-const another = (name: string) =>
-  `renamed to "${name}", which was another node: runs that have done one take it for the other`;
-const both = (name: string, other: string) =>
-  `renamed to "${name}", as "${other}" is: runs that have done one take it for the other`;
 const changed = "changed: runs in flight go on, and run the new code when they get there";
-const lostAction = "runs that are at b (action) stop: it is not there any more";
+const now = (name: string) =>
+  `renamed to "${name}": runs that are at it go on there, and those that are past it keep its result`;
+const gone = "the node is removed: runs that are at it stop; those before or after it go on";
 
 test.each<
   [what: string, before: string, now: string, renamed: string, told: [string, string, string][]]
 >([
+  [
+    "two nodes swap their names",
+    a + b,
+    a.replace('"a"', '"b"') + b.replace('"b"', '"a"'),
+    'a: "b", b: "a"',
+    [
+      ["a", "safe", now("b")],
+      ["b", "safe", now("a")],
+    ],
+  ],
+  [
+    "a node gets the name of one that gets another",
+    a + b,
+    a.replace('"a"', '"b"') + b.replace('"b"', '"d"'),
+    'a: "b", b: "d"',
+    [
+      ["a", "safe", now("b")],
+      ["b", "safe", now("d")],
+    ],
+  ],
   [
     "a node gets the name of one that is gone",
     b + a,
     b2,
     'a: "b"',
     [
-      ["a", "stops", another("b")],
-      ["b", "safe", changed],
+      ["b", "stops", gone],
+      ["a", "safe", now("b")],
     ],
   ],
-  ["of one with the same code", b2 + a, b2, 'a: "b"', [["a", "stops", another("b")]]],
   [
-    "of one that came after it, with a node between that stays",
-    a + c + b2,
-    b2 + c,
-    'a: "b"',
-    [["a", "stops", another("b")]],
-  ],
-  [
-    "of one whose runs stop too",
-    b + a,
-    b2.replace("action", "mutation"),
+    "a new node gets the name of a renamed one",
+    a,
+    b2 + a2.replace("action", "mutation"),
     'a: "b"',
     [
-      ["a", "stops", another("b")],
-      ["b", "stops", lostAction],
+      ["a", "safe", now("b")],
+      ["a", "safe", "added at the end: runs in flight run it too"],
     ],
   ],
   [
@@ -314,8 +324,9 @@ test.each<
     d2.replace("1", "2") + c,
     'a: "d", b: "d"',
     [
-      ["a", "stops", both("d", "b")],
-      ["b", "stops", both("d", "a")],
+      ["b", "stops", gone],
+      ["a", "safe", now("d")],
+      ["d", "safe", changed],
     ],
   ],
   [
@@ -324,8 +335,13 @@ test.each<
     d2,
     'a: "b", b: "d"',
     [
-      ["a", "stops", both("d", "b")],
-      ["b", "stops", both("d", "a")],
+      ["a", "stops", gone],
+      ["b", "safe", now("d")],
+      [
+        "d",
+        "rename",
+        'the node seems to be what "a" was: runs that have done "b" hand the result of that to the readers of "d"',
+      ],
     ],
   ],
   [
@@ -334,18 +350,16 @@ test.each<
     loop(b2).replace("turn", "round"),
     'turn: "round", "turn.a": "round.b"',
     [
-      [
-        "turn",
-        "safe",
-        'renamed to "round": runs that are at it go on there, and those that are past it keep its result',
-      ],
-      ["turn.a", "stops", another("round.b")],
+      ["turn", "safe", now("round")],
+      ["turn.b", "stops", gone],
+      ["turn.a", "safe", now("round.b")],
     ],
   ],
 ])(
-  "[S116] nodes that come to stand under one name are told, since runs keep results by name: %s",
+  "[S116] each node is followed under its storage name: %s",
   async (_what, before, now, renamed, told) => {
-    const all = compare(await planOf(before), await planOf(now, "", `, renamed: { ${renamed} }`));
+    const then = await planOf(before);
+    const all = compare(then, await planOf(now, "", `, renamed: { ${renamed} }`, then));
     expect(
       all.flatMap(({ node, compatibility, message }) =>
         node === undefined ? [] : [[node, compatibility, message]],
@@ -354,17 +368,14 @@ test.each<
   },
 );
 
-test("[S116] where nodes come to stand under one name, what to do is the hint", async () => {
-  const hintOf = async (before: string, now: string, renamed: string) => {
-    const all = compare(await planOf(before), await planOf(now, "", `, renamed: { ${renamed} }`));
-    return all.find(({ node }) => node === "a")?.hint;
-  };
-  expect(await hintOf(b2 + a, b2, 'a: "b"')).toBe(
-    "give it a name that no node of an earlier version had",
-  );
-  expect(await hintOf(b2 + a, d2, 'a: "d", b: "d"')).toBe(
-    'let `renamed` lead only one of them to "d"',
-  );
+test("[S116] nodes that swap their names without `renamed` seem to be each other", async () => {
+  const then = await planOf(a + b);
+  const swapped = a.replace('"a"', '"b"') + b.replace('"b"', '"a"');
+  const all = compare(then, await planOf(swapped, "", "", then));
+  const renamed = all.filter(({ compatibility }) => compatibility === "rename");
+  expect(renamed.map(({ node }) => node)).toEqual(["a", "b"]);
+  expect(renamed[0]?.hint).toContain('`renamed: { b: "a" }`');
+  expect(renamed[0]?.message).toContain('the node seems to be what "b" was');
 });
 
 test.each([

@@ -26,10 +26,25 @@ test.each(features)(
   },
 );
 
+const workflowWith = (node: object) => ({
+  name: "a",
+  file: "a.workflow.ts",
+  input: { kind: "copy", text: "", imports: [] },
+  options: {},
+  nodes: [{ name: "b", kind: "step", stages: [], options: {}, hash: "", ...node }],
+  hash: "",
+});
+
 test.each([
   ["a workflow whose name is a path", { removed: [{ workflow: "../../evil", stages: [] }] }],
   ["a stage whose name is code", { removed: [{ workflow: "a", stages: ["x = 1; evil()//"] }] }],
   ["a stage that leads out of an object", { removed: [{ workflow: "a", stages: ["a..b"] }] }],
+  [
+    "the storage name of a node that is gone",
+    { removed: [{ workflow: "a", stages: [], nodes: [{ name: "a b", hash: "" }] }] },
+  ],
+  ["a storage name that is code", { workflows: [workflowWith({ storage: "x: evil()//" })] }],
+  ["a storage name that is a path", { workflows: [workflowWith({ storage: "a.b" })] }],
   ["an output folder that leads elsewhere", { config: { output: "x/../../elsewhere" } }],
   ["a workflow that is no object", { workflows: [3] }],
   ["a list that is none", { workflows: { length: 1e9 } }],

@@ -1,4 +1,3 @@
-import { formerNames } from "../renaming.js";
 import { compareValues, type Value } from "convex/values";
 import type { FunctionArgs } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
@@ -6,7 +5,8 @@ import type { AnyDefinition } from "../definition/definition.js";
 import type { Receives } from "../definition/event.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { parseValue, PASS_AN_ID } from "../runtime/input.js";
-import { receiversOf } from "../runtime/nodes/event.js";
+import { receiversOf, storedEvent } from "../runtime/nodes/event.js";
+import { placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import type { MutationRunner } from "./context.js";
 import { suggestion } from "./nearest.js";
@@ -45,15 +45,13 @@ export async function sendEvent(
   name: string,
   payload: unknown,
 ): Promise<"taken" | "kept"> {
-  const { name: workflow, definition } = reference;
-  const { value, receivers, problems } = parsed(workflow, definition, name, payload);
+  const { name: workflow, stored } = reference;
+  const { problems, ...event } = parsed(workflow, stored, name, payload);
   const run = runArgs([reference, which]);
   const sent = await ctx.runMutation(component.events.send, {
     ...run,
     workflow,
-    name,
-    value,
-    receivers,
+    ...event,
   });
   if (sent.kind === "taken" || sent.kind === "kept") return sent.kind;
   const cannot = `Cannot send "${name}" to ${described(run)}`;
@@ -89,15 +87,11 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
   const receivers: Receiver[] = [];
   let common: { value: Value } | undefined;
   for (const { stage, schema, loop } of named) {
-    const was = formerNames(definition.options.renamed, stage);
-    const receiver = {
-      stage,
-      ...(was.length === 0 ? {} : { was }),
-      ...(loop === undefined ? {} : { loop }),
-    };
+    const receiver = { stage, ...(loop === undefined ? {} : { loop }) };
     try {
+      const { called } = placeOf(definition, stage);
       const value = parseValue(
-        { subject: `The event "${name}" for node "${stage}" of "${workflow}"`, root: name },
+        { subject: `The event "${name}" for node "${called}" of "${workflow}"`, root: name },
         schema,
         payload,
       );
@@ -112,5 +106,15 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
   const [problem] = problems.values();
   if (problem !== undefined && common === undefined)
     throw new Failure(problem.kind, problem.message, problem.data);
-  return { value: common?.value ?? null, receivers, problems };
+  const stored = storedEvent(all, name);
+  const others = all.filter(
+    (one) => one.name !== name && [one.stored, storedEvent(all, one.name)].includes(stored),
+  );
+  return {
+    name: stored,
+    value: common?.value ?? null,
+    receivers,
+    ...(others.length === 0 ? {} : { others: others.map(({ stage }) => stage) }),
+    problems,
+  };
 }

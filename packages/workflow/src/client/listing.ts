@@ -1,10 +1,9 @@
-import { formerNames } from "../renaming.js";
 import type { FunctionArgs, FunctionReturnType, PaginationOptions } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { StepError } from "../definition/step-error.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import type { QueryRunner } from "./context.js";
-import { checkNode, stagesAt, type NodePath } from "./nodes.js";
+import { nodeNamed, stagesAt, type NodePath } from "./nodes.js";
 import type { RunState } from "./status.js";
 
 /** Which page, as `usePaginatedQuery` asks for it; of what Convex's `paginationOptsValidator` lets through, the rest has no effect. */
@@ -78,13 +77,7 @@ export async function listRuns<Workflow extends WorkflowReference<never>>(
     return rowsOf(await ctx.runQuery(component.listing.children, { ...some, parent }));
   }
   if (node !== undefined && workflow !== undefined) {
-    checkNode(workflow.name, workflow.definition, node, { onTop: false });
-    // A run that is there since before a node was renamed has a record of a former name.
-    const { renamed } = workflow.definition.options;
-    const stages = stagesAt(workflow.definition, node).flatMap((stage) => [
-      stage,
-      ...formerNames(renamed, stage),
-    ]);
+    const stages = stagesAt(workflow.stored, nodeNamed(workflow, node, { onTop: false }));
     return rowsOf(await ctx.runQuery(component.listing.atStages, { ...some, stages }));
   }
   return rowsOf(await ctx.runQuery(component.listing.runs, some));

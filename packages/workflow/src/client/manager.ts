@@ -1,4 +1,3 @@
-import { formerNames } from "../renaming.js";
 import { checkLogLevel, checkMaxParallelism, type LogLevel } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
@@ -14,7 +13,7 @@ import {
   type Page,
   type PageOptions,
 } from "./listing.js";
-import { checkNode, type NodeName } from "./nodes.js";
+import { asCalled, nodeNamed, type NodeName } from "./nodes.js";
 import type { OnComplete } from "./on-complete.js";
 import {
   startAll,
@@ -139,8 +138,9 @@ export class WorkflowManager {
     const found = await ctx.runQuery(this.component.views.status, runArgs([workflow, run]));
     if (found === null) return null;
     const isOutdated = found.plan !== workflow.plan;
+    const active = found.active.map(({ node, ...of }) => asCalled(workflow.stored, node, of));
     // The output was checked when it was stored; its type is that of the definition.
-    return { ...found, isOutdated } as unknown as Status<Workflow>;
+    return { ...found, isOutdated, active } as unknown as Status<Workflow>;
   }
 
   /**
@@ -227,22 +227,17 @@ export class WorkflowManager {
     runId: RunId,
     { from }: { from?: NodeName<Workflow> } = {},
   ): Promise<void> {
-    const { name, definition, nodes } = workflow;
-    if (from !== undefined) checkNode(name, definition, from, { onTop: true });
+    const { stored, nodes } = workflow;
     const { begin } = await startOf(workflow, {}, this.#settings);
     const result = await ctx.runMutation(this.component.steering.restart, {
       runId,
       begin,
-      nodes: Object.keys(definition.nodes).map((node) => {
-        const was = formerNames(definition.options.renamed, node);
-        return {
-          name: node,
-          ...(was.length === 0 ? {} : { was }),
-          stage: firstStageOf(definition, node),
-          reads: [...(nodes[node] ?? ["*"])],
-        };
-      }),
-      ...(from === undefined ? {} : { from }),
+      nodes: Object.keys(stored.nodes).map((node) => ({
+        name: node,
+        stage: firstStageOf(stored, node),
+        reads: [...(nodes[node] ?? ["*"])],
+      })),
+      ...(from === undefined ? {} : { from: nodeNamed(workflow, from, { onTop: true }) }),
     });
     if (result !== "restarted") throw refusal("restart", runId, result);
   }

@@ -1,5 +1,8 @@
 import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
+import { eventsOf } from "../runtime/nodes/event.js";
 import { hasHandler, placeOf } from "../runtime/place.js";
+import type { WorkflowReference } from "../runtime/reference.js";
+import { presentKey } from "../runtime/storage-names.js";
 import { suggestion } from "./nearest.js";
 
 type Nodes = Readonly<Record<string, CompiledNode>>;
@@ -39,15 +42,16 @@ function sequencesIn(node: CompiledNode): [string | undefined, Nodes][] {
   return Object.entries<Nodes>(node.cases ?? {});
 }
 
-/** @throws where there is no such node, naming the nearest. */
-export function checkNode(
-  workflow: string,
-  { nodes }: AnyDefinition,
+/** The storage name of a node. @throws where there is no such node, naming the nearest. */
+export function nodeNamed(
+  { name: workflow, stored }: WorkflowReference<never>,
   path: string,
   { onTop }: { onTop: boolean },
-): void {
-  const paths = onTop ? Object.keys(nodes) : pathsOf(nodes);
-  if (paths.includes(path)) return;
+): string {
+  const all = onTop ? Object.keys(stored.nodes) : pathsOf(stored.nodes);
+  const paths = all.map((each) => placeOf(stored, each).called);
+  const found = all[paths.indexOf(path)];
+  if (found !== undefined) return found;
   const where = onTop ? " on its top level" : "";
   throw new Error(`Workflow "${workflow}" has no node "${path}"${where}${suggestion(path, paths)}`);
 }
@@ -56,4 +60,26 @@ export function checkNode(
 export function stagesAt(definition: AnyDefinition, path: string): string[] {
   const { node } = placeOf(definition, path);
   return node?.children !== undefined && hasHandler(node) ? [`${path}.output`, path] : [path];
+}
+
+/** A record as it is shown: by the names that its node, case and events have now; of a node that is gone, by those it had. */
+export function asCalled<Fields>(
+  definition: AnyDefinition,
+  stage: string,
+  {
+    called = stage,
+    chosen,
+    events,
+    ...fields
+  }: Fields & { called?: string; chosen?: string; events?: string[] },
+) {
+  const { node, called: now } = placeOf(definition, stage);
+  const isRenamed = events !== undefined && node !== undefined;
+  const names = isRenamed ? [...new Set(eventsOf(definition, stage).values())] : events;
+  return {
+    ...fields,
+    node: node === undefined ? called : now,
+    ...(chosen === undefined ? {} : { chosen: presentKey(node?.cases ?? {}, chosen) }),
+    ...(names === undefined ? {} : { events: names }),
+  };
 }

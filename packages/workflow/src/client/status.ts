@@ -23,7 +23,7 @@ export type NodeKind =
 export interface ActiveNode<Workflow = unknown> {
   /**
    * The node, by its path: `save`, `agent.think`; of a parent `chapters.output`, `chapters`, `chapters.finalize`; `charge.compensate`. Of a run
-   * from before its node was renamed or removed, the name that it had.
+   * whose node was removed, the name that it had.
    */
   node: StagePath<Workflow>;
   kind: NodeKind;

@@ -3,12 +3,12 @@ import type { Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { StepError } from "../definition/step-error.js";
-import { placeOf, renamedStage } from "../runtime/place.js";
+import { placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import type { QueryRunner } from "./context.js";
 import { pageOf, type Page, type PageOptions } from "./listing.js";
 import type { EventName } from "./events.js";
-import { pathsOf, type StagePath } from "./nodes.js";
+import { asCalled, pathsOf, type StagePath } from "./nodes.js";
 import type { ChildCounts, NodeKind } from "./status.js";
 
 /**
@@ -67,7 +67,7 @@ type Record = Found["records"][number];
 export async function timelineOf(
   component: ComponentApi,
   ctx: QueryRunner,
-  { name: workflow, definition }: WorkflowReference<never>,
+  { name: workflow, stored }: WorkflowReference<never>,
   runId: string,
   options: PageOptions,
 ): Promise<Page<TimelineEntry>> {
@@ -77,18 +77,28 @@ export async function timelineOf(
   const page = pageOf({ ...options, cursor, endCursor });
   const found = await ctx.runQuery(component.timeline.steps, { runId, workflow, page });
   if (found === null) return { page: [], isDone: true, continueCursor: "" };
-  const skipped = new Skipped(definition, seen);
+  const skipped = new Skipped(stored, seen);
+  const called = (stage: string) => placeOf(stored, stage).called;
+  const skippedEntry = (stage: string): TimelineEntry => ({
+    node: called(stage),
+    state: "skipped",
+    errors: [],
+  });
   const entries: TimelineEntry[] = [];
   for (const record of found.records) {
     const isOlder = record.generation < found.generation;
-    entries.push(...skipped.before(record, isOlder).map(skippedEntry), entryOf(record));
+    entries.push(...skipped.before(record, isOlder).map(skippedEntry), entryOf(record, stored));
     entries.push(...skipped.after(record).map(skippedEntry));
   }
   if (found.isDone && HAS_ENDED.has(found.state))
-    for (const node of skipped.rest())
+    for (const stage of skipped.rest()) {
+      const { error } = found;
+      // A run can fail before its node has a record: at a branch whose `on` threw, say.
+      const hasFailed = error !== undefined && error.node === called(stage);
       entries.push(
-        found.error?.node === node ? failedEntry(node, found.error) : skippedEntry(node),
+        hasFailed ? { node: error.node, state: "failed", errors: [error] } : skippedEntry(stage),
       );
+    }
   const { isDone, continueCursor } = found;
   return { page: entries, isDone, continueCursor: writeCursor(continueCursor, skipped.seen) };
 }
@@ -185,26 +195,16 @@ class Skipped {
   }
 
   #placeOf(stage: string) {
-    return placeOf(this.definition, renamedStage(this.definition, stage));
+    return placeOf(this.definition, stage);
   }
 }
 
-function skippedEntry(node: string): TimelineEntry {
-  return { node, state: "skipped", errors: [] };
-}
-
-/** Where a run failed before the node had a record: at a branch whose `on` threw, say. */
-function failedEntry(node: string, error: StepError): TimelineEntry {
-  return { node, state: "failed", errors: [error] };
-}
-
-function entryOf(record: Record): TimelineEntry {
+function entryOf(record: Record, definition: AnyDefinition): TimelineEntry {
   const { stage, sensitive, undone, paused, startedAt, endedAt, kind, ...rest } = record;
   return {
-    node: stage,
+    ...asCalled(definition, stage, rest),
     // The records of inputs are left out.
     kind: kind as NodeKind,
-    ...rest,
     startedAt,
     ...(endedAt === undefined ? {} : { endedAt, durationMs: endedAt - startedAt }),
     ...(sensitive ? { isSensitive: true } : {}),

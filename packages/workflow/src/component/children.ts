@@ -19,6 +19,7 @@ import { cancelChildren, isCanceledLater } from "./ending.js";
 import { ASLEEP, beginRun, newRecord, startWork, wake, type RunOf } from "./entering.js";
 import { bytesOf, dropPages, insertLater, insertPage } from "./inserting.js";
 import { cancelPending } from "./scheduled.js";
+import { nameOf } from "./scope.js";
 import { areTooManyBad, endCounting, letsPass } from "./tolerance.js";
 import { childDone, childOfClosedEnded } from "./undoing.js";
 import type { NewChildren, RunState } from "./validators.js";
@@ -408,7 +409,7 @@ async function failParent(
     attempt: 1,
   };
   const error: StepError = {
-    message: `${which} of "${parent.stage}" (${child.workflow}) failed: ${cause.message}`,
+    message: `${which} of "${nameOf(parent)}" (${child.workflow}) failed: ${cause.message}`,
     kind: "childFailed",
     workflow: run.workflow,
     node: parent.stage,

@@ -87,25 +87,19 @@ export async function lookAfterDeadlines(ctx: MutationCtx): Promise<number | nul
   return found === "more" ? Date.now() : null;
 }
 
-/**
- * That of a parent or a loop begins, or need not be watched any more.
- * @param was what that was called before it was renamed, and before that.
- */
+/** That of a parent or a loop begins, or need not be watched any more. */
 export async function setDeadline(
   ctx: MutationCtx,
   run: Id<"runs">,
   { ms, ...where }: Deadline,
-  was: readonly string[],
 ): Promise<void> {
   const { stage, pass } = where;
-  const ofStage: Doc<"deadlines">[] = [];
-  for (const name of [stage, ...was]) {
-    const named = ctx.db
-      .query("deadlines")
-      .withIndex("by_run", (q) => q.eq("run", run).eq("stage", name));
-    ofStage.push(...(await named.collect()));
-  }
-  const begun = ofStage.filter((other) => String(other.pass ?? []) === String(pass ?? []));
+  const ofStage = ctx.db
+    .query("deadlines")
+    .withIndex("by_run", (q) => q.eq("run", run).eq("stage", stage));
+  const begun = (await ofStage.collect()).filter(
+    (other) => String(other.pass ?? []) === String(pass ?? []),
+  );
   if (ms === undefined) for (const deadline of begun) await lift(ctx, deadline);
   // A run may come to the parent's beginning again: as when it was paused before that had begun. The time goes on.
   else if (begun.length === 0) await beginDeadline(ctx, run, ms, where);
@@ -135,18 +129,18 @@ export const expire = internalMutation({
       await lift(ctx, deadline);
       return null;
     }
-    const { stage, ms } = deadline;
-    const what = stage === undefined ? `The run of "${run.workflow}"` : `"${stage}"`;
+    const { stage, ms, called = stage } = deadline;
+    const what = called === undefined ? `The run of "${run.workflow}"` : `"${called}"`;
     const error: StepError = {
       message: `${what} took longer than its timeout of ${durationText(ms)}`,
       kind: "timedOut",
       workflow: run.workflow,
-      node: stage ?? "",
+      node: called ?? "",
       attempt: 1,
     };
     if (deadline.recovers === true && (await failNode(ctx, deadline, error))) return null;
     const state = stage === undefined ? "timedOut" : "failed";
-    const next = await endRun(ctx, run, { state, error });
+    const next = await endRun(ctx, run, { state, error, stage });
     if (next !== undefined) await startWork(ctx, next);
     return null;
   },

@@ -51,6 +51,8 @@ interface Page {
 interface Bad {
   state: BadEnd;
   error: StepError;
+  /** The storage name of the stage that failed. Default: the name that the error says. */
+  stage?: string | undefined;
   /** The step at which the run has failed. */
   at?: Doc<"steps">;
   /** What the error says is not to be logged. Default: it may be. */
@@ -176,12 +178,12 @@ export async function cancelRun(ctx: MutationCtx, run: Doc<"runs">, page?: Page)
 async function closeSteps(
   ctx: MutationCtx,
   run: Id<"runs">,
-  { error }: Bad,
+  { error, stage = error.node }: Bad,
   page: Page,
 ): Promise<Doc<"steps">[]> {
   const parents: Doc<"steps">[] = [];
   for await (const step of activeSteps(ctx, run)) {
-    const isAround = error.node === step.stage || error.node.startsWith(`${step.stage}.`);
+    const isAround = stage === step.stage || stage.startsWith(`${step.stage}.`);
     const bad = error.kind === "timedOut" ? "timedOut" : "failed";
     await closeStep(ctx, step, isAround ? bad : "canceled", page);
     // A loop that does not come to its end forgets here what it would have forgotten there.

@@ -18,7 +18,7 @@ import { beginDeadline } from "./deadlines.js";
 import { pool } from "./line.js";
 import { logStarted } from "./log.js";
 import { cancelReserve, LATE_MS } from "./scheduled.js";
-import { keyOf, loopAround, smallScope, type Known } from "./scope.js";
+import { keyOf, loopAround, nameOf, smallScope, type Known } from "./scope.js";
 import { isActive, settle } from "./settle.js";
 import {
   vToken,
@@ -55,7 +55,7 @@ export function tokenOf({ _id, run, attempt, pass, generation, plan, childOf }: 
 /** The fields that a new record begins with. */
 export function newRecord(
   { run, generation, plan, createdAt, childOf }: RunOf,
-  { stage, pass }: { stage: string; pass?: number[] | undefined },
+  { stage, called, pass }: Pick<Stage, "stage" | "called" | "pass">,
 ) {
   return {
     run,
@@ -63,6 +63,7 @@ export function newRecord(
     stage,
     attempt: 1,
     startedAt: Date.now(),
+    ...(called === undefined ? {} : { called }),
     ...(generation === undefined ? {} : { generation }),
     ...(plan === undefined ? {} : { plan }),
     ...(childOf === undefined ? {} : { childOf }),
@@ -231,7 +232,7 @@ export async function failStep(
 ): Promise<void> {
   const { event, sensitive } = step;
   const shown = sensitive === true ? withoutValues(problem) : problem;
-  const error = { ...shown, workflow, node: step.stage, attempt: step.attempt };
+  const error = { ...shown, workflow, node: nameOf(step), attempt: step.attempt };
   const outcome: Outcome =
     event?.kind === "done"
       ? { kind: "success", output: event.output, ...(await loopAround(ctx, step)) }
@@ -242,7 +243,12 @@ export async function failStep(
     outcome,
     fused: [],
     // A deploy may take a function away: then nothing has failed but that.
-    next: { kind: "fail", error, ofCompletion: problem.kind !== "removedNode" },
+    next: {
+      kind: "fail",
+      error,
+      stage: step.stage,
+      ofCompletion: problem.kind !== "removedNode",
+    },
   });
 }
 

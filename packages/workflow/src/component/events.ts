@@ -16,11 +16,9 @@ export const take = mutation({
     run: v.string(),
     names: v.array(v.string()),
     stage: v.string(),
-    /** What the stage was called before it was renamed, and before that. */
-    was: v.optional(v.array(v.string())),
   },
   returns: v.union(v.object({ name: v.string(), value: v.any() }), v.null()),
-  handler: async (ctx, { run, names, ...of }) => {
+  handler: async (ctx, { run, names, stage }) => {
     const id = ctx.db.normalizeId("runs", run);
     if (id === null) return null;
     const first: Doc<"inbox">[] = [];
@@ -29,7 +27,7 @@ export const take = mutation({
         .query("inbox")
         .withIndex("by_run_name", (q) => q.eq("run", id).eq("name", name));
       for await (const event of events) {
-        if (forStage(event, of)?.refuses === true) continue;
+        if (forStage(event, stage)?.refuses === true) continue;
         first.push(event);
         break;
       }
@@ -37,21 +35,19 @@ export const take = mutation({
     const [oldest] = first.sort((one, other) => one._creationTime - other._creationTime);
     if (oldest === undefined) return null;
     await ctx.db.delete("inbox", oldest._id);
-    const own = forStage(oldest, of);
+    const own = forStage(oldest, stage);
     return { name: oldest.name, value: own === undefined ? oldest.value : own.value };
   },
 });
 
 /** What a stage makes of an event that was kept, where that is not what the others make of it. */
-function forStage({ otherwise }: Doc<"inbox">, of: Pick<Receiver, "stage" | "was">) {
-  return otherwise?.find((one) => isOf(of, one));
+function forStage({ otherwise }: Doc<"inbox">, stage: string) {
+  return otherwise?.find((one) => one.stage === stage);
 }
 
 /** A node that takes events of the name. */
 const vReceiver = v.object({
   stage: v.string(),
-  /** What it was called before it was renamed, and before that. */
-  was: v.optional(v.array(v.string())),
   /** The outermost loop around it: while that goes on, it may be reached again. */
   loop: v.optional(v.string()),
   /** The payload does not fit its schema. */
@@ -72,9 +68,12 @@ export const send = mutation({
   args: {
     workflow: v.string(),
     run: vRunOrKey,
+    /** The storage name of the event. */
     name: v.string(),
     value: v.any(),
     receivers: v.array(vReceiver),
+    /** The stages that take events of the storage name, but not of this one. */
+    others: v.optional(v.array(v.string())),
   },
   returns: v.union(
     v.object({ kind: v.literal("taken") }),
@@ -86,13 +85,13 @@ export const send = mutation({
     v.object({ kind: v.literal("refused"), stage: v.string() }),
     v.object({ kind: v.literal("tooLarge"), bytes: v.number(), most: v.number() }),
   ),
-  handler: async (ctx, { workflow, run: which, name, value, receivers }) => {
+  handler: async (ctx, { workflow, run: which, name, value, receivers, others = [] }) => {
     const run = await findRun(ctx, which, workflow);
     if (run === null) return { kind: "unknown" as const };
     const { _id: id, state } = run;
     if (state !== "running" && state !== "pending") return { kind: "ended" as const, state };
     const waiting = await stepWaitingFor(ctx, id, receivers);
-    const awaiting = waiting && receivers.find((one) => isOf(one, waiting));
+    const awaiting = receivers.find(({ stage }) => stage === waiting?.stage);
     const isKept = waiting === undefined || waiting.held === true;
     // One that is paused takes what was kept for it when it goes on.
     const ahead = isKept ? await receiversAhead(ctx, id, receivers, awaiting) : [];
@@ -107,16 +106,22 @@ export const send = mutation({
       if (kept === ahead.length) return { kind: "full" as const, kept };
     }
     // Where the run is at its node, that takes it: what others would make of it is not needed.
-    const otherwise = isKept ? otherwiseThan(given, value, receivers) : [];
+    const otherwise = isKept
+      ? [
+          ...otherwiseThan(given, value, receivers),
+          ...others.map((stage) => ({ stage, refuses: true })),
+        ]
+      : [];
     const entry = { run: id, ...event, ...(otherwise.length === 0 ? {} : { otherwise }) };
     const bytes = getConvexSize(entry);
     if (bytes > MAX_KEPT_BYTES) return { kind: "tooLarge" as const, bytes, most: MAX_KEPT_BYTES };
     const isTaken = !isKept && (await takesUp(ctx, waiting, event));
     if (!isTaken) {
       await ctx.db.insert("inbox", entry);
-      // A paused run that waits since before its node had this name is to find it.
-      if (waiting?.names?.includes(name) === false)
-        await ctx.db.patch("steps", waiting._id, { names: [...waiting.names, name] });
+      // A paused run that waits since before its node took such events is to find it.
+      const storedNames = waiting?.storedNames ?? waiting?.names ?? [];
+      if (waiting !== undefined && !storedNames.includes(name))
+        await ctx.db.patch("steps", waiting._id, { storedNames: [...storedNames, name] });
     }
     return { kind: isTaken ? ("taken" as const) : ("kept" as const) };
   },
@@ -158,17 +163,8 @@ async function takesUp(
   return isTaken;
 }
 
-/** Whether something is of the node, under its name or one from before it was renamed. */
-function isOf(
-  { stage, was = [] }: Pick<Receiver, "stage" | "was">,
-  one: { readonly stage: string },
-): boolean {
-  return [stage, ...was].includes(one.stage);
-}
-
 /**
- * The step of a run that waits at one of the nodes; what the node is called now, and which events it takes, may not be what it was when the
- * run came to it. Not one whose time is up, where that has the run go on in this very transaction, or will when a paused run does.
+ * The step of a run that waits at one of the nodes; which events that takes may not be what it was when the run came to it. Not one whose time is up, where that has the run go on in this very transaction, or will when a paused run does.
  */
 async function stepWaitingFor(
   ctx: MutationCtx,
@@ -180,7 +176,7 @@ async function stepWaitingFor(
     .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", "waiting"))
     .collect();
   const step = waiting.find(
-    (one) => one.kind === "event" && receivers.some((receiver) => isOf(receiver, one)),
+    (one) => one.kind === "event" && receivers.some(({ stage }) => stage === one.stage),
   );
   const isOver = step?.held === true && (step.dueAt ?? Infinity) < Date.now();
   return isOver || (await isOwnJob(ctx, step?.job)) ? undefined : step;
@@ -214,20 +210,12 @@ async function receiversAhead(
 
 async function isAhead(ctx: MutationCtx, run: Id<"runs">, receiver: Receiver): Promise<boolean> {
   const { stage, loop } = receiver;
-  const depth = depthOf(loop ?? stage);
-  if (await isPastCase(ctx, run, receiver, depth)) return false;
-  const record = await stepRead(ctx, run, around(receiver, depth));
+  const place = loop ?? stage;
+  if (await isPastCase(ctx, run, place.split("."))) return false;
+  const record = await stepRead(ctx, run, { stage: place });
   if (loop !== undefined) return record?.endedAt === undefined;
   // Where a scheduled function is on its way to the node, it has a record already.
   return record === null || record.kind === "entry";
-}
-
-const depthOf = (path: string): number => path.split(".").length;
-
-/** The node itself, or what it stands in: as much of its names, of that which it has and those that it had. */
-function around({ stage, was = [] }: Receiver, depth: number): { stage: string; was: string[] } {
-  const cut = (path: string) => path.split(".").slice(0, depth).join(".");
-  return { stage: cut(stage), was: was.map(cut) };
 }
 
 /**
@@ -237,15 +225,12 @@ function around({ stage, was = [] }: Receiver, depth: number): { stage: string; 
 async function isPastCase(
   ctx: MutationCtx,
   run: Id<"runs">,
-  receiver: Receiver,
-  depth: number,
+  path: readonly string[],
 ): Promise<boolean> {
-  const { stage, was = [] } = receiver;
-  for (let at = 2; at < depth; at += 2) {
-    const branch = await stepRead(ctx, run, around(receiver, at - 1));
+  for (let at = 2; at < path.length; at += 2) {
+    const branch = await stepRead(ctx, run, { stage: path.slice(0, at - 1).join(".") });
     if (branch?.endedAt !== undefined) return true;
-    const cases = [stage, ...was].map((path) => path.split(".")[at - 1]);
-    if (branch?.chosen !== undefined && !cases.includes(branch.chosen)) return true;
+    if (branch?.chosen !== undefined && branch.chosen !== path[at - 1]) return true;
   }
   return false;
 }

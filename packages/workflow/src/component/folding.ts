@@ -2,7 +2,7 @@ import { v } from "convex/values";
 import type { Id } from "./_generated/dataModel.js";
 import { query, type MutationCtx } from "./_generated/server.js";
 import { wake } from "./entering.js";
-import { settledOutput, stepOfStage, stepRead } from "./scope.js";
+import { settledOutput, stepRead } from "./scope.js";
 import { recordArgs } from "./validators.js";
 
 /** Outputs are read in pages of so many bytes: a transaction may read 16 MiB. */
@@ -49,7 +49,7 @@ export async function foldedFurther(
   { stage, pass, value }: { stage: string; pass?: number[] | undefined; value: unknown },
   from?: number,
 ): Promise<void> {
-  const parent = await stepOfStage(ctx, run, stage, pass);
+  const parent = await stepRead(ctx, run, { stage, pass });
   if (parent === null) throw new Error(`The run folds the children of "${stage}", but has none`);
   const reduced = { value, from: from ?? parent.total ?? 0 };
   if (from === undefined) await ctx.db.patch("steps", parent._id, { reduced });

@@ -98,8 +98,7 @@ async function forgetSome(
 
 /** Records of other loops may be in passes of the same numbers. */
 function isInside(loop: Doc<"steps">, { stage }: Doc<"steps">): boolean {
-  const names = [loop.stage, ...(loop.formerly ?? [])];
-  return names.some((name) => stage.startsWith(`${name}.`));
+  return stage.startsWith(`${loop.stage}.`);
 }
 
 /** Which pass of the loop a record belongs to. */

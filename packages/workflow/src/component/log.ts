@@ -94,7 +94,11 @@ export async function logCompletionFailed(
 export async function logStuck(
   ctx: MutationCtx,
   { _id: runId, workflow }: Doc<"runs">,
-  { stage: node, sensitive = false }: Pick<Doc<"steps">, "stage" | "sensitive">,
+  {
+    stage,
+    called: node = stage,
+    sensitive = false,
+  }: Pick<Doc<"steps">, "stage" | "called" | "sensitive">,
   message: string,
 ): Promise<void> {
   const said = sensitive ? {} : { message: cut(message) };

@@ -6,8 +6,8 @@ import { endRun } from "./ending.js";
 import { actionWork, arriveAt, ASLEEP, beginAction, newRecord, wake } from "./entering.js";
 import { foldedFurther } from "./folding.js";
 import { logCompensationFailed, logCompletionFailed } from "./log.js";
-import { recordNow, type Progress } from "./recording.js";
-import { keyOf } from "./scope.js";
+import type { Progress } from "./recording.js";
+import { keyOf, stepRead } from "./scope.js";
 import { undone } from "./undoing.js";
 import type { Fused, Next, Settlement } from "./validators.js";
 
@@ -17,7 +17,7 @@ export async function beginNext(
   progress: Progress,
   { outcome, next }: Settlement,
 ): Promise<Work | undefined> {
-  const { step, known, renamed } = progress;
+  const { step, known } = progress;
   const arrived = (where: Pick<Fused, "stage" | "pass">) =>
     outcome.kind === "open" && keyOf(step) === keyOf(where);
   switch (next.kind) {
@@ -54,22 +54,22 @@ export async function beginNext(
       return undefined;
     }
     case "undone":
-      await undone(ctx, step, renamed);
+      await undone(ctx, step);
       return undefined;
     case "fail": {
-      const { error, ofCompletion } = next;
-      const isOfStep = error.node === step.stage;
+      const { error, ofCompletion, stage = error.node } = next;
+      const isOfStep = stage === step.stage;
       const sensitive = next.sensitive === true || (isOfStep && step.sensitive === true);
       if (ofCompletion === true) await logCompletionFailed(ctx, step.run, error, sensitive);
       if (step.undo !== undefined) {
         await logCompensationFailed(ctx, step.run, error, sensitive);
-        await undone(ctx, step, renamed, error);
+        await undone(ctx, step, error);
       } else {
         const run = await runOf(ctx, step);
         // Siblings of the child that has failed may have ended since the run was told.
         const { compensationErrors } = step.event?.kind === "failed" ? step.event.error : error;
         const full = compensationErrors === undefined ? error : { ...error, compensationErrors };
-        return await endRun(ctx, run, { state: "failed", error: full, at: step, sensitive });
+        return await endRun(ctx, run, { state: "failed", error: full, stage, at: step, sensitive });
       }
       return undefined;
     }
@@ -93,7 +93,9 @@ async function resultOf(
   const id = ids.get(key);
   if (id !== undefined && known.has(key)) return { outputStep: id, output: known.get(key) };
   const record =
-    id === undefined ? await recordNow(ctx, progress, { stage }) : await ctx.db.get("steps", id);
+    id === undefined
+      ? await stepRead(ctx, progress.step.run, { stage })
+      : await ctx.db.get("steps", id);
   return { outputStep: record?._id, output: record?.output };
 }
 
@@ -115,7 +117,7 @@ async function wait(
   const fields = {
     kind: next.kind,
     state: "waiting" as const,
-    ...(next.kind === "event" ? { names: next.names } : {}),
+    ...(next.kind === "event" ? { names: next.names, storedNames: next.storedNames } : {}),
     ...(next.kind === "event" && next.sensitive === true ? { sensitive: true } : {}),
     ...(until === undefined ? {} : { dueAt: until }),
   };

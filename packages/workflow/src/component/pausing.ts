@@ -168,10 +168,10 @@ async function release(ctx: MutationCtx, held: Doc<"steps">): Promise<void> {
 /** Whether an event that the step waits for came while it was held, and in time. */
 async function hasEarlyEvent(
   ctx: MutationCtx,
-  { run, state, names = [], dueAt = Infinity }: Doc<"steps">,
+  { run, state, names = [], storedNames = names, dueAt = Infinity }: Doc<"steps">,
 ): Promise<boolean> {
   if (state !== "waiting") return false;
-  for (const name of names) {
+  for (const name of storedNames) {
     const event = await ctx.db
       .query("inbox")
       .withIndex("by_run_name", (q) => q.eq("run", run).eq("name", name))

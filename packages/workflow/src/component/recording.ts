@@ -1,6 +1,5 @@
 import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
-import { formerNames } from "../renaming.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { ASLEEP, newRecord, wake } from "./entering.js";
@@ -8,16 +7,15 @@ import type { LoopStep } from "./forgetting.js";
 import { callOffWaking } from "./scheduled.js";
 import { keyOf, stepRead } from "./scope.js";
 import { undoableDone } from "./undoing.js";
-import type { Fused, Read, Settlement } from "./validators.js";
+import type { Fused, Settlement } from "./validators.js";
 
 /** The state of one settlement while it is written. */
 export interface Progress {
-  /** The step that the token names, under the name that its stage has now. */
+  /** The step that the token names. */
   readonly step: Doc<"steps">;
   /** The ids and outputs of the stages that ended here. */
   readonly ids: Map<string, Id<"steps">>;
   readonly known: Map<string, unknown>;
-  readonly renamed: Settlement["renamed"];
   /** The loops that have come further. */
   readonly loops: LoopStep[];
 }
@@ -94,7 +92,7 @@ export async function recordFused(
   const { stage, pass, kind, iteration, undoable } = fused;
   const isArrival = outcome.kind === "open" && keyOf(step) === keyOf(fused);
   const isBegun = fused.exists === true && !isArrival;
-  const begun = isBegun ? await recordNow(ctx, progress, fused) : null;
+  const begun = isBegun ? await stepRead(ctx, step.run, fused) : null;
   // A deploy may have put a branch around what the run is at. The state of a loop is in its record: without, it cannot go on.
   if (isBegun && begun === null && kind !== "branch")
     throw new Error(`The run goes on with "${stage}", but was never there`);
@@ -164,42 +162,17 @@ async function storeOutput(
   { stage, pass }: Pick<Fused, "stage" | "pass">,
   output: unknown,
 ): Promise<{ output?: unknown }> {
-  const { ids, known } = progress;
+  const { ids, known, step } = progress;
   if (!stage.endsWith(FINALIZE)) {
     known.set(keyOf({ stage, pass }), output);
     return { output };
   }
   const parent = { stage: stage.slice(0, -FINALIZE.length), pass };
-  const record = progress.ids.get(keyOf(parent)) ?? (await recordNow(ctx, progress, parent))?._id;
+  const record = progress.ids.get(keyOf(parent)) ?? (await stepRead(ctx, step.run, parent))?._id;
   if (record === undefined) throw new Error(`The run has a "${stage}", but no "${parent.stage}"`);
   const ended = { state: "completed" as const, endedAt: Date.now(), ...ASLEEP, ...FOLDED, output };
   await ctx.db.patch("steps", record, ended);
   ids.set(keyOf(parent), record);
   known.set(keyOf(parent), output);
   return {};
-}
-
-/** The record of a stage that the run was at before; from then on it stands under its present name. */
-export async function recordNow(
-  ctx: MutationCtx,
-  { step: { run }, renamed }: Progress,
-  { stage, pass }: Pick<Fused, "stage" | "pass">,
-): Promise<Doc<"steps"> | null> {
-  return await renamedStep(ctx, run, { stage, pass, was: formerNames(renamed, stage) });
-}
-
-/** The record of a stage: if it is under a former name, it loses that. That of a loop or branch says which they were: what is inside has them still. */
-export async function renamedStep(
-  ctx: MutationCtx,
-  run: Id<"runs">,
-  of: Pick<Read, "stage" | "pass" | "was">,
-): Promise<Doc<"steps"> | null> {
-  const record = await stepRead(ctx, run, of);
-  const { stage, was = [] } = of;
-  if (record === null || record.stage === stage) return record;
-  const { kind, formerly = [] } = record;
-  const hasInside = kind === "loop" || kind === "branch";
-  const names = hasInside ? { formerly: [...new Set([...was, ...formerly])] } : {};
-  await ctx.db.patch("steps", record._id, { stage, ...names });
-  return { ...record, stage, ...names };
 }

@@ -6,16 +6,14 @@ import { goOn, goOnWith } from "./continuations.js";
 import { hasRoomInPage } from "./page.js";
 import { beginRun } from "./entering.js";
 import { logStarted } from "./log.js";
-import { renamedStep } from "./recording.js";
 import { removeStep } from "./removing.js";
+import { stepRead } from "./scope.js";
 import { undoNext } from "./undoing.js";
 import { continuationArgs, vBeginning } from "./validators.js";
 
 /** A node of a workflow's top level, in their order, as a restart needs to know it. */
 export const vNode = v.object({
   name: v.string(),
-  /** What it was called before it was renamed, and before that. */
-  was: v.optional(v.array(v.string())),
   /** The stage that it begins with. */
   stage: v.string(),
   /** The names that it reads; `*` for everything. */
@@ -115,8 +113,7 @@ async function goOnRestarting(ctx: MutationCtx, progress: Progress): Promise<Pro
     }
     affected.add(node.name);
     stopped.affected.push(node.name);
-    for (const name of [node.name, ...(node.was ?? [])])
-      if (!(await removeNode(ctx, run, name))) return stopped;
+    if (!(await removeNode(ctx, run, node.name))) return stopped;
   }
   const first = nodes.find(({ name }) => affected.has(name));
   await begin(ctx, current, restart, first, kept);
@@ -127,19 +124,15 @@ async function goOnRestarting(ctx: MutationCtx, progress: Progress): Promise<Pro
 async function isKept(
   ctx: MutationCtx,
   run: Id<"runs">,
-  { name, was, reads }: Node,
+  { name, reads }: Node,
   affected: ReadonlySet<string>,
 ): Promise<boolean> {
   const isAffected = reads.includes("*")
     ? affected.size > 0
     : reads.some((read) => affected.has(read));
   if (isAffected) return false;
-  const record = await renamedStep(ctx, run, { stage: name, was });
-  if (record?.state !== "completed" || record.undone === true) return false;
-  // What was undone inside, when the node had another name, could not say so in its record.
-  for (const former of record.formerly ?? [])
-    for await (const step of inside(ctx, run, former)) if (step.undone === true) return false;
-  return true;
+  const record = await stepRead(ctx, run, { stage: name });
+  return record?.state === "completed" && record.undone !== true;
 }
 
 /** Removes the records of a node and of all that stands in it. @returns false where the transaction has done its part. */

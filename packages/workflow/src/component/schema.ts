@@ -99,6 +99,8 @@ export default defineSchema({
   steps: defineTable({
     run: v.id("runs"),
     stage: v.string(),
+    /** What its node was called when the run came to it, if that is not its storage name; for messages. */
+    called: v.optional(v.string()),
     pass: v.optional(vPass),
     generation: v.optional(v.number()),
     /** The hash of the plan that the run has gone by until now; empty where these were several. */
@@ -141,12 +143,11 @@ export default defineSchema({
     undo: v.optional(v.id("undos")),
     /** Of a loop: which pass it is at. Its output is the loop's state. */
     iteration: v.optional(v.number()),
-    /** Of a loop or branch that was renamed while the run was in it: under which names records of what is inside stand besides. */
-    formerly: v.optional(v.array(v.string())),
     /** Of a branch: the key of its case. */
     chosen: v.optional(v.string()),
     /** Of an event: the names that it waits for. */
     names: v.optional(v.array(v.string())),
+    storedNames: v.optional(v.array(v.string())),
     /** Of children: how many there are, how they were given, and how many may run at once. */
     total: v.optional(v.number()),
     keyed: v.optional(v.boolean()),
@@ -230,6 +231,7 @@ export default defineSchema({
     run: v.id("runs"),
     /** The parent or loop, and whether it has a `recover`; absent for the whole run. */
     stage: v.optional(v.string()),
+    called: v.optional(v.string()),
     pass: v.optional(vPass),
     recovers: v.optional(v.boolean()),
     /** How long it was, and until when that is. */

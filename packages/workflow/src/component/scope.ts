@@ -44,15 +44,16 @@ export async function loadScope(
   const scope: Record<string, unknown> = {};
   for (const read of reads) {
     let gathered = 0;
-    const fits: Fits = async ({ stage, total = 0 }, { index }, output) => {
+    const fits: Fits = async (parent, { index }, output) => {
       gathered += sizeOf(output);
       const { bytesRead, documentsRead } = await ctx.meta.getTransactionMetrics();
+      const { total = 0 } = parent;
       const next = index + 1 < total ? MAX_CHILD_BYTES : 0;
       const hasRoom = bytesRead.used + next <= end && documentsRead.remaining >= DOCUMENTS_LEFT;
       if (gathered <= MAX_GATHERED_BYTES && hasRoom) return true;
       throw new Failure(
         "tooLarge",
-        `The outputs of the ${total} children of "${stage}" are more than one transaction can read: at most ${MAX_GATHERED_BYTES} bytes, and less where their runs, or what else is read, take much. Fold them with reduce, or have each put its data into file storage or a table of yours, and return its id`,
+        `The outputs of the ${total} children of "${nameOf(parent)}" are more than one transaction can read: at most ${MAX_GATHERED_BYTES} bytes, and less where their runs, or what else is read, take much. Fold them with reduce, or have each put its data into file storage or a table of yours, and return its id`,
       );
     };
     scope[read.name] = await valueOf(ctx, run, read, new Map(), fits);
@@ -112,19 +113,6 @@ async function valueOf(
   return read.loop === true ? { state: step?.output, iteration: step?.iteration } : step?.output;
 }
 
-/** The record that is read, under its name or one from before it was renamed. */
-export async function stepRead(
-  ctx: QueryCtx,
-  run: Id<"runs">,
-  { stage, pass, was = [] }: Pick<Read, "stage" | "pass" | "was">,
-): Promise<Doc<"steps"> | null> {
-  for (const name of [stage, ...was]) {
-    const step = await stepOfStage(ctx, run, name, pass);
-    if (step !== null) return step;
-  }
-  return null;
-}
-
 /** The loop around the step that is being undone, as that has seen it: what was completed last is undone first. */
 async function loopUndone(ctx: QueryCtx, run: Id<"runs">): Promise<unknown> {
   return (await lastOwnUndo(ctx, run))?.loop;
@@ -147,12 +135,15 @@ async function causeOf(ctx: QueryCtx, id: Id<"runs">): Promise<StepError | undef
   return await causeOf(ctx, run.parentRun);
 }
 
+/** What messages call a stage: as its node was called when the run came to it. */
+export const nameOf = ({ stage, called = stage }: Pick<Doc<"steps">, "stage" | "called">): string =>
+  called;
+
 /** The record of a stage of a run, and of one pass of the loops around it; null where the run was never there. */
-export async function stepOfStage(
+export async function stepRead(
   ctx: QueryCtx,
   run: Id<"runs">,
-  stage: string,
-  pass: readonly number[] = [],
+  { stage, pass = [] }: { readonly stage: string; readonly pass?: readonly number[] | undefined },
 ): Promise<Doc<"steps"> | null> {
   const inPass = pass.length === 0 ? undefined : [...pass];
   return await ctx.db
@@ -169,7 +160,8 @@ export async function loopAround(
   if (undoable !== true || pass.length === 0) return {};
   const names = stage.split(".");
   for (let depth = names.length - 1; depth > 0; depth--) {
-    const around = await stepOfStage(ctx, run, names.slice(0, depth).join("."), pass.slice(0, -1));
+    const stage = names.slice(0, depth).join(".");
+    const around = await stepRead(ctx, run, { stage, pass: pass.slice(0, -1) });
     if (around?.kind === "loop")
       return { loop: { state: around.output, iteration: around.iteration } };
   }
@@ -234,7 +226,7 @@ export async function settledOutput(
   const { childKey = child.index, workflow, error } = child;
   throw new Failure(
     "childFailed",
-    `Child ${childKey} of "${parent.stage}" (${workflow}) failed, which the parent does not tolerate any more: ${error?.message ?? child.state}`,
+    `Child ${childKey} of "${nameOf(parent)}" (${workflow}) failed, which the parent does not tolerate any more: ${error?.message ?? child.state}`,
   );
 }
 

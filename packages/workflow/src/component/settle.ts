@@ -1,5 +1,4 @@
 import { completeWork, type SlotId } from "@stepwise/workpool/core";
-import { formerNames } from "../renaming.js";
 import type { Doc } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { setDeadline } from "./deadlines.js";
@@ -37,28 +36,19 @@ export async function settle(
   if (outcome.kind === "open" && (await isCalledOff(ctx, token))) return { stale: true };
   if (found.held === true && (await hasStarted(ctx, found, fused)))
     throw new Error(`The run is paused: nothing of it starts`);
-  const step = {
-    ...found,
-    stage: settlement.stage ?? found.stage,
-    plan: planOf(found, settlement),
-  };
-  const { stage, plan } = step;
-  if (stage !== found.stage || plan !== found.plan)
-    await ctx.db.patch("steps", found._id, { stage, plan });
+  const plan = planOf(found, settlement);
+  const step = { ...found, plan };
+  if (plan !== found.plan) await ctx.db.patch("steps", found._id, { plan });
   const progress: Progress = {
     step,
     ids: new Map([[keyOf(step), step._id]]),
     known: new Map(),
-    renamed: settlement.renamed,
     loops: [],
   };
   await recordOutcome(ctx, progress, settlement);
   if (settlement.reduced !== undefined) await foldedFurther(ctx, step.run, settlement.reduced);
   for (const stage of fused) await recordFused(ctx, progress, stage, settlement);
-  for (const deadline of settlement.deadlines ?? []) {
-    const was = formerNames(settlement.renamed, deadline.stage);
-    await setDeadline(ctx, step.run, deadline, was);
-  }
+  for (const deadline of settlement.deadlines ?? []) await setDeadline(ctx, step.run, deadline);
   const successor = await beginNext(ctx, progress, settlement);
   if (slot !== undefined) await completeWork(ctx, pool, ended, successor);
   else if (successor !== undefined) await startWork(ctx, successor);

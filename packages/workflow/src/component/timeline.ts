@@ -19,6 +19,7 @@ export const vPage = v.object({
 
 export const vRecord = v.object({
   stage: v.string(),
+  called: v.optional(v.string()),
   kind: vStepKind,
   pass: v.optional(vPass),
   state: vStepState,
@@ -75,6 +76,7 @@ async function recordOf(ctx: QueryCtx, step: Doc<"steps">): Promise<Infer<typeof
   const hasEnded = step.endedAt !== undefined;
   return {
     stage: step.stage,
+    called: step.called,
     kind: step.kind,
     pass: step.pass,
     state: await stateOf(ctx, step),

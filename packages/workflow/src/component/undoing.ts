@@ -1,7 +1,6 @@
 import { hasRoom } from "@stepwise/workpool/core";
 import { getConvexSize } from "convex/values";
 import type { StepError } from "../definition/step-error.js";
-import { formerNames, presentName } from "../renaming.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
@@ -9,7 +8,7 @@ import { finishRun, ROOM_ABOVE } from "./ending.js";
 import { goOn } from "./continuations.js";
 import { arriveAt, ASLEEP, startWork } from "./entering.js";
 import { lastOwnUndo, stepRead } from "./scope.js";
-import { ACTIVE_STATES, type Settlement } from "./validators.js";
+import { ACTIVE_STATES } from "./validators.js";
 
 /*
  * Compensation. What a run has done that can be undone stands in `undos`: its own steps, and children that have such steps. When the run ends
@@ -72,6 +71,7 @@ export async function undoNext(ctx: MutationCtx, id: Id<"runs">): Promise<void> 
   const { pass, generation, createdAt, sensitive } = step;
   const stage = {
     stage: `${step.stage}.compensate`,
+    ...(step.called === undefined ? {} : { called: `${step.called}.compensate` }),
     ...(pass === undefined ? {} : { pass }),
     ...(sensitive === undefined ? {} : { sensitive }),
     reads: [],
@@ -115,7 +115,6 @@ export async function goOnAbove(ctx: MutationCtx, id: Id<"runs">): Promise<void>
 export async function undone(
   ctx: MutationCtx,
   step: Doc<"steps">,
-  renamed: Settlement["renamed"],
   error?: StepError,
 ): Promise<void> {
   if (step.undo === undefined) return;
@@ -125,7 +124,7 @@ export async function undone(
   const undo = await ctx.db.get("undos", step.undo);
   if (undo !== null) {
     await ctx.db.delete("undos", undo._id);
-    await markUndone(ctx, undo.step, renamed);
+    await markUndone(ctx, undo.step);
   }
   if (error !== undefined) await listErrors(ctx, step.run, [error]);
   if (await hasRoom(ctx, ROOM_ABOVE)) await goOnAbove(ctx, step.run);
@@ -133,19 +132,14 @@ export async function undone(
 }
 
 /** What was undone says so, and with it the node of the top level that it is a part of: a restart cannot keep its result. */
-async function markUndone(
-  ctx: MutationCtx,
-  id: Id<"steps">,
-  renamed?: Settlement["renamed"],
-): Promise<void> {
+async function markUndone(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
   const step = await ctx.db.get("steps", id);
   // A parent says so with the first of its children that is undone; its record may be large.
   if (step === null || step.undone === true) return;
   await ctx.db.patch("steps", id, { undone: true });
   const [top = step.stage] = step.stage.split(".");
   if (top === step.stage) return;
-  const stage = presentName(renamed, top) ?? top;
-  const around = await stepRead(ctx, step.run, { stage, was: formerNames(renamed, stage) });
+  const around = await stepRead(ctx, step.run, { stage: top });
   if (around !== null && around.undone !== true)
     await ctx.db.patch("steps", around._id, { undone: true });
 }

@@ -86,8 +86,6 @@ export const vRead = v.object({
   cause: v.optional(v.boolean()),
   /** Of a loop, for a compensation: as it was when the step was completed. */
   undoing: v.optional(v.boolean()),
-  /** What the stage was called before it was renamed, and before that. */
-  was: v.optional(v.array(v.string())),
   /** It must not stand among the arguments of a scheduled function. */
   sensitive: v.optional(v.boolean()),
 });
@@ -100,6 +98,7 @@ export type ActionFunction = Infer<typeof vActionFunction>;
 /** A stage to go on with: an action, by its function, or another through the workflow's `resume`. */
 export const vStage = v.object({
   stage: v.string(),
+  called: v.optional(v.string()),
   pass: v.optional(vPass),
   action: v.optional(vActionFunction),
   reads: v.array(vRead),
@@ -131,8 +130,6 @@ export type Token = Infer<typeof vToken>;
 export const recordArgs = {
   run: v.string(),
   stage: v.string(),
-  /** What it was called before it was renamed, and before that. */
-  was: v.optional(v.array(v.string())),
   pass: v.optional(vPass),
 };
 
@@ -172,6 +169,7 @@ export type Tolerate = Infer<typeof vTolerate>;
 /** The children of a parent, in pages that each fit into a document. */
 export const vNewChildren = v.object({
   stage: v.string(),
+  called: v.optional(v.string()),
   pass: v.optional(vPass),
   begins: v.array(vBeginning),
   pages: v.array(v.array(vNewChild)),
@@ -203,6 +201,8 @@ export type Outcome = Infer<typeof vOutcome>;
 /** A stage that was executed inside the transaction that reports it. */
 export const vFused = v.object({
   stage: v.string(),
+  /** What the node is called, if that is not its storage name; for messages. */
+  called: v.optional(v.string()),
   pass: v.optional(vPass),
   kind: vStepKind,
   startedAt: v.number(),
@@ -233,6 +233,7 @@ export const vLookedAt = v.union(
 /** The time that a parent or a loop may take in all. */
 export const vDeadline = v.object({
   stage: v.string(),
+  called: v.optional(v.string()),
   pass: v.optional(vPass),
   /** From now on; absent where it has ended. */
   ms: v.optional(v.number()),
@@ -249,6 +250,7 @@ export const vNext = v.union(
   v.object({
     kind: v.literal("sleep"),
     stage: v.string(),
+    called: v.optional(v.string()),
     pass: v.optional(vPass),
     until: v.number(),
   }),
@@ -256,8 +258,11 @@ export const vNext = v.union(
   v.object({
     kind: v.literal("event"),
     stage: v.string(),
+    called: v.optional(v.string()),
     pass: v.optional(vPass),
     names: v.array(v.string()),
+    /** Their storage names, if these are others. */
+    storedNames: v.optional(v.array(v.string())),
     timeoutMs: v.optional(v.number()),
     sensitive: v.optional(v.boolean()),
   }),
@@ -280,6 +285,8 @@ export const vNext = v.union(
   v.object({
     kind: v.literal("fail"),
     error: vError,
+    /** The storage name of the stage that failed, if the error says another. */
+    stage: v.optional(v.string()),
     /** What the error says is not to be logged. */
     sensitive: v.optional(v.boolean()),
     /** What should have gone on with the run has failed itself, for good. */
@@ -318,10 +325,6 @@ export type Plans = Infer<typeof vPlans>;
 export const settleArgs = {
   token: vToken,
   slot: v.optional(v.string()),
-  /** What the stage of the token is called now, where it was renamed. */
-  stage: v.optional(v.string()),
-  /** The nodes that were renamed, from their old names to the new ones: records may be under either. */
-  renamed: v.optional(v.record(v.string(), v.string())),
   /** The hash of the plan that is deployed. */
   plan: v.optional(v.string()),
   outcome: vOutcome,

@@ -8,7 +8,7 @@ import { factsOf, runFacts } from "./facts.js";
 import { findRun, whichRun } from "./lookup.js";
 import { isLost } from "./scheduled.js";
 import { isStranded } from "./stranded.js";
-import { activeSteps, outputOf } from "./scope.js";
+import { activeSteps, nameOf, outputOf } from "./scope.js";
 import { parentBeingUndone } from "./undoing.js";
 import { vError, vPass, vRunState, vStepKind, vStepState } from "./validators.js";
 
@@ -21,6 +21,7 @@ const TREE_ROOM_BYTES = 2 * 1024 * 1024;
 
 const vActiveNode = v.object({
   node: v.string(),
+  called: v.optional(v.string()),
   kind: vStepKind,
   pass: v.optional(vPass),
   state: vStepState,
@@ -107,6 +108,7 @@ async function activeNode(
   const dueAt = step.dueAt ?? (kind === "entry" && wakeAt > step.startedAt ? wakeAt : undefined);
   return {
     node: step.stage,
+    called: step.called,
     kind,
     pass: step.pass,
     state: await stateOf(ctx, step),
@@ -214,7 +216,7 @@ async function treeRun(ctx: QueryCtx, run: Doc<"runs">): Promise<Infer<typeof vT
   return {
     runId: run._id,
     parentRunId: run.parentRun,
-    parentStage: parent?.stage,
+    parentStage: parent === null ? undefined : nameOf(parent),
     key: run.childKey,
     index: run.index,
     workflow: run.workflow,
@@ -224,7 +226,7 @@ async function treeRun(ctx: QueryCtx, run: Doc<"runs">): Promise<Infer<typeof vT
     error: run.error,
     steps: await Promise.all(
       steps.map(async (step) => ({
-        stage: step.stage,
+        stage: nameOf(step),
         kind: step.kind,
         pass: step.pass,
         state: await stateOf(ctx, step),

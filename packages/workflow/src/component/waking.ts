@@ -14,6 +14,7 @@ import { pool } from "./line.js";
 import { logStuck } from "./log.js";
 import { seeInTurn } from "./looking.js";
 import { isOwnJob, isToCome, LATE_MS, stateOfJob } from "./scheduled.js";
+import { nameOf } from "./scope.js";
 import { ACTIVE_STATES, type Event } from "./validators.js";
 
 /** A look sees to what is due as soon as this, in ms; what sleeps longer does not keep the watchdog on. */
@@ -62,7 +63,7 @@ export async function seeTo(ctx: MutationCtx, step: Doc<"steps">): Promise<void>
   if (state?.kind !== "failed" || step.isLastTry !== true)
     return await rearm(ctx, step, state?.kind === "failed");
   const run = await ctx.db.get("runs", step.run);
-  const message = `The run could not go on at "${step.stage}": ${state.error}`;
+  const message = `The run could not go on at "${nameOf(step)}": ${state.error}`;
   if (run === null) return;
   try {
     const transactionLimits = await leaveRoom(ctx, ROOM_TO_COMPLETE);

@@ -13,9 +13,8 @@ export interface WorkflowOptions<Schema extends AnySchema> {
   /** How long a run is kept after its end; then it is removed in the background. Default: for ever. */
   retention?: Duration;
   /**
-   * Former names of nodes, `{ old: "new" }`, for runs that stand at such a node while the code changes. A node inside another is named by its
-   * path, such as `"agent.think"` or `"route.big.x"`. Of one that was renamed again each former name may lead to the present one, or to the next. A
-   * name may go when no run from before it is left.
+   * Nodes that have new names, `{ old: "new" }`: they keep their results, and runs in flight go on. A node inside another is named by its path,
+   * such as `"agent.think"` or `"route.big.x"`. An entry may be deleted once it is in the plan.
    */
   renamed?: Readonly<Record<string, string>>;
 }

@@ -4,6 +4,7 @@ import type { AnyDefinition } from "../definition/definition.js";
 import { durationMs } from "../definition/duration.js";
 import type { Functions } from "./functions.js";
 import { checkRetry, optionOf } from "./options.js";
+import { placeOf } from "./place.js";
 import { policyOf } from "./reads.js";
 
 /**
@@ -17,7 +18,7 @@ export async function actionFunction(
   stage: string,
 ): Promise<ActionFunction> {
   const { timeout, retry = definition.options.retry } = policyOf(definition, stage);
-  const of = optionOf(workflow, stage);
+  const of = optionOf(workflow, placeOf(definition, stage).called);
   checkRetry(of("retry"), retry);
   const fn = await createFunctionHandle(functions.action(stage));
   return timeout === undefined ? { fn } : { fn, timeoutMs: durationMs(timeout, of("timeout")) };

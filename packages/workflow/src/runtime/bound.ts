@@ -7,6 +7,7 @@ import type { Arrive } from "./run.js";
 export interface Bound {
   readonly component: ComponentApi;
   readonly workflow: string;
+  /** With its nodes under their storage names. */
   readonly definition: AnyDefinition;
   readonly functions: Functions;
   /** The hash of its plan, from when generated code has said it. */

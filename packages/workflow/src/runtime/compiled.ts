@@ -27,18 +27,18 @@ import {
   type StepQuery,
 } from "./functions.js";
 import { identityOf, nestedInfo } from "./info.js";
-import { endOfWait, eventOutput } from "./nodes/event.js";
-import { placeOf, renamedStage } from "./place.js";
+import { endOfWait, eventOutput, eventsOf } from "./nodes/event.js";
+import { placeOf } from "./place.js";
 import { policyOf, readsOf } from "./reads.js";
 import { referenceTo, type Facts, type WorkflowReference } from "./reference.js";
 import { report } from "./report.js";
 import { retryAt } from "./retry.js";
 import { Run, type Arrive } from "./run.js";
 import { readableScope } from "./scope.js";
+import { underStorageNames, type StorageNames } from "./storage-names.js";
 import { stubOf } from "./stubs.js";
 import { Transaction } from "./transaction.js";
 import { checkUpToDate } from "./up-to-date.js";
-import { isOther } from "./waits.js";
 import { checkedOutput } from "../values.js";
 
 /* The context and the scope of a handler were checked where it was written; here they only pass through. */
@@ -76,15 +76,18 @@ export interface Defaults {
   readonly retry?: Retry;
   /** The folder under the functions folder that generated files stand in. Default: `_workflows`. */
   readonly folder?: string;
+  /** Default: each node and case is stored under its name. */
+  readonly names?: StorageNames;
 }
 
 /** Binds the functions of one generated file to its workflow. */
 export function compiled(
   component: ComponentApi,
   workflow: string,
-  definition: AnyDefinition,
+  given: AnyDefinition,
   defaults: Defaults = {},
 ): Compiled {
+  const definition = underStorageNames(given, defaults.names);
   const functions = functionsOf(workflow, defaults.folder);
   const following = new Map<string, Arrive>();
   const recovers = new Map<string, Recover>();
@@ -110,7 +113,8 @@ export function compiled(
         };
         // A scope that cannot be loaded is a failure of the attempt like any other: it is reported.
         const policy = policyOf(definition, stage);
-        const attempt = await attemptOf(stage, policy, info, async (full) => {
+        const { called } = placeOf(definition, stage);
+        const attempt = await attemptOf(called, policy, info, async (full) => {
           const stub = stubOf(definition, stage);
           const names = stub === undefined ? (reads.get(stage) ?? []) : ["*"];
           const all = readsOf(definition, stage, names, token.pass ?? []);
@@ -120,7 +124,7 @@ export function compiled(
           const reader = { stage, function: "args" in policy ? "args" : "action" };
           const given = readableScope(own, reader, names, values);
           return stub === undefined
-            ? handler(contextFor(ctx, policy, stage), given, full)
+            ? handler(contextFor(ctx, policy, called), given, full)
             : stub(given, full);
         });
         await report(ctx, own, stage, token, slot, attempt);
@@ -167,7 +171,7 @@ export function compiled(
         args: nestedArgs,
         returns: v.any(),
         handler: (ctx, { scope, reads: loaded, ...of }) =>
-          nested(stage, of, (info) =>
+          nested(stage, placeOf(definition, stage).called, of, (info) =>
             handler(ctx, readableScope(own, { stage, function: "mutation" }, loaded, scope), info),
           ),
       }),
@@ -177,7 +181,7 @@ export function compiled(
         args: nestedArgs,
         returns: v.any(),
         handler: (ctx, { scope, reads: loaded, ...of }) =>
-          nested(stage, of, (info) =>
+          nested(stage, placeOf(definition, stage).called, of, (info) =>
             handler(ctx, readableScope(own, { stage, function: "query" }, loaded, scope), info),
           ),
       }),
@@ -195,13 +199,10 @@ export function compiled(
     resume({ at, after = {} }) {
       checkUpToDate(workflow, definition, Object.keys(at));
       for (const [stage, arrive] of Object.entries(after)) following.set(stage, arrive);
-      const stageOf = (name: string): string =>
-        Object.hasOwn(at, name) ? name : renamedStage(definition, name);
       return internalMutationGeneric({
         args: resumeArgs,
         returns: v.null(),
-        handler: async (ctx, { token, stage: before, event, scope, ...options }) => {
-          const stage = stageOf(before);
+        handler: async (ctx, { token, stage, event, scope, ...options }) => {
           const transaction = new Transaction(ctx, own, token, stage, { ...options, scope });
           const entry = (entries: Readonly<Record<string, Arrive>>) =>
             Object.hasOwn(entries, stage) ? entries[stage] : undefined;
@@ -215,13 +216,12 @@ export function compiled(
           if (event.kind === "failed") {
             const { kind, node: failing } = event.error;
             // What has failed may be the whole node of which the stage is a part: its time is over.
-            const isOwn = failing === before;
+            const isOwn = failing === stage;
             const again = isOwn ? retryAt(definition, defaults, stage, token.attempt, kind) : null;
             const failed = isOwn ? stage : placeOf(definition, stage).path;
             arrive = await transaction.failed(event.error, again, following.get(stage), failed);
-          } else if (arrive === undefined || isOther(node, event)) {
-            arrive = undefined;
-            await transaction.failed(removedProblem(before), null);
+          } else if (arrive === undefined) {
+            await transaction.failed(removedProblem(stage), null);
           } else if (event.kind === "due") {
             const due = endOfWait(node);
             if (due === "waits") arrive = entry(at);
@@ -229,7 +229,8 @@ export function compiled(
           } else if (event.kind === "done") {
             await transaction.succeeded(event.output);
           } else if (event.kind === "got") {
-            await transaction.succeeded(eventOutput(node, event.name, event.value));
+            const name = eventsOf(definition, stage).get(event.name) ?? event.name;
+            await transaction.succeeded(eventOutput(node, name, event.value));
           }
           if (arrive !== undefined) await follow(transaction, arrive);
           await transaction.commit();
@@ -241,7 +242,7 @@ export function compiled(
     reference: <Reference extends WorkflowReference<never>>(facts: Facts) => {
       own.plan = facts.plan;
       // The interface that generated code declares adds members that exist in types only.
-      return referenceTo(own, facts) as unknown as Reference;
+      return referenceTo(own, given, facts) as unknown as Reference;
     },
   };
 }
@@ -266,11 +267,12 @@ async function follow(transaction: Transaction, arrive: Arrive): Promise<void> {
 /** A handler inside a nested transaction. An error leaves it as a {@link Failure}, so that it keeps what it was on the way out. */
 async function nested(
   stage: string,
+  called: string,
   { runId, ...of }: { runId: string } & Pick<Token, "pass" | "generation">,
   handler: (info: Info) => unknown,
 ): Promise<unknown> {
   try {
-    return checkedOutput(stage, await handler(nestedInfo({ run: runId, ...of }, stage)));
+    return checkedOutput(called, await handler(nestedInfo({ run: runId, ...of }, stage)));
   } catch (error) {
     const { kind, message, data } = describeThrown(error);
     throw new Failure(kind, message, data);

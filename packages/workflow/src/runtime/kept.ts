@@ -3,11 +3,10 @@ import type { Token } from "../component/validators.js";
 import { keyOf } from "./at-hand.js";
 import type { Bound } from "./bound.js";
 
-/** A node in a pass of the loops around it, and what it was called before it was renamed. */
+/** A node in a pass of the loops around it. */
 interface Node {
   readonly stage: string;
   readonly pass?: number[];
-  readonly was?: string[];
 }
 
 /** Which nodes have their result already when a transaction of a run comes to them. */
@@ -22,12 +21,12 @@ export class Kept {
   ) {}
 
   /** Whether a node of the top level has kept its result when the run was restarted. Costs one nested query in a restarted run, nothing in others. */
-  async byRestart({ stage, was = [] }: Node): Promise<boolean> {
+  async byRestart(node: string): Promise<boolean> {
     const { run, generation = 1 } = this.token;
     if (generation === 1) return false;
     const { kept } = this.own.component.steering;
     const names = (this.#byRestart ??= new Set(await this.ctx.runQuery(kept, { run, generation })));
-    return [stage, ...was].some((name) => names.has(name));
+    return names.has(node);
   }
 
   /** Whether a deploy has moved a node behind the run's place. Costs a nested query in a run that has gone by another plan, nothing in others. */

@@ -1,5 +1,5 @@
-import { presentName } from "../renaming.js";
 import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
+import { presentKey } from "./storage-names.js";
 
 type Nodes = Readonly<Record<string, CompiledNode>>;
 
@@ -22,6 +22,8 @@ export interface Place {
   /** As the definition holds it; undefined where it has no such node (any more). */
   readonly node: CompiledNode;
   readonly path: string;
+  /** What the stage is called, by the names that the nodes have in the definition. */
+  readonly called: string;
   readonly part: Part;
   /** Outermost first; never empty. */
   readonly sequences: readonly Sequence[];
@@ -29,28 +31,35 @@ export interface Place {
   readonly loops: readonly string[];
 }
 
-/** Finds a stage, such as `save`, `chapters.finalize`, `route.big.x` or `agent.think.compensate`. */
+/** Finds a stage by its storage name, such as `save`, `chapters.finalize`, `route.big.x` or `agent.think.compensate`. */
 export function placeOf(definition: AnyDefinition, stage: string): Place {
   const names = stage.split(".");
   const sequences: Sequence[] = [];
   const loops: string[] = [];
   let nodes = definition.nodes as Nodes;
   let prefix = "";
+  let called = "";
   for (;;) {
     const at = names.shift() ?? "";
     const node = Object.hasOwn(nodes, at) ? nodes[at] : undefined;
     const path = prefix + at;
+    called += presentKey(nodes, at);
     sequences.push({ prefix, nodes, at, depth: loops.length });
     const part = names[0];
     if (isCase(node, part)) {
       nodes = node.cases[part];
       prefix = `${path}.${part}.`;
+      called += `.${presentKey(node.cases, part)}.`;
       names.shift();
     } else if (isBody(node, part)) {
       nodes = node.body;
       prefix = `${path}.`;
+      called += ".";
       loops.push(path);
-    } else return { node, path, part: part as Part, sequences, loops };
+    } else {
+      const whole = [called, ...names].join(".");
+      return { node, path, called: whole, part: part as Part, sequences, loops };
+    }
   }
 }
 
@@ -85,9 +94,4 @@ export function isTimedAsWhole(node: CompiledNode): boolean {
 
 export function hasHandler(node: CompiledNode): boolean {
   return [node?.action, node?.mutation, node?.query].some((handler) => handler !== undefined);
-}
-
-/** What a stage is called now: its own name, or that to which the workflow's `renamed` maps it, or its node, or a node around it. */
-export function renamedStage({ options: { renamed } }: AnyDefinition, stage: string): string {
-  return presentName(renamed, stage) ?? stage;
 }

@@ -1,8 +1,8 @@
 import type { Read } from "../component/validators.js";
 import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
 import type { Policy } from "../definition/node.js";
-import { formerNames } from "../renaming.js";
 import { hasHandler, isTimedAsWhole, placeOf, type Place } from "./place.js";
+import { presentKey, storageKey } from "./storage-names.js";
 
 /** How a stage is run: as the options of its node say, but a finalize and a compensation have their own. */
 export function policyOf(definition: AnyDefinition, stage: string): Policy {
@@ -26,12 +26,16 @@ function isSecret(node: CompiledNode): boolean {
 }
 
 /** What its record says of a stage, whatever comes of it. */
-export function marksOf(
-  definition: AnyDefinition,
-  stage: string,
-): { sensitive?: true; undoable?: true } {
-  const { node, part } = placeOf(definition, stage);
+export interface Marks {
+  called?: string;
+  sensitive?: true;
+  undoable?: true;
+}
+
+export function marksOf(definition: AnyDefinition, stage: string): Marks {
+  const { node, part, called } = placeOf(definition, stage);
   return {
+    ...(called === stage ? {} : { called }),
     ...(isSecret(node) ? { sensitive: true } : {}),
     ...(part === undefined && node?.compensate !== undefined ? { undoable: true } : {}),
   };
@@ -54,15 +58,8 @@ export function readsOf(
   return all.flatMap((name) => {
     const read = readNamed(place, name, pass);
     if (read === undefined) return [];
-    const was = formerNames(definition.options.renamed, read.stage);
     const sensitive = isSensitive(definition, stage) || isSensitive(definition, read.stage);
-    return [
-      {
-        ...read,
-        ...(was.length === 0 ? {} : { was }),
-        ...(sensitive ? { sensitive } : {}),
-      },
-    ];
+    return [{ ...read, ...(sensitive ? { sensitive } : {}) }];
   });
 }
 
@@ -93,15 +90,19 @@ function readNamed(place: Place, name: string, pass: readonly number[]): Read | 
     const tolerant = node?.tolerate === undefined ? {} : { tolerant: true };
     return { name, stage: path, ...within(loops.length), children: true, ...tolerant };
   }
-  const sequence = sequences.findLast(({ nodes }) => Object.hasOwn(nodes, name)) ?? sequences[0];
-  return { name, stage: `${sequence?.prefix ?? ""}${name}`, ...within(sequence?.depth ?? 0) };
+  for (const { nodes, prefix, depth } of sequences.toReversed()) {
+    const key = storageKey(nodes, name);
+    if (key !== undefined) return { name, stage: prefix + key, ...within(depth) };
+  }
+  return undefined;
 }
 
 function everything({ node, part, sequences, loops }: Place): string[] {
   const before = sequences.flatMap(({ nodes, at }) => {
-    const names = Object.keys(nodes);
+    const keys = Object.keys(nodes);
     // A sleep has no output, so it is in no scope.
-    return names.slice(0, Math.max(0, names.indexOf(at))).filter((name) => !isSleep(nodes[name]));
+    const before = keys.slice(0, Math.max(0, keys.indexOf(at)));
+    return before.filter((key) => !isSleep(nodes[key])).map((key) => presentKey(nodes, key));
   });
   const around = ["input", ...before, ...(loops.length > 0 ? ["loop"] : [])];
   if (part === "compensate") return [...around, "output", "error"];

@@ -19,9 +19,11 @@ export interface WorkflowReference<Input> {
   readonly "~input"?: (input: Input) => void;
   readonly name: string;
   readonly definition: AnyDefinition;
+  /** With its nodes under their storage names. */
+  readonly stored: AnyDefinition;
   /** The hash of its plan. */
   readonly plan: string;
-  /** What each node of its top level reads of `input` and of the others; `*` for everything. */
+  /** What each node of its top level, by its storage name, reads of `input` and of the others; `*` for everything. */
   readonly nodes: Readonly<Record<string, readonly string[]>>;
   /** @throws where the input does not fit the workflow's schema. */
   parse(input: unknown): Value;
@@ -44,6 +46,7 @@ export interface Facts {
 
 export function referenceTo(
   own: Bound,
+  given: AnyDefinition,
   { input, first, plan, nodes }: Facts,
 ): WorkflowReference<unknown> {
   const { workflow: name, definition, functions } = own;
@@ -51,7 +54,8 @@ export function referenceTo(
   const of = (option: string) => `The ${option} of workflow "${name}"`;
   return {
     name,
-    definition,
+    definition: given,
+    stored: definition,
     plan,
     nodes,
     parse: (value) => parseInput(name, input, value),

@@ -1,6 +1,7 @@
 import { Failure } from "../errors/failure.js";
 import { unpackedScope } from "../packing.js";
 import type { Bound } from "./bound.js";
+import { placeOf } from "./place.js";
 import { readsOf } from "./reads.js";
 
 /** One of a stage's functions, as messages call it: `args`, `recover`, `finalize`. */
@@ -49,9 +50,10 @@ export function readableScope(
   });
 }
 
-function missed({ workflow }: Bound, { stage, function: fn }: Reader, name: string): Failure {
+function missed({ workflow, definition }: Bound, reader: Reader, name: string): Failure {
+  const { called } = placeOf(definition, reader.stage);
   return new Failure(
     "nonRetryable",
-    `The ${fn} of "${stage.replace(/\.until$/, "")}" in workflow "${workflow}" reads "${name}", which the generated code does not load. Run workflow-codegen. If that changes nothing, name it in the parameters: ({ ${name} }) => …`,
+    `The ${reader.function} of "${called.replace(/\.until$/, "")}" in workflow "${workflow}" reads "${name}", which the generated code does not load. Run workflow-codegen. If that changes nothing, name it in the parameters: ({ ${name} }) => …`,
   );
 }

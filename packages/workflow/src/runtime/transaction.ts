@@ -15,14 +15,13 @@ import { durationMs } from "../definition/duration.js";
 import type { StepError } from "../definition/step-error.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { withoutValues } from "../errors/without-values.js";
-import { formerNames } from "../renaming.js";
 import { AtHand, keyOf } from "./at-hand.js";
 import type { Bound } from "./bound.js";
 import { Budget } from "./budget.js";
 import { Kept } from "./kept.js";
 import { optionOf } from "./options.js";
 import { firstStageOf, isTimedAsWhole, placeOf, recordOf, topLevelOf } from "./place.js";
-import { marksOf, readsOf } from "./reads.js";
+import { marksOf, readsOf, type Marks } from "./reads.js";
 import type { Arrival, Arrive, Run } from "./run.js";
 import { readableScope, type Reader } from "./scope.js";
 import { checkedOutput, copied } from "../values.js";
@@ -81,7 +80,7 @@ export class Transaction {
     readonly ctx: GenericMutationCtx<any>,
     readonly own: Bound,
     readonly token: Token,
-    /** The stage that the token names, as it is called now. */
+    /** The stage that the token names. */
     readonly stage: string,
     readonly options: TransactionOptions,
   ) {
@@ -133,9 +132,9 @@ export class Transaction {
   async isKept(stage: string): Promise<boolean> {
     const { path, part } = placeOf(this.own.definition, stage);
     if (part === "compensate") return false;
-    if (await this.#kept.byRestart(this.formerly(topLevelOf(path)))) return true;
+    if (await this.#kept.byRestart(topLevelOf(path))) return true;
     // Where the run came in, it has something to do.
-    return !this.isArrivalAt(stage) && (await this.#kept.byMove(this.formerly(path)));
+    return !this.isArrivalAt(stage) && (await this.#kept.byMove(this.at(path)));
   }
 
   /** Limits for a nested call that leave enough of this transaction: whatever it uses up, its failure can be written down and the run go on. */
@@ -166,7 +165,7 @@ export class Transaction {
 
   /** The output of a stage of the present pass. */
   async outputOf(stage: string): Promise<Value> {
-    const read = { name: "output", ...this.formerly(recordOf(stage)) };
+    const read = { name: "output", ...this.at(recordOf(stage)) };
     const { output } = await this.#atHand.read([read], this.pass.length);
     return (output ?? null) as Value;
   }
@@ -177,10 +176,9 @@ export class Transaction {
     this.#atHand.know(aspect === undefined ? where : { ...where, [aspect]: true }, output);
   }
 
-  /** Where a stage stands, and what it was called before it was renamed. */
-  formerly(stage: string): { stage: string; pass?: number[]; was?: string[] } {
-    const was = formerNames(this.own.definition.options.renamed, stage);
-    return { ...this.at(stage), ...(was.length === 0 ? {} : { was }) };
+  /** What messages call a stage. */
+  called(stage: string): string {
+    return placeOf(this.own.definition, stage).called;
   }
 
   /** A stage and the passes of the loops around it. */
@@ -201,10 +199,10 @@ export class Transaction {
     const loop = await this.#loopSeen(stage);
     try {
       this.add({
-        ...this.#facts(stage),
+        ...this.facts(stage),
         kind,
         startedAt,
-        output: checkedOutput(stage, await execute()),
+        output: checkedOutput(this.called(stage), await execute()),
         ...loop,
       });
     } catch (error) {
@@ -214,11 +212,11 @@ export class Transaction {
       if (again !== undefined && problem.kind === "thrown" && problem.data === undefined)
         return again();
       const failure = this.errorAt(stage, problem, 1);
-      const fused = { ...this.#facts(stage), kind, startedAt, error: failure };
+      const fused = { ...this.facts(stage), kind, startedAt, error: failure };
       const recovered = await this.#recovered(stage, problem, failure);
       if (recovered.kind === "failed") {
         this.#fused.push({ ...fused, error: recovered.error });
-        this.#next = this.#failing(recovered.error);
+        this.#next = this.#failing(stage, recovered.error);
         return;
       }
       const { output } = recovered;
@@ -235,7 +233,7 @@ export class Transaction {
   /** A part of a node has failed, and the node has an output all the same: it has recovered. */
   #addNode(part: string, { path, output }: Recovered): void {
     const exists = recordOf(part) === path ? { exists: true } : {};
-    const record = { ...this.#facts(path), kind: "children" as const, startedAt: Date.now() };
+    const record = { ...this.facts(path), kind: "children" as const, startedAt: Date.now() };
     this.add({ ...record, ...exists, output });
     this.#endDeadlineOf(path);
   }
@@ -274,12 +272,12 @@ export class Transaction {
   }
 
   /** What is recorded of a stage whatever comes of it. */
-  #facts(stage: string): Pick<Fused, "stage" | "pass" | "sensitive" | "undoable"> {
+  facts(stage: string): Pick<Fused, "stage" | "pass"> & Marks {
     return { ...this.at(stage), ...this.marks(stage) };
   }
 
   /** What its record says of a stage, whatever comes of it. */
-  marks(stage: string): { sensitive?: true; undoable?: true } {
+  marks(stage: string): Marks {
     return marksOf(this.own.definition, stage);
   }
 
@@ -293,10 +291,11 @@ export class Transaction {
     if (!isTimedAsWhole(node) || node.timeout === undefined) return;
     const isRetry = this.isArrivalAt(stage) && this.token.attempt > 1;
     if (isRetry || stage !== firstStageOf(definition, path)) return;
-    const of = optionOf(this.own.workflow, path);
+    const { called } = this.marks(path);
+    const of = optionOf(this.own.workflow, called ?? path);
     const ms = durationMs(node.timeout, of("timeout"));
     const recovers = this.own.recovers.has(path) ? { recovers: true } : {};
-    this.#deadlines.push({ ...this.at(path), ms, ...recovers });
+    this.#deadlines.push({ ...this.at(path), ...(called && { called }), ms, ...recovers });
   }
 
   /** Where the stage's output is that of its parent or loop, the time of that need not be watched any more. */
@@ -334,7 +333,7 @@ export class Transaction {
     if (recovered.kind === "failed") return this.#failAt(stage, recovered.error);
     const { output, path, next } = recovered;
     if (next === undefined) return this.#failAt(stage, error);
-    const record = { ...this.#facts(path), kind: "children" as const, startedAt: Date.now() };
+    const record = { ...this.facts(path), kind: "children" as const, startedAt: Date.now() };
     this.add({ ...record, error, output });
     this.#endDeadlineOf(path);
     await next(run);
@@ -347,13 +346,13 @@ export class Transaction {
 
   #failAt(stage: string, error: StepError): void {
     if (this.isArrivalAt(stage)) this.#outcome = { kind: "failed", error };
-    this.#next = this.#failing(error);
+    this.#next = this.#failing(stage, error);
   }
 
   /** The run fails with an error. */
-  #failing(error: StepError): Extract<Next, { kind: "fail" }> {
-    const { sensitive } = this.marks(error.node);
-    return { kind: "fail", error, ...(sensitive === undefined ? {} : { sensitive }) };
+  #failing(stage: string, error: StepError): Extract<Next, { kind: "fail" }> {
+    const { sensitive } = this.marks(stage);
+    return { kind: "fail", error, stage, ...(sensitive === undefined ? {} : { sensitive }) };
   }
 
   /** The stage that the token names has ended well. @param error why it has not, before it recovered. */
@@ -393,7 +392,7 @@ export class Transaction {
       return recovered.next ?? next;
     }
     this.#outcome = { kind: "failed", error: recovered.error };
-    this.#next = this.#failing(recovered.error);
+    this.#next = this.#failing(at, recovered.error);
     return undefined;
   }
 
@@ -413,10 +412,15 @@ export class Transaction {
       const { kind, message, data } = problem;
       const whole = { ...error, kind, message, ...(data === undefined ? {} : { data }) };
       const given = await node.recover(copied(whole), scope);
-      return { kind: "success", path, output: checkedOutput(path, given), next: recover.next };
+      return {
+        kind: "success",
+        path,
+        output: checkedOutput(this.called(path), given),
+        next: recover.next,
+      };
     } catch (thrown) {
       const own = describeThrown(thrown);
-      const message = `The recover of "${path}" failed: ${own.message}`;
+      const message = `The recover of "${this.called(path)}" failed: ${own.message}`;
       return {
         kind: "failed",
         error: { ...this.errorAt(stage, { ...own, message }, error.attempt), cause: error },
@@ -442,19 +446,19 @@ export class Transaction {
       const thrown = describeThrown(error);
       const problem = sensitive ? withoutValues(thrown) : thrown;
       const failure = this.errorAt(this.stage, problem, this.token.attempt);
-      return await this.#settle({ ...this.#failing(failure), ...(sensitive ? { sensitive } : {}) });
+      return await this.#settle({
+        ...this.#failing(this.stage, failure),
+        ...(sensitive ? { sensitive } : {}),
+      });
     });
     if (stale && this.#fused.length > 0)
       throw new Failure("canceled", `The run went another way while "${this.stage}" was ending`);
   }
 
   async #settle(next: Next): Promise<{ stale: boolean }> {
-    const { renamed } = this.own.definition.options;
     return await this.ctx.runMutation(this.own.component.lib.settle, {
       token: this.token,
       slot: this.options.slot,
-      stage: this.stage,
-      ...(renamed === undefined ? {} : { renamed: { ...renamed } }),
       plan: this.own.plan,
       outcome: this.#outcome,
       fused: this.#fused,
@@ -466,6 +470,6 @@ export class Transaction {
 
   errorAt(stage: string, problem: Problem, attempt: number): StepError {
     const told = this.marks(stage).sensitive === true ? withoutValues(problem) : problem;
-    return { ...told, workflow: this.own.workflow, node: stage, attempt };
+    return { ...told, workflow: this.own.workflow, node: this.called(stage), attempt };
   }
 }

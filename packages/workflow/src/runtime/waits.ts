@@ -1,5 +1,4 @@
-import type { Event } from "../component/validators.js";
-import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
+import type { AnyDefinition } from "../definition/definition.js";
 import { isEvent } from "./nodes/event.js";
 import { someNode } from "./some-node.js";
 
@@ -14,17 +13,3 @@ export const canWait: (definition: AnyDefinition) => boolean = someNode(
     node.children !== undefined ||
     (node.workflow !== undefined && canWait(node.workflow)),
 );
-
-/** Whether a deploy has made a node of another kind of one since a run began to wait at it for what has come now. */
-export function isOther(node: CompiledNode, event: Event): boolean {
-  switch (event.kind) {
-    case "joined":
-      return (event.single === true ? node?.workflow : node?.children) === undefined;
-    case "due":
-      return event.of === "sleep" ? node?.duration === undefined : !isEvent(node);
-    case "got":
-      return !isEvent(node);
-    default:
-      return false;
-  }
-}

@@ -1,6 +1,7 @@
 import { v, type Infer } from "convex/values";
 import type { Doc } from "../component/_generated/dataModel.js";
 import { query, type QueryCtx } from "../component/_generated/server.js";
+import { nameOf } from "../component/scope.js";
 import { vPass, vRunState, vStepState } from "../component/validators.js";
 
 /* Looks into the component's tables. They are mounted beside its own functions, in tests only. */
@@ -38,13 +39,18 @@ export const timers = query({
     const found = [
       ...waiting
         .filter(({ held }) => held !== true)
-        .map(({ run, stage: node, kind, wakeAt: at = 0 }) => ({
-          run,
-          node,
-          kind: KINDS[kind],
-          at,
+        .map((step) => ({
+          run: step.run,
+          node: nameOf(step),
+          kind: KINDS[step.kind],
+          at: step.wakeAt ?? 0,
         })),
-      ...deadlines.map(({ run, stage: node, at }) => ({ run, node, kind: "timeout" as const, at })),
+      ...deadlines.map(({ run, stage, called: node = stage, at }) => ({
+        run,
+        node,
+        kind: "timeout" as const,
+        at,
+      })),
     ];
     const timers: Infer<typeof vTimer>[] = [];
     for (const { run, ...timer } of found) {
@@ -164,10 +170,11 @@ export const steps = query({
   },
 });
 
-function stepOf({ _id, stage, pass, state, attempt, single, kind }: Doc<"steps">): TimelineStep {
+function stepOf(step: Doc<"steps">): TimelineStep {
+  const { _id, pass, state, attempt, single, kind } = step;
   return {
     stepId: _id,
-    stage,
+    stage: nameOf(step),
     pass,
     state,
     attempt,

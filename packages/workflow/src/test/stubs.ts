@@ -7,7 +7,7 @@ import type {
   WorkflowOutput,
   WorkflowScope,
 } from "../definition/definition.js";
-import { hasHandler } from "../runtime/place.js";
+import { hasHandler, placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { setStub } from "../runtime/stubs.js";
 
@@ -49,13 +49,15 @@ export type Stub<Workflow, Node> = (
 export function stubNode<
   Workflow extends WorkflowReference<never>,
   Node extends StagePath<Workflow>,
->({ name, definition }: Workflow, node: Node, stub: Stub<Workflow, Node>): void {
-  const stages = stagesWithFunctions(definition.nodes);
-  if (!stages.includes(node))
+>({ name, stored }: Workflow, node: Node, stub: Stub<Workflow, Node>): void {
+  const stages = stagesWithFunctions(stored.nodes);
+  const names = stages.map((stage) => placeOf(stored, stage).called);
+  const stage = stages[names.indexOf(node)];
+  if (stage === undefined)
     throw new Error(
-      `Workflow "${name}" has no function "${node}" to be stubbed${suggestion(node, stages)}`,
+      `Workflow "${name}" has no function "${node}" to be stubbed${suggestion(node, names)}`,
     );
-  setStub(definition, node, stub);
+  setStub(stored, stage, stub);
 }
 
 /** The stages that have a function of the app's: steps, the handlers and finalizes of parents, compensations, the finalize. */

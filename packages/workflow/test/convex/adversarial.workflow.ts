@@ -379,48 +379,6 @@ export const maze = defineWorkflow({ input: z.object({ outer: z.number(), inner:
   })
   .finalize({ query: (_ctx, scope) => ({ names: Object.keys(scope).sort(), outer: scope.outer }) });
 
-/** Renamed: runs are at the former names. */
-export const renamedNodes = defineWorkflow({
-  input: z.object({ ms: z.number().default(3_600_000), limit: z.number().optional() }),
-  renamed: {
-    was: "is",
-    crowdWas: "crowdIs",
-    loopWas: "loopIs",
-    caseWas: "caseIs",
-    lastWas: "lastIs",
-  },
-})
-  .step("is", { query: () => "is" })
-  .parent("crowdIs", {
-    query: (_ctx, { is }) => is,
-    children: ({ input, output }) => [child(sleepy, { ms: input.ms, text: output })],
-    timeout: "2h",
-    reduce: { initial: "", step: (text, one) => text + one },
-    finalize: {
-      action: async (_ctx, { children }) => {
-        await pause(60_000);
-        return children;
-      },
-    },
-  })
-  .loop("loopIs", {
-    initial: ({ crowdIs }) => crowdIs,
-    body: (b) =>
-      b
-        .step("letter", { query: (_ctx, { loop }) => `${loop.state}${loop.iteration}` })
-        .sleep("rest", "1h"),
-    until: ({ loop }) => loop.iteration >= 3,
-    maxIterations: 5,
-  })
-  .branch("caseIs", {
-    on: () => "only" as const,
-    cases: {
-      only: (b) =>
-        b.step("made", { query: (_ctx, { loopIs }) => `${loopIs}!` }).sleep("rest", "1h"),
-    },
-  })
-  .step("lastIs", { query: (_ctx, { caseIs }) => `${caseIs}?` })
-  .sleep("rest", "1h");
 export const sleepy = defineWorkflow({ input: z.object({ ms: z.number(), text: z.string() }) })
   .sleep("a", ({ input }) => input.ms)
   .step("b", { query: (_ctx, { input }) => input.text });

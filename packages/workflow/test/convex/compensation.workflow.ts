@@ -398,8 +398,8 @@ export const jams = defineWorkflow({ input: z.object({ fails: z.boolean() }) }).
   children: ({ input }) => [child(jam, input), child(stuck, { n: 4, ms: 3_600_000 })],
 });
 
-/** Its first step was called "charge" once; its second one keeps a secret. */
-export const discreet = defineWorkflow({ input: z.object({}), renamed: { charge: "pay" } })
+/** Its second step keeps a secret. */
+export const discreet = defineWorkflow({ input: z.object({}) })
   .step("pay", {
     query: () => 7,
     compensate: {

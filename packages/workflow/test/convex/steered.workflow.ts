@@ -9,7 +9,6 @@ import { leaf, leaves } from "./parents.workflow";
 /** Writes down that its nodes ran. `d` fails until the log says that all is mended. */
 export const chain = defineWorkflow({
   input: z.object({ fails: z.boolean().default(false) }),
-  renamed: { formerlyA: "a" },
 })
   .step("a", {
     action: async (ctx, _scope, info) => {

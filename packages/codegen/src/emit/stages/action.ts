@@ -38,8 +38,7 @@ export const action: StageLowering = {
   },
 };
 
-/** The action of a stage, under its own name or one it once had. */
-export function actionFunction(name: string, stage: StagePlan, file: StageFile): Doc {
+function actionFunction(name: string, stage: StagePlan, file: StageFile): Doc {
   const own = file.own();
   const handler = members(inDefinition(stage, "action", file));
   const reading = [string(stage.name), strings(stage.reads)];
@@ -56,7 +55,7 @@ export function actionFunction(name: string, stage: StagePlan, file: StageFile):
 }
 
 /** What such an action reports to. */
-export function completionFunction(name: string, stage: StagePlan, file: StageFile): Doc {
+function completionFunction(name: string, stage: StagePlan, file: StageFile): Doc {
   const next = file.arrival(file.after(stage));
   const value = call(`${file.own()}.completion`, [string(stage.name), next]);
   return exportedConst(name, file.runtime("Completion"), value);

@@ -16,7 +16,7 @@ export const branch: StageLowering = {
   sections(stage, file) {
     const cases = file
       .bodies(stage)
-      .map((body) => property(body.key, file.arrival(beginningOf(body))));
+      .map((body) => property(body.storage ?? body.key, file.arrival(beginningOf(body))));
     const result = call("run.branch", [
       string(stage.name),
       strings(stage.reads),

@@ -36,13 +36,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         run: { runId: string } | { key: string };
         name: string;
         value: any;
-        receivers: Array<{
-          stage: string;
-          was?: Array<string>;
-          loop?: string;
-          refuses?: boolean;
-          value?: any;
-        }>;
+        receivers: Array<{ stage: string; loop?: string; refuses?: boolean; value?: any }>;
+        others?: Array<string>;
       },
       | { kind: "taken" }
       | { kind: "kept" }
@@ -67,7 +62,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     take: FunctionReference<
       "mutation",
       "internal",
-      { run: string; names: Array<string>; stage: string; was?: Array<string> },
+      { run: string; names: Array<string>; stage: string },
       { name: string; value: any } | null,
       Name
     >;
@@ -79,7 +74,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         run: string;
         stage: string;
-        was?: Array<string>;
         pass?: Array<number>;
         from: number;
         most: number;
@@ -91,7 +85,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     reduced: FunctionReference<
       "query",
       "internal",
-      { run: string; stage: string; was?: Array<string>; pass?: Array<number> },
+      { run: string; stage: string; pass?: Array<number> },
       { value: any; from: number },
       Name
     >;
@@ -115,6 +109,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           pass?: Array<number>;
           generation?: number;
           plan?: string;
+          childOf?: string;
         };
       },
       boolean,
@@ -134,7 +129,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           loop?: boolean;
           cause?: boolean;
           undoing?: boolean;
-          was?: Array<string>;
           sensitive?: boolean;
         }>;
         most?: number;
@@ -153,10 +147,9 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           pass?: Array<number>;
           generation?: number;
           plan?: string;
+          childOf?: string;
         };
         slot?: string;
-        stage?: string;
-        renamed?: Record<string, string>;
         plan?: string;
         outcome:
           | {
@@ -237,6 +230,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           | { kind: "open" };
         fused: Array<{
           stage: string;
+          called?: string;
           pass?: Array<number>;
           kind:
             | "input"
@@ -281,12 +275,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           loop?: any;
         }>;
         reduced?: { stage: string; pass?: Array<number>; value: any };
-        deadlines?: Array<{ stage: string; pass?: Array<number>; ms?: number; recovers?: boolean }>;
+        deadlines?: Array<{
+          stage: string;
+          called?: string;
+          pass?: Array<number>;
+          ms?: number;
+          recovers?: boolean;
+        }>;
         next:
           | {
               kind: "stage";
               stage: {
                 stage: string;
+                called?: string;
                 pass?: Array<number>;
                 action?: { fn: string; timeoutMs?: number };
                 reads: Array<{
@@ -298,7 +299,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   loop?: boolean;
                   cause?: boolean;
                   undoing?: boolean;
-                  was?: Array<string>;
                   sensitive?: boolean;
                 }>;
                 sensitive?: boolean;
@@ -310,6 +310,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               kind: "children";
               children: {
                 stage: string;
+                called?: string;
                 pass?: Array<number>;
                 begins: Array<{
                   workflow: string;
@@ -317,6 +318,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   resume: string;
                   first: {
                     stage: string;
+                    called?: string;
                     pass?: Array<number>;
                     action?: { fn: string; timeoutMs?: number };
                     reads: Array<{
@@ -328,7 +330,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                       loop?: boolean;
                       cause?: boolean;
                       undoing?: boolean;
-                      was?: Array<string>;
                       sensitive?: boolean;
                     }>;
                     sensitive?: boolean;
@@ -374,12 +375,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 sensitive?: boolean;
               };
             }
-          | { kind: "sleep"; stage: string; pass?: Array<number>; until: number }
+          | { kind: "sleep"; stage: string; called?: string; pass?: Array<number>; until: number }
           | {
               kind: "event";
               stage: string;
+              called?: string;
               pass?: Array<number>;
               names: Array<string>;
+              storedNames?: Array<string>;
               timeoutMs?: number;
               sensitive?: boolean;
             }
@@ -408,6 +411,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 cause?: any;
                 compensationErrors?: Array<any>;
               };
+              stage?: string;
               sensitive?: boolean;
               ofCompletion?: boolean;
             }
@@ -427,6 +431,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           resume: string;
           first: {
             stage: string;
+            called?: string;
             pass?: Array<number>;
             action?: { fn: string; timeoutMs?: number };
             reads: Array<{
@@ -438,7 +443,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               loop?: boolean;
               cause?: boolean;
               undoing?: boolean;
-              was?: Array<string>;
               sensitive?: boolean;
             }>;
             sensitive?: boolean;
@@ -653,6 +657,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           pass?: Array<number>;
           generation?: number;
           plan?: string;
+          childOf?: string;
         };
         slot: string;
         report:
@@ -704,7 +709,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     isCompleted: FunctionReference<
       "query",
       "internal",
-      { run: string; stage: string; was?: Array<string>; pass?: Array<number>; generation: number },
+      { run: string; stage: string; pass?: Array<number>; generation: number },
       boolean,
       Name
     >;
@@ -719,6 +724,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           pass?: Array<number>;
           generation?: number;
           plan?: string;
+          childOf?: string;
         };
       },
       boolean,
@@ -756,6 +762,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           resume: string;
           first: {
             stage: string;
+            called?: string;
             pass?: Array<number>;
             action?: { fn: string; timeoutMs?: number };
             reads: Array<{
@@ -767,7 +774,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               loop?: boolean;
               cause?: boolean;
               undoing?: boolean;
-              was?: Array<string>;
               sensitive?: boolean;
             }>;
             sensitive?: boolean;
@@ -778,7 +784,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           retentionMs?: number;
           undoable?: boolean;
         };
-        nodes: Array<{ name: string; was?: Array<string>; stage: string; reads: Array<string> }>;
+        nodes: Array<{ name: string; stage: string; reads: Array<string> }>;
         from?: string;
       },
       "restarted" | "goes on" | "key taken" | "child" | "unknown",
@@ -828,6 +834,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         generation: number;
         records: Array<{
           stage: string;
+          called?: string;
           kind:
             | "input"
             | "entry"
@@ -931,6 +938,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         timesOutAt?: number;
         active: Array<{
           node: string;
+          called?: string;
           kind:
             | "input"
             | "entry"

@@ -1,6 +1,8 @@
 import type { Value } from "convex/values";
 import { describeThrown, Failure } from "../../errors/failure.js";
+import { placeOf } from "../place.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
+import { presentKey, storageKey } from "../storage-names.js";
 
 /** A branch: the run goes on with the case of the key. Its record is there as long as that goes on, and after. */
 export async function branch(
@@ -12,18 +14,20 @@ export async function branch(
 ): Arrival {
   const { transaction } = run;
   if (await transaction.isFull()) return transaction.goTo(stage, reads);
+  const { node, called } = placeOf(transaction.own.definition, stage);
+  const names = Object.keys(node.cases).map((each) => presentKey(node.cases, each));
   let arrive: Arrive | undefined;
-  let chosen: string;
+  let chosen: string | undefined;
   try {
     const key = on((await transaction.copiedScope({ stage, function: "on" }, reads)) as never);
     if (key instanceof Promise)
-      throw new Failure("thrown", `The on of branch "${stage}" must not be async`);
-    chosen = String(key);
-    arrive = typeof key === "string" && Object.hasOwn(cases, key) ? cases[key] : undefined;
-    if (arrive === undefined)
+      throw new Failure("thrown", `The on of branch "${called}" must not be async`);
+    chosen = typeof key === "string" ? storageKey(node.cases, key) : undefined;
+    arrive = chosen === undefined ? undefined : cases[chosen];
+    if (arrive === undefined || chosen === undefined)
       throw new Failure(
         "thrown",
-        `The branch "${stage}" has no case ${JSON.stringify(key) ?? String(key)}; it has ${Object.keys(cases).join(", ")}`,
+        `The branch "${called}" has no case ${JSON.stringify(key) ?? String(key)}; it has ${names.join(", ")}`,
       );
   } catch (error) {
     return transaction.fail(stage, describeThrown(error));
@@ -33,7 +37,7 @@ export async function branch(
 }
 
 function facts({ transaction }: Run, stage: string) {
-  return { ...transaction.at(stage), ...transaction.marks(stage), kind: "branch" as const };
+  return { ...transaction.facts(stage), kind: "branch" as const };
 }
 
 /** A case has ended. */

@@ -25,9 +25,9 @@ export async function children(
   // What was executed here may leave too little of the transaction for inserting them.
   if (await transaction.isFull()) return transaction.goTo(stage, reads);
   try {
-    const { node } = placeOf(transaction.own.definition, stage);
+    const { node, called } = placeOf(transaction.own.definition, stage);
     const { concurrency, tolerate } = node;
-    const of = optionOf(transaction.own.workflow, stage);
+    const of = optionOf(transaction.own.workflow, called);
     checkConcurrency(of("concurrency"), concurrency);
     checkTolerate(of("tolerate"), tolerate);
     const value = given(
@@ -37,9 +37,8 @@ export async function children(
     transaction.goOn({
       kind: "children",
       children: {
-        ...transaction.at(stage),
-        ...transaction.marks(stage),
-        ...(await newChildren(stage, value, references)),
+        ...transaction.facts(stage),
+        ...(await newChildren(called, value, references)),
         ...(concurrency === undefined ? {} : { concurrency }),
         ...(tolerate === undefined ? {} : { tolerate }),
       },
@@ -106,8 +105,7 @@ export async function child(
     transaction.goOn({
       kind: "children",
       children: {
-        ...transaction.at(stage),
-        ...transaction.marks(stage),
+        ...transaction.facts(stage),
         begins: [await reference.begin()],
         pages: [[only]],
         keyed: false,
@@ -137,20 +135,21 @@ export async function gather(run: Run, stage: string, next: Arrive): Arrival {
 
 async function gathered(run: Run, stage: string, next: Arrive): Arrival {
   const { transaction } = run;
+  const called = transaction.called(stage);
   const execute = async () => {
     const { children: packed, ...rest } = await transaction.scope(stage, ["output", "children"]);
     const outputs = unpacked(packed);
     if (Array.isArray(outputs) && outputs.length > MAX_ELEMENTS)
       throw new Failure(
         "tooLarge",
-        `"${stage}" has ${outputs.length} children; a list of their outputs can have ${MAX_ELEMENTS} elements. Give the parent a finalize, or a reduce`,
+        `"${called}" has ${outputs.length} children; a list of their outputs can have ${MAX_ELEMENTS} elements. Give the parent a finalize, or a reduce`,
       );
     const output = { ...rest, children: outputs as Value };
     const bytes = getConvexSize(output as Value);
     if (bytes > MAX_GATHERED_BYTES)
       throw new Failure(
         "tooLarge",
-        `The outputs of the children of "${stage}" take ${bytes} bytes together; at most ${MAX_GATHERED_BYTES} can be stored as its output. Give the parent a finalize, or a reduce`,
+        `The outputs of the children of "${called}" take ${bytes} bytes together; at most ${MAX_GATHERED_BYTES} can be stored as its output. Give the parent a finalize, or a reduce`,
       );
     return output;
   };
@@ -170,7 +169,7 @@ export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
   const { node } = placeOf(own.definition, stage);
   try {
     const { initial, step } = node.reduce;
-    const parent = { run: token.run, ...transaction.formerly(stage) };
+    const parent = { run: token.run, ...transaction.at(stage) };
     let { value: accumulated, from } = await transaction.ctx.runQuery(
       own.component.folding.reduced,
       parent,

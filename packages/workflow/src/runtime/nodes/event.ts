@@ -5,18 +5,12 @@ import { describeThrown } from "../../errors/failure.js";
 import { optionOf } from "../options.js";
 import { placeOf } from "../place.js";
 import type { Arrival, Arrive, Run } from "../run.js";
+import { presentKey } from "../storage-names.js";
 
 /** Whether a node is one that waits for an event. Of nodes that are gone: no. */
 export function isEvent(node: CompiledNode): boolean {
   return node?.schema !== undefined || node?.anyOf !== undefined;
 }
-
-/** The names of the events that a node waits for: its own, or those of `anyOf`. */
-export function eventNames(node: CompiledNode, path: string): string[] {
-  return Object.keys(schemasOf(node, nameOf(path)));
-}
-
-const nameOf = (path: string): string => path.split(".").at(-1) ?? path;
 
 /** What parses the payload of each event that a node waits for. @param own the node's name: that of the event where there is one. */
 function schemasOf(node: CompiledNode, own: string): Readonly<Record<string, CompiledNode>> {
@@ -34,30 +28,31 @@ export async function event(
   const { own, token } = transaction;
   if (await transaction.isFull()) return transaction.goTo(stage, reads);
   const { node } = placeOf(own.definition, stage);
-  const names = eventNames(node, stage);
+  const events = eventsOf(own.definition, stage);
   let timeoutMs: number | undefined;
   try {
     timeoutMs = await timeoutOf(node, run, stage, reads);
   } catch (error) {
     return transaction.fail(stage, describeThrown(error));
   }
-  const at = { ...transaction.at(stage), ...transaction.marks(stage) };
-  const { was } = transaction.formerly(stage);
+  const at = transaction.facts(stage);
   const early = await transaction.ctx.runMutation(own.component.events.take, {
     run: token.run,
-    names: [...names, ...formerEvents(own.definition, names, was)],
+    names: [...events.keys()],
     stage,
-    was,
   });
   if (early !== null) {
-    const output = eventOutput(node, early.name, early.value);
+    const output = eventOutput(node, events.get(early.name) ?? early.name, early.value);
     transaction.add({ ...at, kind: "event", startedAt: Date.now(), output });
     return await next(run);
   }
   transaction.goOn({
     kind: "event",
     ...at,
-    names,
+    names: [...new Set(events.values())],
+    ...([...events].every(([stored, name]) => stored === name)
+      ? {}
+      : { storedNames: [...events.keys()] }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
 }
@@ -70,7 +65,7 @@ async function timeoutOf(
   reads: readonly string[],
 ): Promise<number | undefined> {
   if (timeout === undefined) return undefined;
-  const what = optionOf(transaction.own.workflow, stage)("timeout");
+  const what = optionOf(transaction.own.workflow, transaction.called(stage))("timeout");
   const given: unknown =
     typeof timeout === "function"
       ? await timeout(await transaction.copiedScope({ stage, function: "timeout" }, reads))
@@ -78,17 +73,6 @@ async function timeoutOf(
   if (!(given instanceof Date)) return durationMs(given as Duration, what);
   if (Number.isNaN(given.getTime())) throw new Error(`${what} is an invalid date`);
   return Math.max(0, given.getTime() - Date.now());
-}
-
-/** Under which names an event was kept that came before the node was renamed; not those that are another node's by now. */
-function formerEvents(
-  { nodes }: AnyDefinition,
-  names: readonly string[],
-  was: readonly string[] = [],
-): string[] {
-  const taken = [...names, ...receiversOf(nodes).map(({ name }) => name)];
-  const former = new Set(was.map(nameOf));
-  return [...former].filter((name) => !taken.includes(name));
 }
 
 /** What a node makes of an event. Where it has a timeout, its output tells whether one came. */
@@ -106,17 +90,29 @@ export function endOfWait(node: CompiledNode): { output: Value } | "waits" {
   return node.timeout === undefined ? "waits" : { output: { timedOut: true } };
 }
 
-/** The nodes of a definition that take events of a name: where they stand, the outermost loop around, and the schema. For whoever sends one. */
+/** A node that takes events of a name. */
+export interface Receiver {
+  readonly stage: string;
+  readonly name: string;
+  /** The storage name of the event: if it has the name of its node, that of the node. */
+  readonly stored: string;
+  readonly schema: CompiledNode;
+  /** The outermost loop around it. */
+  readonly loop?: string;
+}
+
+/** The nodes that take events, in the order of the definition. */
 export function receiversOf(
   nodes: Readonly<Record<string, CompiledNode>>,
   prefix = "",
-): { stage: string; name: string; schema: CompiledNode; loop?: string }[] {
+): Receiver[] {
   return Object.entries(nodes).flatMap(([key, node]) => {
     const path = prefix + key;
     if (isEvent(node))
-      return Object.entries(schemasOf(node, key)).map(([name, schema]) => ({
+      return Object.entries(schemasOf(node, presentKey(nodes, key))).map(([name, schema]) => ({
         stage: path,
         name,
+        stored: node.anyOf === undefined ? key : name,
         schema,
       }));
     if (node.body !== undefined)
@@ -125,4 +121,22 @@ export function receiversOf(
       receiversOf(inside, `${path}.${name}.`),
     );
   });
+}
+
+/** The storage name of the events of a name: whichever of its nodes takes one finds it under that. */
+export function storedEvent(all: readonly Receiver[], name: string): string {
+  const renamed = all.find((one) => one.name === name && one.stored !== name);
+  return renamed?.stored ?? name;
+}
+
+/** The events that a stage takes: their names, by their storage names. */
+export function eventsOf({ nodes }: AnyDefinition, stage: string): ReadonlyMap<string, string> {
+  const all = receiversOf(nodes);
+  const own = all.filter((one) => one.stage === stage);
+  return new Map(
+    own.flatMap(({ name, stored }) => [
+      [stored, name],
+      [storedEvent(all, name), name],
+    ]),
+  );
 }

@@ -50,16 +50,17 @@ export async function execute(
   const stub = stubOf(own.definition, stage);
   const again = isArrival || stub !== undefined ? undefined : () => transaction.goTo(stage, reads);
   const info = nestedInfo({ ...token, pass: [...transaction.pass] }, stage);
+  const called = transaction.called(stage);
   const nested = async () => {
     if (stub !== undefined)
       return await stub(await transaction.copiedScope({ stage, function: kind }, ["*"]), info);
     if (call === undefined) return await callGenerated(transaction, { kind, stage, reads });
     const scope = await transaction.copiedScope({ stage, function: "args" }, reads);
     const ctx = await nesting(transaction);
-    const referenced = (within: Nesting) => call(refusing(within, stage), scope, info);
+    const referenced = (within: Nesting) => call(refusing(within, called), scope, info);
     return await (kind === "query"
       ? referenced(ctx)
-      : checked(transaction, ctx, stage, referenced));
+      : checked(transaction, ctx, called, referenced));
   };
   await transaction.record({ stage, kind, execute: nested, again }, next, run);
 }

@@ -1,5 +1,4 @@
 import type { Value } from "convex/values";
-import type { CompiledNode } from "../../definition/definition.js";
 import { describeThrown, Failure } from "../../errors/failure.js";
 import { checkMaxIterations, optionOf } from "../options.js";
 import { placeOf } from "../place.js";
@@ -17,12 +16,12 @@ export async function loop(
   const { transaction } = run;
   if (await transaction.isFull()) return transaction.goTo(stage, reads);
   const { own } = transaction;
-  const { node }: { node: CompiledNode } = placeOf(own.definition, stage);
+  const { node, called } = placeOf(own.definition, stage);
   let state: Value;
   try {
-    checkMaxIterations(optionOf(own.workflow, stage)("maxIterations"), node.maxIterations);
+    checkMaxIterations(optionOf(own.workflow, called)("maxIterations"), node.maxIterations);
     state = checkedOutput(
-      stage,
+      called,
       await initial(
         (await transaction.copiedScope({ stage, function: "initial" }, reads)) as never,
       ),
@@ -31,7 +30,7 @@ export async function loop(
   } catch (error) {
     return transaction.fail(stage, describeThrown(error));
   }
-  const record = { ...transaction.at(stage), ...transaction.marks(stage), kind: "loop" as const };
+  const record = { ...transaction.facts(stage), kind: "loop" as const };
   transaction.add({ ...record, startedAt: Date.now(), output: state, iteration: 1 });
   await beginPass(run, stage, state, 1, body);
 }
@@ -70,7 +69,7 @@ export async function endPass(
   next: Arrive,
 ): Arrival {
   const { transaction } = run;
-  const { node }: { node: CompiledNode } = placeOf(transaction.own.definition, stage);
+  const { node, called } = placeOf(transaction.own.definition, stage);
   const state = output === null ? null : await transaction.outputOf(output);
   const outer = depthAt(run, stage);
   const iteration = transaction.pass[outer.length] ?? 1;
@@ -81,21 +80,20 @@ export async function endPass(
     const reader = { stage: `${stage}.until`, function: "until" };
     const ends = until((await transaction.copiedScope(reader, reads)) as never);
     if (ends instanceof Promise)
-      throw new Failure("thrown", `The until of loop "${stage}" must not be async`);
+      throw new Failure("thrown", `The until of loop "${called}" must not be async`);
     isOver = ends === true;
     // Whatever it is now: a loop that has no limit would never end.
     if (!isOver && !(iteration < node.maxIterations))
       throw new Failure(
         "thrown",
-        `The loop "${stage}" has not ended after its maxIterations of ${node.maxIterations}`,
+        `The loop "${called}" has not ended after its maxIterations of ${node.maxIterations}`,
       );
   } catch (error) {
     return transaction.fail(stage, describeThrown(error));
   }
   transaction.pass = outer;
   transaction.add({
-    ...transaction.at(stage),
-    ...transaction.marks(stage),
+    ...transaction.facts(stage),
     kind: "loop",
     startedAt: Date.now(),
     output: state,

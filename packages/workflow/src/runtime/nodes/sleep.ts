@@ -15,7 +15,8 @@ export async function sleep(
 ): Arrival {
   const { transaction } = run;
   if (await transaction.isFull()) return transaction.goTo(stage, reads);
-  const of = optionOf(transaction.own.workflow, stage);
+  const called = transaction.called(stage);
+  const of = optionOf(transaction.own.workflow, called);
   const now = Date.now();
   let until: number;
   try {
@@ -30,14 +31,18 @@ export async function sleep(
     if (Number.isNaN(until)) throw new Error(`${of("duration")} is an invalid date`);
     if (until > now + YEAR_MS)
       throw new Error(
-        `"${stage}" would sleep until ${new Date(until).toISOString()}: more than a year is not possible. Sleep in a loop, or start a run later`,
+        `"${called}" would sleep until ${new Date(until).toISOString()}: more than a year is not possible. Sleep in a loop, or start a run later`,
       );
   } catch (error) {
     return transaction.fail(stage, describeThrown(error));
   }
   if (until > now)
-    return transaction.goOn({ kind: "sleep", ...transaction.at(stage), until: Math.ceil(until) });
-  transaction.add({ ...transaction.at(stage), kind: "sleep", startedAt: now, output: null });
+    return transaction.goOn({
+      kind: "sleep",
+      ...transaction.facts(stage),
+      until: Math.ceil(until),
+    });
+  transaction.add({ ...transaction.facts(stage), kind: "sleep", startedAt: now, output: null });
   await next(run);
 }
 

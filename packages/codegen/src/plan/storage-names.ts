@@ -1,0 +1,184 @@
+import type { NodePlan, WorkflowPlan, WrittenPlan } from "./schema.js";
+import { membersOf, type Member, type StoredNode } from "./stored-nodes.js";
+import { digestOf } from "./digest.js";
+import { planHash } from "./write.js";
+
+/*
+ * A node's results are stored under the first name that it had. Which that is stands in the plan, so only those entries of `renamed` count
+ * that the plan before does not have.
+ */
+
+/** What is known of the versions before. */
+export interface Earlier {
+  /** What may be deployed. Default: what was written last. */
+  readonly baseline?: WrittenPlan | undefined;
+  /** What was written last; several where a merge has left conflicts, or where more may be deployed. */
+  readonly last: readonly WrittenPlan[];
+  /** Whether nothing that is gone since then is left behind. Default: false. */
+  readonly drops?: boolean;
+}
+
+/** Workflows whose stages are under storage names. */
+export function withStorageNames(
+  workflows: readonly WorkflowPlan[],
+  { baseline, last }: Earlier,
+): WorkflowPlan[] {
+  const plans = baseline === undefined ? last : [baseline, ...last];
+  const befores = plans.map((plan) => new Map(plan.workflows.map((each) => [each.name, each])));
+  return workflows.map((workflow) => {
+    const hash = planHash(workflow);
+    // One that has not changed need not be read.
+    if (befores.every((before) => before.get(workflow.name)?.hash === hash)) return workflow;
+    const names = storageNames(workflow, plans, baseline !== undefined);
+    if (names.size === 0) return workflow;
+    return { ...workflow, storageNames: names, nodes: under(names, workflow.nodes, "") };
+  });
+}
+
+function under(
+  names: ReadonlyMap<string, string>,
+  nodes: readonly NodePlan[],
+  prefix: string,
+): NodePlan[] {
+  return nodes.map((node) => {
+    const storage = names.get(node.path);
+    const own = prefix + (storage ?? node.name);
+    const bodies = node.bodies?.map((body) => {
+      const isCase = node.kind === "branch";
+      const stored = isCase ? names.get(body.path) : undefined;
+      const path = isCase ? `${own}.${stored ?? body.key}` : own;
+      return { ...body, storage: stored, path, nodes: under(names, body.nodes, `${path}.`) };
+    });
+    const stages = node.stages.map((stage) => {
+      return { ...stage, name: own + stage.name.slice(node.path.length) };
+    });
+    return { ...node, storage, stages, bodies };
+  });
+}
+
+/** Nodes that stand side by side in an earlier version. */
+interface OldLine {
+  readonly members: readonly Member[];
+  /** What the paths of its members began with, then and since: empty, `route.big.`. */
+  readonly prefixes: readonly string[];
+  /** The entries of `renamed` that the version did not have. */
+  readonly renamed: ReadonlyMap<string, string>;
+}
+
+/** The storage names that are other names, by the paths of nodes and cases. */
+function storageNames(
+  { name, nodes, renamings }: WorkflowPlan,
+  plans: readonly WrittenPlan[],
+  hasBaseline: boolean,
+): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  const known = plans.map(({ workflows, removed = [] }) => [
+    ...workflows.flatMap((each) => (each.name === name ? digestOf(each).stored : [])),
+    ...removed.flatMap((each) => (each.workflow === name ? (each.nodes ?? []) : [])),
+  ]);
+  const deployed = known[0]?.map((each) => `${each.name}.`) ?? [];
+  const isDeployed = (path: string) =>
+    !hasBaseline || deployed.some((each) => each.startsWith(`${path}.`));
+  const isOther = (path: string, { hash }: Member) => {
+    const there = known.flat().filter((each) => each.name === path);
+    return hash !== undefined && there.length > 0 && there.every((each) => each.hash !== hash);
+  };
+  const line = (
+    members: readonly Member[],
+    prefix: string,
+    stored: string,
+    olds: readonly OldLine[],
+  ): void => {
+    const byName = new Map(members.map((each) => [each.name, each]));
+    const taken = new Map<string, Member>();
+    const given = new Map<Member, string>();
+    const give = (member: Member, storage: string) => {
+      if (given.has(member) || taken.has(storage)) return;
+      given.set(member, storage);
+      taken.set(storage, member);
+    };
+    const follow = (old: OldLine, nameOf: (before: Member) => string | undefined) => {
+      for (const before of old.members) {
+        const member = byName.get(nameOf(before) ?? "");
+        if (member === undefined || !isSame(before, member)) continue;
+        const isDefault = before.storage === member.name;
+        if (isDefault || isDeployed(stored + before.storage)) give(member, before.storage);
+      }
+    };
+    for (const old of olds) follow(old, (before) => newName(before, old, byName));
+    // What was written last knows renames that the definition does not tell any more.
+    for (const old of olds.toReversed()) follow(old, (before) => before.name);
+    for (const member of members) {
+      if (given.has(member)) continue;
+      let storage = member.name;
+      for (let again = 2; taken.has(storage) || isOther(stored + storage, member); again++)
+        storage = member.name + again;
+      give(member, storage);
+    }
+    for (const member of members) {
+      const [path, storage] = [prefix + member.name, given.get(member) ?? member.name];
+      if (storage !== member.name) names.set(path, storage);
+      if (member.inside.length === 0) continue;
+      const inside = olds.map((old): OldLine => {
+        const is = (each: Member) => each.storage === storage && isSame(each, member);
+        const before = old.members.find(is);
+        const called = before === undefined ? [] : namesOf(before, old);
+        const paths = old.prefixes.flatMap((each) => called.map((one) => `${each}${one}.`));
+        return { ...old, members: before?.inside ?? [], prefixes: [...paths, `${path}.`] };
+      });
+      line(member.inside, `${path}.`, `${stored}${storage}.`, inside);
+    }
+  };
+  const tops = plans.map(({ workflows, removed = [] }): OldLine => {
+    const workflow = workflows.find((each) => each.name === name);
+    const before = new Map(Object.entries(Object(workflow?.options["renamed"])));
+    const entries = renamings.filter(({ old, now }) => before.get(old) !== now);
+    const gone = removed.find((each) => each.workflow === name)?.nodes ?? [];
+    const members = membersOf(workflow?.nodes ?? []);
+    return {
+      members: hasBaseline ? members : [...members, ...gone.map(goneMember)],
+      prefixes: [""],
+      renamed: new Map(entries.map(({ old, now }) => [old, now])),
+    };
+  });
+  line(membersOf(nodes), "", "", tops);
+  return names;
+}
+
+const GONE = "gone";
+
+/** A node that was gone before it was said that it has another name. */
+const goneMember = ({ name, hash }: StoredNode): Member => {
+  return { name, storage: name, kind: GONE, hash, inside: [] };
+};
+
+/** Whether what is read as the result of one can be that of the other. */
+const isSame = ({ kind, name }: Member, now: Member): boolean =>
+  kind === now.kind || (kind === GONE && name !== now.name);
+
+/** What a member was called then and since, by the entries of `renamed`; its present name last. */
+function namesOf({ name: first }: Member, { members, prefixes, renamed }: OldLine): string[] {
+  const names = [first];
+  for (const name of names) {
+    const [to] = prefixes.flatMap((prefix) => renamed.get(prefix + name) ?? []);
+    const next = to?.slice(to.lastIndexOf(".") + 1);
+    const stays = prefixes.some((prefix) => `${prefix}${next}` === to);
+    if (next === undefined || !stays || names.includes(next)) break;
+    names.push(next);
+    // If there was a node of that name too, the next entry is about that one.
+    if (members.some((each) => each.name === next)) break;
+  }
+  return names;
+}
+
+/** The new name of a member; undefined if it has none, also where an entry leads to another one that is still there beside it. */
+function newName(
+  member: Member,
+  old: OldLine,
+  now: ReadonlyMap<string, Member>,
+): string | undefined {
+  const name = namesOf(member, old).at(-1);
+  const there = old.members.find((each) => each.name === name);
+  const isNone = now.has(member.name) && there !== undefined && namesOf(there, old).length === 1;
+  return name === member.name || isNone ? undefined : name;
+}

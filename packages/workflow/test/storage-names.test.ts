@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { nodeNamed, stagesAt } from "../src/client/nodes.js";
+import { defineWorkflow } from "../src/definition/index.js";
+import type { AnyDefinition } from "../src/definition/definition.js";
+import { eventsOf } from "../src/runtime/nodes/event.js";
+import { placeOf } from "../src/runtime/place.js";
+import { readsOf } from "../src/runtime/reads.js";
+import type { WorkflowReference } from "../src/runtime/reference.js";
+import { underStorageNames } from "../src/runtime/storage-names.js";
+import { stubOf } from "../src/runtime/stubs.js";
+import { stubNode } from "../src/test/stubs.js";
+
+/* A definition whose nodes have other names than those that their results are stored under. */
+
+const definition = defineWorkflow({ input: z.object({}) })
+  .step("charge", { query: () => 1 })
+  .branch("way", {
+    on: () => "right" as const,
+    cases: {
+      right: (b) => b.step("made", { query: () => 1 }).event("say", { schema: z.string() }),
+    },
+  })
+  .loop("round", {
+    initial: () => 1,
+    body: (b) => b.step("think", { query: () => 1 }),
+    until: () => true,
+    maxIterations: 2,
+  })
+  .step("pay", { query: () => 2 }) as unknown as AnyDefinition;
+const stored = underStorageNames(definition, {
+  charge: "pay",
+  pay: "pay2",
+  way: "route",
+  "way.right": "left",
+  "way.right.say": "ask",
+  "round.think": "ponder",
+});
+const reference = { name: "flow", definition, stored } as WorkflowReference<never>;
+
+test.each([
+  ["pay", "charge"],
+  ["pay2", "pay"],
+  ["pay2.compensate", "pay.compensate"],
+  ["route.left.made", "way.right.made"],
+  ["route.left.ask", "way.right.say"],
+  ["round.ponder", "round.think"],
+  ["gone.finalize", "gone.finalize"],
+])("[S116] a stage that is stored as %s is called %s", (stage, called) => {
+  expect(placeOf(stored, stage).called).toBe(called);
+});
+
+test("[S116] a handler reads by the names of the definition, and gets what is stored under the first", () => {
+  const reads = (stage: string, ...names: string[]) =>
+    readsOf(stored, stage, names, [1]).map(({ name, stage: from }) => `${name} of ${from}`);
+  expect(reads("pay2", "charge", "way", "round")).toEqual([
+    "charge of pay",
+    "way of route",
+    "round of round",
+  ]);
+  expect(reads("route.left.ask", "*")).toEqual([
+    "input of input",
+    "charge of pay",
+    "made of route.left.made",
+  ]);
+});
+
+test("[S116] nodes are named, and found, by their present names", () => {
+  const named = (path: string) => nodeNamed(reference, path, { onTop: false });
+  expect(["charge", "pay", "way.right.say"].map(named)).toEqual(["pay", "pay2", "route.left.ask"]);
+  expect(() => named("route")).toThrow('Workflow "flow" has no node "route"');
+  expect(stagesAt(stored, named("round.think"))).toEqual(["round.ponder"]);
+  expect([...eventsOf(stored, "route.left.ask")]).toEqual([["ask", "say"]]);
+});
+
+test("[S116] a stub stands in for the node that has the name now", () => {
+  const stub = () => 3;
+  stubNode(reference, "pay", stub);
+  expect([stubOf(stored, "pay2"), stubOf(stored, "pay")]).toEqual([stub, undefined]);
+  expect(() => stubNode(reference, "pay2", stub)).toThrow('no function "pay2" to be stubbed');
+});
+
+test("a definition in which nothing was renamed is left as it is", () => {
+  expect(underStorageNames(definition, undefined)).toBe(definition);
+});
