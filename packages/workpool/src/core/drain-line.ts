@@ -25,6 +25,8 @@ export async function drainLine(
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return await endDrain(ctx, drain);
   const again = async (ms: number, rounds: number): Promise<void> => {
+    const pauses = ms > 0;
+    if (pauses !== (drain.pauses ?? false)) await ctx.db.patch("drain", drain._id, { pauses });
     await ctx.scheduler.runAfter(ms, host.drainLine, { generation, quiet: rounds });
   };
   const seen = await seeFreeSlots(ctx, host, gate);

@@ -7,7 +7,7 @@ import { cancelPending } from "./jobs.js";
  * such slots out. It goes on as long as it finds something to do, and nobody else takes free slots meanwhile: so it conflicts with nobody.
  */
 
-/** How long a drain that found nothing to do waits for more, in ms. */
+/** How long a drain that found nothing to do waits for more, in ms. A work that joins the queue meanwhile ends the pause. */
 export const PAUSE_MS = 20;
 /** Arguments of the host's registration of {@link drainLine}. */
 export const drainArgs = {
@@ -32,8 +32,15 @@ export async function ringDrain(
 ): Promise<void> {
   const generation = (drain?.generation ?? 0) + 1;
   const job = await ctx.scheduler.runAfter(ms, host.drainLine, { generation, quiet: 0 });
-  if (drain === null) await ctx.db.insert("drain", { on: true, generation, job });
-  else await ctx.db.patch("drain", drain._id, { on: true, generation, job });
+  const pauses = ms > 0;
+  if (drain === null) await ctx.db.insert("drain", { on: true, generation, job, pauses });
+  else await ctx.db.patch("drain", drain._id, { on: true, generation, job, pauses });
+}
+
+/** Has a drain that pauses go on at once, for a work that has joined the queue. */
+export async function wakeDrain(ctx: PoolMutationCtx, host: PoolHost): Promise<void> {
+  const drain = await readDrain(ctx);
+  if (drain?.on === true && drain.pauses === true) await ringDrain(ctx, host, drain);
 }
 
 /** Ends a drain from outside. */
@@ -44,5 +51,5 @@ export async function stopDrain(ctx: PoolMutationCtx, drain: Doc<"drain">): Prom
 
 /** Ends a drain. */
 export async function endDrain(ctx: PoolMutationCtx, drain: Doc<"drain">): Promise<void> {
-  await ctx.db.patch("drain", drain._id, { on: false, job: undefined });
+  await ctx.db.patch("drain", drain._id, { on: false, job: undefined, pauses: false });
 }

@@ -1,5 +1,5 @@
 import type { Doc, HostMutationCtx, PoolHost, PoolMutationCtx, SlotId, Work } from "./context.js";
-import { readDrain, ringDrain } from "./drain.js";
+import { readDrain, ringDrain, wakeDrain } from "./drain.js";
 import { closeGate, ensureGate } from "./gate.js";
 import { joinLine, seeNearFirst } from "./line.js";
 import { passOn, startNearFirst, tryStart } from "./pass.js";
@@ -54,7 +54,7 @@ export async function enqueueWorks(
     await closeGate(ctx, gate);
     const noneIsLeft = started.length === gate.maxParallelism || (!busy && (await noneIsFree(ctx)));
     if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));
-  }
+  } else await wakeDrain(ctx, host);
   if (started.length === 0) await watchTheWatchdog(ctx, host, gate);
   return started.length;
 }

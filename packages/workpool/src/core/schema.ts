@@ -33,6 +33,8 @@ export const poolTables = {
     on: v.boolean(),
     /** Names the one drain that counts: any other that is still scheduled does nothing. */
     generation: v.number(),
+    /** It has found nothing to do, and its next round comes after a pause. */
+    pauses: v.optional(v.boolean()),
     /** Its first round. */
     job: v.optional(v.id("_scheduled_functions")),
   }),
