@@ -123,7 +123,8 @@ describe("status", () => {
     );
     expect(done).toBe(states.filter((state) => state === "completed").length);
     expect(running).toBe(states.filter((state) => state === "running").length);
-    expect(use.app.counter.totals().documentsRead).toBeLessThan(250);
+    // The 200 that run, and those that have ended behind the first which waits.
+    expect(use.app.counter.totals().documentsRead).toBeLessThan(400);
   });
 
   test("[S96] every end: completed with its output, the others with their error", async () => {

@@ -30,10 +30,11 @@ export async function countChildren(
   ctx: QueryCtx,
   { _id: parent, total = 0 }: Pick<Doc<"steps">, "_id" | "total">,
 ): Promise<Children> {
-  const count = async (states: readonly RunState[], from: number) => {
-    let sum = 0;
-    for (const state of states) sum += (await inState(ctx, parent, state, from).take(MOST)).length;
-    return sum;
+  /** The places of children in these states. */
+  const places = async (states: readonly RunState[], from = 0) => {
+    const runs = [];
+    for (const state of states) runs.push(...(await inState(ctx, parent, state, from).take(MOST)));
+    return runs.map(({ index }) => index);
   };
   const firstPending = await inState(ctx, parent, "pending").first();
   const last = await ctx.db
@@ -44,16 +45,19 @@ export async function countChildren(
   // Those that are not inserted yet wait too.
   const inserted = last === null ? 0 : last.index + 1;
   const from = firstPending?.index ?? inserted;
-  const going = await count(GOING, 0);
-  const failed = await count(BAD, 0);
-  const beyond = await count([...GOING, "completed", ...BAD], from);
+  const allGoing = await places(GOING);
+  const allBad = await places(BAD);
+  const [going, failed] = [allGoing.length, allBad.length];
+  const beyond =
+    [...allGoing, ...allBad].filter((index) => index >= from).length +
+    (await places(["completed"], from)).length;
   const begun = from + beyond;
   const isEstimate = failed >= MOST || beyond >= MOST;
   if (going < MOST) {
     const done = Math.max(0, begun - going - failed);
     return { total, done, failed, running: going, ...(isEstimate ? { isEstimate } : {}) };
   }
-  const completed = await count(["completed"], 0);
+  const completed = (await places(["completed"])).length;
   // Of many that are done too, those are known that precede the first which runs.
   const first = completed < MOST ? null : await inState(ctx, parent, "running").first();
   const done = Math.max(completed, (first?.index ?? 0) - failed);
