@@ -43,6 +43,7 @@ describe("what the official command sends", () => {
       "documents.js",
       "reports.js",
       "text.js",
+      "users.js",
     ]);
   });
 
@@ -115,21 +116,22 @@ test("what arrives runs the example to its end, started by a client", async () =
     const text = await readFile(`${EXAMPLE}/input/gpl-3.txt`);
     const storageId = await t.run(async (ctx) => await ctx.storage.store(new Blob([text])));
 
+    const user = t.withIdentity({ subject: "ada" });
     const args = { title: "GNU General Public License", storageId };
-    const runId = (await t.mutation(documents["upload"]!, args)) as string;
-    const progress = async () => await t.query(documents["progress"]!, { runId });
+    const runId = (await user.mutation(documents["upload"]!, args)) as string;
+    const progress = async () => await user.query(documents["progress"]!, { runId });
     const done = async () => ((await progress()) as { state: string }).state !== "running";
     await counter.drive({ timers, done, patienceMs: 500 });
 
     expect(await progress()).toMatchObject({ state: "completed", active: [], words: 5607 });
-    expect(await t.query(documents["report"]!, { storageId })).toMatchObject({
+    expect(await user.query(documents["report"]!, { storageId })).toMatchObject({
       title: "GNU General Public License",
       sections: 19,
       analysis: { words: 5607, frequentWords: [{ word: "license", count: 97 }, {}, {}, {}, {}] },
     });
     expect(counter.violations).toEqual([]);
     // The same file again is the same run.
-    expect(await t.mutation(documents["upload"]!, args)).toBe(runId);
+    expect(await user.mutation(documents["upload"]!, args)).toBe(runId);
   } finally {
     timers.uninstall();
   }

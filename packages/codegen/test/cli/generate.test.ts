@@ -15,8 +15,8 @@ wrote convex/_workflows/workflows.ts
 wrote convex/_workflows/.gitattributes
 wrote convex/_workflows/plan.json
 wrote convex/_workflows/invoice.plan.json
-wrote convex/_workflows/sendMail.plan.json
 wrote convex/_workflows/invoice.ts
+wrote convex/_workflows/sendMail.plan.json
 wrote convex/_workflows/sendMail.ts
 2 workflows, 2 nodes, in 0 ms.
 `);
@@ -69,8 +69,8 @@ test("[S12] --json gives problems and what was written as data, with the exit co
         "_workflows/.gitattributes",
         "_workflows/plan.json",
         "_workflows/invoice.plan.json",
-        "_workflows/sendMail.plan.json",
         "_workflows/invoice.ts",
+        "_workflows/sendMail.plan.json",
         "_workflows/sendMail.ts",
       ],
       removed: [],

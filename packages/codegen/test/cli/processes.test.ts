@@ -52,12 +52,12 @@ function generate(...args: string[]) {
 }
 
 /** Small workflows, each in a file of its own. */
-const small = (count: number, step: string): SourceText[] =>
+const small = (count: number, output: string): SourceText[] =>
   Array.from({ length: count }, (_, index) => ({
     file: `w${index}.workflow.ts`,
     text: `import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
-export const w${index} = defineWorkflow({ input: z.object({}) }).step("${step}", { query: () => 1 });
+export const w${index} = defineWorkflow({ input: z.object({}) }).step("only", { query: () => "${output}" });
 `,
   }));
 

@@ -9,6 +9,7 @@ function source(length: number): string {
   return `import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
+export const ${name("u")} = defineWorkflow({ input: z.object({}) }).step("only", { query: () => 1 });
 export const ${name("v")} = defineWorkflow({ input: z.object({}) }).step("only", { query: () => 1 });
 export const ${name("w")} = defineWorkflow({ input: z.object({}) })
   .step("${name("a")}", { action: (ctx, { input }) => input })
@@ -18,7 +19,7 @@ export const ${name("w")} = defineWorkflow({ input: z.object({}) })
   .parent("${name("e")}", { children: ({ input, ${name("a")} }) => [child(${name("v")}, {})] })
   .parent("${name("f")}", {
     query: () => 1,
-    children: ({ output }) => [child(${name("v")}, {}), child(${name("w")}, {})],
+    children: ({ output }) => [child(${name("u")}, {}), child(${name("v")}, {})],
     finalize: { mutation: (ctx, { children }) => children },
   })
   .finalize({ action: (ctx, { ${name("f")} }) => ${name("f")} });
