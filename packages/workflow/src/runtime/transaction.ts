@@ -451,7 +451,7 @@ export class Transaction {
         ...(sensitive ? { sensitive } : {}),
       });
     });
-    if (stale && this.#fused.length > 0)
+    if (stale && this.#fused.some(({ kind }) => kind === "mutation"))
       throw new Failure("canceled", `The run went another way while "${this.stage}" was ending`);
   }
 
