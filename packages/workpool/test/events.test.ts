@@ -135,7 +135,7 @@ describe("the log level", () => {
     await app.drive();
     expect(names()).toContain("enqueued");
     const gate = await app.inPool((ctx) => ctx.db.query("gate").first());
-    expect(gate).toMatchObject({ logLevel: "INFO", maxParallelism: 10 });
+    expect(gate).toMatchObject({ logLevel: "INFO", maxParallelism: 6 });
   });
 
   test("set alone, it leaves maxParallelism as it is, and the other way round", async () => {
