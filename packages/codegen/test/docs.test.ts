@@ -7,12 +7,9 @@ import { fixtures } from "./golden.js";
 
 const docs = new URL("../../../docs/", import.meta.url).pathname;
 
-test("docs/compiler.md lists every code, and no code stands for two problems", async () => {
-  const text = await readFile(join(docs, "compiler.md"), "utf8");
+test("no code stands for two problems", () => {
   const all = Object.values(codes);
   expect(new Set(all.map(({ code }) => code)).size).toBe(all.length);
-  for (const { code, title } of all)
-    expect(text).toMatch(new RegExp(`\\| ${code} +\\| ${title} +\\|`));
 });
 
 test.each(["ingestDocument.ts", "index.ts"])(

@@ -16,7 +16,7 @@ export interface Config {
   retry?: Retry;
   /**
    * The folder under the functions folder that holds what the compiler writes, such as `"generated/workflows"`: names of letters, digits and `_`.
-   * Runs that began under another one go on: see docs/compiler.md. Default: `"_workflows"`.
+   * It cannot change while generated code stands in another folder. Default: `"_workflows"`.
    */
   output?: string;
 }
