@@ -19,12 +19,15 @@ async function restart(name: string, runId: string, from?: string): Promise<void
   await use.app.t.mutation(internal.manager.restart, { name, runId, ...(from ? { from } : {}) });
 }
 
-/** The scheduled functions that are still to come, but for the pool's last look. */
+/** The pool's last look, and the last rounds of its drain. */
+const OF_POOL = ["watchdog:sweep", "line:drainLine"];
+
+/** The scheduled functions that are still to come, but for the pool's own. */
 async function scheduled(app: TestApp = use.app): Promise<string[]> {
   return await app.inComponent(async (ctx) => {
     const jobs = await ctx.db.system.query("_scheduled_functions").collect();
     return jobs
-      .filter(({ state, name }) => state.kind === "pending" && name !== "watchdog:sweep")
+      .filter(({ state, name }) => state.kind === "pending" && !OF_POOL.includes(name))
       .map(({ name }) => name);
   });
 }
