@@ -451,7 +451,8 @@ export class Transaction {
         ...(sensitive ? { sensitive } : {}),
       });
     });
-    if (stale && this.#fused.some(({ kind }) => kind === "mutation"))
+    // An event has left the inbox.
+    if (stale && this.#fused.some(({ kind }) => kind === "mutation" || kind === "event"))
       throw new Failure("canceled", `The run went another way while "${this.stage}" was ending`);
   }
 
