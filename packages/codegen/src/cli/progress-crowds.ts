@@ -1,4 +1,4 @@
-import { type Change, hasEnded, type RunTree, type TreeRun } from "../local/index.js";
+import { type Change, hasEnded, type RunTree, type TreeRun } from "../dev-server/index.js";
 import { countStates } from "./progress-text.js";
 
 /** Children of one parent from which on those that go alike are told once. */

@@ -1,4 +1,4 @@
-import type { Change, LocalEvent, RunTree, TreeRun, TreeStep } from "../local/index.js";
+import type { Change, RunEvent, RunTree, TreeRun, TreeStep } from "../dev-server/index.js";
 import { Crowds } from "./progress-crowds.js";
 import { childLabel, duration, eventNames, printable, stageLabel } from "./progress-text.js";
 
@@ -11,7 +11,7 @@ export class ProgressLines {
     this.#write = write;
   }
 
-  tell(event: LocalEvent): void {
+  tell(event: RunEvent): void {
     if (event.type === "log") this.#write(event.text);
     if (event.type === "started") this.#write(`${event.workflow}: started, run ${event.runId}`);
     if (event.type === "progress") {
@@ -22,7 +22,7 @@ export class ProgressLines {
   end(): void {}
 }
 
-type ProgressEvent = Extract<LocalEvent, { type: "progress" }>;
+type ProgressEvent = Extract<RunEvent, { type: "progress" }>;
 
 /**
  * One line per change that tells something new, with the time since the run's start before it.

@@ -1,5 +1,5 @@
 import type { WriteStream } from "node:tty";
-import type { LocalEvent, RunTree } from "../local/index.js";
+import type { RunEvent, RunTree } from "../dev-server/index.js";
 import { paintLine } from "./progress-text.js";
 import { treeLines } from "./progress-tree.js";
 
@@ -28,7 +28,7 @@ export class ProgressLive {
     this.#timer.unref();
   }
 
-  tell(event: LocalEvent): void {
+  tell(event: RunEvent): void {
     if (event.type === "progress") {
       this.#tree = event.tree;
       // Busy functions keep the timer waiting.

@@ -1,5 +1,5 @@
 import pc from "picocolors";
-import type { LocalOutcome, StepError } from "../local/index.js";
+import type { RunOutcome, StepError } from "../dev-server/index.js";
 import { bytes, duration, plural, printable } from "./progress-text.js";
 
 /** Where a node stands in its definition, as `file:line:column`; undefined for an unknown one. */
@@ -7,7 +7,7 @@ export type PlaceOf = (workflow: string, node: string) => string | undefined;
 
 /** What a run came to and what it took, for people. */
 export function report(
-  outcome: LocalOutcome,
+  outcome: RunOutcome,
   workflow: string,
   placeOf: PlaceOf,
   color: boolean,
@@ -23,7 +23,7 @@ export function report(
   return `${lines.join("\n")}\n`;
 }
 
-function counts({ totals }: LocalOutcome): string[] {
+function counts({ totals }: RunOutcome): string[] {
   const { rootExecutions, executions, functionsScheduled } = totals;
   return [
     `${plural(rootExecutions, "function execution")}, ${executions.toLocaleString("en-US")} with nested ones; ` +

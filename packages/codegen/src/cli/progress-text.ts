@@ -1,5 +1,5 @@
 import pc from "picocolors";
-import type { StepError, TreeRun, TreeStep } from "../local/index.js";
+import type { StepError, TreeRun, TreeStep } from "../dev-server/index.js";
 
 /** Part of a line: cut to the width of the terminal before it is painted. */
 export interface Span {

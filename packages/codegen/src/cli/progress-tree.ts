@@ -1,4 +1,4 @@
-import { hasEnded, type RunTree, type TreeRun, type TreeStep } from "../local/index.js";
+import { hasEnded, type RunTree, type TreeRun, type TreeStep } from "../dev-server/index.js";
 import {
   childLabel,
   countStates,

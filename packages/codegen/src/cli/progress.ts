@@ -1,12 +1,12 @@
 import type { WriteStream } from "node:tty";
 import pc from "picocolors";
-import type { LocalEvent } from "../local/index.js";
+import type { RunEvent } from "../dev-server/index.js";
 import { ProgressLines } from "./progress-lines.js";
 import { ProgressLive } from "./progress-live.js";
 
 /** Shows how a run goes on. */
 export interface Progress {
-  tell(event: LocalEvent): void;
+  tell(event: RunEvent): void;
   /** Shows the last state, and writes no more. */
   end(): void;
 }

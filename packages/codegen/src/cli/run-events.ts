@@ -1,6 +1,6 @@
 import type { JSONValue } from "convex/values";
 import { nearest } from "../diagnostics/nearest.js";
-import type { PlannedEvent } from "../local/index.js";
+import type { PlannedEvent } from "../dev-server/index.js";
 import { durationMs } from "../plan/duration.js";
 import { awaitedEvents } from "../plan/events.js";
 import type { ProjectPlan } from "../plan/schema.js";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { jsonToConvex, type JSONValue, type Value } from "convex/values";
-import { whyUnreadable } from "../local/index.js";
+import { whyUnreadable } from "../dev-server/index.js";
 
 /** JSON as it is given on the command line, or in the file that is named there after an `@`. */
 export async function readJson(given: string, option: string): Promise<JSONValue> {

@@ -1,5 +1,5 @@
 import type { JSONValue } from "convex/values";
-import type { SeedTable } from "../local/index.js";
+import type { SeedTable } from "../dev-server/index.js";
 import { readJson, valueOf } from "./run-json.js";
 
 /**

@@ -1,6 +1,6 @@
 import { convexToJson, type Value } from "convex/values";
 import { compile, writeGenerated } from "../compile.js";
-import { runWorkflow, type StoredFile } from "../local/index.js";
+import { runWorkflow, type StoredFile } from "../dev-server/index.js";
 import type { ProjectPlan } from "../plan/schema.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
 import { printDiagnostics } from "./generate-report.js";

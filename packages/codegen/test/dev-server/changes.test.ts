@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { type Change, changesBetween } from "../src/local/changes.js";
-import { child, error, run, step, tree } from "./local-tree.js";
+import { type Change, changesBetween } from "../../src/dev-server/changes.js";
+import { child, error, run, step, tree } from "./tree.js";
 
 function told(changes: Change[]): string[] {
   return changes.map((change) =>

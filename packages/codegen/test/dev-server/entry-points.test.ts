@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findEntryPoints } from "../src/local/entry-points.js";
-import { type TestApp, writeApp } from "./local-app.js";
+import { findEntryPoints } from "../../src/dev-server/entry-points.js";
+import { type TestApp, writeApp } from "./app.js";
 
 const MODULE = "export const x = 1;\n";
 

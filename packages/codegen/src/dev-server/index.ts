@@ -2,9 +2,9 @@ export type { Change } from "./changes.js";
 export type { PlannedEvent } from "./events.js";
 export { whyUnreadable, type StoredFile } from "./input.js";
 export {
-  type LocalEvent,
-  type LocalOutcome,
-  type LocalRunOptions,
+  type RunEvent,
+  type RunOutcome,
+  type RunWorkflowOptions,
   runWorkflow,
 } from "./run-workflow.js";
 export type { SeedTable } from "./seed.js";

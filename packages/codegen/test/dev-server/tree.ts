@@ -1,4 +1,4 @@
-import type { RunTree, StepError, TreeRun, TreeStep } from "../src/local/index.js";
+import type { RunTree, StepError, TreeRun, TreeStep } from "../../src/dev-server/index.js";
 
 /** Trees as the component would give them, for tests of what is made of them. */
 

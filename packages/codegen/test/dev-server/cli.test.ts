@@ -3,10 +3,10 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { convexConfig, type TestApp, writeApp } from "./local-app.js";
+import { convexConfig, type TestApp, writeApp } from "./app.js";
 
 // The command as it is installed: needs the built packages.
-const BIN = fileURLToPath(new URL("../bin/workflow-codegen.js", import.meta.url));
+const BIN = fileURLToPath(new URL("../../bin/workflow-codegen.js", import.meta.url));
 
 const FLOWS = `import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";

@@ -12,7 +12,7 @@ import type { RunTree } from "./tree.js";
 import { realTime, skippedTime } from "./wait.js";
 import { type Ending, Watch } from "./watch.js";
 
-export interface LocalRunOptions {
+export interface RunWorkflowOptions {
   /** Absolute path of the app's functions folder, with its generated code up to date. */
   readonly functionsDir: string;
   /** The name under which generated code looks for the component: that of the app's config. Default: `workflow`. */
@@ -31,11 +31,11 @@ export interface LocalRunOptions {
   readonly seed?: readonly SeedTable[];
   /** Makes `Math.random` give the same numbers each time, by which retries wait the same. Default: it is left alone. */
   readonly random?: number;
-  readonly onEvent?: (event: LocalEvent) => void;
+  readonly onEvent?: (event: RunEvent) => void;
 }
 
 /** What can be told while a run goes on. */
-export type LocalEvent =
+export type RunEvent =
   | { readonly type: "mounted"; readonly functionsDir: string }
   | { readonly type: "started"; readonly runId: string; readonly workflow: string }
   | {
@@ -48,7 +48,7 @@ export type LocalEvent =
   /** A function of the app wrote to the console, or the component logged an error. */
   | { readonly type: "log"; readonly text: string };
 
-export interface LocalOutcome extends Pick<Ending, "state" | "output" | "error"> {
+export interface RunOutcome extends Pick<Ending, "state" | "output" | "error"> {
   readonly runId: string;
   /** What the run took, with its start, without what was done to watch it. */
   readonly totals: Totals;
@@ -64,7 +64,7 @@ export interface LocalOutcome extends Pick<Ending, "state" | "output" | "error">
  * @throws when the app cannot be mounted, the input is refused, or the run gets stuck; a run that
  *   fails is an outcome
  */
-export async function runWorkflow(options: LocalRunOptions): Promise<LocalOutcome> {
+export async function runWorkflow(options: RunWorkflowOptions): Promise<RunOutcome> {
   const { functionsDir, workflow, input, files = [], events = [], skipTime = false } = options;
   const tell = options.onEvent ?? (() => {});
   const back = await openBackEnd(functionsDir, options.output);

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { compile, writeGenerated } from "../src/compile.js";
+import { compile, writeGenerated } from "../../src/compile.js";
 
 /** A Convex app made of text, in a folder from which the workspace's packages can be imported. */
 export interface TestApp {
@@ -9,7 +9,7 @@ export interface TestApp {
   remove(): Promise<void>;
 }
 
-const root = fileURLToPath(new URL("../node_modules/.cache/stepwise-test", import.meta.url));
+const root = fileURLToPath(new URL("../../node_modules/.cache/stepwise-test", import.meta.url));
 
 /** @param files by their path in the functions folder; definitions among them are compiled. */
 export async function writeApp(files: Record<string, string>): Promise<TestApp> {

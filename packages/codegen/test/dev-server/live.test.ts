@@ -1,7 +1,7 @@
 import type { WriteStream } from "node:tty";
 import { expect, test } from "vitest";
-import { ProgressLive } from "../src/cli/progress-live.js";
-import { run, step, tree } from "./local-tree.js";
+import { ProgressLive } from "../../src/cli/progress-live.js";
+import { run, step, tree } from "./tree.js";
 
 // oxlint-disable-next-line no-control-regex -- Control sequences are what a terminal is told with.
 const SEQUENCES = /\u001b\[(\d+)A|\u001b\[([KJ])|\n|[^\u001b\n]+/g;

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { type LocalEvent, runWorkflow } from "../src/local/index.js";
-import { convexConfig, type TestApp, writeApp } from "./local-app.js";
+import { type RunEvent, runWorkflow } from "../../src/dev-server/index.js";
+import { convexConfig, type TestApp, writeApp } from "./app.js";
 
 // Each run bundles an app: half a second here, more on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
@@ -103,7 +103,7 @@ test("what the component logs is shown where the config says a level, and else o
       "stepwise.config.ts": config(options),
     });
     const lines: string[] = [];
-    const onEvent = (event: LocalEvent) => void (event.type === "log" && lines.push(event.text));
+    const onEvent = (event: RunEvent) => void (event.type === "log" && lines.push(event.text));
     await runWorkflow({ ...app, workflow: "refuses", input: {}, skipTime: true, onEvent });
     return lines.map((line) => (JSON.parse(line) as { event: string }).event);
   };

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { describeChanges } from "../src/cli/progress-lines.js";
-import { Crowds } from "../src/cli/progress-crowds.js";
-import { report } from "../src/cli/progress-report.js";
-import { duration, paintLine } from "../src/cli/progress-text.js";
-import { treeLines } from "../src/cli/progress-tree.js";
-import { changesBetween, type Change } from "../src/local/changes.js";
-import type { RunTree, TreeRun, TreeStep } from "../src/local/index.js";
-import { child, error, run, step, tree } from "./local-tree.js";
+import { describeChanges } from "../../src/cli/progress-lines.js";
+import { Crowds } from "../../src/cli/progress-crowds.js";
+import { report } from "../../src/cli/progress-report.js";
+import { duration, paintLine } from "../../src/cli/progress-text.js";
+import { treeLines } from "../../src/cli/progress-tree.js";
+import { changesBetween, type Change } from "../../src/dev-server/changes.js";
+import type { RunTree, TreeRun, TreeStep } from "../../src/dev-server/index.js";
+import { child, error, run, step, tree } from "./tree.js";
 
 function picture(shown: RunTree, maxLines = 40, width = 100): string {
   const lines = treeLines(shown, 1500, maxLines);

@@ -4,12 +4,12 @@ import type { Plugin } from "esbuild";
 import { glob } from "tinyglobby";
 import { bundle } from "./bundle.js";
 import type { MountedComponent } from "./component-tree.js";
-import type { LocalTest } from "./local-test.js";
+import type { AppTest } from "./app-test.js";
 
 /** What a component's package exports under `./test`, by Convex's convention. */
 export interface ComponentTest {
   /** Registers the component, and those below it, under `name`. */
-  register(t: LocalTest, name: string): void;
+  register(t: AppTest, name: string): void;
 }
 
 /**

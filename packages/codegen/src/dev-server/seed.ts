@@ -1,4 +1,4 @@
-import type { LocalTest } from "./local-test.js";
+import type { AppTest } from "./app-test.js";
 
 /** Documents to insert before a run. */
 export interface SeedTable {
@@ -14,7 +14,7 @@ export interface SeedTable {
  * @throws when a document does not fit its table, or a label is unknown or given twice
  */
 export async function withSeed(
-  t: LocalTest,
+  t: AppTest,
   value: unknown,
   seed: readonly SeedTable[],
 ): Promise<unknown> {

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { LocalTest } from "./local-test.js";
+import type { AppTest } from "./app-test.js";
 
 /** A file to put into the app's storage before the run; its id becomes a field of the input. */
 export interface StoredFile {
@@ -14,7 +14,7 @@ export interface StoredFile {
  * @throws when a file cannot be read, or a field lies inside of something that is no object
  */
 export async function withStoredFiles(
-  t: LocalTest,
+  t: AppTest,
   input: unknown,
   files: readonly StoredFile[],
 ): Promise<unknown> {

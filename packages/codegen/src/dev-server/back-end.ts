@@ -6,13 +6,13 @@ import { defineSchema } from "convex/server";
 import { bundle, externalPackages, type LoadableModules } from "./bundle.js";
 import { findComponents, type MountedComponent } from "./component-tree.js";
 import { findEntryPoints } from "./entry-points.js";
-import type { LocalSchema, LocalTest } from "./local-test.js";
+import type { AppSchema, AppTest } from "./app-test.js";
 import { loadComponentTest } from "./package-component.js";
 import { usualOutput } from "../plan/paths.js";
 
 /** An app with its components on convex-test, in this process. */
 export interface BackEnd {
-  readonly t: LocalTest;
+  readonly t: AppTest;
   readonly counter: Counter;
   /** The app's modules, by the path that Convex knows them by, such as `_workflows/index`. */
   load(module: string): Promise<unknown>;
@@ -44,7 +44,7 @@ export async function openBackEnd(
   try {
     const app = await loadFolder(functionsDir, join(outdir, "app"));
     const counter = new Counter();
-    const t: LocalTest = counter.convexTest({ schema: app.schema, modules: app.modules });
+    const t: AppTest = counter.convexTest({ schema: app.schema, modules: app.modules });
     const components = await findComponents(functionsDir, join(outdir, "config"));
     await mountAll(t, components, outdir);
     return {
@@ -71,7 +71,7 @@ async function cacheFolder(projectDir: string): Promise<string> {
 
 interface LoadedFolder {
   readonly modules: LoadableModules;
-  readonly schema: LocalSchema;
+  readonly schema: AppSchema;
 }
 
 /** The app's folder, or that of a component which is part of the project. */
@@ -94,7 +94,7 @@ async function loadFolder(folder: string, outdir: string): Promise<LoadedFolder>
     }),
   ]);
   const { "./schema.js": loadSchema, ...modules } = isolate;
-  const schema = (await loadSchema?.()) as { default: LocalSchema } | undefined;
+  const schema = (await loadSchema?.()) as { default: AppSchema } | undefined;
   return {
     // convex-test finds the root of the folder by this one.
     modules: { "./_generated/api.js": async () => ({}), ...modules, ...node },
@@ -104,7 +104,7 @@ async function loadFolder(folder: string, outdir: string): Promise<LoadedFolder>
 }
 
 async function mountAll(
-  t: LocalTest,
+  t: AppTest,
   components: readonly MountedComponent[],
   outdir: string,
 ): Promise<void> {

@@ -3,8 +3,8 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { type LocalEvent, type LocalRunOptions, runWorkflow } from "../src/local/index.js";
-import { convexConfig, type TestApp, writeApp } from "./local-app.js";
+import { type RunEvent, type RunWorkflowOptions, runWorkflow } from "../../src/dev-server/index.js";
+import { convexConfig, type TestApp, writeApp } from "./app.js";
 
 const FLOWS = `
   import { child, defineWorkflow } from "@stepwise/workflow";
@@ -125,7 +125,7 @@ const FILES = {
 vi.setConfig({ testTimeout: 60_000 });
 
 let app: TestApp;
-let events: LocalEvent[] = [];
+let events: RunEvent[] = [];
 beforeAll(async () => {
   app = await writeApp(FILES);
 });
@@ -134,7 +134,7 @@ afterEach(() => {
   events = [];
 });
 
-function run(options: Partial<LocalRunOptions>) {
+function run(options: Partial<RunWorkflowOptions>) {
   return runWorkflow({
     functionsDir: app.functionsDir,
     workflow: "flaky",

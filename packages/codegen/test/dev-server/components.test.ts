@@ -1,7 +1,7 @@
 import { anyApi } from "convex/server";
 import { expect, test, vi } from "vitest";
-import { openBackEnd } from "../src/local/back-end.js";
-import { type TestApp, writeApp } from "./local-app.js";
+import { openBackEnd } from "../../src/dev-server/back-end.js";
+import { type TestApp, writeApp } from "./app.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
