@@ -107,18 +107,29 @@ describe("cancel", () => {
     },
   );
 
-  test("[S86] nor does one begin that does not begin with an action", async () => {
-    const rests = Array.from({ length: 12 }, () => ({ ms: 1_000, fails: false }));
-    const id = await use.app.start("fiftyRest", { rests });
-    await use.app.drive(async () => (await use.app.tree(id)).length > 12);
-    await cancel(id);
-    await delayPages();
-    await use.app.pass(1);
-    const begun = (await use.app.tree(id)).flatMap(({ steps }) => steps.map(({ kind }) => kind));
-    expect(begun).not.toContain("sleep");
-    await use.app.drive();
-    await use.app.expectNothingLeft();
-  });
+  test.each([
+    [
+      "a sleep",
+      "fiftyRest",
+      { rests: Array.from({ length: 12 }, () => ({ ms: 1_000, fails: false })) },
+    ],
+    ["a mutation", "fair", { items: 12, slow: 0 }],
+  ])(
+    "[S86] nor does one begin that begins with %s, and nothing fails",
+    async (_first, name, input) => {
+      const id = await use.app.start(name, input);
+      await use.app.drive(async () => (await use.app.tree(id)).length > 12);
+      await cancel(id);
+      await delayPages();
+      await use.app.pass(1);
+      const [, ...children] = await use.app.tree(id);
+      const begun = children.flatMap(({ steps }) => steps.map(({ kind }) => kind));
+      expect(new Set(begun)).toEqual(new Set(["entry"]));
+      await use.app.drive();
+      expect(await use.app.log()).not.toContain("make 0");
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S86] few children are canceled at once, many in transactions that follow", async () => {
     const many = Array.from({ length: 120 }, (_none, n) => ({ n, ms: 1_000 }));

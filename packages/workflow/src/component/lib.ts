@@ -2,6 +2,7 @@ import type { FunctionHandle } from "convex/server";
 import { v } from "convex/values";
 import { checkedOutput } from "../values.js";
 import { mutation, query } from "./_generated/server.js";
+import { isCalledOff as isChildCalledOff } from "./lookup.js";
 import { loadScope } from "./scope.js";
 import { isActive, settle as settleStep } from "./settle.js";
 import { startFields, startRuns, vStarted } from "./starting.js";
@@ -41,6 +42,13 @@ export const isCanceled = query({
     const step = id === null ? null : await ctx.db.get("steps", id);
     return step === null || !isActive(step, token);
   },
+});
+
+/** Whether the parent of a token's run has ended its children, though this one is still to be canceled. */
+export const isCalledOff = query({
+  args: { token: vToken },
+  returns: v.boolean(),
+  handler: async (ctx, { token }) => await isChildCalledOff(ctx, token),
 });
 
 /** Calls a mutation of the app for a stage. @throws where its result cannot be stored: so nothing of it stays. */

@@ -7,7 +7,6 @@ import { foldedFurther } from "./folding.js";
 import { forgetPasses } from "./forgetting.js";
 import { pool } from "./line.js";
 import { logRetrying } from "./log.js";
-import { isCalledOff } from "./lookup.js";
 import { beginNext } from "./next.js";
 import { recordFused, recordOutcome, type Progress } from "./recording.js";
 import { isOwnJob } from "./scheduled.js";
@@ -33,7 +32,6 @@ export async function settle(
     const isOwn = found !== null && (await isOwnJob(ctx, found.job));
     return { stale: !isOwn || hasDoneMore(fused) };
   }
-  if (outcome.kind === "open" && (await isCalledOff(ctx, token))) return { stale: true };
   if (found.held === true && (await hasStarted(ctx, found, fused)))
     throw new Error(`The run is paused: nothing of it starts`);
   const plan = planOf(found, settlement);

@@ -203,6 +203,10 @@ export function compiled(
         args: resumeArgs,
         returns: v.null(),
         handler: async (ctx, { token, stage, event, scope, ...options }) => {
+          // Its parent may have ended already, and cancel its many children in pages.
+          const mayBeCalledOff = event.kind === "arrive" && token.childOf !== undefined;
+          if (mayBeCalledOff && (await ctx.runQuery(component.lib.isCalledOff, { token })))
+            return null;
           const transaction = new Transaction(ctx, own, token, stage, { ...options, scope });
           const entry = (entries: Readonly<Record<string, Arrive>>) =>
             Object.hasOwn(entries, stage) ? entries[stage] : undefined;

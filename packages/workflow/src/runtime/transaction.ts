@@ -451,8 +451,7 @@ export class Transaction {
         ...(sensitive ? { sensitive } : {}),
       });
     });
-    // An event has left the inbox.
-    if (stale && this.#fused.some(({ kind }) => kind === "mutation" || kind === "event"))
+    if (stale && this.#fused.length > 0)
       throw new Failure("canceled", `The run went another way while "${this.stage}" was ending`);
   }
 

@@ -98,6 +98,23 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       any,
       Name
     >;
+    isCalledOff: FunctionReference<
+      "query",
+      "internal",
+      {
+        token: {
+          run: string;
+          step: string;
+          attempt: number;
+          pass?: Array<number>;
+          generation?: number;
+          plan?: string;
+          childOf?: string;
+        };
+      },
+      boolean,
+      Name
+    >;
     isCanceled: FunctionReference<
       "query",
       "internal",
