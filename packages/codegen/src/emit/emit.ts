@@ -6,15 +6,13 @@ import {
   usualComponent,
   workflowPlanIn,
 } from "../plan/paths.js";
-import type { Leftover, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
+import type { ProjectPlan, WorkflowPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { attributesFile, indexFile, listFile } from "./index-file.js";
 import { removedWorkflowFile } from "./leftovers.js";
 import { appPlanText, workflowPlanText } from "./plan-file.js";
 import { sealed } from "./seal.js";
 import { workflowFile } from "./workflow-file.js";
-
-const nothing: Pick<Leftover, "stages"> = { stages: [] };
 
 /** One file of the output folder, or of one before it. */
 export interface GeneratedFile {
@@ -72,7 +70,7 @@ export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[]
       return file;
     };
     const planText = () => workflowPlanText(written, written.workflows[at], gone);
-    const code = () => workflowFile(workflow, gone ?? nothing, setting);
+    const code = () => workflowFile(workflow, gone ?? { stages: [] }, setting);
     return [
       unlessSame(workflowPlanIn(output, workflow.name), planText),
       unlessSame(`${output}/${workflow.name}.ts`, code),

@@ -1,168 +1,212 @@
 import { allNodes, Flow, type Following } from "../plan/flow.js";
+import type { ImportedName } from "../plan/expression.js";
 import { capitalized, generatedFunctions, stageIdentifier, stagesOf } from "../plan/functions.js";
 import { leftFunctions } from "../plan/leftovers.js";
-import { definitionModule, moduleIn } from "../plan/paths.js";
+import { definitionModule, moduleIn, usualOutput } from "../plan/paths.js";
 import type { BodyPlan, Leftover, NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
-import { importsFrom, type ImportSpecifier } from "./imports.js";
-import type { EmittedInput } from "./input.js";
-import { FileNames } from "./names.js";
-import type { Doc } from "./print/doc.js";
-import type { Setting } from "./setting.js";
-import { arrivalName, type StageFile } from "./stages/lowering.js";
+import { property, quoted } from "./code.js";
+import { laidOut } from "./layout.js";
+
+/** What all generated files of an app have in common. */
+export interface Setting {
+  /** The name under which the component is mounted. */
+  readonly component: string;
+  /** The folder under the functions folder that they stand in. */
+  readonly output: string;
+}
+
+interface Import {
+  /** Imports are sorted by it. */
+  readonly order: string;
+  readonly module: string;
+  /** `*` for the whole module. */
+  readonly imported: string;
+  readonly local: string;
+  readonly typeOnly: boolean;
+}
 
 /** Parameters of generated functions, which would hide a name of the file. */
 const parameters = ["run", "ctx", "scope"];
 
-/** The names of one workflow's generated file, and what it imports; both grow while its parts are written. */
-export class FileScope implements StageFile {
-  readonly names: FileNames;
-  /** Those whose arrivals have no names yet. */
+/** The names of one generated file, and what it imports. Both grow while its parts are written. */
+export class FileScope {
+  /** The definition's file. */
+  readonly source: string;
+  readonly #taken: Set<string>;
+  readonly #locals = new Map<string, string>();
+  readonly #imports = new Map<string, Import>();
+  /** The stages whose arrivals have no names yet. */
   readonly #unnamed: StagePlan[];
   readonly #flow: Flow;
-  /** By path. */
   readonly #nodes: ReadonlyMap<string, NodePlan>;
-  readonly #runtime = new Map<string, string>();
-  readonly #references = new Map<string, string>();
-  #usesAll = false;
-  #usesNodes = false;
 
+  /** @param workflow undefined if it was removed */
   constructor(
-    readonly workflow: WorkflowPlan,
-    left: Pick<Leftover, "stages">,
+    readonly workflow: WorkflowPlan | undefined,
+    removed: Pick<Leftover, "stages">,
     readonly setting: Setting,
   ) {
-    const functions = generatedFunctions(workflow).map(({ name }) => name);
-    const leftNames = leftFunctions(workflow, left).map(({ name }) => name);
-    const exported = [...functions, ...leftNames];
-    const globals = workflow.input.kind === "copy" ? workflow.input.globals : [];
-    this.names = new FileNames([
+    const input = workflow?.input;
+    const nodes = workflow?.nodes ?? [];
+    this.source = workflow?.file ?? "";
+    this.#taken = new Set([
       "reference",
       "resume",
-      this.interfaceName,
-      ...exported,
-      ...globals,
+      ...(workflow === undefined ? [] : [capitalized(workflow.name)]),
+      ...(workflow === undefined ? [] : generatedFunctions(workflow).map(({ name }) => name)),
+      ...leftFunctions(workflow, removed).map(({ name }) => name),
+      ...(input?.kind === "copy" ? input.globals : []),
       ...parameters,
     ]);
-    this.#unnamed = stagesOf(workflow);
-    this.#flow = new Flow(workflow.nodes);
-    this.#nodes = new Map(allNodes(workflow.nodes).map((node) => [node.path, node]));
+    this.#unnamed = workflow === undefined ? [] : stagesOf(workflow);
+    this.#flow = new Flow(nodes);
+    this.#nodes = new Map(allNodes(nodes).map((node) => [node.path, node]));
   }
 
-  get source(): string {
-    return this.workflow.file;
+  /**
+   * The local name for something, always the same one for the same key. A local name that an
+   * export has gets a `_`.
+   */
+  name(key: string, wanted: string = key): string {
+    const known = this.#locals.get(key);
+    if (known !== undefined) return known;
+    let name = wanted;
+    while (this.#taken.has(name)) name += "_";
+    this.#taken.add(name);
+    this.#locals.set(key, name);
+    return name;
   }
 
-  get interfaceName(): string {
-    return capitalized(this.workflow.name);
+  #import(order: string, module: string, imported: string, local: string, typeOnly = false) {
+    this.#imports.set(`${module} ${local}`, { order, module, imported, local, typeOnly });
+    return local;
   }
 
+  /** The local name of something that the run time exports. A capital begins the name of a type. */
   runtime(name: string): string {
-    const local = this.names.of(`runtime:${name}`, name);
-    this.#runtime.set(name, local);
-    return local;
+    const isType = /^[A-Z]/.test(name);
+    const local = this.name(`runtime:${name}`, name);
+    const order = `${isType ? 1 : 0}${name}`;
+    return this.#import(order, "@stepwise/workflow/runtime", name, local, isType);
   }
 
-  own(): string {
-    return this.names.of("own");
+  /** The component: `components.workflow`. */
+  component(): string {
+    const local = this.#import("3", "../_generated/api", "components", this.name("components"));
+    return `${local}.${this.setting.component}`;
   }
 
-  nodes(): string {
-    this.#usesNodes = true;
-    return this.names.of("nodes");
+  definition(): string {
+    const { name = "" } = this.workflow ?? {};
+    return this.#import("4", definitionModule(this.source), name, this.name("definition"));
   }
 
-  /** What takes the nodes out of the definition; undefined when nothing is said of any, as where all that a run does is to wait. */
-  nodesBinding(): string | undefined {
-    if (!this.#usesNodes) return undefined;
-    const local = this.names.of("nodes");
-    const binding = local === "nodes" ? local : `nodes: ${local}`;
-    return `const { ${binding} } = ${this.names.of("definition")};`;
+  /** The workflow's `input`, and its declaration if it is a copy of the definition's. */
+  input(input: WorkflowPlan["input"]): { local: string; declaration?: string } {
+    const add = ({ module, imported, typeOnly }: ImportedName, local: string) =>
+      this.#import(`${module.startsWith(".") ? 5 : 2}${module}`, module, imported, local, typeOnly);
+    if (input.kind === "import") return { local: add(input.import, this.name("input")) };
+    // The user's names come first: in the copy they read best as they were.
+    const locals = new Map(
+      input.imports.map((each) => [
+        each.local,
+        add(each, this.name(`imported:${each.local}`, each.local)),
+      ]),
+    );
+    const local = this.name("input");
+    const text = input.expression.parts.map((part) => {
+      if (typeof part === "string") return part;
+      const name = locals.get(part.name) ?? part.name;
+      return part.shorthand && name !== part.name ? `${part.name}: ${name}` : name;
+    });
+    return { local, declaration: `// prettier-ignore\nconst ${local} = ${text.join("")};` };
   }
 
-  arrival(at: Following): string {
-    // All stages before the ends: a node named "end" keeps the name that is its.
-    for (const each of this.#unnamed.splice(0)) this.names.of(`to:${each.name}`, arrivalName(each));
-    if (at.at === "stage") return this.names.of(`to:${at.stage.name}`);
-    if (at.at === "endOfBody") return this.#afterPath(at.body.path);
-    return at.at === "end"
-      ? this.names.of("the end", "toEnd")
-      : this.names.of("undone", "toUndone");
-  }
-
-  afterChildren(stage: StagePlan): string {
-    return this.#afterPath(stage.name);
-  }
-
-  #afterPath(path: string): string {
-    return this.names.of(`after:${path}`, `after${capitalized(stageIdentifier(path))}`);
-  }
-
+  /** The reference of a workflow. */
   reference(workflow: string): string {
-    if (workflow === this.workflow.name) return "reference";
-    const local = this.names.of(`reference:${workflow}`, workflow);
-    this.#references.set(workflow, local);
-    return local;
+    if (workflow === this.workflow?.name) return "reference";
+    const local = this.name(`reference:${workflow}`, workflow);
+    return this.#import(`6${workflow}`, `./${workflow}`, "reference", local);
   }
 
+  /** The references of all workflows of the app. */
   allReferences(): string {
-    this.#usesAll = true;
-    return `Object.values(${this.names.of("workflows")})`;
+    return `Object.values(${this.#import("7", "./workflows", "*", this.name("workflows"))})`;
+  }
+
+  /** The options that tell the run time where the functions are, if that is not the usual folder. */
+  folderOption(): string[] {
+    const { output } = this.setting;
+    return output === usualOutput ? [] : [property("folder", quoted(output))];
+  }
+
+  /** Whether something has a local name. */
+  uses(key: string): boolean {
+    return this.#locals.has(key);
+  }
+
+  /** The function by which a run arrives somewhere. */
+  arrival(at: Following): string {
+    // All stages before the ends: a node named "end" keeps its name.
+    for (const { name } of this.#unnamed.splice(0))
+      this.name(`to:${name}`, `to${capitalized(stageIdentifier(name))}`);
+    if (at.at === "stage") return this.name(`to:${at.stage.name}`);
+    if (at.at === "endOfBody") return this.afterPath(at.body.path);
+    return at.at === "end" ? this.name("the end", "toEnd") : this.name("undone", "toUndone");
+  }
+
+  /** The function by which a run goes on after what is at a path: the children of a stage, a body. */
+  afterPath(path: string): string {
+    return this.name(`after:${path}`, `after${capitalized(stageIdentifier(path))}`);
   }
 
   after(stage: StagePlan): Following {
     return this.#flow.after(stage);
   }
 
+  /** The nodes inside a stage's node. */
   bodies(stage: StagePlan): readonly BodyPlan[] {
-    return this.#nodeOf(stage)?.bodies ?? [];
+    return this.#nodes.get(stage.node)?.bodies ?? [];
   }
 
+  /** All stages of a stage's node. */
   stages(stage: StagePlan): readonly StagePlan[] {
-    return this.#nodeOf(stage)?.stages ?? [];
+    return this.#nodes.get(stage.node)?.stages ?? [];
   }
 
-  #nodeOf(stage: StagePlan): NodePlan | undefined {
-    return this.#nodes.get(stage.node);
+  /** The import declarations for all that was asked for. */
+  imports(): string {
+    const modules = new Map<string, Import[]>();
+    const sorted = [...this.#imports.values()].sort((a, b) =>
+      a.order < b.order ? -1 : a.order > b.order ? 1 : 0,
+    );
+    for (const each of sorted)
+      modules.set(each.module, [...(modules.get(each.module) ?? []), each]);
+    const texts = [...modules].flatMap(([module, imports]) =>
+      importsFrom(quoted(moduleIn(this.setting.output, module)), imports),
+    );
+    return texts.join("\n");
   }
+}
 
-  /** The import declarations for all that was asked for; with an input, for what the file of a definition has besides. */
-  imports(input?: EmittedInput): Doc[] {
-    const modules = new Map<string, ImportSpecifier[]>();
-    const add = (module: string, specifier: ImportSpecifier) => {
-      modules.set(module, [...(modules.get(module) ?? []), specifier]);
-    };
-    const sorted = [...this.#runtime].sort(([a], [b]) => (a < b ? -1 : 1));
-    // Names that begin with a capital are the types.
-    const isType = (name: string) => /^[A-Z]/.test(name);
-    for (const [imported, local] of sorted.toSorted(
-      ([a], [b]) => Number(isType(a)) - Number(isType(b)),
-    )) {
-      add("@stepwise/workflow/runtime", { imported, local, typeOnly: isType(imported) });
-    }
-    const inputs = (input?.imports ?? []).toSorted((a, b) =>
-      a.name.module < b.name.module ? -1 : a.name.module > b.name.module ? 1 : 0,
-    );
-    const isRelative = (module: string) => module.startsWith(".");
-    const addInputs = (relative: boolean) => {
-      for (const { name, local } of inputs) {
-        if (isRelative(name.module) === relative)
-          add(name.module, { imported: name.imported, local, typeOnly: name.typeOnly });
-      }
-    };
-    addInputs(false);
-    add("../_generated/api", { imported: "components", local: this.names.of("components") });
-    if (input !== undefined)
-      add(definitionModule(this.source), {
-        imported: this.workflow.name,
-        local: this.names.of("definition"),
-      });
-    addInputs(true);
-    for (const [workflow, local] of [...this.#references].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      add(`./${workflow}`, { imported: "reference", local });
-    }
-    if (this.#usesAll) add("./workflows", { imported: "*", local: this.names.of("workflows") });
-    return [...modules].flatMap(([module, specifiers]) =>
-      importsFrom(moduleIn(this.setting.output, module), specifiers),
-    );
-  }
+function importsFrom(module: string, imports: readonly Import[]): string[] {
+  const isWhole = ({ imported }: Import) => imported === "*";
+  const isDefault = ({ imported, typeOnly }: Import) => imported === "default" && !typeOnly;
+  const named = imports.filter((each) => !isWhole(each) && !isDefault(each));
+  const areTypes = named.every(({ typeOnly }) => typeOnly);
+  const names = named.map(({ imported, local, typeOnly }) => {
+    const alias = imported === local ? local : `${imported} as ${local}`;
+    return typeOnly && !areTypes ? `type ${alias}` : alias;
+  });
+  const braces = `import ${areTypes ? "type " : ""}{ ${names.join(", ")} } from ${module};`;
+  return [
+    ...imports
+      .filter(isWhole)
+      .map(
+        ({ local, typeOnly }) => `import ${typeOnly ? "type " : ""}* as ${local} from ${module};`,
+      ),
+    ...imports.filter(isDefault).map(({ local }) => `import ${local} from ${module};`),
+    // Prettier never breaks the braces around a single name.
+    ...(names.length === 0 ? [] : [names.length === 1 ? braces : laidOut(braces)]),
+  ];
 }

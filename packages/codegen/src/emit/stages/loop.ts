@@ -1,50 +1,44 @@
-import { beginningOf, outputOf } from "../../plan/flow.js";
-import type { StagePlan } from "../../plan/schema.js";
-import { call, members, string, strings } from "../print/code.js";
+import { beginningOf } from "../../plan/flow.js";
+import { strings } from "../code.js";
 import {
-  followingText,
-  inDefinition,
-  lead,
+  commented,
+  outputName,
   runFunction,
-  toStage,
-  type StageFile,
+  type StageCode,
   type StageLowering,
 } from "./lowering.js";
 
-/** A loop: the transaction that arrives makes its first state; the one in which a pass ends asks whether there is another. */
+/**
+ * A loop: the transaction that arrives makes its first state. The one in which an iteration ends
+ * asks whether there is another.
+ */
 export const loop: StageLowering = {
-  isScheduled: false,
-
-  sections(stage, file) {
-    const result = call("run.loop", [
-      string(stage.name),
-      strings(stage.reads),
-      members(inDefinition(stage, "initial", file)),
-      ...passOrOn(stage, file),
-    ]);
-    return [
-      { comment: `${lead(stage, file)}: its first pass.`, code: toStage(stage, result, file) },
-    ];
+  sections(stage) {
+    const args = [stage.name, stage.reads, stage.part("initial"), ...passOrOn(stage)];
+    return [stage.arriving("its first pass", `run.loop(${args.join(", ")})`)];
   },
 
-  endOfBody(stage, body, file) {
-    const output = outputOf(body.nodes);
-    const end = call("run.endPass", [
-      string(stage.name),
-      output === null ? "null" : string(output.name),
-      strings(stage.until ?? []),
-      members(inDefinition(stage, "until", file)),
-      ...passOrOn(stage, file),
-    ]);
-    return {
-      comment: `After a pass of ${stage.mention.elsewhere}: the next one, or ${followingText(stage, file)}.`,
-      code: runFunction(file.arrival({ at: "endOfBody", body }), end, file),
-    };
+  endOfBody(stage, body) {
+    const { until = [], mention } = stage.stage;
+    const args = [
+      stage.name,
+      outputName(body.nodes),
+      strings(until),
+      stage.part("until"),
+      ...passOrOn(stage),
+    ];
+    return commented(
+      `After a pass of ${mention.elsewhere}: the next one, or ${stage.following}.`,
+      runFunction(
+        stage.file.arrival({ at: "endOfBody", body }),
+        `run.endPass(${args.join(", ")})`,
+        stage.file,
+      ),
+    );
   },
 };
 
-/** Where a pass begins, and what follows the loop. */
-function passOrOn(stage: StagePlan, file: StageFile): string[] {
-  const passes = file.bodies(stage).map((body) => file.arrival(beginningOf(body)));
-  return [...passes, file.arrival(file.after(stage))];
+/** Where an iteration begins, and what follows the loop. */
+function passOrOn({ stage, file, next }: StageCode): string[] {
+  return [...file.bodies(stage).map((body) => file.arrival(beginningOf(body))), next];
 }

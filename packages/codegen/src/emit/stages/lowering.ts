@@ -1,118 +1,97 @@
-import { capitalized, stageIdentifier } from "../../plan/functions.js";
-import type { Following } from "../../plan/flow.js";
+import { outputOf } from "../../plan/flow.js";
+import { stageIdentifier } from "../../plan/functions.js";
 import type { BodyPlan, StagePlan } from "../../plan/schema.js";
-import { call } from "../print/code.js";
-import { group, hardline, ifBreak, indent, softline, type Doc } from "../print/doc.js";
-import { commentText } from "../print/text.js";
+import { commentText, quoted, strings } from "../code.js";
+import type { FileScope } from "../file-scope.js";
+import { laidOut } from "../layout.js";
 
-/** One declaration of a generated file, and the comment above it. */
-export interface Section {
-  readonly comment: string;
-  readonly code: Doc;
+/** How one kind of stage is written: the declarations of a generated file, each with its comment. */
+export interface StageLowering {
+  sections(stage: StageCode): string[];
+  /** What a run does at the end of one of the bodies of a stage that has bodies. */
+  endOfBody?(stage: StageCode, body: BodyPlan): string;
+  /** The function by which the component enters when what a stage waits for has come. */
+  entryAfter?(stage: StageCode): string;
 }
 
 /** A declaration below its comment. */
-export const commented = ({ comment, code }: Section): Doc => [
-  `/** ${commentText(comment)} */`,
-  hardline,
-  code,
-];
-
-/** What lowering a stage needs of the file it is written into. */
-export interface StageFile {
-  /** The definition's file, for comments. */
-  readonly source: string;
-  /** The local name of something the run time exports; imports it. */
-  runtime(name: string): string;
-  /** The local name of what the file's functions are made with: `own`. */
-  own(): string;
-  /** The local name of the definition's nodes, which the file then takes out of it. */
-  nodes(): string;
-  /** The function that a run arrives at a stage by, or at the end of its line. */
-  arrival(at: Following): string;
-  /** The function that a run goes on by after the last child of a stage. */
-  afterChildren(stage: StagePlan): string;
-  /** The reference of another workflow, or of this one; imports it. */
-  reference(workflow: string): string;
-  /** The references of all workflows of the project; imports the list of them. */
-  allReferences(): string;
-  after(stage: StagePlan): Following;
-  /** The nodes inside a stage's node. */
-  bodies(stage: StagePlan): readonly BodyPlan[];
-  /** All stages of a stage's node. */
-  stages(stage: StagePlan): readonly StagePlan[];
-}
-
-/** How one kind of stage is written. */
-export interface StageLowering {
-  sections(stage: StagePlan, file: StageFile): Section[];
-  /** What a run does at the end of one of the bodies of a stage that has some. */
-  endOfBody?(stage: StagePlan, body: BodyPlan, file: StageFile): Section;
-  /** The function that the component enters by when what a stage waits for has come, for a stage that waits. */
-  entryAfter?(stage: StagePlan, file: StageFile): string;
-  /** Whether the component can schedule the stage directly when a run starts. */
-  readonly isScheduled: boolean;
-}
+export const commented = (comment: string, code: string): string =>
+  `/** ${commentText(comment)} */\n${code}`;
 
 /** `function toSave(run: Run): Arrival { return run.…; }` */
-export function runFunction(name: string, result: Doc, file: StageFile): Doc {
-  const parameters = group([
-    "(",
-    indent([softline, `run: ${file.runtime("Run")}`]),
-    ifBreak(","),
-    softline,
-    ")",
-  ]);
-  return [
-    `function ${name}`,
-    parameters,
-    `: ${file.runtime("Arrival")} {`,
-    indent([hardline, "return ", result, ";"]),
-    hardline,
-    "}",
-  ];
+export function runFunction(name: string, result: string, file: FileScope): string {
+  const head = `function ${name}(run: ${file.runtime("Run")}): ${file.runtime("Arrival")}`;
+  return `${laidOut(head, "", 0, 2)} {\n  ${laidOut(`return ${result};`, "  ")}\n}`;
 }
 
-/** The function by which a run arrives at a stage. */
-export const toStage = (stage: StagePlan, result: Doc, file: StageFile): Doc =>
-  runFunction(file.arrival({ at: "stage", stage }), result, file);
+export const exportedConst = (name: string, type: string, value: string): string =>
+  laidOut(`export const ${name}: ${type} = ${value};`);
 
-/** Where a stage's code is found in the definition: `nodes.chapters.finalize.mutation`. */
-export function inDefinition(stage: StagePlan, member: string, file: StageFile): string[] {
-  return [file.nodes(), ...stage.code, member];
+/** The output of a line of nodes, as code. */
+export function outputName(nodes: BodyPlan["nodes"]): string {
+  const output = outputOf(nodes);
+  return output === null ? "null" : quoted(output.name);
 }
 
-/** The parameters of a function that calls a reference: `ctx, scope`. */
-export const callParameters = ({ info }: StagePlan): string =>
-  info === true ? "ctx, scope, info" : "ctx, scope";
+/** One stage and what its lowering writes of it: parts of code, and of comments. */
+export class StageCode {
+  readonly identifier: string;
+  /** Its name as a literal. */
+  readonly name: string;
+  /** What it reads as a literal. */
+  readonly reads: string;
 
-/** A call of the user's `args`: `nodes.save.args(scope)`. */
-export function argsCall(stage: StagePlan, file: StageFile): Doc {
-  const given = stage.info === true ? ["scope", "info"] : ["scope"];
-  return call(inDefinition(stage, "args", file).join("."), given);
+  constructor(
+    readonly stage: StagePlan,
+    readonly file: FileScope,
+  ) {
+    this.identifier = stageIdentifier(stage.name);
+    this.name = quoted(stage.name);
+    this.reads = strings(stage.reads);
+  }
+
+  /** The function by which the run goes on after the stage. */
+  get next(): string {
+    return this.file.arrival(this.file.after(this.stage));
+  }
+
+  /** The function by which the run goes on after the last child of the stage. */
+  get afterChildren(): string {
+    return this.file.afterPath(this.stage.name);
+  }
+
+  /** Where its code is found in the definition: `nodes.chapters.finalize.mutation`. */
+  part(member: string): string {
+    return [this.file.name("nodes"), ...this.stage.code, member].join(".");
+  }
+
+  /** A function that calls the stage's reference with the user's `args`. */
+  callOf(kind: "Action" | "Mutation" | "Query", handler: string): string {
+    const given = this.stage.info === true ? "scope, info" : "scope";
+    return `(ctx, ${given}) => ctx.run${kind}(${handler}, ${this.part("args")}(${given}))`;
+  }
+
+  /** `"save"`, or that the run is complete. */
+  get following(): string {
+    const next = this.file.after(this.stage);
+    if (next.at === "stage") return this.mentioned(next.stage);
+    if (next.at === "endOfBody") return next.body.end;
+    return next.at === "undone" ? "it is undone" : "the run is complete";
+  }
+
+  /** How another stage is called in a sentence about this one. */
+  mentioned({ node, mention }: StagePlan): string {
+    return node === this.stage.node ? mention.within : mention.elsewhere;
+  }
+
+  /** A declaration whose comment begins with the stage's place in the source. */
+  section(comment: string, code: string): string {
+    return commented(`${this.file.source}, ${this.stage.label}: ${comment}.`, code);
+  }
+
+  /** The function by which a run arrives at the stage. */
+  arriving(comment: string, result: string): string {
+    const name = this.file.arrival({ at: "stage", stage: this.stage });
+    return this.section(comment, runFunction(name, result, this.file));
+  }
 }
-
-/** `then "save"`, or that the run is complete. */
-export const thenText = (stage: StagePlan, file: StageFile): string =>
-  `then ${followingText(stage, file)}`;
-
-/** `"save"`, or that the run is complete. */
-export function followingText(stage: StagePlan, file: StageFile): string {
-  const next = file.after(stage);
-  if (next.at === "stage") return mentioned(next.stage, stage);
-  if (next.at === "endOfBody") return next.body.end;
-  return next.at === "undone" ? "it is undone" : "the run is complete";
-}
-
-/** How a stage is called in a sentence about another one. */
-export function mentioned(stage: StagePlan, from: StagePlan): string {
-  return stage.node === from.node ? stage.mention.within : stage.mention.elsewhere;
-}
-
-/** How the comment of a stage begins. */
-export function lead(stage: StagePlan, file: StageFile): string {
-  return `${file.source}, ${stage.label}`;
-}
-
-export const arrivalName = (stage: StagePlan): string =>
-  `to${capitalized(stageIdentifier(stage.name))}`;
