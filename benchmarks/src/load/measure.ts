@@ -36,11 +36,13 @@ export interface Measured {
 const REST_MS = 120_000;
 const ACTION = /(^|\/)(steps:act|steps:fail|settling:act)/;
 
+/** @param watch gets the deployment before the load begins. */
 export async function measure(
   load: Load,
   engine: Engine,
   seed: number,
   conditions: readonly string[] = [],
+  watch: (deployment: Deployment) => void = () => {},
 ): Promise<Measured> {
   const deployment = await deployed(engine, load.pool, load.class ?? S256, seed, conditions);
   const { clock } = deployment;
@@ -64,6 +66,7 @@ export async function measure(
     } else if (event.what === "exhausted") add(exhausted, textOf(event.path));
     else if (event.what === "failed") add(failures, `${textOf(event.path)}: ${event.error}`);
   });
+  watch(deployment);
   let left = 0;
   for (const [at, name, args] of load.calls()) {
     left += 1;

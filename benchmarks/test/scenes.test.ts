@@ -1,0 +1,102 @@
+import { type Deployment, S256, textOf } from "@stepwise/testing";
+import { describe, expect, test } from "vitest";
+import { deployed } from "../src/load/engines.js";
+import { LOADS } from "../src/load/loads.js";
+import { measure } from "../src/load/measure.js";
+
+const SOURCES = ["@convex-dev/component-source"];
+interface Run {
+  readonly _id: string;
+  readonly root?: string;
+  readonly state: string;
+  readonly endedAt?: number;
+}
+
+/** A fan-out of 600 that is under way, on so many slots. */
+async function fanOut(kind: string, pool: number, ms: number) {
+  const deployment = await deployed("ours", pool, S256, 1, SOURCES);
+  const exhausted: string[] = [];
+  const begun: number[] = [];
+  deployment.onHappening((event) => {
+    if (event.what === "exhausted") exhausted.push(textOf(event.path));
+    if (event.what === "began" && /steps:act/.test(event.path.name))
+      begun.push(deployment.clock.now());
+  });
+  deployment.at(0, () => deployment.mutation("runs:start", { kind, length: 600, ms }));
+  return { deployment, exhausted, begun };
+}
+const top = (deployment: Deployment) =>
+  deployment.rows<Run>("workflow", "runs").find(({ root }) => root === undefined)!;
+
+describe("on a deployment of class S256", () => {
+  test("a fan-out of 600 with 160 ends a second completes, and no completion uses up its attempts", async () => {
+    const { deployment, exhausted } = await fanOut("busyFanOut", 200, 1_200);
+    await deployment.drive();
+    expect(exhausted).toEqual([]);
+    expect(top(deployment).state).toBe("completed");
+  });
+
+  test("a fan-out of 600 has failed 2 s after its first failure", async () => {
+    const { deployment } = await fanOut("failingFanOut", 50, 200);
+    let failedAt = 0;
+    deployment.onHappening((event) => {
+      if (event.what === "ended" && event.path.name === "steps:fail")
+        failedAt ||= deployment.clock.now();
+    });
+    await deployment.drive();
+    const { state, endedAt = Infinity } = top(deployment);
+    expect(state).toBe("failed");
+    expect(endedAt - failedAt).toBeLessThan(2_000);
+  });
+
+  test("a run with 50 ends a second is canceled at the first try, and nothing starts afterwards", async () => {
+    const { deployment, begun } = await fanOut("busyFanOut", 50, 1_000);
+    let canceledAt = Infinity;
+    let answer: unknown;
+    deployment.at(4_000, async () => {
+      answer = await deployment
+        .mutation("runs:cancel", { runId: top(deployment)._id })
+        .catch((error: unknown) => error);
+      canceledAt = deployment.clock.now();
+    });
+    await deployment.drive();
+    expect(answer).toBe(true);
+    expect(top(deployment).state).toBe("canceled");
+    // What was about to begin its code had been started before.
+    expect(begun.filter((at) => at > canceledAt + 50)).toEqual([]);
+  });
+
+  test("of 1,000 runs started at once none is refused", async () => {
+    const load = { ...LOADS["chains-at-once"]!, actions: 10_000, mostMs: 5_000 };
+    expect((await measure(load, "ours", 1, SOURCES)).refused).toBe(0);
+  });
+
+  test("under more work than 50 slots take, a look of the watchdog commits within a minute", async () => {
+    const slow = { ...S256, mutationMs: [30, 60] as const };
+    const args = { kind: "busyAction", length: 10, ms: 1_000 };
+    const calls = () => Array.from({ length: 300 }, () => [0, "runs:start", args] as const);
+    const load = { ...LOADS["chains-50"]!, class: slow, actions: 3_000, calls };
+    const looks: number[] = [];
+    const { refused } = await measure(load, "ours", 1, SOURCES, (deployment) => {
+      let startedAt = 0;
+      deployment.onHappening((event) => {
+        if (!("path" in event) || textOf(event.path) !== "workflow/watchdog:sweep") return;
+        if (event.what === "started") startedAt ||= deployment.clock.now();
+        if (event.what !== "committed") return;
+        looks.push(deployment.clock.now() - startedAt);
+        startedAt = 0;
+      });
+    });
+    expect(refused).toBe(0);
+    expect(looks.length).toBeGreaterThan(0);
+    expect(Math.max(...looks)).toBeLessThan(60_000);
+  });
+
+  // 200 ms, and about 41 ms from the end of one action to the begin of the next: 50 slots can make 207 steps a second.
+  test("1,000 chains of 10 on 50 slots make at least 180 steps a second", async () => {
+    const load = { ...LOADS["chains-50"]!, mostMs: 12_000 };
+    const { perSecond, refused } = await measure(load, "ours", 1, SOURCES);
+    expect(refused).toBe(0);
+    expect(perSecond).toBeGreaterThanOrEqual(180);
+  });
+});

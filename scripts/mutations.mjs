@@ -1,0 +1,88 @@
+// Takes out one guard of the components at a time, and looks for the seed that catches it: `npm run mutations [-- name]`.
+// Each should be caught within 1,000 seeds on the smallest class. No file is changed: the mutation is made while bundling.
+import { availableParallelism } from "node:os";
+import { bundleSimulator, playSeeds } from "./simulator.mjs";
+
+/** A guard, and the edit that takes it out. Its text must occur once in the sources of the components. */
+const GUARDS = [
+  {
+    guard: "token: a report counts only while its step is active",
+    find: "if (found === null || !isActive(found, token)) {",
+    replace: "if (found === null) {",
+  },
+  {
+    guard: "attempt: a report counts only for the present attempt",
+    find: "return step.attempt === token.attempt && ACTIVE_STATES",
+    replace: "return ACTIVE_STATES",
+  },
+  {
+    guard: "generation: pages of an earlier restart end when a run is restarted again",
+    find: "current?.restarting !== true || current.generation !== generation",
+    replace: "current === null",
+  },
+  {
+    guard: "gate: it closes when works begin to wait, so that completions serve them",
+    find: "await closeGate(ctx, gate);\n    const noneIsLeft",
+    replace: "const noneIsLeft",
+  },
+  {
+    guard: "drain: it hands out the slots that are free when works begin to wait",
+    find: "if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));",
+    replace: "",
+  },
+  {
+    guard: "sibling proof: a sibling seen in a stale snapshot is read again",
+    find: 'if ((await ctx.db.get("runs", id))?.state === "running") return true;',
+    replace: "return true;",
+  },
+  {
+    guard: "last sibling: the parent goes on only when no child is going",
+    find: "if (parent.inserting === true || (await isAnyGoing(ctx, parent._id)))",
+    replace: "if (parent.inserting === true)",
+  },
+  {
+    guard: "cancel flag: a child whose parent has ended does not begin",
+    find: 'return parent?.state !== "waiting" || parent.joined === true;',
+    replace: "return false;",
+  },
+  {
+    guard: "watchdog: lost works are found",
+    find: "if (host.watch === undefined || watch?.generation !== generation) return;",
+    replace: "return;",
+  },
+  {
+    guard: "reserve: a lost look of the watchdog is made up for",
+    find: "if (reserve) {",
+    replace: "if (reserve) return;\n  if (reserve) {",
+  },
+];
+
+const only = process.argv[2];
+const MOST = 1_000;
+let missed = 0;
+for (const { guard, find, replace } of GUARDS) {
+  if (only !== undefined && !guard.startsWith(only)) continue;
+  const { outfile, remove } = await bundleSimulator({ find, replace });
+  let problem = "";
+  try {
+    const { firstFailed, failed } = await playSeeds(outfile, {
+      seeds: MOST,
+      from: 1,
+      class: "s16",
+      shrink: false,
+      processes: availableParallelism(),
+      first: true,
+      print: (line) => void (problem ||= /^seed \d+: (.*)/.exec(line)?.[1] ?? ""),
+    });
+    const isCaught = firstFailed !== undefined || failed > 0;
+    if (!isCaught) missed += 1;
+    console.log(
+      isCaught
+        ? `caught  ${guard}\n        seed ${firstFailed}: ${problem.slice(0, 160)}`
+        : `MISSED  ${guard}`,
+    );
+  } finally {
+    remove();
+  }
+}
+process.exitCode = missed === 0 ? 0 : 1;
