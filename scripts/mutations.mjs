@@ -16,9 +16,9 @@ const GUARDS = [
     replace: "return ACTIVE_STATES",
   },
   {
-    guard: "generation: pages of an earlier restart end when a run is restarted again",
-    find: "current?.restarting !== true || current.generation !== generation",
-    replace: "current === null",
+    guard: "generation: an earlier drain ends when another has begun",
+    find: "drain === null || !drain.on || drain.generation !== generation",
+    replace: "drain === null || !drain.on",
   },
   {
     guard: "gate: it closes when works begin to wait, so that completions serve them",

@@ -507,12 +507,12 @@ describe("children", () => {
   );
 
   test.each([
-    { of: 1_501, bad: [0, 1_500], state: "completed" },
-    { of: 1_501, bad: [0, 1_499, 1_500], state: "failed" },
-    { of: 1_501, bad: [0, 1, 2], state: "failed" },
+    { of: 1_101, bad: [0, 1_100], state: "completed" },
+    { of: 1_101, bad: [0, 1_099, 1_100], state: "failed" },
+    { of: 1_101, bad: [0, 1, 2], state: "failed" },
     { of: 3, bad: [0, 1, 2], state: "failed" },
     { of: 2, bad: [0, 1], state: "completed" },
-    { of: 1_501, bad: [700], tolerate: false, state: "failed" },
+    { of: 1_101, bad: [700], tolerate: false, state: "failed" },
   ])(
     "[S17] [S49] children are refused for their inputs, in pages: %o",
     async ({ state, ...input }) => {

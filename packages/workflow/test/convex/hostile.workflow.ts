@@ -23,6 +23,13 @@ export const oddErrors = defineWorkflow({
     if (input.what === "unstorable") throw new ConvexError({ at: new Date(0) as unknown as Value });
     throw new ConvexError({ text: "x".repeat(400_000) });
   },
+  retry: { maxAttempts: 3, initialBackoffMs: 1, base: 1 },
+});
+
+export const longErrors = defineWorkflow({ input: z.object({}) }).step("attempt", {
+  action: async (): Promise<null> => {
+    throw new Error("ü".repeat(20_000));
+  },
   retry: { maxAttempts: 100, initialBackoffMs: 1, base: 1 },
 });
 
