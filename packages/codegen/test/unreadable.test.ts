@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
@@ -92,6 +93,36 @@ test.each([
     },
     file: "schemas.ts",
     why: "leads to itself",
+  },
+  {
+    what: "a folder with the name of a definition",
+    make: () => mkdir(join(functionsDir, "box.workflow.ts")),
+    file: "box.workflow.ts",
+    why: "it is a folder",
+  },
+  {
+    what: "a pipe with the name of a definition",
+    make: () => void execFileSync("mkfifo", [join(functionsDir, "pipe.workflow.ts")]),
+    file: "pipe.workflow.ts",
+    why: "it is not a file",
+  },
+  {
+    what: "a socket with the name of a definition",
+    make: () =>
+      new Promise<void>(
+        (done) => void createServer().listen(join(functionsDir, "s.workflow.ts"), done).unref(),
+      ),
+    file: "s.workflow.ts",
+    why: "it is not a file",
+  },
+  {
+    what: "a link to a folder without definitions",
+    make: async () => {
+      await mkdir(join(app, "empty"));
+      await symlink("../empty", join(functionsDir, "up.workflow.ts"));
+    },
+    file: "up.workflow.ts",
+    why: "it is a folder",
   },
   {
     what: "a config that is a pipe",

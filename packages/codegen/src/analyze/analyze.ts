@@ -99,7 +99,7 @@ export class Analyzer {
       else facts.push(found.facts);
     }
     const reexports = await allReexports(facts, read, (file, text) => this.#reexports(file, text));
-    const known = workflowsOf(facts, unread, reexports);
+    const known = workflowsOf(facts, unread, reexports, read);
     const analysis = { workflows: [] as WorkflowPlan[], diagnostics: [] as Diagnostic[] };
     const origins = new Map<WorkflowPlan, string>();
     for (const source of sources) {

@@ -102,10 +102,10 @@ export class AppModules {
     const node = module.declared(local);
     if (node !== undefined) return { node, module };
     const path = new Set([...seen, module.file]);
-    for (const { exported, imported, module: other } of reexportsOf(module.file, module.source)) {
+    for (const { exported, imported, module: other } of reexportsOf(module.source)) {
       if (exported !== "*" && exported !== name) continue;
       const wanted = exported === "*" ? name : imported;
-      const found = this.#exported(wanted, "", `./${other}`, path);
+      const found = this.#exported(wanted, module.file, other, path);
       if (found !== undefined) return found;
     }
     return undefined;

@@ -5,13 +5,11 @@ import type { DefinitionFile } from "./definition-file.js";
 import { identifiersIn } from "./descendants.js";
 import { constantOf, functionOf, unwrap, type FunctionNode } from "./functions.js";
 import { heldIn } from "./held.js";
-import { resolveModule } from "../plan/paths.js";
 import { isDeclaredInFile } from "./declared-names.js";
 import { knownValue } from "./known.js";
 import { isImported } from "./modules.js";
-import type { Target } from "./reexports.js";
 import { isDeclaredBetween, isReference, nameOf } from "./scoping.js";
-import type { Workflows } from "./workflows.js";
+import type { Target, Workflows } from "./workflows.js";
 
 /**
  * The workflows of the `child(…)` calls inside a function, sorted. Undefined when there are none, when one of them names
@@ -135,7 +133,7 @@ function workflowOf(argument: Node, file: DefinitionFile, known: Workflows): Res
   // A name of this file that is no definition may still hold one; that of another definition file cannot.
   if (isUndeclared(unwrap(argument), file))
     return reportUnknown(argument, target.name, file, known);
-  if (`${target.module}.ts` === file.file || isOpen || !endsInDefinition) return undefined;
+  if (target.module === undefined || isOpen || !endsInDefinition) return undefined;
   return reportUnknown(argument, target.name, file, known);
 }
 
@@ -156,22 +154,35 @@ export function targetOf(
   file: DefinitionFile,
   seen: readonly string[] = [],
 ): Target | undefined {
-  const isMember = Node.isPropertyAccessExpression(node);
-  const root = isMember ? node.getExpression() : node;
+  const [root, member] = partsOf(node);
   if (!Node.isIdentifier(root) || isDeclaredBetween(root, file.source)) return undefined;
-  const from = file.imports.get(root.getText());
+  const name = root.getText();
+  const from = file.imports.get(name);
   if (from === undefined) {
-    if (isMember) return undefined;
-    const name = root.getText();
-    // `const other = workflow` is the workflow.
-    const held = constantOf(root, file);
-    if (Node.isIdentifier(held) && !seen.includes(held.getText()))
-      return targetOf(held, file, [...seen, name]);
-    return { module: file.file.replace(/\.ts$/, ""), name };
+    if (member !== undefined) return undefined;
+    // `const other = workflow` and `import other = flows.workflow` are the workflow.
+    const held = constantOf(root, file) ?? entityOf(name, file);
+    const isName = held !== undefined && partsOf(held)[0] !== undefined;
+    if (isName && !seen.includes(held.getText())) return targetOf(held, file, [...seen, name]);
+    return { from: file.file, name };
   }
-  const module = resolveModule(file.file, from.module);
-  if (module === undefined || isMember !== (from.imported === "*")) return undefined;
-  return { module, name: isMember ? node.getName() : from.imported };
+  if ((member !== undefined) !== (from.imported === "*")) return undefined;
+  return { from: file.file, module: from.module, name: member ?? from.imported };
+}
+
+/** `base`, or `flows` and `base` of `flows.base`. */
+function partsOf(node: Node): [root?: Node, member?: string] {
+  if (Node.isPropertyAccessExpression(node)) return [node.getExpression(), node.getName()];
+  if (Node.isQualifiedName(node)) return [node.getLeft(), node.getRight().getText()];
+  return Node.isIdentifier(node) ? [node] : [];
+}
+
+/** What `import name = flows.base` gives a name to. */
+function entityOf(name: string, { source }: DefinitionFile): Node | undefined {
+  const found = source
+    .getStatements()
+    .find((each) => Node.isImportEqualsDeclaration(each) && each.getName() === name);
+  return Node.isImportEqualsDeclaration(found) ? found.getModuleReference() : undefined;
 }
 
 function childNamed(call: CallExpression, file: DefinitionFile, known: Workflows): Resolved {

@@ -1,33 +1,66 @@
-import { SyntaxKind, ts, type TypeScript } from "../ts-morph.js";
+import { Node, ts, type TypeScript } from "../ts-morph.js";
 import { targetOf } from "./children.js";
 import type { DefinitionFile } from "./definition-file.js";
-import { writeOut } from "./definitions.js";
+import { writeOut, type FoundInFile } from "./definitions.js";
 import { callsIn } from "./descendants.js";
 import { unwrap } from "./functions.js";
 import { nodeKinds } from "./nodes/table.js";
 import type { Workflows } from "./workflows.js";
 
-/** Reports `base.step(…)` where `base` is a definition of another file: what it makes is not seen. */
-export function reportContinuedElsewhere(file: DefinitionFile, workflows: Workflows): void {
-  const names = new Set(file.imports.keys());
-  const calls = callsIn(file.source, ({ expression }) => {
-    if (!ts.isPropertyAccessExpression(expression)) return false;
-    let owner: TypeScript.Expression = expression.expression;
-    while (
-      ts.isParenthesizedExpression(owner) ||
-      ts.isAsExpression(owner) ||
-      ts.isNonNullExpression(owner)
-    )
-      owner = owner.expression;
-    const root = ts.isPropertyAccessExpression(owner) ? owner.expression : owner;
-    return nodeKinds.has(expression.name.text) && ts.isIdentifier(root) && names.has(root.text);
-  });
-  for (const call of calls) {
-    const callee = call.getExpressionIfKindOrThrow(SyntaxKind.PropertyAccessExpression);
+/** Reports chains of nodes that are not seen: that of a workflow of another file, and that of who knows what. */
+export function reportUnseenChains(
+  file: DefinitionFile,
+  { locals }: FoundInFile,
+  workflows: Workflows,
+  isReported: boolean,
+): void {
+  const unseen = new Set<Node>();
+  for (const call of callsIn(file.source, mayContinue)) {
+    const callee = call.getExpression();
+    if (!Node.isPropertyAccessExpression(callee)) continue;
     const owner = unwrap(callee.getExpression());
     const target = targetOf(owner, file);
-    if (target === undefined || workflows.lookUp(target).workflow === undefined) continue;
-    const message = `the chain of ${JSON.stringify(owner.getText())}, a workflow of another file, goes on here, with .${callee.getName()}(…)`;
+    const found = target && workflows.lookUp(target).workflow;
+    if (found === undefined || (Node.isIdentifier(owner) && locals.has(owner.getText()))) continue;
+    unseen.add(call);
+    const whose = target?.module === undefined ? "under another name" : "of another file";
+    const message = `the chain of ${JSON.stringify(owner.getText())}, a workflow ${whose}, goes on here, with .${callee.getName()}(…)`;
     file.report("computedChain", owner, message, { hint: writeOut });
   }
+  if (isReported || unseen.size > 0) return;
+  for (const statement of file.source.getVariableStatements()) {
+    if (!statement.hasExportKeyword()) continue;
+    for (const declaration of statement.getDeclarations()) {
+      const value = declaration.getInitializer();
+      if (locals.has(declaration.getName()) || value === undefined || !isChain(value)) continue;
+      const message = `${JSON.stringify(declaration.getName())} looks like a workflow, but its chain does not begin with a call of \`defineWorkflow\`, so it is not seen`;
+      file.report("misusedDefine", declaration.getNameNode(), message, { hint: writeOut });
+    }
+  }
+}
+
+/** `base.step(…)`, `flows.base.step(…)` */
+function mayContinue({ expression }: TypeScript.CallExpression): boolean {
+  if (!ts.isPropertyAccessExpression(expression)) return false;
+  let owner: TypeScript.Expression = expression.expression;
+  while (
+    ts.isParenthesizedExpression(owner) ||
+    ts.isAsExpression(owner) ||
+    ts.isNonNullExpression(owner)
+  )
+    owner = owner.expression;
+  const root = ts.isPropertyAccessExpression(owner) ? owner.expression : owner;
+  return nodeKinds.has(expression.name.text) && ts.isIdentifier(root);
+}
+
+/** Whether an expression ends as a chain of nodes does: `… .step("name", …)`. */
+function isChain(value: Node): boolean {
+  const call = unwrap(value);
+  if (!Node.isCallExpression(call)) return false;
+  const callee = call.getExpression();
+  if (!Node.isPropertyAccessExpression(callee) || !nodeKinds.has(callee.getName())) return false;
+  const [first, second] = call.getArguments();
+  return callee.getName() === "finalize"
+    ? Node.isObjectLiteralExpression(first)
+    : Node.isStringLiteral(first) && second !== undefined;
 }

@@ -173,6 +173,12 @@ function reportMisused(file: DefinitionFile): void {
     report(load, message, importIt);
     return;
   }
+  const whole = wholeHandedOn(file);
+  if (whole !== undefined) {
+    const message = `\`${whole.getText()}\`, which has \`${define}\`, is not used by the name of a member, so what is made with it is not seen`;
+    report(whole, message, callIt);
+    return;
+  }
   for (const id of identifiersIn(source, (text) => text === define || locals.has(text))) {
     const name = id.getText();
     if (isInType(id) || isDeclaredBetween(id, source)) continue;
@@ -202,6 +208,42 @@ function reportMisused(file: DefinitionFile): void {
     const message = `\`${define}\` is taken by a computed name, so it is not seen`;
     report(wrapped(member, source), message, callIt);
   });
+}
+
+/** Where `* as stepwise` is used otherwise than as `stepwise.name`: `stepwise[key]`, `{ ...stepwise }`. */
+function wholeHandedOn({ source, imports }: DefinitionFile): Node | undefined {
+  const isWhole = (name: string) => {
+    const { module, imported = "", typeOnly } = imports.get(name) ?? {};
+    return module === "@stepwise/workflow" && /^(\*|default)$/.test(imported) && typeOnly === false;
+  };
+  return identifiersIn(source, isWhole).find(
+    (id) =>
+      isReference(id) && !isInType(id) && !isNamed(wrapping(id)) && !isDeclaredBetween(id, source),
+  );
+}
+
+/** Whether a member of it is named here: `it.member`, `it["member"]`, `const { member } = it`. */
+function isNamed(use: Node): boolean {
+  const parent = use.getParent();
+  if (Node.isPropertyAccessExpression(parent)) return true;
+  if (Node.isElementAccessExpression(parent))
+    return Node.isStringLiteral(parent.getArgumentExpression());
+  const pattern = Node.isVariableDeclaration(parent) ? parent.getNameNode() : undefined;
+  const isPart =
+    Node.isImportDeclaration(parent) ||
+    Node.isImportClause(parent) ||
+    Node.isNamespaceImport(parent) ||
+    Node.isImportEqualsDeclaration(parent) ||
+    Node.isTypeQuery(parent) ||
+    Node.isQualifiedName(parent);
+  if (isPart) return true;
+  return (
+    Node.isObjectBindingPattern(pattern) &&
+    pattern.getElements().every((each) => {
+      const isRest = each.getDotDotDotToken() !== undefined;
+      return !isRest && !Node.isComputedPropertyName(each.getPropertyNameNode());
+    })
+  );
 }
 
 /** `export { defineWorkflow as flow }`, also from another module. */

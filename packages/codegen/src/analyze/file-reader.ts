@@ -3,13 +3,14 @@ import type { SourceText } from "../discover/discover.js";
 import type { WorkflowPlan } from "../plan/schema.js";
 import { AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./definition-file.js";
-import { reportContinuedElsewhere } from "./continued.js";
+import { reportUnseenChains } from "./continued.js";
 import { findDefinitions, type FoundDefinition, type FoundInFile } from "./definitions.js";
 import { tooDeep, unlessTooDeep } from "./depth.js";
 import type { FileFacts } from "./file-facts.js";
 import type { ReadModule } from "./module-file.js";
 import { moduleFactsOf } from "./module-edges.js";
 import { checkRuntime, usedModules } from "./node-runtime.js";
+import { reportMissingValues } from "./missing-values.js";
 import { reportOwnChild } from "./own-child.js";
 import { Parser } from "./parser.js";
 import { reexportsOf } from "./reexports-of.js";
@@ -71,9 +72,9 @@ export class FileReader {
     this.#looked = new Map();
     const recorded = recording(workflows);
     const whole = unlessTooDeep(() => {
-      const used = found.locals.size === 0 ? [] : usedModules(file);
+      const used = found.locals.size === 0 ? [] : usedModules(file, looking);
       const runtime = checkRuntime(source.file, source.text, used, looking);
-      reportContinuedElsewhere(file, recorded.workflows);
+      reportUnseenChains(file, found, recorded.workflows, diagnostics.length > 0);
       found.definitions.forEach(reportOwnChild);
       const plan = (each: FoundDefinition) => workflowPlan(each, recorded.workflows, modules);
       return { runtime, plans: found.definitions.map(plan) };
@@ -110,7 +111,10 @@ export class FileReader {
   #find(file: DefinitionFile): FoundFile {
     const before = this.#found.get(file);
     if (before !== undefined) return before;
-    const whole = unlessTooDeep(() => findDefinitions(file));
+    const whole = unlessTooDeep(() => {
+      reportMissingValues(file);
+      return findDefinitions(file);
+    });
     const reported = file.takeDiagnostics();
     const found = whole ?? { definitions: [], locals: new Set() };
     const facts: FileFacts = {
@@ -123,7 +127,7 @@ export class FileReader {
       imports: [...file.imports.values()].flatMap(({ module, typeOnly }) =>
         typeOnly ? [] : [module],
       ),
-      reexports: reexportsOf(file.file, file.source.compilerNode),
+      reexports: reexportsOf(file.source.compilerNode),
       module: moduleFactsOf(file.source.compilerNode),
     };
     const diagnostics =

@@ -1,8 +1,7 @@
 import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
-import { resolveModule } from "../plan/paths.js";
-import { isGenerated, moduleFile, type ReadModule } from "./module-file.js";
+import { moduleFile, modulePaths, type ReadModule } from "./module-file.js";
 
-/** One import of values from a relative module. */
+/** One import of values. */
 export interface ModuleEdge {
   /** As it is written. */
   readonly module: string;
@@ -90,14 +89,10 @@ async function graphOf(
     const [file, facts] = next;
     functions.set(file, new Set(facts.functions));
     for (const edge of facts.edges) {
-      const base = resolveModule(file, edge.module);
-      const inOutput = [`${base}/index.ts`, `${base}.ts`].find(
-        (path) => graph.has(path) && isIn(output, path),
-      );
-      const found =
-        inOutput !== undefined || base === undefined || isGenerated(base)
-          ? undefined
-          : moduleFile(file, edge.module, read);
+      const inOutput = modulePaths(file, edge.module, read)
+        .flatMap((path) => [`${path}/index.ts`, `${path}.ts`])
+        .find((path) => graph.has(path) && isIn(output, path));
+      const found = inOutput === undefined ? moduleFile(file, edge.module, read) : undefined;
       const to = inOutput ?? found?.file;
       if (to === undefined) continue;
       pending.push({ from: file, to, edge });

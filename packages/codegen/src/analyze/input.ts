@@ -137,6 +137,7 @@ function freeNames(expression: Node): Identifier[] {
 function importable(id: Identifier, file: DefinitionFile): ImportedName | undefined {
   const local = id.getText();
   const from = file.imports.get(local);
+  if (from?.isRequired === true) return undefined;
   if (from !== undefined) {
     const { imported, typeOnly } = from;
     return { local, imported, module: moduleFromOutput(file.origin, from.module), typeOnly };

@@ -2,7 +2,7 @@ import { ts, type TypeScript } from "../ts-morph.js";
 import { unlessTooDeep } from "./depth.js";
 import { childrenOf } from "./descendants.js";
 import type { ModuleEdge, ModuleFacts } from "./import-cycles.js";
-import { importsOf } from "./modules.js";
+import { importsOf, requiredModule } from "./modules.js";
 
 /** Parses a file that is no definition, to see what it imports. */
 export function parseModuleFacts(file: string, text: string): ModuleFacts {
@@ -16,18 +16,15 @@ export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
   const imports = importsOf(source);
   const used = usedNames(source, new Set(imports.keys()));
   const edges = source.statements.flatMap((statement): ModuleEdge[] => {
-    const isImport = ts.isImportDeclaration(statement);
-    if (!isImport && !ts.isExportDeclaration(statement)) return [];
-    const { moduleSpecifier } = statement;
-    if (moduleSpecifier === undefined || !ts.isStringLiteral(moduleSpecifier)) return [];
-    const module = moduleSpecifier.text;
-    if (!module.startsWith(".")) return [];
-    const start = moduleSpecifier.getStart(source);
+    const specifier = specifierOf(statement);
+    if (specifier === undefined) return [];
+    const module = specifier.text;
+    const start = specifier.getStart(source);
     const { line, character } = source.getLineAndCharacterOfPosition(start);
-    const place = { line: line + 1, column: character + 1, length: moduleSpecifier.end - start };
-    if (!isImport) return statement.isTypeOnly ? [] : [{ module, reads: [], place }];
-    if (statement.importClause === undefined) return [{ module, reads: [], place }];
-    const names = namesOf(statement.importClause).filter((name) => used.has(name));
+    const place = { line: line + 1, column: character + 1, length: specifier.end - start };
+    const given = namesOf(statement);
+    if (given === undefined) return [{ module, reads: [], place }];
+    const names = given.filter((name) => used.has(name));
     const read = names.filter((name) => used.get(name) === true);
     const reads = read.map((name) => imports.get(name)?.imported ?? name);
     return names.length === 0 ? [] : [{ module, reads, place }];
@@ -35,8 +32,22 @@ export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
   return { edges, functions: source.statements.flatMap(functionName) };
 }
 
-/** The local names that an import gives for values. */
-function namesOf({ name, namedBindings, isTypeOnly }: TypeScript.ImportClause): string[] {
+/** The module that an import or an export is from. */
+function specifierOf(statement: TypeScript.Statement): TypeScript.StringLiteral | undefined {
+  if (ts.isImportEqualsDeclaration(statement)) return requiredModule(statement);
+  if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return undefined;
+  const { moduleSpecifier } = statement;
+  return moduleSpecifier && ts.isStringLiteral(moduleSpecifier) ? moduleSpecifier : undefined;
+}
+
+/** The local names that an import gives for values; undefined if its module is loaded in any case. */
+function namesOf(statement: TypeScript.Statement): string[] | undefined {
+  if (ts.isExportDeclaration(statement)) return statement.isTypeOnly ? [] : undefined;
+  if (ts.isImportEqualsDeclaration(statement))
+    return statement.isTypeOnly ? [] : [statement.name.text];
+  const clause = ts.isImportDeclaration(statement) ? statement.importClause : undefined;
+  if (clause === undefined) return undefined;
+  const { name, namedBindings, isTypeOnly } = clause;
   if (isTypeOnly) return [];
   const whole = name === undefined ? [] : [name.text];
   if (namedBindings === undefined) return whole;
@@ -61,19 +72,25 @@ function usedNames(
   names: ReadonlySet<string>,
 ): ReadonlyMap<string, boolean> {
   const used = new Map<string, boolean>();
+  for (const [{ text }, isRun] of valuesUsed(source))
+    if (names.has(text)) used.set(text, isRun || used.get(text) === true);
+  return used;
+}
+
+/** Where a file may use names as values, and whether it does so while it is loaded. */
+export function valuesUsed(
+  source: TypeScript.SourceFile,
+): (readonly [name: TypeScript.Identifier, isRun: boolean])[] {
+  const used: (readonly [TypeScript.Identifier, boolean])[] = [];
   const definesWorkflows = source.text.includes("defineWorkflow");
-  const waiting: [part: TypeScript.Node, isRun: boolean][] = source.statements.map((each) => [
-    each,
-    true,
-  ]);
+  const waiting = source.statements.map((each): [TypeScript.Node, boolean] => [each, true]);
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const [part, isRun] = next;
-    if (ts.isIdentifier(part)) {
-      if (names.has(part.text)) used.set(part.text, isRun || used.get(part.text) === true);
-      continue;
+    if (ts.isIdentifier(part)) used.push([part, isRun]);
+    else {
+      const isInside = isRun && !isLater(part, definesWorkflows);
+      for (const child of valuesIn(part)) waiting.push([child, isInside]);
     }
-    const isInside = isRun && !isLater(part, definesWorkflows);
-    for (const child of valuesIn(part)) waiting.push([child, isInside]);
   }
   return used;
 }
@@ -81,8 +98,11 @@ function usedNames(
 /** What is below a node and may use a name as a value: no types, and no names of members. */
 function valuesIn(part: TypeScript.Node): readonly TypeScript.Node[] {
   if (ts.isImportDeclaration(part) || ts.isExportDeclaration(part)) return [];
+  // `import x = other.y` reads `other` while the file is loaded.
+  if (ts.isImportEqualsDeclaration(part)) return [part.moduleReference];
   if (ts.isInterfaceDeclaration(part) || ts.isTypeAliasDeclaration(part)) return [];
   if (ts.isPropertyAccessExpression(part)) return [part.expression];
+  if (ts.isQualifiedName(part)) return [part.left];
   if (ts.isPropertyAssignment(part))
     return ts.isComputedPropertyName(part.name)
       ? [part.name, part.initializer]
@@ -98,7 +118,14 @@ function isLater(part: TypeScript.Node, definesWorkflows: boolean): boolean {
   if (ts.isPropertyDeclaration(part))
     return part.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.StaticKeyword) !== true;
   if (!ts.isFunctionLike(part)) return false;
-  return !(definesWorkflows && isBody(part));
+  return !isCalledAtOnce(part) && !(definesWorkflows && isBody(part));
+}
+
+/** `(() => …)()` */
+function isCalledAtOnce(part: TypeScript.Node): boolean {
+  const { parent } = part;
+  if (parent !== undefined && ts.isParenthesizedExpression(parent)) return isCalledAtOnce(parent);
+  return parent !== undefined && ts.isCallExpression(parent) && parent.expression === part;
 }
 
 /** `body: (b) => …`, and the cases of a branch: `defineWorkflow` calls them to see their nodes. */

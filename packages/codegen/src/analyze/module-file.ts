@@ -1,22 +1,55 @@
 import { resolveModule } from "../plan/paths.js";
+import { aliasedPaths } from "./path-aliases.js";
 
 /** Reads a file of the functions folder, by its path relative to it; undefined when it is not there. */
 export type ReadModule = (file: string) => string | undefined;
 
-/** The file of the app that a relative module name stands for; not one that is generated. */
+const endings = [".ts", ".tsx", ".js", "/index.ts"];
+
+/** What a module's name may stand for, as paths of the functions folder without an ending; empty for a package. */
+export function modulePaths(from: string, module: string, read: ReadModule): string[] {
+  const own = resolveModule(from, module);
+  const paths = own === undefined ? aliasedPaths(from, module, read).map(withoutEnding) : [own];
+  return paths.map((path) => insideFunctions(path, read));
+}
+
+const withoutEnding = (path: string): string => path.replace(/\.[jt]s$/, "");
+
+/** `../convex/order` is `order`: the functions folder does not know its own name, but its files have one text. */
+function insideFunctions(path: string, read: ReadModule): string {
+  const [, above = ""] = /^((?:\.\.\/)+)/.exec(path) ?? [];
+  const depth = above.length / "../".length;
+  const inside = path
+    .split("/")
+    .slice(2 * depth)
+    .join("/");
+  if (depth === 0 || inside === "") return path;
+  const isSame = (ending: string) => {
+    const text = read(inside + ending);
+    return text !== undefined && read(path + ending) === text;
+  };
+  return endings.some(isSame) ? inside : path;
+}
+
+/** The file of the app that a module's name stands for; not one that is generated. */
 export function moduleFile(
   from: string,
   module: string,
   read: ReadModule,
-): { file: string; text: string } | undefined {
-  const base = resolveModule(from, module);
-  if (base === undefined || base.startsWith("..") || isGenerated(base)) return undefined;
-  for (const ending of [".ts", ".tsx", ".js", "/index.ts"]) {
-    const text = read(base + ending);
-    if (text !== undefined) return { file: base + ending, text };
+): { path: string; file: string; text: string } | undefined {
+  for (const path of modulePaths(from, module, read)) {
+    if (path.startsWith("..") || isGenerated(path)) continue;
+    for (const ending of endings) {
+      const text = read(path + ending);
+      if (text !== undefined) return { path, file: path + ending, text };
+    }
   }
   return undefined;
 }
+
+/** The first path that a module's name stands for: that of a file of the app, if there is one. */
+export const modulePath = (from: string, module: string, read: ReadModule): string | undefined =>
+  moduleFile(from, module, read)?.path ?? modulePaths(from, module, read)[0];
 
 /** Whether a path of the functions folder is generated, by Convex or by the compiler. */
 export const isGenerated = (path: string): boolean =>

@@ -8,12 +8,20 @@ export interface Import {
   /** The name in that module; `*` for the whole module. */
   readonly imported: string;
   readonly typeOnly: boolean;
+  /** Whether it stands for `import name = require("module")`. */
+  readonly isRequired?: true;
 }
 
 /** Over the bare syntax tree: every file has several of them, and hardly any is looked at again. */
 export function importsOf(source: TypeScript.SourceFile): Map<string, Import> {
   const imports = new Map<string, Import>();
   for (const statement of source.statements) {
+    if (ts.isImportEqualsDeclaration(statement)) {
+      const { name, isTypeOnly: typeOnly } = statement;
+      const module = requiredModule(statement)?.text;
+      if (module !== undefined)
+        imports.set(name.text, { module, imported: "*", typeOnly, isRequired: true });
+    }
     if (!ts.isImportDeclaration(statement) || statement.importClause === undefined) continue;
     const { moduleSpecifier, importClause } = statement;
     const module = ts.isStringLiteral(moduleSpecifier) ? moduleSpecifier.text : "";
@@ -30,6 +38,15 @@ export function importsOf(source: TypeScript.SourceFile): Map<string, Import> {
     }
   }
   return imports;
+}
+
+/** The module of `import name = require("module")`. */
+export function requiredModule({
+  moduleReference,
+}: TypeScript.ImportEqualsDeclaration): TypeScript.StringLiteral | undefined {
+  if (!ts.isExternalModuleReference(moduleReference)) return undefined;
+  const { expression } = moduleReference;
+  return ts.isStringLiteral(expression) ? expression : undefined;
 }
 
 /** A name that a module exports, in quotes where it is no identifier: `export { a as "b c" }`. */
@@ -82,5 +99,6 @@ export function isImported(
   if (Node.isIdentifier(node)) return imports.get(node.getText())?.imported === imported;
   if (!Node.isPropertyAccessExpression(node) || node.getName() !== imported) return false;
   const owner = node.getExpression();
-  return Node.isIdentifier(owner) && imports.get(owner.getText())?.imported === "*";
+  const from = Node.isIdentifier(owner) ? imports.get(owner.getText()) : undefined;
+  return from?.imported === "*" && from.isRequired !== true;
 }

@@ -16,12 +16,12 @@ export interface UsedModule {
 }
 
 /** The modules whose values a definition file uses. What is imported for its type alone is not there when it runs. */
-export function usedModules(file: DefinitionFile): UsedModule[] {
+export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[] {
   const { source, placeOf } = file;
   const imported = source.getImportDeclarations().flatMap((declaration): UsedModule[] => {
     const module = declaration.getModuleSpecifierValue();
     const place = placeOf(declaration.getModuleSpecifier());
-    if (declaration.isTypeOnly() || !mayMatter(module)) return [];
+    if (declaration.isTypeOnly() || !mayMatter(module, file.file, read)) return [];
     const names = valueNames(declaration);
     // An import without names is there for what it does.
     if (names === undefined) return [{ module, place }];
@@ -49,11 +49,10 @@ export function usedModules(file: DefinitionFile): UsedModule[] {
 }
 
 /** Most files import only modules of which that is known by their names; to look for uses takes time. */
-function mayMatter(module: string): boolean {
-  const isOtherDefinition = /\.workflow(\.js|\.ts)?$/.test(module);
-  return (
-    isBuiltIn(module) || (module.startsWith(".") && !isOtherDefinition && !isGenerated(module))
-  );
+function mayMatter(module: string, from: string, read: ReadModule): boolean {
+  if (isBuiltIn(module)) return true;
+  if (/\.workflow(\.js|\.ts)?$/.test(module) || isGenerated(module)) return false;
+  return module.startsWith(".") || moduleFile(from, module, read) !== undefined;
 }
 
 /** Those that are loaded while the code runs, by `import("…")` or `require("…")`. */

@@ -16,7 +16,6 @@ export function reportOwnChild(definition: FoundDefinition): void {
   const { file, name, nameNode } = definition;
   const declared = nameNode.getParent();
   if (!Node.isVariableDeclaration(declared) || declared.getTypeNode() !== undefined) return;
-  const module = file.file.replace(/\.ts$/, "");
   const local = nameNode.getText();
   const seen = new Set<Node>([declared]);
   for (const within of seen)
@@ -25,7 +24,7 @@ export function reportOwnChild(definition: FoundDefinition): void {
       const used = functionOf(id, file);
       if (used !== undefined) seen.add(used);
       const target = isChild(id, file) ? targetOf(id, file) : undefined;
-      if (target?.module !== module || target.name !== local) continue;
+      if (target === undefined || target.module !== undefined || target.name !== local) continue;
       file.report(
         "ownChild",
         id,

@@ -1,5 +1,4 @@
 import { ts, type TypeScript } from "../ts-morph.js";
-import { resolveModule } from "../plan/paths.js";
 import { unlessTooDeep } from "./depth.js";
 import type { Reexport } from "./reexports.js";
 
@@ -7,16 +6,14 @@ import type { Reexport } from "./reexports.js";
 export function parseReexports(file: string, text: string): Reexport[] {
   const parse = () => ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
   const source = unlessTooDeep(parse);
-  return source === undefined ? [] : reexportsOf(file, source);
+  return source === undefined ? [] : reexportsOf(source);
 }
 
 /** `export … from "…"`, and exports of what the file imports. */
-export function reexportsOf(file: string, source: TypeScript.SourceFile): Reexport[] {
+export function reexportsOf(source: TypeScript.SourceFile): Reexport[] {
   const found: Reexport[] = [];
-  const add = (exported: string, imported: string, from: string) => {
-    const module = resolveModule(file, from);
-    if (module !== undefined) found.push({ exported, imported, module });
-  };
+  const add = (exported: string, imported: string, module: string) =>
+    found.push({ exported, imported, module });
   const imports = new Map<string, { imported: string; from: string }>();
   for (const statement of source.statements) {
     if (ts.isImportDeclaration(statement) && ts.isStringLiteral(statement.moduleSpecifier)) {

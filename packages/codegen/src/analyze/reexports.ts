@@ -1,6 +1,5 @@
-import { resolveModule } from "../plan/paths.js";
 import type { FileFacts } from "./file-facts.js";
-import { moduleFile, type ReadModule } from "./module-file.js";
+import { moduleFile, modulePath, type ReadModule } from "./module-file.js";
 
 /** A name that a file hands on from another one. */
 export interface Reexport {
@@ -8,15 +7,15 @@ export interface Reexport {
   readonly exported: string;
   /** The name in the other file; `*` for all of it. */
   readonly imported: string;
-  /** The other file, without its ending. */
+  /** The other file, as it is named there. */
   readonly module: string;
 }
 
-/** The names that files hand on, by the file without its ending. */
+/** The names that files hand on, by the file without its ending; the other files are named so too. */
 export type Reexports = ReadonlyMap<string, readonly Reexport[]>;
 
 /** A name in a file, which is given without its ending. */
-export interface Target {
+export interface NameIn {
   readonly module: string;
   readonly name: string;
 }
@@ -33,29 +32,32 @@ export async function allReexports(
 ): Promise<Reexports> {
   const reexports = new Map<string, readonly Reexport[]>();
   const waiting: { from: string; module: string }[] = [];
-  const add = (module: string, found: readonly Reexport[]) => {
-    reexports.set(module, found);
-    waiting.push(...found.map((each) => ({ from: "", module: `./${each.module}` })));
+  const add = (path: string, from: string, found: readonly Reexport[]) => {
+    const placed = found.flatMap((each): Reexport[] => {
+      const module = modulePath(from, each.module, read);
+      return module === undefined ? [] : [{ ...each, module }];
+    });
+    reexports.set(path, placed);
+    waiting.push(...found.map(({ module }) => ({ from, module })));
   };
-  for (const { file, reexports: found } of files) add(withoutEnding(file), found);
+  for (const { file, reexports: found } of files) add(withoutEnding(file), file, found);
   for (const { file, imports } of files)
     waiting.push(...imports.map((module) => ({ from: file, module })));
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const module = resolveModule(next.from, next.module);
-    if (module === undefined || reexports.has(module)) continue;
     const found = moduleFile(next.from, next.module, read);
-    if (found === undefined || !/\bexport\s*[{*]/.test(found.text)) reexports.set(module, []);
-    else add(module, await reexportsIn(found.file, found.text));
+    if (found === undefined || reexports.has(found.path)) continue;
+    const { path, file, text } = found;
+    add(path, file, /\bexport\s*[{*]/.test(text) ? await reexportsIn(file, text) : []);
   }
   return reexports;
 }
 
 /** Where a name may be declared: in the file itself first, then in those that it is handed on from. */
 export function placesOf(
-  target: Target,
+  target: NameIn,
   reexports: Reexports,
   seen: ReadonlySet<string> = new Set(),
-): Target[] {
+): NameIn[] {
   const key = `${target.module}\n${target.name}`;
   if (seen.has(key)) return [];
   const path = new Set([...seen, key]);
@@ -69,4 +71,4 @@ export function placesOf(
   return [target, ...further];
 }
 
-const withoutEnding = (file: string): string => file.replace(/\.[jt]s$/, "");
+export const withoutEnding = (file: string): string => file.replace(/\.[jt]s$/, "");

@@ -1,6 +1,15 @@
 import { nearest } from "../diagnostics/nearest.js";
 import type { FileFacts } from "./file-facts.js";
-import { placesOf, type Reexports, type Target } from "./reexports.js";
+import { modulePath, type ReadModule } from "./module-file.js";
+import { placesOf, withoutEnding, type Reexports } from "./reexports.js";
+
+/** A name as a file has it: its own, or that of a module which it imports from. */
+export interface Target {
+  readonly from: string;
+  /** As the file names it; absent for the file itself. */
+  readonly module?: string;
+  readonly name: string;
+}
 
 /** What a name in a file stands for. */
 export interface FoundWorkflow {
@@ -25,6 +34,7 @@ export function workflowsOf(
   files: readonly FileFacts[],
   unread: ReadonlySet<string>,
   reexports: Reexports,
+  read: ReadModule,
 ): Workflows {
   const byPlace = new Map<string, string | null>();
   const key = (file: string, name: string) => `${file}\n${name}`;
@@ -40,8 +50,9 @@ export function workflowsOf(
   return {
     has: (name) => known.has(name),
     nearest: (name) => nearest(name, names),
-    lookUp(target) {
-      const places = placesOf(target, reexports);
+    lookUp({ from, module, name }) {
+      const path = module === undefined ? withoutEnding(from) : modulePath(from, module, read);
+      const places = path === undefined ? [] : placesOf({ module: path, name }, reexports);
       const found = places.map(({ module, name }) => byPlace.get(key(`${module}.ts`, name)));
       const workflow = found.find((each) => each !== undefined);
       return {

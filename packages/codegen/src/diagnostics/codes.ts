@@ -105,6 +105,7 @@ export const codes = {
   nodeBuiltIn: { code: "SW1501", severity: error, title: "a definition uses a part of Node" },
   nodeFile: { code: "SW1502", severity: error, title: 'a definition uses a "use node" file' },
   importCycle: { code: "SW1503", severity: error, title: "imports lead in a circle" },
+  noValue: { code: "SW1504", severity: error, title: "a name has no value when it is used" },
 
   unreadableConfig: { code: "SW1601", severity: error, title: "the config cannot be read" },
   unknownConfig: { code: "SW1602", severity: error, title: "an unknown option of the config" },

@@ -61,18 +61,18 @@ export function definitionFiles(functionsDir: string): DefinitionFiles {
   for (const folder of folders) {
     for (const entry of attempt(folder, entriesIfPresent) ?? []) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      const isLink = entry.isSymbolicLink();
+      const isNamed = isNamedDefinition(entry) && mayHoldDefinitions(path);
+      // A link to nothing is reported too: there should be a definition.
+      const isThere = isNamed && isLink ? attempt(path, isFile) : isNamed && entry.isFile();
       if (entry.isDirectory() && mayHoldDefinitions(path)) folders.push(path);
-      else if (isNamedDefinition(entry) && entry.isFile()) files.push(path);
-      else if (entry.isFile() && isCode(entry.name)) others.push(path);
-      else if (entry.isSymbolicLink() && mayHoldDefinitions(path)) {
-        // A link to nothing is told too: there should be a definition.
-        const leadsToFile = isNamedDefinition(entry) ? attempt(path, isFile) : false;
-        if (leadsToFile === true) {
-          files.push(path);
-          links.push(path);
-        } else if (leadsToFile === false && holdsDefinitions(join(functionsDir, path)))
-          linked.push(path);
-      }
+      if (isThere === true) {
+        files.push(path);
+        if (isLink) links.push(path);
+      } else if (entry.isFile() && isCode(entry.name)) others.push(path);
+      else if (isLink && mayHoldDefinitions(path) && holdsDefinitions(join(functionsDir, path)))
+        linked.push(path);
+      else if (isThere === false && isNamed) attempt(path, refuse);
     }
   }
   const found = { files, others, folders, linked, links };
@@ -100,6 +100,12 @@ function holdsDefinitions(link: string): boolean {
 
 const isNamedDefinition = ({ name }: Dirent): boolean =>
   name.endsWith(ending) && !name.startsWith(".");
+
+/** @throws for a folder, a pipe or a socket with the name of a definition */
+function refuse(path: string): never {
+  const stats = statSync(path);
+  throw new Error(stats.isDirectory() ? "it is a folder" : "it is not a file");
+}
 
 const isFile = (path: string): boolean => statSync(path).isFile();
 

@@ -86,8 +86,17 @@ const holds = [
 
 /** Where a file that is no definition by its name takes hold of `defineWorkflow`. */
 export function placeOfDefine(text: string): number | undefined {
-  const places = holds.map((each) => text.search(each)).filter((at) => at >= 0);
+  const places = [...holds.map((each) => text.search(each)), asType(text)].filter((at) => at >= 0);
   return places.length === 0 ? undefined : Math.min(...places);
+}
+
+/** Where the type of `defineWorkflow` is imported in a file that calls it all the same. */
+function asType(text: string): number {
+  const found = /\bimport\s+type\s*\{[^}]*\bdefineWorkflow(?:\s+as\s+(\w+))?[^}]*\}\s*from/.exec(
+    text,
+  );
+  const call = found && new RegExp(`(?<![.\\w$])${found[1] ?? define}\\s*\\(`);
+  return call?.test(text) === true ? (found?.index ?? -1) : -1;
 }
 
 /** What a link leads to, from where TypeScript and the bundler resolve its imports. */

@@ -61,12 +61,34 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
   });
 
   test.each([
+    ["a path alias", 'import { b } from "@/b.workflow";', "b"],
+    ["an import of the package", 'import { b } from "#b";', "b"],
+    ["import … = require(…)", 'import flows = require("./b.workflow");', "flows.b"],
+    ["import … = ns.name", 'import * as flows from "./b.workflow"; import b = flows.b;', "b"],
+    ["an alias that hands on", 'import { b } from "@/all";', "b"],
+  ])("workflow files that know each other by %s", async (_how, imports, b) => {
+    const found = await problems({
+      "tsconfig.json": '{ "compilerOptions": { "baseUrl": ".", "paths": { "@/*": ["*"] } } }',
+      "package.json": '{ "imports": { "#b": "./b.workflow.ts" } }',
+      "a.workflow.ts": flow("a", imports, `.child("c", ${b}, () => ({}))`),
+      "all.ts": 'export * from "@/b.workflow";',
+      "b.workflow.ts": flow("b", 'import { a } from "@/a.workflow";', '.event("e", { schema: a })'),
+    });
+    expect(found.map(({ code }) => code)).toEqual(["SW1503"]);
+    expect(found[0]?.message).toMatch(
+      /a\.workflow\.ts -> (all\.ts -> )?b\.workflow\.ts -> a\.work/,
+    );
+  });
+
+  test.each([
     ["the index", "./_workflows", "_workflows/index.ts -> _workflows/a.ts"],
     ["the index by its name", "./_workflows/index", "_workflows/index.ts -> _workflows/a.ts"],
     ["its own generated file", "./_workflows/a", "_workflows/a.ts"],
+    ["the index by a path alias", "@/_workflows", "_workflows/index.ts -> _workflows/a.ts"],
   ])("a definition that imports %s", async (_what, module, way) => {
     const imports = `import * as generated from "${module}";`;
     const found = await problems({
+      "tsconfig.json": '{ "compilerOptions": { "paths": { "@/*": ["./*"] } } }',
       "a.workflow.ts": flow("a", imports, '.step("s", { mutation: () => generated.workflow })'),
     });
     expect(found).toMatchObject([{ code: "SW1503", place: { file: "a.workflow.ts", line: 3 } }]);

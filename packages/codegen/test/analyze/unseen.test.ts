@@ -48,6 +48,30 @@ describe("a workflow that the compiler cannot see is told", () => {
       'import { base } from "./base.workflow";\nexport const more = (base as any)!.step("t", { query: () => 2 });\n',
     ],
     [
+      "under another name",
+      'import { base } from "./base.workflow"; const b = base;\nexport const more = b.step("t", { query: () => 2 });\n',
+    ],
+    [
+      "under a name that an import gives",
+      'import * as flows from "./base.workflow"; import b = flows.base;\nexport const more = b.step("t", { query: () => 2 });\n',
+    ],
+    [
+      "of what is required",
+      'import flows = require("./base.workflow");\nexport const more = flows.base.step("t", { query: () => 2 });\n',
+    ],
+    [
+      "by a path alias",
+      'import { base } from "@/base.workflow";\nexport const more = base.step("t", { query: () => 2 });\n',
+    ],
+    [
+      "by a path alias of the folder around",
+      'import { base } from "~/convex/all";\nexport const more = base.step("t", { query: () => 2 });\n',
+    ],
+    [
+      "by an import of the package",
+      'import { base } from "#flows/base.workflow";\nexport const more = base.step("t", { query: () => 2 });\n',
+    ],
+    [
       "that is only handed on",
       'import { base } from "./all";\nexport default base.step("t", { query: () => 2 });\n',
     ],
@@ -55,6 +79,10 @@ describe("a workflow that the compiler cannot see is told", () => {
     const found = await compiled({
       ...base,
       "more.workflow.ts": text,
+      "tsconfig.json": '{ "extends": "../tsconfig.base", "compilerOptions": {} } // none',
+      "../tsconfig.base.json":
+        '{ "compilerOptions": { "paths": { /* ours */ "@/*": ["./convex/*"], "~/*": ["./*"], }, }, }',
+      "../package.json": '{ "imports": { "#flows/*": { "default": "./convex/*.ts" } } }',
       "all.ts": 'export { base } from "./base.workflow";',
     });
     expect(told(found)).toEqual(["SW1101 more.workflow.ts:2"]);
@@ -80,6 +108,16 @@ describe("a workflow that the compiler cannot see is told", () => {
     ['import sw from "@stepwise/workflow";', "sw.defineWorkflow"],
     ['import sw = require("@stepwise/workflow");', "sw.defineWorkflow"],
     ['const { defineWorkflow: make } = require("@stepwise/workflow");', "make"],
+    ['import * as sw from "@stepwise/workflow"; const key = "define" + "Workflow";', "sw[key]"],
+    ['import sw from "@stepwise/workflow"; const key = "x";', "sw![key as keyof typeof sw]"],
+    ['import * as sw from "@stepwise/workflow"; const all = sw; const key = "x";', "all[key]"],
+    ['import * as sw from "@stepwise/workflow"; const { ...all } = sw;', "all.x"],
+    ['import sw = require("@stepwise/workflow"); const key = "x";', "sw[key]"],
+    ['import { sw } from "./lib"; const key = "x";', "sw[key]"],
+    ['import { make } from "./lib";', "make"],
+    ['import type { defineWorkflow } from "@stepwise/workflow";', "defineWorkflow"],
+    ['import { type defineWorkflow } from "@stepwise/workflow";', "defineWorkflow"],
+    ['import { type defineWorkflow as make } from "@stepwise/workflow";', "make"],
     ['import { sw } from "./lib";', "sw.defineWorkflow"],
     ['import { sw } from "./lib";', 'sw["defineWorkflow"]'],
     [
@@ -115,11 +153,13 @@ describe("a workflow that the compiler cannot see is told", () => {
       ],
     ] as const)
       expect(told(await compiled({ ...base, "a.workflow.ts": use, [file]: text }))).toEqual([
+        "SW1114 a.workflow.ts:2",
         "SW1905 lib.ts:1",
       ]);
     await rm(join(app, "convex/lib.ts"));
     const own = 'export { defineWorkflow as flow } from "@stepwise/workflow";\n';
     expect(told(await compiled({ "a.workflow.ts": use, "lib.workflow.ts": own }))).toEqual([
+      "SW1114 a.workflow.ts:2",
       "SW1114 lib.workflow.ts:1",
     ]);
   });
@@ -134,6 +174,9 @@ describe("a workflow that the compiler cannot see is told", () => {
     'import { z } from "zod"; import { defineWorkflow } from "@stepwise/workflow";',
     '/* flows */ import * as stepwise from "@stepwise/workflow"; stepwise.defineWorkflow({});',
     'const { defineWorkflow } = await import("@stepwise/workflow");',
+    'import type { defineWorkflow } from "@stepwise/workflow";\nexport const a = defineWorkflow({});',
+    'import type { defineWorkflow as flow } from "@stepwise/workflow";\nexport const a = flow({});',
+    'import { type defineWorkflow } from "@stepwise/workflow";\nexport const a = defineWorkflow({});',
   ])("a file of another name that has it by %s", async (text) => {
     expect(told(await compiled({ ...base, "flows.ts": text }))).toEqual(["SW1905 flows.ts:1"]);
   });
@@ -142,6 +185,7 @@ describe("a workflow that the compiler cannot see is told", () => {
     'export { defineWorkflow } from "@stepwise/workflow";',
     'export * from "@stepwise/workflow"; // defineWorkflow',
     'import type { defineWorkflow } from "@stepwise/workflow";',
+    'import type { defineWorkflow } from "@stepwise/workflow";\nexport type Make = typeof defineWorkflow;',
     "export const note = 'defineWorkflow';",
   ])("but not one that has %s", async (text) => {
     expect(told(await compiled({ ...base, "lib.ts": text }))).toEqual([]);
@@ -166,4 +210,76 @@ ${flow("leaf")}export const top = defineWorkflow({ input: z.object({}) }).parent
   const { plan } = await new Compiler().compileSources([{ file: "a.workflow.ts", text }], read);
   const top = plan.workflows.find(({ name }) => name === "top");
   expect(top?.nodes[0]?.stages[0]?.workflows).toEqual(workflows);
+});
+
+describe("a name that has no value yet when a definition reads it is reported", () => {
+  test.each([
+    ["a retry", "{ query: () => 1 }, { retry: late }"],
+    ["a timeout", '"s", { action: () => 1, timeout: late }'],
+    ["a part of a retry", '"s", { action: () => 1, retry: { ...late, base: 2 } }'],
+    ["a shorthand", '"s", { action: () => 1, late }'],
+    ["a handler", '"s", { action: late }'],
+    ["a reference", '"s", { action: late.file.name, args: () => ({}) }'],
+    ["what is called at once", '"s", { action: () => 1, timeout: (() => late)() }'],
+  ])("%s", async (_what, options) => {
+    const text = `${head}export const a = defineWorkflow({ input: z.object({}) }).step(${options});\n`;
+    for (const declared of [
+      "const late = 5",
+      "let { late } = z",
+      "class late {}",
+      "var late = 5",
+    ]) {
+      const found = await compiled({ "a.workflow.ts": `${text}${declared};\n` });
+      expect(told(found)).toContain("SW1504 a.workflow.ts:3");
+    }
+  });
+
+  test.each([
+    ["its input", "{ input: late }", '.sleep("s", 5)'],
+    ["its timeout", "{ input: z.object({}), timeout: late }", '.sleep("s", 5)'],
+    ["a duration", "{ input: z.object({}) }", '.sleep("s", late)'],
+    [
+      "concurrency",
+      "{ input: z.object({}) }",
+      '.parent("p", { children: () => [], concurrency: late })',
+    ],
+    [
+      "what is tolerated",
+      "{ input: z.object({}) }",
+      '.parent("p", { children: () => [], tolerate: { failures: late } })',
+    ],
+    ["a child", "{ input: z.object({}) }", '.child("c", late, () => ({}))'],
+    [
+      "a schema in a body",
+      "{ input: z.object({}) }",
+      '.branch("b", { on: () => "x" as const, cases: { x: (b) => b.event("e", { schema: late }) } })',
+    ],
+  ])("%s", async (_what, options, nodes) => {
+    const text = `${head}export const a = defineWorkflow(${options})${nodes};\nexport const late = z.object({});\n`;
+    expect(told(await compiled({ "a.workflow.ts": text }))).toContain("SW1504 a.workflow.ts:3");
+  });
+
+  test.each([
+    ["options that are held above", "const o = { action: () => 1, retry: late };", "o"],
+    [
+      "an import of types",
+      'import type { late } from "./late";',
+      "{ action: () => 1, timeout: late }",
+    ],
+  ])("by way of %s", async (_what, top, options) => {
+    const text = `${head}${top}\nexport const a = defineWorkflow({ input: z.object({}) }).step("s", ${options});\n${top.includes("import") ? "" : "const late = true;"}`;
+    const found = await compiled({ "a.workflow.ts": text });
+    expect(found.diagnostics.map(({ code }) => code)).toContain("SW1504");
+  });
+
+  test.each([
+    '.step("s", { query: () => late })',
+    '.parent("p", { children: () => [child(late, {})] })',
+    '.step("s", { query: (_, { input: late }) => late })',
+    '.step("s", { query: hoisted })',
+    '.step("s", { query: () => 1, isolate: true as late extends 1 ? true : never })',
+  ])("but not one that is read later: %s", async (node) => {
+    const text = `${head}export const a = defineWorkflow({ input: z.object({}) })${node};\nfunction hoisted() { return 1; }\nexport ${flow("late").slice(7)}`;
+    expect(told(await compiled({ "a.workflow.ts": text }))).toEqual([]);
+  });
 });

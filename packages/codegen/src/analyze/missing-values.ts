@@ -1,0 +1,53 @@
+import { Node, ts, type TypeScript } from "../ts-morph.js";
+import { boundNames } from "./declared-names.js";
+import type { DefinitionFile } from "./definition-file.js";
+import { wrapped } from "./descendants.js";
+import { valuesUsed } from "./module-edges.js";
+import { isDeclaredBetween, isReference } from "./scoping.js";
+
+/**
+ * Reports names that have no value when they are used: those imported as types, and those declared
+ * further down that are read while the file is loaded. The plan would have their value all the same.
+ */
+export function reportMissingValues(file: DefinitionFile): void {
+  const { source, imports, placeOf } = file;
+  const declared = new Map(source.compilerNode.statements.flatMap(declaredNames));
+  const reported = new Set<string>();
+  for (const [part, isRun] of valuesUsed(source.compilerNode).reverse()) {
+    const { text: name } = part;
+    const imported = imports.get(name);
+    const declaration = declared.get(name);
+    const isLate = isRun && declaration !== undefined && declaration.pos > part.pos;
+    if (reported.has(name) || !(isLate || imported?.typeOnly === true)) continue;
+    const id = wrapped(part, source);
+    if (!Node.isIdentifier(id) || !isReference(id) || isDeclaredBetween(id, source)) continue;
+    reported.add(name);
+    if (isLate) {
+      const message = `\`${name}\` has no value yet when it is read here, as it is declared further down`;
+      const hint = "move its declaration above this one";
+      const place = placeOf(wrapped(declaration, source));
+      file.report("noValue", id, message, { hint, related: [{ message: "declared here", place }] });
+    } else {
+      const message = `\`${name}\` is imported as a type, so it has no value when the code runs`;
+      const code = imported?.imported === "defineWorkflow" ? "misusedDefine" : "noValue";
+      file.report(code, id, message, { hint: "import it without `type`" });
+    }
+  }
+}
+
+/** The names that have no value before a statement has run. A function has its value at once. */
+function declaredNames(statement: TypeScript.Statement): [string, TypeScript.Node][] {
+  const isAmbient = (kinds: readonly TypeScript.ModifierLike[] = []) =>
+    kinds.some(({ kind }) => kind === ts.SyntaxKind.DeclareKeyword);
+  if (ts.isVariableStatement(statement) && !isAmbient(statement.modifiers))
+    return statement.declarationList.declarations.flatMap(({ name }) =>
+      boundNames(name).map((each): [string, TypeScript.Node] => [each, name]),
+    );
+  const isDeclaration =
+    ts.isClassDeclaration(statement) ||
+    ts.isEnumDeclaration(statement) ||
+    (ts.isImportEqualsDeclaration(statement) &&
+      !ts.isExternalModuleReference(statement.moduleReference));
+  if (!isDeclaration || statement.name === undefined || isAmbient(statement.modifiers)) return [];
+  return [[statement.name.text, statement.name]];
+}
