@@ -3,7 +3,7 @@ import { noRepository } from "../compatibility/baseline.js";
 import { compare } from "../compatibility/compare.js";
 import type { CompileResult } from "../compile.js";
 import { toWritten } from "../plan/write.js";
-import { counted } from "./generate-report.js";
+import { counted } from "./report.js";
 
 /** What there is to say of a compilation once its files are written. */
 export function answerOf({ diagnostics, ok, plan, baseline }: CompileResult): Answer {

@@ -7,9 +7,10 @@ import type { Leftover } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { lastPlan } from "../write/last-plan.js";
 import { answerOf, keepAnswer } from "./answer.js";
-import { isSafe, printFindings } from "./findings.js";
+import { printFindings } from "./findings.js";
 import { functionsFolder } from "./functions-folder.js";
 import { baselineFor } from "./given-plan.js";
+import { isSafe } from "./report.js";
 import type { Terminal } from "./terminal.js";
 
 export interface CheckOptions {
@@ -21,7 +22,7 @@ export interface CheckOptions {
 
 /** Compiles and compares, and drops what was left behind if asked to; gives the exit code. */
 export async function check(options: CheckOptions, terminal: Terminal): Promise<0 | 1> {
-  const functionsDir = await functionsFolder(terminal.cwd, options.dir);
+  const functionsDir = functionsFolder(terminal.cwd, options.dir);
   const { against, json = false } = options;
   const branches = refsState(functionsDir);
   const choose = await baselineFor(against, functionsDir, terminal.cwd);

@@ -1,9 +1,13 @@
 import { readFileSync } from "node:fs";
 import { codes } from "../diagnostics/codes.js";
 import { nearest } from "../diagnostics/nearest.js";
-import { explain as explained } from "../explain/explain.js";
+import {
+  explain as explained,
+  type NodeExplained,
+  type StageExplained,
+  type WorkflowExplained,
+} from "../explain/explain.js";
 import { compiledPlan } from "./compiled-plan.js";
-import { explainText } from "./explain-text.js";
 import { UsageError } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 
@@ -12,45 +16,116 @@ export interface ExplainOptions {
   readonly json?: boolean;
 }
 
+/** Prints what the plan costs, or the page of a diagnostic; gives the exit code. */
+export async function explain(
+  topic: string | undefined,
+  { dir, json = false }: ExplainOptions,
+  terminal: Terminal,
+): Promise<0 | 1> {
+  const { out, colors } = printTo(terminal);
+  if (topic !== undefined && /^(sw|ts)\d+$/i.test(topic)) {
+    out(pageOf(topic.toUpperCase()));
+    return 0;
+  }
+  const plan = await compiledPlan(dir, topic, terminal);
+  if (plan === undefined) return 1;
+  const figures = explained(plan, topic);
+  if (json) out(JSON.stringify(figures, undefined, 2));
+  else if (figures.length > 0)
+    out(figures.map((workflow) => textOf(workflow, colors)).join("\n\n"));
+  return 0;
+}
+
 /** What TypeScript reports of a workflow that is its own child. */
 const typeOfItself = "TS7022";
 
 /** The page of a diagnostic, by its code. */
 function pageOf(code: string): string {
   const known: string[] = [...Object.values(codes).map((each) => each.code), typeOfItself];
-  const name = code.toUpperCase();
-  if (!known.includes(name)) {
-    const near = nearest(name, known);
+  if (!known.includes(code)) {
+    const near = nearest(code, known);
     const hint = near === undefined ? "" : ` Did you mean ${near}?`;
-    throw new UsageError(`No problem has the code ${name}.${hint}`);
+    throw new UsageError(`No problem has the code ${code}.${hint}`);
   }
   // The same path from the sources and from the build: both are two folders deep.
-  return readFileSync(new URL(`../../errors/${name}.md`, import.meta.url), "utf8").trimEnd();
+  return readFileSync(new URL(`../../errors/${code}.md`, import.meta.url), "utf8").trimEnd();
 }
 
-/** Prints what the plan costs, or the page of a diagnostic; gives the exit code. */
-export async function explain(
-  topic: string | undefined,
-  options: ExplainOptions,
-  terminal: Terminal,
-): Promise<0 | 1> {
-  if (topic === undefined || !/^(sw|ts)\d+$/i.test(topic))
-    return await explainPlan(topic, options, terminal);
-  printTo(terminal).out(pageOf(topic));
-  return 0;
+/** One workflow as a table: a line for every stage, and the sum of a run. */
+function textOf(workflow: WorkflowExplained, colors: ReturnType<typeof printTo>["colors"]): string {
+  const head = "stage,runs,root executions,transactions,reads,attempts,at worst".split(",");
+  const [title = "", ...lines] = table([head, ...workflow.nodes.flatMap(rowsOf)]);
+  return [
+    `${colors.bold(workflow.name)} ${colors.dim(`(${workflow.file})`)}`,
+    `  ${colors.dim(title)}`,
+    ...lines.map((line) => `  ${line}`),
+    `  A run: ${workflow.isAtMost ? "at most " : ""}${workflow.rootExecutions} root executions, ${workflow.transactions} of them transactions${perChild(workflow)}; ${worst(workflow)}.`,
+  ].join("\n");
 }
 
-async function explainPlan(
-  workflow: string | undefined,
-  options: ExplainOptions,
-  terminal: Terminal,
-): Promise<0 | 1> {
-  const plan = await compiledPlan(options.dir, workflow, terminal);
-  if (plan === undefined) return 1;
-  const figures = explained(plan, workflow);
-  const print = printTo(terminal);
-  if (options.json === true) print.out(JSON.stringify(figures, undefined, 2));
-  else if (figures.length > 0)
-    print.out(figures.map((each) => explainText(each, terminal.color)).join("\n\n"));
-  return 0;
+/** A node's own stages, then those of the nodes inside it. */
+function rowsOf(node: NodeExplained): string[][] {
+  const own = node.stages.map((stage) => [
+    stage.name,
+    runs(stage, node),
+    String(stage.rootExecutions),
+    String(stage.transactions),
+    stage.reads.includes("*") ? "everything" : stage.reads.join(", ") || "nothing",
+    stage.attempts === undefined ? "" : String(stage.attempts ?? "computed"),
+    stage.worstCaseMs === null ? "open" : time(stage.worstCaseMs),
+  ]);
+  return [...own, ...(node.bodies ?? []).flatMap(({ nodes }) => nodes.flatMap(rowsOf))];
+}
+
+function runs({ kind, reference, isCompensation }: StageExplained, node: NodeExplained): string {
+  if (node.maxPasses !== undefined)
+    return node.maxPasses === null ? "loop" : `loop, at most ${node.maxPasses} passes`;
+  if (node.bodies !== undefined) return `${kind}, one of ${node.bodies.length}`;
+  const what = reference === undefined ? kind : `${kind} ${reference}`;
+  return isCompensation === true ? `${what}, to undo it` : what;
+}
+
+function perChild({ perChild: children }: WorkflowExplained): string {
+  const texts = children.map(({ node, workflow, rootExecutions }) =>
+    rootExecutions === undefined
+      ? `, and those of each child of ${node}`
+      : `, and ${rootExecutions} for each ${workflow} of ${node}`,
+  );
+  return texts.join("");
+}
+
+function worst({ worstCaseMs, openEnded }: WorkflowExplained): string {
+  if (worstCaseMs !== null) return `at worst ${time(worstCaseMs)}`;
+  return `no worst case: no literal limit on ${openEnded.join(" and ")}`;
+}
+
+const units = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1_000],
+] as const;
+
+/** The two greatest units that are not zero: `1 h 30 m`. */
+function time(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  let rest = Math.round(ms / 1_000) * 1_000;
+  const parts: string[] = [];
+  for (const [unit, length] of units) {
+    const count = Math.floor(rest / length);
+    if (count > 0 && parts.length < 2) parts.push(`${count} ${unit}`);
+    rest -= count * length;
+  }
+  return parts.join(" ");
+}
+
+/** Columns of equal width, two spaces apart. */
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((cells) => cells[column]?.length ?? 0)),
+  );
+  return rows.map((cells) => {
+    const padded = cells.map((cell, column) => cell.padEnd(widths[column] ?? 0));
+    return padded.join("  ").trimEnd();
+  });
 }

@@ -1,16 +1,19 @@
 import type { Answer } from "../cache/last-compile.js";
 import type { Written } from "../compile.js";
+import type { Compatibility } from "../compatibility/change.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
+import { readText } from "../discover/discover.js";
+import { sidesOf } from "../write/own-files.js";
+import { plural } from "./counts.js";
+import { displayPath, inFolder } from "./functions-folder.js";
 import {
-  printBaseline,
-  printChanges,
-  printDrift,
-  printLeft,
-  warnOfChanges,
-  type Dropping,
-} from "./check-report.js";
-import { displayPath } from "./functions-folder.js";
-import { printDiagnostics, withoutFrames } from "./generate-report.js";
+  compatibilities,
+  isSafe,
+  leftNames,
+  placeOf,
+  printDiagnostics,
+  withoutFrames,
+} from "./report.js";
 import { printTo, type Terminal } from "./terminal.js";
 
 /** What `check` found; printed as it is with `--json`. */
@@ -18,48 +21,43 @@ export interface Findings extends Pick<Answer, "changes" | "left" | "against"> {
   /** Whether all is well: the exit code is 0. */
   readonly ok: boolean;
   readonly problems: readonly Diagnostic[];
-  /** What `generate` would write and remove; and which of it was edited by hand, so that it takes `--force`. */
+  /** What `generate` would write and remove. What was edited by hand takes `--force`. */
   readonly drift: Pick<Written, "written" | "removed" | "edited">;
-  /** Whether what was left behind has been dropped, but for what the baseline needs. */
+  /** Whether tombstones were dropped, except those that the baseline needs. */
   readonly dropped: boolean;
 }
 
 /** Where and how `check` was asked. */
-export interface Checking {
+interface Checking {
   readonly functionsDir: string;
   readonly json: boolean;
-  readonly against: string | undefined;
-  readonly dropping: Dropping;
+  readonly against?: string | undefined;
+  /** Whether `--drop` was not given, something else had to be well first, or it was done. */
+  readonly dropping: "notAsked" | "refused" | "done";
   /** Whether there are no errors: with errors there is no plan to compare. */
   readonly isCompiled: boolean;
 }
 
 /** Prints what was found; gives the exit code. */
 export function printFindings(
-  found: Omit<Findings, "problems">,
+  { ok, drift, changes, left, dropped, against }: Omit<Findings, "problems">,
   diagnostics: readonly Diagnostic[],
-  { functionsDir, json, against, dropping, isCompiled }: Checking,
+  checking: Checking,
   terminal: Terminal,
 ): 0 | 1 {
-  const { ok, drift, changes, left, dropped, against: from } = found;
   const problems = diagnostics.map(withoutFrames);
-  const findings: Findings = { ok, problems, drift, changes, left, dropped, against: from };
-  if (json) printTo(terminal).out(JSON.stringify(findings, undefined, 2));
+  const findings: Findings = { ok, problems, drift, changes, left, dropped, against };
+  if (checking.json) printTo(terminal).out(JSON.stringify(findings, undefined, 2));
   else {
-    const folder = displayPath(terminal.cwd, functionsDir);
-    printDiagnostics({ diagnostics }, folder, terminal);
-    if (isCompiled) {
-      printDrift(findings, functionsDir, { folder, against }, terminal);
-      printBaseline(findings, terminal);
+    printDiagnostics(diagnostics, displayPath(terminal.cwd, checking.functionsDir), terminal);
+    if (checking.isCompiled) {
+      printDrift(findings, checking, terminal);
       printChanges(findings, terminal);
-      printLeft(findings, dropping, terminal);
+      printTombstones(findings, checking.dropping, terminal);
     }
   }
   return ok ? 0 : 1;
 }
-
-export const isSafe = ({ compatibility }: Answer["changes"][number]): boolean =>
-  compatibility === "safe";
 
 /** Prints what `check` finds in an app that has not changed; gives the exit code. */
 export function printUnchanged(
@@ -69,17 +67,86 @@ export function printUnchanged(
 ): 0 | 1 {
   const drift = { written: [], removed: [], edited: [] };
   const found = { ok: changes.every(isSafe), drift, changes, left, dropped: false, against };
-  const checking = {
-    ...asked,
-    against: undefined,
-    dropping: "notAsked",
-    isCompiled: true,
-  } as const;
+  const checking = { ...asked, dropping: "notAsked", isCompiled: true } as const;
   return printFindings(found, diagnostics, checking, terminal);
 }
 
-/** Prints what `generate` warns of, each time. */
-export function printWarnings(answer: Answer, functionsDir: string, terminal: Terminal): void {
-  printDiagnostics(answer, displayPath(terminal.cwd, functionsDir), terminal);
-  warnOfChanges(answer, terminal);
+/** Prints what `generate` would do. */
+function printDrift(
+  { drift }: Findings,
+  { functionsDir, against }: Checking,
+  terminal: Terminal,
+): void {
+  const { out, colors } = printTo(terminal);
+  const folder = displayPath(terminal.cwd, functionsDir);
+  const tell = (files: readonly string[], what: string) => {
+    for (const file of files) {
+      const found = drift.edited.includes(file) ? "edited by hand" : what;
+      out(`${colors.yellow(found)} ${inFolder(folder, file)}`);
+    }
+  };
+  const isMerged = (file: string) => sidesOf(readText(`${functionsDir}/${file}`) ?? "").length > 1;
+  const merged = drift.written.filter(isMerged);
+  tell(merged, "both sides of a merge in");
+  tell(
+    drift.written.filter((file) => !merged.includes(file)),
+    "out of date",
+  );
+  tell(drift.removed, "left over");
+  const count = drift.written.length + drift.removed.length;
+  const options = [
+    ...(against === undefined ? [] : [`generate --against ${against}`]),
+    ...(drift.edited.length > 0 ? ["--force"] : []),
+  ];
+  const command = ["workflow-codegen", ...options].join(" ");
+  out(
+    count === 0
+      ? "Generated code is up to date."
+      : `${plural(count, "file")} of generated code out of date: run ${command}, and commit what it writes.`,
+  );
+}
+
+/** Prints the baseline, and every change with what becomes of runs in flight, the worst first. */
+function printChanges({ changes, against: { from, hint: what } }: Findings, terminal: Terminal) {
+  const { out, colors } = printTo(terminal);
+  const hint = (text: string | undefined) => {
+    if (text !== undefined) out(`  ${colors.green("hint")}: ${text}`);
+  };
+  out(colors.dim(`Compared with ${from}.`));
+  hint(what);
+  const paint = { stops: colors.red, loses: colors.red, rename: colors.yellow, safe: colors.green };
+  const of = (...kinds: string[]) =>
+    changes.filter(({ compatibility }) => kinds.includes(compatibility));
+  for (const [kind, title] of Object.entries(compatibilities) as [Compatibility, string][])
+    for (const change of of(kind)) {
+      out(`${paint[kind](title)} ${placeOf(change)}: ${change.message}`);
+      hint(change.hint);
+    }
+  if (changes.some(({ reuses }) => reuses === true))
+    out(
+      "Where code changed under one name, results made before the deploy are handed to the new readers.",
+    );
+  const stopping = of("stops", "rename").length;
+  const losing = of("loses").length;
+  if (stopping > 0) out(`${plural(stopping, "change")} would stop runs in flight.`);
+  if (losing > 0) out(`${plural(losing, "compensation")} would no longer run for runs in flight.`);
+  if (changes.length > 0 && stopping + losing === 0) out("Runs in flight go on.");
+}
+
+/** Prints the tombstones of earlier versions, and what has become or may become of them. */
+function printTombstones(
+  { left, dropped }: Findings,
+  dropping: Checking["dropping"],
+  terminal: Terminal,
+): void {
+  const { out, colors } = printTo(terminal);
+  const word = dropped ? colors.red("dropped") : colors.dim("kept for runs in flight");
+  for (const name of leftNames(left)) out(`${word} ${name}`);
+  if (left.length === 0) {
+    if (dropping !== "notAsked") out("Nothing is left behind by earlier versions.");
+  } else if (dropping === "refused") out("Nothing was dropped, as not all is well.");
+  else if (dropping === "notAsked")
+    out("Once no run of an earlier version is in flight, check --drop removes what is kept.");
+  else if (!dropped)
+    out("Nothing was dropped: runs of the plan that is deployed may need all of it.");
 }

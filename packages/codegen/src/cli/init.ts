@@ -1,6 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import pc from "picocolors";
 import { definitionFiles } from "../discover/definition-files.js";
 import { mountComponent } from "../init/convex-config.js";
 import type { Edit } from "../init/edit.js";
@@ -16,46 +15,50 @@ export interface InitOptions {
   readonly dir?: string;
 }
 
-/** Does what is missing, and shows it; gives the exit code, which is 1 when something is left to the user. */
-export async function init(options: InitOptions, terminal: Terminal): Promise<0 | 1> {
+/** Does what is missing, and shows it; gives the exit code, which is 1 if something is left to the user. */
+export function init(options: InitOptions, terminal: Terminal): 0 | 1 {
   const { cwd } = terminal;
   const functionsDir = wantedFolder(cwd, options.dir);
   const folder = displayPath(cwd, functionsDir);
-  const manifest = textOf(join(cwd, "package.json"));
   const configs = editConfigs(functionsDir);
+  const inApp = [...configs, firstWorkflow(definitionFiles(functionsDir).files)];
+  const ignored = textOf(join(cwd, ".prettierignore"));
   const edits = [
-    { at: cwd, edit: addScripts(manifest) },
-    ...configs.map((edit) => ({ at: functionsDir, edit })),
-    { at: functionsDir, edit: firstWorkflow(definitionFiles(functionsDir).files) },
-    {
-      at: cwd,
-      edit: ignoreGenerated(textOf(join(cwd, ".prettierignore")), generatedIn(cwd, functionsDir)),
-    },
+    { at: cwd, edit: addScripts(textOf(join(cwd, "package.json"))) },
+    ...inApp.map((edit) => ({ at: functionsDir, edit })),
+    { at: cwd, edit: ignoreGenerated(ignored, generatedIn(cwd, functionsDir)) },
   ];
   for (const { at, edit } of edits) apply(at, edit);
-  const print = printTo(terminal);
+  const { out, colors } = printTo(terminal);
+  const words = {
+    create: colors.green("created"),
+    change: colors.green("changed"),
+    keep: colors.dim("kept"),
+    refuse: colors.red("not changed"),
+  };
   for (const { at, edit } of edits)
-    print.out(line(displayPath(cwd, join(at, edit.file)), edit, terminal));
+    out(`${words[edit.kind]} ${displayPath(cwd, join(at, edit.file))}: ${edit.what}`);
   const install = missingPackages(textOf(join(cwd, "package.json")));
-  const steps = [
-    ...(install === undefined ? [] : [install]),
-    "npx workflow-codegen",
-    ...(edits.some(({ edit }) => edit.kind === "create" && edit.file === firstWorkflowFile)
-      ? [`npx workflow-codegen run hello --input '{ "name": "Ada" }'`]
-      : []),
-    "npx convex dev",
-  ];
+  const is = (kind: Edit["kind"]) => edits.filter(({ edit }) => edit.kind === kind);
   const left = configs.filter(({ kind }) => kind === "refuse").map(({ file }) => file);
-  const isReady = edits.every(({ edit }) => edit.kind === "keep");
   // Without the component nothing else would work: it is what comes next.
   if (left.length > 0)
-    print.out(
+    out(
       `${folder} is not ready for workflows: ${left.join(" and ")} must be changed by hand, as said above. Then run init again.`,
     );
-  else if (isReady && install === undefined)
-    print.out(`Nothing to do: ${folder} is ready for workflows.`);
-  else print.out(["Next:", ...steps.map((step) => `  $ ${step}`)].join("\n"));
-  return edits.some(({ edit }) => edit.kind === "refuse") ? 1 : 0;
+  else if (is("keep").length === edits.length && install === undefined)
+    out(`Nothing to do: ${folder} is ready for workflows.`);
+  else {
+    const isFirst = is("create").some(({ edit }) => edit.file === firstWorkflowFile);
+    const steps = [
+      ...(install === undefined ? [] : [install]),
+      "npx workflow-codegen",
+      ...(isFirst ? [`npx workflow-codegen run hello --input '{ "name": "Ada" }'`] : []),
+      "npx convex dev",
+    ];
+    out(["Next:", ...steps.map((step) => `  $ ${step}`)].join("\n"));
+  }
+  return is("refuse").length > 0 ? 1 : 0;
 }
 
 /** Mounts the component, and has the app's config say under which name, where that is not the usual one. */
@@ -88,17 +91,6 @@ function apply(at: string, edit: Edit): void {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new UsageError(`${path} cannot be written: ${why}`, { cause });
   }
-}
-
-function line(path: string, { kind, what }: Edit, { color }: Terminal): string {
-  const colors = pc.createColors(color);
-  const words = {
-    create: colors.green("created"),
-    change: colors.green("changed"),
-    keep: colors.dim("kept"),
-    refuse: colors.red("not changed"),
-  };
-  return `${words[kind]} ${path}: ${what}`;
 }
 
 function textOf(path: string): string | undefined {

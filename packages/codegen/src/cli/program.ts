@@ -1,12 +1,13 @@
-import { Command } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { suggestion } from "../diagnostics/nearest.js";
 import { compilerVersion } from "../version.js";
-import { registerCheck } from "./commands/check.js";
-import { registerExplain } from "./commands/explain.js";
-import { registerGenerate } from "./commands/generate.js";
-import { registerGraph } from "./commands/graph.js";
-import { registerInit } from "./commands/init.js";
-import { registerRun } from "./commands/run.js";
-import { examples } from "./commands/shared.js";
+import type { CheckOptions } from "./check.js";
+import type { ExplainOptions } from "./explain.js";
+import { UsageError } from "./functions-folder.js";
+import type { GenerateOptions } from "./generate.js";
+import type { GraphOptions } from "./graph.js";
+import type { InitOptions } from "./init.js";
+import type { RunOptions } from "./run.js";
 import type { Terminal } from "./terminal.js";
 
 /** Parses the words of a command line and does what they say; options may stand before the command too. */
@@ -33,7 +34,7 @@ function commandFirst(program: Command, words: readonly string[]): string[] {
   return [command ?? "", ...words.slice(0, at), ...words.slice(at + 1)];
 }
 
-/** The commands of `workflow-codegen`. What each does is loaded when it is asked for: some bring along libraries that take their time. */
+/** The commands of `workflow-codegen`. What each does is loaded when it is asked for, as some libraries take their time. */
 function createProgram(terminal: Terminal): Command {
   const program = new Command("workflow-codegen")
     .description(
@@ -54,11 +55,213 @@ function createProgram(terminal: Terminal): Command {
         "workflow-codegen init            make an app ready for workflows",
       ]),
     );
-  registerGenerate(program, terminal);
-  registerInit(program, terminal);
-  registerCheck(program, terminal);
-  registerGraph(program, terminal);
-  registerExplain(program, terminal);
-  registerRun(program);
+  addGenerate(program, terminal);
+  addInit(program, terminal);
+  addCheck(program, terminal);
+  addGraph(program, terminal);
+  addExplain(program, terminal);
+  addRun(program);
   return program;
+}
+
+/** What stands below a command's options: a note, if there is one, and command lines as a person would type them. */
+function examples(lines: readonly string[], note?: string): string {
+  const before = note === undefined ? "" : `\n${note}\n`;
+  return `${before}\nExamples:\n${lines.map((line) => `  $ ${line}`).join("\n")}`;
+}
+
+/** Where the app is: every command has it. */
+const dir = [
+  "--dir <folder>",
+  'the functions folder (default: "functions" of convex.json, else convex)',
+] as const;
+
+function addGenerate(program: Command, terminal: Terminal): void {
+  program
+    .command("generate", { isDefault: true })
+    .description("compile the workflows and write convex/_workflows (the default)")
+    .option(...dir)
+    .option("--watch", "stay, and compile again whenever a definition is saved")
+    .option("--force", "write over generated files that were edited by hand or are damaged")
+    .option(
+      "--against <ref or plan>",
+      "what is deployed, whose runs are left what they need: a git ref, or a plan (default: the main branch)",
+    )
+    .option("--json", "print problems and what was written as JSON, to stdout")
+    .addHelpText(
+      "after",
+      examples([
+        "workflow-codegen",
+        "workflow-codegen generate --dir backend/convex",
+        "workflow-codegen --watch         beside `npx convex dev`",
+        "workflow-codegen --json          for tools: { ok, problems, written, removed, left, workflows, nodes }",
+      ]),
+    )
+    // The first word is taken for an argument of the default command when no command has that name.
+    .allowExcessArguments()
+    .action(async (options: GenerateOptions, command: Command) => {
+      const [word] = command.args;
+      if (word !== undefined) {
+        const commands = program.createHelp().visibleCommands(program);
+        const names = commands.map((each) => each.name());
+        const hint = suggestion(word, names, "commands");
+        throw new UsageError(`There is no command ${JSON.stringify(word)}. ${hint}`);
+      }
+      const { generate } = await import("./generate.js");
+      terminal.exitCode = await generate(options, terminal);
+    });
+}
+
+function addInit(program: Command, terminal: Terminal): void {
+  program
+    .command("init")
+    .description("make an app ready for workflows: the component, a first workflow, the scripts")
+    .option(...dir)
+    .addHelpText(
+      "after",
+      examples(
+        ["workflow-codegen init", "workflow-codegen init --dir backend/convex"],
+        "What is there already stays as it is, so it may be run again at any time.",
+      ),
+    )
+    .action(async (options: InitOptions) => {
+      const { init } = await import("./init.js");
+      terminal.exitCode = init(options, terminal);
+    });
+}
+
+function addCheck(program: Command, terminal: Terminal): void {
+  program
+    .command("check")
+    .description("say what is out of date, and what becomes of runs in flight; write nothing")
+    .option(...dir)
+    .option(
+      "--against <ref or plan>",
+      "what is deployed: a git ref, or a plan (default: the main branch)",
+    )
+    .option("--json", "print what was found as JSON, to stdout")
+    .option(
+      "--drop",
+      "when all is well, remove what nodes and workflows that are gone have left; with --against, but for what runs of that plan may need",
+    )
+    .addHelpText(
+      "after",
+      examples(
+        [
+          "workflow-codegen check",
+          "workflow-codegen check --against production         a branch or tag with what is deployed",
+          "workflow-codegen check --drop                       when no older run is in flight any more",
+        ],
+        "Exits with 1 on errors, when generate would write or remove something, and on changes that stop runs in flight." +
+          "\nNodes and workflows that are gone leave their functions behind, for the runs that are at them; --drop is the only way to remove these.",
+      ),
+    )
+    .action(async (options: CheckOptions) => {
+      const { check } = await import("./check.js");
+      terminal.exitCode = await check(options, terminal);
+    });
+}
+
+function addGraph(program: Command, terminal: Terminal): void {
+  program
+    .command("graph")
+    .description("draw the workflows: nodes, how they are run, and the children they start")
+    .argument("[workflow]", "only this one (default: all)")
+    .option(...dir)
+    .addOption(
+      new Option("--format <format>", "what to write it in")
+        .choices(["mermaid", "dot", "json"] satisfies GraphOptions["format"][])
+        .default("mermaid"),
+    )
+    .option("--out <file>", "write it there, in the place of stdout")
+    .addHelpText(
+      "after",
+      examples([
+        "workflow-codegen graph > workflows.mmd",
+        "workflow-codegen graph ingestDocument --format dot | dot -Tsvg -o ingest.svg",
+      ]),
+    )
+    .action(async (workflow: string | undefined, options: GraphOptions) => {
+      const { graph } = await import("./graph.js");
+      terminal.exitCode = await graph(workflow, options, terminal);
+    });
+}
+
+function addExplain(program: Command, terminal: Terminal): void {
+  program
+    .command("explain")
+    .description(
+      "what each node and each run costs, reads, and takes at worst; or what a problem means",
+    )
+    .argument("[topic]", "a workflow (default: all), or the code of a problem")
+    .option(...dir)
+    .option("--json", "print it as JSON")
+    .addHelpText(
+      "after",
+      examples(
+        [
+          "workflow-codegen explain ingestDocument",
+          "workflow-codegen explain --json",
+          "workflow-codegen explain SW1206          the page of a problem",
+        ],
+        "Root executions are functions that are scheduled, called from outside, or called by an action, when nothing fails.",
+      ),
+    )
+    .action(async (topic: string | undefined, options: ExplainOptions) => {
+      const { explain } = await import("./explain.js");
+      terminal.exitCode = await explain(topic, options, terminal);
+    });
+}
+
+function addRun(program: Command): void {
+  program
+    .command("run")
+    .description("compile, then run a workflow in this process: no account, no network")
+    .argument("<workflow>", "the name of an exported definition")
+    .option("--input <json>", "the run's input as JSON, or @path of a file that holds it", "{}")
+    .option(
+      "--file <field=@path>",
+      "put a file into storage, and its id into that field of the input; may be repeated",
+      collectFile,
+    )
+    .option(...dir)
+    .option(
+      "--events <json>",
+      'events to send, as JSON or @path: [{ "name", "value", "at": "10m" }]; without "at", when a run waits for it',
+    )
+    .option("--skip-time", "do not wait for backoff, timeouts and sleeps", false)
+    .option("--seed <path>", "a JSON file of documents to insert first: { table: [document, …] }")
+    .option("--random <number>", "give Math.random the same numbers each time", wholeNumber)
+    .option("--quiet", "print the output, and what went wrong, but no progress", false)
+    .addHelpText(
+      "after",
+      examples(
+        [
+          'workflow-codegen run greet --input \'{ "name": "Ada" }\'',
+          "workflow-codegen run ingest --input @input.json --file storageId=@report.pdf",
+          'workflow-codegen run order --skip-time --random 1 --events \'[{ "name": "approval", "value": { "ok": true } }]\'',
+        ],
+        "The output is printed to stdout as JSON, progress to stderr. Exits with 1 when the run fails.\n" +
+          'A seeded document may have a label as its "_id"; "$id:label" in the input or a later document is its id.\n' +
+          "Functions see the environment variables of .env.local and .env, as the Convex CLI reads them.",
+      ),
+    )
+    .action(async (workflow: string, options: RunOptions) => {
+      const { runCommand } = await import("./run.js");
+      await runCommand(workflow, options);
+    });
+}
+
+type Files = NonNullable<RunOptions["file"]>;
+
+function collectFile(given: string, before: Files = []): Files {
+  const [, field, path] = /^([^=]+)=@?(.+)$/.exec(given) ?? [];
+  if (field !== undefined && path !== undefined) return [...before, { field, path }];
+  throw new InvalidArgumentError("It must be field=@path, such as storageId=@report.txt.");
+}
+
+function wholeNumber(given: string): number {
+  const number = Number(given);
+  if (Number.isSafeInteger(number)) return number;
+  throw new InvalidArgumentError("It must be a whole number.");
 }

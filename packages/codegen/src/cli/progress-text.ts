@@ -96,3 +96,18 @@ export function countStates(runs: readonly TreeRun[]): string {
   for (const { state } of runs) counts.set(state, (counts.get(state) ?? 0) + 1);
   return [...counts].map(([state, count]) => `${count} ${state}`).join(", ");
 }
+
+/** The children of a stage of a run have one key. */
+export const parentKey = (runId = "", stage = ""): string => `${runId}\n${stage}`;
+
+/** Runs by the stage that started them. */
+export function childrenByParent(runs: readonly TreeRun[]): Map<string, TreeRun[]> {
+  const groups = new Map<string, TreeRun[]>();
+  for (const run of runs) {
+    const key = parentKey(run.parentRunId, run.parentStage);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [run]);
+    else group.push(run);
+  }
+  return groups;
+}

@@ -1,11 +1,13 @@
 import { hasEnded, type RunTree, type TreeRun, type TreeStep } from "../dev-server/index.js";
 import {
   childLabel,
+  childrenByParent,
   countStates,
   duration,
   eventNames,
   iconOf,
   type Line,
+  parentKey,
   rootCause,
   stageLabel,
 } from "./progress-text.js";
@@ -22,7 +24,7 @@ const MOST_CHILDREN = 24;
 export function treeLines(tree: RunTree, now: number, maxLines: number): Line[] {
   const top = tree.runs[0];
   if (top === undefined) return [];
-  const childrenOf = groupByParent(tree.runs);
+  const childrenOf = childrenByParent(tree.runs);
   for (let shown = MOST_CHILDREN; ; shown = Math.floor(shown / 2)) {
     const view: View = { childrenOf, now, shown, truncated: tree.truncated };
     const name = { text: top.workflow, paint: "bold" } as const;
@@ -36,19 +38,6 @@ interface View {
   readonly now: number;
   readonly shown: number;
   readonly truncated: boolean;
-}
-
-function groupByParent(runs: readonly TreeRun[]): Map<string, TreeRun[]> {
-  const groups = new Map<string, TreeRun[]>();
-  for (const run of runs) {
-    const key = parentKey(run.parentRunId ?? "", run.parentStage ?? "");
-    groups.set(key, [...(groups.get(key) ?? []), run]);
-  }
-  return groups;
-}
-
-function parentKey(runId: string, stage: string): string {
-  return `${runId}\n${stage}`;
 }
 
 function stepLines(run: TreeRun, indent: string, view: View): Line[] {

@@ -1,15 +1,13 @@
-import { convexToJson, type Value } from "convex/values";
+import { convexToJson, jsonToConvex, type Value } from "convex/values";
 import { compile, writeGenerated } from "../compile.js";
 import { runWorkflow, type StoredFile } from "../dev-server/index.js";
 import type { ProjectPlan } from "../plan/schema.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
-import { printDiagnostics } from "./generate-report.js";
 import { progressOn, usesColor } from "./progress.js";
 import { type PlaceOf, report } from "./progress-report.js";
-import { checkedEvents, notSent, readEvents } from "./run-events.js";
-import { loadEnvironment } from "./run-environment.js";
-import { readJson, valueOf } from "./run-json.js";
-import { readSeed } from "./run-seed.js";
+import { printDiagnostics } from "./report.js";
+import { processTerminal } from "./terminal.js";
+import { loadEnvironment, notSent, readEvents, readJson, readSeed } from "./run-input.js";
 
 export interface RunOptions {
   readonly input: string;
@@ -41,33 +39,30 @@ export async function runCommand(workflow: string, options: RunOptions): Promise
 /** The output goes to stdout, all else to stderr, so that the output can be piped. */
 async function run(workflow: string, options: RunOptions): Promise<number> {
   const cwd = process.cwd();
-  const functionsDir = await functionsFolder(cwd, options.dir);
+  const functionsDir = functionsFolder(cwd, options.dir);
   const folder = displayPath(cwd, functionsDir);
   const color = usesColor(process.stderr);
   const compiled = await compile({ functionsDir });
-  const { stdout, stderr } = process;
-  printDiagnostics(compiled, folder, { cwd, color, stdout, stderr, exitCode: 0 });
+  printDiagnostics(compiled.diagnostics, folder, { ...processTerminal(), color });
   if (!compiled.ok) return 1;
   await writeGenerated(functionsDir, compiled.files, { folders: [compiled.output] });
 
-  const input = valueOf(await readJson(options.input, "--input"));
-  const given = options.events === undefined ? [] : await readEvents(options.events);
-  const events = checkedEvents(given, workflow, compiled.plan);
-  const seed = options.seed === undefined ? {} : { seed: await readSeed(options.seed) };
+  const input = jsonToConvex(await readJson(options.input, "--input"));
+  const events = await readEvents(options.events ?? "[]", workflow, compiled.plan);
+  const seed = options.seed === undefined ? undefined : await readSeed(options.seed);
   loadEnvironment(cwd);
-  const { component } = compiled.plan.config?.values ?? {};
   const progress = progressOn(process.stderr, options.quiet);
   const outcome = await runWorkflow({
     functionsDir,
-    ...(component === undefined ? {} : { component }),
+    component: compiled.plan.config?.values.component,
     output: compiled.output,
     workflow,
     input,
-    files: options.file ?? [],
-    ...seed,
+    files: options.file,
+    seed,
     skipTime: options.skipTime,
     events,
-    ...(options.random === undefined ? {} : { random: options.random }),
+    random: options.random,
     onEvent: (event) => progress.tell(event),
   }).finally(() => progress.end());
   const isWanted = !options.quiet || outcome.state !== "completed";
@@ -77,13 +72,10 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
     process.stderr.write(`${notSent(name, workflow, compiled.plan)}\n`);
   if (outcome.state !== "completed") return 1;
   const output = convexToJson((outcome.output ?? null) as Value);
-  await written(`${JSON.stringify(output, undefined, 2)}\n`);
-  return 0;
-}
-
-/** The process ends right after this, and a pipe may take its time. */
-async function written(text: string): Promise<void> {
+  // The process ends right after this, and a pipe may take its time.
+  const text = `${JSON.stringify(output, undefined, 2)}\n`;
   await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
+  return 0;
 }
 
 function placesIn(plan: ProjectPlan, folder: string): PlaceOf {

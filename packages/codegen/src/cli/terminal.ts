@@ -6,21 +6,18 @@ export interface Terminal {
   readonly color: boolean;
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown };
-  /** Aborted when the user wants to stop what is going on; by default that ends the process. */
+  /** Aborted when the user wants to stop what is going on. Default: that ends the process. */
   readonly interrupted?: AbortSignal;
   /** What the process ends with. */
   exitCode: number;
 }
 
-export function printTo({ stdout, stderr }: Terminal): {
-  out(text: string): void;
-  err(text: string): void;
-} {
-  return {
-    out: (text) => void stdout.write(`${text}\n`),
-    err: (text) => void stderr.write(`${text}\n`),
-  };
-}
+/** What writes lines to a terminal, with its colors. */
+export const printTo = ({ stdout, stderr, color }: Terminal) => ({
+  out: (text: string) => void stdout.write(`${text}\n`),
+  err: (text: string) => void stderr.write(`${text}\n`),
+  colors: pc.createColors(color),
+});
 
 /** The one that this process was started in. */
 export const processTerminal = (): Terminal => ({

@@ -1,22 +1,25 @@
-import { unchangedSince } from "../cache/last-compile.js";
-import { existingFolder } from "./functions-folder.js";
+import { unchangedSince, type LastCompile } from "../cache/last-compile.js";
 import { countsText } from "./counts.js";
+import { functionsFolder } from "./functions-folder.js";
 
 /**
- * Answers `generate` and `check` when nothing has changed since the last time, before anything is loaded that would take longer than to find
- * that out. Any other command, and any error, is left to the program.
+ * Answers `generate` and `check` if nothing has changed since the last time, before anything is
+ * loaded that would take longer than to find that out. The program answers everything else.
  */
 export async function answerUnchanged(args: readonly string[], cwd: string): Promise<boolean> {
   const asked = questionIn(args);
   if (asked === undefined) return false;
   const started = performance.now();
-  const found = attempt(() => {
-    const functionsDir = existingFolder(cwd, asked.dir);
-    const last = unchangedSince(functionsDir);
-    return last && { functionsDir, last };
-  });
-  if (found === undefined) return false;
-  const { functionsDir, last } = found;
+  let functionsDir: string;
+  let last: LastCompile | undefined;
+  try {
+    functionsDir = functionsFolder(cwd, asked.dir);
+    last = unchangedSince(functionsDir);
+  } catch {
+    // The program meets the same error, and reports it.
+    return false;
+  }
+  if (last === undefined) return false;
   if (asked.command === "check") {
     const { printUnchanged } = await import("./findings.js");
     const { processTerminal } = await import("./terminal.js");
@@ -27,7 +30,7 @@ export async function answerUnchanged(args: readonly string[], cwd: string): Pro
   // Warnings are shown every time.
   const isSafe = last.changes.every(({ compatibility }) => compatibility === "safe");
   if (last.diagnostics.length > 0 || !isSafe) {
-    const { printWarnings } = await import("./findings.js");
+    const { printWarnings } = await import("./report.js");
     const { processTerminal } = await import("./terminal.js");
     printWarnings(last, functionsDir, processTerminal());
   }
@@ -36,22 +39,8 @@ export async function answerUnchanged(args: readonly string[], cwd: string): Pro
   return true;
 }
 
-function attempt<Found>(find: () => Found): Found | undefined {
-  try {
-    return find();
-  } catch {
-    return undefined;
-  }
-}
-
-interface Question {
-  readonly command: "generate" | "check";
-  readonly dir?: string;
-  readonly json: boolean;
-}
-
 /** A plain `generate` or `check`; undefined for anything that needs a closer look. */
-function questionIn(args: readonly string[]): Question | undefined {
+function questionIn(args: readonly string[]) {
   const [first] = args;
   const isNamed = first === "generate" || first === "check";
   const command = isNamed ? first : "generate";
@@ -65,5 +54,5 @@ function questionIn(args: readonly string[]): Question | undefined {
       at++;
     } else return undefined;
   }
-  return { command, ...(dir === undefined ? {} : { dir }), json };
+  return { command, dir, json };
 }

@@ -1,5 +1,5 @@
 import { componentsGeneric, type FunctionReference } from "convex/server";
-import { nearest } from "../diagnostics/nearest.js";
+import { suggestion } from "../diagnostics/nearest.js";
 import { configFile } from "../plan/paths.js";
 import type { BackEnd } from "./back-end.js";
 
@@ -51,24 +51,14 @@ export async function sendEvent(
 
 /** The manager, and the reference of one workflow. @throws when the app has no such workflow */
 async function loadWorkflow(back: BackEnd, name: string) {
-  const { workflow, workflows } = await loadWorkflows(back);
-  const reference = Object.hasOwn(workflows, name) ? workflows[name] : undefined;
-  if (reference === undefined) throw new Error(unknownWorkflow(name, Object.keys(workflows)));
-  return { workflow, reference };
-}
-
-export function unknownWorkflow(name: string, known: string[]): string {
-  const near = nearest(name, known);
-  if (near !== undefined) return `There is no workflow "${name}". Did you mean "${near}"?`;
-  if (known.length === 0) return `There is no workflow "${name}": the app defines none.`;
-  return `There is no workflow "${name}". The app has: ${known.sort().join(", ")}.`;
-}
-
-async function loadWorkflows(back: BackEnd): Promise<WorkflowsIndex> {
   const index = `${back.output}/index`;
-  const loaded = await back.load(index);
+  const loaded = (await back.load(index)) as WorkflowsIndex | undefined;
   if (loaded === undefined) throw new Error(`There is no ${index} in the functions folder.`);
-  return loaded as WorkflowsIndex;
+  const { workflow, workflows } = loaded;
+  const reference = Object.hasOwn(workflows, name) ? workflows[name] : undefined;
+  if (reference !== undefined) return { workflow, reference };
+  const hint = suggestion(name, Object.keys(workflows).sort(), "workflows");
+  throw new Error(`There is no workflow "${name}". ${hint}`);
 }
 
 /** Where the component with the runs is mounted. @throws when the app does not mount it */

@@ -4,10 +4,14 @@ import { dirname, join } from "node:path";
 import { Counter } from "@stepwise/testing";
 import { defineSchema } from "convex/server";
 import { bundle, externalPackages, type LoadableModules } from "./bundle.js";
-import { findComponents, type MountedComponent } from "./component-tree.js";
+import {
+  findComponents,
+  registerOf,
+  type AppSchema,
+  type AppTest,
+  type MountedComponent,
+} from "./components.js";
 import { findEntryPoints } from "./entry-points.js";
-import type { AppSchema, AppTest } from "./app-test.js";
-import { loadComponentTest } from "./package-component.js";
 import { usualOutput } from "../plan/paths.js";
 
 /** An app with its components on convex-test, in this process. */
@@ -116,7 +120,7 @@ async function mountAll(
       await mountAll(t, component.children, outdir);
     } else {
       // A package registers those below it itself.
-      const { register } = await loadComponentTest(component, folder);
+      const register = await registerOf(component, folder);
       register(t, component.path);
     }
   }

@@ -1,12 +1,12 @@
 export type { Change } from "./changes.js";
 export type { PlannedEvent } from "./events.js";
-export { whyUnreadable, type StoredFile } from "./input.js";
+export { whyUnreadable, type SeedTable, type StoredFile } from "./input.js";
 export {
+  type ProgressEvent,
   type RunEvent,
   type RunOutcome,
   type RunWorkflowOptions,
   runWorkflow,
 } from "./run-workflow.js";
-export type { SeedTable } from "./seed.js";
 export type { RunTree, StepError, TreeRun, TreeStep } from "./tree.js";
 export { hasEnded } from "./tree.js";

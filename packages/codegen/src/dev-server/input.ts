@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { AppTest } from "./app-test.js";
+import type { AppTest } from "./components.js";
 
 /** A file to put into the app's storage before the run; its id becomes a field of the input. */
 export interface StoredFile {
@@ -40,6 +40,61 @@ export function whyUnreadable(path: string, error: unknown): string {
   if (code === "EISDIR") return `${path} is a folder.`;
   if (code === "EACCES" || code === "EPERM") return `${path} may not be read.`;
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Documents to insert before a run. */
+export interface SeedTable {
+  readonly table: string;
+  /** Each may have a label as its `_id`, by which later ones and the input name it: `$id:label`. */
+  readonly documents: readonly Readonly<Record<string, unknown>>[];
+}
+
+/**
+ * Inserts documents, in their order.
+ *
+ * @returns the value with the ids of the documents in the place of their labels
+ * @throws when a document does not fit its table, or a label is unknown or given twice
+ */
+export async function withSeed(
+  t: AppTest,
+  value: unknown,
+  seed: readonly SeedTable[],
+): Promise<unknown> {
+  const ids = new Map<string, string>();
+  for (const { table, documents } of seed) {
+    for (const [index, { _id: label, ...fields }] of documents.entries()) {
+      const what = `The seeded document ${index + 1} of "${table}"`;
+      if (label !== undefined && (typeof label !== "string" || ids.has(label)))
+        throw new Error(`${what} has an _id that is no text, or another document's`);
+      const filled = withIds(fields, ids, what) as Record<string, unknown>;
+      const id = await t
+        .run(async (ctx) => await ctx.db.insert(table, filled))
+        .catch((cause: unknown) => {
+          throw new Error(`${what} cannot be inserted`, { cause });
+        });
+      if (typeof label === "string") ids.set(label, id);
+    }
+  }
+  return withIds(value, ids, "The input");
+}
+
+/** What stands before the label of a document where its id belongs. */
+const ID = "$id:";
+
+function withIds(value: unknown, ids: ReadonlyMap<string, string>, what: string): unknown {
+  if (typeof value === "string" && value.startsWith(ID)) {
+    const label = value.slice(ID.length);
+    const id = ids.get(label);
+    if (id !== undefined) return id;
+    throw new Error(
+      `${what} names the document "${label}", which the seed does not hold before it.`,
+    );
+  }
+  if (Array.isArray(value)) return value.map((each) => withIds(each, ids, what));
+  if (!isRecord(value) || value instanceof ArrayBuffer) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, withIds(each, ids, what)]),
+  );
 }
 
 function withField(input: unknown, names: string[], value: unknown, field: string): unknown {

@@ -3,11 +3,9 @@ import { checkComponent, logErrorsOnly, startRun } from "./app-workflows.js";
 import { openBackEnd } from "./back-end.js";
 import type { Change } from "./changes.js";
 import { usualComponent } from "../plan/paths.js";
-import { captureConsole, captureRejections } from "./console-capture.js";
+import { captureLogs, seedRandom } from "./captures.js";
 import { EventSender, type PlannedEvent } from "./events.js";
-import { type StoredFile, withStoredFiles } from "./input.js";
-import { seedRandom } from "./random.js";
-import { type SeedTable, withSeed } from "./seed.js";
+import { type SeedTable, type StoredFile, withSeed, withStoredFiles } from "./input.js";
 import type { RunTree } from "./tree.js";
 import { realTime, skippedTime } from "./wait.js";
 import { type Ending, Watch } from "./watch.js";
@@ -16,35 +14,37 @@ export interface RunWorkflowOptions {
   /** Absolute path of the app's functions folder, with its generated code up to date. */
   readonly functionsDir: string;
   /** The name under which generated code looks for the component: that of the app's config. Default: `workflow`. */
-  readonly component?: string;
+  readonly component?: string | undefined;
   /** The folder under the functions folder that generated code stands in: that of the app's config. Default: `_workflows`. */
   readonly output?: string;
   readonly workflow: string;
   readonly input: unknown;
   /** Files to put into storage first; their ids go into the input. */
-  readonly files?: readonly StoredFile[];
+  readonly files?: readonly StoredFile[] | undefined;
   /** Skip what the run waits for: backoff, sleeps. Default: wait for real. */
   readonly skipTime?: boolean;
   /** Events to send while it goes on. */
   readonly events?: readonly PlannedEvent[];
   /** Documents to insert first; the input may name them. */
-  readonly seed?: readonly SeedTable[];
+  readonly seed?: readonly SeedTable[] | undefined;
   /** Makes `Math.random` give the same numbers each time, by which retries wait the same. Default: it is left alone. */
-  readonly random?: number;
+  readonly random?: number | undefined;
   readonly onEvent?: (event: RunEvent) => void;
+}
+
+export interface ProgressEvent {
+  readonly type: "progress";
+  readonly tree: RunTree;
+  readonly changes: readonly Change[];
+  /** When the tree was looked at, by the clock that the functions see. */
+  readonly seenAt: number;
 }
 
 /** What can be told while a run goes on. */
 export type RunEvent =
   | { readonly type: "mounted"; readonly functionsDir: string }
   | { readonly type: "started"; readonly runId: string; readonly workflow: string }
-  | {
-      readonly type: "progress";
-      readonly tree: RunTree;
-      readonly changes: readonly Change[];
-      /** When the tree was looked at, by the clock that the functions see. */
-      readonly seenAt: number;
-    }
+  | ProgressEvent
   /** A function of the app wrote to the console, or the component logged an error. */
   | { readonly type: "log"; readonly text: string };
 
@@ -65,20 +65,17 @@ export interface RunOutcome extends Pick<Ending, "state" | "output" | "error"> {
  *   fails is an outcome
  */
 export async function runWorkflow(options: RunWorkflowOptions): Promise<RunOutcome> {
-  const { functionsDir, workflow, input, files = [], events = [], skipTime = false } = options;
+  const { functionsDir, workflow, input, files = [], seed, events = [] } = options;
   const tell = options.onEvent ?? (() => {});
   const back = await openBackEnd(functionsDir, options.output);
-  const clock = skipTime ? skippedTime() : realTime();
-  const log = (text: string) => tell({ type: "log", text });
-  const releaseConsole = captureConsole(log);
-  const releaseRejections = captureRejections(log);
-  const releaseRandom = options.random === undefined ? () => {} : seedRandom(options.random);
+  const clock = options.skipTime === true ? skippedTime() : realTime();
+  const releaseLogs = captureLogs((text) => tell({ type: "log", text }));
+  const releaseRandom = seedRandom(options.random);
   let sender: EventSender | undefined;
   try {
     checkComponent(back, options.component ?? usualComponent);
     await logErrorsOnly(back);
     tell({ type: "mounted", functionsDir });
-    const { seed } = options;
     const seeded = seed === undefined ? input : await withSeed(back.t, input, seed);
     const filled = await withStoredFiles(back.t, seeded, files);
     const runId = await startRun(back, workflow, filled);
@@ -97,8 +94,7 @@ export async function runWorkflow(options: RunWorkflowOptions): Promise<RunOutco
   } finally {
     sender?.stop();
     releaseRandom();
-    releaseConsole();
-    releaseRejections();
+    releaseLogs();
     clock.stop();
     back.close();
   }

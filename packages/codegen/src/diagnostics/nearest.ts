@@ -38,3 +38,14 @@ function editDistance(from: string, to: string): number {
 function cell(row: readonly number[], column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY;
 }
+
+/**
+ * What to say of an unknown name: the nearest known one, or all there are.
+ *
+ * @param what the names are of: `workflows`
+ */
+export function suggestion(name: string, known: readonly string[], what: string): string {
+  const near = nearest(name, known);
+  if (near !== undefined) return `Did you mean ${JSON.stringify(near)}?`;
+  return known.length === 0 ? `There are no ${what} at all.` : `There are: ${known.join(", ")}.`;
+}

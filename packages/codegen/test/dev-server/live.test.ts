@@ -1,6 +1,6 @@
 import type { WriteStream } from "node:tty";
 import { expect, test } from "vitest";
-import { ProgressLive } from "../../src/cli/progress-live.js";
+import { ProgressLive } from "../../src/cli/progress.js";
 import { run, step, tree } from "./tree.js";
 
 // oxlint-disable-next-line no-control-regex -- Control sequences are what a terminal is told with.

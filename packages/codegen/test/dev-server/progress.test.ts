@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeChanges } from "../../src/cli/progress-lines.js";
-import { Crowds } from "../../src/cli/progress-crowds.js";
+import { Crowds, describeChanges } from "../../src/cli/progress-lines.js";
 import { report } from "../../src/cli/progress-report.js";
 import { duration, paintLine } from "../../src/cli/progress-text.js";
 import { treeLines } from "../../src/cli/progress-tree.js";

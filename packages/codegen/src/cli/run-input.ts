@@ -1,0 +1,117 @@
+import { readFile } from "node:fs/promises";
+import { loadEnvFile } from "node:process";
+import { jsonToConvex, type JSONValue } from "convex/values";
+import { suggestion } from "../diagnostics/nearest.js";
+import { whyUnreadable, type PlannedEvent, type SeedTable } from "../dev-server/index.js";
+import { durationMs } from "../plan/duration.js";
+import { awaitedEvents } from "../plan/events.js";
+import type { ProjectPlan } from "../plan/schema.js";
+
+/* What the options of `run` give: JSON, seeds, events, and the variables of the environment. */
+
+/**
+ * JSON as it is given on the command line, or in the file that is named there after an `@`.
+ *
+ * @throws if it is not JSON, or the file cannot be read
+ */
+export async function readJson(given: string, option: string): Promise<JSONValue> {
+  const path = given.startsWith("@") ? given.slice(1) : undefined;
+  const text =
+    path === undefined
+      ? given
+      : await readFile(path, "utf8").catch((error: unknown) => {
+          throw new Error(`${option} cannot be read: ${whyUnreadable(path, error)}`);
+        });
+  try {
+    return JSON.parse(text) as JSONValue;
+  } catch (cause) {
+    throw new Error(`${path ?? option} is not JSON.`, { cause });
+  }
+}
+
+const seedForm = '{ "orders": [{ "_id": "order-1", "total": 5 }] }';
+
+/**
+ * The documents of a seed file, table by table in its order.
+ *
+ * @throws if the file cannot be read, or is not `{ table: [document, …] }`
+ */
+export async function readSeed(path: string): Promise<SeedTable[]> {
+  const json = await readJson(`@${path}`, "--seed");
+  if (!isObject(json)) throw new Error(`${path} is not an object of tables: ${seedForm}`);
+  return Object.entries(json).map(([table, documents]) => {
+    if (!Array.isArray(documents) || !documents.every(isObject))
+      throw new Error(`The table "${table}" in ${path} is not a list of documents: ${seedForm}`);
+    const values = documents.map((each) => jsonToConvex(each) as Record<string, unknown>);
+    return { table, documents: values };
+  });
+}
+
+/**
+ * The events that are given by `--events`. An event with a time that no node of the run itself waits
+ * for is meant for a run below it.
+ *
+ * @throws if they are no events, or nothing can wait for one and all that is waited for is known
+ */
+export async function readEvents(
+  given: string,
+  workflow: string,
+  plan: ProjectPlan,
+): Promise<PlannedEvent[]> {
+  const json = await readJson(given, "--events");
+  const events = (Array.isArray(json) ? json : [json]).map((each, index) => {
+    const event = eventOf(each);
+    if (typeof event !== "string") return event;
+    throw new Error(
+      `--events: the ${index + 1}. of them ${event}. Each is { "name": "approval", "value": …, "at": "10m" }, where "at" may be left out.`,
+    );
+  });
+  // An unknown workflow is reported as that.
+  if (!plan.workflows.some(({ name }) => name === workflow)) return events;
+  const own = awaitedEvents(plan, workflow, { below: false });
+  const all = awaitedEvents(plan, workflow, { below: true });
+  return events.map((event) => {
+    const { name } = event;
+    if (all.isWhole && !all.names.includes(name))
+      throw new Error(
+        `--events: no node of ${workflow}, or of a workflow below it, waits for an event ${JSON.stringify(name)}. ${suggestion(name, all.names, "events")}`,
+      );
+    return own.isWhole && !own.names.includes(name) ? { ...event, isBelow: true } : event;
+  });
+}
+
+/** An event, or what is wrong with it. */
+function eventOf(json: JSONValue): PlannedEvent | string {
+  if (!isObject(json)) return "is no object";
+  const { name, value = null, at, ...others } = json;
+  const [other] = Object.keys(others);
+  if (other !== undefined) return `has a field ${JSON.stringify(other)} too many`;
+  if (typeof name !== "string") return "has no name";
+  if (at === undefined) return { name, value: jsonToConvex(value) };
+  const atMs = durationMs(at);
+  if (atMs === undefined)
+    return `is to be sent at ${JSON.stringify(at)}, which is neither a number of ms nor text such as "90s" or "10m"`;
+  return { name, value: jsonToConvex(value), atMs };
+}
+
+/** Says that an event was not sent before the end of the run. */
+export function notSent(name: string, workflow: string, plan: ProjectPlan): string {
+  const { names } = awaitedEvents(plan, workflow, { below: true });
+  const hint = names.includes(name) ? "" : ` ${suggestion(name, names, "events")}`;
+  return `The event ${JSON.stringify(name)} was not sent: the run ended before anything waited for it, or before its time.${hint}`;
+}
+
+function isObject(json: JSONValue | undefined): json is Record<string, JSONValue> {
+  return typeof json === "object" && json !== null && !Array.isArray(json);
+}
+
+/** Puts the variables of the files that the Convex CLI reads into `process.env`. What is set already stays. */
+export function loadEnvironment(cwd: string): void {
+  for (const file of [".env.local", ".env"]) {
+    try {
+      loadEnvFile(`${cwd}/${file}`);
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+    }
+  }
+}
