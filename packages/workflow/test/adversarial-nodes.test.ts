@@ -639,7 +639,7 @@ describe("what is lost", () => {
       input: {},
       runAt: Date.now() + HOUR,
     });
-    expect(await cancelJobs("deliver")).toBe(1);
+    expect(await cancelJobs("engine/entry:enter")).toBe(1);
     expect(await cancelJobs("checkLate")).toBe(1);
     await use.app.pass(2 * HOUR);
     await use.app.t.mutation(internal.manager.repair, {});

@@ -65,7 +65,9 @@ async function postponed(ctx: MutationCtx, job: Job, isLost: boolean) {
   if (was === null) throw new Error("Nothing is scheduled");
   await ctx.scheduler.cancel(was._id);
   if (isLost) return { job: was._id };
-  const fn = was.name.startsWith("deadlines") ? own.deadlines.expire : own.entering.deliver;
+  const fn = was.name.startsWith("features/deadlines")
+    ? own.features.deadlines.expire
+    : own.engine.entry.enter;
   return {
     job: await ctx.scheduler.runAt(was.scheduledTime + 24 * HOUR, fn, was.args[0] as never),
   };
@@ -127,7 +129,7 @@ test("[S111] the same of what goes on in transactions of its own", async () => {
       const job = await ctx.scheduler.runAfter(24 * HOUR, behind, { continuation });
       await ctx.db.patch("continuations", continuation, { job });
     }
-    const fn = await createFunctionHandle(own.removing.removeMore);
+    const fn = await createFunctionHandle(own.features.retention.removeMore);
     await ctx.db.insert("continuations", { fn, page: id });
   });
   const steps = async () =>

@@ -103,7 +103,7 @@ describe("a completion that fails twice in passing", () => {
   );
 
   test("[S109] [S111] the mutation that should take it in fails too: the watchdog has it done again", async () => {
-    const app = new TestApp(losing(first(1, (name) => name === "entering:deliver")));
+    const app = new TestApp(losing(first(1, (name) => name === "engine/entry:enter")));
     expect(await app.run("pays", {})).toMatchObject({ state: "completed", output: "receipt" });
     expect(await app.log()).toEqual(["paid"]);
     expect(await app.slotsHeld()).toBe(0);
@@ -112,7 +112,7 @@ describe("a completion that fails twice in passing", () => {
 
 describe("what should end a sleep fails in a way that cannot be caught", () => {
   test("[S66] [S111] the run goes on within half a minute, though nothing else is going on", async () => {
-    const app = new TestApp({ fails: first(1, (name) => name === "entering:deliver") });
+    const app = new TestApp({ fails: first(1, (name) => name === "engine/entry:enter") });
     const begun = Date.now();
     const { runId, ...status } = await app.run("naps", {});
     expect(status).toMatchObject({ state: "completed" });
@@ -133,7 +133,7 @@ describe("what should end a sleep fails in a way that cannot be caught", () => {
       await app.t.mutation(internal.manager[how], { runId });
     const id = await app.start("naps", {});
     await app.pass(SECOND);
-    const waking = ["entering:deliver", "waking:checkLate"];
+    const waking = ["engine/entry:enter", "features/lost:checkLate"];
     expect(await scheduled()).toEqual(waking);
     await steer("pause", id);
     expect(await scheduled()).toEqual([]);
@@ -150,7 +150,8 @@ describe("what should end a sleep fails in a way that cannot be caught", () => {
 describe("a recovery that throws", () => {
   /** Of an action whose machine died nothing can be recovered, so many times. */
   async function stranded(times: number): Promise<{ app: TestApp; id: string }> {
-    const recovers = (name: string) => name === "watchdog:recover" || name === "stranded:recover";
+    const recovers = (name: string) =>
+      name === "watchdog:recover" || name === "features/lost:recover";
     const throws = first(times, recovers);
     const { settle, fails } = dying(1);
     const app = new TestApp({

@@ -28,7 +28,9 @@ describe("passes are forgotten", () => {
       expect(await passesOf("thin.one")).toEqual(keptOf(110));
       expect(await passesOf("fat.next")).toEqual([1, 2]);
       await use.app.expectNothingLeft();
-      const pages = use.app.counter.calls.filter(({ name: of }) => of === "forgetting:forgetMore");
+      const pages = use.app.counter.calls.filter(
+        ({ name: of }) => of === "features/iterations:removeMoreIterations",
+      );
       expect(pages.length).toBeLessThan(10);
       expect(pages.filter(({ failed }) => failed)).toEqual([]);
     },

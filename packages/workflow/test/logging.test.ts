@@ -2,7 +2,7 @@ import type { FunctionArgs } from "convex/server";
 import { convexTest } from "convex-test";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { WorkflowManager, type LogLevel } from "../src/index.js";
-import { logEnded } from "../src/component/log.js";
+import { logEnded } from "../src/component/core/log.js";
 import { testKit } from "../src/test.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { workflows } from "./convex/_workflows/index.js";

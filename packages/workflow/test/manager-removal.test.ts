@@ -40,7 +40,8 @@ async function rows(): Promise<Record<string, number>> {
 }
 
 function removals(): number {
-  return use.app.counter.calls.filter(({ name }) => name === "retention:removeExpired").length;
+  return use.app.counter.calls.filter(({ name }) => name === "features/retention:removeExpired")
+    .length;
 }
 
 describe("cleanup", () => {
@@ -198,7 +199,9 @@ describe("retention", () => {
     await use.app.drive();
     expect(await rows()).toEqual({});
     expect(removals()).toBe(1);
-    const pages = use.app.counter.calls.filter(({ name }) => name === "removing:removeMore");
+    const pages = use.app.counter.calls.filter(
+      ({ name }) => name === "features/retention:removeMore",
+    );
     expect(pages.length).toBeGreaterThan(1);
     await use.app.expectNothingLeft();
   });

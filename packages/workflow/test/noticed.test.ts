@@ -36,7 +36,9 @@ async function loseAction(kind: "failed" | "canceled"): Promise<void> {
 /** Cancels by hand what is scheduled of a function, and what would look after it. */
 async function cancelScheduled(name: string): Promise<void> {
   await cancelAlone(name);
-  await cancelAlone(name === "entering:deliver" ? "waking:checkLate" : "deadlines:checkLate");
+  await cancelAlone(
+    name === "engine/entry:enter" ? "features/lost:checkLate" : "features/deadlines:checkLate",
+  );
 }
 
 async function cancelAlone(name: string): Promise<void> {
@@ -110,10 +112,10 @@ describe("an action without a timeout", () => {
 
 describe("a scheduled function that was canceled by hand", () => {
   const kinds = [
-    ["a sleep", "sleeper", { ms: HOUR }, "entering:deliver", "completed"],
-    ["an event's timeout", "unanswered", {}, "entering:deliver", "completed"],
-    ["a run's timeout", "oversleeps", {}, "deadlines:expire", "timedOut"],
-    ["a parent's timeout", "outlasts", {}, "deadlines:expire", "failed"],
+    ["a sleep", "sleeper", { ms: HOUR }, "engine/entry:enter", "completed"],
+    ["an event's timeout", "unanswered", {}, "engine/entry:enter", "completed"],
+    ["a run's timeout", "oversleeps", {}, "features/deadlines:expire", "timedOut"],
+    ["a parent's timeout", "outlasts", {}, "features/deadlines:expire", "failed"],
   ] as const;
   /** Nobody knows of something late before that, and no look is further away. */
   const LATE_MS = 15 * SECOND;

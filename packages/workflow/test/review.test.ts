@@ -499,7 +499,9 @@ test("[S79] [S102] passes that were still to be forgotten when a run was restart
     const at = { kept: true, pass: [2], createdAt: 0 };
     const page = { run: id, loop, names: ["second"], pass: [], from: 2, to: 5, kept: [], at };
     const continuation = await ctx.db.insert("continuations", { fn: "", page });
-    await ctx.scheduler.runAfter(0, component.forgetting.forgetMore, { continuation });
+    await ctx.scheduler.runAfter(0, component.features.iterations.removeMoreIterations, {
+      continuation,
+    });
   });
   await use.app.drive();
   const counted = (await stepsOf(id)).filter(({ stage }) => stage === "second.counted");

@@ -20,7 +20,7 @@ async function restart(name: string, runId: string, from?: string): Promise<void
 }
 
 /** The pool's last look, and the last rounds of its drain. */
-const OF_POOL = ["watchdog:sweep", "line:drainLine"];
+const OF_POOL = ["watchdog:sweep", "watchdog:drainLine"];
 
 /** The scheduled functions that are still to come, but for the pool's own. */
 async function scheduled(app: TestApp = use.app): Promise<string[]> {
@@ -566,7 +566,7 @@ describe("restarts", () => {
       for (const step of await ctx.db.query("steps").collect())
         if (step.run === id && step.state === "waiting")
           await ctx.db.patch("steps", step._id, ended);
-      await ctx.scheduler.runAfter(0, component.retention.removeExpired, {});
+      await ctx.scheduler.runAfter(0, component.features.retention.removeExpired, {});
     });
     await expect(restart("lenient", id)).rejects.toThrow(/it goes on/);
     await expect(use.app.t.mutation(internal.manager.cleanup, { runId: id })).rejects.toThrow(
@@ -667,7 +667,8 @@ test("[S120] a repair comes to its end though what is scheduled is more than one
   });
   expect(await use.app.status("echo", last)).toMatchObject({ stalled: true });
   await repair();
-  const pages = () => use.app.counter.calls.filter(({ name }) => name === "repairing:repairMore");
+  const pages = () =>
+    use.app.counter.calls.filter(({ name }) => name === "features/repair:repairMore");
   await use.app.drive(async () => {
     const left = await use.app.inComponent((ctx) => ctx.db.query("continuations").collect());
     return left.length === 0 || pages().length > 20;

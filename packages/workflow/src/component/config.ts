@@ -1,7 +1,7 @@
 import { setConfig, vConfig } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { mutation } from "./_generated/server.js";
-import { pool } from "./line.js";
+import { pool } from "./core/pool.js";
 
 /**
  * Sets how many steps run at once, from 0 to 200, and how much is logged: each where it is given, at once, and until the manager's own

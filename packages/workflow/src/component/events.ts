@@ -1,10 +1,12 @@
+import { isOwnJob } from "@stepwise/workpool/core";
 import { compareValues, getConvexSize, v, type Infer, type Value } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, type MutationCtx } from "./_generated/server.js";
-import { enterRun, tokenOf, wake } from "./entering.js";
-import { findRun, vRunOrKey } from "./lookup.js";
-import { callOffWaking, isOwnJob } from "./scheduled.js";
-import { stepRead } from "./scope.js";
+import { findRun, vRunOrKey } from "./core/runs.js";
+import { callOffWaking } from "./core/scheduled.js";
+import { stepRead } from "./core/steps.js";
+import { enterRun, wake } from "./engine/entry.js";
+import { tokenOf } from "./engine/records.js";
 import { vRunState } from "./validators.js";
 
 /** What an entry of the inbox may take: a document holds 1 MiB, of which its id and time need a little. */
@@ -55,6 +57,7 @@ const vReceiver = v.object({
   /** What its schema makes of the payload, where that is not what others make of it. */
   value: v.optional(v.any()),
 });
+
 type Receiver = Infer<typeof vReceiver>;
 
 /**

@@ -1,12 +1,54 @@
+import {
+  applyConfig,
+  enqueueWork,
+  enqueueWorks,
+  vConfig,
+  type Work,
+} from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
-import { v } from "convex/values";
+import { v, type Infer } from "convex/values";
 import { checkedOutput } from "../values.js";
-import { mutation, query } from "./_generated/server.js";
-import { isCalledOff as isChildCalledOff } from "./lookup.js";
-import { loadScope } from "./scope.js";
-import { isActive, settle as settleStep } from "./settle.js";
-import { startFields, startRuns, vStarted } from "./starting.js";
-import { settleArgs, vRead, vToken } from "./validators.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import { mutation, query, type MutationCtx, type QueryCtx } from "./_generated/server.js";
+import { logStarted } from "./core/log.js";
+import { pool } from "./core/pool.js";
+import { hasEnded, isCalledOff as isChildCalledOff, runWithKey } from "./core/runs.js";
+import { loadScope } from "./core/scope.js";
+import { isActive } from "./core/steps.js";
+import { arriveAt, beginAction, insertRun, knownInput } from "./engine/begin.js";
+import { beginDeadline } from "./engine/deadlines.js";
+import { settle as settleStep } from "./settle.js";
+import { settleArgs, vBeginning, vRead, vToken } from "./validators.js";
+
+/** What one run starts with. */
+const vStart = v.object({
+  input: v.any(),
+  /** Of all runs of the workflow that have not ended, only one has it. */
+  key: v.optional(v.string()),
+});
+
+type Start = Infer<typeof vStart>;
+
+/** What runs start with that are started together. */
+export const startFields = {
+  begin: vBeginning,
+  starts: v.array(vStart),
+  /** Of those with a key: when a new run begins although the key has one. Default: never. */
+  reuse: v.optional(v.union(v.literal("ended"), v.literal("failed"))),
+  /** When they begin, in ms since the epoch. Default: now. */
+  at: v.optional(v.number()),
+  /** The handle of a mutation to call at the end of each, and what to call it with. */
+  onComplete: v.optional(v.object({ fn: v.string(), context: v.any() })),
+  /** What the manager says of the pool. */
+  ...vConfig.fields,
+};
+
+const vTogether = v.object(startFields);
+
+type Together = Omit<Infer<typeof vTogether>, "starts">;
+
+/** What became of one start: the run's id, and whether it was started now or is that of its key. */
+export const vStarted = v.object({ runId: v.string(), started: v.boolean() });
 
 /** Starts runs of a workflow, or finds those of the same keys. @returns what became of each start, in their order. */
 export const start = mutation({
@@ -58,3 +100,81 @@ export const checked = mutation({
   handler: async (ctx, { stage, fn, args }) =>
     checkedOutput(stage, await ctx.runMutation(fn as FunctionHandle<"mutation">, args)),
 });
+
+/** Starts runs of the top level, or finds those of the same keys. @returns what became of each start, in their order. */
+export async function startRuns(
+  ctx: MutationCtx,
+  { starts, ...together }: Infer<typeof vTogether>,
+): Promise<Infer<typeof vStarted>[]> {
+  const results: Infer<typeof vStarted>[] = [];
+  const works: Work[] = [];
+  const begun: Id<"runs">[] = [];
+  let isConfigured = false;
+  for (const start of starts) {
+    const { key } = start;
+    const same = key === undefined ? null : await runWithKey(ctx, together.begin.workflow, key);
+    if (same !== null && !(await makesWay(ctx, same, together.reuse))) {
+      results.push({ runId: same._id, started: false });
+      continue;
+    }
+    if (!isConfigured) await applyConfig(ctx, pool, together);
+    isConfigured = true;
+    const { run, begins } = await startRun(ctx, start, together, works);
+    results.push({ runId: run, started: true });
+    if (begins) begun.push(run);
+  }
+  const [first] = works;
+  // One by itself looks for a slot where others do not: starts that come at the same moment seldom meet.
+  if (first !== undefined && works.length === 1) await enqueueWork(ctx, first, pool);
+  else if (works.length > 1) await enqueueWorks(ctx, works, pool);
+  await logStarted(ctx, together.begin.workflow, begun);
+  return results;
+}
+
+/** Whether a start with the same key begins a new run, instead of giving this one. */
+async function makesWay(
+  ctx: QueryCtx,
+  run: Doc<"runs">,
+  reuse: Together["reuse"],
+): Promise<boolean> {
+  if (reuse === undefined || !(await hasEnded(ctx, run))) return false;
+  return reuse === "ended" || run.state !== "completed";
+}
+
+/**
+ * @param works what the pool is to run for it is added here.
+ * @returns the run, and whether it begins now.
+ */
+async function startRun(
+  ctx: MutationCtx,
+  { input, key }: Start,
+  { begin, at, onComplete }: Together,
+  works: Work[],
+): Promise<{ run: Id<"runs">; begins: boolean }> {
+  const { workflow, plan, resume, first, timeoutMs, retentionMs } = begin;
+  const now = Date.now();
+  const later = at !== undefined && at > now ? at : undefined;
+  const fields = {
+    workflow,
+    ...(plan === undefined ? {} : { plan }),
+    resume,
+    ...(key === undefined ? {} : { startKey: key }),
+    state: later === undefined ? ("running" as const) : ("pending" as const),
+    index: 0,
+    startedAt: now,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(retentionMs === undefined ? {} : { retentionMs }),
+    ...(onComplete === undefined ? {} : { onComplete: onComplete.fn }),
+  };
+  const run = await insertRun(ctx, fields, input);
+  if (onComplete !== undefined)
+    await ctx.db.insert("contexts", { run, context: onComplete.context });
+  if (timeoutMs !== undefined && later === undefined) await beginDeadline(ctx, run, timeoutMs);
+  const known = knownInput(input);
+  const { _creationTime: createdAt = now } = (await ctx.db.get("runs", run)) ?? {};
+  const of = { run, plan, createdAt };
+  if (first.action === undefined || later !== undefined)
+    await arriveAt(ctx, of, first, known, { at: later });
+  else works.push(await beginAction(ctx, of, first.action, first, known));
+  return { run, begins: later === undefined };
+}

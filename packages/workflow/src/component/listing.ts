@@ -3,13 +3,14 @@ import { mergedStream, stream } from "convex-helpers/server/stream";
 import { v, type Infer } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { query, type QueryCtx } from "./_generated/server.js";
-import { factsOf, runFacts } from "./facts.js";
 import schema from "./schema.js";
 import { vPage } from "./timeline.js";
 import { vRunState } from "./validators.js";
+import { factsOf, runFacts } from "./views.js";
 
 /** How many documents a page reads at most: where few of them are what is asked for, it has less than so many rows. */
 const MAX_READ = 1_000;
+
 /** The same in bytes: a run's error may have causes and data. Of step records, which may hold 1 MiB, it is less. */
 const MAX_PAGE_BYTES = 4 << 20;
 
@@ -35,7 +36,9 @@ const filters = {
   /** Runs under others too. */
   children: v.optional(v.boolean()),
 };
+
 const vFilter = v.object(filters);
+
 type Filter = Infer<typeof vFilter>;
 
 function fits(run: Doc<"runs">, { workflow, state, notOfPlan, children }: Filter): boolean {

@@ -1,11 +1,11 @@
 import { completeWork, watchReport, type SlotId } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { mutation } from "./_generated/server.js";
-import { wake } from "./entering.js";
-import { pool } from "./line.js";
-import { errorsBeside } from "./recording.js";
-import { callOffWaking } from "./scheduled.js";
-import { isActive, stepNamed } from "./settle.js";
+import { pool } from "./core/pool.js";
+import { callOffWaking } from "./core/scheduled.js";
+import { isActive, stepNamed } from "./core/steps.js";
+import { wake } from "./engine/entry.js";
+import { errorsBeside } from "./engine/transition.js";
 import { vReported, vToken } from "./validators.js";
 
 /**

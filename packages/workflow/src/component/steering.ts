@@ -1,14 +1,13 @@
 import { v } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, query } from "./_generated/server.js";
-import { cancelRun } from "./ending.js";
-import { findRun, hasEnded, runWithId, unendedWithKey, whichRun } from "./lookup.js";
-import { pauseRun, resumeRun } from "./pausing.js";
-import { removeRun } from "./removing.js";
-import { repairAll } from "./repairing.js";
-import { restartFields, restartRun } from "./restarting.js";
-import { stepRead } from "./scope.js";
-import { isActive } from "./settle.js";
+import { findRun, hasEnded, runWithId, unendedWithKey, whichRun } from "./core/runs.js";
+import { isActive, stepRead } from "./core/steps.js";
+import { cancelRun } from "./features/ending.js";
+import { pauseRun, resumeRun } from "./features/pause.js";
+import { repairAll } from "./features/repair.js";
+import { restartFields, restartRun } from "./features/restart.js";
+import { removeRun } from "./features/retention.js";
 import { recordArgs, vPlans, vToken } from "./validators.js";
 
 /* What becomes of a run from outside. What cannot be done changes nothing, and the answer says why. */

@@ -2,7 +2,7 @@ import { paginator } from "convex-helpers/server/pagination";
 import { v, type Infer } from "convex/values";
 import type { Doc } from "./_generated/dataModel.js";
 import { query, type QueryCtx } from "./_generated/server.js";
-import { countChildren, vChildren } from "./counting.js";
+import { countChildren, vChildren } from "./childProgress.js";
 import schema from "./schema.js";
 import { vError, vPass, vRunState, vStepKind, vStepState } from "./validators.js";
 import { stateOf } from "./views.js";

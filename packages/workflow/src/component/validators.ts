@@ -10,9 +10,12 @@ export const vRunState = v.union(
   v.literal("canceled"),
   v.literal("timedOut"),
 );
+
 export type RunState = Infer<typeof vRunState>;
+
 /** The ways in which a run ends badly. */
 export const vBadEnd = v.union(v.literal("failed"), v.literal("canceled"), v.literal("timedOut"));
+
 export type BadEnd = Infer<typeof vBadEnd>;
 
 export const vStepState = v.union(
@@ -24,7 +27,9 @@ export const vStepState = v.union(
   v.literal("canceled"),
   v.literal("timedOut"),
 );
+
 export type StepState = Infer<typeof vStepState>;
+
 /** The states of a step record in which something of it is still to come. */
 export const ACTIVE_STATES = ["pending", "running", "waiting"] as const;
 
@@ -41,9 +46,10 @@ export const vStepKind = v.union(
   v.literal("branch"),
   v.literal("loop"),
 );
+
 export type StepKind = Infer<typeof vStepKind>;
 
-const vErrorKind = v.union(
+export const vErrorKind = v.union(
   v.literal("thrown"),
   v.literal("nonRetryable"),
   v.literal("timedOut"),
@@ -89,10 +95,12 @@ export const vRead = v.object({
   /** It must not stand among the arguments of a scheduled function. */
   sensitive: v.optional(v.boolean()),
 });
+
 export type Read = Infer<typeof vRead>;
 
 /** The function of an action stage: its handle, and how long an attempt may take. */
 export const vActionFunction = v.object({ fn: v.string(), timeoutMs: v.optional(v.number()) });
+
 export type ActionFunction = Infer<typeof vActionFunction>;
 
 /** A stage to go on with: an action, by its function, or another through the workflow's `resume`. */
@@ -109,6 +117,7 @@ export const vStage = v.object({
   /** A transaction that went on with it has failed: it may fail in the next one, too, and is called again at once then. */
   afterFailure: v.optional(v.boolean()),
 });
+
 export type Stage = Infer<typeof vStage>;
 
 /** Whose turn it is: the run, the step record, and which attempt of it. What does not fit (any more) changes nothing. */
@@ -124,6 +133,7 @@ export const vToken = v.object({
   /** Of one of many children: the parent's record. */
   childOf: v.optional(v.string()),
 });
+
 export type Token = Infer<typeof vToken>;
 
 /** Names the record of a stage. */
@@ -145,6 +155,7 @@ export const vBeginning = v.object({
   /** Something of such a run, or of a run under it, may have a compensation. */
   undoable: v.optional(v.boolean()),
 });
+
 export type Beginning = Infer<typeof vBeginning>;
 
 /** A child run to be. */
@@ -156,6 +167,7 @@ export const vNewChild = v.object({
   /** Its input was refused: it is inserted as failed. */
   error: v.optional(vError),
 });
+
 export type NewChild = Infer<typeof vNewChild>;
 
 /** How many bad ends of its children a parent lets pass. */
@@ -164,6 +176,7 @@ export const vTolerate = v.union(
   v.object({ failures: v.number() }),
   v.object({ percentage: v.number() }),
 );
+
 export type Tolerate = Infer<typeof vTolerate>;
 
 /** The children of a parent, in pages that each fit into a document. */
@@ -180,6 +193,7 @@ export const vNewChildren = v.object({
   single: v.optional(v.boolean()),
   sensitive: v.optional(v.boolean()),
 });
+
 export type NewChildren = Infer<typeof vNewChildren>;
 
 /** What became of the stage that the token names. */
@@ -196,6 +210,7 @@ export const vOutcome = v.union(
   /** Nothing yet: the run has only arrived there. */
   v.object({ kind: v.literal("open") }),
 );
+
 export type Outcome = Infer<typeof vOutcome>;
 
 /** A stage that was executed inside the transaction that reports it. */
@@ -221,6 +236,7 @@ export const vFused = v.object({
   /** Of one with a compensation, inside a loop: its state and which pass it is, for the compensation to see. */
   loop: v.optional(v.any()),
 });
+
 export type Fused = Infer<typeof vFused>;
 
 /** The tables that the pool's watchdog looks at. */
@@ -240,6 +256,7 @@ export const vDeadline = v.object({
   /** The node has a `recover`. */
   recovers: v.optional(v.boolean()),
 });
+
 export type Deadline = Infer<typeof vDeadline>;
 
 /** What the run does next. */
@@ -297,6 +314,7 @@ export const vNext = v.union(
   /** It waits for the next attempt. */
   v.object({ kind: v.literal("wait") }),
 );
+
 export type Next = Infer<typeof vNext>;
 
 /** What an action has reported. */
@@ -315,10 +333,12 @@ export const vEvent = v.union(
   v.object({ kind: v.literal("got"), name: v.string(), value: v.any() }),
   ...vReported.members,
 );
+
 export type Event = Infer<typeof vEvent>;
 
 /** The plans that are deployed. */
 export const vPlans = v.array(v.object({ workflow: v.string(), plan: v.string() }));
+
 export type Plans = Infer<typeof vPlans>;
 
 /** What one transaction of a run reports: what became of its stage, what it executed besides, and what comes next. */
@@ -334,6 +354,7 @@ export const settleArgs = {
   deadlines: v.optional(v.array(vDeadline)),
   next: vNext,
 };
+
 export type Settlement = ObjectType<typeof settleArgs>;
 
 /** The arguments of every function that goes on with something; see `continuations.ts`. */

@@ -2,20 +2,54 @@ import { isWaiting, slotOf } from "@stepwise/workpool/core";
 import { v, type Infer } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { query, type QueryCtx } from "./_generated/server.js";
-import { countChildren, vChildren } from "./counting.js";
-import { isUnder } from "./deadlines.js";
-import { factsOf, runFacts } from "./facts.js";
-import { findRun, whichRun } from "./lookup.js";
-import { isLost } from "./scheduled.js";
-import { isStranded } from "./stranded.js";
-import { activeSteps, nameOf, outputOf } from "./scope.js";
-import { parentBeingUndone } from "./undoing.js";
+import { countChildren, vChildren } from "./childProgress.js";
+import { findRun, whichRun } from "./core/runs.js";
+import { isLost } from "./core/scheduled.js";
+import { outputOf } from "./core/scope.js";
+import { activeSteps, nameOf } from "./core/steps.js";
+import { isUnder } from "./engine/deadlines.js";
+import { parentBeingUndone } from "./features/compensation.js";
+import { isStranded } from "./features/lost.js";
 import { vError, vPass, vRunState, vStepKind, vStepState } from "./validators.js";
+
+/** The fields that are told of a run wherever it is shown. */
+export const runFacts = {
+  runId: v.string(),
+  workflow: v.string(),
+  state: vRunState,
+  key: v.optional(v.string()),
+  plan: v.optional(v.string()),
+  generation: v.number(),
+  parentRunId: v.optional(v.string()),
+  startedAt: v.number(),
+  endedAt: v.optional(v.number()),
+  paused: v.boolean(),
+  error: v.optional(vError),
+};
+
+/** What these fields say of a run. */
+export function factsOf(run: Doc<"runs">) {
+  return {
+    runId: run._id,
+    workflow: run.workflow,
+    state: run.state,
+    key: run.startKey,
+    plan: run.plan,
+    generation: run.generation ?? 1,
+    parentRunId: run.parentRun,
+    startedAt: run.startedAt,
+    endedAt: run.endedAt,
+    paused: run.paused === true,
+    error: run.error,
+  };
+}
 
 /** How many runs `tree` shows. */
 const MAX_TREE = 500;
+
 /** How many steps of a run: a list may hold no more. */
 const MAX_TREE_STEPS = 8_192;
+
 /** What `tree` leaves unread of the 16 MiB that it may read: the next record may hold an output of 1 MiB. */
 const TREE_ROOM_BYTES = 2 * 1024 * 1024;
 

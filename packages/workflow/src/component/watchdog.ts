@@ -1,3 +1,11 @@
+import { vErrorKind } from "./validators.js";
+import {
+  lookAfterContinuations,
+  lookAfterDeadlines,
+  lookAfterSetAside,
+  lookAfterWaking,
+} from "./features/watch.js";
+import { attemptFailed } from "./engine/entry.js";
 import {
   lookArgs,
   lookAtSlots,
@@ -6,10 +14,16 @@ import {
   sweepArgs,
   sweepSlots,
   vLook,
+  drainArgs,
+  drainLine as drainLineOf,
+  freeSlotArgs,
+  freeSlotsFrom,
+  lineHead as lineHeadOf,
+  vFreeSlots,
 } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { internalMutation, internalQuery } from "./_generated/server.js";
-import { pool } from "./line.js";
+import { pool } from "./core/pool.js";
 
 /* The pool's watchdog, registered in this component: it finds actions that will never report. */
 
@@ -28,4 +42,54 @@ export const recover = internalMutation({
   args: recoverArgs,
   returns: v.boolean(),
   handler: async (ctx, suspect) => await recoverSlot(ctx, pool, suspect),
+});
+
+/** What the pool's watchdog also looks after. @returns when to look again; null if there is nothing left. */
+export const watchAll = internalMutation({
+  args: { idle: v.boolean() },
+  returns: v.union(v.number(), v.null()),
+  handler: async (ctx, { idle }): Promise<number | null> => {
+    const times = [
+      await lookAfterDeadlines(ctx),
+      await lookAfterContinuations(ctx, idle),
+      await lookAfterSetAside(ctx),
+      await lookAfterWaking(ctx, idle),
+    ];
+    const wanted = times.filter((at) => at !== null);
+    return wanted.length === 0 ? null : Math.min(...wanted);
+  },
+});
+
+/** An action will not report: its function is gone, or it was lost. */
+export const failAttempt = internalMutation({
+  args: { step: v.string(), kind: vErrorKind, message: v.string() },
+  returns: v.null(),
+  handler: async (ctx, { step, kind, message }): Promise<null> => {
+    await attemptFailed(ctx, step, kind, message);
+    return null;
+  },
+});
+
+/** The pool's look along its line; see `leaveLineFirst` there. */
+export const lineHead = internalQuery({
+  args: { count: v.number() },
+  returns: v.array(v.id("waiting")),
+  handler: lineHeadOf,
+});
+
+/** The pool's free slots, read from a stale snapshot. */
+export const freeSlots = internalQuery({
+  args: freeSlotArgs,
+  returns: v.union(vFreeSlots, v.null()),
+  handler: freeSlotsFrom,
+});
+
+/** A round of the pool's drain: it gives free slots to works in the queue. */
+export const drainLine = internalMutation({
+  args: drainArgs,
+  returns: v.null(),
+  handler: async (ctx, args) => {
+    await drainLineOf(ctx, pool, args);
+    return null;
+  },
 });

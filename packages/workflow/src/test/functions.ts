@@ -1,7 +1,7 @@
 import { v, type Infer } from "convex/values";
 import type { Doc } from "../component/_generated/dataModel.js";
 import { query, type QueryCtx } from "../component/_generated/server.js";
-import { nameOf } from "../component/scope.js";
+import { nameOf } from "../component/core/steps.js";
 import { vPass, vRunState, vStepState } from "../component/validators.js";
 
 /* Looks into the component's tables. They are mounted beside its own functions, in tests only. */

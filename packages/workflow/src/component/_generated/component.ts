@@ -67,29 +67,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       Name
     >;
   };
-  folding: {
-    outputs: FunctionReference<
-      "query",
-      "internal",
-      {
-        run: string;
-        stage: string;
-        pass?: Array<number>;
-        from: number;
-        most: number;
-        tolerant: boolean;
-      },
-      { outputs: Array<{ key: string | number; output: any }>; isLast: boolean },
-      Name
-    >;
-    reduced: FunctionReference<
-      "query",
-      "internal",
-      { run: string; stage: string; pass?: Array<number> },
-      { value: any; from: number },
-      Name
-    >;
-  };
   lib: {
     checked: FunctionReference<
       "mutation",
@@ -659,6 +636,29 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         isDone: boolean;
         continueCursor: string;
       },
+      Name
+    >;
+  };
+  reduce: {
+    outputs: FunctionReference<
+      "query",
+      "internal",
+      {
+        run: string;
+        stage: string;
+        pass?: Array<number>;
+        from: number;
+        most: number;
+        tolerant: boolean;
+      },
+      { outputs: Array<{ key: string | number; output: any }>; isLast: boolean },
+      Name
+    >;
+    reduced: FunctionReference<
+      "query",
+      "internal",
+      { run: string; stage: string; pass?: Array<number> },
+      { value: any; from: number },
       Name
     >;
   };

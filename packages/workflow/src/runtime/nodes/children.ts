@@ -171,13 +171,13 @@ export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
     const { initial, step } = node.reduce;
     const parent = { run: token.run, ...transaction.at(stage) };
     let { value: accumulated, from } = await transaction.ctx.runQuery(
-      own.component.folding.reduced,
+      own.component.reduce.reduced,
       parent,
     );
     // A copy: what is folded into it is no part of the definition.
     if (from === 0) accumulated = copied(initial);
     for (;;) {
-      const page = await transaction.ctx.runQuery(own.component.folding.outputs, {
+      const page = await transaction.ctx.runQuery(own.component.reduce.outputs, {
         ...parent,
         from,
         most: PAGE,

@@ -1,13 +1,14 @@
 import { cancelPending, isOwnJob } from "@stepwise/workpool/core";
 import type { SystemDataModel } from "convex/server";
-import type { Id } from "./_generated/dataModel.js";
-import type { MutationCtx, QueryCtx } from "./_generated/server.js";
+import type { Id } from "../_generated/dataModel.js";
+import type { MutationCtx, QueryCtx } from "../_generated/server.js";
 
 export { cancelPending, isOwnJob };
 
 /* What becomes of scheduled functions: they may fail, and be canceled or cleaned away by hand. */
 
 type Job = Id<"_scheduled_functions">;
+
 type JobState = SystemDataModel["_scheduled_functions"]["document"]["state"];
 
 /** What should have come so long ago has perhaps been lost, in ms. The scheduler is seldom that far behind. */

@@ -1,8 +1,8 @@
-import { logEventOf, type LogLevel, logs, MOST_LOGGED_AT_ONCE } from "@stepwise/workpool/core";
-import type { StepError } from "../definition/step-error.js";
-import type { Doc, Id } from "./_generated/dataModel.js";
-import type { MutationCtx } from "./_generated/server.js";
-import type { BadEnd } from "./validators.js";
+import { MOST_LOGGED_AT_ONCE, logEventOf, logs, type LogLevel } from "@stepwise/workpool/core";
+import type { StepError } from "../../definition/step-error.js";
+import type { Doc, Id } from "../_generated/dataModel.js";
+import type { MutationCtx } from "../_generated/server.js";
+import type { BadEnd } from "../validators.js";
 
 /*
  * What the component logs: how runs begin and end, and what goes wrong on the way. How they go on is in their timelines. Neither inputs nor

@@ -2,18 +2,17 @@ import { lookNow } from "@stepwise/workpool/core";
 import { paginator } from "convex-helpers/server/pagination";
 import type { PaginationResult } from "convex/server";
 import { v } from "convex/values";
-import { internal } from "./_generated/api.js";
-import { continuationArgs, type Plans } from "./validators.js";
-import { internalMutation, type MutationCtx } from "./_generated/server.js";
-import { goOn, goOnWith, lookAfterContinuations } from "./continuations.js";
-import { hasRoomInPage } from "./page.js";
-import { wake } from "./entering.js";
-import { rewatchDeadline } from "./deadlines.js";
-import { pool } from "./line.js";
+import { internal } from "../_generated/api.js";
+import { internalMutation, type MutationCtx } from "../_generated/server.js";
+import { goOn, goOnWith, hasRoomInPage } from "../core/continuations.js";
+import { pool } from "../core/pool.js";
+import { rewatchDeadline } from "../engine/deadlines.js";
+import { wake } from "../engine/entry.js";
+import schema from "../schema.js";
+import { continuationArgs, type Plans } from "../validators.js";
+import { isStranded, recoverStranded, seeTo } from "./lost.js";
 import { repairRetention } from "./retention.js";
-import schema from "./schema.js";
-import { isStranded, recoverStranded } from "./stranded.js";
-import { seeTo } from "./waking.js";
+import { lookAfterContinuations } from "./watch.js";
 
 /** How many records a page looks at, at most. */
 const PAGE = 100;
@@ -42,7 +41,7 @@ export async function repairAll(ctx: MutationCtx, plans?: Plans): Promise<void> 
   await lookAfterContinuations(ctx, false);
   await repairRetention(ctx);
   const rest = await repairPage(ctx, { table: "steps", cursor: null, ...(plans && { plans }) });
-  if (rest !== null) await goOn(ctx, internal.repairing.repairMore, rest);
+  if (rest !== null) await goOn(ctx, internal.features.repair.repairMore, rest);
 }
 
 /** The next page of {@link repairAll}. */

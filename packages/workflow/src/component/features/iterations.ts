@@ -1,11 +1,11 @@
-import { hasRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
+import { ROOM_TO_COMPLETE, hasRoom } from "@stepwise/workpool/core";
 import { v } from "convex/values";
-import { internal } from "./_generated/api.js";
-import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalMutation, type MutationCtx } from "./_generated/server.js";
-import { goOn, goOnWith } from "./continuations.js";
-import { removeChildren } from "./removing.js";
-import { continuationArgs } from "./validators.js";
+import { internal } from "../_generated/api.js";
+import type { Doc, Id } from "../_generated/dataModel.js";
+import { internalMutation, type MutationCtx } from "../_generated/server.js";
+import { goOn, goOnWith } from "../core/continuations.js";
+import { continuationArgs } from "../validators.js";
+import { removeChildren } from "./retention.js";
 
 /** So many of a loop's newest passes keep their records; and the first one does. While it lasts, up to twice as many do. */
 const KEPT_PASSES = 100;
@@ -24,6 +24,7 @@ type Passes = {
   kept: number[];
   at: Position;
 };
+
 /** Up to where records were looked at, in their order: first those that are `kept`, then the others. */
 type Position = { kept: boolean; pass: number[]; createdAt: number };
 
@@ -50,7 +51,7 @@ export async function forgetPasses(
   if (from >= to) return;
   const at: Position = { kept: true, pass: [...pass, from], createdAt: 0 };
   const passes: Passes = { run, loop, pass, from, to, kept: [], at };
-  await goOn(ctx, internal.forgetting.forgetMore, passes);
+  await goOn(ctx, internal.features.iterations.removeMoreIterations, passes);
 }
 
 /** The last pass up to this one at which passes were forgotten. */
@@ -59,7 +60,7 @@ function hundredOf(iteration: number): number {
 }
 
 /** Forgets as many of the passes as fit into one transaction. */
-export const forgetMore = internalMutation({
+export const removeMoreIterations = internalMutation({
   args: continuationArgs,
   returns: v.null(),
   handler: async (ctx, { continuation }): Promise<null> =>

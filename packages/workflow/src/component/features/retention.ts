@@ -1,15 +1,90 @@
-import { takeBack } from "@stepwise/workpool/core";
+import { cancelPending, isOwnJob, takeBack } from "@stepwise/workpool/core";
 import { v } from "convex/values";
-import { internal } from "./_generated/api.js";
-import { continuationArgs } from "./validators.js";
-import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalMutation, type MutationCtx } from "./_generated/server.js";
-import { dropPages } from "./inserting.js";
-import { goOn, goOnWith } from "./continuations.js";
-import { deleteInPage, hasRoomInPage } from "./page.js";
-import { liftDeadlines } from "./deadlines.js";
-import { callOff } from "./ending.js";
-import { isOwnJob } from "./scheduled.js";
+import { internal } from "../_generated/api.js";
+import type { Doc, Id } from "../_generated/dataModel.js";
+import { internalMutation, type MutationCtx, type QueryCtx } from "../_generated/server.js";
+import { deleteInPage, goOn, goOnWith, hasRoomInPage } from "../core/continuations.js";
+import { hasEnded } from "../core/runs.js";
+import { isLost } from "../core/scheduled.js";
+import { callOffStep } from "../engine/closing.js";
+import { liftDeadlines } from "../engine/deadlines.js";
+import { continuationArgs } from "../validators.js";
+import { dropPages } from "./childPages.js";
+
+/**
+ * So long after a run has expired it is removed, in ms, and with it all that have expired by then: so runs that end one after the other are
+ * removed in batches, by one scheduled function each.
+ */
+const BATCH_MS = 60_000;
+
+/** A removal that is so late was lost, or the scheduler is far behind: another is scheduled. */
+const LATE_MS = 60_000;
+
+/** Until when an ended run of the top level is kept. @returns the fields of its record that say so. */
+export async function expireLater(
+  ctx: MutationCtx,
+  { parentRun, retentionMs }: Doc<"runs">,
+): Promise<{ expiresAt?: number }> {
+  if (parentRun !== undefined || retentionMs === undefined) return {};
+  const expiresAt = Date.now() + retentionMs;
+  await removeBy(ctx, expiresAt + BATCH_MS);
+  return { expiresAt };
+}
+
+/** Sees to it that there is a removal at the time, or before; it then schedules the next one itself. Mostly there is one: nothing is written. */
+async function removeBy(ctx: MutationCtx, at: number): Promise<void> {
+  const next = await ctx.db.query("expiries").first();
+  if (next !== null && next.at <= at && next.at > Date.now() - LATE_MS) return;
+  await scheduleRemoval(ctx, next, at);
+}
+
+async function scheduleRemoval(
+  ctx: MutationCtx,
+  next: Doc<"expiries"> | null,
+  at: number,
+): Promise<void> {
+  if (next?.job !== undefined) await cancelPending(ctx, next.job);
+  const job = await ctx.scheduler.runAt(at, internal.features.retention.removeExpired, {});
+  if (next === null) await ctx.db.insert("expiries", { at, job });
+  else await ctx.db.patch("expiries", next._id, { at, job });
+}
+
+/** Removes the runs whose time is over, as many as fit into one transaction; then schedules the next removal, if there is one to come. */
+export const removeExpired = internalMutation({
+  args: {},
+  returns: v.null(),
+  handler: async (ctx): Promise<null> => {
+    let following = await firstToExpire(ctx);
+    while (following !== null && following.at <= Date.now() && (await hasRoomInPage(ctx))) {
+      const { run } = following;
+      if (!(await hasEnded(ctx, run)))
+        await ctx.db.patch("runs", run._id, { expiresAt: Date.now() + BATCH_MS });
+      else await removeRun(ctx, run._id);
+      following = await firstToExpire(ctx);
+    }
+    const next = await ctx.db.query("expiries").first();
+    if (following !== null) {
+      const isOverdue = following.at <= Date.now();
+      await scheduleRemoval(ctx, next, isOverdue ? Date.now() : following.at + BATCH_MS);
+    } else if (next !== null) await ctx.db.delete("expiries", next._id);
+    return null;
+  },
+});
+
+async function firstToExpire(ctx: QueryCtx): Promise<{ run: Doc<"runs">; at: number } | null> {
+  const run = await ctx.db
+    .query("runs")
+    .withIndex("by_expiry", (q) => q.gt("expiresAt", undefined))
+    .first();
+  return run?.expiresAt === undefined ? null : { run, at: run.expiresAt };
+}
+
+/** After a restore from a backup: schedules the next removal where it will not come. */
+export async function repairRetention(ctx: MutationCtx): Promise<void> {
+  const next = await ctx.db.query("expiries").first();
+  if (next !== null && (await isLost(ctx, next)))
+    await scheduleRemoval(ctx, next, Math.max(next.at, Date.now()));
+}
 
 /**
  * Removes the children of a parent whose record is to be forgotten, with what is under them: as many as fit into this transaction, the
@@ -30,7 +105,7 @@ export async function removeChildren(ctx: MutationCtx, parent: Id<"steps">): Pro
     if (child !== null) return false;
   }
   if (!(await removeFamily(ctx, parent)))
-    await goOn(ctx, internal.removing.removeMoreChildren, parent);
+    await goOn(ctx, internal.features.retention.removeMoreChildren, parent);
   return true;
 }
 
@@ -50,7 +125,7 @@ export const removeMoreChildren = internalMutation({
  */
 export async function removeRun(ctx: MutationCtx, run: Id<"runs">): Promise<void> {
   await ctx.db.delete("runs", run);
-  if (!(await removeRowsOf(ctx, run))) await goOn(ctx, internal.removing.removeMore, run);
+  if (!(await removeRowsOf(ctx, run))) await goOn(ctx, internal.features.retention.removeMore, run);
 }
 
 /** The next page of {@link removeRun}. */
@@ -109,7 +184,7 @@ export async function removeStep(ctx: MutationCtx, step: Doc<"steps">): Promise<
     if (step.undone !== true) await ctx.db.patch("steps", step._id, { undone: true });
     return false;
   }
-  if (step.endedAt === undefined) await callOff(ctx, step);
+  if (step.endedAt === undefined) await callOffStep(ctx, step);
   if (step.kind === "action" && (await ctx.db.query("setAside").first()) !== null)
     await takeBack(ctx, step._id);
   await ctx.db.delete("steps", step._id);

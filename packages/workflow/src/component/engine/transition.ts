@@ -1,13 +1,13 @@
 import { getConvexSize, type Value } from "convex/values";
-import type { StepError } from "../definition/step-error.js";
-import type { Doc, Id } from "./_generated/dataModel.js";
-import type { MutationCtx } from "./_generated/server.js";
-import { ASLEEP, newRecord, wake } from "./entering.js";
-import type { LoopStep } from "./forgetting.js";
-import { callOffWaking } from "./scheduled.js";
-import { keyOf, stepRead } from "./scope.js";
-import { undoableDone } from "./undoing.js";
-import type { Fused, Settlement } from "./validators.js";
+import type { StepError } from "../../definition/step-error.js";
+import type { Doc, Id } from "../_generated/dataModel.js";
+import type { MutationCtx } from "../_generated/server.js";
+import { callOffWaking } from "../core/scheduled.js";
+import { keyOf, stepRead } from "../core/steps.js";
+import type { LoopStep } from "../features/iterations.js";
+import type { Fused, Settlement } from "../validators.js";
+import { wake } from "./entry.js";
+import { ASLEEP, newRecord } from "./records.js";
 
 /** The state of one settlement while it is written. */
 export interface Progress {
@@ -62,6 +62,7 @@ function badState({ kind }: StepError): "failed" | "timedOut" {
 
 /** How much the errors of a step's attempts may take together: they stand in one document, which every attempt reads. */
 const MAX_ERRORS_BYTES = 128 * 1024;
+
 /** A document holds 1 MiB; the rest of the record takes less than this leaves. */
 const MAX_RECORD_BYTES = 1_040_000;
 
@@ -175,4 +176,19 @@ async function storeOutput(
   ids.set(keyOf(parent), record);
   known.set(keyOf(parent), output);
   return {};
+}
+
+/*
+ * Compensation. What a run has done that can be undone stands in `undos`: its own steps, and children that have such steps. When the run ends
+ * badly, what was completed last is undone first, be it a step of its own or of a child that is complete, on any level; then what was completed
+ * before that. The entry of a child stands where the last of what the child has done stands, and moves back as that is undone.
+ */
+
+/** A step with a compensation is completed. @param loop the loop around it as the step has seen it, if there is one. */
+export async function undoableDone(
+  ctx: MutationCtx,
+  { _id, run }: Pick<Doc<"steps">, "_id" | "run">,
+  loop: unknown,
+): Promise<void> {
+  await ctx.db.insert("undos", { run, step: _id, ...(loop === undefined ? {} : { loop }) });
 }

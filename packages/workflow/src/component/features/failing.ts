@@ -1,10 +1,86 @@
+import { cancelPending } from "@stepwise/workpool/core";
 import { v } from "convex/values";
-import type { Doc, Id } from "./_generated/dataModel.js";
-import { internal } from "./_generated/api.js";
-import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
-import { failIfTooManyBad } from "./children.js";
-import { callOff, goOn, goOnWith } from "./continuations.js";
-import { continuationArgs } from "./validators.js";
+import type { StepError } from "../../definition/step-error.js";
+import { internal } from "../_generated/api.js";
+import type { Doc, Id } from "../_generated/dataModel.js";
+import { internalMutation, type MutationCtx, type QueryCtx } from "../_generated/server.js";
+import { callOff, goOn, goOnWith } from "../core/continuations.js";
+import { isCanceledLater } from "../core/runs.js";
+import { childrenIn, nameOf } from "../core/steps.js";
+import { wake } from "../engine/entry.js";
+import { continuationArgs } from "../validators.js";
+import { dropPages } from "./childPages.js";
+
+/** Fails a parent of whose children more have ended badly than it lets pass, for the first of them. @returns whether it did. */
+export async function failIfTooManyBad(ctx: MutationCtx, parent: Doc<"steps">): Promise<boolean> {
+  for (const state of ["failed", "canceled", "timedOut"] as const) {
+    const bad = await childrenIn(ctx, parent._id, state).first();
+    if (bad === null) continue;
+    if (!(await areTooManyBad(ctx, parent))) return false;
+    await failParent(ctx, parent, bad);
+    return true;
+  }
+  return false;
+}
+
+/** The first bad end decides: the error does not change when others end. */
+export async function failParent(
+  ctx: MutationCtx,
+  parent: Doc<"steps">,
+  child: Doc<"runs">,
+): Promise<void> {
+  const run = await ctx.db.get("runs", parent.run);
+  if (run === null) throw new Error(`The run of the parent "${parent._id}" is gone`);
+  const key = child.childKey ?? String(child.index);
+  const which = parent.single === true ? "The child" : `Child ${key}`;
+  // What of the child could not be undone is listed once, by the run at the top.
+  const { compensationErrors, ...cause }: StepError = child.error ?? {
+    message: `The child was ${child.state}`,
+    kind: "canceled",
+    workflow: child.workflow,
+    node: "",
+    attempt: 1,
+  };
+  const error: StepError = {
+    message: `${which} of "${nameOf(parent)}" (${child.workflow}) failed: ${cause.message}`,
+    kind: "childFailed",
+    workflow: run.workflow,
+    node: parent.stage,
+    attempt: 1,
+    ...(parent.single === true ? {} : { key }),
+    cause: withCauses(cause, MAX_CAUSES),
+    ...(compensationErrors === undefined ? {} : { compensationErrors }),
+  };
+  await failWith(ctx, parent, error);
+}
+
+/** Fails a parent: its run is told so, and its other children are canceled. */
+export async function failWith(
+  ctx: MutationCtx,
+  parent: Doc<"steps">,
+  error: StepError,
+): Promise<void> {
+  if (parent.job !== undefined) await cancelPending(ctx, parent.job);
+  if (parent.inserting === true) await dropPages(ctx, parent._id);
+  await endCounting(ctx, parent);
+  const fields = { joined: true, inserting: undefined };
+  await wake(ctx, parent, { event: { kind: "failed", error } }, fields);
+  if (isCanceledLater(parent))
+    await goOn(ctx, internal.features.ending.cancelMoreChildren, parent._id);
+  else await ctx.runMutation(internal.features.ending.cancelFewChildren, { parent: parent._id });
+}
+
+/** How many causes stand inside each other: a document may be nested 16 deep, and the innermost has data. */
+const MAX_CAUSES = 6;
+
+/** The error with its causes; of a longer chain the innermost stands in the place of those between. */
+function withCauses(error: StepError, most: number): StepError {
+  if (error.cause === undefined) return error;
+  if (most > 1) return { ...error, cause: withCauses(error.cause, most - 1) };
+  let innermost = error.cause;
+  while (innermost.cause !== undefined) innermost = innermost.cause;
+  return innermost;
+}
 
 /*
  * How many children of a parent have ended badly. Only bad ends pay for being counted: one inserts a row of its own, and a recount, a second
@@ -21,8 +97,10 @@ import { continuationArgs } from "./validators.js";
  * completion is repeated four times only: so it is few, for when one more has ended the parent has failed, and there is nothing to count.
  */
 const COUNTED_AT_ONCE = 2;
+
 /** How long after a bad end the recount comes, in ms: a burst has one, and it conflicts with few of those who read that it is to come. */
 const RECOUNT_AFTER_MS = 1_000;
+
 /** How many rows a recount adds to the sum at most; the rest in another transaction. One that finds so many reads nothing that is being added. */
 const ROWS_AT_ONCE = 100;
 
@@ -82,7 +160,7 @@ async function recountLater(
   parent: Id<"steps">,
   sum: Doc<"badEnds"> | null,
 ): Promise<void> {
-  const recount = await goOn(ctx, internal.tolerance.recount, parent, RECOUNT_AFTER_MS);
+  const recount = await goOn(ctx, internal.features.failing.recount, parent, RECOUNT_AFTER_MS);
   if (sum === null) await ctx.db.insert("badEnds", { parent, count: 0, recount });
   else await ctx.db.patch("badEnds", sum._id, { recount });
 }

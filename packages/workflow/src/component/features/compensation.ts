@@ -1,29 +1,14 @@
 import { hasRoom } from "@stepwise/workpool/core";
 import { getConvexSize } from "convex/values";
-import type { StepError } from "../definition/step-error.js";
-import { internal } from "./_generated/api.js";
-import type { Doc, Id } from "./_generated/dataModel.js";
-import type { MutationCtx, QueryCtx } from "./_generated/server.js";
-import { finishRun, ROOM_ABOVE } from "./ending.js";
-import { goOn } from "./continuations.js";
-import { arriveAt, ASLEEP, startWork } from "./entering.js";
-import { lastOwnUndo, stepRead } from "./scope.js";
-import { ACTIVE_STATES } from "./validators.js";
-
-/*
- * Compensation. What a run has done that can be undone stands in `undos`: its own steps, and children that have such steps. When the run ends
- * badly, what was completed last is undone first, be it a step of its own or of a child that is complete, on any level; then what was completed
- * before that. The entry of a child stands where the last of what the child has done stands, and moves back as that is undone.
- */
-
-/** A step with a compensation is completed. @param loop the loop around it as the step has seen it, if there is one. */
-export async function undoableDone(
-  ctx: MutationCtx,
-  { _id, run }: Pick<Doc<"steps">, "_id" | "run">,
-  loop: unknown,
-): Promise<void> {
-  await ctx.db.insert("undos", { run, step: _id, ...(loop === undefined ? {} : { loop }) });
-}
+import type { StepError } from "../../definition/step-error.js";
+import { internal } from "../_generated/api.js";
+import type { Doc, Id } from "../_generated/dataModel.js";
+import type { MutationCtx, QueryCtx } from "../_generated/server.js";
+import { ROOM_ABOVE, goOn } from "../core/continuations.js";
+import { UNENDED, hasChildIn, lastOwnUndo, stepRead } from "../core/steps.js";
+import { arriveAt } from "../engine/begin.js";
+import { ASLEEP } from "../engine/records.js";
+import { ACTIVE_STATES } from "../validators.js";
 
 /** A child is completed that may have done something which can be undone: then so has its parent. */
 export async function childDone(ctx: MutationCtx, child: Doc<"runs">): Promise<void> {
@@ -53,12 +38,13 @@ function completedAt({ at, _creationTime }: Doc<"undos">): number {
 }
 
 /**
- * Goes on undoing a run that is compensating, or a child of one; when nothing is left, the run comes to its end. Changes nothing where
- * something of it is being undone right now: that goes on itself.
+ * Goes on undoing a run that is compensating, or a child of one. Changes nothing where something of it is being undone right now: that goes
+ * on itself.
+ * @returns the run that is compensating if nothing is left to undo: the caller finishes it.
  */
-export async function undoNext(ctx: MutationCtx, id: Id<"runs">): Promise<void> {
+export async function undoNext(ctx: MutationCtx, id: Id<"runs">): Promise<Doc<"runs"> | null> {
   const run = await ctx.db.get("runs", id);
-  if (run === null) return;
+  if (run === null) return null;
   const undo = await lastUndo(ctx, id);
   if (undo === null) return await allUndone(ctx, run);
   if (undo.child !== undefined) return await undoNext(ctx, undo.child);
@@ -67,7 +53,7 @@ export async function undoNext(ctx: MutationCtx, id: Id<"runs">): Promise<void> 
     await ctx.db.delete("undos", undo._id);
     return await goOnAbove(ctx, id);
   }
-  if (await isUndoing(ctx, id)) return;
+  if (await isUndoing(ctx, id)) return null;
   const { pass, generation, createdAt, sensitive } = step;
   const stage = {
     stage: `${step.stage}.compensate`,
@@ -77,17 +63,13 @@ export async function undoNext(ctx: MutationCtx, id: Id<"runs">): Promise<void> 
     reads: [],
   };
   await arriveAt(ctx, { run: id, generation, createdAt }, stage, new Map(), { undo: undo._id });
+  return null;
 }
 
-async function allUndone(ctx: MutationCtx, run: Doc<"runs">): Promise<void> {
-  const { endsAs, error, sensitiveError: sensitive = false } = run;
-  if (run.state === "compensating" && endsAs !== undefined && error !== undefined) {
-    const next = await finishRun(ctx, run, { state: endsAs, error, sensitive });
-    if (next !== undefined) await startWork(ctx, next);
-    return;
-  }
+async function allUndone(ctx: MutationCtx, run: Doc<"runs">): Promise<Doc<"runs"> | null> {
+  if (run.state === "compensating") return run;
   // Of a child that is complete nothing is left; it has an entry only where that is undone.
-  if ((await undoOf(ctx, run._id)) !== null) await goOnAbove(ctx, run._id);
+  return (await undoOf(ctx, run._id)) === null ? null : await goOnAbove(ctx, run._id);
 }
 
 /** The entry of a child that is complete, and is undone with the run above it. */
@@ -99,7 +81,7 @@ async function undoOf(ctx: QueryCtx, child: Id<"runs">): Promise<Doc<"undos"> | 
 }
 
 /** Something that a run has done was undone: its entry above moves back, or goes with the last of it; then the run that is compensating goes on. */
-export async function goOnAbove(ctx: MutationCtx, id: Id<"runs">): Promise<void> {
+export async function goOnAbove(ctx: MutationCtx, id: Id<"runs">): Promise<Doc<"runs"> | null> {
   const above = await undoOf(ctx, id);
   if (above === null) return await undoNext(ctx, id);
   const last = await lastUndo(ctx, id);
@@ -108,7 +90,7 @@ export async function goOnAbove(ctx: MutationCtx, id: Id<"runs">): Promise<void>
     await ctx.db.delete("undos", above._id);
     await markUndone(ctx, above.step);
   }
-  await goOnAbove(ctx, above.run);
+  return await goOnAbove(ctx, above.run);
 }
 
 /** A compensation has ended, well or not: its error is listed in that of the run which is compensating; then the next. */
@@ -116,8 +98,8 @@ export async function undone(
   ctx: MutationCtx,
   step: Doc<"steps">,
   error?: StepError,
-): Promise<void> {
-  if (step.undo === undefined) return;
+): Promise<Doc<"runs"> | null> {
+  if (step.undo === undefined) return null;
   const record = await ctx.db.get("steps", step._id);
   if (record !== null && record.endedAt === undefined)
     await ctx.db.patch("steps", step._id, { state: "failed", endedAt: Date.now(), ...ASLEEP });
@@ -127,8 +109,9 @@ export async function undone(
     await markUndone(ctx, undo.step);
   }
   if (error !== undefined) await listErrors(ctx, step.run, [error]);
-  if (await hasRoom(ctx, ROOM_ABOVE)) await goOnAbove(ctx, step.run);
-  else await goOn(ctx, internal.ending.undoMore, step.run);
+  if (await hasRoom(ctx, ROOM_ABOVE)) return await goOnAbove(ctx, step.run);
+  await goOn(ctx, internal.features.ending.undoMore, step.run);
+  return null;
 }
 
 /** What was undone says so, and with it the node of the top level that it is a part of: a restart cannot keep its result. */
@@ -174,6 +157,7 @@ function withListed(of: StepError, errors: readonly StepError[]): StepError {
 
 /** How many errors of compensations a run's error lists, and how large they are together; the others are in the step records. */
 const MAX_LISTED = 20;
+
 const MAX_LISTED_BYTES = 512 * 1024;
 
 /**
@@ -184,7 +168,7 @@ export async function childOfClosedEnded(
   ctx: MutationCtx,
   parent: Doc<"steps">,
   child?: Pick<Doc<"runs">, "error">,
-): Promise<void> {
+): Promise<Doc<"runs"> | null> {
   const run = await ctx.db.get("runs", parent.run);
   const errors = child?.error?.compensationErrors as StepError[] | undefined;
   if (run?.state === "compensating" && errors !== undefined) await listErrors(ctx, run._id, errors);
@@ -193,29 +177,8 @@ export async function childOfClosedEnded(
     const event = { ...parent.event, error: withListed(parent.event.error, errors) };
     await ctx.db.patch("steps", parent._id, { event });
   }
-  if (run?.state !== "compensating" || (await hasChildIn(ctx, parent._id, UNENDED))) return;
-  await undoNext(ctx, run._id);
-}
-
-/** The states of a run that has not ended. */
-export const UNENDED = ["compensating", "running", "pending"] as const;
-
-/**
- * Whether a parent has a child in one of the states. The last one is looked for: it is canceled and undone after the others, so those that
- * end at the same time seldom read what one of them writes.
- */
-export async function hasChildIn(
-  ctx: QueryCtx,
-  parent: Id<"steps">,
-  states: readonly (typeof UNENDED)[number][],
-): Promise<boolean> {
-  for (const state of states) {
-    const children = ctx.db
-      .query("runs")
-      .withIndex("by_parent_state", (q) => q.eq("parentStep", parent).eq("state", state));
-    if ((await children.order("desc").first()) !== null) return true;
-  }
-  return false;
+  if (run?.state !== "compensating" || (await hasChildIn(ctx, parent._id, UNENDED))) return null;
+  return await undoNext(ctx, run._id);
 }
 
 /** The record of the parent that a run which is compensating waits for: its children are being undone, or have to end first. */

@@ -1,8 +1,8 @@
 import { v } from "convex/values";
 import type { Id } from "./_generated/dataModel.js";
-import { query, type MutationCtx } from "./_generated/server.js";
-import { wake } from "./entering.js";
-import { settledOutput, stepRead } from "./scope.js";
+import { query } from "./_generated/server.js";
+import { settledOutput } from "./core/scope.js";
+import { stepRead } from "./core/steps.js";
 import { recordArgs } from "./validators.js";
 
 /** Outputs are read in pages of so many bytes: a transaction may read 16 MiB. */
@@ -41,17 +41,3 @@ export const reduced = query({
     return { value: parent?.reduced?.value ?? null, from: parent?.reduced?.from ?? 0 };
   },
 });
-
-/** Keeps what outputs were folded into; where not all of them are, the rest is folded in a transaction of its own, from `from` on. */
-export async function foldedFurther(
-  ctx: MutationCtx,
-  run: Id<"runs">,
-  { stage, pass, value }: { stage: string; pass?: number[] | undefined; value: unknown },
-  from?: number,
-): Promise<void> {
-  const parent = await stepRead(ctx, run, { stage, pass });
-  if (parent === null) throw new Error(`The run folds the children of "${stage}", but has none`);
-  const reduced = { value, from: from ?? parent.total ?? 0 };
-  if (from === undefined) await ctx.db.patch("steps", parent._id, { reduced });
-  else await wake(ctx, parent, { event: { kind: "joined" } }, { reduced });
-}

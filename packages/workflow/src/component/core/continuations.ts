@@ -1,14 +1,43 @@
-import { keepLooking } from "@stepwise/workpool/core";
+import { ROOM_TO_COMPLETE, cancelPending, hasRoom, keepLooking } from "@stepwise/workpool/core";
 import { createFunctionHandle, type FunctionHandle, type FunctionReference } from "convex/server";
 import type { Value } from "convex/values";
-import type { Doc, Id } from "./_generated/dataModel.js";
-import type { MutationCtx } from "./_generated/server.js";
-import { pool } from "./line.js";
-import { seeInTurn } from "./looking.js";
-import { cancelPending, isLost } from "./scheduled.js";
+import type { Doc, Id, TableNames } from "../_generated/dataModel.js";
+import type { MutationCtx, QueryCtx } from "../_generated/server.js";
+import { pool } from "./pool.js";
 
-/** How long after a look there is another, in ms, while something goes on. */
-const LOOK_AGAIN_MS = 60_000;
+/* What is too much for one transaction is done in pages, one after the other. */
+
+/**
+ * A page ends where less than this is left of its transaction, half of what there is: whoever called has the other half for what it does
+ * itself.
+ */
+const HALF_OF_A_TRANSACTION = {
+  bytesRead: 8 << 20,
+  bytesWritten: 8 << 20,
+  databaseQueries: 2_048,
+  documentsRead: 16_000,
+  documentsWritten: 8_000,
+  functionsScheduled: 500,
+  scheduledFunctionArgsBytes: 8 << 20,
+};
+
+/** Whether something else may be done in this transaction, or is to be left to the next. */
+export async function hasRoomInPage(ctx: QueryCtx): Promise<boolean> {
+  return await hasRoom(ctx, HALF_OF_A_TRANSACTION);
+}
+
+/** Deletes documents, as many as there is room for. @returns whether these were all. */
+export async function deleteInPage<Table extends TableNames>(
+  ctx: MutationCtx,
+  table: Table,
+  rows: AsyncIterable<Doc<Table>>,
+): Promise<boolean> {
+  for await (const { _id } of rows) {
+    if (!(await hasRoomInPage(ctx))) return false;
+    await ctx.db.delete<TableNames>(table, _id);
+  }
+  return true;
+}
 
 type GoesOn = FunctionReference<
   "mutation",
@@ -32,7 +61,7 @@ export async function goOn(
 ): Promise<Id<"continuations">> {
   const handle = await createFunctionHandle(fn);
   const id = await ctx.db.insert("continuations", { fn: handle, page, at: ctx.db.vars.commitTs });
-  await schedule(ctx, id, { fn: handle, page }, afterMs);
+  await scheduleContinuation(ctx, id, { fn: handle, page }, afterMs);
   await keepLooking(ctx, pool);
   return id;
 }
@@ -59,11 +88,11 @@ export async function goOnWith<Page extends Value>(
   // What was kept is what the same function gave; and another transaction has committed it.
   const next = await doPage(continuation.page as Page, continuation.at as bigint | undefined);
   if (next === null) await ctx.db.delete("continuations", id);
-  else await schedule(ctx, id, { fn: continuation.fn, page: next });
+  else await scheduleContinuation(ctx, id, { fn: continuation.fn, page: next });
   return null;
 }
 
-async function schedule(
+export async function scheduleContinuation(
   ctx: MutationCtx,
   id: Id<"continuations">,
   { fn, page }: Pick<Doc<"continuations">, "fn" | "page">,
@@ -76,18 +105,7 @@ async function schedule(
 }
 
 /**
- * Has those go on whose scheduled function was lost. For the pool's watchdog, and for a repair.
- * @returns when to look again, in ms since the epoch; null where nothing goes on.
+ * What is left of a transaction when it cancels no more of them: whoever has called goes on in it, and before that each run above writes down
+ * how it ends.
  */
-export async function lookAfterContinuations(
-  ctx: MutationCtx,
-  idle: boolean,
-): Promise<number | null> {
-  const found = await seeInTurn(ctx, "continuations", async (each) => {
-    if (await isLost(ctx, each)) await schedule(ctx, each._id, each);
-  });
-  if (found === "more") return Date.now();
-  // That there is none is concluded from the table itself.
-  const any = found === "all" || (idle && (await ctx.db.query("continuations").first()) !== null);
-  return any ? Date.now() + LOOK_AGAIN_MS : null;
-}
+export const ROOM_ABOVE = { ...ROOM_TO_COMPLETE, databaseQueries: 1_024 };

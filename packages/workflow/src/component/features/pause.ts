@@ -1,16 +1,16 @@
+import { isOwnJob } from "@stepwise/workpool/core";
 import { v } from "convex/values";
-import { internal } from "./_generated/api.js";
-import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalMutation, type MutationCtx } from "./_generated/server.js";
-import { fillSeats } from "./children.js";
-import { goOn, goOnWith } from "./continuations.js";
-import { hasRoomInPage } from "./page.js";
-import { releaseSlot, withdraw } from "./ending.js";
-import { wake } from "./entering.js";
-import { callOffWaking, isOwnJob } from "./scheduled.js";
-import { activeSteps } from "./scope.js";
-import { rearm } from "./waking.js";
-import { continuationArgs } from "./validators.js";
+import { internal } from "../_generated/api.js";
+import type { Doc, Id } from "../_generated/dataModel.js";
+import { internalMutation, type MutationCtx } from "../_generated/server.js";
+import { goOn, goOnWith, hasRoomInPage } from "../core/continuations.js";
+import { callOffWaking } from "../core/scheduled.js";
+import { activeSteps } from "../core/steps.js";
+import { releaseSlot, withdraw } from "../engine/closing.js";
+import { wake } from "../engine/entry.js";
+import { continuationArgs } from "../validators.js";
+import { fillSeats } from "./concurrency.js";
+import { rearm } from "./lost.js";
 
 /*
  * A pause is written into the records of the steps in which something is still to come, of the run and of those under it: `held`. What runs
@@ -19,6 +19,7 @@ import { continuationArgs } from "./validators.js";
 
 /** How many runs one transaction pauses, or has go on. */
 const PAGE = 250;
+
 /** How many runs the present transaction may still see to. */
 interface Page {
   left: number;
@@ -63,7 +64,7 @@ async function seeToRun(
 /** The children that run; those that wait for their turn wait on while the parent's record is held. */
 async function seeToChildren(ctx: MutationCtx, rest: Rest, page: Page): Promise<void> {
   const following = await seeToSomeChildren(ctx, rest, page);
-  if (following !== null) await goOn(ctx, internal.pausing.seeToMore, following);
+  if (following !== null) await goOn(ctx, internal.features.pause.applyMore, following);
 }
 
 async function seeToSomeChildren(ctx: MutationCtx, rest: Rest, page: Page): Promise<Rest | null> {
@@ -110,7 +111,7 @@ function isPausedSince({ paused, pausedAt }: Doc<"runs">, { since }: Rest): bool
 }
 
 /** The next page of children. What has been decided otherwise meanwhile is left alone: the parent's record says so. */
-export const seeToMore = internalMutation({
+export const applyMore = internalMutation({
   args: continuationArgs,
   returns: v.null(),
   handler: async (ctx, { continuation }): Promise<null> =>

@@ -1,48 +1,31 @@
-import {
-  completeWork,
-  hasRoom,
-  leaveLineCanceled,
-  ROOM_TO_COMPLETE,
-  slotOf,
-  type Work,
-} from "@stepwise/workpool/core";
+import { isCanceledLater } from "../core/runs.js";
+import { hasRoom, type Work } from "@stepwise/workpool/core";
 import { v } from "convex/values";
-import type { StepError } from "../definition/step-error.js";
-import { internal } from "./_generated/api.js";
-import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalMutation, type MutationCtx } from "./_generated/server.js";
-import { childEnded } from "./children.js";
-import { startWork } from "./entering.js";
-import { dropPages } from "./inserting.js";
-import { announceEnd } from "./completing.js";
-import { forgetPasses } from "./forgetting.js";
-import { goOn, goOnWith } from "./continuations.js";
-import { liftDeadlines } from "./deadlines.js";
-import { pool } from "./line.js";
-import { logEnded } from "./log.js";
+import type { StepError } from "../../definition/step-error.js";
+import { internal } from "../_generated/api.js";
+import type { Doc, Id } from "../_generated/dataModel.js";
+import { internalMutation, type MutationCtx } from "../_generated/server.js";
+import { ROOM_ABOVE, goOn, goOnWith } from "../core/continuations.js";
+import { logEnded } from "../core/log.js";
+import { keptInRun } from "../core/scope.js";
+import { UNENDED, activeSteps, hasChildIn } from "../core/steps.js";
+import { startWork } from "../engine/begin.js";
+import { announceEnd, callOffStep } from "../engine/closing.js";
+import { liftDeadlines } from "../engine/deadlines.js";
+import { continuationArgs, type BadEnd } from "../validators.js";
+import { dropPages } from "./childPages.js";
+import { childOfClosedEnded, goOnAbove, lastUndo, undoNext } from "./compensation.js";
+import { childEnded } from "./concurrency.js";
+import { endCounting } from "./failing.js";
+import { forgetPasses } from "./iterations.js";
 import { expireLater } from "./retention.js";
-import { callOffWaking, cancelPending } from "./scheduled.js";
-import { activeSteps, keptInRun } from "./scope.js";
-import { endCounting } from "./tolerance.js";
-import {
-  childOfClosedEnded,
-  goOnAbove,
-  hasChildIn,
-  lastUndo,
-  undoNext,
-  UNENDED,
-} from "./undoing.js";
-import { type BadEnd, continuationArgs } from "./validators.js";
 
 /** How many runs one transaction cancels, on all levels of a tree together; each is some ten reads and writes. */
 const PAGE = 250;
-/**
- * What is left of a transaction when it cancels no more of them: whoever has called goes on in it, and before that each run above writes down
- * how it ends.
- */
-export const ROOM_ABOVE = { ...ROOM_TO_COMPLETE, databaseQueries: 1_024 };
+
 /** How many of them a transaction cancels beside which siblings end: it is repeated for each of them that does. */
 const SMALL_PAGE = 25;
+
 /** How many runs the present transaction may still cancel. */
 interface Page {
   left: number;
@@ -58,6 +41,7 @@ interface Bad {
   /** What the error says is not to be logged. Default: it may be. */
   sensitive?: boolean;
 }
+
 interface Completed {
   state: "completed";
   /** The record that holds the output, and the output. */
@@ -65,6 +49,7 @@ interface Completed {
   output: unknown;
   undoable?: boolean;
 }
+
 type End = Completed | Bad;
 
 /**
@@ -103,8 +88,16 @@ export async function endRun(
     // What undoes it is not held.
     paused: undefined,
   });
-  if (!waitsFor) await undoNext(ctx, run._id);
+  if (!waitsFor) await finishUndone(ctx, await undoNext(ctx, run._id));
   return undefined;
+}
+
+/** A run that was compensating comes to its end. @param run as compensation gives it: null if it goes on. */
+export async function finishUndone(ctx: MutationCtx, run: Doc<"runs"> | null): Promise<void> {
+  if (run?.endsAs === undefined || run.error === undefined) return;
+  const { endsAs: state, error, sensitiveError: sensitive = false } = run;
+  const next = await finishRun(ctx, run, { state, error, sensitive });
+  if (next !== undefined) await startWork(ctx, next);
 }
 
 /**
@@ -141,15 +134,15 @@ export async function finishRun(
   await ctx.db.patch("runs", run._id, { ...ended, ...(await expireLater(ctx, run)) });
   await liftDeadlines(ctx, run._id);
   await logEnded(ctx, run, end);
-  if (run.parentStep !== undefined)
-    return await childEnded(
-      ctx,
-      { ...run, ...ended },
-      {
-        hadSeat: run.state !== "pending",
-        undoable: state === "completed" && end.undoable === true,
-      },
-    );
+  if (run.parentStep !== undefined) {
+    const how = {
+      hadSeat: run.state !== "pending",
+      undoable: state === "completed" && end.undoable === true,
+    };
+    const { work, undone } = await childEnded(ctx, { ...run, ...ended }, how);
+    if (undone !== undefined) await finishUndone(ctx, undone);
+    return work;
+  }
   const sensitive = state !== "completed" && end.sensitive === true;
   await announceEnd(ctx, { ...run, ...ended }, { sensitive });
   return undefined;
@@ -209,7 +202,7 @@ async function closeStep(
     isLastTry: undefined,
     held: undefined,
   });
-  await callOff(ctx, step);
+  await callOffStep(ctx, step);
   if (step.kind !== "children") return;
   if (step.inserting === true) await dropPages(ctx, step._id);
   await endCounting(ctx, step);
@@ -229,49 +222,14 @@ async function hasToWaitFor(
   return await hasChildIn(ctx, _id, some);
 }
 
-/** Has nothing go on with a step. An action that runs goes on to its end. */
-export async function callOff(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
-  await callOffWaking(ctx, step);
-  if (step.kind !== "action" || step.state !== "running") return;
-  if (step.job === undefined) await withdraw(ctx, step._id);
-  else await releaseSlot(ctx, step._id);
-}
-
-/** What an action has reported was still to be taken in: until then it holds its slot. */
-export async function releaseSlot(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
-  const slot = await slotOf(ctx, step);
-  if (slot !== null) await completeWork(ctx, pool, { work: step, slot: slot._id });
-}
-
-/** Takes an action out of the pool, unless it has begun. @returns whether it had not begun. */
-export async function withdraw(ctx: MutationCtx, step: Id<"steps">): Promise<boolean> {
-  if (await leaveLineCanceled(ctx, step)) return true;
-  const slot = await slotOf(ctx, step);
-  if (slot?.job === undefined || !(await cancelPending(ctx, slot.job))) return false;
-  await completeWork(ctx, pool, { work: step, slot: slot._id });
-  return true;
-}
-
-/** Up to so many children are canceled by the transaction that cancels their parent: they can hardly be in its way. */
-const FEW = 10;
-
-/** Whether a parent's children are canceled in transactions that follow. */
-export function isCanceledLater({ total = 0 }: Pick<Doc<"steps">, "total">): boolean {
-  return total > FEW;
-}
-
 /**
  * Cancels a parent's children, those that run first, and what is under them. Few of them at once; else all of them in transactions that
  * follow: this one then reads nothing that children write as they end, and none of them can be in its way. Once it has committed, no
  * direct child starts any more: the parent's record says so.
  */
-export async function cancelChildren(
-  ctx: MutationCtx,
-  parent: Doc<"steps">,
-  page: Page = { left: PAGE },
-): Promise<void> {
+async function cancelChildren(ctx: MutationCtx, parent: Doc<"steps">, page: Page): Promise<void> {
   if (isCanceledLater(parent) || (await cancelSomeChildren(ctx, parent._id, page)))
-    await goOn(ctx, internal.ending.cancelMoreChildren, parent._id);
+    await goOn(ctx, internal.features.ending.cancelMoreChildren, parent._id);
 }
 
 /** @returns whether there may be more of them. */
@@ -299,6 +257,17 @@ async function cancelSomeChildren(
   return isFull;
 }
 
+/** Cancels few children in the transaction in which their parent fails. */
+export const cancelFewChildren = internalMutation({
+  args: { parent: v.id("steps") },
+  returns: v.null(),
+  handler: async (ctx, { parent }): Promise<null> => {
+    if (await cancelSomeChildren(ctx, parent, { left: PAGE }))
+      await goOn(ctx, internal.features.ending.cancelMoreChildren, parent);
+    return null;
+  },
+});
+
 /** The next page of {@link cancelChildren}. */
 export const cancelMoreChildren = internalMutation({
   args: continuationArgs,
@@ -307,7 +276,7 @@ export const cancelMoreChildren = internalMutation({
     await goOnWith<Id<"steps">>(ctx, continuation, async (parent) => {
       const isMore = await cancelSomeChildren(ctx, parent, { left: SMALL_PAGE });
       const step = await ctx.db.get("steps", parent);
-      if (step !== null) await childOfClosedEnded(ctx, step);
+      if (step !== null) await finishUndone(ctx, await childOfClosedEnded(ctx, step));
       return isMore ? parent : null;
     }),
 });
@@ -318,7 +287,7 @@ export const undoMore = internalMutation({
   returns: v.null(),
   handler: async (ctx, { continuation }): Promise<null> =>
     await goOnWith<Id<"runs">>(ctx, continuation, async (run) => {
-      await goOnAbove(ctx, run);
+      await finishUndone(ctx, await goOnAbove(ctx, run));
       return null;
     }),
 });

@@ -1,10 +1,11 @@
 import { v, type Infer } from "convex/values";
-import type { Doc, Id } from "./_generated/dataModel.js";
-import type { QueryCtx } from "./_generated/server.js";
-import type { Token } from "./validators.js";
+import type { Doc, Id } from "../_generated/dataModel.js";
+import type { QueryCtx } from "../_generated/server.js";
+import type { Token } from "../validators.js";
 
 /** Which run: by its id, or by the key that it was started with. */
 export const vRunOrKey = v.union(v.object({ runId: v.string() }), v.object({ key: v.string() }));
+
 /** How others name a run. Keys are per workflow, so with a key the workflow is required. */
 export const whichRun = { run: vRunOrKey, workflow: v.optional(v.string()) };
 
@@ -69,6 +70,14 @@ async function isUndoneBelow(ctx: QueryCtx, run: Id<"runs">): Promise<boolean> {
     .withIndex("by_root_state", (q) => q.eq("root", run).eq("state", "compensating"))
     .first();
   return compensating !== null;
+}
+
+/** Up to so many children are canceled by the transaction that cancels their parent: they can hardly be in its way. */
+const FEW = 10;
+
+/** Whether a parent's children are canceled in transactions that follow. */
+export function isCanceledLater({ total = 0 }: Pick<Doc<"steps">, "total">): boolean {
+  return total > FEW;
 }
 
 /** Whether what it is of does not begin, though it was not canceled yet: its parent waits no more, and cancels its children in pages. */

@@ -1,19 +1,24 @@
 import { getConvexSize, type Value } from "convex/values";
-import type { StepError } from "../definition/step-error.js";
-import { Failure } from "../errors/failure.js";
-import { packed } from "../packing.js";
-import type { Doc, Id } from "./_generated/dataModel.js";
-import type { QueryCtx } from "./_generated/server.js";
-import { ACTIVE_STATES, type Read } from "./validators.js";
+import type { StepError } from "../../definition/step-error.js";
+import { Failure } from "../../errors/failure.js";
+import { packed } from "../../packing.js";
+import type { Doc, Id } from "../_generated/dataModel.js";
+import type { QueryCtx } from "../_generated/server.js";
+import type { Read } from "../validators.js";
+import { keyOf, lastOwnUndo, nameOf, stepRead } from "./steps.js";
 
 /** How much of the outputs of a parent's children one transaction gathers. It may read 16 MiB, with their runs and all else. */
 const MAX_GATHERED_BYTES = 12 << 20;
+
 /** What a child's run and the record of its output take, at most. */
 const MAX_CHILD_BYTES = 1.05 * (1 << 20);
+
 /** Of the 32,000 documents that a transaction may read so many are for what comes after. */
 const DOCUMENTS_LEFT = 1_000;
+
 /** Of more children than this the outputs do not go along as an argument, however small they are: to find that out would be to read them. */
 const MAX_CHILDREN_ALONG = 1_000;
+
 /**
  * Up to so many bytes of output stand in the child's run too. A transaction may read 4,096 index ranges, and every record read by its id is
  * one; the runs of all children are one together. Of outputs that are larger than this no more can be gathered than it may read so.
@@ -22,11 +27,6 @@ const MAX_KEPT_IN_RUN_BYTES = 4 * 1024;
 
 /** What the present transaction has at hand of what is read from a stage, by {@link keyOf}. */
 export type Known = ReadonlyMap<string, unknown>;
-
-/** Names a value among those known. */
-export function keyOf({ stage, pass = [], loop }: Pick<Read, "stage" | "pass" | "loop">): string {
-  return `${stage} ${pass.join(".")}${loop === true ? " loop" : ""}`;
-}
 
 /**
  * What a stage reads, by name. A stage without a result (it did not run in this run) is absent.
@@ -118,66 +118,12 @@ async function loopUndone(ctx: QueryCtx, run: Id<"runs">): Promise<unknown> {
   return (await lastOwnUndo(ctx, run))?.loop;
 }
 
-/** What was completed last of the run's own steps that can be undone, and are not yet. */
-export async function lastOwnUndo(ctx: QueryCtx, run: Id<"runs">): Promise<Doc<"undos"> | null> {
-  return await ctx.db
-    .query("undos")
-    .withIndex("by_run", (q) => q.eq("run", run).eq("at", undefined))
-    .order("desc")
-    .first();
-}
-
 /** Why a run is being undone: its own error, or that of the run above it which undoes what it has completed. */
 async function causeOf(ctx: QueryCtx, id: Id<"runs">): Promise<StepError | undefined> {
   const run = await ctx.db.get("runs", id);
   if (run === null) return undefined;
   if (run.error !== undefined || run.parentRun === undefined) return run.error;
   return await causeOf(ctx, run.parentRun);
-}
-
-/** What messages call a stage: as its node was called when the run came to it. */
-export const nameOf = ({ stage, called = stage }: Pick<Doc<"steps">, "stage" | "called">): string =>
-  called;
-
-/** The record of a stage of a run, and of one pass of the loops around it; null where the run was never there. */
-export async function stepRead(
-  ctx: QueryCtx,
-  run: Id<"runs">,
-  { stage, pass = [] }: { readonly stage: string; readonly pass?: readonly number[] | undefined },
-): Promise<Doc<"steps"> | null> {
-  const inPass = pass.length === 0 ? undefined : [...pass];
-  return await ctx.db
-    .query("steps")
-    .withIndex("by_run_stage", (q) => q.eq("run", run).eq("stage", stage).eq("pass", inPass))
-    .first();
-}
-
-/** The loop around a step that can be undone, as its compensation is to see it. */
-export async function loopAround(
-  ctx: QueryCtx,
-  { run, stage, pass = [], undoable }: Doc<"steps">,
-): Promise<{ loop?: unknown }> {
-  if (undoable !== true || pass.length === 0) return {};
-  const names = stage.split(".");
-  for (let depth = names.length - 1; depth > 0; depth--) {
-    const stage = names.slice(0, depth).join(".");
-    const around = await stepRead(ctx, run, { stage, pass: pass.slice(0, -1) });
-    if (around?.kind === "loop")
-      return { loop: { state: around.output, iteration: around.iteration } };
-  }
-  return {};
-}
-
-/** The records in which something of a run is still to come. They may be changed while they are seen to. */
-export async function* activeSteps(
-  ctx: QueryCtx,
-  run: Id<"runs">,
-): AsyncGenerator<Doc<"steps">, void> {
-  for (const state of ACTIVE_STATES)
-    yield* await ctx.db
-      .query("steps")
-      .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", state))
-      .collect();
 }
 
 /**

@@ -1,15 +1,15 @@
+import { finishUndone } from "./ending.js";
 import { v, type Infer } from "convex/values";
-import { internal } from "./_generated/api.js";
-import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalMutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
-import { goOn, goOnWith } from "./continuations.js";
-import { hasRoomInPage } from "./page.js";
-import { beginRun } from "./entering.js";
-import { logStarted } from "./log.js";
-import { removeStep } from "./removing.js";
-import { stepRead } from "./scope.js";
-import { undoNext } from "./undoing.js";
-import { continuationArgs, vBeginning } from "./validators.js";
+import { internal } from "../_generated/api.js";
+import type { Doc, Id } from "../_generated/dataModel.js";
+import { internalMutation, type MutationCtx, type QueryCtx } from "../_generated/server.js";
+import { goOn, goOnWith, hasRoomInPage } from "../core/continuations.js";
+import { logStarted } from "../core/log.js";
+import { stepRead } from "../core/steps.js";
+import { beginRun } from "../engine/begin.js";
+import { continuationArgs, vBeginning } from "../validators.js";
+import { undoNext } from "./compensation.js";
+import { removeStep } from "./retention.js";
 
 /** A node of a workflow's top level, in their order, as a restart needs to know it. */
 export const vNode = v.object({
@@ -19,6 +19,7 @@ export const vNode = v.object({
   /** The names that it reads; `*` for everything. */
   reads: v.array(v.string()),
 });
+
 type Node = Infer<typeof vNode>;
 
 export const restartFields = {
@@ -27,10 +28,12 @@ export const restartFields = {
   /** The node to begin at; what does not depend on it keeps its result. Default: the run begins anew. */
   from: v.optional(v.string()),
 };
+
 const vRestart = v.object(restartFields);
 
 /* A continuation keeps it as a value, and an interface is none: so these are types. */
 type Restart = Infer<typeof vRestart>;
+
 /** How far a restart has come: the nodes before `at` are seen to. */
 type Progress = {
   run: Id<"runs">;
@@ -79,7 +82,7 @@ export async function restartRun(
     affected: [],
     kept: [],
   });
-  if (rest !== null) await goOn(ctx, internal.restarting.restartMore, rest);
+  if (rest !== null) await goOn(ctx, internal.features.restart.restartMore, rest);
 }
 
 /** The next page of {@link restartRun}. */
@@ -173,7 +176,7 @@ async function begin(
   const restarted = { restarting: undefined, kept };
   if (run.state !== "pending") {
     await ctx.db.patch("runs", run._id, restarted);
-    if (run.state === "compensating") await undoNext(ctx, run._id);
+    if (run.state === "compensating") await finishUndone(ctx, await undoNext(ctx, run._id));
     return;
   }
   await ctx.db.patch("runs", run._id, { ...restarted, state: "running", startedAt: Date.now() });

@@ -13,12 +13,14 @@ export const vChildren = v.object({
   /** So many have ended badly, or run while as many are done, that not all were counted: the numbers are about right. */
   isEstimate: v.optional(v.boolean()),
 });
+
 export type Children = Infer<typeof vChildren>;
 
 /** How many documents of each state are read at most. Runs are small. */
 const MOST = 500;
 
 const GOING = ["running", "compensating"] as const;
+
 const BAD = ["failed", "canceled", "timedOut"] as const;
 
 /**

@@ -1,0 +1,36 @@
+import type { PoolHost } from "@stepwise/workpool/core";
+import { internal } from "../_generated/api.js";
+import type { MutationCtx } from "../_generated/server.js";
+import type { Token } from "../validators.js";
+import { isCalledOff } from "./runs.js";
+
+/** What the pool needs of this component: function references, so that everything may use it. */
+export const pool: PoolHost = {
+  lineHead: internal.watchdog.lineHead,
+  freeSlots: internal.watchdog.freeSlots,
+  drainLine: internal.watchdog.drainLine,
+  // The component's works are all actions of steps.
+  mayStart: async (ctx: MutationCtx, { args }) =>
+    !(await isCalledOff(ctx, (args as { token: Token }).token)),
+  functionGone: async (ctx: MutationCtx, step, message) => {
+    const why = `Its function no longer exists: ${message}`;
+    await ctx.runMutation(internal.watchdog.failAttempt, {
+      step,
+      kind: "removedNode",
+      message: why,
+    });
+  },
+  watch: {
+    /** An action that settles itself takes 2 executions: with 4 looks, one of 9 minutes takes 6. */
+    firstLookMs: 10_000,
+    sweep: internal.watchdog.sweep,
+    look: internal.watchdog.look,
+    recover: internal.watchdog.recover,
+    alsoLook: async (ctx: MutationCtx, idle) =>
+      await ctx.runMutation(internal.watchdog.watchAll, { idle }),
+    lost: async (ctx: MutationCtx, step, _slot, why) => {
+      const message = `Its action was lost: ${why}`;
+      await ctx.runMutation(internal.watchdog.failAttempt, { step, kind: "lost", message });
+    },
+  },
+};
