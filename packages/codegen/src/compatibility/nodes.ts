@@ -23,7 +23,8 @@ function goneNodes({ before, now }: LinePair, workflow: string): Change[] {
     const about = { workflow, node: gone.path };
     const renamed = [...added].find((node) => isRenamed(gone, node, before, now));
     if (renamed === undefined && !canBeAt(gone, before)) {
-      const message = "the node is removed: no run waits at it, so all go on without it";
+      const message =
+        "the node is removed: runs go on without it, but for one that is paused there, which stops";
       return { ...about, compatibility: "safe", message };
     }
     if (renamed === undefined) {
@@ -119,7 +120,7 @@ function changedNodes({ before, now }: LinePair, workflow: string): Change[] {
     const placed = find(now, old.stored);
     if (placed === undefined || own(old) === own(placed)) return [];
     const about = { workflow, node: placed.path };
-    const stopping = [...lostStages(old, placed), ...tooManyPasses(old, placed)];
+    const stopping = [...lostStages(old, placed, before), ...tooManyPasses(old, placed)];
     if (stopping.length > 0) {
       return stopping.map((message) => ({
         ...about,
@@ -146,10 +147,15 @@ function changedNodes({ before, now }: LinePair, workflow: string): Change[] {
   });
 }
 
-function lostStages(old: Placed, now: Placed): string[] {
-  const lost = old.node.stages.filter(
-    (stage) => !isKept(stage, now) && !isCompensationGone(stage, now),
-  );
+function lostStages(old: Placed, now: Placed, line: readonly Placed[]): string[] {
+  const lost = old.node.stages.filter((stage) => {
+    const same = sameStage(stage, now);
+    if (same !== undefined) return same.kind !== stage.kind && isWaitedAt(stage);
+    const part = partOf(stage);
+    // What becomes of a compensation is told by itself. A finalize may have an `isolate` of its own.
+    if (part === "compensate") return false;
+    return isWaitedAt(stage) || part !== "output" || beginsTransaction(old, line);
+  });
   if (lost.length === 0) return [];
   const stages = lost.map(({ name, kind }) => `${name} (${kind})`).join(" and ");
   return [`runs that are at ${stages} stop: it is not there any more`];
@@ -186,15 +192,6 @@ type Stage = NodeThen["stages"][number];
 const isWaitedAt = ({ kind }: Stage): boolean =>
   ["queued", "waiting", "woken"].includes(stageKind(kind).goes);
 
-function isKept(old: Stage, now: Placed): boolean {
-  const stage = sameStage(old, now);
-  return stage !== undefined && (stage.kind === old.kind || !isWaitedAt(old));
-}
-
-/** What has become of it is told by itself: it may be left behind. */
-const isCompensationGone = (old: Stage, now: Placed): boolean =>
-  partOf(old) === "compensate" && sameStage(old, now) === undefined;
-
 const sameStage = (old: Stage, now: Placed): Stage | undefined =>
   now.node.stages.find((each) => partOf(each) === partOf(old));
 
@@ -203,7 +200,8 @@ const partOf = ({ name }: Stage): string | undefined =>
   /(?:^|\.)(output|finalize|compensate)$/.exec(name)?.[1];
 
 /** Nodes that both plans have, in another order. */
-function movedNodes({ before, now }: LinePair, workflow: string): Change[] {
+function movedNodes(line: LinePair, workflow: string): Change[] {
+  const { before, now } = line;
   const names = (nodes: readonly Placed[], other: readonly Placed[]) =>
     nodes.map(({ stored }) => stored).filter((each) => find(other, each) !== undefined);
   const [then, order] = [names(before, now), names(now, before)];
@@ -220,7 +218,7 @@ function movedNodes({ before, now }: LinePair, workflow: string): Change[] {
         canBeAt(find(before, each.stored) ?? each, before),
     );
     const [first] = overtaken;
-    const readers = first === undefined ? [] : readersAfter(now.indexOf(first), moved, now);
+    const readers = first === undefined ? [] : readersAfter(now.indexOf(first), moved, line);
     if (first !== undefined && readers.length > 0) {
       const message = `moved before ${quote(first.path)}: runs that are there or past it, and have not run it, do not run it, and ${inThem(readers)}`;
       return [{ ...about, message, hint: workWithout(readers) }];
@@ -232,15 +230,21 @@ function movedNodes({ before, now }: LinePair, workflow: string): Change[] {
   });
 }
 
-const readersAfter = (at: number, read: Placed, nodes: readonly Placed[]): Placed[] =>
-  nodes.slice(at).filter(({ node }) => readsOf(node).has(read.node.name));
+/** Who reads a node, from a place of its line on: nodes, and readers of the output, which the last node but sleeps makes. */
+function readersAfter(at: number, read: Placed, { inside, now }: LinePair): string[] {
+  const readers = now.slice(at).filter(({ node }) => readsOf(node).has(read.node.name));
+  const isOutput = now.findLast(({ node }) => node.kind !== "sleep") === read;
+  const of = inside === "" ? "the workflow" : quote(inside);
+  return [
+    ...readers.map(({ path }) => quote(path)),
+    ...(isOutput ? [`whoever uses the output of ${of}`] : []),
+  ];
+}
 
-const namesOf = (nodes: readonly Placed[]): string =>
-  nodes.map(({ path }) => quote(path)).join(" and ");
-const inThem = (readers: readonly Placed[]): string =>
-  `${namesOf(readers)} ${readers.length === 1 ? "reads" : "read"} undefined in them`;
-const workWithout = (readers: readonly Placed[]): string =>
-  `let ${namesOf(readers)} work without it`;
+const inThem = (readers: readonly string[]): string =>
+  `${readers.join(" and ")} ${readers.length === 1 ? "reads" : "read"} undefined in them`;
+const workWithout = (readers: readonly string[]): string =>
+  `let ${readers.join(" and ")} work without it`;
 
 /** As many steps as the run time does in one transaction; after so many, a run is between two of them for a moment. */
 const mostFused = 20;
@@ -249,10 +253,11 @@ const mostFused = 20;
  * Whether a run can be at a node, or inside it, when another version is deployed. A mutation or a query is done in the transaction that arrives, unless that
  * begins with it.
  */
-function canBeAt({ node }: Placed, line: readonly Placed[]): boolean {
-  const beginsTransaction = node.options["isolate"] === true || line[0]?.node === node;
-  return beginsTransaction || line.length >= mostFused || waitsIn(node);
-}
+const canBeAt = (placed: Placed, line: readonly Placed[]): boolean =>
+  beginsTransaction(placed, line) || waitsIn(placed.node);
+
+const beginsTransaction = ({ node }: Placed, line: readonly Placed[]): boolean =>
+  node.options["isolate"] === true || line[0]?.node === node || line.length >= mostFused;
 
 function waitsIn({ stages, options, bodies = [] }: NodeThen): boolean {
   return (
@@ -265,7 +270,8 @@ function waitsIn({ stages, options, bodies = [] }: NodeThen): boolean {
 }
 
 /** A node that is new: runs that are past its place never run it, and later nodes do not find its result. */
-function addedNodes({ inside, before, now }: LinePair, workflow: string): Change[] {
+function addedNodes(line: LinePair, workflow: string): Change[] {
+  const { inside, before, now } = line;
   return missingIn(before, now).map((added): Change => {
     const later = now.slice(now.indexOf(added) + 1);
     const about = { workflow, node: added.path, compatibility: "safe" } as const;
@@ -273,7 +279,7 @@ function addedNodes({ inside, before, now }: LinePair, workflow: string): Change
       const where = inside === "" ? "at the end" : `at the end of ${inside}`;
       return { ...about, message: `added ${where}: runs in flight run it too` };
     }
-    const readers = readersAfter(0, added, later);
+    const readers = readersAfter(now.indexOf(added) + 1, added, line);
     const message = "added: runs that are past its place do not run it";
     if (readers.length === 0) return { ...about, message };
     return { ...about, message: `${message}, and ${inThem(readers)}`, hint: workWithout(readers) };

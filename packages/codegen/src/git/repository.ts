@@ -48,8 +48,10 @@ export class Repository {
     return this.#maybe(["merge-base", commit, other]);
   }
 
-  /** `origin/trunk`, which the remote has as its main branch. */
+  /** `origin/trunk`, which the remote has as its main branch. A clone of one branch alone does not know it. */
   mainOfRemote(): string | undefined {
+    const fetched = this.#maybe(["config", "--get-all", "remote.origin.fetch"]);
+    if (fetched?.includes("*") === false) return undefined;
     return this.#maybe(["symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"]);
   }
 
@@ -134,5 +136,7 @@ const settings = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"
 function whyOf(cause: unknown): string {
   const { stderr, message = "" } = cause as { stderr?: unknown; message?: string };
   const lines = typeof stderr === "string" && stderr.trim() !== "" ? stderr.trim() : message;
-  return (lines.split("\n")[0] ?? "").replace(/^fatal: /, "");
+  const [, advice] = /^\t(git .*)$/m.exec(lines) ?? [];
+  const why = (lines.split("\n")[0] ?? "").replace(/^fatal: /, "");
+  return advice === undefined ? why : `${why}: to allow it, call \`${advice}\``;
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { unchangedSince } from "../../src/cache/last-compile.js";
@@ -178,6 +178,27 @@ test("when there is nothing to compare with, it says so and what to do", async (
   const first = await workflowCodegen("check");
   expect(first.out).toContain("as there is no commit before it here");
   expect(first.out).toContain("fetch-depth: 2");
+});
+
+test("in a clone of one branch alone that is not taken for the main branch", async () => {
+  await commit("charge");
+  git("checkout", "-qb", "topic");
+  await commit("bill");
+  git("update-ref", "refs/remotes/origin/topic", "HEAD");
+  git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/topic");
+  git("config", "remote.origin.fetch", "+refs/heads/topic:refs/remotes/origin/topic");
+  expect((await workflowCodegen("check")).out).toMatch(/Compared with main \(/);
+  git("branch", "-D", "main");
+  expect((await workflowCodegen("check")).out).toContain("git fetch origin main");
+});
+
+test("what git advises is told when it refuses to read a repository of another owner", async () => {
+  await commit("charge");
+  vi.stubEnv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
+  await rm(join(root, "node_modules"), { recursive: true });
+  const checked = workflowCodegen("check");
+  await expect(checked).rejects.toThrow(/call `git config --global --add safe\.directory /);
+  vi.unstubAllEnvs();
 });
 
 test("a main branch without workflows, or with a plan that is damaged, is told in one line", async () => {

@@ -89,6 +89,13 @@ test.each<[what: string, before: string, now: string, compatibility: string[]]>(
   ["a parent that gets a handler", parent(""), parent("action: () => 1, "), ["flow.p: safe"]],
   ["a parent that loses its handler", parent("action: () => 1, "), parent(""), ["flow.p: stops"]],
   [
+    "a parent that loses a query at which no run can be",
+    a + parent("query: () => 1, "),
+    a + parent(""),
+    ["flow.p: safe"],
+  ],
+  ["one at which a run can be", parent("query: () => 1, "), parent(""), ["flow.p: stops"]],
+  [
     "a parent that loses its finalize",
     parent(""),
     parent("").replace(/, finalize: .*/, " })"),

@@ -26,11 +26,14 @@ import { components } from "./_generated/api";
 import { workflows } from "./_workflows/index";
 const workflow = new WorkflowManager(components.workflow);
 export const repair = internalMutationGeneric((ctx) => workflow.repair(ctx, workflows));
+export const pause = internalMutationGeneric((ctx, { runId }) => workflow.pause(ctx, runId));
+export const resume = internalMutationGeneric((ctx, { runId }) => workflow.resume(ctx, runId));
 `;
 
 const textOf = (nodes: string): string => `
 import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
+import { internal } from "./_generated/api";
 export const kid = defineWorkflow({ input: z.object({}) }).sleep("rest", "1h").step("grown", { query: () => 1 });
 export const flow = defineWorkflow({ input: z.object({}) })${nodes};`;
 const filesOf = (nodes: string): Files => ({
@@ -159,6 +162,35 @@ test("[S114] a node moved before the run's place is not run, and check names who
   expect(back.map(({ message }) => message).join()).not.toContain("undefined");
 });
 
+test.each([
+  ["the workflow", "x", (nodes: string) => nodes],
+  [
+    '"one.y"',
+    "one.y.x",
+    (nodes: string) =>
+      `.branch("one", { on: () => "y" as const, cases: { y: (b) => b${nodes} } }).step("r", { query: (_ctx, { one }) => one ?? undefined })`,
+  ],
+])(
+  "[S114] the same of the node that makes the output of %s, by its moving and its adding",
+  async (what, node, around) => {
+    const gate = `.sleep("gate", "1h")`;
+    const x = `.step("x", { query: () => "made" })`;
+    const at = node.replace(/x$/, "gate");
+    for (const before of [gate + x, gate]) {
+      const versions = [around(before), around(x + gate)] as const;
+      expect(await verdicts(...versions)).toContainEqual(
+        expect.objectContaining({
+          node,
+          message: expect.stringContaining(`whoever uses the output of ${what} reads undefined`),
+        }),
+      );
+      const seen = await goesOn(...versions, { node: at });
+      expect(seen).toMatchObject({ state: "completed" });
+      expect(seen.output ?? null).toBeNull();
+    }
+  },
+);
+
 test("[S113] a handler added to a parent is not run for children that are going, and check says so", async () => {
   const parent = (handler: string) =>
     `.parent("x", { ${handler}children: () => [child(kid, {})], finalize: { query: (_ctx, scope) => "output" in scope && scope.output !== undefined ? "handled" : "not handled" } })`;
@@ -200,4 +232,26 @@ test.each([
     expect(await goesOn(first + node + LAST, first + LAST, { node: "nap" })).toMatchObject({
       state: "completed",
     });
+});
+
+test("[S103] [S115] a run that is paused at a mutation stops where that is removed, and check says so", async () => {
+  const pauses = `.step("a", { action: (ctx, _scope, { runId }) => ctx.runMutation(internal.steering.pause, { runId }) })`;
+  const texts = [pauses + QUERY.replace("query", "mutation") + LAST, pauses + LAST] as const;
+  expect(await verdicts(...texts)).toMatchObject([
+    {
+      node: "x",
+      message: expect.stringContaining("but for one that is paused there, which stops"),
+    },
+  ]);
+  vi.useRealTimers();
+  const [was, is] = [filesOf(texts[0]), filesOf(texts[1])];
+  const versions = [await releases.release(was), await releases.release(is, was)] as const;
+  vi.useFakeTimers();
+  const app = new Deployment(versions[0], versions);
+  const id = (await app.call("start", { name: "flow", input: {} })) as string;
+  await app.drive();
+  app.deploy(versions[1]);
+  await app.call("steering:resume", { runId: id });
+  await app.drive();
+  expect(await app.see(id)).toMatchObject({ state: "failed", error: { kind: "removedNode" } });
 });
