@@ -316,23 +316,29 @@ function misnamedFile(source: SourceText): Diagnostic {
   const name = file.replace(/^.*\//, "").replace(/(?:[.-]?workflows?)?\.\w+$/i, "");
   const message = `${file} uses defineWorkflow(), but its name does not end in .workflow.ts, so no workflow that is made by it is compiled`;
   const hint = `move its workflows to a file such as ${name === "" ? "order" : name}.workflow.ts, and call defineWorkflow() there as it is imported from "@stepwise/workflow"`;
-  return withFrames(diagnostic("misnamedFile", place, message, { hint }), [source]);
+  return withFrames(diagnostic("misnamedFile", place, message, hint), [source]);
 }
 
 /** Of a file or folder that is there but cannot be read. There is no line of it to show. */
 function unreadableFile({ file, error }: UnreadablePath): Diagnostic {
   const message = error.message.replace(error.path, file);
-  return diagnostic("unreadableFile", { file, line: 1, column: 1 }, message, {
-    hint: "make it readable, or take it out of the functions folder",
-  });
+  return diagnostic(
+    "unreadableFile",
+    { file, line: 1, column: 1 },
+    message,
+    "make it readable, or take it out of the functions folder",
+  );
 }
 
 /** Of a link to a folder with definitions. There is no line of it to show. */
 function linkedFolder(file: string): Diagnostic {
   const message = `${file} is a link to a folder, so the definitions in it are not compiled`;
-  return diagnostic("linkedFolder", { file, line: 1, column: 1 }, message, {
-    hint: "make it a folder with a link to each file in it: links to files are followed",
-  });
+  return diagnostic(
+    "linkedFolder",
+    { file, line: 1, column: 1 },
+    message,
+    "make it a folder with a link to each file in it: links to files are followed",
+  );
 }
 
 function withFrames(diagnostic: Diagnostic, sources: readonly SourceText[]): Diagnostic {

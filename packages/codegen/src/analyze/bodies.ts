@@ -76,7 +76,7 @@ function returnedBy(fn: FunctionNode): Node | undefined {
 }
 
 function report(at: Node, label: string, file: DefinitionFile): void {
-  file.report("computedChain", at, `${label} is not written out as one chain of plain calls`, {
-    hint: "write `(b) => b.step(…).step(…)` with every node in that one chain",
-  });
+  const message = `${label} is not written out as one chain of plain calls`;
+  const hint = "write `(b) => b.step(…).step(…)` with every node in that one chain";
+  file.report("computedChain", at, message, hint);
 }

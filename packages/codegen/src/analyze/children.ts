@@ -116,9 +116,10 @@ export function childWorkflow(
 ): string | undefined {
   const resolved = workflowOf(argument, file, known);
   if (resolved === undefined) {
-    file.report("unknownChild", argument, `the workflow of ${label} cannot be seen here`, {
-      hint: "name a workflow of this file, or one that is imported from a *.workflow.ts file of this app",
-    });
+    const message = `the workflow of ${label} cannot be seen here`;
+    const hint =
+      "name a workflow of this file, or one that is imported from a *.workflow.ts file of this app";
+    file.report("unknownChild", argument, message, hint);
   }
   return typeof resolved === "object" ? resolved.workflow : undefined;
 }
@@ -194,18 +195,13 @@ function childNamed(call: CallExpression, file: DefinitionFile, known: Workflows
 
 function reportUnknown(at: Node, name: string, file: DefinitionFile, known: Workflows): "reported" {
   const near = known.nearest(name);
-  file.report(
-    "unknownChild",
-    at,
-    `there is no workflow ${JSON.stringify(name)} to start as a child`,
-    {
-      hint:
-        near === undefined
-          ? "a child is a workflow exported from a *.workflow.ts file of this app"
-          : near === name
-            ? `${JSON.stringify(near)} is a workflow of another file: correct the import`
-            : `did you mean ${JSON.stringify(near)}?`,
-    },
-  );
+  const message = `there is no workflow ${JSON.stringify(name)} to start as a child`;
+  const hint =
+    near === undefined
+      ? "a child is a workflow exported from a *.workflow.ts file of this app"
+      : near === name
+        ? `${JSON.stringify(near)} is a workflow of another file: correct the import`
+        : `did you mean ${JSON.stringify(near)}?`;
+  file.report("unknownChild", at, message, hint);
   return "reported";
 }

@@ -44,9 +44,9 @@ function configOf(file: DefinitionFile): ConfigPlan {
   for (const { name, nameNode, value } of optionsOf(file)) {
     const known = knownValue(value, file);
     if (!isSeen(known)) {
-      file.report("unreadableConfig", value, `the \`${name}\` of the config is computed`, {
-        hint: `write its value out, as in \`${name}: ${examples[name]}\`: the compiler runs no code of the app`,
-      });
+      const message = `the \`${name}\` of the config is computed`;
+      const hint = `write its value out, as in \`${name}: ${examples[name]}\`: the compiler runs no code of the app`;
+      file.report("unreadableConfig", value, message, hint);
       continue;
     }
     given.set(name, { place: file.placeOf(nameNode), value: known });
@@ -70,9 +70,10 @@ function optionsOf(file: DefinitionFile): Option[] {
   return object.getProperties().flatMap((property) => {
     const option = readOption(property);
     if (option === undefined) {
-      file.report("unreadableConfig", property, "the config holds something that is computed", {
-        hint: "write every option as `name: value`, without spread, computed names or accessors",
-      });
+      const message = "the config holds something that is computed";
+      const hint =
+        "write every option as `name: value`, without spread, computed names or accessors";
+      file.report("unreadableConfig", property, message, hint);
       return [];
     }
     const { name, nameNode, value } = option;
@@ -81,10 +82,10 @@ function optionsOf(file: DefinitionFile): Option[] {
     if (Object.hasOwn(examples, name)) return isAbsent ? [] : [option];
     const names = Object.keys(examples);
     const near = nearest(name, names);
-    file.report("unknownConfig", nameNode, `\`${name}\` is no option of the config`, {
-      hint:
-        near === undefined ? `its options are ${names.join(", ")}` : `did you mean \`${near}\`?`,
-    });
+    const message = `\`${name}\` is no option of the config`;
+    const hint =
+      near === undefined ? `its options are ${names.join(", ")}` : `did you mean \`${near}\`?`;
+    file.report("unknownConfig", nameNode, message, hint);
     return [];
   });
 }
@@ -101,15 +102,14 @@ function objectOf(file: DefinitionFile): Node | undefined {
       exported === undefined
         ? `${configFile} has no default export`
         : `the default export of ${configFile} is no call of \`defineConfig\``;
-    file.report("unreadableConfig", given ?? firstOf(file), message, { hint: form });
+    file.report("unreadableConfig", given ?? firstOf(file), message, form);
     return undefined;
   }
   const [argument] = call.getArguments();
   const object = argument && unwrap(argument);
   if (Node.isObjectLiteralExpression(object)) return object;
-  file.report("unreadableConfig", object ?? call, "the config is not written out as an object", {
-    hint: form,
-  });
+  const message = "the config is not written out as an object";
+  file.report("unreadableConfig", object ?? call, message, form);
   return undefined;
 }
 

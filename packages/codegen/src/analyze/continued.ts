@@ -25,7 +25,7 @@ export function reportUnseenChains(
     unseen.add(call);
     const whose = target?.module === undefined ? "under another name" : "of another file";
     const message = `the chain of ${JSON.stringify(owner.getText())}, a workflow ${whose}, goes on here, with .${callee.getName()}(…)`;
-    file.report("computedChain", owner, message, { hint: writeOut });
+    file.report("computedChain", owner, message, writeOut);
   }
   if (isReported || unseen.size > 0) return;
   for (const statement of file.source.getVariableStatements()) {
@@ -34,7 +34,7 @@ export function reportUnseenChains(
       const value = declaration.getInitializer();
       if (locals.has(declaration.getName()) || value === undefined || !isChain(value)) continue;
       const message = `${JSON.stringify(declaration.getName())} looks like a workflow, but its chain does not begin with a call of \`defineWorkflow\`, so it is not seen`;
-      file.report("misusedDefine", declaration.getNameNode(), message, { hint: writeOut });
+      file.report("misusedDefine", declaration.getNameNode(), message, writeOut);
     }
   }
 }

@@ -3,8 +3,8 @@ import type { CodeName } from "../diagnostics/codes.js";
 import {
   diagnostic,
   type Diagnostic,
-  type DiagnosticDetails,
   type Place,
+  type Related,
 } from "../diagnostics/diagnostic.js";
 import { exportsOf, importsOf, type Import } from "./modules.js";
 
@@ -19,7 +19,7 @@ export interface DefinitionFile {
   /** The names under which a local name is exported. */
   readonly exports: ReadonlyMap<string, readonly string[]>;
   placeOf(node: Node): Place;
-  report(name: CodeName, node: Node, message: string, details?: DiagnosticDetails): void;
+  report(name: CodeName, at: Node, message: string, hint?: string, related?: Related): void;
   /** What was reported since this was asked the last time. */
   takeDiagnostics(): Diagnostic[];
 }
@@ -34,9 +34,7 @@ export function definitionFile(file: string, source: SourceFile, origin = file):
     imports: importsOf(source.compilerNode),
     exports: exportsOf(source),
     placeOf,
-    report: (name, node, message, details) => {
-      reported.push(diagnostic(name, placeOf(node), message, details));
-    },
+    report: (name, at, ...text) => void reported.push(diagnostic(name, placeOf(at), ...text)),
     takeDiagnostics: () => {
       const taken = reported;
       reported = [];

@@ -61,12 +61,8 @@ export function findDefinitions(file: DefinitionFile): FoundInFile {
     const name = exportedName(local, declaration, continued, file);
     const { broken, nodes } = found.chain;
     if (broken !== undefined) {
-      file.report(
-        "computedChain",
-        broken,
-        `the chain of workflow ${JSON.stringify(local)} is not written out as plain calls`,
-        { hint: writeOut },
-      );
+      const message = `the chain of workflow ${JSON.stringify(local)} is not written out as plain calls`;
+      file.report("computedChain", broken, message, writeOut);
     }
     if (name === undefined || broken !== undefined) return [];
     return [{ file, name, nameNode: declaration.getNameNode(), root: found.root, nodes }];
@@ -141,24 +137,14 @@ function reportLoose(
 ): void {
   const at = root.getExpression();
   if (Node.isExportAssignment(chain.top.getParent())) {
-    file.report(
-      "defaultExport",
-      at,
-      "this workflow is the default export of its file, so it has no name",
-      {
-        hint: "give it one: `export const name = defineWorkflow({ … })`",
-      },
-    );
+    const message = "this workflow is the default export of its file, so it has no name";
+    const hint = "give it one: `export const name = defineWorkflow({ … })`";
+    file.report("defaultExport", at, message, hint);
     return;
   }
-  file.report(
-    "computedChain",
-    at,
-    "this workflow is part of a larger expression or statement, so what it is made of is only known when it runs",
-    {
-      hint: writeOut,
-    },
-  );
+  const message =
+    "this workflow is part of a larger expression or statement, so what it is made of is only known when it runs";
+  file.report("computedChain", at, message, writeOut);
 }
 
 /** What is made by `defineWorkflow` in another way than by calling what was imported would not be seen. */
@@ -166,7 +152,7 @@ function reportMisused(file: DefinitionFile): void {
   const { source, imports } = file;
   const locals = localNamesOf(imports, "defineWorkflow");
   const report = (at: Node, message: string, hint: string) =>
-    file.report("misusedDefine", at, message, { hint });
+    file.report("misusedDefine", at, message, hint);
   const load = loadOfPackage(source);
   if (load !== undefined) {
     const message = `\`${define}\` is loaded while the code runs, so what is made with it is not seen`;
@@ -319,14 +305,8 @@ function reportContinued(locals: ReadonlySet<string>, file: DefinitionFile): Set
     if (!isReference(id) || !isMember(member) || isDeclaredBetween(id, file.source)) continue;
     if (member.getExpression() !== use || !isCalled(member)) continue;
     continued.add(id.getText());
-    file.report(
-      "computedChain",
-      id,
-      `the chain of ${JSON.stringify(id.getText())} goes on in another expression, with ${member.getText().slice(use.getText().length)}(…)`,
-      {
-        hint: writeOut,
-      },
-    );
+    const message = `the chain of ${JSON.stringify(id.getText())} goes on in another expression, with ${member.getText().slice(use.getText().length)}(…)`;
+    file.report("computedChain", id, message, writeOut);
   }
   return continued;
 }
@@ -343,40 +323,30 @@ function exportedName(
   const names = file.exports.get(local) ?? [];
   const [name] = names;
   if (declaration.getVariableStatement()?.getDeclarationKind() !== VariableDeclarationKind.Const) {
-    file.report("computedChain", at, `workflow ${quoted} is held in a variable that can change`, {
-      hint: `write \`export const ${local}\``,
-    });
+    const message = `workflow ${quoted} is held in a variable that can change`;
+    const hint = `write \`export const ${local}\``;
+    file.report("computedChain", at, message, hint);
     return undefined;
   }
   if (names.includes("default")) {
-    file.report("defaultExport", at, `workflow ${quoted} is the default export of its file`, {
-      hint: `export it by its name only: \`export const ${local}\``,
-    });
+    const message = `workflow ${quoted} is the default export of its file`;
+    const hint = `export it by its name only: \`export const ${local}\``;
+    file.report("defaultExport", at, message, hint);
     return undefined;
   }
   if (name === undefined) {
     if (!continued.has(local)) {
-      file.report(
-        "notExported",
-        at,
-        `workflow ${quoted} is not exported, so generated code cannot reach it`,
-        {
-          hint: `write \`export const ${local}\``,
-        },
-      );
+      const message = `workflow ${quoted} is not exported, so generated code cannot reach it`;
+      const hint = `write \`export const ${local}\``;
+      file.report("notExported", at, message, hint);
     }
     return undefined;
   }
   const all = [...names, ...aliasesOf(local, file)];
   if (all.length > 1) {
-    file.report(
-      "twoExports",
-      at,
-      `workflow ${quoted} is exported under ${all.length} names: ${all.join(", ")}`,
-      {
-        hint: "a workflow has one name: keep one of the exports",
-      },
-    );
+    const message = `workflow ${quoted} is exported under ${all.length} names: ${all.join(", ")}`;
+    const hint = "a workflow has one name: keep one of the exports";
+    file.report("twoExports", at, message, hint);
     return undefined;
   }
   return continued.has(local) ? undefined : name;

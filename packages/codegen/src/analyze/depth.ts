@@ -21,7 +21,7 @@ export function tooDeep(file: string, text: string): Diagnostic {
   const before = text.slice(0, deepest.at).split("\n");
   const column = (before.at(-1)?.length ?? 0) + 1;
   const place = { file, line: before.length, column, length: 1 };
-  return diagnostic("syntaxError", place, `${file} is nested too deeply to be compiled`, {
-    hint: "take the inner nodes into a workflow of their own, and start it with .child()",
-  });
+  const message = `${file} is nested too deeply to be compiled`;
+  const hint = "take the inner nodes into a workflow of their own, and start it with .child()";
+  return diagnostic("syntaxError", place, message, hint);
 }

@@ -47,25 +47,20 @@ export function readHandler(
     if (!rules.optional) {
       const slip = [...options.keys()].find((name) => nearest(name, handlerKinds) !== undefined);
       const place = (slip === undefined ? undefined : options.get(slip)?.nameNode) ?? at;
-      file.report("oneFunction", place, `${rules.of} has no action, mutation or query`, {
-        hint:
-          slip === undefined
-            ? "give it exactly one of the three, such as `action: async (ctx, { input }) => …`"
-            : `did you mean \`${nearest(slip, handlerKinds)}\` where it has \`${slip}\`?`,
-      });
+      const message = `${rules.of} has no action, mutation or query`;
+      const hint =
+        slip === undefined
+          ? "give it exactly one of the three, such as `action: async (ctx, { input }) => …`"
+          : `did you mean \`${nearest(slip, handlerKinds)}\` where it has \`${slip}\`?`;
+      file.report("oneFunction", place, message, hint);
     }
     return undefined;
   }
   if (second !== undefined) {
     const names = given.map(({ kind }) => kind).join(" and ");
-    file.report(
-      "oneFunction",
-      second.option.nameNode,
-      `${rules.of} has ${names}; a node runs one function`,
-      {
-        hint: "keep one, and make a node of its own for the other",
-      },
-    );
+    const message = `${rules.of} has ${names}; a node runs one function`;
+    const hint = "keep one, and make a node of its own for the other";
+    file.report("oneFunction", second.option.nameNode, message, hint);
     return undefined;
   }
   return classify(only.kind, only.option, options, rules, file);
@@ -82,47 +77,34 @@ function classify(
   const policy = policyOf(options, file);
   if (fn !== undefined) {
     const unused = options.get("args")?.nameNode;
-    if (unused !== undefined && rules.references)
-      file.report("noEffect", unused, `\`args\` has no effect on ${rules.of}`, {
-        hint: "it is for function references only; a handler gets the scope itself: remove it",
-      });
+    if (unused !== undefined && rules.references) {
+      const message = `\`args\` has no effect on ${rules.of}`;
+      const hint = "it is for function references only; a handler gets the scope itself: remove it";
+      file.report("noEffect", unused, message, hint);
+    }
     return { kind, at: option.nameNode, reads: readsOf(fn, "handler", file), policy };
   }
   const reference = referencePath(option.value, file);
   if (reference === undefined) {
-    file.report(
-      "unknownHandler",
-      option.value,
-      `the ${kind} of ${rules.of} is neither a handler nor a function reference that can be seen here`,
-      {
-        hint: isFromElsewhere(option.value, file)
-          ? `what an imported function reads cannot be seen, so wrap it: \`${kind}: (ctx, { input }) => ${option.value.getText()}(ctx, { input })\``
-          : "write a function here or at the top of this file, or a path such as `internal.documents.outline`",
-      },
-    );
+    const message = `the ${kind} of ${rules.of} is neither a handler nor a function reference that can be seen here`;
+    const hint = isFromElsewhere(option.value, file)
+      ? `what an imported function reads cannot be seen, so wrap it: \`${kind}: (ctx, { input }) => ${option.value.getText()}(ctx, { input })\``
+      : "write a function here or at the top of this file, or a path such as `internal.documents.outline`";
+    file.report("unknownHandler", option.value, message, hint);
     return undefined;
   }
   if (!rules.references) {
-    file.report(
-      "inlineOnly",
-      option.value,
-      `${rules.of} takes a handler here, not the reference ${reference}`,
-      {
-        hint: "write a function that calls it, or make it a step of its own",
-      },
-    );
+    const message = `${rules.of} takes a handler here, not the reference ${reference}`;
+    const hint = "write a function that calls it, or make it a step of its own";
+    file.report("inlineOnly", option.value, message, hint);
     return undefined;
   }
   const args = options.get("args");
   if (args === undefined) {
-    file.report(
-      "referenceArgs",
-      option.nameNode,
-      `${rules.of} runs ${reference}, but nothing says with which arguments`,
-      {
-        hint: "add `args: ({ input }) => ({ … })`; for a function without arguments `args: () => ({})`",
-      },
-    );
+    const message = `${rules.of} runs ${reference}, but nothing says with which arguments`;
+    const hint =
+      "add `args: ({ input }) => ({ … })`; for a function without arguments `args: () => ({})`";
+    file.report("referenceArgs", option.nameNode, message, hint);
     return undefined;
   }
   const reads = scopeReads(args.value, `the args of ${rules.of}`, file, "args");
@@ -147,11 +129,11 @@ export function scopeReads(
 ): Reads | undefined {
   const fn = functionOf(value, file);
   if (fn !== undefined) return readsOf(fn, role, file);
-  file.report("unknownHandler", value, `${of} cannot be seen here`, {
-    hint: isFromElsewhere(value, file)
-      ? `what an imported function reads cannot be seen, so wrap it: \`({ input }) => ${value.getText()}({ input })\``
-      : "write a function of the scope here or at the top of this file: `({ input }) => …`",
-  });
+  const message = `${of} cannot be seen here`;
+  const hint = isFromElsewhere(value, file)
+    ? `what an imported function reads cannot be seen, so wrap it: \`({ input }) => ${value.getText()}({ input })\``
+    : "write a function of the scope here or at the top of this file: `({ input }) => …`";
+  file.report("unknownHandler", value, message, hint);
   return undefined;
 }
 
@@ -165,11 +147,11 @@ export function readRecover(
   if (option === undefined) return undefined;
   const fn = functionOf(option.value, file);
   if (fn !== undefined) return readsOf(fn, "recover", file);
-  file.report("unknownHandler", option.value, `the recover of ${label} cannot be seen here`, {
-    hint: isFromElsewhere(option.value, file)
-      ? `what an imported function reads cannot be seen, so wrap it: \`(error, { input }) => ${option.value.getText()}(error, { input })\``
-      : "write a function here or at the top of this file: `(error, { input }) => …`",
-  });
+  const message = `the recover of ${label} cannot be seen here`;
+  const hint = isFromElsewhere(option.value, file)
+    ? `what an imported function reads cannot be seen, so wrap it: \`(error, { input }) => ${option.value.getText()}(error, { input })\``
+    : "write a function here or at the top of this file: `(error, { input }) => …`";
+  file.report("unknownHandler", option.value, message, hint);
   return undefined;
 }
 

@@ -69,7 +69,7 @@ function cycleOf(circle: readonly string[], place: Place, output: string): Diagn
   const hint = circle.some((file) => isIn(output, file))
     ? "a definition cannot need generated code: move what does into a function of another file, and point a step at that: `mutation: internal.file.name, args: …`"
     : 'move what both need into a file that imports neither, or read the other one only inside a function; `childNamed("name", input)` starts a workflow without importing it';
-  return diagnostic("importCycle", place, message, { hint });
+  return diagnostic("importCycle", place, message, hint);
 }
 
 /** The files that definitions import, at whatever distance, with the generated ones between. */

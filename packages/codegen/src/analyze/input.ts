@@ -39,9 +39,9 @@ export function readInput(
 ): InputPlan | undefined {
   const option = options.get("input");
   if (option === undefined) {
-    file.report("noInput", at, `workflow ${JSON.stringify(workflow)} has no input`, {
-      hint: "write `input: z.object({ … })`; for none, `input: z.object({})`",
-    });
+    const message = `workflow ${JSON.stringify(workflow)} has no input`;
+    const hint = "write `input: z.object({ … })`; for none, `input: z.object({})`";
+    file.report("noInput", at, message, hint);
     return undefined;
   }
   const expression = option.value;
@@ -62,7 +62,7 @@ export function readInput(
     const hint = bound.includes("(")
       ? "import it by a declaration at the top of the file"
       : "make the schema without it, or export it as a const and write `input: thatConst`";
-    file.report("openInput", expression, message, { hint });
+    file.report("openInput", expression, message, hint);
     return undefined;
   }
   const named = withoutParentheses(expression);
@@ -155,12 +155,7 @@ function isConst(name: string, { source }: DefinitionFile): boolean {
 
 function reportOpen(id: Identifier, workflow: string, file: DefinitionFile): void {
   const name = id.getText();
-  file.report(
-    "openInput",
-    id,
-    `the input of workflow ${JSON.stringify(workflow)} uses ${JSON.stringify(name)}, which is neither imported nor an exported const at the top of this file, so generated code cannot write it out again`,
-    {
-      hint: `export it as a const, or export the whole schema as one and write \`input: thatConst\``,
-    },
-  );
+  const message = `the input of workflow ${JSON.stringify(workflow)} uses ${JSON.stringify(name)}, which is neither imported nor an exported const at the top of this file, so generated code cannot write it out again`;
+  const hint = `export it as a const, or export the whole schema as one and write \`input: thatConst\``;
+  file.report("openInput", id, message, hint);
 }

@@ -114,12 +114,12 @@ export function checkRuntime(
     const what = use === undefined ? "this file loads" : `${JSON.stringify(use.name)} comes from`;
     if (isBuiltIn(module)) {
       const message = `${what} ${JSON.stringify(module)}, a part of Node, which is not there in Convex's own runtime, where inline handlers run`;
-      return [diagnostic("nodeBuiltIn", place, message, { hint: pointAtIt, related })];
+      return [diagnostic("nodeBuiltIn", place, message, pointAtIt, related)];
     }
     const found = moduleFile(file, module, read);
     if (found === undefined || nodeDirective(found.text) === undefined) return [];
     const message = `${what} ${found.file}, which says "use node"; inline handlers run in Convex's own runtime, without Node`;
-    return [diagnostic("nodeFile", place, message, { hint: pointAtIt, related })];
+    return [diagnostic("nodeFile", place, message, pointAtIt, related)];
   });
   return [...own, ...used];
 }
@@ -131,7 +131,7 @@ function ownDirective(file: string, text: string, at: number): Diagnostic {
   const before = text.slice(0, at).split("\n");
   const place = { file, line: before.length, column: (before.at(-1)?.length ?? 0) + 1, length: 10 };
   const message = `${file} says "use node", but a definition runs in Convex's own runtime`;
-  return diagnostic("nodeFile", place, message, { hint: `remove that; ${pointAtIt}` });
+  return diagnostic("nodeFile", place, message, `remove that; ${pointAtIt}`);
 }
 
 /** Where "use node" stands among the directives at the top of a file, before which there may be comments. */

@@ -40,14 +40,9 @@ export function readOptions(
     return false;
   });
   if (unread === undefined) return options;
-  file.report(
-    "unreadableOptions",
-    unread,
-    `the options of ${of} hold something that is only known when it runs`,
-    {
-      hint: "write every option as `name: value`, without spread, computed names or accessors",
-    },
-  );
+  const message = `the options of ${of} hold something that is only known when it runs`;
+  const hint = "write every option as `name: value`, without spread, computed names or accessors";
+  file.report("unreadableOptions", unread, message, hint);
   return undefined;
 }
 
@@ -56,11 +51,11 @@ function reportUnreadable(at: Node, of: string, file: DefinitionFile): void {
   const what = isHeld
     ? "are a const that something else may change"
     : "are not written out as an object";
-  file.report("unreadableOptions", at, `the options of ${of} ${what}`, {
-    hint: isHeld
-      ? `use ${at.getText()} as the options of nodes only, or write \`{ … }\` here`
-      : "write `{ … }` here, or a const of this file that is `{ … }`, with every option in it",
-  });
+  const message = `the options of ${of} ${what}`;
+  const hint = isHeld
+    ? `use ${at.getText()} as the options of nodes only, or write \`{ … }\` here`
+    : "write `{ … }` here, or a const of this file that is `{ … }`, with every option in it";
+  file.report("unreadableOptions", at, message, hint);
 }
 
 /** An option that is `undefined` is not there. */

@@ -25,14 +25,9 @@ export function reportOwnChild(definition: FoundDefinition): void {
       if (used !== undefined) seen.add(used);
       const target = isChild(id, file) ? targetOf(id, file) : undefined;
       if (target === undefined || target.module !== undefined || target.name !== local) continue;
-      file.report(
-        "ownChild",
-        id,
-        `workflow ${JSON.stringify(name)} is its own child, so its type would depend on itself`,
-        {
-          hint: `name it by its name, in the \`children\` of a .parent(): \`childNamed<Output>(${JSON.stringify(name)}, …)\`, with the type of its output as \`Output\``,
-        },
-      );
+      const message = `workflow ${JSON.stringify(name)} is its own child, so its type would depend on itself`;
+      const hint = `name it by its name, in the \`children\` of a .parent(): \`childNamed<Output>(${JSON.stringify(name)}, …)\`, with the type of its output as \`Output\``;
+      file.report("ownChild", id, message, hint);
     }
 }
 

@@ -100,11 +100,9 @@ function syntaxErrors(source: SourceFile, file: string): Diagnostic[] {
   const { start, length, messageText } = first;
   const text = typeof messageText === "string" ? messageText : messageText.messageText;
   const place = placeAt(source, file, start, length);
-  return [
-    diagnostic("syntaxError", place, `${file} does not parse: ${text.replace(/\.$/, "")}`, {
-      hint: "correct this first; the definitions of this file are checked once it parses",
-    }),
-  ];
+  const message = `${file} does not parse: ${text.replace(/\.$/, "")}`;
+  const hint = "correct this first; the definitions of this file are checked once it parses";
+  return [diagnostic("syntaxError", place, message, hint)];
 }
 
 /** The parser takes any expression for a module's name; that it is a string is left to the checker, which is not asked here. */

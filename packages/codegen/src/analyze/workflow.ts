@@ -66,9 +66,7 @@ function readRenamings(all: Options, workflow: string, file: DefinitionFile): Re
     if (Node.isStringLiteral(now) || Node.isNoSubstitutionTemplateLiteral(now))
       return { old, now: now.getLiteralText(), place: file.placeOf(nameNode) };
     const message = `${of}: the new name of ${JSON.stringify(old)} is not written out`;
-    file.report("unreadableOptions", value, message, {
-      hint: 'write it as a string: `old: "new"`',
-    });
+    file.report("unreadableOptions", value, message, 'write it as a string: `old: "new"`');
     return [];
   });
 }
@@ -106,16 +104,11 @@ function nodePlan(call: NodeCall, context: NodeContext): NodePlan | undefined {
   const kind = nodeKinds.get(call.kind);
   if (kind !== undefined) return kind.analyze(call, context);
   const near = nearest(call.kind, nodeKinds.keys());
-  context.file.report(
-    "unknownNode",
-    call.kindNode,
-    `workflow ${JSON.stringify(context.workflow)} has a node of the unknown kind .${call.kind}()`,
-    {
-      hint:
-        near === undefined
-          ? `the kinds are ${[...nodeKinds.keys()].join(", ")}`
-          : `did you mean .${near}()?`,
-    },
-  );
+  const message = `workflow ${JSON.stringify(context.workflow)} has a node of the unknown kind .${call.kind}()`;
+  const hint =
+    near === undefined
+      ? `the kinds are ${[...nodeKinds.keys()].join(", ")}`
+      : `did you mean .${near}()?`;
+  context.file.report("unknownNode", call.kindNode, message, hint);
   return undefined;
 }

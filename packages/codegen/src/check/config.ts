@@ -34,7 +34,7 @@ export function checkConfig({ given: options }: ConfigPlan): Diagnostic[] {
   return [...options].flatMap(([option, at]) =>
     (rules[option]?.(option, at) ?? []).map(({ name, given: { place, value }, hint }) => {
       const message = `the config has \`${name}: ${textOf(value)}\`, which cannot be`;
-      return diagnostic("configValue", place, message, { hint });
+      return diagnostic("configValue", place, message, hint);
     }),
   );
 }

@@ -11,12 +11,13 @@ interface Named {
 /** Two workflows of one name; both places are shown. */
 export function checkDuplicateWorkflows(workflows: ProjectPlan["workflows"]): Diagnostic[] {
   // Names that differ only in case are one file on macOS and Windows, and one interface.
-  return repeated(workflows, (workflow) => workflow.name.toLowerCase()).map(([first, second]) =>
-    diagnostic("duplicateWorkflow", second.place, duplicateWorkflow(first, second), {
-      hint: "rename one: a workflow is known by its name in the whole app",
-      related: [{ message: "the other one", place: first.place }],
-    }),
-  );
+  return repeated(workflows, (workflow) => workflow.name.toLowerCase()).map(([first, second]) => {
+    const message = duplicateWorkflow(first, second);
+    const hint = "rename one: a workflow is known by its name in the whole app";
+    return diagnostic("duplicateWorkflow", second.place, message, hint, [
+      { message: "the other one", place: first.place },
+    ]);
+  });
 }
 
 /** Two of one name in a workflow; both places are shown. */
@@ -39,17 +40,13 @@ function checkLine(workflow: WorkflowPlan, line: readonly NodePlan[]): Diagnosti
   const named = line.filter((node) => node.isNamed);
   return repeated(named, (node) => node.name)
     .filter(([, { name }]) => name !== "")
-    .map(([first, second]) =>
-      diagnostic(
-        "duplicateNode",
-        second.place,
-        `workflow ${JSON.stringify(workflow.name)} has two nodes named ${JSON.stringify(second.name)}`,
-        {
-          hint: "rename one: handlers see the outputs of earlier nodes by their names",
-          related: [{ message: "the first one", place: first.place }],
-        },
-      ),
-    );
+    .map(([first, second]) => {
+      const message = `workflow ${JSON.stringify(workflow.name)} has two nodes named ${JSON.stringify(second.name)}`;
+      const hint = "rename one: handlers see the outputs of earlier nodes by their names";
+      return diagnostic("duplicateNode", second.place, message, hint, [
+        { message: "the first one", place: first.place },
+      ]);
+    });
 }
 
 /** A node inside another one, of the name of one before the other: what reads that name could mean either. */
@@ -67,13 +64,13 @@ function checkHidden(
     if (node.name !== "") before.set(node.name, before.get(node.name) ?? node);
     if (outer === undefined) return inner;
     const message = `${within} has a node named ${JSON.stringify(node.name)}, as one before it is`;
-    const hidden = diagnostic("hiddenName", node.place, message, {
-      hint:
-        isEvent(node) && isEvent(outer)
-          ? waitAgain(node.name)
-          : "rename one: what reads that name could mean either",
-      related: [{ message: "the other one", place: outer.place }],
-    });
+    const hint =
+      isEvent(node) && isEvent(outer)
+        ? waitAgain(node.name)
+        : "rename one: what reads that name could mean either";
+    const hidden = diagnostic("hiddenName", node.place, message, hint, [
+      { message: "the other one", place: outer.place },
+    ]);
     return [hidden, ...inner];
   });
 }
@@ -94,17 +91,13 @@ export function checkFunctions(workflow: WorkflowPlan): Diagnostic[] {
       place: node.place,
     })),
   );
-  return repeated(functions, ({ name }) => name).map(([first, second]) =>
-    diagnostic(
-      "functionCollision",
-      second.place,
-      `in workflow ${JSON.stringify(workflow.name)} both ${first.label} and ${second.label} would be compiled to a function named ${second.name}`,
-      {
-        hint: "rename one of the nodes",
-        related: [{ message: first.label, place: first.place }],
-      },
-    ),
-  );
+  return repeated(functions, ({ name }) => name).map(([first, second]) => {
+    const message = `in workflow ${JSON.stringify(workflow.name)} both ${first.label} and ${second.label} would be compiled to a function named ${second.name}`;
+    const hint = "rename one of the nodes";
+    return diagnostic("functionCollision", second.place, message, hint, [
+      { message: first.label, place: first.place },
+    ]);
+  });
 }
 
 /** Each item whose key an earlier one has, with the first that has it. */

@@ -9,19 +9,16 @@ export function checkMounting({ file, text }: ConvexConfig, wanted: string): Dia
   if (text === undefined) {
     const place = { file, line: 1, column: 1 };
     const message = `there is no ${file} that mounts the workflow component, so ${missed}`;
-    return [diagnostic("unmounted", place, message, { hint: howToMount(wanted) })];
+    return [diagnostic("unmounted", place, message, howToMount(wanted))];
   }
   const astray = mountedAstray(file, text, wanted);
   if (astray === undefined) return [];
   const { place, name } = astray;
   if (name === undefined) {
     const message = `${file} does not mount the workflow component, so ${missed}`;
-    return [diagnostic("unmounted", place, message, { hint: howToMount(wanted) })];
+    return [diagnostic("unmounted", place, message, howToMount(wanted))];
   }
   const message = `${file} mounts the workflow component as "${name}", so ${missed}`;
-  return [
-    diagnostic("unmounted", place, message, {
-      hint: `write \`component: ${JSON.stringify(name)}\` into ${configFile}, or mount it as "${wanted}"`,
-    }),
-  ];
+  const hint = `write \`component: ${JSON.stringify(name)}\` into ${configFile}, or mount it as "${wanted}"`;
+  return [diagnostic("unmounted", place, message, hint)];
 }

@@ -47,18 +47,14 @@ export function checkNames({ workflows }: ProjectPlan): Diagnostic[] {
 function checkIdentifier(name: string, what: string, place: Place): Diagnostic[] {
   const quoted = JSON.stringify(name);
   if (name === "") {
-    return [
-      diagnostic("emptyName", place, `the name of a ${what} is empty`, {
-        hint: "name it after what it does",
-      }),
-    ];
+    const message = `the name of a ${what} is empty`;
+    const hint = "name it after what it does";
+    return [diagnostic("emptyName", place, message, hint)];
   }
   if (/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) return [];
-  return [
-    diagnostic("notAnIdentifier", place, `${quoted} cannot be the name of a ${what}`, {
-      hint: `use letters, digits and _, with a letter first${suggestion(name)}`,
-    }),
-  ];
+  const message = `${quoted} cannot be the name of a ${what}`;
+  const hint = `use letters, digits and _, with a letter first${suggestion(name)}`;
+  return [diagnostic("notAnIdentifier", place, message, hint)];
 }
 
 function checkName(
@@ -71,36 +67,22 @@ function checkName(
   const unusable = checkIdentifier(name, what, place);
   if (unusable.length > 0) return unusable;
   if (isReservedWord(name)) {
-    return [
-      diagnostic(
-        "reservedWord",
-        place,
-        `${quoted} is a reserved word of JavaScript, so it cannot be the name of a ${what}`,
-        {
-          hint: `choose another name, such as "${name}It"`,
-        },
-      ),
-    ];
+    const message = `${quoted} is a reserved word of JavaScript, so it cannot be the name of a ${what}`;
+    const hint = `choose another name, such as "${name}It"`;
+    return [diagnostic("reservedWord", place, message, hint)];
   }
   // A workflow's name is that of a file too, and macOS and Windows do not tell files apart by case.
   const isReserved = reserved.has(reserved === reservedForWorkflows ? name.toLowerCase() : name);
   if (isReserved || isBuiltInMember(name) || name === thenable) {
     const names = [...reserved].sort().join(", ");
-    return [
-      diagnostic(
-        "reservedName",
-        place,
-        `${quoted} is reserved, so it cannot be the name of a ${what}`,
-        {
-          hint:
-            name === thenable
-              ? "a module that exports a function of this name is taken for a promise when it is imported"
-              : isBuiltInMember(name)
-                ? "every JavaScript object has a member of this name"
-                : `reserved are ${names}`,
-        },
-      ),
-    ];
+    const message = `${quoted} is reserved, so it cannot be the name of a ${what}`;
+    const hint =
+      name === thenable
+        ? "a module that exports a function of this name is taken for a promise when it is imported"
+        : isBuiltInMember(name)
+          ? "every JavaScript object has a member of this name"
+          : `reserved are ${names}`;
+    return [diagnostic("reservedName", place, message, hint)];
   }
   return [];
 }
@@ -132,14 +114,7 @@ export function checkFunctionLengths(workflow: WorkflowPlan): Diagnostic[] {
 function checkLength(generated: string, what: string, kind: string, place: Place): Diagnostic[] {
   const excess = generated.length - maxPathSegment;
   if (excess <= 0) return [];
-  return [
-    diagnostic(
-      "nameTooLong",
-      place,
-      `${what} needs a ${kind} named ${generated}, of ${generated.length} characters; Convex allows ${maxPathSegment}`,
-      {
-        hint: `shorten the name by ${excess} or more`,
-      },
-    ),
-  ];
+  const message = `${what} needs a ${kind} named ${generated}, of ${generated.length} characters; Convex allows ${maxPathSegment}`;
+  const hint = `shorten the name by ${excess} or more`;
+  return [diagnostic("nameTooLong", place, message, hint)];
 }

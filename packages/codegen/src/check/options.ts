@@ -138,7 +138,7 @@ function checkValues(of: string, options: GivenOptions): Diagnostic[] {
       const message = isAsync(value)
         ? `the \`${name}\` of ${of} is ${asyncFunction}, which cannot be`
         : `${of} has \`${name}: ${textOf(value)}\`, which cannot be`;
-      return diagnostic("optionValue", place, message, { hint });
+      return diagnostic("optionValue", place, message, hint);
     });
   });
 }
@@ -153,11 +153,9 @@ function checkEffects({ label, stages, given }: Owner): Diagnostic[] {
     const isTold = name === "isolate" && stages.every(({ isAside }) => isAside);
     const hasEffect = stages.some(({ kind }) => stageKind(kind).options.includes(name));
     if (place === undefined || isTold || hasEffect) return [];
-    return [
-      diagnostic("noEffect", place, `\`${name}\` has no effect on ${label}`, {
-        hint: `it is for ${areFor[name]} only: remove it`,
-      }),
-    ];
+    const message = `\`${name}\` has no effect on ${label}`;
+    const hint = `it is for ${areFor[name]} only: remove it`;
+    return [diagnostic("noEffect", place, message, hint)];
   });
 }
 

@@ -20,26 +20,17 @@ export function checkOutputFolder(
   const around = output === usualOutput ? [] : foldersAround(output);
   const components = around.filter((folder) => read(`${folder}/convex.config.ts`) !== undefined);
   return [
-    ...elsewhere.map((folder) =>
-      diagnostic(
-        "configValue",
-        place,
-        `the output folder is ${quote(output)}, but generated code stands in ${quote(folder)}: runs in flight call its functions there`,
-        {
-          hint: `keep \`output: ${quote(folder)}\`; to move it, wait until no run is in flight, delete the folder ${quote(folder)}, and generate again`,
-        },
-      ),
-    ),
-    ...components.map((folder) =>
-      diagnostic(
-        "configValue",
-        place,
-        `the output folder ${quote(output)} is in ${quote(folder)}, which is a component: its functions are none of the app`,
-        {
-          hint: "choose a folder outside of components: Convex deploys what is in one as part of it",
-        },
-      ),
-    ),
+    ...elsewhere.map((folder) => {
+      const message = `the output folder is ${quote(output)}, but generated code stands in ${quote(folder)}: runs in flight call its functions there`;
+      const hint = `keep \`output: ${quote(folder)}\`; to move it, wait until no run is in flight, delete the folder ${quote(folder)}, and generate again`;
+      return diagnostic("configValue", place, message, hint);
+    }),
+    ...components.map((folder) => {
+      const message = `the output folder ${quote(output)} is in ${quote(folder)}, which is a component: its functions are none of the app`;
+      const hint =
+        "choose a folder outside of components: Convex deploys what is in one as part of it";
+      return diagnostic("configValue", place, message, hint);
+    }),
   ];
 }
 

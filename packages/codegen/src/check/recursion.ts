@@ -65,8 +65,6 @@ function endless(
       : [{ message: `starts ${JSON.stringify(next.starts.name)}`, place: next.node.place }];
   });
   const message = `every run of workflow ${JSON.stringify(name)} starts one more of it, so none can ever end: ${way}`;
-  return diagnostic("endlessRecursion", node.place, message, {
-    hint: `start it in a .parent() whose \`children\` may give none, as \`childNamed(${JSON.stringify(name)}, …)\`, or put it into a case of a .branch()`,
-    related,
-  });
+  const hint = `start it in a .parent() whose \`children\` may give none, as \`childNamed(${JSON.stringify(name)}, …)\`, or put it into a case of a .branch()`;
+  return diagnostic("endlessRecursion", node.place, message, hint, related);
 }

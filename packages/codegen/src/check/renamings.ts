@@ -23,14 +23,10 @@ function checkRenaming(
   paths: ReadonlySet<string>,
   { name, renamings, hasUnknownNames, hasUnreadNodes }: WorkflowPlan,
 ): Diagnostic[] {
-  const report = (what: string, hint: string) => [
-    diagnostic(
-      "unusableRenaming",
-      place,
-      `\`renamed\` of workflow ${JSON.stringify(name)} maps ${JSON.stringify(old)} to ${JSON.stringify(now)}, which ${what}`,
-      { hint },
-    ),
-  ];
+  const report = (what: string, hint: string) => {
+    const message = `\`renamed\` of workflow ${JSON.stringify(name)} maps ${JSON.stringify(old)} to ${JSON.stringify(now)}, which ${what}`;
+    return [diagnostic("unusableRenaming", place, message, hint)];
+  };
   // The new name may be one that was changed again.
   const there = [...reachable(now, renamings)].filter((path) => paths.has(path));
   if (there.length === 0) {

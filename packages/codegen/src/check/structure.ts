@@ -17,16 +17,9 @@ export function checkStructure({ workflows }: ProjectPlan): Diagnostic[] {
 
 function checkHasNodes({ name, nodes, place, hasUnreadNodes }: WorkflowPlan): Diagnostic[] {
   if (nodes.length > 0 || hasUnreadNodes) return [];
-  return [
-    diagnostic(
-      "noNodes",
-      place,
-      `workflow ${JSON.stringify(name)} has no nodes, so there is nothing to run`,
-      {
-        hint: 'add one: `.step("name", { action: async (ctx, { input }) => … })`',
-      },
-    ),
-  ];
+  const message = `workflow ${JSON.stringify(name)} has no nodes, so there is nothing to run`;
+  const hint = 'add one: `.step("name", { action: async (ctx, { input }) => … })`';
+  return [diagnostic("noNodes", place, message, hint)];
 }
 
 function checkFinalizeIsLast({ name, nodes }: WorkflowPlan): Diagnostic[] {
@@ -34,16 +27,12 @@ function checkFinalizeIsLast({ name, nodes }: WorkflowPlan): Diagnostic[] {
   const finalize = nodes[at];
   const after = nodes[at + 1];
   if (finalize === undefined || after === undefined) return [];
+  const message = `workflow ${JSON.stringify(name)} has a node after its finalize, where it has ended`;
+  const hint = "move .finalize() to the end";
   return [
-    diagnostic(
-      "afterFinalize",
-      after.place,
-      `workflow ${JSON.stringify(name)} has a node after its finalize, where it has ended`,
-      {
-        hint: "move .finalize() to the end",
-        related: [{ message: "the finalize", place: finalize.place }],
-      },
-    ),
+    diagnostic("afterFinalize", after.place, message, hint, [
+      { message: "the finalize", place: finalize.place },
+    ]),
   ];
 }
 
@@ -53,11 +42,11 @@ function checkBodies({ nodes }: WorkflowPlan): Diagnostic[] {
   return loops.flatMap(({ bodies = [] }) =>
     bodies
       .filter((body) => body.nodes.length === 0 && !body.hasUnreadNodes)
-      .map(({ label, place }) =>
-        diagnostic("emptyBody", place, `${label} has no nodes, so a pass would do nothing`, {
-          hint: "add one: `body: (b) => b.step(…)`; its last node gives the next state",
-        }),
-      ),
+      .map(({ label, place }) => {
+        const message = `${label} has no nodes, so a pass would do nothing`;
+        const hint = "add one: `body: (b) => b.step(…)`; its last node gives the next state";
+        return diagnostic("emptyBody", place, message, hint);
+      }),
   );
 }
 
@@ -76,17 +65,12 @@ function checkStageReads(workflow: WorkflowPlan, stage: StagePlan): Diagnostic[]
         const near = nearest(name, visible);
         const why = `${JSON.stringify(name)}, ${whyUnseen(node, stage)}`;
         const can = `it can read ${visible.join(", ")}`;
-        return diagnostic(
-          "unknownRead",
-          place,
-          `${stage.label} of workflow ${JSON.stringify(workflow.name)} reads ${why}`,
-          {
-            hint:
-              near === undefined || node !== undefined
-                ? can
-                : `did you mean ${JSON.stringify(near)}? ${can}`,
-          },
-        );
+        const message = `${stage.label} of workflow ${JSON.stringify(workflow.name)} reads ${why}`;
+        const hint =
+          near === undefined || node !== undefined
+            ? can
+            : `did you mean ${JSON.stringify(near)}? ${can}`;
+        return diagnostic("unknownRead", place, message, hint);
       }),
   );
 }
@@ -107,14 +91,9 @@ function checkGlobals(workflow: WorkflowPlan): Diagnostic[] {
   if (input.kind !== "copy") return [];
   return generatedFunctions(workflow)
     .filter((generated) => input.globals.includes(generated.name))
-    .map((generated) =>
-      diagnostic(
-        "hiddenGlobal",
-        generated.stage.place,
-        `the input of workflow ${JSON.stringify(name)} uses the global ${generated.name}, which ${generated.label} hides in generated code`,
-        {
-          hint: "rename the node, or export the input as a const and write `input: thatConst`",
-        },
-      ),
-    );
+    .map((generated) => {
+      const message = `the input of workflow ${JSON.stringify(name)} uses the global ${generated.name}, which ${generated.label} hides in generated code`;
+      const hint = "rename the node, or export the input as a const and write `input: thatConst`";
+      return diagnostic("hiddenGlobal", generated.stage.place, message, hint);
+    });
 }

@@ -33,20 +33,22 @@ export interface Diagnostic {
   readonly frame?: Frame;
 }
 
-export interface DiagnosticDetails {
-  readonly hint?: string;
-  readonly related?: readonly { readonly message: string; readonly place: Place }[];
-}
+/** Other places that a problem is made of. */
+export type Related = readonly { readonly message: string; readonly place: Place }[];
 
 export function diagnostic(
   name: CodeName,
   place: Place,
   message: string,
-  details: DiagnosticDetails = {},
+  hint?: string,
+  related: Related = [],
 ): Diagnostic {
   const { code, severity } = codes[name];
-  return { code, severity, message, place, hint: details.hint, related: details.related ?? [] };
+  return { code, severity, message, place, hint, related };
 }
+
+/** A name or a text of the user's, as it stands in messages. */
+export const quote = (text: string): string => JSON.stringify(text);
 
 /** In the order of the files and of the places in them. */
 export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {

@@ -102,18 +102,19 @@ export async function plansOf(
 }
 
 const newer = (file: string, problem: string): Diagnostic =>
-  diagnostic("unreadablePlan", { file, line: 1, column: 1 }, problem, {
-    hint: "a newer compiler wrote it, so upgrade this one: `npm install --save-dev @stepwise/codegen@latest`",
-  });
+  diagnostic(
+    "unreadablePlan",
+    { file, line: 1, column: 1 },
+    problem,
+    "a newer compiler wrote it, so upgrade this one: `npm install --save-dev @stepwise/codegen@latest`",
+  );
 
 const unreadable = (file: string, problem: string): Diagnostic =>
   diagnostic(
     "unreadablePlan",
     { file, line: 1, column: 1 },
     `${problem}: it says what runs in flight may need of earlier versions`,
-    {
-      hint: "restore it from version control, and generate again; `workflow-codegen generate --force` writes a new one, which leaves nothing behind of earlier versions",
-    },
+    "restore it from version control, and generate again; `workflow-codegen generate --force` writes a new one, which leaves nothing behind of earlier versions",
   );
 
 /** In an app that was never compiled there is nothing to miss. */
@@ -133,8 +134,11 @@ function missing(functionsDir: string, output: string, texts: PlanTexts): Diagno
   const more = others.length === 0 || texts.size === 0 ? "" : `, nor are ${others.length} more`;
   const message = `${place.file} is not there${more}, though other generated files are: of what is gone since they were written nothing is left behind for runs in flight`;
   return [
-    diagnostic("missingPlan", place, message, {
-      hint: `restore it from version control, and generate again: \`git checkout -- <functions folder>/${place.file}\``,
-    }),
+    diagnostic(
+      "missingPlan",
+      place,
+      message,
+      `restore it from version control, and generate again: \`git checkout -- <functions folder>/${place.file}\``,
+    ),
   ];
 }

@@ -52,9 +52,9 @@ function readCases(all: Options, of: Named, { file }: NodeContext): Options | un
   const option = all.get("cases");
   const cases = option && readOptions(option.value, option.nameNode, `${of.label}, cases`, file);
   if (option !== undefined && cases?.size === 0) {
-    file.report("noCases", option.nameNode, `${of.label} has no cases`, {
-      hint: "write one for every key that `on` gives: `cases: { key: (b) => b.step(…) }`",
-    });
+    const message = `${of.label} has no cases`;
+    const hint = "write one for every key that `on` gives: `cases: { key: (b) => b.step(…) }`";
+    file.report("noCases", option.nameNode, message, hint);
   }
   return cases;
 }
@@ -90,13 +90,13 @@ function checkKeys(keys: Keys, cases: Options, label: string, file: DefinitionFi
         ? `its cases are ${list(cases.keys())}: add one`
         : `did you mean ${JSON.stringify(near)}? else add a case`;
     const hint = `${instead}, \`(b) => b\` if nothing is to be done`;
-    file.report("missingCase", node, message, { hint });
+    file.report("missingCase", node, message, hint);
   }
   for (const { name, nameNode } of cases.values()) {
     if (keys.has(name) || meant.has(name)) continue;
     const message = `${label} has the case ${JSON.stringify(name)}, which its \`on\` never gives`;
     const type = [...keys.keys(), name].map((each) => JSON.stringify(each)).join(" | ");
     const hint = `\`on\` gives ${list(keys.keys())}: remove the case, let \`on\` give it, or, while runs are in it, only its type: \`(scope): ${type} => …\``;
-    file.report("impossibleCase", nameNode, message, { hint });
+    file.report("impossibleCase", nameNode, message, hint);
   }
 }

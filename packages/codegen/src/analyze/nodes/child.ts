@@ -15,9 +15,9 @@ export const child: NodeKind = {
     const [, workflow, args, given] = call.call.getArguments();
     if (workflow === undefined || args === undefined) {
       const missing = workflow === undefined ? "workflow" : "args";
-      file.report("missingOption", at, `${label} has no ${missing}`, {
-        hint: 'write all three: `.child("name", workflow, ({ input }) => ({ … }))`',
-      });
+      const message = `${label} has no ${missing}`;
+      const hint = 'write all three: `.child("name", workflow, ({ input }) => ({ … }))`';
+      file.report("missingOption", at, message, hint);
     }
     const name = workflow && childWorkflow(workflow, label, file, context.workflows);
     const reads = args && scopeReads(args, `the args of ${label}`, file);

@@ -46,7 +46,7 @@ export const event: NodeKind = {
 function checkSchema(options: Options, { label, at }: Named, { file }: NodeContext): void {
   const [schema, anyOf] = [options.get("schema"), options.get("anyOf")];
   const report = (where: typeof at, message: string, hint: string) =>
-    file.report("oneSchema", where, `${label} ${message}`, { hint });
+    file.report("oneSchema", where, `${label} ${message}`, hint);
   if (schema === undefined && anyOf === undefined) {
     const hint = "write `schema: z.object({ … })`; for several events `anyOf: { name: schema }`";
     report(at, "has neither schema nor anyOf, so nothing says what it waits for", hint);

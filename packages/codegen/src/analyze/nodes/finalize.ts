@@ -15,7 +15,7 @@ export const finalize: NodeKind = {
       const inside = JSON.stringify(prefix.slice(0, -1));
       const message = `a finalize stands inside ${inside}; only a workflow has one`;
       const hint = "make it a step: the last node of a case or a body gives its output";
-      file.report("finalizeInBody", at, message, { hint });
+      file.report("finalizeInBody", at, message, hint);
       return undefined;
     }
     const named: Named = { name, at, path: name, code: [name], label: name };

@@ -60,14 +60,9 @@ export function readName(call: NodeCall, context: NodeContext): Named | undefine
   const name = literalName(call);
   if (name !== undefined && argument !== undefined)
     return named(call.kind, name, argument, context);
-  context.file.report(
-    "computedName",
-    argument ?? call.kindNode,
-    `the name of this .${call.kind}() in workflow ${JSON.stringify(context.workflow)} is not written out`,
-    {
-      hint: `write it as a string: \`.${call.kind}("name", …)\``,
-    },
-  );
+  const message = `the name of this .${call.kind}() in workflow ${JSON.stringify(context.workflow)} is not written out`;
+  const hint = `write it as a string: \`.${call.kind}("name", …)\``;
+  context.file.report("computedName", argument ?? call.kindNode, message, hint);
   return undefined;
 }
 

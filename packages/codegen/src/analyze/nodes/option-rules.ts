@@ -20,10 +20,10 @@ export function reportUnknown(
     const near = nearest(name, known);
     // What stands in the place of something that is missing is reported as that.
     if (near !== undefined && !options.has(near) && needed.has(near)) continue;
-    file.report("noEffect", nameNode, `\`${name}\` is no option of ${of}: it has no effect`, {
-      hint:
-        near === undefined ? `its options are ${known.join(", ")}` : `did you mean \`${near}\`?`,
-    });
+    const message = `\`${name}\` is no option of ${of}: it has no effect`;
+    const hint =
+      near === undefined ? `its options are ${known.join(", ")}` : `did you mean \`${near}\`?`;
+    file.report("noEffect", nameNode, message, hint);
   }
 }
 
@@ -53,14 +53,9 @@ export function reportOrder(
     const before = ranked.slice(0, index).find((other) => rank(other.name) > rank(option.name));
     if (before === undefined) continue;
     const right = ranked.map(({ name }) => name).sort((a, b) => rank(a) - rank(b));
-    file.report(
-      "optionOrder",
-      option.nameNode,
-      `${of} has \`${option.name}\` after \`${before.name}\`: TypeScript cannot infer their types in this order`,
-      {
-        hint: `write them in the order ${right.join(", ")}`,
-      },
-    );
+    const message = `${of} has \`${option.name}\` after \`${before.name}\`: TypeScript cannot infer their types in this order`;
+    const hint = `write them in the order ${right.join(", ")}`;
+    file.report("optionOrder", option.nameNode, message, hint);
     return;
   }
 }
@@ -75,11 +70,11 @@ export function reportMissing(
   for (const [name, example] of Object.entries(needed)) {
     if (options.has(name)) continue;
     const slip = [...options.keys()].find((each) => nearest(each, [name]) !== undefined);
-    file.report("missingOption", at, `${label} has no \`${name}\``, {
-      hint:
-        slip === undefined
-          ? `add \`${name}: ${example}\``
-          : `did you mean \`${name}\` where it has \`${slip}\`?`,
-    });
+    const message = `${label} has no \`${name}\``;
+    const hint =
+      slip === undefined
+        ? `add \`${name}: ${example}\``
+        : `did you mean \`${name}\` where it has \`${slip}\`?`;
+    file.report("missingOption", at, message, hint);
   }
 }

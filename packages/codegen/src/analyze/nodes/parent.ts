@@ -40,9 +40,9 @@ export const parent: NodeKind = {
     reportUnknown(options, known, label, file);
     reportOrder(options, order, label, file);
     if (!options.has("children")) {
-      file.report("noChildren", at, `${label} has no children`, {
-        hint: "add `children: (scope) => [child(workflow, input)]`, or make it a step",
-      });
+      const message = `${label} has no children`;
+      const hint = "add `children: (scope) => [child(workflow, input)]`, or make it a step";
+      file.report("noChildren", at, message, hint);
     }
     const of: Parent = { ...named, options, context };
     const within = handlerKinds.some((kind) => options.has(kind)) ? [...scope, "output"] : scope;

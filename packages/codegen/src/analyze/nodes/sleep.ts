@@ -22,9 +22,9 @@ export const sleep: NodeKind = {
       value: heldIn(value, file),
     };
     if (option === undefined) {
-      file.report("missingOption", at, `${label} has no duration`, {
-        hint: 'write it after the name: `.sleep("settle", "10m")`, or a function of the scope',
-      });
+      const message = `${label} has no duration`;
+      const hint = 'write it after the name: `.sleep("settle", "10m")`, or a function of the scope';
+      file.report("missingOption", at, message, hint);
     }
     const reads = option && readDuration(option.value, label, file);
     const options = new Map(option && [["duration", option]]);
@@ -48,9 +48,10 @@ function readDuration(value: Node, label: string, file: DefinitionFile): Reads |
   const fn = functionOf(value, file);
   if (fn !== undefined) return readsOf(fn, "ofScope", file);
   if (isDuration(value, file)) return [];
-  file.report("unknownHandler", value, `the duration of ${label} cannot be seen here`, {
-    hint: "write it here or as a const at the top of this file, or a function of the scope: `({ input }) => input.delay`",
-  });
+  const message = `the duration of ${label} cannot be seen here`;
+  const hint =
+    "write it here or as a const at the top of this file, or a function of the scope: `({ input }) => input.delay`";
+  file.report("unknownHandler", value, message, hint);
   return undefined;
 }
 

@@ -55,7 +55,7 @@ function compensateStage(
   if (query !== undefined) {
     const message = `${part.label} is a query, which cannot undo anything`;
     const hint = "make it a mutation or an action";
-    file.report("queryCompensation", query.nameNode, message, { hint });
+    file.report("queryCompensation", query.nameNode, message, hint);
     return undefined;
   }
   reportUnknown(options, ["action", "mutation", "args", "retry", "timeout"], part.label, file);
