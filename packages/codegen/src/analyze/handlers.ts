@@ -22,21 +22,18 @@ export interface Handler {
   readonly info?: true | undefined;
 }
 
-export interface HandlerRules {
-  /** What the options belong to, for messages: `step "save"`. */
-  readonly of: string;
-  /** Whether a function reference with `args` may stand in the place of a handler. */
-  readonly references: boolean;
-  /** Whether there may be no handler at all. */
-  readonly optional: boolean;
-}
-
-/** Finds the one action, mutation or query among the options of a node, and what it reads. */
+/**
+ * Finds the one action, mutation or query among the options of a node, and what it reads.
+ *
+ * @param of what the options belong to, for messages: `step "save"`
+ * @param isInline whether there may be no handler, and no function reference in its place
+ */
 export function readHandler(
   options: Options,
   at: Node,
-  rules: HandlerRules,
+  of: string,
   file: DefinitionFile,
+  isInline = false,
 ): Handler | undefined {
   const given = handlerKinds.flatMap((kind) => {
     const option = options.get(kind);
@@ -44,80 +41,73 @@ export function readHandler(
   });
   const [only, second] = given;
   if (only === undefined) {
-    if (!rules.optional) {
-      const slip = [...options.keys()].find((name) => nearest(name, handlerKinds) !== undefined);
-      const place = (slip === undefined ? undefined : options.get(slip)?.nameNode) ?? at;
-      const message = `${rules.of} has no action, mutation or query`;
-      const hint =
-        slip === undefined
-          ? "give it exactly one of the three, such as `action: async (ctx, { input }) => …`"
-          : `did you mean \`${nearest(slip, handlerKinds)}\` where it has \`${slip}\`?`;
-      file.report("oneFunction", place, message, hint);
-    }
+    if (isInline) return undefined;
+    const slip = [...options.keys()].find((name) => nearest(name, handlerKinds) !== undefined);
+    const place = (slip === undefined ? undefined : options.get(slip)?.nameNode) ?? at;
+    const hint =
+      slip === undefined
+        ? "give it exactly one of the three, such as `action: async (ctx, { input }) => …`"
+        : `did you mean \`${nearest(slip, handlerKinds)}\` where it has \`${slip}\`?`;
+    file.report("oneFunction", place, `${of} has no action, mutation or query`, hint);
     return undefined;
   }
   if (second !== undefined) {
     const names = given.map(({ kind }) => kind).join(" and ");
-    const message = `${rules.of} has ${names}; a node runs one function`;
+    const message = `${of} has ${names}; a node runs one function`;
     const hint = "keep one, and make a node of its own for the other";
     file.report("oneFunction", second.option.nameNode, message, hint);
     return undefined;
   }
-  return classify(only.kind, only.option, options, rules, file);
+  return classify(only.kind, only.option, options, of, file, isInline);
 }
 
 function classify(
   kind: FunctionKind,
-  option: Option,
+  { value, nameNode: at }: Option,
   options: Options,
-  rules: HandlerRules,
+  of: string,
   file: DefinitionFile,
+  isInline: boolean,
 ): Handler | undefined {
-  const fn = functionOf(option.value, file);
+  const fn = functionOf(value, file);
   const policy = policyOf(options, file);
-  if (fn !== undefined) {
-    const unused = options.get("args")?.nameNode;
-    if (unused !== undefined && rules.references) {
-      const message = `\`args\` has no effect on ${rules.of}`;
-      const hint = "it is for function references only; a handler gets the scope itself: remove it";
-      file.report("noEffect", unused, message, hint);
-    }
-    return { kind, at: option.nameNode, reads: readsOf(fn, "handler", file), policy };
-  }
-  const reference = referencePath(option.value, file);
-  if (reference === undefined) {
-    const message = `the ${kind} of ${rules.of} is neither a handler nor a function reference that can be seen here`;
-    const hint = isFromElsewhere(option.value, file)
-      ? `what an imported function reads cannot be seen, so wrap it: \`${kind}: (ctx, { input }) => ${option.value.getText()}(ctx, { input })\``
-      : "write a function here or at the top of this file, or a path such as `internal.documents.outline`";
-    file.report("unknownHandler", option.value, message, hint);
-    return undefined;
-  }
-  if (!rules.references) {
-    const message = `${rules.of} takes a handler here, not the reference ${reference}`;
-    const hint = "write a function that calls it, or make it a step of its own";
-    file.report("inlineOnly", option.value, message, hint);
-    return undefined;
-  }
   const args = options.get("args");
+  if (fn !== undefined) {
+    const hint = "it is for function references only; a handler gets the scope itself: remove it";
+    if (args !== undefined && !isInline)
+      file.report("noEffect", args.nameNode, `\`args\` has no effect on ${of}`, hint);
+    return { kind, at, reads: readsOf(fn, "handler", file), policy };
+  }
+  const reference = referencePath(value, file);
+  if (reference === undefined) {
+    const what = `the ${kind} of ${of} is neither a handler nor a function reference that can be seen here`;
+    const instead =
+      "write a function here or at the top of this file, or a path such as `internal.documents.outline`";
+    reportUnseen(value, what, [`${kind}: `, "ctx, { input }"], instead, file);
+    return undefined;
+  }
+  if (isInline) {
+    const message = `${of} takes a handler here, not the reference ${reference}`;
+    const hint = "write a function that calls it, or make it a step of its own";
+    file.report("inlineOnly", value, message, hint);
+    return undefined;
+  }
   if (args === undefined) {
-    const message = `${rules.of} runs ${reference}, but nothing says with which arguments`;
+    const message = `${of} runs ${reference}, but nothing says with which arguments`;
     const hint =
       "add `args: ({ input }) => ({ … })`; for a function without arguments `args: () => ({})`";
-    file.report("referenceArgs", option.nameNode, message, hint);
+    file.report("referenceArgs", at, message, hint);
     return undefined;
   }
-  const reads = scopeReads(args.value, `the args of ${rules.of}`, file, "args");
+  const reads = scopeReads(args.value, `the args of ${of}`, file, "args");
   if (reads === undefined) return undefined;
-  const info = takesInfo(args.value, file) || undefined;
-  return { kind, at: option.nameNode, reads, reference, info, policy };
+  return { kind, at, reads, reference, info: takesInfo(args.value, file) || undefined, policy };
 }
 
 /** Whether `args` take `info`, or may look for it. */
 function takesInfo(args: Node, file: DefinitionFile): boolean {
   const fn = functionOf(args, file);
-  const reads = fn === undefined ? [] : readsOf(fn, "args", file, "info");
-  return reads === "*" || reads.length > 0;
+  return fn !== undefined && readsOf(fn, "args", file, "info").length > 0;
 }
 
 /** What a function of the scope alone reads, such as `args` or `children`. */
@@ -129,30 +119,37 @@ export function scopeReads(
 ): Reads | undefined {
   const fn = functionOf(value, file);
   if (fn !== undefined) return readsOf(fn, role, file);
-  const message = `${of} cannot be seen here`;
-  const hint = isFromElsewhere(value, file)
-    ? `what an imported function reads cannot be seen, so wrap it: \`({ input }) => ${value.getText()}({ input })\``
-    : "write a function of the scope here or at the top of this file: `({ input }) => …`";
-  file.report("unknownHandler", value, message, hint);
+  const given = role === "recover" ? "error, { input }" : "{ input }";
+  const what = role === "recover" ? "function" : "function of the scope";
+  const instead = `write a ${what} here or at the top of this file: \`(${given}) => …\``;
+  reportUnseen(value, `${of} cannot be seen here`, ["", given], instead, file);
   return undefined;
 }
 
 /** What the `recover(error, scope)` of a node reads, if it has one. */
 export function readRecover(
   options: Options,
-  { label }: { readonly label: string },
+  label: string,
+  visible: readonly string[],
   file: DefinitionFile,
-): Reads | undefined {
-  const option = options.get("recover");
-  if (option === undefined) return undefined;
-  const fn = functionOf(option.value, file);
-  if (fn !== undefined) return readsOf(fn, "recover", file);
-  const message = `the recover of ${label} cannot be seen here`;
-  const hint = isFromElsewhere(option.value, file)
-    ? `what an imported function reads cannot be seen, so wrap it: \`(error, { input }) => ${option.value.getText()}(error, { input })\``
-    : "write a function here or at the top of this file: `(error, { input }) => …`";
-  file.report("unknownHandler", option.value, message, hint);
-  return undefined;
+): { reads: Reads; visible: readonly string[] } | undefined {
+  const value = options.get("recover")?.value;
+  const reads = value && scopeReads(value, `the recover of ${label}`, file, "recover");
+  return reads && { reads, visible };
+}
+
+/** Reports a function that cannot be read. One that is imported can be wrapped in one that can. */
+function reportUnseen(
+  value: Node,
+  message: string,
+  [before, given]: readonly [before: string, given: string],
+  instead: string,
+  file: DefinitionFile,
+): void {
+  const hint = isFromElsewhere(value, file)
+    ? `what an imported function reads cannot be seen, so wrap it: \`${before}(${given}) => ${value.getText()}(${given})\``
+    : instead;
+  file.report("unknownHandler", value, message, hint);
 }
 
 /** Whether an expression is a name that is imported, or a member of one; a function reference is none. */

@@ -7,7 +7,13 @@ import type { DefinitionFile } from "./definition-file.js";
 import type { FoundDefinition, NodeCall } from "./definitions.js";
 import { unwrap } from "./functions.js";
 import { readInput, readWorkflowOptions } from "./input.js";
-import { literalName, optionSource, type NodeContext, type ReadNodes } from "./nodes/node-kind.js";
+import {
+  analyzeNode,
+  literalName,
+  optionSource,
+  type NodeContext,
+  type ReadNodes,
+} from "./nodes/node-kind.js";
 import { reportUnknown } from "./nodes/option-rules.js";
 import { nodeKinds } from "./nodes/table.js";
 import { givenOptions, plannedValues, readOptions, type Options } from "./options.js";
@@ -102,7 +108,7 @@ const unreadInput: InputPlan = {
 
 function nodePlan(call: NodeCall, context: NodeContext): NodePlan | undefined {
   const kind = nodeKinds.get(call.kind);
-  if (kind !== undefined) return kind.analyze(call, context);
+  if (kind !== undefined) return analyzeNode(kind, call, context);
   const near = nearest(call.kind, nodeKinds.keys());
   const message = `workflow ${JSON.stringify(context.workflow)} has a node of the unknown kind .${call.kind}()`;
   const hint =

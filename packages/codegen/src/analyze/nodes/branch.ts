@@ -7,43 +7,28 @@ import type { Option } from "../option.js";
 import { policyOf, readOptions, type Options } from "../options.js";
 import { stagePlan } from "../stages.js";
 import { keysOf, type Keys } from "./branch-keys.js";
-import {
-  nodePlan,
-  ofNode,
-  readName,
-  type Named,
-  type NodeContext,
-  type NodeKind,
-} from "./node-kind.js";
-import { reportMissing, reportUnknown } from "./option-rules.js";
+import { ofNode, type Named, type NodeContext, type NodeKind } from "./node-kind.js";
 
 const needed = { on: "({ input }) => …", cases: "{ key: (b) => b.step(…) }" };
 
 /** `.branch(name, { on, cases })`: one stage, and those of its cases. */
 export const branch: NodeKind = {
-  analyze(call, context) {
+  known: Object.keys(needed),
+  needed,
+  parts({ named, options, context }) {
     const { file, scope: visible } = context;
-    const named = readName(call, context);
-    if (named === undefined) return undefined;
     const { label, at } = named;
-    const options = readOptions(call.call.getArguments()[1], call.kindNode, label, file);
-    if (options === undefined) return nodePlan(call, named, context, { stages: [] });
-    reportUnknown(options, Object.keys(needed), label, file);
-    reportMissing(options, needed, named, file);
     const on = options.get("on");
     const reads = on && scopeReads(on.value, `the \`on\` of ${label}`, file);
     const cases = readCases(options, named, context);
     const keys = on && keysOf(on.value, file);
     if (keys !== undefined && cases !== undefined) checkKeys(keys, cases, label, file);
-    const policy = policyOf(options, file);
-    const stage =
-      reads && stagePlan({ ...ofNode(named), kind: "branch", reads, visible, policy, at }, file);
-    return nodePlan(call, named, context, {
-      stages: [stage],
+    const own = { kind: "branch", visible, policy: policyOf(options, file), at } as const;
+    return {
+      stages: [reads && stagePlan({ ...ofNode(named), ...own, reads }, file)],
       bodies: [...(cases?.values() ?? [])].map((each) => readCase(each, named, context)),
-      options,
       source: on === undefined ? [] : [on.value],
-    });
+    };
   },
 };
 

@@ -1,44 +1,30 @@
 import { functionOf } from "../functions.js";
 import { objectOf } from "../held.js";
-import { policyOf, readOptions, type Options } from "../options.js";
+import { policyOf, type Options } from "../options.js";
 import { readsOf } from "../reads.js";
 import { stagePlan } from "../stages.js";
-import {
-  nodePlan,
-  ofNode,
-  optionSource,
-  readName,
-  type Named,
-  type NodeContext,
-  type NodeKind,
-} from "./node-kind.js";
-import { reportUnknown } from "./option-rules.js";
+import { ofNode, optionSource, type Named, type NodeContext, type NodeKind } from "./node-kind.js";
 import { isDuration } from "./sleep.js";
 
 const planned = ["timeout", "sensitive"];
 
 /** `.event(name, { schema | anyOf, timeout? })`: one stage, which reads what its timeout does. */
 export const event: NodeKind = {
-  analyze(call, context) {
+  known: ["schema", "anyOf", ...planned],
+  planned,
+  parts({ named, options, context }) {
     const { file, scope: visible } = context;
-    const named = readName(call, context);
-    if (named === undefined) return undefined;
-    const options = readOptions(call.call.getArguments()[1], call.kindNode, named.label, file);
-    if (options === undefined) return nodePlan(call, named, context, { stages: [] });
-    reportUnknown(options, ["schema", "anyOf", ...planned], named.label, file);
     checkSchema(options, named, context);
-    const policy = policyOf(options, file);
     const timeout = options.get("timeout");
     const fn = timeout && functionOf(timeout.value, file);
     const isFixed = timeout === undefined || isDuration(timeout.value, file);
     // What cannot be seen may be a function, and may read anything.
     const reads = fn !== undefined ? readsOf(fn, "ofScope", file) : isFixed ? [] : "*";
-    const parts = { kind: "event", reads, visible, policy, at: named.at } as const;
-    const stages = [stagePlan({ ...ofNode(named), ...parts }, file)];
+    const own = { kind: "event", reads, visible, at: named.at } as const;
+    const stage = stagePlan({ ...ofNode(named), ...own, policy: policyOf(options, file) }, file);
     // A function is no value to look at.
     const values = new Map([...options].filter(([, each]) => fn === undefined || each !== timeout));
-    const source = optionSource(options);
-    return nodePlan(call, named, context, { stages, options: values, planned, source });
+    return { stages: [stage], options: values, source: optionSource(options) };
   },
 };
 

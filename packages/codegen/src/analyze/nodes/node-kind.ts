@@ -1,11 +1,13 @@
+import { quote } from "../../diagnostics/diagnostic.js";
 import { Node } from "../../ts-morph.js";
 import type { BodyPlan, NodePlan, StagePlan } from "../../plan/schema.js";
 import type { NodeCall } from "../definitions.js";
 import type { DefinitionFile } from "../definition-file.js";
 import type { AppModules } from "../app-modules.js";
 import type { Workflows } from "../workflows.js";
-import { givenOptions, plannedValues, type Options } from "../options.js";
+import { givenOptions, plannedValues, readOptions, type Options } from "../options.js";
 import { sourceHash } from "../tokens.js";
+import { reportMissing, reportOrder, reportUnknown } from "./option-rules.js";
 
 /** Where a line of nodes stands: a workflow's own, that of a case, or the body of a loop. */
 export interface Surroundings {
@@ -36,10 +38,81 @@ export interface NodeContext extends Surroundings {
   readonly readNodes: (calls: readonly NodeCall[], inside: Surroundings) => ReadNodes;
 }
 
+/** A node whose name and options have been read. */
+export interface Read {
+  readonly call: NodeCall;
+  readonly named: Named;
+  /** Empty for a kind that reads its arguments itself. */
+  readonly options: Options;
+  readonly context: NodeContext;
+}
+
 /** How one kind of node is read. Its stages say how it is lowered: see emit/stages. */
 export interface NodeKind {
-  /** The plan of the node; undefined when it cannot be read, which has then been reported. */
-  analyze(call: NodeCall, context: NodeContext): NodePlan | undefined;
+  /** Its options, by their names. Absent when it reads its arguments itself. */
+  readonly known?: readonly string[];
+  /** The order in which TypeScript can infer their types. */
+  readonly order?: readonly (readonly string[])[];
+  /** Those that it cannot do without, each with an example. */
+  readonly needed?: Readonly<Record<string, string>>;
+  /** Those that belong into the plan where their values can be seen. */
+  readonly planned?: readonly string[];
+  /** Whether the workflow ends with it, so that it has no name of its own. */
+  readonly isFinalize?: true;
+  /** Whether later nodes can read what it makes. Default: true. */
+  readonly hasOutput?: false;
+  parts(read: Read): NodeParts;
+}
+
+/** What the plan of a node is made of. */
+interface NodeParts {
+  readonly stages: readonly (StagePlan | undefined)[];
+  readonly bodies?: BodyPlan[];
+  /** Those that are given with their places. Default: the ones that were read. */
+  readonly options?: Options;
+  /** The part of the source that its hash is of. Default: its options; without any all that it is called with, but its name. */
+  readonly source?: readonly Node[];
+}
+
+/** The plan of a node; undefined when it cannot be read, which has then been reported. */
+export function analyzeNode(
+  kind: NodeKind,
+  call: NodeCall,
+  context: NodeContext,
+): NodePlan | undefined {
+  const { file, modules } = context;
+  const { known, order, needed, planned = [], isFinalize = false, hasOutput = true } = kind;
+  const named = isFinalize ? finalizeName(call, context) : readName(call, context);
+  if (named === undefined) return undefined;
+  const { name, path, at, label } = named;
+  const values = call.call.getArguments().filter((each) => each !== at);
+  const options = known && readOptions(values[0], call.kindNode, label, file);
+  if (options !== undefined) {
+    reportUnknown(options, known ?? [], label, file);
+    if (needed !== undefined) reportMissing(options, needed, named, file);
+    if (order !== undefined) reportOrder(options, order, label, file);
+  }
+  // One that cannot be read whole has no stages; it keeps its name, which other nodes may read.
+  const isUnread = known !== undefined && options === undefined;
+  const read = { call, named, options: options ?? new Map(), context };
+  const parts: NodeParts = isUnread ? { stages: [] } : kind.parts(read);
+  const shown = parts.options ?? options;
+  const given = givenOptions(shown, file);
+  const source = parts.source ?? (shown === undefined ? values : optionSource(shown));
+  return {
+    name,
+    kind: call.kind,
+    stages: parts.stages.filter((stage) => stage !== undefined),
+    options: plannedValues(given, planned),
+    hash: sourceHash(source, file, modules),
+    bodies: parts.bodies,
+    path,
+    place: file.placeOf(at),
+    given,
+    isNamed: !isFinalize,
+    endsWorkflow: isFinalize,
+    hasOutput,
+  };
 }
 
 /** A node's name, and what follows from it. */
@@ -55,20 +128,25 @@ export interface Named {
 }
 
 /** The name of a node, which must be written out. Whether it is a good one is for the rules of `check`. */
-export function readName(call: NodeCall, context: NodeContext): Named | undefined {
-  const [argument] = call.call.getArguments();
+function readName(call: NodeCall, { file, workflow, prefix, code }: NodeContext) {
+  const [at = call.kindNode] = call.call.getArguments();
   const name = literalName(call);
-  if (name !== undefined && argument !== undefined)
-    return named(call.kind, name, argument, context);
-  const message = `the name of this .${call.kind}() in workflow ${JSON.stringify(context.workflow)} is not written out`;
-  const hint = `write it as a string: \`.${call.kind}("name", …)\``;
-  context.file.report("computedName", argument ?? call.kindNode, message, hint);
+  const { kind } = call;
+  const path = `${prefix}${name}`;
+  if (name !== undefined)
+    return { name, at, path, code: [...code, name], label: `${kind} ${quote(path)}` };
+  const message = `the name of this .${kind}() in workflow ${quote(workflow)} is not written out`;
+  file.report("computedName", at, message, `write it as a string: \`.${kind}("name", …)\``);
   return undefined;
 }
 
-function named(kind: string, name: string, at: Node, { prefix, code }: NodeContext): Named {
-  const path = prefix + name;
-  return { name, at, path, code: [...code, name], label: `${kind} ${JSON.stringify(path)}` };
+function finalizeName({ kindNode: at }: NodeCall, { file, prefix }: NodeContext) {
+  const name = "finalize";
+  if (prefix === "") return { name, at, path: name, code: [name], label: name };
+  const message = `a finalize stands inside ${quote(prefix.slice(0, -1))}; only a workflow has one`;
+  const hint = "make it a step: the last node of a case or a body gives its output";
+  file.report("finalizeInBody", at, message, hint);
+  return undefined;
 }
 
 /** The name of a node, when it is written out. */
@@ -85,7 +163,7 @@ export const ofNode = ({ name, path, code, label }: Named) => ({
   node: path,
   code,
   label,
-  mention: { elsewhere: JSON.stringify(name), within: JSON.stringify(name) },
+  mention: { elsewhere: quote(name), within: quote(name) },
 });
 
 /** What a part of a node, such as its finalize, has from it. */
@@ -98,52 +176,12 @@ export const ofPart = (
   node: path,
   code: [...code, ...inDefinition],
   label: `${label}, ${part}`,
-  mention: { elsewhere: `the ${part} of ${JSON.stringify(name)}`, within: `its ${part}` },
+  mention: { elsewhere: `the ${part} of ${quote(name)}`, within: `its ${part}` },
 });
-
-/** What the plan of a node is made of. */
-interface NodeParts {
-  readonly stages: readonly (StagePlan | undefined)[];
-  readonly options?: Options;
-  /** The options that belong into the plan where their values can be seen. */
-  readonly planned?: readonly string[];
-  readonly bodies?: BodyPlan[];
-  /** The part of the source that its hash is of. Default: its options; without any all that it is called with, but its name. */
-  readonly source?: readonly Node[];
-  readonly isFinalize?: boolean;
-  readonly hasOutput?: boolean;
-}
 
 /** The source of options as a hash is made of it: whatever order they stand in, which says nothing. */
 export function optionSource(options: Options): Node[] {
   return [...options.values()]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .flatMap(({ nameNode, value }) => [nameNode, value]);
-}
-
-/** A node of the plan. One that cannot be read whole has fewer stages; it keeps its name, which other nodes may read. */
-export function nodePlan(
-  call: NodeCall,
-  { name, path, at }: Named,
-  { file, modules }: NodeContext,
-  parts: NodeParts,
-): NodePlan {
-  const { options, planned = [], isFinalize = false, hasOutput = true, bodies } = parts;
-  const given = givenOptions(options, file);
-  const all = call.call.getArguments().filter((each) => each !== at);
-  const source = parts.source ?? (options === undefined ? all : optionSource(options));
-  return {
-    name,
-    kind: call.kind,
-    stages: parts.stages.filter((stage) => stage !== undefined),
-    options: plannedValues(given, planned),
-    hash: sourceHash(source, file, modules),
-    bodies,
-    path,
-    place: file.placeOf(at),
-    given,
-    isNamed: !isFinalize,
-    endsWorkflow: isFinalize,
-    hasOutput,
-  };
 }

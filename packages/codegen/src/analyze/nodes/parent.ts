@@ -1,71 +1,50 @@
+import { quote } from "../../diagnostics/diagnostic.js";
 import type { Policy, StagePlan } from "../../plan/schema.js";
 import { childWorkflows } from "../children.js";
+import type { DefinitionFile } from "../definition-file.js";
 import { functionOf } from "../functions.js";
 import { handlerKinds, readHandler, readRecover, scopeReads, type Handler } from "../handlers.js";
 import { policyOf, readOptions, type Options } from "../options.js";
 import { stagePlan } from "../stages.js";
-import {
-  nodePlan,
-  ofNode,
-  ofPart,
-  readName,
-  type Named,
-  type NodeContext,
-  type NodeKind,
-} from "./node-kind.js";
-import { policies, reportMissing, reportOrder, reportUnknown } from "./option-rules.js";
+import { ofNode, ofPart, type NodeKind, type Read } from "./node-kind.js";
+import { policies, reportMissing, reportUnknown } from "./option-rules.js";
 
 const order = [handlerKinds, ["children", "tolerate"], ["reduce"], ["finalize"]];
 const planned = [...policies, "concurrency", "tolerate", "sensitive"];
-const known = [...new Set([...order.flat(), "recover", ...planned])];
-
-/** What the stages of one parent have in common. */
-interface Parent extends Named {
-  readonly options: Options;
-  readonly context: NodeContext;
-}
 
 /**
- * `.parent(name, { action? | mutation? | query?, children, reduce?, finalize?, recover? })`: the stage of its handler, whose output `children`
- * and `finalize` see as `output`; that of its children; that of its finalize, which sees their outputs as `children`.
+ * `.parent(name, { action? | mutation? | query?, children, reduce?, finalize?, recover? })`: the stage of its handler, whose output
+ * `children` and `finalize` see as `output`; that of its children; that of its finalize, which sees their outputs as `children`.
  */
 export const parent: NodeKind = {
-  analyze(call, context) {
-    const { file, scope } = context;
-    const named = readName(call, context);
-    if (named === undefined) return undefined;
-    const { label, at } = named;
-    const options = readOptions(call.call.getArguments()[1], call.kindNode, label, file);
-    if (options === undefined) return nodePlan(call, named, context, { stages: [] });
-    reportUnknown(options, known, label, file);
-    reportOrder(options, order, label, file);
-    if (!options.has("children")) {
-      const message = `${label} has no children`;
+  known: [...new Set([...order.flat(), "recover", ...planned])],
+  order,
+  planned,
+  parts(read) {
+    const { file, scope } = read.context;
+    const { label, at } = read.named;
+    if (!read.options.has("children")) {
       const hint = "add `children: (scope) => [child(workflow, input)]`, or make it a step";
-      file.report("noChildren", at, message, hint);
+      file.report("noChildren", at, `${label} has no children`, hint);
     }
-    const of: Parent = { ...named, options, context };
-    const within = handlerKinds.some((kind) => options.has(kind)) ? [...scope, "output"] : scope;
-    const stages = [
-      outputStage(scope, of),
-      childrenStage(within, scope, of),
-      finalizeStage([...within, "children"], of),
-    ];
-    return nodePlan(call, named, context, { stages, options, planned });
+    const hasHandler = handlerKinds.some((kind) => read.options.has(kind));
+    const within = hasHandler ? [...scope, "output"] : scope;
+    const finalize = finalizeStage([...within, "children"], read);
+    return { stages: [outputStage(scope, read), childrenStage(within, scope, read), finalize] };
   },
 };
 
-function outputStage(visible: readonly string[], of: Parent): StagePlan | undefined {
-  const { file } = of.context;
-  const at = [...of.options.values()].find(({ name }) => isHandler(name))?.nameNode;
-  const rules = { of: of.label, references: false, optional: true };
-  const handler = at && readHandler(of.options, at, rules, file);
+function outputStage(visible: readonly string[], read: Read): StagePlan | undefined {
+  const { named, options, context } = read;
+  const at = [...options.values()].find(({ name }) => isHandler(name))?.nameNode;
+  const handler = at && readHandler(options, at, named.label, context.file, true);
   const part = {
-    ...ofPart(of, "output", []),
-    label: `${of.label}, handler`,
-    mention: { elsewhere: `the handler of ${JSON.stringify(of.name)}`, within: "its handler" },
+    ...ofPart(named, "output", []),
+    label: `${named.label}, handler`,
+    mention: { elsewhere: `the handler of ${quote(named.name)}`, within: "its handler" },
   };
-  return handler && stagePlan({ ...handler, ...part, visible, policy: ofHandler(handler) }, file);
+  const policy = handler && ofHandler(handler);
+  return handler && policy && stagePlan({ ...handler, ...part, visible, policy }, context.file);
 }
 
 /** The timeout of a parent is that of all its stages together, not of one attempt of its handler. */
@@ -80,57 +59,46 @@ const isHandler = (name: string): boolean => handlerKinds.some((kind) => kind ==
 function childrenStage(
   visible: readonly string[],
   around: readonly string[],
-  of: Parent,
+  { named, options, context }: Read,
 ): StagePlan | undefined {
-  const { file, workflows: known, modules } = of.context;
-  const option = of.options.get("children");
-  const reads = option && scopeReads(option.value, `the children of ${of.label}`, file);
+  const { file, workflows: known, modules } = context;
+  const { label, name } = named;
+  const option = options.get("children");
+  const reads = option && scopeReads(option.value, `the children of ${label}`, file);
   const fn = option && functionOf(option.value, file);
   if (option === undefined || reads === undefined || fn === undefined) return undefined;
-  const recover = readRecover(of.options, of, file);
-  const mention = {
-    elsewhere: `the children of ${JSON.stringify(of.name)}`,
-    within: "its children",
-  };
-  return stagePlan(
-    {
-      ...ofNode(of),
-      mention,
-      kind: "children",
-      reads,
-      policy: policyOf(of.options, file),
-      at: option.nameNode,
-      visible,
-      recover: recover && { reads: recover, visible: around },
-      reduce: isReduced(of) ? true : undefined,
-      workflows: childWorkflows(fn, file, known, modules),
-    },
-    file,
-  );
+  const own = {
+    mention: { elsewhere: `the children of ${quote(name)}`, within: "its children" },
+    kind: "children",
+    policy: policyOf(options, file),
+    at: option.nameNode,
+    recover: readRecover(options, label, around, file),
+    reduce: isReduced(options, label, file) ? true : undefined,
+    workflows: childWorkflows(fn, file, known, modules),
+  } as const;
+  return stagePlan({ ...ofNode(named), ...own, reads, visible }, file);
 }
 
 /** Whether the outputs of the children are folded; a `reduce` that lacks a part is reported. */
-function isReduced({ options: all, label, context: { file } }: Parent): boolean {
+function isReduced(all: Options, label: string, file: DefinitionFile): boolean {
   const option = all.get("reduce");
   if (option === undefined) return false;
-  const of = `${label}, reduce`;
-  const options = readOptions(option.value, option.nameNode, of, file);
-  if (options !== undefined) {
-    const needed = { initial: "0", step: "(total, output) => …" };
-    reportMissing(options, needed, { label: of, at: option.nameNode }, file);
-  }
+  const of = { label: `${label}, reduce`, at: option.nameNode };
+  const options = readOptions(option.value, of.at, of.label, file);
+  const needed = { initial: "0", step: "(total, output) => …" };
+  if (options !== undefined) reportMissing(options, needed, of, file);
   return true;
 }
 
-function finalizeStage(visible: readonly string[], of: Parent): StagePlan | undefined {
-  const { file } = of.context;
-  const option = of.options.get("finalize");
-  if (option === undefined) return undefined;
-  const part = ofPart(of, "finalize");
-  const options = readOptions(option.value, option.nameNode, part.label, file);
-  if (options === undefined) return undefined;
+function finalizeStage(
+  visible: readonly string[],
+  { named, options: all, context: { file } }: Read,
+): StagePlan | undefined {
+  const option = all.get("finalize");
+  const part = ofPart(named, "finalize");
+  const options = option && readOptions(option.value, option.nameNode, part.label, file);
+  if (option === undefined || options === undefined) return undefined;
   reportUnknown(options, [...handlerKinds, "args", ...policies], part.label, file);
-  const rules = { of: part.label, references: true, optional: false };
-  const handler = readHandler(options, option.nameNode, rules, file);
+  const handler = readHandler(options, option.nameNode, part.label, file);
   return handler && stagePlan({ ...handler, ...part, visible }, file);
 }

@@ -1,39 +1,31 @@
 import { Node } from "../../ts-morph.js";
 import { constantOf, functionOf, unwrap } from "../functions.js";
 import { knownValue } from "../known.js";
-import type { Option } from "../option.js";
 import { givenOptions, plannedValues } from "../options.js";
 import { readsOf, type Reads } from "../reads.js";
 import { stagePlan } from "../stages.js";
 import type { DefinitionFile } from "../definition-file.js";
-import { nodePlan, ofNode, readName, type NodeKind } from "./node-kind.js";
+import { ofNode, type NodeKind } from "./node-kind.js";
 
 /** `.sleep(name, duration | (scope) => duration | Date)`: one stage, which makes nothing. */
 export const sleep: NodeKind = {
-  analyze(call, context) {
-    const { file, scope: visible } = context;
-    const named = readName(call, context);
-    if (named === undefined) return undefined;
+  planned: ["duration"],
+  hasOutput: false,
+  parts({ call, named, context: { file, scope: visible } }) {
     const { label, at } = named;
-    const [, value] = call.call.getArguments();
-    const option: Option | undefined = value && {
-      name: "duration",
-      nameNode: value,
-      value: heldIn(value, file),
-    };
-    if (option === undefined) {
-      const message = `${label} has no duration`;
+    const [, nameNode] = call.call.getArguments();
+    if (nameNode === undefined) {
       const hint = 'write it after the name: `.sleep("settle", "10m")`, or a function of the scope';
-      file.report("missingOption", at, message, hint);
+      file.report("missingOption", at, `${label} has no duration`, hint);
+      return { stages: [], options: new Map() };
     }
-    const reads = option && readDuration(option.value, label, file);
-    const options = new Map(option && [["duration", option]]);
+    const value = heldIn(nameNode, file);
+    const reads = readDuration(value, label, file);
+    const options = new Map([["duration", { name: "duration", nameNode, value }]]);
     const given = givenOptions(options, file);
     const policy = { values: plannedValues(given, ["duration"]), computed: [], given };
-    const stage =
-      reads && stagePlan({ ...ofNode(named), kind: "sleep", reads, visible, policy, at }, file);
-    const parts = { stages: [stage], options, planned: ["duration"], hasOutput: false };
-    return nodePlan(call, named, context, parts);
+    const own = { kind: "sleep", visible, policy, at } as const;
+    return { stages: [reads && stagePlan({ ...ofNode(named), ...own, reads }, file)], options };
   },
 };
 
