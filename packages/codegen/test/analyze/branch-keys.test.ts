@@ -6,9 +6,9 @@ async function said(on: string, rest = ""): Promise<string[]> {
   const text = `import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 type Key = "x" | "y";
+${rest}
 export const flow = defineWorkflow({ input: z.object({ key: z.string() }) })
-  .branch("route", { on: ${on}, cases: { x: (b) => b, y: (b) => b } });
-${rest}`;
+  .branch("route", { on: ${on}, cases: { x: (b) => b, y: (b) => b } });`;
   const { diagnostics } = await compileSources([{ file: "flow.workflow.ts", text }]);
   return diagnostics.map(({ code, message }) => `${code} ${message.match(/"[^"]*"(?=, )/)?.[0]}`);
 }
@@ -39,7 +39,7 @@ test.each<[what: string, on: string, rest?: string]>([
   ["around such a const's function", "pick", `const pick = (() => "y") as () => Key;`],
   ["of a const that is given", "() => KEY", `const KEY = "y" as Key;`],
   ["written at one", "() => KEY", `const KEY: Key = "y";`],
-  ["of a const of a const", "() => KEY", `const KEY = OTHER;\nconst OTHER = "y" as Key;`],
+  ["of a const of a const", "() => KEY", `const OTHER = "y" as Key;\nconst KEY = OTHER;`],
 ])("[S124] nothing is said where a type is no plain union: %s", async (_what, on, rest) => {
   expect(await said(on, rest)).toEqual([]);
 });

@@ -12,18 +12,18 @@ import { internal } from "./_generated/api";
 import { address as place } from "./schemas";
 import * as shared from "./barrel";
 const retention = "7 days";
-export const input = z.object({ place, kind: shared.kind, size });
 export const size = z.number().max(10);
-const held = { action: () => "held", timeout: limits.held };
+export const input = z.object({ place, kind: shared.kind, size });
 const limits = { held: "1m", never: "2m" };
+const held = { action: () => "held", timeout: limits.held };
 const unused = 1;
 const price = async () => helper('price')
 function pack() { return helper("pack"); }
 function helper(text: string) { return text; }
 const policy = { maxAttempts: 3, initialBackoffMs: 100, base: 2 };
 const pause = "1h";
-const answer = z.string().min(answerLength);
 const answerLength = 2;
+const answer = z.string().min(answerLength);
 const undo = { mutation: () => null };
 const small = (b) => b.step("small", { query: () => "small" });
 function body(b) { return b.step("turn", { action: turned }); }
@@ -152,7 +152,10 @@ test("the workflow is the same when the declarations stand in another order", as
   const [imports, ...declarations] =
     FILES[flow]?.trim().split(/\n(?=const|export const|function)/) ?? [];
   expect(declarations.length).toBeGreaterThan(15);
-  const text = [imports, ...declarations.toReversed()].join("\n");
+  // Those that read others while the file is loaded stay below them.
+  const readsOthers = (each: string) => /^(export )?const (input|held|answer|flow) =/.test(each);
+  const others = declarations.filter((each) => !readsOthers(each)).toReversed();
+  const text = [imports, ...others, ...declarations.filter(readsOthers)].join("\n");
   expect((await hashOf({ ...FILES, [flow]: text })).hash).toBe((await hashOf(FILES)).hash);
 });
 

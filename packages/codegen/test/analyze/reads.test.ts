@@ -12,11 +12,11 @@ async function stagesOf(node: string, rest = "") {
   const text = `import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
+export const other = defineWorkflow({ input: z.object({}) }).step("only", { query: () => 1 });
+${rest}
 export const example = defineWorkflow({ input: z.object({}) })
   .step("a", { query: () => 1 }).step("b", { query: () => 1 }).step("c", { query: () => 1 })
-  ${node};
-export const other = defineWorkflow({ input: z.object({}) }).step("only", { query: () => 1 });
-${rest}`;
+  ${node};`;
   const { plan, diagnostics } = await compileSources([{ file: "example.workflow.ts", text }]);
   expect(diagnostics.map(({ message }) => message)).toEqual([]);
   return plan.workflows[0]?.nodes.at(-1)?.stages ?? [];
