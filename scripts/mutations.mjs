@@ -36,24 +36,14 @@ const GUARDS = [
     replace: "return true;",
   },
   {
-    guard: "last sibling: the parent goes on only when no child is going",
-    find: "if (parent.inserting === true || (await isAnyGoing(ctx, parent._id)))",
-    replace: "if (parent.inserting === true)",
-  },
-  {
-    guard: "cancel flag: a child whose parent has ended does not begin",
-    find: 'return parent?.state !== "waiting" || parent.joined === true;',
-    replace: "return false;",
+    guard: "cancel flag: a child that ends after its parent gives its place to no sibling",
+    find: 'if (parent.state !== "waiting" || parent.joined === true)\n    return',
+    replace: "if (parent.joined === true)\n    return",
   },
   {
     guard: "watchdog: lost works are found",
     find: "if (host.watch === undefined || watch?.generation !== generation) return;",
     replace: "return;",
-  },
-  {
-    guard: "reserve: a lost look of the watchdog is made up for",
-    find: "if (reserve) {",
-    replace: "if (reserve) return;\n  if (reserve) {",
   },
 ];
 

@@ -1,20 +1,24 @@
 // Everything that has to hold before a change lands, one check after the other; the last line counts checks and tests.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 
 const packages = ["testing", "workpool", "workflow", "codegen"];
 const scratch = mkdtempSync(join(tmpdir(), "stepwise-verify-"));
 const report = join(scratch, "tests.json");
 
-const checks = [
+/** One after the other: what follows needs what they make. */
+const first = [
   ["build", "npx", "turbo", "run", "build", "--output-logs=errors-only"],
+  ["the run time's test app compiles", "node", "scripts/test-app.mjs"],
+];
+const checks = [
+  ["types", "npx", "turbo", "run", "types", "--output-logs=errors-only"],
   ["format", "npx", "prettier", "--check", "."],
   ["lint", "npx", "oxlint", "--deny-warnings"],
   ["lint with ESLint, as an app does", "npm", "run", "lint", "--workspace=examples/recipes"],
-  ["the run time's test app compiles", "node", "scripts/test-app.mjs"],
-  ["types", "npx", "turbo", "run", "types", "--output-logs=errors-only"],
   ["generated files up to date", "node", "scripts/generated.mjs", "--check"],
   ["modules of the examples up to date", "node", "scripts/app-api.mjs", "--check"],
   ["component types up to date", "node", "scripts/component-api.mjs", "--check"],
@@ -44,12 +48,24 @@ const count = (ok, title) => {
   else failed++;
   console.log(`${ok ? "ok    " : "FAILED"} ${title}`);
 };
-
-for (const [title, command, ...args] of checks) {
-  const { status, stdout, stderr } = spawnSync(command, args, { encoding: "utf8" });
-  if (status !== 0) console.log(`${stdout}${stderr}`);
+/** Runs a command to its end; what it says is shown if it fails. */
+const check = async ([title, command, ...args]) => {
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const said = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => said.push(part));
+  const [status] = await once(child, "close");
+  if (status !== 0) console.log(Buffer.concat(said).toString());
   count(status === 0, title);
-}
+};
+
+for (const each of first) await check(each);
+await Promise.all(
+  Array.from({ length: availableParallelism() }, async () => {
+    for (let next = checks.shift(); next !== undefined; next = checks.shift()) await check(next);
+  }),
+);
+const seeds = ["--seeds", "1000", "--shrink", "false"];
+await check(["1,000 seeds of the simulator", "node", "scripts/sim.mjs", ...seeds]);
 
 const tests = spawnSync(
   "npx",

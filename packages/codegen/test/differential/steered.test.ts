@@ -9,7 +9,7 @@ import { MANAGE } from "./manage.js";
 import { scriptOf, SteeredApp, type Turn } from "./steering.js";
 
 /** More of them, and others: `FUZZ_ROUNDS=2000 FUZZ_SEED=100 npx vitest run --root packages/codegen steered`. */
-const seeds = seedsOf(20);
+const seeds = seedsOf(10);
 const releases = new RandomReleases(seeds, { "manage.ts": MANAGE });
 
 /** Whether the component finds, here and there, that its transaction has no more room: then it goes on in pages. */
