@@ -1,4 +1,4 @@
-// Lists the promises of docs/promises.md with the tests that name them. Fails where one has no test, or a test names one that does not exist.
+// Lists the promises of docs/semantics.md with the tests that name them. Fails where one has no test, or a test names one that does not exist.
 // With the path of vitest's JSON report only tests that have passed count; without it, those that there are.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -28,11 +28,11 @@ function testsOf(report) {
   }
 }
 
-const text = readFileSync(join(root, "docs/promises.md"), "utf8");
+const text = readFileSync(join(root, "docs/semantics.md"), "utf8");
 const promises = new Map(
-  [...text.matchAll(/^- (S\d+)\. (.*)$/gm)].map(([, number, promise]) => [
+  [...text.matchAll(/^- (S\d+)\. (.*(?:\n {2}.*)*)$/gm)].map(([, number, promise]) => [
     number,
-    { promise, tests: [] },
+    { promise: promise.replace(/\s+/g, " "), tests: [] },
   ]),
 );
 

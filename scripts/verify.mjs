@@ -85,7 +85,7 @@ try {
 }
 const promises = spawnSync("node", ["scripts/promises.mjs", report], { encoding: "utf8" });
 if (promises.status !== 0) console.log(promises.stderr);
-count(promises.status === 0, "each promise of docs/promises.md has a test that passed");
+count(promises.status === 0, "each promise of docs/semantics.md has a test that passed");
 rmSync(scratch, { recursive: true });
 
 console.log(`${passed} passed, ${failed} failed`);

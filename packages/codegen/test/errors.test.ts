@@ -8,7 +8,7 @@ import { fixtures, foldersIn, isUpdating } from "./golden.js";
 /** One folder per kind of problem: `convex/` is compiled, `expected.txt` is what must be said. */
 const folder = join(fixtures, "errors");
 
-/** The promises of SEMANTICS, part A, that a folder holds. */
+/** The promises of docs/semantics.md, part A, that a folder holds. */
 const promises: Readonly<Record<string, string>> = {
   barrels: "[S10]",
   bodies: "[S3]",

@@ -42,7 +42,7 @@ describe("cancelAll", () => {
     },
   );
 
-  test("[POOL 5] cancelAll({ limit: 1 }) that never ends: a page of 1 ends also where all works run, and none of them can be ended", async () => {
+  test("cancelAll({ limit: 1 }) that never ends: a page of 1 ends also where all works run, and none of them can be ended", async () => {
     const app = new TestApp({ maxParallelism: 5 });
     await app.t.mutation((ctx) =>
       app.pool.enqueueActionBatch(ctx, sleep, sleeps(5), { onComplete }),

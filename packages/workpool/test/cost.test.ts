@@ -51,7 +51,7 @@ describe("what works cost, in root executions", () => {
     },
   );
 
-  test("[POOL 5] a serial pool limited to five works a second: 20 mutations, parallelism 1: 1.2 each at most, and no time between them", async () => {
+  test("a serial pool limited to five works a second: 20 mutations, parallelism 1: 1.2 each at most, and no time between them", async () => {
     const app = new TestApp({ maxParallelism: 1 });
     const started = Date.now();
     for (let i = 0; i < 20; i++)

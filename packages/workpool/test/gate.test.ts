@@ -107,7 +107,7 @@ describe("maxParallelism", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("[POOL 5] completions not taken in while paused: 0 pauses: nothing starts, completions are taken in; back, all that waits runs", async () => {
+  test("completions not taken in while paused: 0 pauses: nothing starts, completions are taken in; back, all that waits runs", async () => {
     const app = new TestApp({ maxParallelism: 2 });
     await enqueue(app, 4, 100);
     await app.drive(50);
@@ -129,7 +129,7 @@ describe("maxParallelism", () => {
     expect(await app.gateIsOpen()).toBe(true);
   });
 
-  test("[POOL 5] a pause undone by the next enqueue: a pause is not undone by the next enqueue, but by another value in the class", async () => {
+  test("a pause undone by the next enqueue: a pause is not undone by the next enqueue, but by another value in the class", async () => {
     const app = new TestApp({ maxParallelism: 2 });
     await enqueue(app, 1, 1);
     await app.drive();

@@ -83,7 +83,7 @@ describe("onComplete", () => {
     ["a mutation", "write"],
     ["a canceled work", "cancel"],
   ])(
-    "[POOL 5] a throwing callback run twice and its error kept nowhere: one that throws is rolled back, not called again, and kept: %s",
+    "a throwing callback run twice and its error kept nowhere: one that throws is rolled back, not called again, and kept: %s",
     async (_, how) => {
       const app = new TestApp();
       const options = { onComplete: throwing, name: "named" };

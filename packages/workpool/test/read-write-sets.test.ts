@@ -43,7 +43,7 @@ function shared(recorded: Recorded[]): { written: string[]; read: string[] } {
 }
 
 describe("100 works that end at once, and others that are enqueued meanwhile", () => {
-  test("[POOL 5] write conflicts between enqueuers under load: with slots free, share no document that any of them writes", async () => {
+  test("write conflicts between enqueuers under load: with slots free, share no document that any of them writes", async () => {
     const { recorded, gate, watch } = await atOnce(200, 0, 80);
     expect(shared(recorded)).toEqual({ written: [], read: [] });
     for (const { name, reads, writes, foundNothingIn } of recorded) {
@@ -56,7 +56,7 @@ describe("100 works that end at once, and others that are enqueued meanwhile", (
     }
   });
 
-  test("[POOL 5] write conflicts between enqueuers under load: with others waiting, share no document that any of them writes, and write the gate not at all", async () => {
+  test("write conflicts between enqueuers under load: with others waiting, share no document that any of them writes, and write the gate not at all", async () => {
     const { recorded, gate } = await atOnce(100, 500, 100);
     expect(shared(recorded)).toEqual({ written: [], read: [] });
     for (const { name, reads, writes, foundNothingIn } of recorded) {

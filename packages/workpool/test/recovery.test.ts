@@ -33,7 +33,7 @@ describe("a running work whose scheduled function will not report", () => {
     ["gone", /gone/],
     ["success", /ended without reporting/],
   ] as const)(
-    "[POOL 5] a lost completion that leaks its slot for days: %s: is seen 30 s after its start, fails, and its slot goes on",
+    "a lost completion that leaks its slot for days: %s: is seen 30 s after its start, fails, and its slot goes on",
     async (state, why) => {
       const app = new TestApp({ maxParallelism: 1 });
       await enqueueHang(app);
@@ -101,7 +101,7 @@ describe("a running work whose scheduled function will not report", () => {
     expect(await app.leftovers()).toMatchObject({ works: 1, heldSlots: 1 });
   });
 
-  test("[POOL 5] a lost completion that leaks its slot for days: whose report cannot be taken in by any way is lost, not stuck", async () => {
+  test("a lost completion that leaks its slot for days: whose report cannot be taken in by any way is lost, not stuck", async () => {
     const app = new TestApp();
     const { complete } = await import("../src/component/complete.js");
     const registered = complete as unknown as { _handler: () => unknown };
@@ -210,7 +210,7 @@ describe("a running work whose scheduled function will not report", () => {
 });
 
 describe("a work that only takes long", () => {
-  test("[POOL 5] polling that costs: is left alone, and watching it for 9 minutes takes 3 looks: 6 root executions in all", async () => {
+  test("polling that costs: is left alone, and watching it for 9 minutes takes 3 looks: 6 root executions in all", async () => {
     const app = new TestApp({ maxParallelism: 10 });
     await app.t.mutation((ctx) =>
       app.pool.enqueueAction(ctx, internal.jobs.wait, { ms: 9 * MINUTE }, { onComplete }),
@@ -270,7 +270,7 @@ const looks = (app: TestApp) =>
 
 describe("a pool that is saturated or paused", () => {
   test.each([1, 0])(
-    "[POOL 5] polling that costs: maxParallelism %i, one enqueue each 15 s for 5 minutes: at most 5 root executions",
+    "polling that costs: maxParallelism %i, one enqueue each 15 s for 5 minutes: at most 5 root executions",
     async (maxParallelism) => {
       const app = new TestApp({ maxParallelism });
       for (let i = 0; i < 20; i++) {
@@ -304,7 +304,7 @@ describe("a work that cannot be processed", () => {
     return { app, id, kept };
   }
 
-  test("[POOL 5] a poison document that stops the loop for good: is set aside with its error, and the rest goes on; repaired, it can be retried", async () => {
+  test("a poison document that stops the loop for good: is set aside with its error, and the rest goes on; repaired, it can be retried", async () => {
     const { app, id, kept } = await withBrokenRecord();
     await app.drive();
     expect(await app.labels("end")).toEqual(["first", "third"]);
@@ -350,7 +350,7 @@ describe("a work that cannot be processed", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("[POOL 5] a poison document that stops the loop for good: as its recovery throws, is set aside: the look goes on with the others", async () => {
+  test("a poison document that stops the loop for good: as its recovery throws, is set aside: the look goes on with the others", async () => {
     const app = new TestApp({ maxParallelism: 2 });
     const context = "x".repeat(20_000);
     await enqueueHang(app, { context }, 9);

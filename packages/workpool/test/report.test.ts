@@ -120,7 +120,7 @@ describe("the report", () => {
 });
 
 describe("a pool that makes no progress", () => {
-  test("[POOL 5] a stall that nothing reports: is warned of: works wait, and none has got a slot for minutes", async () => {
+  test("a stall that nothing reports: is warned of: works wait, and none has got a slot for minutes", async () => {
     const app = new TestApp({ maxParallelism: 1 });
     await enqueueSleeps(app, 3, 20 * MINUTE);
     await app.drive(19 * MINUTE);

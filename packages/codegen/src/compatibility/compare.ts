@@ -7,7 +7,7 @@ import { compareUndoing } from "./undoing.js";
 
 /**
  * What has changed between two plans, and what becomes of the runs that are in flight. Results are kept by node name, and what is
- * next is decided by the code that is deployed when a step ends: see DESIGN, "Across deploys".
+ * next is decided by the code that is deployed when a step ends: see docs/deploying.md.
  */
 export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
   const then = new Map(before.workflows.map((workflow) => [workflow.name, workflow]));

@@ -3,7 +3,7 @@ import { stageKind } from "../plan/stage-kinds.js";
 import { passesOf } from "./worst-case.js";
 
 /*
- * Root executions, as DESIGN counts them ("What it may cost"): functions that are scheduled, called from outside, or called by an action.
+ * Root executions, as docs/design.md counts them: functions that are scheduled, called from outside, or called by an action.
  * What a stage costs depends on where a run comes from: a mutation joins the transaction that is open, or needs one.
  */
 

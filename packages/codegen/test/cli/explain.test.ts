@@ -39,7 +39,7 @@ test.each<[what: string, node: string, executions: number]>([
     3.05,
   ],
 ])(
-  "%s after an action costs no more root executions than DESIGN says",
+  "%s after an action costs no more root executions than docs/design.md says",
   async (_what, node, executions) => {
     const { nodes, rootExecutions } = await explained(`.step("first", { action: () => 1 })${node}`);
     expect(nodes[1]?.rootExecutions).toBe(executions);

@@ -2,7 +2,7 @@ import type { Span } from "./random.js";
 
 const MIB = 2 ** 20;
 
-/** What differs between deployments, or is not known of them. Numbers in brackets are facts of BACKEND.md. */
+/** What differs between deployments, or is not known of them. Numbers in brackets are facts of docs/deployment-model.md. */
 export interface DeploymentClass {
   /** As `ctx.meta.getDeploymentMetadata()` gives it. */
   readonly name: string;

@@ -8,8 +8,8 @@ import { host } from "./host/pool.js";
 import { HostApp, loadHost } from "./host-app.js";
 
 /*
- * What goes wrong elsewhere, and must not here. Each such thing has a test whose title begins with [POOL 5] and its name: here, or where
- * the tests of that part of the pool are.
+ * What goes wrong elsewhere, and must not here. Each such thing has a test whose title begins with its name: here, or where the tests of
+ * that part of the pool are.
  */
 
 virtualTime();
@@ -21,7 +21,7 @@ const { sleep, wait } = internal.jobs;
 const onComplete = internal.callbacks.ended;
 
 describe("what goes wrong elsewhere", () => {
-  test("[POOL 5] polling that costs: after a burst one last look, and then nothing, for days", async () => {
+  test("polling that costs: after a burst one last look, and then nothing, for days", async () => {
     const app = new TestApp({ maxParallelism: 2 });
     await app.t.mutation((ctx) =>
       app.pool.enqueueActionBatch(
@@ -37,7 +37,7 @@ describe("what goes wrong elsewhere", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("[POOL 5] a crashed wrapper that blocks 32 slots for minutes: works that started together crash alone", async () => {
+  test("a crashed wrapper that blocks 32 slots for minutes: works that started together crash alone", async () => {
     const app = new TestApp({ maxParallelism: 32 });
     const jobs = Array.from({ length: 32 + 4 * 31 + 1 }, (_, i) => ({
       label: `${i}`,
@@ -69,7 +69,7 @@ describe("what goes wrong elsewhere", () => {
     expect(mostAtOnce(await app.events())).toBe(32 + 1);
   });
 
-  test("[POOL 5] write conflicts between enqueuers under load: those that look at the same moment pick slots of their own", async () => {
+  test("write conflicts between enqueuers under load: those that look at the same moment pick slots of their own", async () => {
     const app = new HostApp();
     await app.setMaxParallelism(100);
     // They all see the same slots free, as transactions that run at once do.
@@ -83,7 +83,7 @@ describe("what goes wrong elsewhere", () => {
     expect(new Set(picked.map(({ slots }) => slots[0]?.number)).size).toBeGreaterThanOrEqual(15);
   });
 
-  test("[POOL 5] write conflicts under load: works that end at the same moment take different ones of the line", async () => {
+  test("write conflicts under load: works that end at the same moment take different ones of the line", async () => {
     const app = new HostApp();
     await app.setMaxParallelism(25);
     await app.setMaxParallelism(0);
@@ -113,7 +113,7 @@ describe("what goes wrong elsewhere", () => {
     ["a slot is free", 50],
     ["all are taken", 2],
   ])(
-    "[POOL 5] write conflicts between enqueuers under load: each writes its own work, and its slot or its place in line: %s",
+    "write conflicts between enqueuers under load: each writes its own work, and its slot or its place in line: %s",
     async (_, maxParallelism) => {
       const app = new TestApp({ maxParallelism, logLevel: "INFO" });
       const enqueue = () =>
