@@ -1,3 +1,4 @@
+import { quote } from "../diagnostics/diagnostic.js";
 import type { CallExpression, Identifier } from "ts-morph";
 import { Node, SyntaxKind } from "../ts-morph.js";
 import type { AppModules } from "./app-modules.js";
@@ -195,13 +196,13 @@ function childNamed(call: CallExpression, file: DefinitionFile, known: Workflows
 
 function reportUnknown(at: Node, name: string, file: DefinitionFile, known: Workflows): "reported" {
   const near = known.nearest(name);
-  const message = `there is no workflow ${JSON.stringify(name)} to start as a child`;
+  const message = `there is no workflow ${quote(name)} to start as a child`;
   const hint =
     near === undefined
       ? "a child is a workflow exported from a *.workflow.ts file of this app"
       : near === name
-        ? `${JSON.stringify(near)} is a workflow of another file: correct the import`
-        : `did you mean ${JSON.stringify(near)}?`;
+        ? `${quote(near)} is a workflow of another file: correct the import`
+        : `did you mean ${quote(near)}?`;
   file.report("unknownChild", at, message, hint);
   return "reported";
 }

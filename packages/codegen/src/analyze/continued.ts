@@ -1,3 +1,4 @@
+import { quote } from "../diagnostics/diagnostic.js";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
 import { targetOf } from "./children.js";
 import type { DefinitionFile } from "./definition-file.js";
@@ -24,7 +25,7 @@ export function reportUnseenChains(
     if (found === undefined || (Node.isIdentifier(owner) && locals.has(owner.getText()))) continue;
     unseen.add(call);
     const whose = target?.module === undefined ? "under another name" : "of another file";
-    const message = `the chain of ${JSON.stringify(owner.getText())}, a workflow ${whose}, goes on here, with .${callee.getName()}(…)`;
+    const message = `the chain of ${quote(owner.getText())}, a workflow ${whose}, goes on here, with .${callee.getName()}(…)`;
     file.report("computedChain", owner, message, writeOut);
   }
   if (isReported || unseen.size > 0) return;
@@ -33,7 +34,7 @@ export function reportUnseenChains(
     for (const declaration of statement.getDeclarations()) {
       const value = declaration.getInitializer();
       if (locals.has(declaration.getName()) || value === undefined || !isChain(value)) continue;
-      const message = `${JSON.stringify(declaration.getName())} looks like a workflow, but its chain does not begin with a call of \`defineWorkflow\`, so it is not seen`;
+      const message = `${quote(declaration.getName())} looks like a workflow, but its chain does not begin with a call of \`defineWorkflow\`, so it is not seen`;
       file.report("misusedDefine", declaration.getNameNode(), message, writeOut);
     }
   }

@@ -19,7 +19,7 @@ export interface DefinitionFile {
   /** The names under which a local name is exported. */
   readonly exports: ReadonlyMap<string, readonly string[]>;
   placeOf(node: Node): Place;
-  report(name: CodeName, at: Node, message: string, hint?: string, related?: Related): void;
+  report(name: CodeName, at: Node, message: string, hint?: string, ...related: Related[]): void;
   /** What was reported since this was asked the last time. */
   takeDiagnostics(): Diagnostic[];
 }

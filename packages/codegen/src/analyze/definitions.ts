@@ -5,10 +5,13 @@ import type {
   PropertyAccessExpression,
   VariableDeclaration,
 } from "ts-morph";
-import { Node, ts, VariableDeclarationKind } from "../ts-morph.js";
+import { Node, VariableDeclarationKind } from "../ts-morph.js";
+import { quote } from "../diagnostics/diagnostic.js";
+import type { CodeName } from "../diagnostics/codes.js";
 import type { DefinitionFile } from "./definition-file.js";
-import { unwrap } from "./functions.js";
-import { callsIn, callsOf, eachBelow, identifiersIn, wrapped } from "./descendants.js";
+import { callsOf, identifiersIn } from "./descendants.js";
+import { isCalled, unwrap, wrapping } from "./functions.js";
+import { reportMisused } from "./misuse.js";
 import { isImported, localNamesOf } from "./modules.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
@@ -40,16 +43,12 @@ export const writeOut =
 
 /** Finds the definitions of a file, and says of the others why they cannot be read. */
 export function findDefinitions(file: DefinitionFile): FoundInFile {
-  const chains = callsOf(
-    file.source,
-    localNamesOf(file.imports, "defineWorkflow").add("defineWorkflow"),
-  )
-    .filter((call) => isImported(call.getExpression(), file.imports, "defineWorkflow"))
+  const { imports, source } = file;
+  const chains = callsOf(source, localNamesOf(imports, "defineWorkflow").add("defineWorkflow"))
+    .filter((call) => isImported(call.getExpression(), imports, "defineWorkflow"))
     .map((root) => ({ root, chain: climb(root) }));
-  const held = new Map<
-    string,
-    { declaration: VariableDeclaration; found: (typeof chains)[number] }
-  >();
+  type Found = (typeof chains)[number];
+  const held = new Map<string, { declaration: VariableDeclaration; found: Found }>();
   for (const found of chains) {
     const declaration = declarationOf(found.chain.top);
     if (declaration === undefined) reportLoose(found, file);
@@ -61,7 +60,7 @@ export function findDefinitions(file: DefinitionFile): FoundInFile {
     const name = exportedName(local, declaration, continued, file);
     const { broken, nodes } = found.chain;
     if (broken !== undefined) {
-      const message = `the chain of workflow ${JSON.stringify(local)} is not written out as plain calls`;
+      const message = `the chain of workflow ${quote(local)} is not written out as plain calls`;
       file.report("computedChain", broken, message, writeOut);
     }
     if (name === undefined || broken !== undefined) return [];
@@ -147,155 +146,6 @@ function reportLoose(
   file.report("computedChain", at, message, writeOut);
 }
 
-/** What is made by `defineWorkflow` in another way than by calling what was imported would not be seen. */
-function reportMisused(file: DefinitionFile): void {
-  const { source, imports } = file;
-  const locals = localNamesOf(imports, "defineWorkflow");
-  const report = (at: Node, message: string, hint: string) =>
-    file.report("misusedDefine", at, message, hint);
-  const load = loadOfPackage(source);
-  if (load !== undefined) {
-    const message = `\`${define}\` is loaded while the code runs, so what is made with it is not seen`;
-    report(load, message, importIt);
-    return;
-  }
-  const whole = wholeHandedOn(file);
-  if (whole !== undefined) {
-    const message = `\`${whole.getText()}\`, which has \`${define}\`, is not used by the name of a member, so what is made with it is not seen`;
-    report(whole, message, callIt);
-    return;
-  }
-  for (const id of identifiersIn(source, (text) => text === define || locals.has(text))) {
-    const name = id.getText();
-    if (isInType(id) || isDeclaredBetween(id, source)) continue;
-    const parent = id.getParent();
-    if (locals.has(name) && isReference(id) && !isHandedOnRenamed(id, imports)) {
-      if (!isCalled(id) && !Node.isExportSpecifier(parent) && !Node.isImportSpecifier(parent))
-        report(id, `\`${name}\` is handed on, so what is made with it is not seen`, callIt);
-    } else if (isTaken(id)) {
-      if (parent === undefined || !isImported(parent, imports, define) || !isCalled(parent))
-        report(id, `\`${define}\` is handed on, so what is made with it is not seen`, callIt);
-    } else if (isHandedOnRenamed(id, imports)) {
-      report(
-        id,
-        `\`${define}\` is handed on under another name, so what is made with it is not seen`,
-        callIt,
-      );
-    } else if (name === define && isReference(id) && isCalled(id) && !isDeclared(source)) {
-      report(id, `\`${define}\` is not imported, so this is no workflow`, importIt);
-    }
-  }
-  // Looked for in the text first: this search takes time.
-  if (!/["'`]defineWorkflow["'`]/.test(source.getFullText())) return;
-  eachBelow(source.compilerNode, (part) => {
-    if (!ts.isElementAccessExpression(part)) return;
-    const { argumentExpression: member } = part;
-    if (!ts.isStringLiteralLike(member) || member.text !== define) return;
-    const message = `\`${define}\` is taken by a computed name, so it is not seen`;
-    report(wrapped(member, source), message, callIt);
-  });
-}
-
-/** Where `* as stepwise` is used otherwise than as `stepwise.name`: `stepwise[key]`, `{ ...stepwise }`. */
-function wholeHandedOn({ source, imports }: DefinitionFile): Node | undefined {
-  const isWhole = (name: string) => {
-    const { module, imported = "", typeOnly } = imports.get(name) ?? {};
-    return module === "@stepwise/workflow" && /^(\*|default)$/.test(imported) && typeOnly === false;
-  };
-  return identifiersIn(source, isWhole).find(
-    (id) =>
-      isReference(id) && !isInType(id) && !isNamed(wrapping(id)) && !isDeclaredBetween(id, source),
-  );
-}
-
-/** Whether a member of it is named here: `it.member`, `it["member"]`, `const { member } = it`. */
-function isNamed(use: Node): boolean {
-  const parent = use.getParent();
-  if (Node.isPropertyAccessExpression(parent)) return true;
-  if (Node.isElementAccessExpression(parent))
-    return Node.isStringLiteral(parent.getArgumentExpression());
-  const pattern = Node.isVariableDeclaration(parent) ? parent.getNameNode() : undefined;
-  const isPart =
-    Node.isImportDeclaration(parent) ||
-    Node.isImportClause(parent) ||
-    Node.isNamespaceImport(parent) ||
-    Node.isImportEqualsDeclaration(parent) ||
-    Node.isTypeQuery(parent) ||
-    Node.isQualifiedName(parent);
-  if (isPart) return true;
-  return (
-    Node.isObjectBindingPattern(pattern) &&
-    pattern.getElements().every((each) => {
-      const isRest = each.getDotDotDotToken() !== undefined;
-      return !isRest && !Node.isComputedPropertyName(each.getPropertyNameNode());
-    })
-  );
-}
-
-/** `export { defineWorkflow as flow }`, also from another module. */
-function isHandedOnRenamed(id: Identifier, imports: Imports): boolean {
-  const parent = id.getParent();
-  if (!Node.isExportSpecifier(parent) || parent.getNameNode() !== id) return false;
-  const isFromElsewhere = parent.getExportDeclaration().hasModuleSpecifier();
-  const exported = parent.getAliasNode()?.getText() ?? parent.getName();
-  const isIt = isFromElsewhere
-    ? id.getText() === define
-    : imports.get(id.getText())?.imported === define;
-  return isIt && exported !== define;
-}
-
-/** `import("@stepwise/workflow")` in a file that says `defineWorkflow`. */
-function loadOfPackage(source: DefinitionFile["source"]): Node | undefined {
-  const text = source.getFullText();
-  if (!text.includes(define) || !/\bimport\s*\(/.test(text)) return undefined;
-  const [call] = callsIn(source, ({ expression, arguments: [module] }) => {
-    const isLoad = expression.kind === ts.SyntaxKind.ImportKeyword;
-    return (
-      isLoad &&
-      module !== undefined &&
-      ts.isStringLiteralLike(module) &&
-      module.text === "@stepwise/workflow"
-    );
-  });
-  return call;
-}
-
-const define = "defineWorkflow";
-const importIt = 'write `import { defineWorkflow } from "@stepwise/workflow"`';
-const callIt = `call it where the workflow is, as in \`export const name = ${define}({ … })\`; another name is given to it by \`import { ${define} as other }\``;
-
-/** Whether it is what is called, as it stands: a chain begins with it. */
-function isCalled(node: Node): boolean {
-  const parent = node.getParent();
-  return Node.isCallExpression(parent) && parent.getExpression() === node;
-}
-
-/** `defineWorkflow<Input>` is a value. */
-const isInType = (node: Node): boolean =>
-  node
-    .getAncestors()
-    .some((each) => Node.isTypeNode(each) && !Node.isExpressionWithTypeArguments(each));
-
-type Imports = DefinitionFile["imports"];
-
-/** Whether it is a member that is taken of something: `stepwise.defineWorkflow`, `const { defineWorkflow } = stepwise`. */
-function isTaken(id: Identifier): boolean {
-  const parent = id.getParent();
-  if (id.getText() !== define) return false;
-  if (Node.isPropertyAccessExpression(parent)) return parent.getNameNode() === id;
-  return Node.isBindingElement(parent) && parent.getInitializer() !== id;
-}
-
-/** Whether the file has a function of its own by that name. */
-const isDeclared = (source: DefinitionFile["source"]): boolean =>
-  source.getFunction(define) !== undefined || source.getVariableDeclaration(define) !== undefined;
-
-/** What an expression is inside: `(x)`, `x as T`, `x!`, and so on. */
-function wrapping(node: Node): Node {
-  const parent = node.getParent();
-  return parent !== undefined && unwrap(parent) !== parent ? wrapping(parent) : node;
-}
-
 /** `base.step(…)`, where `base` is a definition: what the workflow is made of is then spread over statements. */
 function reportContinued(locals: ReadonlySet<string>, file: DefinitionFile): Set<string> {
   const continued = new Set<string>();
@@ -305,7 +155,7 @@ function reportContinued(locals: ReadonlySet<string>, file: DefinitionFile): Set
     if (!isReference(id) || !isMember(member) || isDeclaredBetween(id, file.source)) continue;
     if (member.getExpression() !== use || !isCalled(member)) continue;
     continued.add(id.getText());
-    const message = `the chain of ${JSON.stringify(id.getText())} goes on in another expression, with ${member.getText().slice(use.getText().length)}(…)`;
+    const message = `the chain of ${quote(id.getText())} goes on in another expression, with ${member.getText().slice(use.getText().length)}(…)`;
     file.report("computedChain", id, message, writeOut);
   }
   return continued;
@@ -318,36 +168,25 @@ function exportedName(
   continued: ReadonlySet<string>,
   file: DefinitionFile,
 ): string | undefined {
-  const at = declaration.getNameNode();
-  const quoted = JSON.stringify(local);
   const names = file.exports.get(local) ?? [];
   const [name] = names;
-  if (declaration.getVariableStatement()?.getDeclarationKind() !== VariableDeclarationKind.Const) {
-    const message = `workflow ${quoted} is held in a variable that can change`;
-    const hint = `write \`export const ${local}\``;
-    file.report("computedChain", at, message, hint);
-    return undefined;
-  }
+  const refuse = (code: CodeName, what: string, hint: string): undefined =>
+    void file.report(code, declaration.getNameNode(), `workflow ${quote(local)} ${what}`, hint);
+  const exportIt = `write \`export const ${local}\``;
+  if (declaration.getVariableStatement()?.getDeclarationKind() !== VariableDeclarationKind.Const)
+    return refuse("computedChain", "is held in a variable that can change", exportIt);
   if (names.includes("default")) {
-    const message = `workflow ${quoted} is the default export of its file`;
-    const hint = `export it by its name only: \`export const ${local}\``;
-    file.report("defaultExport", at, message, hint);
-    return undefined;
+    const byName = `export it by its name only: \`export const ${local}\``;
+    return refuse("defaultExport", "is the default export of its file", byName);
   }
-  if (name === undefined) {
-    if (!continued.has(local)) {
-      const message = `workflow ${quoted} is not exported, so generated code cannot reach it`;
-      const hint = `write \`export const ${local}\``;
-      file.report("notExported", at, message, hint);
-    }
-    return undefined;
-  }
+  // Of one that goes on elsewhere that has been reported.
+  if (name === undefined && continued.has(local)) return undefined;
+  if (name === undefined)
+    return refuse("notExported", "is not exported, so generated code cannot reach it", exportIt);
   const all = [...names, ...aliasesOf(local, file)];
   if (all.length > 1) {
-    const message = `workflow ${quoted} is exported under ${all.length} names: ${all.join(", ")}`;
-    const hint = "a workflow has one name: keep one of the exports";
-    file.report("twoExports", at, message, hint);
-    return undefined;
+    const what = `is exported under ${all.length} names: ${all.join(", ")}`;
+    return refuse("twoExports", what, "a workflow has one name: keep one of the exports");
   }
   return continued.has(local) ? undefined : name;
 }

@@ -27,6 +27,18 @@ export function unwrap(node: Node): Node {
   return node;
 }
 
+/** What an expression is inside: `(x)`, `x as T`, `x!`, and so on. */
+export function wrapping(node: Node): Node {
+  const parent = node.getParent();
+  return parent !== undefined && unwrap(parent) !== parent ? wrapping(parent) : node;
+}
+
+/** Whether it is what is called, as it stands. */
+export function isCalled(node: Node): boolean {
+  const parent = node.getParent();
+  return Node.isCallExpression(parent) && parent.getExpression() === node;
+}
+
 /** The function that an expression is, or names when it is declared at the top of the same file and stays what it is. */
 export function functionOf(value: Node, file: DefinitionFile): FunctionNode | undefined {
   const node = unwrap(value);

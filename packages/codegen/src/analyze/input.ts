@@ -1,3 +1,4 @@
+import { quote } from "../diagnostics/diagnostic.js";
 import type { CallExpression, Identifier } from "ts-morph";
 import { Node, ts, type TypeScript, VariableDeclarationKind } from "../ts-morph.js";
 import type { ImportedName } from "../plan/expression.js";
@@ -21,7 +22,7 @@ export function readWorkflowOptions(
   return readOptions(
     root.getArguments()[0],
     root.getExpression(),
-    `workflow ${JSON.stringify(workflow)}`,
+    `workflow ${quote(workflow)}`,
     file,
   );
 }
@@ -39,7 +40,7 @@ export function readInput(
 ): InputPlan | undefined {
   const option = options.get("input");
   if (option === undefined) {
-    const message = `workflow ${JSON.stringify(workflow)} has no input`;
+    const message = `workflow ${quote(workflow)} has no input`;
     const hint = "write `input: z.object({ … })`; for none, `input: z.object({})`";
     file.report("noInput", at, message, hint);
     return undefined;
@@ -58,7 +59,7 @@ export function readInput(
   }
   const [bound] = boundToItsPlace(expression.compilerNode);
   if (bound !== undefined) {
-    const message = `the input of workflow ${JSON.stringify(workflow)} has \`${bound}\`, which means something else in the generated code that writes it out again`;
+    const message = `the input of workflow ${quote(workflow)} has \`${bound}\`, which means something else in the generated code that writes it out again`;
     const hint = bound.includes("(")
       ? "import it by a declaration at the top of the file"
       : "make the schema without it, or export it as a const and write `input: thatConst`";
@@ -96,7 +97,7 @@ function boundToItsPlace(part: TypeScript.Node): string[] {
 
 function wordOf(part: TypeScript.Node): string[] {
   const module = loadedModule(part);
-  if (module !== undefined) return [`${module.load}(${JSON.stringify(module.name)})`];
+  if (module !== undefined) return [`${module.load}(${quote(module.name)})`];
   if (part.kind === ts.SyntaxKind.ThisKeyword) return ["this"];
   if (ts.isAwaitExpression(part)) return ["await"];
   if (
@@ -155,7 +156,7 @@ function isConst(name: string, { source }: DefinitionFile): boolean {
 
 function reportOpen(id: Identifier, workflow: string, file: DefinitionFile): void {
   const name = id.getText();
-  const message = `the input of workflow ${JSON.stringify(workflow)} uses ${JSON.stringify(name)}, which is neither imported nor an exported const at the top of this file, so generated code cannot write it out again`;
+  const message = `the input of workflow ${quote(workflow)} uses ${quote(name)}, which is neither imported nor an exported const at the top of this file, so generated code cannot write it out again`;
   const hint = `export it as a const, or export the whole schema as one and write \`input: thatConst\``;
   file.report("openInput", id, message, hint);
 }

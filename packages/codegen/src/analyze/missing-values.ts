@@ -26,7 +26,7 @@ export function reportMissingValues(file: DefinitionFile): void {
       const message = `\`${name}\` has no value yet when it is read here, as it is declared further down`;
       const hint = "move its declaration above this one";
       const place = placeOf(wrapped(declaration, source));
-      file.report("noValue", id, message, hint, [{ message: "declared here", place }]);
+      file.report("noValue", id, message, hint, { message: "declared here", place });
     } else {
       const message = `\`${name}\` is imported as a type, so it has no value when the code runs`;
       const code = imported?.imported === "defineWorkflow" ? "misusedDefine" : "noValue";

@@ -1,7 +1,7 @@
 import { builtinModules } from "node:module";
 import type { ImportDeclaration } from "ts-morph";
 import { Node, SyntaxKind, ts, type TypeScript } from "../ts-morph.js";
-import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
+import { diagnostic, quote, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { callsIn, identifiersIn } from "./descendants.js";
 import { isGenerated, moduleFile, type ReadModule } from "./module-file.js";
@@ -111,15 +111,15 @@ export function checkRuntime(
   const own = directive === undefined ? [] : [ownDirective(file, text, directive)];
   const used = modules.flatMap(({ module, place, use }): Diagnostic[] => {
     const related = use === undefined ? [] : [{ message: "used here", place: use.place }];
-    const what = use === undefined ? "this file loads" : `${JSON.stringify(use.name)} comes from`;
+    const what = use === undefined ? "this file loads" : `${quote(use.name)} comes from`;
     if (isBuiltIn(module)) {
-      const message = `${what} ${JSON.stringify(module)}, a part of Node, which is not there in Convex's own runtime, where inline handlers run`;
-      return [diagnostic("nodeBuiltIn", place, message, pointAtIt, related)];
+      const message = `${what} ${quote(module)}, a part of Node, which is not there in Convex's own runtime, where inline handlers run`;
+      return [diagnostic("nodeBuiltIn", place, message, pointAtIt, ...related)];
     }
     const found = moduleFile(file, module, read);
     if (found === undefined || nodeDirective(found.text) === undefined) return [];
     const message = `${what} ${found.file}, which says "use node"; inline handlers run in Convex's own runtime, without Node`;
-    return [diagnostic("nodeFile", place, message, pointAtIt, related)];
+    return [diagnostic("nodeFile", place, message, pointAtIt, ...related)];
   });
   return [...own, ...used];
 }

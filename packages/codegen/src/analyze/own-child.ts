@@ -1,3 +1,4 @@
+import { quote } from "../diagnostics/diagnostic.js";
 import type { Identifier } from "ts-morph";
 import { Node } from "../ts-morph.js";
 import { targetOf } from "./children.js";
@@ -25,8 +26,8 @@ export function reportOwnChild(definition: FoundDefinition): void {
       if (used !== undefined) seen.add(used);
       const target = isChild(id, file) ? targetOf(id, file) : undefined;
       if (target === undefined || target.module !== undefined || target.name !== local) continue;
-      const message = `workflow ${JSON.stringify(name)} is its own child, so its type would depend on itself`;
-      const hint = `name it by its name, in the \`children\` of a .parent(): \`childNamed<Output>(${JSON.stringify(name)}, …)\`, with the type of its output as \`Output\``;
+      const message = `workflow ${quote(name)} is its own child, so its type would depend on itself`;
+      const hint = `name it by its name, in the \`children\` of a .parent(): \`childNamed<Output>(${quote(name)}, …)\`, with the type of its output as \`Output\``;
       file.report("ownChild", id, message, hint);
     }
 }

@@ -1,3 +1,4 @@
+import { quote } from "../diagnostics/diagnostic.js";
 import { nearest } from "../diagnostics/nearest.js";
 import { Node } from "../ts-morph.js";
 import type { InputPlan, NodePlan, Renaming, WorkflowPlan } from "../plan/schema.js";
@@ -28,7 +29,7 @@ export function workflowPlan(
   const { file, name, nameNode, root } = definition;
   const options = readWorkflowOptions(root, name, file);
   if (options !== undefined)
-    reportUnknown(options, ["input", ...planned], `workflow ${JSON.stringify(name)}`, file);
+    reportUnknown(options, ["input", ...planned], `workflow ${quote(name)}`, file);
   const input = options && readInput(options, root.getExpression(), name, file, modules);
   const readNodes: NodeContext["readNodes"] = (calls, inside) =>
     nodesOf(calls, { ...inside, file, workflow: name, workflows, modules, readNodes });
@@ -65,13 +66,13 @@ function computedHash(
 /** The entries of `renamed: { old: "new" }`, which are part of what is generated. */
 function readRenamings(all: Options, workflow: string, file: DefinitionFile): Renaming[] {
   const option = all.get("renamed");
-  const of = `workflow ${JSON.stringify(workflow)}, renamed`;
+  const of = `workflow ${quote(workflow)}, renamed`;
   const options = option && readOptions(option.value, option.nameNode, of, file);
   return [...(options?.values() ?? [])].flatMap(({ name: old, nameNode, value }) => {
     const now = unwrap(value);
     if (Node.isStringLiteral(now) || Node.isNoSubstitutionTemplateLiteral(now))
       return { old, now: now.getLiteralText(), place: file.placeOf(nameNode) };
-    const message = `${of}: the new name of ${JSON.stringify(old)} is not written out`;
+    const message = `${of}: the new name of ${quote(old)} is not written out`;
     file.report("unreadableOptions", value, message, 'write it as a string: `old: "new"`');
     return [];
   });
@@ -110,7 +111,7 @@ function nodePlan(call: NodeCall, context: NodeContext): NodePlan | undefined {
   const kind = nodeKinds.get(call.kind);
   if (kind !== undefined) return analyzeNode(kind, call, context);
   const near = nearest(call.kind, nodeKinds.keys());
-  const message = `workflow ${JSON.stringify(context.workflow)} has a node of the unknown kind .${call.kind}()`;
+  const message = `workflow ${quote(context.workflow)} has a node of the unknown kind .${call.kind}()`;
   const hint =
     near === undefined
       ? `the kinds are ${[...nodeKinds.keys()].join(", ")}`

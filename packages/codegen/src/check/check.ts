@@ -9,7 +9,7 @@ import { checkRenamings } from "./renamings.js";
 import { checkStructure } from "./structure.js";
 
 /** The rules that each workflow is held to by itself. */
-const rules: readonly ((plan: ProjectPlan) => Diagnostic[])[] = [
+const rules: readonly ((workflow: WorkflowPlan) => Diagnostic[])[] = [
   checkNames,
   checkDuplicates,
   checkStructure,
@@ -34,5 +34,5 @@ export const checkStored = (workflow: WorkflowPlan): Diagnostic[] => [
 
 /** Everything that can be read in one workflow and would not work, whatever others there are. */
 export function checkWorkflow(workflow: WorkflowPlan): Diagnostic[] {
-  return rules.flatMap((rule) => rule({ workflows: [workflow] }));
+  return rules.flatMap((rule) => rule(workflow));
 }

@@ -1,4 +1,4 @@
-import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
+import { diagnostic, quote, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
 import { allLines, allNodes } from "../plan/flow.js";
 import { functionsOfNode } from "../plan/functions.js";
 import type { NodePlan, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
@@ -14,25 +14,24 @@ export function checkDuplicateWorkflows(workflows: ProjectPlan["workflows"]): Di
   return repeated(workflows, (workflow) => workflow.name.toLowerCase()).map(([first, second]) => {
     const message = duplicateWorkflow(first, second);
     const hint = "rename one: a workflow is known by its name in the whole app";
-    return diagnostic("duplicateWorkflow", second.place, message, hint, [
-      { message: "the other one", place: first.place },
-    ]);
+    return diagnostic("duplicateWorkflow", second.place, message, hint, {
+      message: "the other one",
+      place: first.place,
+    });
   });
 }
 
 /** Two of one name in a workflow; both places are shown. */
-export function checkDuplicates({ workflows }: ProjectPlan): Diagnostic[] {
-  return workflows.flatMap((workflow) => [
-    ...allLines(workflow.nodes).flatMap((line) => checkLine(workflow, line)),
-    ...checkHidden(workflow.nodes),
-    ...checkFunctions(workflow),
-  ]);
-}
+export const checkDuplicates = (workflow: WorkflowPlan): Diagnostic[] => [
+  ...allLines(workflow.nodes).flatMap((line) => checkLine(workflow, line)),
+  ...checkHidden(workflow.nodes),
+  ...checkFunctions(workflow),
+];
 
 function duplicateWorkflow(first: WorkflowPlan, second: WorkflowPlan): string {
-  const quoted = JSON.stringify(second.name);
+  const quoted = quote(second.name);
   if (first.name === second.name) return `there are two workflows named ${quoted}`;
-  return `the workflows ${JSON.stringify(first.name)} and ${quoted} differ in case only, which file systems do not tell apart`;
+  return `the workflows ${quote(first.name)} and ${quoted} differ in case only, which file systems do not tell apart`;
 }
 
 /** Nodes that stand in one line. A second finalize has no name that could be changed; it is reported as a node after the first. */
@@ -41,11 +40,12 @@ function checkLine(workflow: WorkflowPlan, line: readonly NodePlan[]): Diagnosti
   return repeated(named, (node) => node.name)
     .filter(([, { name }]) => name !== "")
     .map(([first, second]) => {
-      const message = `workflow ${JSON.stringify(workflow.name)} has two nodes named ${JSON.stringify(second.name)}`;
+      const message = `workflow ${quote(workflow.name)} has two nodes named ${quote(second.name)}`;
       const hint = "rename one: handlers see the outputs of earlier nodes by their names";
-      return diagnostic("duplicateNode", second.place, message, hint, [
-        { message: "the first one", place: first.place },
-      ]);
+      return diagnostic("duplicateNode", second.place, message, hint, {
+        message: "the first one",
+        place: first.place,
+      });
     });
 }
 
@@ -63,14 +63,15 @@ function checkHidden(
     );
     if (node.name !== "") before.set(node.name, before.get(node.name) ?? node);
     if (outer === undefined) return inner;
-    const message = `${within} has a node named ${JSON.stringify(node.name)}, as one before it is`;
+    const message = `${within} has a node named ${quote(node.name)}, as one before it is`;
     const hint =
       isEvent(node) && isEvent(outer)
         ? waitAgain(node.name)
         : "rename one: what reads that name could mean either";
-    const hidden = diagnostic("hiddenName", node.place, message, hint, [
-      { message: "the other one", place: outer.place },
-    ]);
+    const hidden = diagnostic("hiddenName", node.place, message, hint, {
+      message: "the other one",
+      place: outer.place,
+    });
     return [hidden, ...inner];
   });
 }
@@ -92,11 +93,12 @@ export function checkFunctions(workflow: WorkflowPlan): Diagnostic[] {
     })),
   );
   return repeated(functions, ({ name }) => name).map(([first, second]) => {
-    const message = `in workflow ${JSON.stringify(workflow.name)} both ${first.label} and ${second.label} would be compiled to a function named ${second.name}`;
+    const message = `in workflow ${quote(workflow.name)} both ${first.label} and ${second.label} would be compiled to a function named ${second.name}`;
     const hint = "rename one of the nodes";
-    return diagnostic("functionCollision", second.place, message, hint, [
-      { message: first.label, place: first.place },
-    ]);
+    return diagnostic("functionCollision", second.place, message, hint, {
+      message: first.label,
+      place: first.place,
+    });
   });
 }
 

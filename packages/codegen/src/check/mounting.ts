@@ -1,4 +1,4 @@
-import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
+import { diagnostic, quote, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { howToMount, mountedAstray } from "../init/convex-config.js";
 import { configFile } from "../plan/paths.js";
 import type { ConvexConfig } from "./convex-config.js";
@@ -19,6 +19,6 @@ export function checkMounting({ file, text }: ConvexConfig, wanted: string): Dia
     return [diagnostic("unmounted", place, message, howToMount(wanted))];
   }
   const message = `${file} mounts the workflow component as "${name}", so ${missed}`;
-  const hint = `write \`component: ${JSON.stringify(name)}\` into ${configFile}, or mount it as "${wanted}"`;
+  const hint = `write \`component: ${quote(name)}\` into ${configFile}, or mount it as "${wanted}"`;
   return [diagnostic("unmounted", place, message, hint)];
 }

@@ -1,4 +1,4 @@
-import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
+import { diagnostic, quote, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { durationMs } from "../plan/duration.js";
 import { allNodes } from "../plan/flow.js";
 import {
@@ -9,7 +9,7 @@ import {
   type GivenOptions,
   type Known,
 } from "../plan/known.js";
-import type { NodePlan, ProjectPlan, StagePlan } from "../plan/schema.js";
+import type { NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
 
 /** What is wrong with a value: of which option, or field of one, and what to write. */
@@ -91,12 +91,10 @@ const areFor = {
 } as const;
 
 /** Options whose values cannot be, and options that do nothing where they stand. */
-export function checkOptions({ workflows }: ProjectPlan): Diagnostic[] {
-  return workflows.flatMap((workflow) => [
-    ...checkValues(`workflow ${JSON.stringify(workflow.name)}`, workflow.given),
-    ...allNodes(workflow.nodes).flatMap((node) => ownersOf(node).flatMap(checkOwner)),
-  ]);
-}
+export const checkOptions = ({ name, given, nodes }: WorkflowPlan): Diagnostic[] => [
+  ...checkValues(`workflow ${quote(name)}`, given),
+  ...allNodes(nodes).flatMap((node) => ownersOf(node).flatMap(checkOwner)),
+];
 
 /** What has options of its own: a node, and each part of it that is written as an object inside it. */
 interface Owner {
@@ -112,7 +110,7 @@ function ownersOf(node: NodePlan): Owner[] {
     [...given.values()].every((option) => !ofNode.has(placeKey(option)));
   const parts = node.stages.filter(isPart);
   const stages = node.stages.filter((stage) => !parts.includes(stage));
-  const label = node.isNamed ? `${node.kind} ${JSON.stringify(node.path)}` : node.kind;
+  const label = node.isNamed ? `${node.kind} ${quote(node.path)}` : node.kind;
   return [
     { given: node.given, label, stages },
     ...parts.map((part) => ({

@@ -1,8 +1,6 @@
-import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
+import { diagnostic, quote, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { configFile, usualOutput } from "../plan/paths.js";
 import type { ConfigPlan } from "../plan/schema.js";
-
-const quote = (folder: string): string => JSON.stringify(folder);
 
 /**
  * What is wrong with the folder that generated code is to stand in, though its name is one that it may have.

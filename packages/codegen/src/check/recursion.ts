@@ -1,4 +1,4 @@
-import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
+import { diagnostic, quote, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { digestOf } from "../plan/digest.js";
 import type { NodePlan, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
@@ -62,9 +62,9 @@ function endless(
     const next = sureChildren(workflow.nodes, byName).find(({ starts }) => starts === others[at]);
     return next === undefined
       ? []
-      : [{ message: `starts ${JSON.stringify(next.starts.name)}`, place: next.node.place }];
+      : [{ message: `starts ${quote(next.starts.name)}`, place: next.node.place }];
   });
-  const message = `every run of workflow ${JSON.stringify(name)} starts one more of it, so none can ever end: ${way}`;
-  const hint = `start it in a .parent() whose \`children\` may give none, as \`childNamed(${JSON.stringify(name)}, …)\`, or put it into a case of a .branch()`;
-  return diagnostic("endlessRecursion", node.place, message, hint, related);
+  const message = `every run of workflow ${quote(name)} starts one more of it, so none can ever end: ${way}`;
+  const hint = `start it in a .parent() whose \`children\` may give none, as \`childNamed(${quote(name)}, …)\`, or put it into a case of a .branch()`;
+  return diagnostic("endlessRecursion", node.place, message, hint, ...related);
 }

@@ -1,14 +1,12 @@
-import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
+import { diagnostic, quote, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { nearest } from "../diagnostics/nearest.js";
 import { allNodes } from "../plan/flow.js";
-import type { ProjectPlan, Renaming, WorkflowPlan } from "../plan/schema.js";
+import type { Renaming, WorkflowPlan } from "../plan/schema.js";
 
 /** Names that are none, and nodes that are to stand in others. */
-export function checkRenamings({ workflows }: ProjectPlan): Diagnostic[] {
-  return workflows.flatMap((workflow) => {
-    const paths = pathsOf(workflow);
-    return workflow.renamings.flatMap((renaming) => checkRenaming(renaming, paths, workflow));
-  });
+export function checkRenamings(workflow: WorkflowPlan): Diagnostic[] {
+  const paths = pathsOf(workflow);
+  return workflow.renamings.flatMap((renaming) => checkRenaming(renaming, paths, workflow));
 }
 
 /** The paths of nodes, and of the cases around them. */
@@ -24,7 +22,7 @@ function checkRenaming(
   { name, renamings, hasUnknownNames, hasUnreadNodes }: WorkflowPlan,
 ): Diagnostic[] {
   const report = (what: string, hint: string) => {
-    const message = `\`renamed\` of workflow ${JSON.stringify(name)} maps ${JSON.stringify(old)} to ${JSON.stringify(now)}, which ${what}`;
+    const message = `\`renamed\` of workflow ${quote(name)} maps ${quote(old)} to ${quote(now)}, which ${what}`;
     return [diagnostic("unusableRenaming", place, message, hint)];
   };
   // The new name may be one that was changed again.
@@ -36,7 +34,7 @@ function checkRenaming(
       "is not there",
       near === undefined
         ? `what is there: ${[...paths].join(", ")}`
-        : `did you mean ${JSON.stringify(near)}?`,
+        : `did you mean ${quote(near)}?`,
     );
   }
   const around = reachable(parentOf(old), renamings);

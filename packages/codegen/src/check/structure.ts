@@ -1,23 +1,18 @@
-import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
+import { diagnostic, quote, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { nearest } from "../diagnostics/nearest.js";
 import { allNodes } from "../plan/flow.js";
 import { generatedFunctions, stagesOf } from "../plan/functions.js";
-import type { NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import type { NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 
 /** What a workflow is made of, and what its handlers read. */
-export function checkStructure({ workflows }: ProjectPlan): Diagnostic[] {
-  return workflows.flatMap((workflow) => [
-    ...checkHasNodes(workflow),
-    ...checkFinalizeIsLast(workflow),
-    ...checkBodies(workflow),
-    ...checkReads(workflow),
-    ...checkGlobals(workflow),
-  ]);
-}
+export const checkStructure = (workflow: WorkflowPlan): Diagnostic[] =>
+  [checkHasNodes, checkFinalizeIsLast, checkBodies, checkReads, checkGlobals].flatMap((rule) =>
+    rule(workflow),
+  );
 
 function checkHasNodes({ name, nodes, place, hasUnreadNodes }: WorkflowPlan): Diagnostic[] {
   if (nodes.length > 0 || hasUnreadNodes) return [];
-  const message = `workflow ${JSON.stringify(name)} has no nodes, so there is nothing to run`;
+  const message = `workflow ${quote(name)} has no nodes, so there is nothing to run`;
   const hint = 'add one: `.step("name", { action: async (ctx, { input }) => … })`';
   return [diagnostic("noNodes", place, message, hint)];
 }
@@ -27,12 +22,13 @@ function checkFinalizeIsLast({ name, nodes }: WorkflowPlan): Diagnostic[] {
   const finalize = nodes[at];
   const after = nodes[at + 1];
   if (finalize === undefined || after === undefined) return [];
-  const message = `workflow ${JSON.stringify(name)} has a node after its finalize, where it has ended`;
+  const message = `workflow ${quote(name)} has a node after its finalize, where it has ended`;
   const hint = "move .finalize() to the end";
   return [
-    diagnostic("afterFinalize", after.place, message, hint, [
-      { message: "the finalize", place: finalize.place },
-    ]),
+    diagnostic("afterFinalize", after.place, message, hint, {
+      message: "the finalize",
+      place: finalize.place,
+    }),
   ];
 }
 
@@ -63,13 +59,11 @@ function checkStageReads(workflow: WorkflowPlan, stage: StagePlan): Diagnostic[]
       .map(({ name, place }) => {
         const node = nodes.find((each) => each.name === name);
         const near = nearest(name, visible);
-        const why = `${JSON.stringify(name)}, ${whyUnseen(node, stage)}`;
+        const why = `${quote(name)}, ${whyUnseen(node, stage)}`;
         const can = `it can read ${visible.join(", ")}`;
-        const message = `${stage.label} of workflow ${JSON.stringify(workflow.name)} reads ${why}`;
+        const message = `${stage.label} of workflow ${quote(workflow.name)} reads ${why}`;
         const hint =
-          near === undefined || node !== undefined
-            ? can
-            : `did you mean ${JSON.stringify(near)}? ${can}`;
+          near === undefined || node !== undefined ? can : `did you mean ${quote(near)}? ${can}`;
         return diagnostic("unknownRead", place, message, hint);
       }),
   );
@@ -82,7 +76,7 @@ function whyUnseen(node: NodePlan | undefined, stage: StagePlan): string {
   const around = node.path.split(".").slice(0, -1).join(".");
   return stage.name.startsWith(around === "" ? "" : `${around}.`)
     ? "which does not come before it"
-    : `which is inside ${JSON.stringify(around)} and seen there only`;
+    : `which is inside ${quote(around)} and seen there only`;
 }
 
 /** Exports keep their names, and a global has no other: the copied input would mean the node. */
@@ -92,7 +86,7 @@ function checkGlobals(workflow: WorkflowPlan): Diagnostic[] {
   return generatedFunctions(workflow)
     .filter((generated) => input.globals.includes(generated.name))
     .map((generated) => {
-      const message = `the input of workflow ${JSON.stringify(name)} uses the global ${generated.name}, which ${generated.label} hides in generated code`;
+      const message = `the input of workflow ${quote(name)} uses the global ${generated.name}, which ${generated.label} hides in generated code`;
       const hint = "rename the node, or export the input as a const and write `input: thatConst`";
       return diagnostic("hiddenGlobal", generated.stage.place, message, hint);
     });

@@ -22,5 +22,3 @@ export interface Change {
   /** What to do, where something has to be done. */
   readonly hint?: string;
 }
-
-export const quote = (name: string): string => JSON.stringify(name);

@@ -1,6 +1,7 @@
+import { quote } from "../diagnostics/diagnostic.js";
 import { outputOf, usualComponent } from "../plan/paths.js";
 import type { WrittenPlan } from "../plan/schema.js";
-import { quote, type Change, type WorkflowThen } from "./change.js";
+import { type Change, type WorkflowThen } from "./change.js";
 import { linePairs } from "./lines.js";
 import { compareLine } from "./nodes.js";
 import { compareUndoing } from "./undoing.js";

@@ -1,4 +1,5 @@
-import { quote, type Change, type NodeThen } from "./change.js";
+import { quote } from "../diagnostics/diagnostic.js";
+import { type Change, type NodeThen } from "./change.js";
 import type { LinePair, Placed } from "./lines.js";
 import { longestCommon } from "./order.js";
 import { stageKind } from "../plan/stage-kinds.js";

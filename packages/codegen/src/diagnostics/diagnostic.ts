@@ -25,23 +25,22 @@ export interface Diagnostic {
   /** What to write instead. */
   readonly hint?: string;
   /** Other places that the problem is made of, such as the first of two nodes with one name. */
-  readonly related: readonly {
-    readonly message: string;
-    readonly place: Place;
-    readonly frame?: Frame;
-  }[];
+  readonly related: readonly (Related & { readonly frame?: Frame })[];
   readonly frame?: Frame;
 }
 
-/** Other places that a problem is made of. */
-export type Related = readonly { readonly message: string; readonly place: Place }[];
+/** Another place that a problem is made of. */
+export interface Related {
+  readonly message: string;
+  readonly place: Place;
+}
 
 export function diagnostic(
   name: CodeName,
   place: Place,
   message: string,
   hint?: string,
-  related: Related = [],
+  ...related: readonly Related[]
 ): Diagnostic {
   const { code, severity } = codes[name];
   return { code, severity, message, place, hint, related };

@@ -70,45 +70,33 @@ function inputOf(input: InputPlan): WrittenWorkflow["input"] {
   return { kind: "copy", text: input.text, imports: input.imports.map(importOf), hash };
 }
 
-const importOf = ({ local, imported, module, typeOnly }: ImportedName): Every<ImportedName> => ({
-  local,
-  imported,
-  module,
-  typeOnly,
+/** Some fields of a value, in this order; those that may be absent too. */
+const picked = <T, Field extends keyof T>(
+  of: T,
+  ...fields: readonly Field[]
+): Pick<Every<T>, Field> =>
+  // Each of the fields is set.
+  Object.fromEntries(fields.map((field) => [field, of[field]])) as Pick<Every<T>, Field>;
+
+const importOf = (name: ImportedName): Every<ImportedName> =>
+  picked(name, "local", "imported", "module", "typeOnly");
+
+const nodeOf = (node: NodePlan): Every<WrittenNode> => ({
+  ...picked(node, "name", "storage", "kind"),
+  stages: node.stages.map(stageOf),
+  ...picked(node, "options", "hash"),
+  bodies: node.bodies?.map(bodyOf),
 });
 
-const nodeOf = ({
-  name,
-  storage,
-  kind,
-  stages,
-  options,
-  hash,
-  bodies,
-}: NodePlan): Every<WrittenNode> => ({
-  name,
-  storage,
-  kind,
-  stages: stages.map(stageOf),
-  options,
-  hash,
-  bodies: bodies?.map(bodyOf),
+const bodyOf = (body: BodyPlan): Every<NonNullable<WrittenNode["bodies"]>[number]> => ({
+  ...picked(body, "key", "storage"),
+  nodes: body.nodes.map(nodeOf),
 });
 
-const bodyOf = ({
-  key,
-  storage,
-  nodes,
-}: BodyPlan): Every<NonNullable<WrittenNode["bodies"]>[number]> => ({
-  key,
-  storage,
-  nodes: nodes.map(nodeOf),
+const stageOf = (stage: StagePlan): Every<WrittenStage> => ({
+  ...picked(stage, "name", "kind", "reads", "reference", "info"),
+  ...picked(stage, "recover", "until", "reduce", "workflows"),
 });
-
-function stageOf(stage: StagePlan): Every<WrittenStage> {
-  const { name, kind, reads, reference, info, recover, until, reduce, workflows } = stage;
-  return { name, kind, reads, reference, info, recover, until, reduce, workflows };
-}
 
 /** A workflow whose written form has been made before, though only its hash is at hand. */
 export function knowWritten(workflow: WorkflowPlan, hash: string, load: () => WorkflowPlan): void {

@@ -1,3 +1,4 @@
+import { quote } from "../../diagnostics/diagnostic.js";
 import { nearest } from "../../diagnostics/nearest.js";
 import type { BodyPlan } from "../../plan/schema.js";
 import { bodyPlan } from "../bodies.js";
@@ -51,8 +52,8 @@ function readCase(option: Option, of: Named, context: NodeContext): BodyPlan {
     path: `${of.path}.${key}`,
     code: [...of.code, "cases", key],
     scope: context.scope,
-    label: `case ${JSON.stringify(key)} of ${of.label}`,
-    end: `the end of case ${JSON.stringify(key)}`,
+    label: `case ${quote(key)} of ${of.label}`,
+    end: `the end of case ${quote(key)}`,
   };
   return bodyPlan(option, inside, context);
 }
@@ -60,8 +61,7 @@ function readCase(option: Option, of: Named, context: NodeContext): BodyPlan {
 /** Where all that `on` can give is written out, its keys and the cases must be the same. */
 function checkKeys(keys: Keys, cases: Options, label: string, file: DefinitionFile): void {
   if (cases.size === 0) return;
-  const list = (names: Iterable<string>) =>
-    [...names].map((each) => JSON.stringify(each)).join(", ");
+  const list = (names: Iterable<string>) => [...names].map((each) => quote(each)).join(", ");
   // A name that is misspelt on one side is told once.
   const meant = new Set<string>();
   for (const [key, node] of keys) {
@@ -69,18 +69,18 @@ function checkKeys(keys: Keys, cases: Options, label: string, file: DefinitionFi
     const unused = [...cases.keys()].filter((name) => !keys.has(name) && !meant.has(name));
     const near = nearest(key, unused);
     if (near !== undefined) meant.add(near);
-    const message = `the \`on\` of ${label} gives ${JSON.stringify(key)}, for which there is no case`;
+    const message = `the \`on\` of ${label} gives ${quote(key)}, for which there is no case`;
     const instead =
       near === undefined
         ? `its cases are ${list(cases.keys())}: add one`
-        : `did you mean ${JSON.stringify(near)}? else add a case`;
+        : `did you mean ${quote(near)}? else add a case`;
     const hint = `${instead}, \`(b) => b\` if nothing is to be done`;
     file.report("missingCase", node, message, hint);
   }
   for (const { name, nameNode } of cases.values()) {
     if (keys.has(name) || meant.has(name)) continue;
-    const message = `${label} has the case ${JSON.stringify(name)}, which its \`on\` never gives`;
-    const type = [...keys.keys(), name].map((each) => JSON.stringify(each)).join(" | ");
+    const message = `${label} has the case ${quote(name)}, which its \`on\` never gives`;
+    const type = [...keys.keys(), name].map((each) => quote(each)).join(" | ");
     const hint = `\`on\` gives ${list(keys.keys())}: remove the case, let \`on\` give it, or, while runs are in it, only its type: \`(scope): ${type} => …\``;
     file.report("impossibleCase", nameNode, message, hint);
   }

@@ -1,0 +1,139 @@
+import type { Identifier } from "ts-morph";
+import { Node, ts } from "../ts-morph.js";
+import type { DefinitionFile } from "./definition-file.js";
+import { eachBelow, wrapped } from "./descendants.js";
+import { isCalled, wrapping } from "./functions.js";
+import { isImported, localNamesOf } from "./modules.js";
+import { isDeclaredBetween, isReference } from "./scoping.js";
+
+const define = "defineWorkflow";
+const stepwise = "@stepwise/workflow";
+const importIt = `write \`import { ${define} } from "${stepwise}"\``;
+const callIt = `call it where the workflow is, as in \`export const name = ${define}({ … })\`; another name is given to it by \`import { ${define} as other }\``;
+
+/** A use of `defineWorkflow` by which a workflow is not seen. */
+interface Misuse {
+  readonly at: Node;
+  readonly what: string;
+  readonly hint?: string;
+  /** Whether it explains the others of its file. */
+  readonly isWhole?: true;
+}
+
+/** Reports what is made with `defineWorkflow` otherwise than by a call of it as it is imported. */
+export function reportMisused(file: DefinitionFile): void {
+  const { source } = file;
+  const found: Misuse[] = [];
+  const mentionsIt = source.getFullText().includes(define);
+  const locals = localNamesOf(file.imports, define);
+  const wholes = wholeModules(file);
+  eachBelow(source.compilerNode, (part) => {
+    if (ts.isIdentifier(part)) {
+      const { text } = part;
+      if (text !== define && !locals.has(text) && !wholes.has(text)) return;
+      // An identifier is wrapped as one.
+      found.push(...misusesOf(wrapped(part, source) as Identifier, locals, wholes, file));
+    } else if (ts.isStringLiteralLike(part)) {
+      const around = part.parent;
+      if (part.text === define && ts.isElementAccessExpression(around)) {
+        const what = `\`${define}\` is taken by a computed name, so it is not seen`;
+        found.push({ at: wrapped(part, source), what });
+      }
+      const isLoad =
+        ts.isCallExpression(around) && ts.SyntaxKind.ImportKeyword === around.expression.kind;
+      if (part.text === stepwise && isLoad && mentionsIt) {
+        const what = `\`${define}\` is loaded while the code runs, so what is made with it is not seen`;
+        found.push({ at: wrapped(around, source), what, hint: importIt, isWhole: true });
+      }
+    }
+  });
+  const whole = found.find(({ isWhole }) => isWhole);
+  for (const { at, what, hint = callIt } of whole === undefined ? found : [whole])
+    file.report("misusedDefine", at, what, hint);
+}
+
+/** The names that stand for all of the package. */
+function wholeModules({ imports }: DefinitionFile): ReadonlySet<string> {
+  const all = [...imports].filter(
+    ([, { module, imported, typeOnly }]) =>
+      module === stepwise && /^(\*|default)$/.test(imported) && !typeOnly,
+  );
+  return new Set(all.map(([name]) => name));
+}
+
+function misusesOf(
+  at: Identifier,
+  locals: ReadonlySet<string>,
+  wholes: ReadonlySet<string>,
+  { source, imports }: DefinitionFile,
+): Misuse[] {
+  if (isInType(at) || isDeclaredBetween(at, source)) return [];
+  const name = at.getText();
+  const parent = at.getParent();
+  const handedOn = { at, what: `\`${name}\` is handed on, so what is made with it is not seen` };
+  if (wholes.has(name)) {
+    if (!isReference(at) || isImportPart(parent) || isNamed(wrapping(at))) return [];
+    const what = `\`${name}\`, which has \`${define}\`, is not used by the name of a member, so what is made with it is not seen`;
+    return [{ at, what, isWhole: true }];
+  }
+  const isRenamed = isHandedOnRenamed(at, imports);
+  if (locals.has(name) && isReference(at) && !isRenamed) {
+    const isPlain =
+      isCalled(at) || Node.isExportSpecifier(parent) || Node.isImportSpecifier(parent);
+    return isPlain ? [] : [handedOn];
+  }
+  if (isTaken(at)) {
+    const isMade = parent !== undefined && isImported(parent, imports, define) && isCalled(parent);
+    return isMade ? [] : [handedOn];
+  }
+  const renamed = `\`${define}\` is handed on under another name, so what is made with it is not seen`;
+  if (isRenamed) return [{ at, what: renamed }];
+  const isOwn =
+    source.getFunction(define) !== undefined || source.getVariableDeclaration(define) !== undefined;
+  if (name !== define || !isReference(at) || !isCalled(at) || isOwn) return [];
+  const what = `\`${define}\` is not imported, so this is no workflow`;
+  return [{ at, what, hint: importIt }];
+}
+
+/** Whether a member of it is named here: `it.member`, `it["member"]`, `const { member } = it`. */
+function isNamed(use: Node): boolean {
+  const parent = use.getParent();
+  if (Node.isPropertyAccessExpression(parent) || Node.isQualifiedName(parent)) return true;
+  if (Node.isElementAccessExpression(parent))
+    return Node.isStringLiteral(parent.getArgumentExpression());
+  const pattern = Node.isVariableDeclaration(parent) ? parent.getNameNode() : undefined;
+  return (
+    Node.isObjectBindingPattern(pattern) &&
+    pattern.getElements().every((each) => {
+      const isRest = each.getDotDotDotToken() !== undefined;
+      return !isRest && !Node.isComputedPropertyName(each.getPropertyNameNode());
+    })
+  );
+}
+
+const isImportPart = (node: Node | undefined): boolean =>
+  Node.isImportClause(node) || Node.isNamespaceImport(node) || Node.isImportEqualsDeclaration(node);
+
+/** `export { defineWorkflow as flow }`, also from another module. */
+function isHandedOnRenamed(id: Identifier, imports: DefinitionFile["imports"]): boolean {
+  const parent = id.getParent();
+  if (!Node.isExportSpecifier(parent) || parent.getNameNode() !== id) return false;
+  const isFromElsewhere = parent.getExportDeclaration().hasModuleSpecifier();
+  const exported = parent.getAliasNode()?.getText() ?? parent.getName();
+  const name = isFromElsewhere ? id.getText() : imports.get(id.getText())?.imported;
+  return name === define && exported !== define;
+}
+
+/** `defineWorkflow<Input>` is a value. */
+const isInType = (node: Node): boolean =>
+  node
+    .getAncestors()
+    .some((each) => Node.isTypeNode(each) && !Node.isExpressionWithTypeArguments(each));
+
+/** Whether it is a member that is taken of something: `stepwise.defineWorkflow`, `const { defineWorkflow } = stepwise`. */
+function isTaken(id: Identifier): boolean {
+  const parent = id.getParent();
+  if (id.getText() !== define) return false;
+  if (Node.isPropertyAccessExpression(parent)) return parent.getNameNode() === id;
+  return Node.isBindingElement(parent) && parent.getInitializer() !== id;
+}
