@@ -1,7 +1,7 @@
 import { isBuiltin } from "node:module";
 import { ts, type TypeScript } from "../ts-morph.js";
 import { boundNames } from "./declared-names.js";
-import { unlessTooDeep } from "./depth.js";
+import { bareSource } from "./depth.js";
 import { importsOf, type Import } from "./modules.js";
 import { moduleFile, type ReadModule } from "./module-file.js";
 import { reexportsOf } from "./reexports-of.js";
@@ -117,7 +117,7 @@ export class AppModules {
     const { file, text } = found;
     const known = this.#modules.get(file);
     if (known !== undefined) return known;
-    const source = unlessTooDeep(() => ts.createSourceFile(file, text, ts.ScriptTarget.Latest));
+    const source = bareSource(file, text);
     if (source === undefined) return undefined;
     const module = new Module(file, source, importsOf(source));
     this.#modules.set(file, module);

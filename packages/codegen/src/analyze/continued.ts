@@ -40,19 +40,11 @@ export function reportUnseenChains(
   }
 }
 
-/** `base.step(…)`, `flows.base.step(…)` */
-function mayContinue({ expression }: TypeScript.CallExpression): boolean {
-  if (!ts.isPropertyAccessExpression(expression)) return false;
-  let owner: TypeScript.Expression = expression.expression;
-  while (
-    ts.isParenthesizedExpression(owner) ||
-    ts.isAsExpression(owner) ||
-    ts.isNonNullExpression(owner)
-  )
-    owner = owner.expression;
-  const root = ts.isPropertyAccessExpression(owner) ? owner.expression : owner;
-  return nodeKinds.has(expression.name.text) && ts.isIdentifier(root);
-}
+/** `base.step(…)`, `flows.base.step(…)`; not a node further down a chain. */
+const mayContinue = ({ expression }: TypeScript.CallExpression): boolean =>
+  ts.isPropertyAccessExpression(expression) &&
+  nodeKinds.has(expression.name.text) &&
+  !ts.isCallExpression(expression.expression);
 
 /** Whether an expression ends as a chain of nodes does: `… .step("name", …)`. */
 function isChain(value: Node): boolean {

@@ -1,3 +1,4 @@
+import { ts, type TypeScript } from "../ts-morph.js";
 import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
 
 /** What is made; undefined when the stack overflows, as it does over source that is nested too deeply. */
@@ -9,6 +10,10 @@ export function unlessTooDeep<Made>(make: () => Made): Made | undefined {
     throw error;
   }
 }
+
+/** A file as a bare syntax tree; undefined when it is nested too deeply. */
+export const bareSource = (file: string, text: string): TypeScript.SourceFile | undefined =>
+  unlessTooDeep(() => ts.createSourceFile(file, text, ts.ScriptTarget.Latest));
 
 /** Of a file that is nested too deeply, at the place where it is deepest. */
 export function tooDeep(file: string, text: string): Diagnostic {

@@ -33,6 +33,12 @@ export function wrapping(node: Node): Node {
   return parent !== undefined && unwrap(parent) !== parent ? wrapping(parent) : node;
 }
 
+/** The text of a string that is written out. */
+export const stringOf = (node: Node | undefined): string | undefined =>
+  Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node)
+    ? node.getLiteralText()
+    : undefined;
+
 /** Whether it is what is called, as it stands. */
 export function isCalled(node: Node): boolean {
   const parent = node.getParent();

@@ -7,7 +7,7 @@ import type {
 import { Node, SyntaxKind } from "../ts-morph.js";
 import { asyncFunction, isObject, type Given, type Known } from "../plan/known.js";
 import type { DefinitionFile } from "./definition-file.js";
-import { constantOf, functionOf, unwrap } from "./functions.js";
+import { constantOf, functionOf, stringOf, unwrap } from "./functions.js";
 import { objectOf } from "./held.js";
 import { readOption } from "./option.js";
 import { isDeclaredBetween } from "./scoping.js";
@@ -129,8 +129,8 @@ const isScalar = (value: Known): value is Scalar =>
   value !== undefined && typeof value !== "object";
 
 function literal(node: Node): Scalar | undefined {
-  if (Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node))
-    return node.getLiteralText();
+  const text = stringOf(node);
+  if (text !== undefined) return text;
   if (Node.isNumericLiteral(node)) return node.getLiteralValue();
   if (Node.isTrueLiteral(node)) return true;
   return Node.isFalseLiteral(node) ? false : undefined;

@@ -1,13 +1,12 @@
 import { ts, type TypeScript } from "../ts-morph.js";
-import { unlessTooDeep } from "./depth.js";
+import { bareSource } from "./depth.js";
 import { childrenOf } from "./descendants.js";
 import type { ModuleEdge, ModuleFacts } from "./import-cycles.js";
 import { importsOf, requiredModule } from "./modules.js";
 
 /** Parses a file that is no definition, to see what it imports. */
 export function parseModuleFacts(file: string, text: string): ModuleFacts {
-  const parse = () => ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
-  const source = unlessTooDeep(parse);
+  const source = bareSource(file, text);
   return source === undefined ? { edges: [], functions: [] } : moduleFactsOf(source);
 }
 

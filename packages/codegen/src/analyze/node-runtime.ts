@@ -4,6 +4,7 @@ import { Node, SyntaxKind, ts, type TypeScript } from "../ts-morph.js";
 import { diagnostic, quote, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { callsIn, identifiersIn } from "./descendants.js";
+import { stringOf } from "./functions.js";
 import { isGenerated, moduleFile, type ReadModule } from "./module-file.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
@@ -41,7 +42,7 @@ export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[
     if (!Node.isImportEqualsDeclaration(statement) || statement.isTypeOnly()) return [];
     const reference = statement.getModuleReference();
     const name = Node.isExternalModuleReference(reference) ? reference.getExpression() : undefined;
-    const module = textOf(name);
+    const module = stringOf(name);
     return module === undefined || name === undefined ? [] : [{ module, place: placeOf(name) }];
   });
   const mayLoad = /\b(import|require)\s*\(/.test(source.getFullText());
@@ -68,18 +69,11 @@ function loadedModules({ source, placeOf }: DefinitionFile): UsedModule[] {
       callee.getText() === "require" &&
       !isDeclaredBetween(callee, source);
     const isLoad = callee.getKind() === SyntaxKind.ImportKeyword || isRequire;
-    const module = isLoad ? textOf(argument) : undefined;
+    const module = isLoad ? stringOf(argument) : undefined;
     return module === undefined || argument === undefined
       ? []
       : [{ module, place: placeOf(argument) }];
   });
-}
-
-/** Of a string that is written out. */
-function textOf(node: Node | undefined): string | undefined {
-  return Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node)
-    ? node.getLiteralText()
-    : undefined;
 }
 
 /** The local names of what is imported as a value; undefined for an import without names. */

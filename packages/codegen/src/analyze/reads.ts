@@ -3,7 +3,7 @@ import { Node } from "../ts-morph.js";
 import type { Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { identifiersIn } from "./descendants.js";
-import type { FunctionNode } from "./functions.js";
+import { stringOf, wrapping, type FunctionNode } from "./functions.js";
 import { bindingOf, type Argument, type Role } from "./parameters.js";
 import { declaresVar, isDeclaredBetween, isReference, nameOf } from "./scoping.js";
 
@@ -40,8 +40,8 @@ function readsOfPattern(pattern: ObjectBindingPattern, file: DefinitionFile): Re
 
 function keyText(key: Node): string | undefined {
   if (Node.isIdentifier(key)) return nameOf(key);
-  if (Node.isComputedPropertyName(key)) return stringText(key.getExpression());
-  return stringText(key);
+  if (Node.isComputedPropertyName(key)) return stringOf(key.getExpression());
+  return stringOf(key);
 }
 
 /** Every use of the scope parameter must be the reading of one name; the first that is not makes it all of them. */
@@ -59,7 +59,7 @@ function readsThrough(parameter: Identifier, fn: FunctionNode, file: DefinitionF
 }
 
 function readsOfUse(id: Identifier, file: DefinitionFile): Reads {
-  const use = unwrapped(id);
+  const use = wrapping(id);
   const parent = use.getParent();
   // `typeof scope` in a type reads nothing.
   if (Node.isTypeQuery(parent) || Node.isQualifiedName(parent)) return [];
@@ -71,7 +71,7 @@ function readsOfUse(id: Identifier, file: DefinitionFile): Reads {
   }
   if (Node.isElementAccessExpression(parent) && parent.getExpression() === use) {
     const argument = parent.getArgumentExpression();
-    const name = argument === undefined ? undefined : stringText(argument);
+    const name = stringOf(argument);
     return argument === undefined || name === undefined
       ? "*"
       : [{ name, place: file.placeOf(argument) }];
@@ -81,24 +81,4 @@ function readsOfUse(id: Identifier, file: DefinitionFile): Reads {
     if (Node.isObjectBindingPattern(pattern)) return readsOfPattern(pattern, file);
   }
   return "*";
-}
-
-/** `(scope)`, `scope!` and `scope as Scope` are the scope. */
-function unwrapped(id: Node): Node {
-  const parent = id.getParent();
-  if (
-    Node.isParenthesizedExpression(parent) ||
-    Node.isNonNullExpression(parent) ||
-    Node.isAsExpression(parent) ||
-    Node.isSatisfiesExpression(parent)
-  ) {
-    return unwrapped(parent);
-  }
-  return id;
-}
-
-function stringText(node: Node): string | undefined {
-  if (Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node))
-    return node.getLiteralText();
-  return undefined;
 }

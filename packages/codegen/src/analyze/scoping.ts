@@ -1,5 +1,6 @@
-import type { Identifier, SourceFile, Statement } from "ts-morph";
+import type { BindingName, Identifier, SourceFile, Statement } from "ts-morph";
 import { Node, ts, type TypeScript, VariableDeclarationKind } from "../ts-morph.js";
+import { boundNames } from "./declared-names.js";
 import { identifiersNamed, wrapped } from "./descendants.js";
 
 /** Which declaration a name belongs to, decided by the blocks around it alone. */
@@ -11,21 +12,23 @@ export function isReference(id: Identifier): boolean {
     return parent.getNameNode() !== id;
   if (Node.isQualifiedName(parent)) return parent.getLeft() === id && !isOfImportType(parent);
   if (Node.isImportTypeNode(parent)) return false;
-  if (Node.isBindingElement(parent)) return parent.getInitializer() === id;
-  if (Node.isVariableDeclaration(parent) || Node.isParameterDeclaration(parent))
-    return parent.getInitializer() === id;
-  if (Node.isPropertyAssignment(parent) || Node.isPropertyDeclaration(parent))
-    return parent.getInitializer() === id;
-  if (Node.isEnumMember(parent)) return parent.getInitializer() === id;
-  if (Node.isShorthandPropertyAssignment(parent)) return true;
   if (
+    Node.isBindingElement(parent) ||
+    Node.isVariableDeclaration(parent) ||
+    Node.isParameterDeclaration(parent) ||
+    Node.isPropertyAssignment(parent) ||
+    Node.isPropertyDeclaration(parent) ||
+    Node.isEnumMember(parent)
+  )
+    return parent.getInitializer() === id;
+  if (Node.isShorthandPropertyAssignment(parent)) return true;
+  const isName =
     Node.isLabeledStatement(parent) ||
     Node.isBreakStatement(parent) ||
-    Node.isContinueStatement(parent)
-  )
-    return false;
-  if (Node.isNamedTupleMember(parent) || Node.isTypeParameterDeclaration(parent)) return false;
-  return !isNameOfDeclaration(id, parent);
+    Node.isContinueStatement(parent) ||
+    Node.isNamedTupleMember(parent) ||
+    Node.isTypeParameterDeclaration(parent);
+  return !isName && !isNameOfDeclaration(id, parent);
 }
 
 /** Whether a name is that of a member of `import("module")`. */
@@ -143,13 +146,8 @@ function declaresInBlock(statement: Statement, name: string): boolean {
 }
 
 /** Whether a name, or a pattern of names, binds `name`. */
-function bindsName(binding: Node, name: string): boolean {
-  if (Node.isIdentifier(binding)) return nameOf(binding) === name;
-  if (!Node.isObjectBindingPattern(binding) && !Node.isArrayBindingPattern(binding)) return false;
-  return binding
-    .getElements()
-    .some((each) => Node.isBindingElement(each) && bindsName(each.getNameNode(), name));
-}
+const bindsName = ({ compilerNode }: BindingName, name: string): boolean =>
+  boundNames(compilerNode).includes(name);
 
 /** Where a file uses what is declared at its top under a name. */
 export function usesOf(name: string, source: SourceFile): Identifier[] {

@@ -1,4 +1,5 @@
 import { Node, ts, type TypeScript } from "../ts-morph.js";
+import { quote } from "../diagnostics/diagnostic.js";
 import { hashOf } from "../plan/write.js";
 import { Module, type AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./definition-file.js";
@@ -11,11 +12,7 @@ const scanner = ts.createScanner(ts.ScriptTarget.Latest, true);
  * The tokens of a piece of source, without white space and comments. Over the bare syntax tree, with only what stands between its nodes
  * scanned again: to have the tokens made as nodes would take longer than to parse the file.
  */
-function tokensOf(
-  whole: TypeScript.Node,
-  source: TypeScript.SourceFile,
-  textOfLeaf: (part: TypeScript.Node) => string,
-): string[] {
+function tokensOf(whole: TypeScript.Node, source: TypeScript.SourceFile): string[] {
   const tokens: string[] = [];
   const scan = (from: number, to: number): void => {
     if (from === to) return;
@@ -39,7 +36,7 @@ function tokensOf(
     if (!("kind" in next)) scan(...next);
     else if (next.kind >= ts.SyntaxKind.FirstNode) open(next);
     else {
-      const text = textOfLeaf(next);
+      const text = ts.isStringLiteral(next) ? quote(next.text) : next.getText(source);
       if (text !== "") tokens.push(text);
     }
   }
@@ -55,9 +52,7 @@ const closing = new Set([")", "]", "}"]);
  * with parentheses around each parameter.
  */
 function plainTokens(whole: TypeScript.Node, source: TypeScript.SourceFile): string[] {
-  const textOfLeaf = (part: TypeScript.Node) =>
-    ts.isStringLiteral(part) ? JSON.stringify(part.text) : part.getText(source);
-  const all = tokensOf(whole, source, textOfLeaf);
+  const all = tokensOf(whole, source);
   const plain: string[] = [];
   for (const [at, token] of all.entries()) {
     const next = all[at + 1] ?? "";
@@ -145,11 +140,4 @@ function holdsWorkflow({ pos, end }: TypeScript.Node, { source, imports }: Modul
       ([name, { imported }]) => imported === "defineWorkflow" && text.includes(name),
     )
   );
-}
-
-/** Whether a comment stands somewhere inside. */
-export function hasComments(node: Node): boolean {
-  const source = node.getSourceFile().compilerNode;
-  const tokens = tokensOf(node.compilerNode, source, (part) => part.getText(source));
-  return tokens.join("").replace(/\s/g, "") !== node.getText().replace(/\s/g, "");
 }

@@ -1,12 +1,11 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import { nearest } from "../diagnostics/nearest.js";
-import { Node } from "../ts-morph.js";
 import type { InputPlan, NodePlan, Renaming, WorkflowPlan } from "../plan/schema.js";
 import type { AppModules } from "./app-modules.js";
 import type { Workflows } from "./workflows.js";
 import type { DefinitionFile } from "./definition-file.js";
 import type { FoundDefinition, NodeCall } from "./definitions.js";
-import { unwrap } from "./functions.js";
+import { stringOf, unwrap } from "./functions.js";
 import { readInput, readWorkflowOptions } from "./input.js";
 import {
   analyzeNode,
@@ -69,9 +68,8 @@ function readRenamings(all: Options, workflow: string, file: DefinitionFile): Re
   const of = `workflow ${quote(workflow)}, renamed`;
   const options = option && readOptions(option.value, option.nameNode, of, file);
   return [...(options?.values() ?? [])].flatMap(({ name: old, nameNode, value }) => {
-    const now = unwrap(value);
-    if (Node.isStringLiteral(now) || Node.isNoSubstitutionTemplateLiteral(now))
-      return { old, now: now.getLiteralText(), place: file.placeOf(nameNode) };
+    const now = stringOf(unwrap(value));
+    if (now !== undefined) return { old, now, place: file.placeOf(nameNode) };
     const message = `${of}: the new name of ${quote(old)} is not written out`;
     file.report("unreadableOptions", value, message, 'write it as a string: `old: "new"`');
     return [];

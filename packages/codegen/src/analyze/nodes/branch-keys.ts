@@ -1,7 +1,7 @@
 import type { AsExpression } from "ts-morph";
 import { Node, SyntaxKind } from "../../ts-morph.js";
 import type { DefinitionFile } from "../definition-file.js";
-import { functionOf, type FunctionNode } from "../functions.js";
+import { functionOf, stringOf, type FunctionNode } from "../functions.js";
 import { knownValue } from "../known.js";
 
 /** Keys that an `on` can give, each with where it is written. */
@@ -77,8 +77,8 @@ function addTypeKeys(type: Node, keys: Keys): boolean {
   if (Node.isUnionTypeNode(type))
     return type.getTypeNodes().every((each) => addTypeKeys(each, keys));
   const literal = Node.isLiteralTypeNode(type) ? type.getLiteral() : undefined;
-  if (!Node.isStringLiteral(literal) && !Node.isNoSubstitutionTemplateLiteral(literal))
-    return false;
-  keys.set(literal.getLiteralText(), literal);
+  const key = stringOf(literal);
+  if (key === undefined || literal === undefined) return false;
+  keys.set(key, literal);
   return true;
 }

@@ -1,9 +1,10 @@
 import { quote } from "../../diagnostics/diagnostic.js";
-import { Node } from "../../ts-morph.js";
+import type { Node } from "../../ts-morph.js";
 import type { BodyPlan, NodePlan, StagePlan } from "../../plan/schema.js";
 import type { NodeCall } from "../definitions.js";
 import type { DefinitionFile } from "../definition-file.js";
 import type { AppModules } from "../app-modules.js";
+import { stringOf } from "../functions.js";
 import type { Workflows } from "../workflows.js";
 import { givenOptions, plannedValues, readOptions, type Options } from "../options.js";
 import { sourceHash } from "../tokens.js";
@@ -150,12 +151,8 @@ function finalizeName({ kindNode: at }: NodeCall, { file, prefix }: NodeContext)
 }
 
 /** The name of a node, when it is written out. */
-export function literalName(call: NodeCall): string | undefined {
-  const [argument] = call.call.getArguments();
-  if (Node.isStringLiteral(argument) || Node.isNoSubstitutionTemplateLiteral(argument))
-    return argument.getLiteralText();
-  return undefined;
-}
+export const literalName = (call: NodeCall): string | undefined =>
+  stringOf(call.call.getArguments()[0]);
 
 /** What the one stage of a node, which bears its name, has from it. */
 export const ofNode = ({ name, path, code, label }: Named) => ({
