@@ -243,12 +243,12 @@ test("a run that starts runs below it takes as long as they do, however deep, an
   const text = [
     'import { child, childNamed, defineWorkflow } from "@stepwise/workflow";',
     'import { z } from "zod";',
-    // Each before what it depends on.
-    definition("a", '.child("b", b, () => ({})).sleep("s", 1)'),
+    // In the plan, which is sorted, each stands before what it depends on.
     definition(
       "b",
       '.parent("c", { children: () => [child(c, {}), child(d, {})] }).sleep("s", 10)',
     ),
+    definition("a", '.child("b", b, () => ({})).sleep("s", 1)'),
     definition("c", '.sleep("s", 100)'),
     definition("d", '.child("c", c, () => ({})).child("again", c, () => ({}))'),
     definition("itself", '.parent("p", { children: () => [childNamed("itself", {})] })'),
