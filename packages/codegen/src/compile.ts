@@ -6,17 +6,11 @@ import { CompilerMemory } from "./cache/memory.js";
 import { check, checkStored, checkWorkflow } from "./check/check.js";
 import { convexConfig } from "./check/convex-config.js";
 import { checkOutputFolder } from "./check/output-folder.js";
-import { compareDiagnostics, diagnostic, type Diagnostic } from "./diagnostics/diagnostic.js";
-import { frameOf } from "./diagnostics/format.js";
-import {
-  discoverAll,
-  placeOfDefine,
-  readText,
-  type SourceText,
-  type UnreadablePath,
-} from "./discover/discover.js";
+import { compareDiagnostics, type Diagnostic } from "./diagnostics/diagnostic.js";
+import { discoverAll, readText, type SourceText } from "./discover/discover.js";
 import { Unreadable } from "./discover/unreadable.js";
 import { emit, type EmittedBefore, type GeneratedFile } from "./emit/emit.js";
+import { linkedFolder, misnamedFile, unreadableFile, withFrames } from "./file-problems.js";
 import { leftoversOf } from "./plan/leftovers.js";
 import { withStorageNames, type Earlier } from "./plan/storage-names.js";
 import { withDefaults } from "./plan/defaults.js";
@@ -32,14 +26,11 @@ export type { GeneratedFile } from "./emit/emit.js";
 export interface CompileOptions {
   /** Absolute path of the app's functions folder, usually `convex`. */
   readonly functionsDir: string;
-  /**
-   * Whether what earlier versions left behind is dropped: functions of stages and workflows that are gone, at which runs may still be.
-   * Default: false.
-   */
+  /** Whether the tombstones of earlier versions are dropped, at which runs may still be. Default: false. */
   readonly drop?: boolean;
-  /** Plans that may be deployed: what they have and is gone is left behind. Default: the one that was written last. */
+  /** Plans that may be deployed: what they have and is gone gets tombstones. Default: the one that was written last. */
   readonly before?: readonly WrittenPlan[];
-  /** Gives what the new plan is compared with, and what is gone since it is left behind. Default: nothing beside the plan that was written last. */
+  /** Gives what the new plan is compared with. What is gone since then gets tombstones. Default: nothing. */
   readonly baseline?: ChooseBaseline;
   /** Whether such a plan that cannot be read is passed over. Default: that is an error. */
   readonly force?: boolean;
@@ -57,12 +48,12 @@ export interface CompileResult {
   readonly ok: boolean;
   /** What was compiled. */
   readonly sources: readonly SourceText[];
-  /** The files that were looked into besides the definitions, with what they held; undefined for those that are not there. */
+  /** What other files held that were looked into; undefined for those that are not there. */
   readonly consulted: ReadonlyMap<string, string | undefined>;
-  /** The definition files that had to be parsed: those that have changed since the last time, and those that depend on what has. */
+  /** The definition files that had to be parsed: those that have changed, and those that depend on one. */
   readonly parsed: readonly string[];
   /** What it was compared with, if that was asked for. */
-  readonly baseline?: Baseline;
+  readonly baseline?: Baseline | undefined;
 }
 
 /** Compiles the definitions of an app; writes nothing. See docs/compiler.md for the passes. */
@@ -79,7 +70,7 @@ export async function compileSources(
   return new Compiler({ once: true }).compileSources(sources, undefined, () => ({ last }));
 }
 
-/** Compiles again and again, and only analyses what has changed in between, or since an earlier process has compiled. */
+/** Compiles again and again, and only analyses what has changed in between, or since an earlier process. */
 export class Compiler {
   readonly #once: boolean;
   #memory = new CompilerMemory();
@@ -89,7 +80,7 @@ export class Compiler {
   /** What this process has emitted, by path. */
   readonly #emitted = new Map<string, GeneratedFile>();
 
-  /** @param options.once whether it compiles only once, and so need not hold on to what it has read. Default: false */
+  /** @param options.once whether it compiles only once, and so need not keep what it has read. Default: false */
   constructor({ once = false }: { readonly once?: boolean } = {}) {
     this.#once = once;
     this.#analyzer = new Analyzer(this.#memory, once);
@@ -132,20 +123,18 @@ export class Compiler {
     const written =
       before === undefined
         ? await lastPlan(functionsDir, await this.#outputOf(read), force, this.#memory)
-        : undefined;
-    const last = before ?? written?.plans ?? [];
+        : { plans: before, elsewhere: [], diagnostics: [] };
     let chosen: Baseline | undefined;
     const earlier = (workflows: readonly WorkflowPlan[]): Earlier => {
       chosen = baseline?.((plan) => hashesAfter(plan, workflows), this.#memory);
-      return { baseline: chosen?.plan, last, drops: drop };
+      return { baseline: chosen?.plan, last: written.plans, drops: drop };
     };
-    const compiled = await this.compileSources(sources, read, earlier, written?.elsewhere);
-    const result = chosen === undefined ? compiled : { ...compiled, baseline: chosen };
-    return withProblems(result, [
+    const compiled = await this.compileSources(sources, read, earlier, written.elsewhere);
+    return withProblems({ ...compiled, baseline: chosen }, [
       ...linked.map(linkedFolder),
       ...misnamed.map(misnamedFile),
       ...unread.values(),
-      ...(written?.diagnostics ?? []),
+      ...written.diagnostics,
     ]);
   }
 
@@ -154,19 +143,19 @@ export class Compiler {
     return await this.#outputOf((file) => readText(join(functionsDir, file)));
   }
 
-  async #outputOf(read: (file: string) => string | undefined): Promise<string> {
+  async #outputOf(read: Read): Promise<string> {
     const { config } = await this.#readConfig(read(configFile));
     return outputOf(config?.values);
   }
 
   /**
-   * @param read gives the other files of the functions folder, by their path in it; undefined for those that are not there
-   * @param before gives what is known of the versions before: what is gone since is left behind
-   * @param elsewhere the folders that generated code stands in though the config names another
+   * @param read gives other files by their path in the functions folder; undefined for those that are not there
+   * @param before gives what is known of earlier versions
+   * @param elsewhere the folders that hold generated code though the config names another
    */
   async compileSources(
     sources: readonly SourceText[],
-    read: (file: string) => string | undefined = () => undefined,
+    read: Read = () => undefined,
     before: (workflows: readonly WorkflowPlan[]) => Earlier = () => ({ last: [] }),
     elsewhere: readonly string[] = [],
   ): Promise<CompileResult> {
@@ -184,11 +173,7 @@ export class Compiler {
     const earlier = before(analysis.workflows);
     const workflows = withStorageNames(analysis.workflows, earlier);
     const removed = leftoversOf(earlier, workflows);
-    const plan: ProjectPlan = {
-      ...(config === undefined ? {} : { config }),
-      workflows,
-      removed,
-    };
+    const plan: ProjectPlan = { ...(config && { config }), workflows, removed };
     const found = [
       ...unreadConfig,
       ...unread,
@@ -215,7 +200,7 @@ export class Compiler {
   }
 
   /** What was emitted under a path is in the file there, if nobody has changed that: its hash is remembered. */
-  #emittedBefore({ origins }: Analysis, read: (file: string) => string | undefined): EmittedBefore {
+  #emittedBefore({ origins }: Analysis, read: Read): EmittedBefore {
     return {
       originOf: (workflow) => origins.get(workflow),
       get: (path, origin) => {
@@ -234,10 +219,7 @@ export class Compiler {
   }
 
   /** Whether the app mounts the component under a name. */
-  async #checkMounting(
-    name: string,
-    read: (file: string) => string | undefined,
-  ): Promise<readonly Diagnostic[]> {
+  async #checkMounting(name: string, read: Read): Promise<readonly Diagnostic[]> {
     const config = convexConfig(read);
     if (config === undefined) return [];
     return await this.#remembering("mounting", JSON.stringify([config, name]), async () => {
@@ -268,13 +250,13 @@ export class Compiler {
 const hashesAfter = (plan: WrittenPlan, workflows: readonly WorkflowPlan[]) =>
   new Map(withStorageNames(workflows, { last: [plan] }).map((each) => [each.name, planHash(each)]));
 
-/** What is remembered of an emitted file. */
+/** What is remembered of an emitted file: what it was made of, and the hash of its text. */
 interface EmittedFile {
-  /** What it was made of. */
   readonly origin: string;
-  /** Of its text. */
   readonly hash: string;
 }
+
+type Read = (file: string) => string | undefined;
 
 const memoryFile = (functionsDir: string): CacheFile =>
   new CacheFile(functionsDir, "compiled", compilerIdentity());
@@ -305,47 +287,4 @@ export function withProblems(
   const ok = result.ok && problems.every(({ severity }) => severity !== "error");
   const diagnostics = [...problems, ...result.diagnostics].sort(compareDiagnostics);
   return { ...result, diagnostics, ok, files: ok ? result.files : [] };
-}
-
-/** Of a file with definitions that are not compiled. */
-function misnamedFile(source: SourceText): Diagnostic {
-  const { file, text } = source;
-  const before = text.slice(0, placeOfDefine(text)).split("\n");
-  const column = (before.at(-1)?.length ?? 0) + 1;
-  const place = { file, line: before.length, column, length: "import".length };
-  const name = file.replace(/^.*\//, "").replace(/(?:[.-]?workflows?)?\.\w+$/i, "");
-  const message = `${file} uses defineWorkflow(), but its name does not end in .workflow.ts, so no workflow that is made by it is compiled`;
-  const hint = `move its workflows to a file such as ${name === "" ? "order" : name}.workflow.ts, and call defineWorkflow() there as it is imported from "@stepwise/workflow"`;
-  return withFrames(diagnostic("misnamedFile", place, message, hint), [source]);
-}
-
-/** Of a file or folder that is there but cannot be read. There is no line of it to show. */
-function unreadableFile({ file, error }: UnreadablePath): Diagnostic {
-  const message = error.message.replace(error.path, file);
-  return diagnostic(
-    "unreadableFile",
-    { file, line: 1, column: 1 },
-    message,
-    "make it readable, or take it out of the functions folder",
-  );
-}
-
-/** Of a link to a folder with definitions. There is no line of it to show. */
-function linkedFolder(file: string): Diagnostic {
-  const message = `${file} is a link to a folder, so the definitions in it are not compiled`;
-  return diagnostic(
-    "linkedFolder",
-    { file, line: 1, column: 1 },
-    message,
-    "make it a folder with a link to each file in it: links to files are followed",
-  );
-}
-
-function withFrames(diagnostic: Diagnostic, sources: readonly SourceText[]): Diagnostic {
-  const frame = (place: Diagnostic["place"]) => {
-    const source = sources.find(({ file }) => file === place.file);
-    return source && frameOf(source.text, place);
-  };
-  const related = diagnostic.related.map((each) => ({ ...each, frame: frame(each.place) }));
-  return { ...diagnostic, frame: frame(diagnostic.place), related };
 }

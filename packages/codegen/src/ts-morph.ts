@@ -2,8 +2,8 @@ import { createRequire } from "node:module";
 import type * as TsMorph from "ts-morph";
 
 /*
- * What is used of ts-morph. By `require`, because Node looks through all of a CommonJS package, here with TypeScript in it, before it
- * imports that: it would take a quarter longer to load than it does, and loading it is most of the time a small app takes to compile.
+ * What is used of ts-morph. By `require`, because before an import Node looks through all of a CommonJS
+ * package, here with TypeScript in it. That takes a quarter longer to load.
  */
 const library = createRequire(import.meta.url)("ts-morph") as typeof TsMorph;
 

@@ -2,13 +2,12 @@ import { readFileSync } from "node:fs";
 
 let version: string | undefined;
 
-/** The version of this compiler, as its package says. Without a library: the way on which nothing is loaded asks for it too. */
+/** The version of this compiler, as its package says. Read without a library, as an unchanged app asks for it too. */
 export function compilerVersion(): string {
-  version ??= read();
+  version ??= (
+    JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+      version: string;
+    }
+  ).version;
   return version;
-}
-
-function read(): string {
-  const manifest = readFileSync(new URL("../package.json", import.meta.url), "utf8");
-  return (JSON.parse(manifest) as { version: string }).version;
 }

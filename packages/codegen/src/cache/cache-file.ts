@@ -11,8 +11,8 @@ import {
 import { dirname, join } from "node:path";
 
 /**
- * A file in the cache folder that tools share, by convention, beside the nearest package.json: in the output folder it would be
- * committed, and every edit of a comment would then be a change there. Nothing is kept where there is no package.
+ * A file in the cache folder that tools share, by convention, beside the nearest package.json. In the
+ * output folder it would be committed with every edit. Nothing is kept if there is no package.
  */
 export class CacheFile {
   readonly #path: string | undefined;
@@ -26,21 +26,21 @@ export class CacheFile {
     name: string,
     private readonly identity: string,
   ) {
-    const folder = packageFolder(functionsDir);
+    const folder = packageFolder(dirname(functionsDir));
     const app = createHash("sha256").update(functionsDir).digest("hex").slice(0, 16);
-    this.#path =
-      folder && join(folder, "node_modules", ".cache", "stepwise", `${name}-${app}.json`);
+    const file = `${name}-${app}.json`;
+    this.#path = folder && join(folder, "node_modules", ".cache", "stepwise", file);
   }
 
-  /** Undefined when there is none, or it is damaged or of another compiler. */
+  /** Undefined if there is none, or it is damaged or of another compiler. */
   read(): Buffer | undefined {
+    if (this.#path === undefined) return undefined;
     try {
-      const bytes = this.#path === undefined ? Buffer.of() : readFileSync(this.#path);
+      const bytes = readFileSync(this.#path);
       const body = bytes.subarray(bytes.indexOf("\n") + 1);
       const head = this.#headOf(body);
-      return bytes.length === head.length + body.length && bytes.indexOf(head) === 0
-        ? body
-        : undefined;
+      const isWhole = bytes.length === head.length + body.length && bytes.indexOf(head) === 0;
+      return isWhole ? body : undefined;
     } catch {
       return undefined;
     }
@@ -66,12 +66,8 @@ export class CacheFile {
   }
 }
 
-function packageFolder(functionsDir: string): string | undefined {
-  let folder = dirname(functionsDir);
-  while (!existsSync(join(folder, "package.json"))) {
-    const above = dirname(folder);
-    if (above === folder) return undefined;
-    folder = above;
-  }
-  return folder;
+function packageFolder(folder: string): string | undefined {
+  if (existsSync(join(folder, "package.json"))) return folder;
+  const above = dirname(folder);
+  return above === folder ? undefined : packageFolder(above);
 }

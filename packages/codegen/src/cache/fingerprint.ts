@@ -19,11 +19,10 @@ export interface Contents {
 }
 
 /**
- * What is on the disk now; undefined where there is more than that to tell: definitions behind a link, or in files of other names, are
- * reported every time.
+ * What is on the disk now; undefined if there are problems that are reported every time.
  *
  * @param consulted the files that were looked into besides the definitions
- * @param folders those that generated files stand in
+ * @param folders those that hold generated files
  */
 export function contentsOnDisk(
   functionsDir: string,
@@ -47,26 +46,19 @@ export function fingerprintOf({ sources, consulted, outputs, branches }: Content
   const add = (part: string) => hash.update(`${part.length}:`).update(part);
   add(compilerIdentity());
   add(branches);
-  for (const { file, text, origin = file } of sources) {
-    add(file);
-    add(origin);
-    add(text);
-  }
-  hash.update("consulted");
-  for (const file of [...consulted.keys()].sort()) {
-    add(file);
-    add(consulted.get(file) ?? "");
-    hash.update(consulted.get(file) === undefined ? "absent" : "present");
-  }
-  hash.update("outputs");
-  for (const path of [...outputs.keys()].sort()) {
-    add(path);
-    add(outputs.get(path) ?? "");
+  for (const { file, text, origin = file } of sources) [file, origin, text].forEach(add);
+  for (const texts of [consulted, outputs]) {
+    hash.update("files");
+    for (const file of [...texts.keys()].sort()) {
+      add(file);
+      add(texts.get(file) ?? "");
+      hash.update(texts.get(file) === undefined ? "absent" : "present");
+    }
   }
   return hash.digest("hex");
 }
 
-/** The compiler's version; and when this file was installed, for one that is built anew under the same version. */
+/** The compiler's version, and when this file was installed: a build may have the same version. */
 export function compilerIdentity(): string {
   return `${compilerVersion()} ${statSync(fileURLToPath(import.meta.url)).mtimeMs}`;
 }

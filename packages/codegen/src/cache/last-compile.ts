@@ -31,20 +31,19 @@ export interface LastCompile extends Answer {
 const fileOf = (functionsDir: string): CacheFile =>
   new CacheFile(functionsDir, "unchanged", compilerIdentity());
 
-/** What was compiled and written last, if definitions, output and compiler are still the same; nothing is parsed to know that. */
+/** What was compiled last, if definitions, output and compiler are the same. Nothing is parsed for it. */
 export function unchangedSince(functionsDir: string): LastCompile | undefined {
   const bytes = fileOf(functionsDir).read();
   if (bytes === undefined) return undefined;
   // Nothing else is written to that file.
   const last = JSON.parse(bytes.toString()) as LastCompile;
   const contents = contentsOnDisk(functionsDir, last.consulted, last.folders);
-  const isSame = contents !== undefined && fingerprintOf(contents) === last.fingerprint;
-  return isSame ? last : undefined;
+  return contents && fingerprintOf(contents) === last.fingerprint ? last : undefined;
 }
 
 /**
- * Keeps what was compiled and written. `contents` is what the compiler had in its hands, not what is on the disk by now: a
- * definition may have been saved meanwhile.
+ * Keeps what was compiled and written. `contents` is what the compiler had read, not what is on the
+ * disk by now: a definition may have been saved meanwhile.
  */
 export function keepLastCompile(functionsDir: string, contents: Contents, answer: Answer): void {
   fileOf(functionsDir).write(() => {

@@ -70,7 +70,7 @@ function choosing(functionsDir: string, before: ReadBefore): ChooseBaseline {
       from: "what was generated last, as there is no main branch here",
       hint: `fetch it, as in \`git fetch origin main:refs/remotes/origin/main\`, or ${give}`,
     });
-  const repository = Repository.at(functionsDir, prefix);
+  const repository = new Repository(functionsDir, prefix);
   const first = once(() => mainAt(repository, base, before));
   if (earlier === undefined) return first;
   const second = once(() => {

@@ -10,13 +10,7 @@ interface WorkflowsIndex {
   readonly workflows: Record<string, unknown>;
   readonly workflow: {
     start(ctx: unknown, reference: unknown, input: unknown): Promise<string>;
-    sendEvent(
-      ctx: unknown,
-      reference: unknown,
-      runId: string,
-      name: string,
-      value: unknown,
-    ): Promise<unknown>;
+    sendEvent(ctx: unknown, reference: unknown, ...of: [string, string, unknown]): Promise<unknown>;
   };
 }
 
@@ -76,10 +70,7 @@ export function workflowComponentPath(back: BackEnd): string {
 
 type SetLevel = FunctionReference<"mutation", "internal", { logLevel: "ERROR" }, null>;
 
-/**
- * Has the component log nothing but errors, unless the app's config says how much: whoever watches a run is shown what else it would log. Not
- * counted.
- */
+/** Has the component log nothing but errors, unless the app's config says how much. It is not counted. */
 export async function logErrorsOnly(back: BackEnd): Promise<void> {
   const { config } = componentsGeneric()[workflowComponentPath(back)]!;
   const update = config!["update"] as unknown as SetLevel;

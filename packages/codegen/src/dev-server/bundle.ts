@@ -88,23 +88,14 @@ export async function externalPackages(projectDir: string): Promise<string[]> {
 
 const NAMESPACE = "stepwise-generated";
 
+const kinds = "action httpAction internalAction internalMutation internalQuery mutation query";
 const CONTENTS: Record<string, string> = {
   api: `
     import { anyApi, componentsGeneric } from "convex/server";
-    export const api = anyApi;
-    export const internal = anyApi;
-    export const components = componentsGeneric();
+    export const api = anyApi, internal = anyApi, components = componentsGeneric();
   `,
   server: `
-    export {
-      actionGeneric as action,
-      httpActionGeneric as httpAction,
-      internalActionGeneric as internalAction,
-      internalMutationGeneric as internalMutation,
-      internalQueryGeneric as internalQuery,
-      mutationGeneric as mutation,
-      queryGeneric as query,
-    } from "convex/server";
+    export { ${kinds.replace(/\w+/g, "$&Generic as $&,")} } from "convex/server";
     export const env = process.env;
   `,
   dataModel: "export {};",

@@ -8,41 +8,34 @@ export interface PlannedEvent {
   readonly value: unknown;
   /** Ms after the start of the run. Default: when it, or a run below it, waits for such an event. */
   readonly atMs?: number;
-  /** It is for a run below the one that was started: from its time on it is sent when one waits for it. */
+  /** Whether it is for a run below: from its time on it is sent when one waits for it. */
   readonly isBelow?: boolean;
-}
-
-/** Which run of which workflow. */
-interface Receiver {
-  readonly runId: string;
-  readonly workflow: string;
 }
 
 /** An event with the run that waits for it. */
 export interface Delivery {
   readonly event: PlannedEvent;
-  readonly to: Receiver;
+  readonly to: { readonly runId: string; readonly workflow: string };
 }
 
 /** Sends the planned events, each once; those of one name that wait for their moment in their order. */
 export class EventSender {
-  readonly #back: BackEnd;
   /** Those that are sent when a run waits for them. */
   readonly #expected: PlannedEvent[];
-  readonly #timers: NodeJS.Timeout[];
   /** Those whose time has not come. */
   readonly #timed: Set<PlannedEvent>;
+  readonly #timers: NodeJS.Timeout[];
   #failure: Error | undefined;
   /** Called when an event's time has come that a run may be waiting for. */
   onDue: () => void = () => {};
 
-  /** @param top the run that was started: events with a time are sent to it, unless they are for runs below it */
-  constructor(back: BackEnd, top: Receiver, events: readonly PlannedEvent[]) {
-    this.#back = back;
+  /** @param top the run that was started: it gets the events with a time that are not for runs below */
+  constructor(
+    private readonly back: BackEnd,
+    top: Delivery["to"],
+    events: readonly PlannedEvent[],
+  ) {
     this.#expected = events.filter(({ atMs }) => atMs === undefined);
-    const failed = (error: unknown) => {
-      this.#failure ??= error instanceof Error ? error : new Error(String(error));
-    };
     this.#timed = new Set(events.filter(({ atMs }) => atMs !== undefined));
     this.#timers = [...this.#timed].map((event) =>
       setTimeout(() => {
@@ -51,7 +44,9 @@ export class EventSender {
           this.#expected.push(event);
           return this.onDue();
         }
-        void this.send({ event, to: top }).catch(failed);
+        void this.send({ event, to: top }).catch((error: unknown) => {
+          this.#failure ??= error instanceof Error ? error : new Error(String(error));
+        });
       }, event.atMs),
     );
   }
@@ -69,7 +64,7 @@ export class EventSender {
   /**
    * The next event that one of the runs waits for.
    *
-   * @throws where an event that was sent at its time was not taken
+   * @throws if an event that was sent at its time was not taken
    */
   next({ runs }: RunTree): Delivery | undefined {
     if (this.#failure !== undefined) throw this.#failure;
@@ -83,11 +78,11 @@ export class EventSender {
     return undefined;
   }
 
-  /** @throws where the event is not taken */
+  /** @throws if the event is not taken */
   async send({ event, to }: Delivery): Promise<void> {
     const at = this.#expected.indexOf(event);
     if (at >= 0) this.#expected.splice(at, 1);
-    await sendEvent(this.#back, to.workflow, to.runId, event.name, event.value);
+    await sendEvent(this.back, to.workflow, to.runId, event.name, event.value);
   }
 
   stop(): void {

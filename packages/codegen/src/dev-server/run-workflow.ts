@@ -13,9 +13,9 @@ import { type Ending, Watch } from "./watch.js";
 export interface RunWorkflowOptions {
   /** Absolute path of the app's functions folder, with its generated code up to date. */
   readonly functionsDir: string;
-  /** The name under which generated code looks for the component: that of the app's config. Default: `workflow`. */
+  /** The name under which generated code looks for the component. Default: `workflow`. */
   readonly component?: string | undefined;
-  /** The folder under the functions folder that generated code stands in: that of the app's config. Default: `_workflows`. */
+  /** The folder under the functions folder that holds generated code. Default: `_workflows`. */
   readonly output?: string;
   readonly workflow: string;
   readonly input: unknown;
@@ -27,7 +27,7 @@ export interface RunWorkflowOptions {
   readonly events?: readonly PlannedEvent[];
   /** Documents to insert first; the input may name them. */
   readonly seed?: readonly SeedTable[] | undefined;
-  /** Makes `Math.random` give the same numbers each time, by which retries wait the same. Default: it is left alone. */
+  /** Makes `Math.random` give the same numbers each time. Default: it is left alone. */
   readonly random?: number | undefined;
   readonly onEvent?: (event: RunEvent) => void;
 }
@@ -54,7 +54,7 @@ export interface RunOutcome extends Pick<Ending, "state" | "output" | "error"> {
   readonly totals: Totals;
   /** By the clock that the functions saw. */
   readonly durationMs: number;
-  /** Those of the planned events that were not sent before its end, as no run waited for them or their time had not come. */
+  /** The planned events that were not sent: no run waited for them, or their time had not come. */
   readonly unsent: readonly PlannedEvent[];
 }
 

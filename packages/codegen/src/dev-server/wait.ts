@@ -10,15 +10,9 @@ import type { Delivery, EventSender, PlannedEvent } from "./events.js";
 import type { RunTree } from "./tree.js";
 import type { Ending, Watch } from "./watch.js";
 
-/**
- * Real ms that a function which neither ends nor calls anything is waited for before time is
- * skipped: it may be waiting for the network, or just for a timer of its own.
- */
+/** Real ms that a function which neither ends nor calls anything may take before time is skipped. */
 const PATIENCE_MS = 1000;
-/**
- * Before time jumps so far, in virtual ms, the run is looked at in any case: where it has ended, what comes next may be that it is removed, a
- * minute after its retention.
- */
+/** Before time jumps so far, in virtual ms, the run is looked at: if it has ended, its removal may be next. */
 const FAR_MS = 30_000;
 
 /** How a run's waiting (backoff, timeouts, sleeps) passes. */
@@ -118,22 +112,20 @@ function movesOf(back: BackEnd) {
 
 /** @param unsent events that were given, and that nothing has waited for */
 function stuck({ runs }: RunTree, unsent: readonly PlannedEvent[]): Error {
-  const waiting = new Map<string, number>();
+  const counts = new Map<string, number>();
   for (const { workflow, steps } of runs)
     for (const { kind, state, stage, events = [] } of steps) {
       if (kind !== "event" || state !== "waiting") continue;
       const names = events.map((name) => JSON.stringify(name)).join(" or ");
       const what = `"${stage}" of ${workflow} waits for the event ${names}`;
-      waiting.set(what, (waiting.get(what) ?? 0) + 1);
+      counts.set(what, (counts.get(what) ?? 0) + 1);
     }
-  if (waiting.size === 0)
-    return new Error(
-      "The run has not ended, but nothing is scheduled any more that could move it on.",
-    );
+  const all = [...counts].map(([what, count]) => (count === 1 ? what : `${what} (${count} runs)`));
   const given = unsent.map(({ name }) => JSON.stringify(name)).join(", ");
   const instead = given === "" ? "" : ` Nothing waits for what was given there: ${given}.`;
-  const all = [...waiting].map(([what, count]) => (count === 1 ? what : `${what} (${count} runs)`));
   return new Error(
-    `The run cannot end: ${all.join("; ")}, which nobody sends. Give it with --events.${instead}`,
+    all.length === 0
+      ? "The run has not ended, but nothing is scheduled any more that could move it on."
+      : `The run cannot end: ${all.join("; ")}, which nobody sends. Give it with --events.${instead}`,
   );
 }

@@ -13,40 +13,24 @@ export interface Ending {
   readonly error?: StepError;
 }
 
-type Read<Args extends Record<string, unknown>, Result> = FunctionReference<
-  "query",
-  "internal",
-  Args,
-  Result | null
->;
-
-type StatusOf = Read<{ run: { runId: string } }, Ending>;
-type TreeOf = Read<{ runId: string }, RunTree>;
+type View = FunctionReference<"query", "internal", Record<string, unknown>, unknown>;
 
 const now = performance.now.bind(performance);
 
-/** Real ms that looking may always take; below, a run is looked at whenever it may have moved. */
+/** Real ms that a look may always take; below, a run is looked at whenever it may have moved. */
 const CHEAP_MS = 5;
 
 /** Follows one run, from outside: what it reads is not counted. */
 export class Watch {
-  readonly #back: BackEnd;
-  readonly #runId: string;
-  readonly #tell: (tree: RunTree, changes: Change[]) => void;
-  readonly #status: StatusOf;
-  readonly #treeOf: TreeOf;
   #last: RunTree | undefined;
   readonly #statusRest = new Rest();
   readonly #treeRest = new Rest();
 
-  constructor(back: BackEnd, runId: string, tell: (tree: RunTree, changes: Change[]) => void) {
-    this.#back = back;
-    this.#runId = runId;
-    this.#tell = tell;
-    const views = componentsGeneric()[workflowComponentPath(back)]!["views"]!;
-    this.#status = views["status"] as unknown as StatusOf;
-    this.#treeOf = views["tree"] as unknown as TreeOf;
-  }
+  constructor(
+    private readonly back: BackEnd,
+    private readonly runId: string,
+    private readonly tell: (tree: RunTree, changes: Change[]) => void,
+  ) {}
 
   /** The same as `look`, unless the run has been looked at too much lately. */
   async glance(): Promise<Ending | undefined> {
@@ -56,7 +40,7 @@ export class Watch {
   /** Looks at the run, and tells what happened since. Returns how it ended, once it has. */
   async look(): Promise<Ending | undefined> {
     const status = await this.#statusRest.after(() =>
-      this.#read(this.#status, { run: { runId: this.#runId } }),
+      this.#read<Ending>("status", { run: { runId: this.runId } }),
     );
     const ended = hasEnded(status.state);
     if (ended || this.#treeRest.ms === 0) await this.tree();
@@ -65,10 +49,11 @@ export class Watch {
 
   /** The run and those below it as they are now; tells what happened since. */
   async tree(): Promise<RunTree> {
-    const tree = await this.#treeRest.after(() => this.#read(this.#treeOf, { runId: this.#runId }));
+    const { runId } = this;
+    const tree = await this.#treeRest.after(() => this.#read<RunTree>("tree", { runId }));
     const changes = changesBetween(this.#last, tree);
     this.#last = tree;
-    if (changes.length > 0) this.#tell(tree, changes);
+    if (changes.length > 0) this.tell(tree, changes);
     return tree;
   }
 
@@ -77,20 +62,18 @@ export class Watch {
     return Math.max(this.#statusRest.ms, this.#treeRest.ms);
   }
 
-  async #read<Args extends Record<string, unknown>, Result>(
-    query: Read<Args, Result>,
-    args: Args,
-  ): Promise<Result> {
-    const { counter, t } = this.#back;
-    const result = await counter.uncounted(
-      async () => await t.query(query as Read<Record<string, unknown>, unknown>, args),
-    );
-    if (result === null) throw new Error(`The run ${this.#runId} is gone.`);
+  /** What a view of the component gives, whose types the compiler does not depend on. */
+  async #read<Result>(view: "status" | "tree", args: Record<string, unknown>): Promise<Result> {
+    const { counter, t } = this.back;
+    const { views } = componentsGeneric()[workflowComponentPath(this.back)]!;
+    const query = views![view] as unknown as View;
+    const result = await counter.uncounted(async () => await t.query(query, args));
+    if (result === null) throw new Error(`The run ${this.runId} is gone.`);
     return result as Result;
   }
 }
 
-/** Big runs are dear to read: at most a fifth of the time goes into reading them. */
+/** Big runs are expensive to read: at most a fifth of the time goes into reading them. */
 class Rest {
   #until = 0;
 

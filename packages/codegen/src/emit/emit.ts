@@ -76,5 +76,5 @@ export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[]
       unlessSame(`${output}/${workflow.name}.ts`, code),
     ];
   });
-  return [...others.map(sealed), ...emitted];
+  return [...others.map((file) => sealed(file)), ...emitted];
 }

@@ -14,8 +14,9 @@ const shared = [
 ];
 
 /**
- * Where the commit that is checked out and the main branches are, as one text: while it is the same, so is the baseline in the history. The files in which
- * git keeps that are read as they are, as a process of git would take longer than all else that an unchanged app needs.
+ * Where the checked-out commit and the main branches are, as one text. While it is the same, so is the
+ * baseline. It is read from git's own files, as a process of git would take longer than all else that
+ * an unchanged app needs.
  *
  * @returns empty outside of a git repository
  */
@@ -36,12 +37,10 @@ export function refsState(folder: string): string {
   return JSON.stringify([...found]);
 }
 
-/** The `.git` folder of the nearest repository around a folder; of another working tree or a submodule, the one that its `.git` file names. */
+/** The `.git` folder of the nearest repository around a folder, or the one that its `.git` file names. */
 function gitFolder(folder: string): string | undefined {
-  for (let at = folder; ; at = dirname(at)) {
-    const [, elsewhere = ".git"] = /^gitdir: (.+)$/m.exec(readText(join(at, ".git")) ?? "") ?? [];
-    const gitDir = resolve(at, elsewhere);
-    if (readText(join(gitDir, "HEAD")) !== undefined) return gitDir;
-    if (dirname(at) === at) return undefined;
-  }
+  const [, elsewhere = ".git"] = /^gitdir: (.+)$/m.exec(readText(join(folder, ".git")) ?? "") ?? [];
+  const gitDir = resolve(folder, elsewhere);
+  if (readText(join(gitDir, "HEAD")) !== undefined) return gitDir;
+  return dirname(folder) === folder ? undefined : gitFolder(dirname(folder));
 }

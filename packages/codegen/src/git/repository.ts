@@ -5,23 +5,18 @@ export class GitFailed extends Error {
   override readonly name = "GitFailed";
 }
 
-/** What a commit may be called: `main`, `origin/main`, `v1.2`, `HEAD~1`, `main@{upstream}`. Never an option, a path or a search. */
+/** `main`, `origin/main`, `v1.2`, `HEAD~1`, `main@{upstream}`: never an option, a path or a search. */
 const refName = /^(?!.*\.\.)[\p{L}\p{N}@_][\p{L}\p{N}\p{M}._/@{}~^+#-]*$/u;
 
 export const isRefName = (name: string): boolean => refName.test(name);
 
-/** The committed files of a folder. git only reads here: no hook, filter or other program that the repository names is run. */
+/** The committed files of a folder. No hook, filter or other program that the repository names is run. */
 export class Repository {
   /** @param prefix of the folder in the repository, with `/` at its end; empty at its top */
-  private constructor(
+  constructor(
     readonly folder: string,
     readonly prefix: string,
   ) {}
-
-  /** The one that a folder is known to be in. */
-  static at(folder: string, prefix: string): Repository {
-    return new Repository(folder, prefix);
-  }
 
   /** The repository that a folder is in; undefined when it is in none, or there is no git. */
   static around(folder: string): Repository | undefined {
@@ -30,7 +25,7 @@ export class Repository {
       const prefix = git(folder, ["rev-parse", "--show-prefix"]).replace(/\n$/, "");
       return isTracked ? new Repository(folder, prefix) : undefined;
     } catch (error) {
-      // Without git, or outside of any repository, there is nothing to compare with. Anything else is worth a word.
+      // Without git, or outside of any repository, there is nothing to compare with.
       if (error instanceof GitFailed && /not a git repository|ENOENT/.test(error.message))
         return undefined;
       throw error;
@@ -43,7 +38,7 @@ export class Repository {
     return this.#maybe(["rev-parse", "--verify", "--quiet", `${ref}^{commit}`]);
   }
 
-  /** What a commit and another one have in common; undefined when that cannot be told, as in a shallow clone. */
+  /** What two commits have in common; undefined if that cannot be told, as in a shallow clone. */
   mergeBase(commit: string, other: string): string | undefined {
     return this.#maybe(["merge-base", commit, other]);
   }
@@ -63,7 +58,8 @@ export class Repository {
   /** The files of the folder in a commit, relative to it, with the hash of each text. */
   files(commit: string): [path: string, id: string][] {
     const folder = this.prefix === "" ? "." : this.prefix;
-    const listed = this.#git(["ls-tree", "-r", "-z", "--full-tree", commit, "--", folder]);
+    const listing = ["ls-tree", "-r", "-z", "--full-tree", commit, "--", folder];
+    const listed = git(this.folder, listing);
     return listed.split("\0").flatMap((entry): [string, string][] => {
       const [, id = "", path = ""] = /^\d+ blob (\w+)\t([^]+)$/.exec(entry) ?? [];
       return id !== "" && path.startsWith(this.prefix)
@@ -92,20 +88,15 @@ export class Repository {
 
   #maybe(args: readonly string[]): string | undefined {
     try {
-      const answer = this.#git(args).trim();
-      return answer === "" ? undefined : answer;
+      return git(this.folder, args).trim() || undefined;
     } catch (error) {
       if (error instanceof GitFailed) return undefined;
       throw error;
     }
   }
-
-  #git(args: readonly string[]): string {
-    return git(this.folder, args);
-  }
 }
 
-/** A hook of git sets these for the repository that it runs in; which one is meant is told by the folder. */
+/** A hook of git sets these for the repository that it runs in. Here the folder says which is meant. */
 const ofHooks = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"];
 
 /** @param input what it reads; then its answer is given byte by byte. */

@@ -4,8 +4,7 @@ import { importsOf, isImported, type Import } from "../analyze/modules.js";
 import { unwrap } from "../analyze/functions.js";
 import type { Place } from "../diagnostics/diagnostic.js";
 import { Node, SyntaxKind } from "../ts-morph.js";
-import { insert, type Edit, type Insertion } from "./edit.js";
-import { parse } from "./parse.js";
+import { insert, parse, type Edit, type Insertion } from "./edit.js";
 
 const component = "@stepwise/workflow/convex.config";
 

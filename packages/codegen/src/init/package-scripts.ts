@@ -1,6 +1,6 @@
 import type { ObjectLiteralExpression } from "ts-morph";
-import { Node, Project } from "../ts-morph.js";
-import { insert, type Edit } from "./edit.js";
+import { Node } from "../ts-morph.js";
+import { insert, parse as parseCode, type Edit } from "./edit.js";
 
 const file = "package.json";
 
@@ -31,16 +31,16 @@ export function addScripts(text: string | undefined): Edit {
     return { kind: "create", file, text: json, what: added(scripts) };
   }
   const root = parse(text);
-  if (root === undefined)
-    return { kind: "refuse", file, what: "it is not a JSON object: mend it, then run init again" };
+  const refuse = (why: string): Edit => ({
+    kind: "refuse",
+    file,
+    what: `${why}: mend it, then run init again`,
+  });
+  if (root === undefined) return refuse("it is not a JSON object");
   const own = root.getProperty((property) => keyOf(property) === "scripts");
   const value = Node.isPropertyAssignment(own) ? own.getInitializer() : undefined;
   if (own !== undefined && !Node.isObjectLiteralExpression(value))
-    return {
-      kind: "refuse",
-      file,
-      what: 'its "scripts" are no object: mend it, then run init again',
-    };
+    return refuse('its "scripts" are no object');
   const present = Node.isObjectLiteralExpression(value) ? value : undefined;
   const names = new Set(present?.getProperties().map(keyOf));
   const missing = scripts.filter(([name]) => !names.has(name));
@@ -49,45 +49,34 @@ export function addScripts(text: string | undefined): Edit {
   const lines = missing.map(
     ([name, command]) => `${JSON.stringify(name)}: ${JSON.stringify(command)}`,
   );
+  const block = `"scripts": {\n${lines.map((line) => indent + indent + line).join(",\n")}\n${indent}}`;
   const insertion =
     present === undefined
-      ? into(
-          root,
-          [`"scripts": {\n${lines.map((line) => indent + indent + line).join(",\n")}\n${indent}}`],
-          indent,
-          "",
-        )
+      ? into(root, [block], indent, "")
       : into(present, lines, indent + indent, indent);
-  return {
-    kind: "change",
-    file,
-    text: marked(text, insert(unmarked(text), [insertion])),
-    what: added(missing),
-  };
+  const changed = marked(text, insert(unmarked(text), [insertion]));
+  return { kind: "change", file, text: changed, what: added(missing) };
 }
 
 /** How to install what an app lacks; undefined when it has all. */
 export function missingPackages(text: string | undefined): string | undefined {
   const present = installedBy(text);
   const missing = Object.entries(needed).filter(([name]) => !present.has(name));
-  const names = (dev: boolean) =>
-    missing.filter(([, isDev]) => isDev === dev).map(([name]) => name);
-  const commands = [
-    ...(names(false).length > 0 ? [`npm install ${names(false).join(" ")}`] : []),
-    ...(names(true).length > 0 ? [`npm install --save-dev ${names(true).join(" ")}`] : []),
-  ];
-  return commands.length === 0 ? undefined : commands.join(" && ");
+  const command = (install: string, dev: boolean) => {
+    const names = missing.filter(([, isDev]) => isDev === dev).map(([name]) => name);
+    return names.length === 0 ? [] : [`${install} ${names.join(" ")}`];
+  };
+  const commands = [...command("npm install", false), ...command("npm install --save-dev", true)];
+  return commands.join(" && ") || undefined;
 }
 
 /** The packages that a manifest names. */
 function installedBy(text: string | undefined): ReadonlySet<string> {
   const root = text === undefined ? undefined : parse(text);
-  const lists = root
-    ?.getProperties()
-    .filter((list) => keyOf(list)?.toLowerCase().endsWith("dependencies") === true);
-  const names = lists?.flatMap((list) => {
+  const names = root?.getProperties().flatMap((list) => {
     const value = Node.isPropertyAssignment(list) ? list.getInitializer() : undefined;
-    return Node.isObjectLiteralExpression(value) ? value.getProperties().map(keyOf) : [];
+    const isList = keyOf(list)?.toLowerCase().endsWith("dependencies") === true;
+    return isList && Node.isObjectLiteralExpression(value) ? value.getProperties().map(keyOf) : [];
   });
   return new Set(names?.flatMap((name) => name ?? []));
 }
@@ -102,11 +91,7 @@ function parse(text: string): ObjectLiteralExpression | undefined {
   } catch {
     return undefined;
   }
-  const source = new Project({
-    useInMemoryFileSystem: true,
-    skipLoadingLibFiles: true,
-  }).createSourceFile("/package.ts", `(${unmarked(text)})`);
-  const [statement] = source.getStatements();
+  const [statement] = parseCode(`(${unmarked(text)})`)?.getStatements() ?? [];
   const outer = Node.isExpressionStatement(statement) ? statement.getExpression() : undefined;
   const inner = Node.isParenthesizedExpression(outer) ? outer.getExpression() : undefined;
   return Node.isObjectLiteralExpression(inner) ? inner : undefined;

@@ -1,8 +1,7 @@
 import { SyntaxKind, Node } from "../ts-morph.js";
 import { readConfig } from "../analyze/config.js";
 import { configFile as file, outputOf, usualComponent } from "../plan/paths.js";
-import { insert, type Edit } from "./edit.js";
-import { parse } from "./parse.js";
+import { insert, parse, type Edit } from "./edit.js";
 
 /** The name of the component that the app's config gives; undefined when it gives none that can be read. */
 export function configuredName(text: string | undefined): string | undefined {

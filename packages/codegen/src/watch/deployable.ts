@@ -6,34 +6,31 @@ const quietMs = 500;
 const pushMs = 10_000;
 
 /**
- * Which of the plans that a watching compiler writes may have been deployed by `convex dev`, so that runs may be at what they have.
- *
- * A plan may when it has been on the disk for as long as `convex dev` waits; and, however short it was there, while a push may be under way,
- * which is for ten seconds after such a plan and after the beginning. All others are names that were only there while somebody typed.
+ * Which of the plans that a watching compiler writes `convex dev` may have deployed. A plan may if it
+ * was on the disk for as long as `convex dev` waits, or at all while a push may be under way: ten
+ * seconds after such a plan and after the beginning. Other names were only there while somebody typed.
  */
 export class Deployable {
-  readonly #now: () => number;
-  #plans: readonly WrittenPlan[];
   /** The one on the disk, while it is not known whether it counts. */
   #last: { readonly plan: WrittenPlan; readonly at: number } | undefined;
   #pushUntil: number;
+  #plans: readonly WrittenPlan[];
 
-  /**
-   * @param plans those that were on the disk before
-   * @param now the time in ms
-   */
-  constructor(plans: readonly WrittenPlan[], now: () => number = () => Date.now()) {
+  /** @param plans those that were on the disk before */
+  constructor(
+    plans: readonly WrittenPlan[],
+    private readonly now: () => number = () => Date.now(),
+  ) {
     this.#plans = plans;
-    this.#now = now;
     this.#pushUntil = now() + pushMs;
   }
 
-  /** What may have been deployed by now. What a plan has left behind itself stands for those before it. */
+  /** What may have been deployed by now. The tombstones of a plan stand for the plans before it. */
   get plans(): readonly WrittenPlan[] {
     if (this.#last === undefined) return this.#plans;
     const { plan, at } = this.#last;
     const pushedAt = at + quietMs;
-    if (this.#now() >= pushedAt) this.#pushUntil = Math.max(this.#pushUntil, pushedAt + pushMs);
+    if (this.now() >= pushedAt) this.#pushUntil = Math.max(this.#pushUntil, pushedAt + pushMs);
     else if (at >= this.#pushUntil) return this.#plans;
     this.#last = undefined;
     this.#plans = [plan];
@@ -42,6 +39,6 @@ export class Deployable {
 
   /** A plan was written just now, made with regard to `plans`. */
   wrote(plan: WrittenPlan): void {
-    this.#last = { plan, at: this.#now() };
+    this.#last = { plan, at: this.now() };
   }
 }

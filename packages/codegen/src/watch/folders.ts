@@ -3,61 +3,57 @@ import { join } from "node:path";
 import { definitionFiles } from "../discover/definition-files.js";
 
 /**
- * Watches the folders that may hold definitions, each by itself: Node's recursive watching holds one watcher a file on Linux, and
- * looks into the output and into node_modules as well. Folders, not files, as many editors replace a file to save it.
+ * Watches the folders that may hold definitions, each by itself: on Linux, Node's recursive watching
+ * holds one watcher a file, also in the output and in node_modules. It watches folders because many
+ * editors replace a file to save it.
  */
 export class WatchedFolders {
-  readonly #functionsDir: string;
-  readonly #onChange: () => void;
-  readonly #isOwn: (path: string) => boolean;
   readonly #watchers = new Map<string, FSWatcher>();
 
-  /** @param isOwn whether a file, by its full path, is one that the compiler writes itself: a change of that is none to answer */
-  constructor(functionsDir: string, onChange: () => void, isOwn: (path: string) => boolean) {
-    this.#functionsDir = functionsDir;
-    this.#onChange = onChange;
-    this.#isOwn = isOwn;
+  /** @param isOwn whether the compiler writes a file, by its full path: such a change is ignored */
+  constructor(
+    private readonly functionsDir: string,
+    private readonly onChange: () => void,
+    private readonly isOwn: (path: string) => boolean,
+  ) {
     this.sync();
   }
 
   /**
-   * Watches folders that are new, and forgets those that are gone. To be called before files are read: what is saved after that
-   * is then seen.
+   * Watches folders that are new, and forgets those that are gone. Call it before files are read:
+   * what is saved after that is then seen.
    */
   sync(): void {
-    const folders = new Set(definitionFiles(this.#functionsDir).folders);
-    for (const [folder, watcher] of this.#watchers) {
-      if (folders.has(folder)) continue;
-      watcher.close();
-      this.#watchers.delete(folder);
-    }
+    const folders = new Set(definitionFiles(this.functionsDir).folders);
+    for (const folder of this.#watchers.keys()) if (!folders.has(folder)) this.#forget(folder);
     for (const folder of folders) if (!this.#watchers.has(folder)) this.#watch(folder);
   }
 
   close(): void {
-    for (const watcher of this.#watchers.values()) watcher.close();
-    this.#watchers.clear();
+    for (const folder of this.#watchers.keys()) this.#forget(folder);
+  }
+
+  #forget(folder: string): void {
+    this.#watchers.get(folder)?.close();
+    this.#watchers.delete(folder);
   }
 
   #watch(folder: string): void {
-    let watcher: FSWatcher;
+    const path = join(this.functionsDir, folder);
     try {
-      const path = join(this.#functionsDir, folder);
-      watcher = watch(path, (_event, name) => {
+      const watcher = watch(path, (_event, name) => {
         // Not every system says which file it was.
-        if (name === null || !this.#isOwn(join(path, name))) this.#onChange();
+        if (name === null || !this.isOwn(join(path, name))) this.onChange();
+      });
+      this.#watchers.set(folder, watcher);
+      watcher.on("error", () => {
+        this.#forget(folder);
+        this.onChange();
       });
     } catch (error) {
       // It may have gone since it was found; one that cannot be read is reported by who reads it.
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
-      if (code === "ENOENT" || code === "EACCES" || code === "EPERM") return;
-      throw error;
+      const code = error instanceof Error && "code" in error ? String(error.code) : "";
+      if (!["ENOENT", "EACCES", "EPERM"].includes(code)) throw error;
     }
-    watcher.on("error", () => {
-      watcher.close();
-      this.#watchers.delete(folder);
-      this.#onChange();
-    });
-    this.#watchers.set(folder, watcher);
   }
 }

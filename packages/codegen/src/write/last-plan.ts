@@ -7,12 +7,11 @@ import { isPlanFile, planFileIn, workflowPlanIn } from "../plan/paths.js";
 import type { ReadBefore } from "../plan/read-before.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { hashOf } from "../plan/write.js";
-import { generatedFolders } from "./generated-folders.js";
-import { presentFiles, sidesOf } from "./own-files.js";
+import { generatedFolders, presentFiles, sidesOf } from "./own-files.js";
 
 /** What is known of the versions before. */
 export interface LastPlan {
-  /** The plan that was written last; where a merge has left conflicts in it, that of either side. */
+  /** The plan that was written last; if a merge has left conflicts in it, that of either side. */
   readonly plans: readonly WrittenPlan[];
   /** The folders that generated code stands in though the config names another. */
   readonly elsewhere: readonly string[];
@@ -82,7 +81,7 @@ export async function plansOf(
   const problems: Diagnostic[] = [];
   const files = [...texts].map(([path, text]) => {
     if (text instanceof Unreadable) {
-      problems.push(unreadable(path, text.message.replace(text.path, path)));
+      problems.push(unreadablePlan(path, text.message.replace(text.path, path)));
       return [];
     }
     return sidesOf(text).flatMap((side) => {
@@ -90,8 +89,7 @@ export async function plansOf(
         return [partOnce(before, { path, id: hashOf(side) }, () => side)];
       } catch (error) {
         if (!(error instanceof PlanUnreadable)) throw error;
-        const problem = error.isNewer ? newer : unreadable;
-        problems.push(problem(path, error.message));
+        problems.push(unreadablePlan(path, error.message, error.isNewer));
         return [];
       }
     });
@@ -101,21 +99,14 @@ export async function plansOf(
   return { plans: isMerge ? [side(0), side(1)] : [side(0)], problems };
 }
 
-const newer = (file: string, problem: string): Diagnostic =>
-  diagnostic(
-    "unreadablePlan",
-    { file, line: 1, column: 1 },
-    problem,
-    "a newer compiler wrote it, so upgrade this one: `npm install --save-dev @stepwise/codegen@latest`",
-  );
-
-const unreadable = (file: string, problem: string): Diagnostic =>
-  diagnostic(
-    "unreadablePlan",
-    { file, line: 1, column: 1 },
-    `${problem}: it says what runs in flight may need of earlier versions`,
-    "restore it from version control, and generate again; `workflow-codegen generate --force` writes a new one, which leaves nothing behind of earlier versions",
-  );
+function unreadablePlan(file: string, problem: string, isNewer = false): Diagnostic {
+  const message = `${problem}: it says what runs in flight may need of earlier versions`;
+  const hint = isNewer
+    ? "a newer compiler wrote it, so upgrade this one: `npm install --save-dev @stepwise/codegen@latest`"
+    : "restore it from version control, and generate again; `workflow-codegen generate --force` writes a new one, which leaves nothing behind of earlier versions";
+  const place = { file, line: 1, column: 1 };
+  return diagnostic("unreadablePlan", place, isNewer ? problem : message, hint);
+}
 
 /** In an app that was never compiled there is nothing to miss. */
 function missing(functionsDir: string, output: string, texts: PlanTexts): Diagnostic[] {
@@ -133,12 +124,6 @@ function missing(functionsDir: string, output: string, texts: PlanTexts): Diagno
   const place = { file: texts.size === 0 ? planFileIn(output) : first, line: 1, column: 1 };
   const more = others.length === 0 || texts.size === 0 ? "" : `, nor are ${others.length} more`;
   const message = `${place.file} is not there${more}, though other generated files are: of what is gone since they were written nothing is left behind for runs in flight`;
-  return [
-    diagnostic(
-      "missingPlan",
-      place,
-      message,
-      `restore it from version control, and generate again: \`git checkout -- <functions folder>/${place.file}\``,
-    ),
-  ];
+  const hint = `restore it from version control, and generate again: \`git checkout -- <functions folder>/${place.file}\``;
+  return [diagnostic("missingPlan", place, message, hint)];
 }

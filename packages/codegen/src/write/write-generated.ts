@@ -31,7 +31,7 @@ export class WriteRefused extends Error {
   override readonly name = "WriteRefused";
 }
 
-/** The disk did not take a file. Those before it are written, each whole; to run again, when it can be, does the rest. */
+/** The disk did not take a file. Those before it are written, each whole; another run writes the rest. */
 export class WriteFailed extends Error {
   override readonly name = "WriteFailed";
 }
@@ -40,18 +40,18 @@ export interface WriteOptions {
   /** Whether edits by hand are written over. Default: they are refused. */
   readonly force?: boolean;
   /**
-   * The folders, relative to the functions folder, that generated code stands or stood in: what is not among the files any more is removed
-   * from them. Default: those of the files; without any, `_workflows`.
+   * The folders, relative to the functions folder, from which old generated files are removed.
+   * Default: those of the files; without any, `_workflows`.
    */
   readonly folders?: readonly string[];
 }
 
 /**
- * Brings the output folder to the state of `files`: writes those that differ, and removes the compiler's own files that are no longer
- * among them. The same in folders that it was before. A file that the compiler did not make is never touched.
+ * Brings the output folder to the state of `files`: writes those that differ, and removes the
+ * compiler's own files that are no longer among them. It touches no file that it did not make.
  *
  * @param functionsDir absolute path of the app's functions folder
- * @throws WriteRefused when a file of another origin, or one that was edited by hand, is in the way, or the folder leads elsewhere
+ * @throws WriteRefused if a file of another origin or with edits by hand is in the way, or the folder leads elsewhere
  * @throws WriteFailed
  */
 export async function writeGenerated(
@@ -62,21 +62,18 @@ export async function writeGenerated(
   const { force = false } = options;
   const drift = await driftOf(functionsDir, files, options);
   if (drift.edited.length > 0 && !force) throw new WriteRefused(editedByHand(drift.edited));
+  const pathOf = (path: string) => join(functionsDir, path);
   const written = new Set(drift.written);
   try {
-    for (const folder of foldersOf(drift.written))
-      mkdirSync(join(functionsDir, folder), { recursive: true });
+    for (const folder of foldersOf(drift.written)) mkdirSync(pathOf(folder), { recursive: true });
     for (const folder of foldersOf([...drift.written, ...drift.removed]))
-      removeTemporaries(join(functionsDir, folder));
+      removeTemporaries(pathOf(folder));
     // Backwards: the index, which is the first of them, imports the others.
     for (const { path, text } of files.toReversed())
-      if (written.has(path)) {
-        replace(join(functionsDir, path), text);
-        lastWritten.set(join(functionsDir, path), text);
-      }
+      if (written.has(path)) replace(pathOf(path), text);
     for (const path of drift.removed) {
-      rmSync(join(functionsDir, path), { force: true });
-      lastWritten.delete(join(functionsDir, path));
+      rmSync(pathOf(path), { force: true });
+      lastWritten.delete(pathOf(path));
     }
     const stillUsed = foldersOf(files.map(({ path }) => path));
     for (const folder of foldersOf(drift.removed))
@@ -92,10 +89,10 @@ export async function writeGenerated(
 const foldersOf = (paths: readonly string[]): Set<string> =>
   new Set(paths.map((path) => posix.dirname(path)));
 
-/** What this process has written, by full path: a watching compiler need not look whether that was edited by hand. */
+/** What this process has written, by full path: nobody has edited that by hand. */
 const lastWritten = new Map<string, string>();
 
-/** Whether this process has written a file, by its full path, or writes it by way of it. */
+/** Whether this process has written a file, by its full path, or writes it on the way. */
 export const isWrittenHere = (path: string): boolean =>
   lastWritten.has(path) || temporaryName.test(basename(path));
 
@@ -169,14 +166,15 @@ function refuseFolderElsewhere(functionsDir: string, path: string): void {
 }
 
 /**
- * A reader sees the old text or the new one, never a part: the new one is written beside it and takes its place. Synchronously, as the
- * files are small and to wait for each would take longer than to write it.
+ * A reader sees the old text or the new one, never a part. Synchronously, as the files are small
+ * and to wait for each would take longer than to write it.
  */
 function replace(path: string, text: string): void {
   const temporary = join(dirname(path), `.workflow-codegen-${randomUUID()}.tmp`);
   try {
     writeFileSync(temporary, text, { flag: "wx" });
     renameSync(temporary, path);
+    lastWritten.set(path, text);
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
@@ -185,10 +183,10 @@ function replace(path: string, text: string): void {
 
 const temporaryName = /^\.workflow-codegen-[0-9a-f-]{36}\.tmp$/;
 
-/** Ms after which a temporary file belongs to nobody any more: it stands for less than one while it is written. */
+/** Ms after which nobody needs a temporary file any more. Writing takes less than one. */
 const abandonedMs = 60_000;
 
-/** Removes what a compiler that was killed has left. One that runs beside this one may be about to use its own. */
+/** Removes the temporary files of compilers that were killed, but not of one that runs now. */
 function removeTemporaries(folder: string): void {
   for (const name of readdirSync(folder)) {
     if (!temporaryName.test(name)) continue;
@@ -199,7 +197,7 @@ function removeTemporaries(folder: string): void {
   }
 }
 
-/** Removes a folder that nothing is left in, and those around it that nothing else is in: version control keeps none either. */
+/** Removes a folder if it is empty, and those around it, as version control does. */
 function removeEmpty(functionsDir: string, folder: string): void {
   try {
     for (let each = folder; each !== "."; each = posix.dirname(each))

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { compile, driftOf, writeGenerated } from "../../src/compile.js";
-import { sealedBy } from "../../src/emit/seal.js";
+import { sealed } from "../../src/emit/seal.js";
 import { compilerVersion } from "../../src/version.js";
 import { sidesOf } from "../../src/write/own-files.js";
 import { filesIn, fixtures } from "../golden.js";
@@ -93,7 +93,7 @@ test("what an older compiler wrote is no edit: it is written anew", async () => 
     const changed = `${first}\n${rest.join("\n").replace("Resume", "Resumption")}`;
     return !path.endsWith(".ts") || path.endsWith("/workflows.ts")
       ? { path, text: text.replace(`"compiler": "${version}"`, '"compiler": "0.0.1"') }
-      : sealedBy("0.0.1", { path, text: changed });
+      : sealed({ path, text: changed }, "0.0.1");
   });
   await writeGenerated(folder, older);
   expect(await driftOf(folder, files)).toMatchObject({ edited: [], removed: [] });

@@ -1,0 +1,38 @@
+import { diagnostic, type Diagnostic } from "./diagnostics/diagnostic.js";
+import { frameOf } from "./diagnostics/format.js";
+import { placeOfDefine, type SourceText, type UnreadablePath } from "./discover/discover.js";
+
+/** Of a file with definitions that are not compiled. */
+export function misnamedFile(source: SourceText): Diagnostic {
+  const { file, text } = source;
+  const before = text.slice(0, placeOfDefine(text)).split("\n");
+  const column = (before.at(-1)?.length ?? 0) + 1;
+  const place = { file, line: before.length, column, length: "import".length };
+  const name = file.replace(/^.*\//, "").replace(/(?:[.-]?workflows?)?\.\w+$/i, "") || "order";
+  const message = `${file} uses defineWorkflow(), but its name does not end in .workflow.ts, so no workflow that is made by it is compiled`;
+  const hint = `move its workflows to a file such as ${name}.workflow.ts, and call defineWorkflow() there as it is imported from "@stepwise/workflow"`;
+  return withFrames(diagnostic("misnamedFile", place, message, hint), [source]);
+}
+
+const placeIn = (file: string) => ({ file, line: 1, column: 1 });
+
+/** Of a file or folder that is there but cannot be read. There is no line of it to show. */
+export const unreadableFile = ({ file, error }: UnreadablePath): Diagnostic =>
+  diagnostic("unreadableFile", placeIn(file), error.message.replace(error.path, file), "make it readable, or take it out of the functions folder");
+
+/** Of a link to a folder with definitions. There is no line of it to show. */
+export function linkedFolder(file: string): Diagnostic {
+  const message = `${file} is a link to a folder, so the definitions in it are not compiled`;
+  const hint = "make it a folder with a link to each file in it: links to files are followed";
+  return diagnostic("linkedFolder", placeIn(file), message, hint);
+}
+
+/** A diagnostic with the lines that it is about. */
+export function withFrames(diagnostic: Diagnostic, sources: readonly SourceText[]): Diagnostic {
+  const frame = (place: Diagnostic["place"]) => {
+    const source = sources.find(({ file }) => file === place.file);
+    return source && frameOf(source.text, place);
+  };
+  const related = diagnostic.related.map((each) => ({ ...each, frame: frame(each.place) }));
+  return { ...diagnostic, frame: frame(diagnostic.place), related };
+}
