@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Analyzer, type Analysis, type Finishing } from "./analyze/analyze.js";
 import { CacheFile } from "./cache/cache-file.js";
-import { compilerIdentity } from "./cache/fingerprint.js";
+import { compilerIdentity } from "./cache/last-compile.js";
 import { CompilerMemory } from "./cache/memory.js";
 import { check, checkStored, checkWorkflow } from "./check/check.js";
 import { convexConfig } from "./check/convex-config.js";
@@ -44,9 +44,7 @@ export interface CompileResult {
   readonly files: GeneratedFile[];
   /** The folder that it belongs into, relative to the functions folder. */
   readonly output: string;
-  /** Whether there are no errors. */
   readonly ok: boolean;
-  /** What was compiled. */
   readonly sources: readonly SourceText[];
   /** What other files held that were looked into; undefined for those that are not there. */
   readonly consulted: ReadonlyMap<string, string | undefined>;
@@ -77,7 +75,6 @@ export class Compiler {
   #analyzer: Analyzer;
   /** The functions folder of which the last process's memory was read. */
   #remembered: string | undefined;
-  /** What this process has emitted, by path. */
   readonly #emitted = new Map<string, GeneratedFile>();
 
   /** @param options.once whether it compiles only once, and so need not keep what it has read. Default: false */
@@ -218,7 +215,6 @@ export class Compiler {
     };
   }
 
-  /** Whether the app mounts the component under a name. */
   async #checkMounting(name: string, read: Read): Promise<readonly Diagnostic[]> {
     const config = convexConfig(read);
     if (config === undefined) return [];
@@ -235,7 +231,6 @@ export class Compiler {
     );
   }
 
-  /** What was made the last time, if that was of the same. */
   async #remembering<Made>(key: string, of: string, make: () => Promise<Made>): Promise<Made> {
     // Nothing else is set under such a key.
     const before = this.#memory.get(key) as { of: string; made: Made } | undefined;
@@ -278,7 +273,6 @@ interface ReadConfig {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** A result with problems that stand in no definition. */
 export function withProblems(
   result: CompileResult,
   problems: readonly Diagnostic[],

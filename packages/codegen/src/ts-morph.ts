@@ -12,5 +12,4 @@ export const { Project, ScriptTarget, SyntaxKind, VariableDeclarationKind, ts } 
 export const Node = library.Node;
 export type Node = TsMorph.Node;
 
-/** The types of `ts`. */
 export type { ts as TypeScript } from "ts-morph";

@@ -9,7 +9,6 @@ export class CompilerMemory implements Memory {
   #used = new Set<string>();
   #hasChanged = false;
 
-  /** Whether there is something that was not there when it was read. */
   get hasChanged(): boolean {
     return this.#hasChanged;
   }
@@ -55,7 +54,6 @@ export class CompilerMemory implements Memory {
     return Buffer.concat([Buffer.from(`${index}\n`), ...parts.map(([, bytes]) => bytes)]);
   }
 
-  /** What was written by `toBytes`. */
   static from(bytes: Buffer): CompilerMemory {
     const memory = new CompilerMemory();
     let at = bytes.indexOf("\n") + 1;
@@ -66,7 +64,6 @@ export class CompilerMemory implements Memory {
   }
 }
 
-/** A value as JSON, as itself, or both. */
 interface Slot {
   readonly text?: Buffer;
   made?: { readonly value: unknown };

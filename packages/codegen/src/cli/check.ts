@@ -9,7 +9,7 @@ import { lastPlan } from "../write/last-plan.js";
 import { answerOf, keepAnswer } from "./answer.js";
 import { printFindings } from "./findings.js";
 import { functionsFolder } from "./functions-folder.js";
-import { baselineFor } from "./given-plan.js";
+import { baselineFor } from "./plans.js";
 import { isSafe } from "./report.js";
 import type { Terminal } from "./terminal.js";
 

@@ -7,7 +7,7 @@ import {
   type StageExplained,
   type WorkflowExplained,
 } from "../explain/explain.js";
-import { compiledPlan } from "./compiled-plan.js";
+import { compiledPlan } from "./plans.js";
 import { UsageError } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 
@@ -39,7 +39,6 @@ export async function explain(
 /** What TypeScript reports of a workflow that is its own child. */
 const typeOfItself = "TS7022";
 
-/** The page of a diagnostic, by its code. */
 function pageOf(code: string): string {
   const known: string[] = [...Object.values(codes).map((each) => each.code), typeOfItself];
   if (!known.includes(code)) {
@@ -119,7 +118,6 @@ function time(ms: number): string {
   return parts.join(" ");
 }
 
-/** Columns of equal width, two spaces apart. */
 function table(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((cells) => cells[column]?.length ?? 0)),

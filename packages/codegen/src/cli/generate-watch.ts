@@ -23,7 +23,6 @@ interface WatchOptions {
   /** Whether edits by hand are written over. */
   readonly force: boolean;
   readonly baseline: ChooseBaseline;
-  /** Ends it. */
   readonly signal: AbortSignal;
 }
 

@@ -14,7 +14,7 @@ import { refsState } from "../git/refs.js";
 import { answerOf, keepAnswer } from "./answer.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
 import { generateWatch } from "./generate-watch.js";
-import { baselineFor } from "./given-plan.js";
+import { baselineFor } from "./plans.js";
 import { isSafe, printDiagnostics, printUnsafeChanges, report, withoutFrames } from "./report.js";
 import { printTo, type Terminal } from "./terminal.js";
 
@@ -32,7 +32,6 @@ export interface Generated extends Pick<Answer, "left" | "workflows" | "nodes"> 
   /** Whether there are no errors, and what differed was written: the exit code is 0. */
   readonly ok: boolean;
   readonly problems: readonly Diagnostic[];
-  /** Relative to the functions folder. */
   readonly written: readonly string[];
   readonly removed: readonly string[];
   /** The changes since what is deployed that are not safe for runs in flight. */
@@ -41,7 +40,6 @@ export interface Generated extends Pick<Answer, "left" | "workflows" | "nodes"> 
   readonly refused?: string;
 }
 
-/** Compiles and writes; gives the exit code. */
 export async function generate(options: GenerateOptions, terminal: Terminal): Promise<0 | 1> {
   const started = performance.now();
   const functionsDir = functionsFolder(terminal.cwd, options.dir);

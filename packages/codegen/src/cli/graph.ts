@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { dot } from "../graph/dot.js";
 import { mermaid } from "../graph/mermaid.js";
 import { graphOf, type Graph } from "../graph/model.js";
-import { compiledPlan } from "./compiled-plan.js";
+import { compiledPlan } from "./plans.js";
 import { UsageError } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 
@@ -19,7 +19,6 @@ export interface GraphOptions {
   readonly out?: string;
 }
 
-/** Draws the plan; gives the exit code. */
 export async function graph(
   workflow: string | undefined,
   options: GraphOptions,

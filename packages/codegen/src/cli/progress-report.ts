@@ -17,9 +17,7 @@ export function report(
   const paint = completed ? colors.green : colors.red;
   const headline = `${workflow} ${paint(outcome.state)} in ${duration(outcome.durationMs)}`;
   const lines = [headline, ...counts(outcome).map((line) => `  ${colors.dim(line)}`)];
-  if (outcome.error !== undefined) {
-    lines.push(...errorLines(outcome.error, placeOf, colors));
-  }
+  if (outcome.error !== undefined) lines.push(...errorLines(outcome.error, placeOf, colors));
   return `${lines.join("\n")}\n`;
 }
 

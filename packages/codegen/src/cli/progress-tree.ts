@@ -41,25 +41,14 @@ interface View {
 }
 
 function stepLines(run: TreeRun, indent: string, view: View): Line[] {
-  return latest(run.steps).flatMap((step) => {
+  // The last iteration of each body.
+  const latest = new Map(run.steps.map((step) => [step.stage, step]));
+  return [...latest.values()].flatMap((step) => {
     const children = view.childrenOf.get(parentKey(run.runId, step.stage)) ?? [];
-    return [stepLine(step, children, indent, view), ...childLines(children, `${indent}  `, view)];
+    const label = { text: ` ${stageLabel(step)}${progressOf(children, view)}` };
+    const line = [{ text: indent }, iconOf(step.state), label, ...stepNotes(step, view.now)];
+    return [line, ...childLines(children, `${indent}  `, view)];
   });
-}
-
-/** Of a body that was passed several times the last pass. */
-function latest(steps: readonly TreeStep[]): TreeStep[] {
-  return [...new Map(steps.map((step) => [step.stage, step])).values()];
-}
-
-function stepLine(step: TreeStep, children: TreeRun[], indent: string, view: View): Line {
-  return [
-    { text: indent },
-    iconOf(step.state),
-    { text: ` ${stageLabel(step)}` },
-    ...(children.length > 0 ? [{ text: `  ${progressOf(children, view)}` }] : []),
-    ...stepNotes(step, view.now),
-  ];
 }
 
 function childLines(children: TreeRun[], indent: string, view: View): Line[] {
@@ -124,9 +113,10 @@ function waitNote(step: TreeStep, now: number): string | undefined {
 }
 
 function progressOf(children: TreeRun[], view: View): string {
+  if (children.length === 0) return "";
   const ended = children.filter(({ state }) => hasEnded(state)).length;
   const all = `${children.length}${view.truncated ? "+" : ""}`;
-  return `${ended} of ${all} ${children.length === 1 ? "child" : "children"}`;
+  return `  ${ended} of ${all} ${children.length === 1 ? "child" : "children"}`;
 }
 
 /** Failed ones first, then those that are retried, then those that run. */

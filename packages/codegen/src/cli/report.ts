@@ -20,7 +20,6 @@ export const compatibilities: Readonly<Record<Compatibility, string>> = {
 export const isSafe = ({ compatibility }: Answer["changes"][number]): boolean =>
   compatibility === "safe";
 
-/** Prints all problems, and how many there are. */
 export function printDiagnostics(
   diagnostics: readonly Diagnostic[],
   folder: string,

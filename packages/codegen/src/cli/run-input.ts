@@ -94,7 +94,6 @@ function eventOf(json: JSONValue): PlannedEvent | string {
   return { name, value: jsonToConvex(value), atMs };
 }
 
-/** Says that an event was not sent before the end of the run. */
 export function notSent(name: string, workflow: string, plan: ProjectPlan): string {
   const { names } = awaitedEvents(plan, workflow, { below: true });
   const hint = names.includes(name) ? "" : ` ${suggestion(name, names, "events")}`;

@@ -20,7 +20,6 @@ export interface RunOptions {
   readonly quiet: boolean;
 }
 
-/** Runs a workflow, and ends the process. */
 export async function runCommand(workflow: string, options: RunOptions): Promise<never> {
   // So that errors tell places in the app's own sources, not in their bundles.
   process.setSourceMapsEnabled(true);

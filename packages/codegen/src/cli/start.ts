@@ -2,17 +2,9 @@ import { CommanderError } from "commander";
 import { runProgram } from "./program.js";
 import { printTo, processTerminal } from "./terminal.js";
 
+/** Errors that say all there is to say. For any other, the stack helps to find the fault. */
+const expected = /^(UsageError|WriteRefused|WriteFailed|PlanUnreadable|Unreadable|GitFailed)$/;
 const terminal = processTerminal();
-
-/** Errors that say all there is to say; any other is a fault of the compiler, whose stack helps to find it. */
-const expected = new Set([
-  "UsageError",
-  "WriteRefused",
-  "WriteFailed",
-  "PlanUnreadable",
-  "Unreadable",
-  "GitFailed",
-]);
 
 try {
   await runProgram(terminal, process.argv.slice(2));
@@ -24,13 +16,13 @@ process.exitCode = terminal.exitCode;
 function exitCodeOf(error: unknown): number {
   // Commander has printed its message already.
   if (error instanceof CommanderError) return error.exitCode;
-  const print = printTo(terminal);
-  if (error instanceof Error && expected.has(error.name)) print.err(error.message);
+  const { err } = printTo(terminal);
+  if (error instanceof Error && expected.test(error.name)) err(error.message);
   else {
-    print.err(
+    err(
       "workflow-codegen failed, by a fault of its own. Please report this with the definition that caused it:",
     );
-    print.err(error instanceof Error && error.stack !== undefined ? error.stack : String(error));
+    err(error instanceof Error && error.stack !== undefined ? error.stack : String(error));
   }
   return 1;
 }

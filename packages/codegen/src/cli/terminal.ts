@@ -12,7 +12,6 @@ export interface Terminal {
   exitCode: number;
 }
 
-/** What writes lines to a terminal, with its colors. */
 export const printTo = ({ stdout, stderr, color }: Terminal) => ({
   out: (text: string) => void stdout.write(`${text}\n`),
   err: (text: string) => void stderr.write(`${text}\n`),

@@ -2,17 +2,16 @@ import { rmSync } from "node:fs";
 import { mkdtemp, mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Counter } from "@stepwise/testing";
-import { defineSchema } from "convex/server";
+import type { TestConvex } from "convex-test";
+import { defineSchema, type GenericSchema, type SchemaDefinition } from "convex/server";
 import { bundle, externalPackages, type LoadableModules } from "./bundle.js";
-import {
-  findComponents,
-  registerOf,
-  type AppSchema,
-  type AppTest,
-  type MountedComponent,
-} from "./components.js";
+import { findComponents, type MountedComponent } from "./components.js";
 import { findEntryPoints } from "./entry-points.js";
 import { usualOutput } from "../plan/paths.js";
+
+/** convex-test's `t` for an app whose schema is only known at run time. */
+export type AppTest = TestConvex<AppSchema>;
+type AppSchema = SchemaDefinition<GenericSchema, boolean>;
 
 /** An app with its components on convex-test, in this process. */
 export interface BackEnd {
@@ -33,7 +32,7 @@ export interface BackEnd {
  *
  * @param functionsDir absolute path of the functions folder, usually `…/convex`
  * @param output the folder under it that generated code stands in
- * @throws when something cannot be bundled, or a component cannot be registered
+ * @throws when something cannot be bundled
  */
 export async function openBackEnd(
   functionsDir: string,
@@ -78,7 +77,7 @@ interface LoadedFolder {
   readonly schema: AppSchema;
 }
 
-/** The app's folder, or that of a component which is part of the project. */
+/** The app's folder, or that of a component. */
 async function loadFolder(folder: string, outdir: string): Promise<LoadedFolder> {
   const entries = await findEntryPoints(folder);
   const schemaFiles = entries.schema === undefined ? [] : [entries.schema];
@@ -107,21 +106,15 @@ async function loadFolder(folder: string, outdir: string): Promise<LoadedFolder>
   };
 }
 
+/** Each component's folder is deployed like the app's own, also if a package ships it. */
 async function mountAll(
   t: AppTest,
   components: readonly MountedComponent[],
   outdir: string,
 ): Promise<void> {
-  for (const component of components) {
-    const folder = join(outdir, "components", component.path);
-    if (/^[./]/.test(component.specifier)) {
-      const { schema, modules } = await loadFolder(component.directory, folder);
-      t.registerComponent(component.path, schema, modules);
-      await mountAll(t, component.children, outdir);
-    } else {
-      // A package registers those below it itself.
-      const register = await registerOf(component, folder);
-      register(t, component.path);
-    }
+  for (const { path, directory, children } of components) {
+    const { schema, modules } = await loadFolder(directory, join(outdir, "components", path));
+    t.registerComponent(path, schema, modules);
+    await mountAll(t, children, outdir);
   }
 }

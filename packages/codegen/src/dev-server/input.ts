@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { AppTest } from "./components.js";
+import type { AppTest } from "./back-end.js";
 
 /** A file to put into the app's storage before the run; its id becomes a field of the input. */
 export interface StoredFile {

@@ -17,7 +17,6 @@ const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).
 
 export const list = (items: readonly string[]): string => `[${items.join(", ")}]`;
 
-/** A list of string literals. */
 export const strings = (texts: readonly string[]): string => list(texts.map(quoted));
 
 export const object = (properties: readonly string[]): string =>

@@ -14,7 +14,6 @@ import { appPlanText, workflowPlanText } from "./plan-file.js";
 import { sealed } from "./seal.js";
 import { workflowFile } from "./workflow-file.js";
 
-/** One file of the output folder, or of one before it. */
 export interface GeneratedFile {
   /** Relative to the functions folder, with `/`. */
   readonly path: string;

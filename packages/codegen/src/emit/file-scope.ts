@@ -16,7 +16,6 @@ export interface Setting {
 }
 
 interface Import {
-  /** Imports are sorted by it. */
   readonly order: string;
   readonly module: string;
   /** `*` for the whole module. */
@@ -30,7 +29,6 @@ const parameters = ["run", "ctx", "scope"];
 
 /** The names of one generated file, and what it imports. Both grow while its parts are written. */
 export class FileScope {
-  /** The definition's file. */
   readonly source: string;
   readonly #taken: Set<string>;
   readonly #locals = new Map<string, string>();
@@ -122,7 +120,6 @@ export class FileScope {
     return { local, declaration: `// prettier-ignore\nconst ${local} = ${text.join("")};` };
   }
 
-  /** The reference of a workflow. */
   reference(workflow: string): string {
     if (workflow === this.workflow?.name) return "reference";
     const local = this.name(`reference:${workflow}`, workflow);
@@ -164,17 +161,14 @@ export class FileScope {
     return this.#flow.after(stage);
   }
 
-  /** The nodes inside a stage's node. */
   bodies(stage: StagePlan): readonly BodyPlan[] {
     return this.#nodes.get(stage.node)?.bodies ?? [];
   }
 
-  /** All stages of a stage's node. */
   stages(stage: StagePlan): readonly StagePlan[] {
     return this.#nodes.get(stage.node)?.stages ?? [];
   }
 
-  /** The import declarations for all that was asked for. */
   imports(): string {
     const modules = new Map<string, Import[]>();
     const sorted = [...this.#imports.values()].sort((a, b) =>

@@ -59,7 +59,6 @@ function binding(
   return laidOut(`const ${own} = ${compiled}(${args.join(", ")});`);
 }
 
-/** The stages of a node; then those of the nodes inside it, with the end of each body. */
 function nodeSections({ stages, bodies = [] }: NodePlan, file: FileScope): string[] {
   const own = stages.flatMap((stage) => [
     ...stageLowerings[stage.kind].sections(new StageCode(stage, file)),

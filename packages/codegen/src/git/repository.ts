@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
 
-/** Why git could not answer, in one line. */
 export class GitFailed extends Error {
   override readonly name = "GitFailed";
 }
@@ -32,7 +31,6 @@ export class Repository {
     }
   }
 
-  /** The hash of a commit; undefined when there is none of that name. */
   commit(ref: string): string | undefined {
     if (!isRefName(ref)) return undefined;
     return this.#maybe(["rev-parse", "--verify", "--quiet", `${ref}^{commit}`]);

@@ -19,7 +19,6 @@ export const hello = defineWorkflow({ input: z.object({ name: z.string() }) })
   });
 `;
 
-/** A first workflow for an app that has none. */
 export function firstWorkflow(existing: readonly string[]): Edit {
   const [first] = existing;
   if (first !== undefined) return { kind: "keep", file: first, what: "is a workflow already" };

@@ -163,12 +163,9 @@ function appIn(source: SourceFile, imports: Imports): MadeApp | undefined {
     .getVariableDeclarations()
     .filter((declaration) => makes(declaration.getInitializer()));
   const name = exported && unwrap(exported.getExpression()).getText();
-  const declaration = declarations.find((each) => each.getName() === name) ?? declarations[0];
-  if (declaration !== undefined)
-    return {
-      name: declaration.getName(),
-      statement: declaration.getVariableStatementOrThrow(),
-    };
+  const made = declarations.find((each) => each.getName() === name) ?? declarations[0];
+  if (made !== undefined)
+    return { name: made.getName(), statement: made.getVariableStatementOrThrow() };
   return exported !== undefined && makes(exported.getExpression()) ? { exported } : undefined;
 }
 
@@ -192,14 +189,11 @@ function usesAnywhere(source: SourceFile): CallExpression[] {
 }
 
 /** The calls `app.use(…)` that are statements of the file. */
-function usesOf(source: SourceFile, app: string): CallExpression[] {
-  return source.getStatements().flatMap((statement) => {
-    const call = Node.isExpressionStatement(statement) ? statement.getExpression() : undefined;
-    return Node.isCallExpression(call) && call.getExpression().getText() === `${app}.use`
-      ? [call]
-      : [];
+const usesOf = (source: SourceFile, app: string): CallExpression[] =>
+  usesAnywhere(source).filter((call) => {
+    const statement = call.getParentIfKind(SyntaxKind.ExpressionStatement);
+    return statement?.getParent() === source && call.getExpression().getText() === `${app}.use`;
   });
-}
 
 /** The local name of the component, when it is imported. */
 function importedAs(imports: Imports): string | undefined {
@@ -208,7 +202,7 @@ function importedAs(imports: Imports): string | undefined {
   return [...imports].find(([, from]) => isOurs(from))?.[0];
 }
 
-/** The name a component is mounted under: the one that is given, else its own, which is that of its package; undefined when it is computed. */
+/** The name a component is mounted under: the given one, else that of its package; undefined if it is computed. */
 function nameOf(call: CallExpression, imports: Imports): string | undefined {
   const [used, options] = call.getArguments();
   if (options !== undefined && !Node.isObjectLiteralExpression(options)) return undefined;
@@ -229,23 +223,20 @@ function nameOf(call: CallExpression, imports: Imports): string | undefined {
 function plainName(call: CallExpression, imports: Imports): string | undefined {
   const [used, options] = call.getArguments();
   const fields = Node.isObjectLiteralExpression(options) ? options.getProperties() : [];
-  const isPlain = (field: AnyNode) =>
-    Node.isPropertyAssignment(field) && Node.isIdentifier(field.getNameNode());
-  if (!fields.every(isPlain)) return undefined;
+  const plain = fields
+    .filter((field) => Node.isPropertyAssignment(field))
+    .filter((field) => Node.isIdentifier(field.getNameNode()));
+  if (plain.length < fields.length) return undefined;
   const from = imports.get(used?.getText() ?? "");
   const isPackage =
     from?.imported === "default" && /^[^.].*\/convex\.config(\.js)?$/.test(from.module);
-  const isNamed = fields.some(
-    (field) => Node.isPropertyAssignment(field) && field.getName() === "name",
-  );
+  const isNamed = plain.some((field) => field.getName() === "name");
   return isPackage || isNamed ? nameOf(call, imports) : undefined;
 }
 
 /** Whether nothing but this file's own `app.use(…)` can mount something: the app is not handed on, but exported. */
 function isHereAlone(source: SourceFile, app: string): boolean {
-  const mentions = source
-    .getDescendantsOfKind(SyntaxKind.Identifier)
-    .filter((id) => id.getText() === app);
+  const mentions = identifiersIn(source).filter((id) => id.getText() === app);
   return mentions.every((id) => {
     const around = id.getParent();
     if (Node.isVariableDeclaration(around)) return around.getInitializer() !== id;
@@ -256,19 +247,18 @@ function isHereAlone(source: SourceFile, app: string): boolean {
   });
 }
 
+const identifiersIn = (source: SourceFile) => source.getDescendantsOfKind(SyntaxKind.Identifier);
+
 /** The first of the names that nothing in the file has. */
 function freeName(source: SourceFile, names: readonly [string, ...string[]]): string {
-  const taken = new Set(
-    source.getDescendantsOfKind(SyntaxKind.Identifier).map((id) => id.getText()),
-  );
+  const taken = new Set(identifiersIn(source).map((id) => id.getText()));
   return names.find((name) => !taken.has(name)) ?? `${names[0]}_`;
 }
 
 /** The beginning of the line after the last import; without one, of the file. */
 function importsEnd(source: SourceFile): number {
-  const last = source.getImportDeclarations().at(-1);
-  if (last === undefined) return 0;
-  const at = last.getEnd();
+  const at = source.getImportDeclarations().at(-1)?.getEnd();
+  if (at === undefined) return 0;
   const lineEnd = source.getFullText().indexOf("\n", at);
   return lineEnd < 0 ? at : lineEnd + 1;
 }

@@ -4,7 +4,6 @@ import { insert, parse as parseCode, type Edit } from "./edit.js";
 
 const file = "package.json";
 
-/** The scripts that `init` adds. */
 const scripts: readonly (readonly [name: string, command: string])[] = [
   ["workflows", "workflow-codegen"],
   ["workflows:watch", "workflow-codegen --watch"],
@@ -70,7 +69,6 @@ export function missingPackages(text: string | undefined): string | undefined {
   return commands.join(" && ") || undefined;
 }
 
-/** The packages that a manifest names. */
 function installedBy(text: string | undefined): ReadonlySet<string> {
   const root = text === undefined ? undefined : parse(text);
   const names = root?.getProperties().flatMap((list) => {

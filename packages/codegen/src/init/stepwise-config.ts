@@ -45,7 +45,6 @@ export function nameComponent(text: string | undefined, name: string): Edit | un
   return { kind: "change", file, text: insert(text, [{ at: object + 1, text: added }]), what };
 }
 
-/** Where the object begins that `defineConfig` is given. */
 function objectIn(text: string): number | undefined {
   const calls = parse(text)?.getDescendantsOfKind(SyntaxKind.CallExpression) ?? [];
   for (const call of calls) {

@@ -23,7 +23,6 @@ export class Rounds {
     clearTimeout(this.#timer);
   }
 
-  /** A round, at once. */
   async start(): Promise<void> {
     const firstChangeAt = this.#firstChangeAt ?? performance.now();
     this.#firstChangeAt = undefined;

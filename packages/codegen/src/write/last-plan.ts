@@ -9,7 +9,6 @@ import type { WrittenPlan } from "../plan/schema.js";
 import { hashOf } from "../plan/write.js";
 import { generatedFolders, presentFiles, sidesOf } from "./own-files.js";
 
-/** What is known of the versions before. */
 export interface LastPlan {
   /** The plan that was written last; if a merge has left conflicts in it, that of either side. */
   readonly plans: readonly WrittenPlan[];
@@ -45,7 +44,6 @@ export async function lastPlan(
 /** The files of a plan by their paths: the text of each, or why it cannot be read. */
 export type PlanTexts = ReadonlyMap<string, string | Unreadable>;
 
-/** Those in an output folder. */
 export function planTexts(functionsDir: string, output: string): PlanTexts {
   const names = unlessUnreadable(() =>
     ifPresent(join(functionsDir, output), (folder) => readdirSync(folder)),

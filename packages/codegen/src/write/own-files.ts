@@ -81,7 +81,6 @@ const conflict = /^<{7} .*\n([^]*?)^(?:\|{7} .*\n[^]*?)?={7}\n([^]*?)^>{7} .*\n?
 export const oneSideOf = (text: string): string =>
   text.includes("<<<<<<< ") ? text.replace(conflict, "$1") : text;
 
-/** A text as each side of a merge has it. */
 export function sidesOf(text: string): string[] {
   const one = oneSideOf(text);
   return one === text ? [text] : [one, text.replace(conflict, "$2")];

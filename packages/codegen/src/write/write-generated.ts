@@ -37,7 +37,6 @@ export class WriteFailed extends Error {
 }
 
 export interface WriteOptions {
-  /** Whether edits by hand are written over. Default: they are refused. */
   readonly force?: boolean;
   /**
    * The folders, relative to the functions folder, from which old generated files are removed.
@@ -85,7 +84,6 @@ export async function writeGenerated(
   return drift;
 }
 
-/** The folders of some files. */
 const foldersOf = (paths: readonly string[]): Set<string> =>
   new Set(paths.map((path) => posix.dirname(path)));
 

@@ -5,21 +5,12 @@ import { type TestApp, writeApp } from "./app.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** A component as packages ship them: TypeScript, with modules listed by vite's `import.meta.glob`. */
-function tallyPackage(exports: Record<string, string>): Record<string, string> {
+/** A component as packages ship them, here in TypeScript. It needs no export for tests. */
+function tallyPackage(): Record<string, string> {
+  const exports = { "./convex.config": "./src/component/convex.config.ts" };
   const folder = "../node_modules/tally";
   return {
     [`${folder}/package.json`]: JSON.stringify({ name: "tally", type: "module", exports }),
-    [`${folder}/src/test.ts`]: `
-      /// <reference types="vite/client" />
-      import type { TestConvex } from "convex-test";
-      import schema from "./component/schema.js";
-      const modules = import.meta.glob("./component/**/*.ts");
-      export function register(t: TestConvex<any>, name: string = "tally") {
-        t.registerComponent(name, schema, modules);
-      }
-      export default { register, schema, modules };
-    `,
     [`${folder}/src/component/_generated/api.ts`]: "export {};",
     [`${folder}/src/component/convex.config.ts`]: `
       import { defineComponent } from "convex/server";
@@ -50,11 +41,6 @@ function marks(folder: string, by: string): Record<string, string> {
   };
 }
 
-const EXPORTS = {
-  "./convex.config": "./src/component/convex.config.ts",
-  "./test": "./src/test.ts",
-};
-
 const TASKS = `
   import { components } from "./_generated/api";
   import { mutation } from "./_generated/server";
@@ -76,7 +62,7 @@ async function call(app: TestApp): Promise<unknown> {
 
 test("a component of a package is mounted under the name the app gives it", async () => {
   const app = await writeApp({
-    ...tallyPackage(EXPORTS),
+    ...tallyPackage(),
     "convex.config.ts": `
       import tally from "tally/convex.config";
       import { defineApp } from "convex/server";
@@ -91,7 +77,7 @@ test("a component of a package is mounted under the name the app gives it", asyn
 
 test("a component of the project may mount one of a package itself", async () => {
   const app = await writeApp({
-    ...tallyPackage(EXPORTS),
+    ...tallyPackage(),
     "convex.config.ts": `
       import scores from "./scores/convex.config.js";
       import { defineApp } from "convex/server";
@@ -118,23 +104,6 @@ test("a component of the project may mount one of a package itself", async () =>
     "tasks.ts": TASKS,
   });
   expect(await call(app)).toBe("through scores, tally marked it");
-});
-
-test("a package that cannot register itself is named, with what it lacks", async () => {
-  const app = await writeApp({
-    ...tallyPackage({ "./convex.config": EXPORTS["./convex.config"] }),
-    "convex.config.ts": `
-      import tally from "tally/convex.config";
-      import { defineApp } from "convex/server";
-      const app = defineApp();
-      app.use(tally);
-      export default app;
-    `,
-  });
-  await expect(openBackEnd(app.functionsDir)).rejects.toThrow(
-    'The component "tally" cannot be mounted: its package has no usable export "tally/test"',
-  );
-  await app.remove();
 });
 
 test("an app without components and without a schema is mounted too", async () => {

@@ -14,7 +14,6 @@ export interface StageLowering {
   entryAfter?(stage: StageCode): string;
 }
 
-/** A declaration below its comment. */
 export const commented = (comment: string, code: string): string =>
   `/** ${commentText(comment)} */\n${code}`;
 
@@ -36,9 +35,7 @@ export function outputName(nodes: BodyPlan["nodes"]): string {
 /** One stage and what its lowering writes of it: parts of code, and of comments. */
 export class StageCode {
   readonly identifier: string;
-  /** Its name as a literal. */
   readonly name: string;
-  /** What it reads as a literal. */
   readonly reads: string;
 
   constructor(
