@@ -18,7 +18,12 @@ const placeIn = (file: string) => ({ file, line: 1, column: 1 });
 
 /** Of a file or folder that is there but cannot be read. There is no line of it to show. */
 export const unreadableFile = ({ file, error }: UnreadablePath): Diagnostic =>
-  diagnostic("unreadableFile", placeIn(file), error.message.replace(error.path, file), "make it readable, or take it out of the functions folder");
+  diagnostic(
+    "unreadableFile",
+    placeIn(file),
+    error.message.replace(error.path, file),
+    "make it readable, or take it out of the functions folder",
+  );
 
 /** Of a link to a folder with definitions. There is no line of it to show. */
 export function linkedFolder(file: string): Diagnostic {
