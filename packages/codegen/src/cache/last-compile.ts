@@ -74,12 +74,7 @@ interface Contents {
   readonly branches: string;
 }
 
-/**
- * What is on the disk now; undefined if there are problems that are reported every time.
- *
- * @param consulted the files that were looked into besides the definitions
- * @param folders those that hold generated files
- */
+/** What is on the disk now; undefined if there are problems that are reported every time. */
 function contentsOnDisk(
   functionsDir: string,
   consulted: readonly string[],

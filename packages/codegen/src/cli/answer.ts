@@ -17,12 +17,7 @@ export function answerOf({ diagnostics, ok, plan, baseline }: CompileResult): An
   };
 }
 
-/**
- * So that the next run can tell that nothing has changed: of files that are on the disk, compared with the usual baseline. Not of an app without
- * workflows, nor where git may be installed by then.
- *
- * @param branches `refsState` of before
- */
+/** Lets the next run tell that nothing has changed, unless git may be installed by then. */
 export function keepAnswer(
   functionsDir: string,
   { files, ...contents }: CompileResult,

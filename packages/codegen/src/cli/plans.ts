@@ -36,13 +36,7 @@ export async function compiledPlan(
   );
 }
 
-/**
- * What `--against` names, a plan by its path or a commit; without it, the main branch's plan.
- *
- * @throws UsageError when there is neither a file nor a commit of that name
- * @throws PlanUnreadable
- * @throws GitFailed
- */
+/** What `--against` names, a plan by its path or a commit; without it, the main branch's plan. */
 export async function baselineFor(
   against: string | undefined,
   functionsDir: string,

@@ -17,11 +17,7 @@ import {
   stageLabel,
 } from "./progress-text.js";
 
-/**
- * One line per change that tells something new, with the time since the run's start before it.
- *
- * @param crowds what has been told of parents with many children
- */
+/** One line per change that tells something new, with the time since the start of the run before it. */
 export function describeChanges(
   { tree, changes, seenAt }: ProgressEvent,
   crowds: Crowds = new Crowds(),

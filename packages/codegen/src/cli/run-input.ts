@@ -9,11 +9,7 @@ import type { ProjectPlan } from "../plan/schema.js";
 
 /* What the options of `run` give: JSON, seeds, events, and the variables of the environment. */
 
-/**
- * JSON as it is given on the command line, or in the file that is named there after an `@`.
- *
- * @throws if it is not JSON, or the file cannot be read
- */
+/** JSON as given on the command line, or in a file after an `@`. @throws if it cannot be read */
 export async function readJson(given: string, option: string): Promise<JSONValue> {
   const path = given.startsWith("@") ? given.slice(1) : undefined;
   const text =
@@ -31,11 +27,7 @@ export async function readJson(given: string, option: string): Promise<JSONValue
 
 const seedForm = '{ "orders": [{ "_id": "order-1", "total": 5 }] }';
 
-/**
- * The documents of a seed file, table by table in its order.
- *
- * @throws if the file cannot be read, or is not `{ table: [document, …] }`
- */
+/** The documents of a seed file, table by table. @throws if it cannot be read, or has another form */
 export async function readSeed(path: string): Promise<SeedTable[]> {
   const json = await readJson(`@${path}`, "--seed");
   if (!isObject(json)) throw new Error(`${path} is not an object of tables: ${seedForm}`);
@@ -104,7 +96,7 @@ function isObject(json: JSONValue | undefined): json is Record<string, JSONValue
   return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 
-/** Puts the variables of the files that the Convex CLI reads into `process.env`. What is set already stays. */
+/** Adds the variables of the files that the Convex CLI reads to `process.env`. */
 export function loadEnvironment(cwd: string): void {
   for (const file of [".env.local", ".env"]) {
     try {

@@ -14,22 +14,13 @@ interface WorkflowsIndex {
   };
 }
 
-/**
- * Starts a run as the app itself would: `workflow.start` in a mutation.
- *
- * @returns the run's id
- * @throws when the app has no such workflow, or `start` refuses the input
- */
+/** Starts a run as the app itself would, in a mutation; gives its id. @throws if `start` refuses the input */
 export async function startRun(back: BackEnd, name: string, input: unknown): Promise<string> {
   const { workflow, reference } = await loadWorkflow(back, name);
   return await back.t.mutation(async (ctx) => await workflow.start(ctx, reference, input));
 }
 
-/**
- * Sends a run an event as the app itself would: `workflow.sendEvent` in a mutation.
- *
- * @throws when it is not taken
- */
+/** Sends a run an event as the app itself would, in a mutation. @throws if it is not taken */
 export async function sendEvent(
   back: BackEnd,
   name: string,
@@ -80,11 +71,7 @@ export async function logErrorsOnly(back: BackEnd): Promise<void> {
   );
 }
 
-/**
- * Looks whether the component with the runs is where generated code looks for it.
- *
- * @throws when the app mounts it under another name, or not at all
- */
+/** Checks that the component is mounted where generated code looks for it. @throws if it is not */
 export function checkComponent(back: BackEnd, name: string): void {
   const path = workflowComponentPath(back);
   if (path === name) return;

@@ -25,11 +25,7 @@ export function captureLogs(log: (text: string) => void): () => void {
   };
 }
 
-/**
- * Makes `Math.random` give the same numbers for the same seed (mulberry32); undefined leaves it alone.
- *
- * @returns a function that ends this
- */
+/** Makes `Math.random` repeat its numbers for a seed (mulberry32). Returns a function that ends this. */
 export function seedRandom(seed: number | undefined): () => void {
   const own = Math.random;
   if (seed === undefined) return () => {};

@@ -61,11 +61,7 @@ export class EventSender {
     return this.#expected.length > 0 || this.#failure !== undefined;
   }
 
-  /**
-   * The next event that one of the runs waits for.
-   *
-   * @throws if an event that was sent at its time was not taken
-   */
+  /** The next event that one of the runs waits for. @throws if one that was sent at its time was not taken */
   next({ runs }: RunTree): Delivery | undefined {
     if (this.#failure !== undefined) throw this.#failure;
     for (const { runId, workflow, steps } of runs) {

@@ -8,11 +8,7 @@ export interface StoredFile {
   readonly path: string;
 }
 
-/**
- * Stores files, and gives the input with their ids in it.
- *
- * @throws when a file cannot be read, or a field lies inside of something that is no object
- */
+/** Stores files, and gives the input with their ids in it. @throws if one cannot be read or has no place */
 export async function withStoredFiles(
   t: AppTest,
   input: unknown,

@@ -29,10 +29,7 @@ export interface EmittedBefore {
   set(file: GeneratedFile, origin: string): void;
 }
 
-/**
- * The files of a project whose plan has no errors: one per workflow, also of those that are gone, with the
- * plan of each; `index.ts` and the list of workflows, and what the plan says for all of them.
- */
+/** The files of a project whose plan has no errors, also of workflows that were removed. */
 export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[] {
   const { removed = [], config } = plan;
   const app = config?.values ?? {};

@@ -61,10 +61,7 @@ export class FileScope {
     this.#nodes = new Map(allNodes(nodes).map((node) => [node.path, node]));
   }
 
-  /**
-   * The local name for something, always the same one for the same key. A local name that an
-   * export has gets a `_`.
-   */
+  /** The local name for a key, always the same one. If the name is taken, it gets a `_`. */
   name(key: string, wanted: string = key): string {
     const known = this.#locals.get(key);
     if (known !== undefined) return known;

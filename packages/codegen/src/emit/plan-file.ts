@@ -4,11 +4,7 @@ import type { WrittenPlan } from "../plan/schema.js";
 export const appPlanText = ({ generatedBy, compiler, version, config }: WrittenPlan): string =>
   laidOut({ generatedBy, compiler, version, config });
 
-/**
- * The plan of one workflow.
- *
- * @param workflow undefined if it was removed
- */
+/** The plan of one workflow; the workflow is undefined if it was removed. */
 export const workflowPlanText = (
   { generatedBy, version }: WrittenPlan,
   workflow: WrittenPlan["workflows"][number] | undefined,

@@ -43,10 +43,7 @@ const isUntouchedList = (text: string): boolean =>
     text.slice(listHead.length),
   );
 
-/**
- * A text without what a formatter may change: white space, quotes, commas, semicolons, parentheses,
- * the bar before a union. A file that was only laid out in another way is still the compiler's.
- */
+/** A text without what a formatter may change, such as white space, quotes and the bar before a union. */
 const unformatted = (text: string): string => text.replace(/[\s"'`,;()|\\]/g, "");
 
 /** The plan of a workflow has the hash of all that is written of that. */

@@ -10,11 +10,7 @@ import { tombstones } from "./leftovers.js";
 import { commented, exportedConst, outputName, runFunction, StageCode } from "./stages/lowering.js";
 import { stageLowerings } from "./stages/table.js";
 
-/**
- * The generated file of one workflow.
- *
- * @param removed the stages of earlier versions that it has no more
- */
+/** The generated file of one workflow. `removed` has the stages that it has no more. */
 export function workflowFile(
   workflow: WorkflowPlan,
   removed: Pick<Leftover, "stages">,
@@ -113,10 +109,7 @@ function reference(workflow: WorkflowPlan, file: FileScope, input: string): stri
   return exportedConst("reference", capitalized(workflow.name), value);
 }
 
-/**
- * What each node of the top level reads of what is around it, with all its stages and those inside
- * it, by storage names.
- */
+/** What each top-level node, with those inside it, reads of what is around it: storage names. */
 function nodeReads({ nodes }: WorkflowPlan): string[] {
   const before = new Map([["input", "input"]]);
   return nodes.map(({ name, storage = name, ...node }) => {

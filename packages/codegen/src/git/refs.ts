@@ -14,11 +14,8 @@ const shared = [
 ];
 
 /**
- * Where the checked-out commit and the main branches are, as one text. While it is the same, so is the
- * baseline. It is read from git's own files, as a process of git would take longer than all else that
- * an unchanged app needs.
- *
- * @returns empty outside of a git repository
+ * Where the checked-out commit and the main branches are, by git's own files: a process of git would
+ * take longer than all else that an unchanged app needs. Empty outside of a git repository.
  */
 export function refsState(folder: string): string {
   const gitDir = gitFolder(folder);

@@ -104,12 +104,7 @@ export interface Astray {
   readonly place: Place;
 }
 
-/**
- * Looks whether an app's config mounts the component under a name.
- *
- * @param file its name
- * @returns undefined where it does, or may do so: only what is plain to see is told
- */
+/** Whether an app's config plainly does not mount the component under a name; undefined if it may do so. */
 export function mountedAstray(file: string, text: string, wanted: string): Astray | undefined {
   const source = parse(text);
   if (source === undefined) return undefined;

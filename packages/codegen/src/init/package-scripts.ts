@@ -18,11 +18,7 @@ const needed = {
   "@stepwise/codegen": true,
 };
 
-/**
- * Adds the scripts that are missing to a `package.json`, and leaves the rest of its text as it is.
- *
- * @param text undefined when there is no such file yet
- */
+/** Adds the missing scripts to a `package.json`, and leaves the rest of its text as it is. */
 export function addScripts(text: string | undefined): Edit {
   if (text === undefined || text.trim() === "") {
     const fresh = { private: true, type: "module", scripts: Object.fromEntries(scripts) };

@@ -74,10 +74,7 @@ export function generatedFolders(functionsDir: string): string[] {
 /** What a merge leaves of a conflict: one side, what there was before it in some settings, and the other. */
 const conflict = /^<{7} .*\n([^]*?)^(?:\|{7} .*\n[^]*?)?={7}\n([^]*?)^>{7} .*\n?/gm;
 
-/**
- * A text as one side of a merge has it, if the merge has left a conflict in it. Nothing is lost if
- * such a file is generated again: both sides are in the history.
- */
+/** One side of the conflicts that a merge has left in a text. Both sides are in the history. */
 export const oneSideOf = (text: string): string =>
   text.includes("<<<<<<< ") ? text.replace(conflict, "$1") : text;
 

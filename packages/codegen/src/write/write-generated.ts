@@ -50,7 +50,7 @@ export interface WriteOptions {
  * compiler's own files that are no longer among them. It touches no file that it did not make.
  *
  * @param functionsDir absolute path of the app's functions folder
- * @throws WriteRefused if a file of another origin or with edits by hand is in the way, or the folder leads elsewhere
+ * @throws WriteRefused if a file of another origin or with edits by hand is in the way, or its folder leads elsewhere
  * @throws WriteFailed
  */
 export async function writeGenerated(
@@ -104,11 +104,7 @@ function editedByHand(paths: readonly string[]): string {
   );
 }
 
-/**
- * What `writeGenerated` would do, without doing it.
- *
- * @throws WriteRefused as `writeGenerated` does, but not for edits by hand
- */
+/** What `writeGenerated` would do, without doing it. @throws WriteRefused, but not for edits by hand */
 export async function driftOf(
   functionsDir: string,
   files: readonly GeneratedFile[],

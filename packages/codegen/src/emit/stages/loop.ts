@@ -8,10 +8,7 @@ import {
   type StageLowering,
 } from "./lowering.js";
 
-/**
- * A loop: the transaction that arrives makes its first state. The one in which an iteration ends
- * asks whether there is another.
- */
+/** A loop: the transaction that arrives makes its first state; an iteration that ends asks for another. */
 export const loop: StageLowering = {
   sections(stage) {
     const args = [stage.name, stage.reads, stage.part("initial"), ...passOrOn(stage)];
