@@ -1,8 +1,9 @@
 import { createFunctionHandle } from "convex/server";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { enqueueSettling, type RetryBehavior } from "../src/client/index.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
+import { settled } from "./convex/settlers.js";
 
 virtualTime();
 
@@ -125,6 +126,17 @@ describe("a work that settles itself", () => {
     await app.drive();
     expect(await results(app)).toEqual([{ kind: "success", returnValue: "a" }]);
     expect((await app.events("settled")).map((event) => event.data)).toEqual([1, 2]);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("whose call loses all its attempts to others, settles by a mutation that is scheduled", async () => {
+    const app = new TestApp();
+    const registered = settled as unknown as { _handler: () => Promise<null> };
+    vi.spyOn(registered, "_handler").mockRejectedValueOnce(new Error("changed while this ran"));
+    await enqueue(app, [{ label: "a" }, { label: "b" }], { onComplete });
+    await app.drive(1_000);
+    expect((await app.labels("settled")).sort()).toEqual(["a", "b"]);
+    expect((await results(app)).map((result) => result.kind)).toEqual(["success", "success"]);
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 

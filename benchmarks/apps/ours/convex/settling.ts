@@ -1,4 +1,10 @@
-import { settle, settlingArgs, type SettlingArgs, type Workpool } from "@stepwise/workpool";
+import {
+  reportSettled,
+  settle,
+  settlingArgs,
+  type SettlingArgs,
+  type Workpool,
+} from "@stepwise/workpool";
 import {
   componentsGeneric,
   internalActionGeneric,
@@ -22,7 +28,7 @@ export const act = internalActionGeneric({
   returns: v.null(),
   handler: async (ctx, { token, slot, n, ms }): Promise<null> => {
     if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
-    await ctx.runMutation(settledReference, { token, slot, n: n + 1, ms });
+    await reportSettled(component, ctx, settledReference, { token, slot, n: n + 1, ms });
     return null;
   },
 });

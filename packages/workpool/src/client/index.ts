@@ -22,6 +22,7 @@ export {
 } from "./enqueue.js";
 export {
   enqueueSettling,
+  reportSettled,
   settle,
   type Settlement,
   settlingArgs,

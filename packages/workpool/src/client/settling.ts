@@ -1,4 +1,9 @@
-import type { FunctionArgs, FunctionReference, FunctionVisibility } from "convex/server";
+import {
+  createFunctionHandle,
+  type FunctionArgs,
+  type FunctionReference,
+  type FunctionVisibility,
+} from "convex/server";
 import { type Infer, v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { MutationRunner } from "./context.js";
@@ -35,7 +40,7 @@ export type SettlingOptions<Callback extends OnComplete> = EnqueueOptions<Callba
 
 /**
  * Enqueues works that settle themselves: the pool schedules the function as it is, and the function reports its own end with
- * {@link settle}, in the mutation in which it records its result. So an action takes 2 root executions, not 3, and what it returns crosses
+ * {@link settle}, in the mutation in which it records its result and which {@link reportSettled} calls. So an action takes 2 root executions, not 3, and what it returns crosses
  * no further function. An action that ends, or dies, without having settled is noticed as any lost one is, and has failed.
  *
  * @param component the component, as `components.workpool`.
@@ -48,7 +53,7 @@ export type SettlingOptions<Callback extends OnComplete> = EnqueueOptions<Callba
  *   args: { ...settlingArgs, url: v.string() },
  *   handler: async (ctx, { token, slot, url }) => {
  *     const text = await (await fetch(url)).text();
- *     await ctx.runMutation(internal.pages.fetched, { token, slot, url, text });
+ *     await reportSettled(components.workpool, ctx, internal.pages.fetched, { token, slot, url, text });
  *   },
  * });
  * export const fetched = internalMutation({
@@ -97,4 +102,27 @@ export async function settle(
   outcome: Settlement,
 ): Promise<boolean> {
   return await ctx.runMutation(component.settling.settle, { token, slot, outcome });
+}
+
+/**
+ * Calls, from the action of a work that settles itself, the mutation in which it does so. A call by an action loses to others five times at most: where
+ * it fails, the mutation is scheduled, and so repeated for as long as it does. It may come twice then, and {@link settle} says the second time
+ * that it does not count.
+ */
+export async function reportSettled<Args extends SettlingArgs>(
+  component: ComponentApi,
+  ctx: MutationRunner,
+  mutation: FunctionReference<"mutation", FunctionVisibility, Args, any>,
+  args: Args,
+): Promise<void> {
+  const run = async (fn: FunctionReference<"mutation", FunctionVisibility>, given: object) =>
+    await ctx.runMutation(fn, given);
+  try {
+    await run(mutation, args);
+  } catch (error) {
+    const { token, slot } = args;
+    console.warn(`Settling the work "${token.workId}" is repeated: ${String(error)}`);
+    const fn = await createFunctionHandle(mutation);
+    await run(component.settling.settleLater, { token, slot, fn, args });
+  }
 }

@@ -1,5 +1,5 @@
 import { v } from "convex/values";
-import { settle, settlingArgs } from "../../src/client/index.js";
+import { reportSettled, settle, settlingArgs } from "../../src/client/index.js";
 import { components, internal } from "./_generated/api.js";
 import { internalAction, internalMutation } from "./_generated/server.js";
 
@@ -21,7 +21,12 @@ export const act = internalAction({
     }
     if (how === "throws") throw new Error("it threw before it settled");
     const fails = how === "fails" || (how === "fails once" && token.attempt === 1);
-    await ctx.runMutation(internal.settlers.settled, { token, slot, label, fails });
+    await reportSettled(components.workpool, ctx, internal.settlers.settled, {
+      token,
+      slot,
+      label,
+      fails,
+    });
     if (how === "twice") await ctx.runMutation(internal.settlers.settled, { token, slot, label });
     return null;
   },

@@ -149,6 +149,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       boolean,
       Name
     >;
+    settleLater: FunctionReference<
+      "mutation",
+      "internal",
+      { token: { workId: string; attempt: number }; slot: string; fn: string; args: any },
+      null,
+      Name
+    >;
   };
   views: {
     delayed: FunctionReference<
