@@ -71,6 +71,18 @@ describe("on a deployment of class S256", () => {
     expect((await measure(load, "ours", 1, SOURCES)).refused).toBe(0);
   });
 
+  test("of 100 fan-outs of 50 started at once none is refused, and 8 MB are never written in a second", async () => {
+    const load = { ...LOADS["fan-outs-50"]!, mostMs: 1_500 };
+    const refusals: string[] = [];
+    const { refused } = await measure(load, "ours", 1, SOURCES, (deployment) => {
+      deployment.onHappening((event) => {
+        if (event.what === "refused") refusals.push(event.why);
+      });
+    });
+    expect(refused).toBe(0);
+    expect(refusals).toEqual([]);
+  });
+
   test("under more work than 50 slots take, a look of the watchdog commits within a minute", async () => {
     const slow = { ...S256, mutationMs: [30, 60] as const };
     const args = { kind: "busyAction", length: 10, ms: 1_000 };

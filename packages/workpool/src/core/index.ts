@@ -11,7 +11,7 @@ export { defaultMaxParallelism } from "./places.js";
 export { cancelPending, isOwnJob } from "./jobs.js";
 export { logEventOf, logs, MOST_LOGGED_AT_ONCE } from "./log.js";
 export { checkLogLevel, DEFAULT_LOG_LEVEL, type LogLevel, vLogLevel } from "./log-level.js";
-export { isWaiting, leaveLineCanceled, lineHead } from "./line.js";
+export { isCrowded, isWaiting, leaveLineCanceled, lineHead } from "./line.js";
 export { isNonRetryableError, messageOf, NonRetryableError } from "./non-retryable.js";
 export { drainArgs } from "./drain.js";
 export { drainLine } from "./drain-line.js";

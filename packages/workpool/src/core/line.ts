@@ -8,6 +8,7 @@ import type {
   PoolQueryCtx,
   Work,
 } from "./context.js";
+import { readGate } from "./gate.js";
 import { setAside } from "./set-aside.js";
 
 /** From this size on, arguments of waiting works are kept in a table of their own: a completion reads many rows of the queue. */
@@ -60,6 +61,13 @@ export async function seeLine(
   count: number,
 ): Promise<GenericId<"waiting">[]> {
   return await ctx.runQuery(host.lineHead, { count }, { useStaleSnapshot: true });
+}
+
+/** Whether more works wait, as it seems, than the pool runs at once: what is enqueued now does not start soon. */
+export async function isCrowded(ctx: HostMutationCtx, host: PoolHost): Promise<boolean> {
+  const gate = await readGate(ctx);
+  if (gate === null || gate.open) return false;
+  return (await seeLine(ctx, host, gate.maxParallelism)).length === gate.maxParallelism;
 }
 
 /** What a completion sees of the queue. */

@@ -13,11 +13,17 @@ const BYTES_PER_SECOND = { s16: 4 << 20, others: 8 << 20 };
 /**
  * The next page is inserted in a transaction of its own.
  * @param bytes how much this one has written: it comes when the deployment has had time for twice as much.
+ * @param putOffMs how much later than that it comes.
  */
-export async function insertLater(ctx: MutationCtx, step: Id<"steps">, bytes = 0): Promise<void> {
+export async function insertLater(
+  ctx: MutationCtx,
+  step: Id<"steps">,
+  bytes = 0,
+  putOffMs = 0,
+): Promise<void> {
   const { class: name } = await ctx.meta.getDeploymentMetadata();
   const perSecond = name === "s16" ? BYTES_PER_SECOND.s16 : BYTES_PER_SECOND.others;
-  const afterMs = Math.ceil((2_000 * bytes) / perSecond);
+  const afterMs = putOffMs + Math.ceil((2_000 * bytes) / perSecond);
   const job = await ctx.scheduler.runAfter(afterMs, internal.features.children.insertNext, {
     step,
   });

@@ -2,11 +2,13 @@ import {
   ROOM_TO_COMPLETE,
   defaultMaxParallelism,
   hasRoom,
+  isCrowded,
   readGate,
 } from "@stepwise/workpool/core";
 import { getConvexSize, v, type Value } from "convex/values";
 import type { Doc, Id } from "../_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "../_generated/server.js";
+import { pool } from "../core/pool.js";
 import { isCanceledLater } from "../core/runs.js";
 import { beginRun, insertRun } from "../engine/begin.js";
 import { ASLEEP, newRecord, type RunOf } from "../engine/records.js";
@@ -73,6 +75,10 @@ const MAX_AT_ONCE = 1_000;
 
 const MAX_BYTES_AT_ONCE = 3 << 20;
 
+/** While more works wait than the pool runs, children of so many bytes come within the next seconds: many parents may insert theirs now. */
+const MIN_BYTES_PUT_OFF = 32 << 10;
+const MAX_PUT_OFF_MS = 3_000;
+
 /** Inserts the children of a parent and starts as many as may run at once. `arrived` is the parent's record if it has one already. */
 export async function startChildren(
   ctx: MutationCtx,
@@ -86,8 +92,10 @@ export async function startChildren(
   const concurrency =
     children.concurrency ??
     ((await readGate(ctx))?.maxParallelism || (await defaultMaxParallelism(ctx)));
-  const areFew = total <= MAX_AT_ONCE && bytesOf(pages) <= MAX_BYTES_AT_ONCE;
-  const pagesAtOnce = areFew ? pages.length : 1;
+  const bytes = bytesOf(pages);
+  const areFew = total <= MAX_AT_ONCE && bytes <= MAX_BYTES_AT_ONCE;
+  const isPutOff = bytes >= MIN_BYTES_PUT_OFF && (await isCrowded(ctx, pool));
+  const pagesAtOnce = isPutOff ? 0 : areFew ? pages.length : 1;
   const record = {
     ...ASLEEP,
     kind: "children" as const,
@@ -119,7 +127,8 @@ export async function startChildren(
     else await ctx.db.insert("childPages", { step, from, begins, children: page });
     from += page.length;
   }
-  if (!areFew) await insertLater(ctx, step, bytesOf(now) + getConvexSize(pages as Value));
+  if (isPutOff) await insertLater(ctx, step, 0, Math.random() * MAX_PUT_OFF_MS);
+  else if (!areFew) await insertLater(ctx, step, bytesOf(now) + getConvexSize(pages as Value));
   const ofMany = isCanceledLater(record) ? step : undefined;
   if (running.length === 0 || !(await beginInserted(ctx, step, running, ofMany)))
     await fillSeats(ctx, step);
