@@ -1,11 +1,15 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { format } from "prettier";
 import { expect, test } from "vitest";
+import { compile } from "../src/compile.js";
 import { codes } from "../src/diagnostics/codes.js";
 import { fixtures } from "./golden.js";
+import { scratchFolder, typeErrors, writeGeneratedTypes } from "./type-check.js";
 
-const docs = new URL("../../../docs/", import.meta.url).pathname;
+const root = new URL("../../../", import.meta.url).pathname;
+const docs = join(root, "docs");
+const read = (path: string) => readFile(join(root, path), "utf8");
 
 test("no code stands for two problems", () => {
   const all = Object.values(codes);
@@ -21,6 +25,104 @@ test.each(["ingestDocument.ts", "index.ts"])(
     const unsealed = shown
       .replace(/^\/\/ workflow-codegen \S+, content \w+$/m, "// workflow-codegen …, content …")
       .replace(/^ {2}plan: "\w+",$/m, '  plan: "…",');
-    expect(await readFile(join(docs, "generated-code.md"), "utf8")).toContain(unsealed);
+    expect(await read("docs/generated-code.md")).toContain(unsealed);
   },
 );
+
+/** The other pages are for contributors, and the language's, whose examples packages/workflow/test/types/page.test.ts compiles. */
+const isForUsers =
+  /^(?:guides\/.*|quick-start|tutorial|deploying|migrating-.*|troubleshooting)\.md$/;
+const pages = [
+  "README.md",
+  "packages/workflow/README.md",
+  ...(await readdir(docs, { recursive: true }))
+    .filter((path) => isForUsers.test(path))
+    .map((path) => `docs/${path}`),
+];
+
+type App = Record<string, string>;
+const exportsOf = (code = "") =>
+  [...code.matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name);
+
+/**
+ * The apps that a page shows. Each block names its file in its first line, and is added to what the page showed of that file before; one that
+ * exports the same name again is the file's next version, in an app of its own.
+ */
+function appsOf(page: string, text: string): App[] {
+  const apps: App[] = [];
+  let app: App = {};
+  for (const [, block = ""] of text.matchAll(/^```(?:tsx?|typescript)\n([^]*?)^```/gm)) {
+    const [, path = "", code = ""] = /^\/\/ (\S+)\n([^]*)/.exec(block) ?? [];
+    expect(path, `a block of ${page}:\n${block}`).toMatch(/^(?:convex|test)\/[\w./]+\.ts$/);
+    const before = app[path] ?? "";
+    const isNextVersion = exportsOf(code).some((name) => exportsOf(before).includes(name));
+    if (isNextVersion) apps.push(app);
+    const imported = before.split("\n").filter((line) => line.startsWith("import "));
+    const added = code.split("\n").filter((line) => !imported.includes(line));
+    app = { ...app, [path]: isNextVersion ? code : [before, ...added].join("\n") };
+  }
+  return Object.keys(app).length > 0 ? [...apps, app] : [];
+}
+
+const usualConfig = `import workflow from "@stepwise/workflow/convex.config";
+app.use(workflow);`;
+
+/** By name, the package of each component that a config mounts. */
+function mountedBy(config: string): Record<string, string> {
+  const used = [...config.matchAll(/^app\.use\((\w+)(?:, \{ name: "(\w+)" \})?\);/gm)];
+  return Object.fromEntries(
+    used.map(([, imported = "", name]) => {
+      const from = new RegExp(`^import ${imported} from "(.*)/convex\\.config`, "m").exec(config);
+      return [name ?? from?.[1]?.split("/").at(-1) ?? "", from?.[1] ?? ""];
+    }),
+  );
+}
+
+test("every TypeScript example of the pages for users compiles, and has no type errors", async () => {
+  const scratch = scratchFolder("pages");
+  await rm(scratch, { recursive: true, force: true });
+  const problems: unknown[] = [];
+  for (const page of pages)
+    for (const [version, app] of appsOf(page, await read(page)).entries()) {
+      const folder = join(scratch, page.replace(/\W/g, "-"), `${version}`);
+      const write = async (path: string, text: string) => {
+        await mkdir(dirname(join(folder, path)), { recursive: true });
+        await writeFile(join(folder, path), text);
+      };
+      for (const [path, code] of Object.entries(app)) await write(path, code);
+      const functionsDir = join(folder, "convex");
+      const { diagnostics, files } = await compile({ functionsDir });
+      problems.push(...diagnostics.map(({ code, message, place }) => [page, code, message, place]));
+      for (const { path, text } of files) await write(`convex/${path}`, text);
+      const config = app["convex/convex.config.ts"] ?? usualConfig;
+      await writeGeneratedTypes(functionsDir, mountedBy(config));
+      const server = "convex/_generated/server.d.ts";
+      await cp(join(root, "examples/documents", server), join(folder, server));
+    }
+  const types = ["node", "vite/client"];
+  expect([...problems, ...(await typeErrors(scratch, { types }))]).toEqual([]);
+}, 120_000);
+
+const anchorsOf = (text: string) =>
+  [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+
+test("every link of the pages for users leads to a file and a heading that exist", async () => {
+  const broken: string[] = [];
+  for (const page of pages)
+    for (const [, link = ""] of (await read(page)).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^\w+:/.test(link)) continue;
+      const [path = "", anchor] = link.split("#");
+      const target = path === "" ? page : join(dirname(page), path);
+      const text = await read(target).catch((error: Error & { code?: string }) =>
+        error.code === "EISDIR" ? "" : undefined,
+      );
+      if (text === undefined || (anchor !== undefined && !anchorsOf(text).includes(anchor)))
+        broken.push(`${page}: ${link}`);
+    }
+  expect(broken).toEqual([]);
+});

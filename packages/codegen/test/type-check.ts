@@ -11,20 +11,29 @@ const root = join(packageFolder, "../..");
 export const scratchFolder = (name: string): string =>
   join(packageFolder, "node_modules", ".cache", `stepwise-types-${name}`);
 
+/** The components that an app may mount, by name, with the packages that they are of. */
+const usualComponents = { workflow: "@stepwise/workflow", flows: "@stepwise/workflow" };
+
 /** Gives an app what `npx convex codegen` writes, without its comments. */
-export async function writeGeneratedTypes(functionsDir: string): Promise<void> {
+export async function writeGeneratedTypes(
+  functionsDir: string,
+  components: Readonly<Record<string, string>> = usualComponents,
+): Promise<void> {
   const modules = Object.keys(await filesIn(functionsDir))
     .filter((path) => /^[^.]+\.ts$/.test(path))
     .map((path) => path.replace(/\.ts$/, ""));
   await mkdir(join(functionsDir, "_generated"));
-  await writeFile(join(functionsDir, "_generated/api.d.ts"), apiTypes(modules));
+  await writeFile(join(functionsDir, "_generated/api.d.ts"), apiTypes(modules, components));
   await writeFile(
     join(functionsDir, "_generated/dataModel.d.ts"),
     'export type { AnyDataModel as DataModel } from "convex/server";\n',
   );
 }
 
-function apiTypes(modules: readonly string[]): string {
+function apiTypes(
+  modules: readonly string[],
+  components: Readonly<Record<string, string>>,
+): string {
   const name = (module: string) => module.replaceAll("/", "_");
   return `import type { ApiFromModules, FilterApi, FunctionReference } from "convex/server";
 ${modules.map((module) => `import type * as ${name(module)} from "../${module}.js";`).join("\n")}
@@ -34,8 +43,11 @@ ${modules.map((module) => `  "${module}": typeof ${name(module)};`).join("\n")}
 export declare const api: FilterApi<typeof fullApi, FunctionReference<any, "public">>;
 export declare const internal: FilterApi<typeof fullApi, FunctionReference<any, "internal">>;
 export declare const components: {
-  workflow: import("@stepwise/workflow/_generated/component.js").ComponentApi<"workflow">;
-  flows: import("@stepwise/workflow/_generated/component.js").ComponentApi<"flows">;
+${Object.entries(components)
+  .map(
+    ([name, of]) => `  ${name}: import("${of}/_generated/component.js").ComponentApi<"${name}">;`,
+  )
+  .join("\n")}
 };
 `;
 }
