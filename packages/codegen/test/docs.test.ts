@@ -2,6 +2,7 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { format } from "prettier";
 import { expect, test } from "vitest";
+import { runProgram } from "../src/cli/program.js";
 import { compile } from "../src/compile.js";
 import { codes } from "../src/diagnostics/codes.js";
 import { fixtures } from "./golden.js";
@@ -125,4 +126,23 @@ test("every link of the pages for users leads to a file and a heading that exist
         broken.push(`${page}: ${link}`);
     }
   expect(broken).toEqual([]);
+});
+
+test("every command and option of workflow-codegen that a page shows exists", async () => {
+  const unknown: string[] = [];
+  for (const page of pages)
+    for (const [line, words = ""] of (await read(page)).matchAll(
+      /npx workflow-codegen([^`\n&|#]*)/g,
+    )) {
+      const [, command = "generate"] = /^ ([a-z]+)/.exec(words) ?? [];
+      const help: string[] = [];
+      const stdout = { write: (text: string) => void help.push(text) };
+      const terminal = { cwd: root, color: false, stdout, stderr: stdout, exitCode: 0 };
+      // Commander throws when it has shown the help.
+      await runProgram(terminal, [command, "--help"]).catch(() => undefined);
+      const options = [...words.matchAll(/ (--[\w-]+)/g)].map(([, option = ""]) => option);
+      for (const expected of [`Usage: workflow-codegen ${command} `, ...options])
+        if (!help.join("").includes(expected)) unknown.push(`${page}: ${line} (${expected})`);
+    }
+  expect(unknown).toEqual([]);
 });
