@@ -87,6 +87,30 @@ describe("at its limit", () => {
     expect(start!.at - enqueuedAt).toBeLessThanOrEqual(25);
   });
 
+  test("a completion to which many works seem to wait that are gone tries 16 of them, and takes the first that is there", async () => {
+    let lag = 0;
+    const app = new TestApp({ maxParallelism: 30 }, () => lag);
+    const argsList = Array.from({ length: 90 }, (_, i) => ({
+      label: `${i}`,
+      ms: i === 0 ? 10 : 5_000,
+    }));
+    const ids = await app.t.mutation((ctx) =>
+      app.pool.enqueueActionBatch(ctx, internal.jobs.sleep, argsList),
+    );
+    await app.drive(5);
+    await app.t.mutation(async (ctx) => {
+      for (const id of ids.slice(30, 89)) await app.pool.cancel(ctx, id);
+    });
+    app.counter.clear();
+    // It begins in the middle of the 60 that it sees.
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    lag = 5;
+    await app.drive(50);
+    expect(await app.labels("start")).toContain("89");
+    const [completion] = app.counter.calls.filter(({ name }) => name === "complete:complete");
+    expect(completion!.total.databaseQueries).toBeLessThanOrEqual(24);
+  });
+
   test("a drain that opened the gate too early ends when no slot is free, and the gate closes", async () => {
     let lag = 0;
     const app = new TestApp({ maxParallelism: 4 }, () => lag);

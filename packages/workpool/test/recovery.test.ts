@@ -393,6 +393,19 @@ describe("what is scheduled besides", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
+  test("the watchdog's look and the one in reserve, both lost, are made up for by what else it is to look after", async () => {
+    const app = new TestApp({ maxParallelism: 3 });
+    await enqueueHang(app);
+    await app.drive(SECOND);
+    await app.endJob("failed");
+    await app.losePending("watchdog:sweep");
+    await app.drive(5 * MINUTE);
+    expect(await app.labels("ended")).toEqual([]);
+    await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: 1 }));
+    await app.drive(SECOND);
+    expect(await app.labels("ended")).toEqual(["failed"]);
+  });
+
   test.each(["is canceled", "is gone", "throws"] as const)(
     "the watchdog's own look that %s is made up for by the one in reserve, a minute later",
     async (how) => {

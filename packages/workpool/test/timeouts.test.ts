@@ -144,3 +144,21 @@ describe("a work that cannot even be recovered", () => {
     expect(aside).toMatchObject([{ work: "poison/0", error: "it cannot be recovered" }]);
   });
 });
+
+describe("the watchdog's look and the one in reserve, both lost", () => {
+  test("are made up for where a queue ends, though nothing is enqueued any more", async () => {
+    const app = new HostApp();
+    await app.setMaxParallelism(2);
+    await app.enqueue({ label: "lost", ms: -1 });
+    await app.enqueue({ label: "a", ms: 60 * SECOND });
+    await app.enqueue({ label: "waits", ms: 60 * SECOND });
+    await app.t.run(async (ctx) => {
+      const watch = await ctx.db.query("watch").first();
+      const slots = await ctx.db.query("slots").collect();
+      const lost = slots.find((slot) => slot.work === "lost/0");
+      for (const job of [lost!.job!, watch!.job!, watch!.reserve!]) await ctx.scheduler.cancel(job);
+    });
+    await app.drive(240 * SECOND);
+    expect(await losses(app)).toEqual(["lost/0"]);
+  });
+});

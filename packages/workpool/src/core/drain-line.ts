@@ -23,7 +23,7 @@ export async function drainLine(
   const drain = await readDrain(ctx);
   if (drain === null || !drain.on || drain.generation !== generation) return;
   const gate = await readGate(ctx);
-  if (gate === null || gate.maxParallelism === 0) return await endDrain(ctx, drain);
+  if (gate === null || gate.maxParallelism === 0) return await endDrain(ctx, host, drain);
   const again = async (ms: number, rounds: number): Promise<void> => {
     const pauses = ms > 0;
     if (pauses !== (drain.pauses ?? false)) await ctx.db.patch("drain", drain._id, { pauses });
@@ -35,7 +35,7 @@ export async function drainLine(
   if (free.length === 0) {
     // With the gate open, completions would not hand their slots on.
     if (gate.open && (await anyWaits(ctx))) await closeGate(ctx, gate);
-    return await endDrain(ctx, drain);
+    return await endDrain(ctx, host, drain);
   }
   const started = await handOut(ctx, host, gate, free);
   if (started > 0) return await again(0, 0);
@@ -43,7 +43,7 @@ export async function drainLine(
   if (gate.open) {
     // Opened by the round before: what had joined the queue by then is served, and nobody joins it any more.
     if (await anyWaits(ctx)) return await again(0, 0);
-    return await endDrain(ctx, drain);
+    return await endDrain(ctx, host, drain);
   }
   if (mayOpen(gate) && free.length * 4 >= gate.maxParallelism) {
     await openGate(ctx, gate);
@@ -52,7 +52,7 @@ export async function drainLine(
   if (quiet + 1 < QUIET_ROUNDS && gate.maxParallelism > 1) return await again(PAUSE_MS, quiet + 1);
   if (await anyWaits(ctx)) return await again(0, 0);
   await openGate(ctx, gate);
-  await endDrain(ctx, drain);
+  await endDrain(ctx, host, drain);
 }
 
 /** Gives free slots to the works that have waited longest, as far as the transaction goes. @returns how many works were started. */

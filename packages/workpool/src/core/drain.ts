@@ -1,6 +1,7 @@
 import { type Infer, v } from "convex/values";
 import type { Doc, PoolHost, PoolMutationCtx } from "./context.js";
 import { cancelPending } from "./jobs.js";
+import { reviveWatch } from "./watch.js";
 
 /*
  * With the gate closed an enqueue joins the queue and reads no slot, so a slot may be free while a work waits. One drain at a time hands
@@ -39,17 +40,29 @@ export async function ringDrain(
 
 /** Has a drain that pauses go on at once, for a work that has joined the queue. */
 export async function wakeDrain(ctx: PoolMutationCtx, host: PoolHost): Promise<void> {
-  const drain = await readDrain(ctx);
-  if (drain?.on === true && drain.pauses === true) await ringDrain(ctx, host, drain);
+  const drain = await ctx.db
+    .query("drain")
+    .withIndex("by_pauses", (q) => q.eq("pauses", true))
+    .first();
+  if (drain?.on === true) await ringDrain(ctx, host, drain);
 }
 
 /** Ends a drain from outside. */
-export async function stopDrain(ctx: PoolMutationCtx, drain: Doc<"drain">): Promise<void> {
+export async function stopDrain(
+  ctx: PoolMutationCtx,
+  host: PoolHost,
+  drain: Doc<"drain">,
+): Promise<void> {
   if (drain.job !== undefined) await cancelPending(ctx, drain.job);
-  await endDrain(ctx, drain);
+  await endDrain(ctx, host, drain);
 }
 
 /** Ends a drain. */
-export async function endDrain(ctx: PoolMutationCtx, drain: Doc<"drain">): Promise<void> {
+export async function endDrain(
+  ctx: PoolMutationCtx,
+  host: PoolHost,
+  drain: Doc<"drain">,
+): Promise<void> {
+  await reviveWatch(ctx, host);
   await ctx.db.patch("drain", drain._id, { on: false, job: undefined, pauses: false });
 }

@@ -6,7 +6,7 @@ import { messageOf } from "./non-retryable.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
 import { freeSlot, seeFreeSlots, startInSlot } from "./slots.js";
-import { isWatchedAsBefore, keepWatch } from "./watch.js";
+import { isWatchedAsBefore, keepWatch, reviveWatch } from "./watch.js";
 
 /**
  * Gives the slot of a work that has ended to one that waits, with the gate closed; frees it if none is seen. In that case a drain is on, or begins,
@@ -32,13 +32,16 @@ export async function passOn(
     }
     if (opens && drain?.on === true) {
       if (await anyWaits(ctx)) return await freeSlot(ctx, slot._id);
-      await stopDrain(ctx, drain);
+      await stopDrain(ctx, host, drain);
     }
   }
   const taken = await startNearFirst(ctx, host, slot, seen);
   if (taken === "started") return;
   await freeSlot(ctx, slot._id);
-  if (taken === "none waits") return await openGate(ctx, gate);
+  if (taken === "none waits") {
+    await reviveWatch(ctx, host);
+    return await openGate(ctx, gate);
+  }
   const drain = await readDrain(ctx);
   if (drain?.on !== true) await ringDrain(ctx, host, drain);
 }

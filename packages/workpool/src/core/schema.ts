@@ -27,7 +27,7 @@ export const poolTables = {
 
   /**
    * At most one document: whether a drain runs, which hands free slots to works in the queue. Written when a drain begins and ends, not while it
-   * goes on. Read by completions that find little in the queue; never by an enqueue, but for the one that closes the gate.
+   * goes on. Read by completions that find little in the queue, and by enqueues while it pauses.
    */
   drain: defineTable({
     on: v.boolean(),
@@ -37,7 +37,8 @@ export const poolTables = {
     pauses: v.optional(v.boolean()),
     /** Its first round. */
     job: v.optional(v.id("_scheduled_functions")),
-  }),
+    // Enqueues read only a drain that pauses: one that begins or ends disturbs none of them.
+  }).index("by_pauses", ["pauses"]),
 
   /**
    * At most one document: the watchdog. Written when the pool goes from idle to busy, when a timeout comes in that is shorter

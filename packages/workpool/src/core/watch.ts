@@ -67,7 +67,7 @@ export async function keepWatch(
   const now = Date.now();
   const isOn = watch?.watched === true;
   if (isOn && covers(watch.shortestTimeoutMs, timeoutMs)) {
-    if (isOverdue(watch, now)) await scheduleLook(ctx, hooks, { at: now }, watch);
+    await revive(ctx, hooks, watch);
     return wokenBy(watch, work);
   }
   const byTimeout = timeoutMs === undefined ? Infinity : now + Math.min(timeoutMs, FIRST_SEEN_MS);
@@ -110,8 +110,20 @@ function covers(known: number | undefined, timeoutMs = Infinity): boolean {
   return (known ?? Infinity) <= timeoutMs;
 }
 
-function isOverdue({ at }: Doc<"watch">, now: number): boolean {
-  return at + LATE_MS + OVERDUE_MS < now;
+/** Has the watchdog look at once where neither its look nor the one in reserve has come: both were lost. */
+async function revive(
+  ctx: PoolMutationCtx,
+  hooks: PoolWatch,
+  watch: Doc<"watch"> | null,
+): Promise<void> {
+  if (watch?.watched !== true && watch?.looking !== true) return;
+  const now = Date.now();
+  if (watch.at + LATE_MS + OVERDUE_MS < now) await scheduleLook(ctx, hooks, { at: now }, watch);
+}
+
+/** As {@link revive}; to be called where something rare happens in the pool, so that a busy one does not depend on its next enqueue. */
+export async function reviveWatch(ctx: PoolMutationCtx, { watch }: PoolHost): Promise<void> {
+  if (watch !== undefined) await revive(ctx, watch, await readWatch(ctx));
 }
 
 /** When a pool that has become busy is looked at. Where it was `last` looked at a moment ago, as between bursts, it is not so soon again. */
@@ -131,7 +143,8 @@ function firstLookAt(
 export async function keepLooking(ctx: HostMutationCtx, host: PoolHost): Promise<void> {
   if (host.watch === undefined) return;
   const watch = await readWatch(ctx);
-  if (watch?.watched === true || watch?.looking === true) return;
+  if (watch?.watched === true || watch?.looking === true)
+    return await revive(ctx, host.watch, watch);
   const now = Date.now();
   const next = { at: now + FIRST_LOOK_MS, since: now };
   await scheduleLook(ctx, host.watch, next, watch, { looking: true });
@@ -172,8 +185,7 @@ export async function watchTheWatchdog(
   if (watch?.watched !== true && maxParallelism > 0) {
     const at = watch?.job === undefined ? now + FIRST_LOOK_MS : watch.at;
     await scheduleLook(ctx, hooks, { at, since: now }, watch, { watched: true, woke: undefined });
-  } else if (watch?.watched === true && isOverdue(watch, now))
-    await scheduleLook(ctx, hooks, { at: now }, watch);
+  } else await revive(ctx, hooks, watch);
 }
 
 export async function readWatch(ctx: HostQueryCtx): Promise<Doc<"watch"> | null> {
