@@ -614,8 +614,8 @@ describe("what is lost", () => {
       const step = (await ctx.db.query("steps").collect()).find((one) => one.job !== undefined);
       const job = await ctx.db.system.get("_scheduled_functions", step!.job!);
       await ctx.scheduler.cancel(job!._id);
-      const resume = run!.resume as FunctionHandle<"mutation">;
-      const late = await ctx.scheduler.runAfter(100_000, resume, job!.args[0] as object);
+      const entry = run!.entry as FunctionHandle<"mutation">;
+      const late = await ctx.scheduler.runAfter(100_000, entry, job!.args[0] as object);
       await ctx.db.patch("steps", step!._id, { job: late });
     });
     await app.drive();

@@ -17,7 +17,7 @@ async function unwatched(name: string): Promise<string> {
   await use.app.inComponent(async (ctx) => {
     const deadline = await ctx.db.query("deadlines").first();
     await ctx.scheduler.cancel(deadline!.job!);
-    await ctx.scheduler.cancel(deadline!.reserve!);
+    await ctx.scheduler.cancel(deadline!.check!);
   });
   expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
   return id;
@@ -77,16 +77,16 @@ async function postponed(ctx: MutationCtx, job: Job, isLost: boolean) {
 const waitFor = {
   timeouts: async (ctx: MutationCtx) => {
     const all = await ctx.db.query("deadlines").collect();
-    for (const { _id, job, reserve } of all) {
-      await ctx.scheduler.cancel(reserve!);
+    for (const { _id, job, check } of all) {
+      await ctx.scheduler.cancel(check!);
       await ctx.db.patch("deadlines", _id, await postponed(ctx, job, _id === all.at(-1)?._id));
     }
   },
   sleeps: async (ctx: MutationCtx) => {
     const all = (await ctx.db.query("steps").collect()).filter(({ kind }) => kind === "sleep");
-    for (const { _id, job, reserve } of all) {
+    for (const { _id, job, check } of all) {
       // What stands in for a wake-up that does not come is lost as well.
-      if (reserve !== undefined) await ctx.scheduler.cancel(reserve);
+      if (check !== undefined) await ctx.scheduler.cancel(check);
       await ctx.db.patch("steps", _id, await postponed(ctx, job, _id === all.at(-1)?._id));
     }
   },
@@ -122,7 +122,7 @@ test("[S111] the same of what goes on in transactions of its own", async () => {
   const id = await use.app.start("leaf", { n: 1 });
   await use.app.drive();
   await use.app.inComponent(async (ctx) => {
-    const { repairMore: behind } = own.repairing;
+    const { repairMore: behind } = own.features.repair;
     for (let n = 0; n < 120; n++) {
       const fn = await createFunctionHandle(behind);
       const continuation = await ctx.db.insert("continuations", { fn, page: null });

@@ -498,7 +498,7 @@ describe("list", () => {
   test("[S98] a page reads a bounded number of runs, however few of them fit", async () => {
     const { plan } = workflows.leaf;
     await use.app.inComponent(async (ctx) => {
-      const run = { workflow: "leaf", resume: "", index: 0, startedAt: 0, endedAt: 0 };
+      const run = { workflow: "leaf", entry: "", index: 0, startedAt: 0, endedAt: 0 };
       for (let n = 0; n < 1_500; n++)
         await ctx.db.insert("runs", { ...run, state: "completed", plan: n === 0 ? "older" : plan });
     });

@@ -496,8 +496,8 @@ test("[S79] [S102] passes that were still to be forgotten when a run was restart
   await use.app.t.mutation(internal.manager.restart, { name: "twoLoops", runId: id });
   await use.app.drive();
   await use.app.inComponent(async (ctx) => {
-    const at = { kept: true, pass: [2], createdAt: 0 };
-    const page = { run: id, loop, names: ["second"], pass: [], from: 2, to: 5, kept: [], at };
+    const at = { permanent: true, pass: [2], createdAt: 0 };
+    const page = { run: id, loop, names: ["second"], pass: [], from: 2, to: 5, undoable: [], at };
     const continuation = await ctx.db.insert("continuations", { fn: "", page });
     await ctx.scheduler.runAfter(0, component.features.iterations.removeMoreIterations, {
       continuation,

@@ -1,6 +1,7 @@
 import { v, type Infer } from "convex/values";
-import type { Doc, Id } from "./_generated/dataModel.js";
+import type { Doc } from "./_generated/dataModel.js";
 import type { QueryCtx } from "./_generated/server.js";
+import { childrenIn, lastChild } from "./core/steps.js";
 import type { RunState } from "./validators.js";
 
 export const vChildren = v.object({
@@ -10,40 +11,32 @@ export const vChildren = v.object({
   /** Failed, timed out, or canceled. */
   failed: v.number(),
   running: v.number(),
-  /** So many have ended badly, or run while as many are done, that not all were counted: the numbers are about right. */
+  /** There are so many that not all were read: the numbers are about right. */
   isEstimate: v.optional(v.boolean()),
 });
 
-export type Children = Infer<typeof vChildren>;
-
-/** How many documents of each state are read at most. Runs are small. */
+/** How many documents of each state are read at most. */
 const MOST = 500;
-
 const GOING = ["running", "compensating"] as const;
-
 const BAD = ["failed", "canceled", "timedOut"] as const;
 
 /**
- * What the children of a parent do, without reading those that are done, nor those that wait for their turn. They are started in their
- * order, or nearly: so nearly all that follow the first which waits do so too, and those that do not are few. Where very many run at once,
- * those that are done are read instead.
+ * What the children of a parent do, without reading those that are done or wait. They start nearly in their order: so nearly all that follow
+ * the first that waits wait too. If very many run at once, those that are done are read instead.
  */
-export async function countChildren(
+export async function childProgress(
   ctx: QueryCtx,
   { _id: parent, total = 0 }: Pick<Doc<"steps">, "_id" | "total">,
-): Promise<Children> {
+): Promise<Infer<typeof vChildren>> {
   /** The places of children in these states. */
   const places = async (states: readonly RunState[], from = 0) => {
     const runs = [];
-    for (const state of states) runs.push(...(await inState(ctx, parent, state, from).take(MOST)));
+    for (const state of states)
+      runs.push(...(await childrenIn(ctx, parent, state, from).take(MOST)));
     return runs.map(({ index }) => index);
   };
-  const firstPending = await inState(ctx, parent, "pending").first();
-  const last = await ctx.db
-    .query("runs")
-    .withIndex("by_parent", (q) => q.eq("parentStep", parent))
-    .order("desc")
-    .first();
+  const firstPending = await childrenIn(ctx, parent, "pending").first();
+  const last = await lastChild(ctx, parent);
   // Those that are not inserted yet wait too.
   const inserted = last === null ? 0 : last.index + 1;
   const from = firstPending?.index ?? inserted;
@@ -57,22 +50,12 @@ export async function countChildren(
   const isEstimate = failed >= MOST || beyond >= MOST;
   if (going < MOST) {
     const done = Math.max(0, begun - going - failed);
-    return { total, done, failed, running: going, ...(isEstimate ? { isEstimate } : {}) };
+    return { total, done, failed, running: going, isEstimate: isEstimate || undefined };
   }
   const completed = (await places(["completed"])).length;
-  // Of many that are done too, those are known that precede the first which runs.
-  const first = completed < MOST ? null : await inState(ctx, parent, "running").first();
+  // All before the first that runs are done or have failed.
+  const first = completed < MOST ? null : await childrenIn(ctx, parent, "running").first();
   const done = Math.max(completed, (first?.index ?? 0) - failed);
   const running = Math.max(going, begun - failed - done);
-  const isUnsure = isEstimate || completed >= MOST;
-  return { total, done, failed, running, ...(isUnsure ? { isEstimate: true } : {}) };
-}
-
-/** A parent's children in a state, in their order, from a place on. */
-function inState(ctx: QueryCtx, parent: Id<"steps">, state: RunState, from = 0) {
-  return ctx.db
-    .query("runs")
-    .withIndex("by_parent_state", (q) =>
-      q.eq("parentStep", parent).eq("state", state).gte("index", from),
-    );
+  return { total, done, failed, running, isEstimate: isEstimate || completed >= MOST || undefined };
 }

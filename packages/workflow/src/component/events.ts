@@ -1,34 +1,27 @@
 import { isOwnJob } from "@stepwise/workpool/core";
 import { compareValues, getConvexSize, v, type Infer, type Value } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import { mutation, type MutationCtx } from "./_generated/server.js";
+import { mutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
 import { findRun, vRunOrKey } from "./core/runs.js";
-import { callOffWaking } from "./core/scheduled.js";
+import { cancelScheduled } from "./core/scheduled.js";
 import { stepRead } from "./core/steps.js";
-import { enterRun, wake } from "./engine/entry.js";
+import { enterStep, scheduleEntry } from "./engine/entry.js";
 import { tokenOf } from "./engine/records.js";
 import { vRunState } from "./validators.js";
 
-/** What an entry of the inbox may take: a document holds 1 MiB, of which its id and time need a little. */
+/** What a row of the inbox may take: a document holds 1 MiB, with its id and time. */
 const MAX_KEPT_BYTES = (1 << 20) - 1_024;
 
-/** Takes the oldest event of one of the names that the stage does not refuse out of a run's inbox; null where there is none. */
+/** Takes the oldest event of the names out of a run's inbox that the stage does not refuse; null if there is none. */
 export const take = mutation({
-  args: {
-    run: v.string(),
-    names: v.array(v.string()),
-    stage: v.string(),
-  },
+  args: { run: v.string(), names: v.array(v.string()), stage: v.string() },
   returns: v.union(v.object({ name: v.string(), value: v.any() }), v.null()),
   handler: async (ctx, { run, names, stage }) => {
     const id = ctx.db.normalizeId("runs", run);
     if (id === null) return null;
     const first: Doc<"inbox">[] = [];
     for (const name of names) {
-      const events = ctx.db
-        .query("inbox")
-        .withIndex("by_run_name", (q) => q.eq("run", id).eq("name", name));
-      for await (const event of events) {
+      for await (const event of inboxOf(ctx, id, name)) {
         if (forStage(event, stage)?.refuses === true) continue;
         first.push(event);
         break;
@@ -42,7 +35,12 @@ export const take = mutation({
   },
 });
 
-/** What a stage makes of an event that was kept, where that is not what the others make of it. */
+/** The events of a name that a run keeps, in order. */
+function inboxOf(ctx: QueryCtx, run: Id<"runs">, name: string) {
+  return ctx.db.query("inbox").withIndex("by_run_name", (q) => q.eq("run", run).eq("name", name));
+}
+
+/** What a stage makes of an event that was kept, if that differs from what the others make of it. */
 function forStage({ otherwise }: Doc<"inbox">, stage: string) {
   return otherwise?.find((one) => one.stage === stage);
 }
@@ -57,15 +55,12 @@ const vReceiver = v.object({
   /** What its schema makes of the payload, where that is not what others make of it. */
   value: v.optional(v.any()),
 });
-
 type Receiver = Infer<typeof vReceiver>;
 
 /**
- * Gives a run an event: one that waits for it goes on, in this transaction; else it is kept for the first node of the name that the run
- * comes to.
- * @returns what became of it. `ended`: the run has; `past`: so are all nodes that take such an event; `full`: for each that is ahead one is
- * kept already; `refused`: the node does not take this payload; `tooLarge`: it cannot be kept with all that the nodes make of it. Nothing is
- * changed then.
+ * Gives a run an event: if it waits for it, it goes on in this transaction; otherwise the event is kept for the first node that takes it.
+ * @returns what became of it. `past`: no node that takes it is ahead; `full`: one is kept already for each that is ahead; `refused`: the node
+ *   does not take this payload; `tooLarge`: it cannot be kept with all that the nodes make of it. Nothing is changed then.
  */
 export const send = mutation({
   args: {
@@ -96,7 +91,7 @@ export const send = mutation({
     const waiting = await stepWaitingFor(ctx, id, receivers);
     const awaiting = receivers.find(({ stage }) => stage === waiting?.stage);
     const isKept = waiting === undefined || waiting.held === true;
-    // One that is paused takes what was kept for it when it goes on.
+    // A paused node takes what was kept for it when it is resumed.
     const ahead = isKept ? await receiversAhead(ctx, id, receivers, awaiting) : [];
     const receiver = awaiting ?? ahead.find(({ refuses }) => refuses !== true) ?? ahead[0];
     if (receiver === undefined) return { kind: "past" as const };
@@ -105,10 +100,10 @@ export const send = mutation({
     const given = "value" in receiver ? receiver.value : value;
     const event = { name, value: given };
     if (isKept && ahead.every(({ loop }) => loop === undefined)) {
-      const kept = await keptOf(ctx, id, name, ahead.length);
+      const { length: kept } = await inboxOf(ctx, id, name).take(ahead.length);
       if (kept === ahead.length) return { kind: "full" as const, kept };
     }
-    // Where the run is at its node, that takes it: what others would make of it is not needed.
+    // If the run waits for it, what others would make of it is not needed.
     const otherwise = isKept
       ? [
           ...otherwiseThan(given, value, receivers),
@@ -121,7 +116,7 @@ export const send = mutation({
     const isTaken = !isKept && (await takesUp(ctx, waiting, event));
     if (!isTaken) {
       await ctx.db.insert("inbox", entry);
-      // A paused run that waits since before its node took such events is to find it.
+      // A paused node may have begun to wait before it took such events.
       const storedNames = waiting?.storedNames ?? waiting?.names ?? [];
       if (waiting !== undefined && !storedNames.includes(name))
         await ctx.db.patch("steps", waiting._id, { storedNames: [...storedNames, name] });
@@ -130,7 +125,7 @@ export const send = mutation({
   },
 });
 
-/** The nodes that refuse a payload, or make something else of it than was given to the first that takes it. */
+/** The nodes that refuse a payload, or make something else of it than the first that takes it. */
 function otherwiseThan(
   given: Value,
   value: Value,
@@ -144,9 +139,8 @@ function otherwiseThan(
 }
 
 /**
- * A run goes on with an event that it waits for. What has happened in this transaction already is none of its concern: where too little
- * is left, or calls are nested too deeply, it comes to the node again in a transaction of its own, and finds the event in its inbox.
- * @returns whether it went on here.
+ * A run goes on with an event that it waits for. If this transaction has too little room left, the node is entered again in one of its own, and
+ * finds the event in its inbox. @returns whether it went on here.
  */
 async function takesUp(
   ctx: MutationCtx,
@@ -154,21 +148,19 @@ async function takesUp(
   event: { name: string; value: unknown },
 ): Promise<boolean> {
   let isTaken = true;
-  // It waits no more: what the run does next, in this transaction, may be to send such an event.
+  // It waits no more: the run itself may send such an event next.
   await ctx.db.patch("steps", waiting._id, { state: "running" });
   const otherwise = async () => {
     isTaken = false;
-    await callOffWaking(ctx, waiting);
+    await cancelScheduled(ctx, waiting);
     const fields = { kind: "entry", state: "pending", names: undefined, dueAt: undefined } as const;
-    await wake(ctx, waiting, {}, fields);
+    await scheduleEntry(ctx, waiting, {}, fields);
   };
-  await enterRun(ctx, tokenOf(waiting), { event: { kind: "got", ...event }, otherwise });
+  await enterStep(ctx, tokenOf(waiting), { event: { kind: "got", ...event }, otherwise });
   return isTaken;
 }
 
-/**
- * The step of a run that waits at one of the nodes; which events that takes may not be what it was when the run came to it. Not one whose time is up, where that has the run go on in this very transaction, or will when a paused run does.
- */
+/** The step of a run that waits at one of the nodes, unless its time is up. */
 async function stepWaitingFor(
   ctx: MutationCtx,
   run: Id<"runs">,
@@ -183,19 +175,6 @@ async function stepWaitingFor(
   );
   const isOver = step?.held === true && (step.dueAt ?? Infinity) < Date.now();
   return isOver || (await isOwnJob(ctx, step?.job)) ? undefined : step;
-}
-
-/** How many events of a name a run keeps, of so many. */
-async function keptOf(
-  ctx: MutationCtx,
-  run: Id<"runs">,
-  name: string,
-  most: number,
-): Promise<number> {
-  const kept = ctx.db
-    .query("inbox")
-    .withIndex("by_run_name", (q) => q.eq("run", run).eq("name", name));
-  return (await kept.take(most)).length;
 }
 
 /** The nodes, in their order, that the run may still come to. @param at the one that it is at, if that counts. */
@@ -217,14 +196,11 @@ async function isAhead(ctx: MutationCtx, run: Id<"runs">, receiver: Receiver): P
   if (await isPastCase(ctx, run, place.split("."))) return false;
   const record = await stepRead(ctx, run, { stage: place });
   if (loop !== undefined) return record?.endedAt === undefined;
-  // Where a scheduled function is on its way to the node, it has a record already.
+  // A node that is being entered has a record already.
   return record === null || record.kind === "entry";
 }
 
-/**
- * Whether a branch that a stage stands in, outside loops, is over, or the run is in another case of it. `route.big.x` may be in the case
- * `big` of `route`.
- */
+/** Whether a branch around a stage has ended, or the run is in another case: `route.big.x` may be in the case `big` of `route`. */
 async function isPastCase(
   ctx: MutationCtx,
   run: Id<"runs">,

@@ -6,16 +6,16 @@ import {
   type Work,
 } from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
-import { v, type Infer } from "convex/values";
+import { v, type Infer, type ObjectType } from "convex/values";
 import { checkedOutput } from "../values.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, query, type MutationCtx, type QueryCtx } from "./_generated/server.js";
 import { logStarted } from "./core/log.js";
 import { pool } from "./core/pool.js";
-import { hasEnded, isCalledOff as isChildCalledOff, runWithKey } from "./core/runs.js";
+import { hasEnded, runWithKey } from "./core/runs.js";
 import { loadScope } from "./core/scope.js";
-import { isActive } from "./core/steps.js";
-import { arriveAt, beginAction, insertRun, knownInput } from "./engine/begin.js";
+import { isActive, isCalledOff as isChildCalledOff, stepWithId } from "./core/steps.js";
+import { beginAction, beginStage, insertRun, knownInput } from "./engine/begin.js";
 import { beginDeadline } from "./engine/deadlines.js";
 import { settle as settleStep } from "./settle.js";
 import { settleArgs, vBeginning, vRead, vToken } from "./validators.js";
@@ -27,10 +27,8 @@ const vStart = v.object({
   key: v.optional(v.string()),
 });
 
-type Start = Infer<typeof vStart>;
-
 /** What runs start with that are started together. */
-export const startFields = {
+const startFields = {
   begin: vBeginning,
   starts: v.array(vStart),
   /** Of those with a key: when a new run begins although the key has one. Default: never. */
@@ -42,19 +40,16 @@ export const startFields = {
   /** What the manager says of the pool. */
   ...vConfig.fields,
 };
-
-const vTogether = v.object(startFields);
-
-type Together = Omit<Infer<typeof vTogether>, "starts">;
+type Starts = ObjectType<typeof startFields>;
 
 /** What became of one start: the run's id, and whether it was started now or is that of its key. */
-export const vStarted = v.object({ runId: v.string(), started: v.boolean() });
+const vStarted = v.object({ runId: v.string(), started: v.boolean() });
 
 /** Starts runs of a workflow, or finds those of the same keys. @returns what became of each start, in their order. */
 export const start = mutation({
   args: startFields,
   returns: v.array(vStarted),
-  handler: async (ctx, start) => await startRuns(ctx, start),
+  handler: async (ctx, starts) => await startRuns(ctx, starts),
 });
 
 /** Records what became of a stage and starts what comes next. */
@@ -75,13 +70,12 @@ export const load = query({
   },
 });
 
-/** Whether what a token names has been called off: its run was canceled, or has gone another way. */
+/** Whether the step of a token has ended: its run was canceled, or has gone another way. */
 export const isCanceled = query({
   args: { token: vToken },
   returns: v.boolean(),
   handler: async (ctx, { token }) => {
-    const id = ctx.db.normalizeId("steps", token.step);
-    const step = id === null ? null : await ctx.db.get("steps", id);
+    const step = await stepWithId(ctx, token.step);
     return step === null || !isActive(step, token);
   },
 });
@@ -93,7 +87,7 @@ export const isCalledOff = query({
   handler: async (ctx, { token }) => await isChildCalledOff(ctx, token),
 });
 
-/** Calls a mutation of the app for a stage. @throws where its result cannot be stored: so nothing of it stays. */
+/** Calls a mutation of the app for a stage. @throws if its result cannot be stored: so nothing of it stays. */
 export const checked = mutation({
   args: { stage: v.string(), fn: v.string(), args: v.any() },
   returns: v.any(),
@@ -101,10 +95,9 @@ export const checked = mutation({
     checkedOutput(stage, await ctx.runMutation(fn as FunctionHandle<"mutation">, args)),
 });
 
-/** Starts runs of the top level, or finds those of the same keys. @returns what became of each start, in their order. */
-export async function startRuns(
+async function startRuns(
   ctx: MutationCtx,
-  { starts, ...together }: Infer<typeof vTogether>,
+  { starts, ...together }: Starts,
 ): Promise<Infer<typeof vStarted>[]> {
   const results: Infer<typeof vStarted>[] = [];
   const works: Work[] = [];
@@ -113,7 +106,7 @@ export async function startRuns(
   for (const start of starts) {
     const { key } = start;
     const same = key === undefined ? null : await runWithKey(ctx, together.begin.workflow, key);
-    if (same !== null && !(await makesWay(ctx, same, together.reuse))) {
+    if (same !== null && !(await mayReuseKey(ctx, same, together.reuse))) {
       results.push({ runId: same._id, started: false });
       continue;
     }
@@ -124,47 +117,44 @@ export async function startRuns(
     if (begins) begun.push(run);
   }
   const [first] = works;
-  // One by itself looks for a slot where others do not: starts that come at the same moment seldom meet.
+  // A single one looks for a slot elsewhere, so that starts at the same moment seldom conflict.
   if (first !== undefined && works.length === 1) await enqueueWork(ctx, first, pool);
   else if (works.length > 1) await enqueueWorks(ctx, works, pool);
   await logStarted(ctx, together.begin.workflow, begun);
   return results;
 }
 
-/** Whether a start with the same key begins a new run, instead of giving this one. */
-async function makesWay(
+/** Whether a start with the same key begins a new run, instead of returning this one. */
+async function mayReuseKey(
   ctx: QueryCtx,
   run: Doc<"runs">,
-  reuse: Together["reuse"],
+  reuse: Starts["reuse"],
 ): Promise<boolean> {
   if (reuse === undefined || !(await hasEnded(ctx, run))) return false;
   return reuse === "ended" || run.state !== "completed";
 }
 
-/**
- * @param works what the pool is to run for it is added here.
- * @returns the run, and whether it begins now.
- */
+/** @param works its first work is added here. @returns the run, and whether it begins now. */
 async function startRun(
   ctx: MutationCtx,
-  { input, key }: Start,
-  { begin, at, onComplete }: Together,
+  { input, key }: Starts["starts"][number],
+  { begin, at, onComplete }: Omit<Starts, "starts">,
   works: Work[],
 ): Promise<{ run: Id<"runs">; begins: boolean }> {
-  const { workflow, plan, resume, first, timeoutMs, retentionMs } = begin;
+  const { workflow, plan, entry, first, timeoutMs, retentionMs } = begin;
   const now = Date.now();
   const later = at !== undefined && at > now ? at : undefined;
   const fields = {
     workflow,
-    ...(plan === undefined ? {} : { plan }),
-    resume,
-    ...(key === undefined ? {} : { startKey: key }),
+    plan,
+    entry,
+    startKey: key,
     state: later === undefined ? ("running" as const) : ("pending" as const),
     index: 0,
     startedAt: now,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(retentionMs === undefined ? {} : { retentionMs }),
-    ...(onComplete === undefined ? {} : { onComplete: onComplete.fn }),
+    timeoutMs,
+    retentionMs,
+    onComplete: onComplete?.fn,
   };
   const run = await insertRun(ctx, fields, input);
   if (onComplete !== undefined)
@@ -174,7 +164,7 @@ async function startRun(
   const { _creationTime: createdAt = now } = (await ctx.db.get("runs", run)) ?? {};
   const of = { run, plan, createdAt };
   if (first.action === undefined || later !== undefined)
-    await arriveAt(ctx, of, first, known, { at: later });
+    await beginStage(ctx, of, first, known, { at: later });
   else works.push(await beginAction(ctx, of, first.action, first, known));
   return { run, begins: later === undefined };
 }

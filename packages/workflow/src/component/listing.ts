@@ -1,6 +1,7 @@
 import { paginator } from "convex-helpers/server/pagination";
 import { mergedStream, stream } from "convex-helpers/server/stream";
-import { v, type Infer } from "convex/values";
+import type { PaginationResult } from "convex/server";
+import { v, type Infer, type ObjectType } from "convex/values";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { query, type QueryCtx } from "./_generated/server.js";
 import schema from "./schema.js";
@@ -8,11 +9,8 @@ import { vPage } from "./timeline.js";
 import { vRunState } from "./validators.js";
 import { factsOf, runFacts } from "./views.js";
 
-/** How many documents a page reads at most: where few of them are what is asked for, it has less than so many rows. */
-const MAX_READ = 1_000;
-
-/** The same in bytes: a run's error may have causes and data. Of step records, which may hold 1 MiB, it is less. */
-const MAX_PAGE_BYTES = 4 << 20;
+/** How much a page reads at most, whatever it finds. */
+const LIMITS = { maximumRowsRead: 1_000, maximumBytesRead: 4 << 20 };
 
 export const vListed = v.object({
   ...runFacts,
@@ -36,10 +34,7 @@ const filters = {
   /** Runs under others too. */
   children: v.optional(v.boolean()),
 };
-
-const vFilter = v.object(filters);
-
-type Filter = Infer<typeof vFilter>;
+type Filter = ObjectType<typeof filters>;
 
 function fits(run: Doc<"runs">, { workflow, state, notOfPlan, children }: Filter): boolean {
   return (
@@ -57,24 +52,24 @@ export const runs = query({
   handler: async (ctx, { page, ...filter }) => {
     const { workflow, state, children } = filter;
     const all = paginator(ctx.db, schema).query("runs");
-    const some =
-      children === true
-        ? all.withIndex("by_creation_time")
-        : workflow !== undefined && state !== undefined
-          ? all.withIndex("by_root_workflow_state", (q) =>
-              q.eq("root", undefined).eq("workflow", workflow).eq("state", state),
-            )
-          : workflow !== undefined
-            ? all.withIndex("by_root_workflow", (q) =>
-                q.eq("root", undefined).eq("workflow", workflow),
-              )
-            : state !== undefined
-              ? all.withIndex("by_root_state", (q) => q.eq("root", undefined).eq("state", state))
-              : all.withIndex("by_root", (q) => q.eq("root", undefined));
-    const found = await some
+    const indexed = () => {
+      if (children === true) return all.withIndex("by_creation_time");
+      if (workflow === undefined && state === undefined)
+        return all.withIndex("by_root", (q) => q.eq("root", undefined));
+      if (workflow === undefined)
+        return all.withIndex("by_root_state", (q) => q.eq("root", undefined).eq("state", state!));
+      if (state === undefined)
+        return all.withIndex("by_root_workflow", (q) =>
+          q.eq("root", undefined).eq("workflow", workflow),
+        );
+      return all.withIndex("by_root_workflow_state", (q) =>
+        q.eq("root", undefined).eq("workflow", workflow).eq("state", state),
+      );
+    };
+    const found = await indexed()
       .order("desc")
       .filterWith(async (run) => fits(run, filter))
-      .paginate({ ...page, maximumRowsRead: MAX_READ, maximumBytesRead: MAX_PAGE_BYTES });
+      .paginate({ ...page, ...LIMITS });
     return listed(found);
   },
 });
@@ -90,7 +85,7 @@ export const children = query({
       .query("runs")
       .withIndex("by_parent_run", (q) => q.eq("parentRun", id))
       .filterWith(async (run) => fits(run, { ...filter, children: true }))
-      .paginate({ ...page, maximumRowsRead: MAX_READ, maximumBytesRead: MAX_PAGE_BYTES });
+      .paginate({ ...page, ...LIMITS });
     return listed(found);
   },
 });
@@ -108,7 +103,7 @@ export const atStages = query({
     );
     const found = await mergedStream(atStage, ["createdAt", "_creationTime"])
       .filterWith(async (step) => (await runAt(ctx, step, filter)) !== null)
-      .paginate({ ...page, maximumRowsRead: MAX_READ, maximumBytesRead: MAX_PAGE_BYTES });
+      .paginate({ ...page, ...LIMITS });
     const rows: Doc<"runs">[] = [];
     for (const step of found.page) {
       const run = await runAt(ctx, step, filter);
@@ -127,19 +122,16 @@ async function runAt(
   return run !== null && fits(run, filter) ? run : null;
 }
 
-function listed(found: {
-  page: Doc<"runs">[];
-  isDone: boolean;
-  continueCursor: string;
-}): Infer<typeof vListedPage> {
-  const { isDone, continueCursor } = found;
-  return { page: found.page.map(listedRun), isDone, continueCursor };
-}
-
-function listedRun(run: Doc<"runs">): Infer<typeof vListed> {
-  const isChild = run.parentRun !== undefined;
-  return {
-    ...factsOf(run),
-    ...(isChild ? { index: run.index, childKey: run.childKey } : {}),
-  };
+function listed({
+  page,
+  isDone,
+  continueCursor,
+}: Pick<PaginationResult<Doc<"runs">>, "page" | "isDone" | "continueCursor">): Infer<
+  typeof vListedPage
+> {
+  const rows = page.map((run) => {
+    const ofChild = run.parentRun === undefined ? {} : { index: run.index, childKey: run.childKey };
+    return { ...factsOf(run), ...ofChild };
+  });
+  return { page: rows, isDone, continueCursor };
 }

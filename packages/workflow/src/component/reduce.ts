@@ -8,7 +8,7 @@ import { recordArgs } from "./validators.js";
 /** Outputs are read in pages of so many bytes: a transaction may read 16 MiB. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
-/** A page of the outputs of a parent's children, in order, for folding them. */
+/** A page of the outputs of a parent's children, in order, for reducing them. */
 export const outputs = query({
   args: { ...recordArgs, from: v.number(), most: v.number(), tolerant: v.boolean() },
   returns: v.object({
@@ -32,7 +32,7 @@ export const outputs = query({
   },
 });
 
-/** What the outputs of the first children were folded into so far, and of how many. */
+/** What the outputs of the first children were reduced to so far, and of how many. */
 export const reduced = query({
   args: recordArgs,
   returns: v.object({ value: v.any(), from: v.number() }),

@@ -2,33 +2,30 @@ import { completeWork, watchReport, type SlotId } from "@stepwise/workpool/core"
 import { v } from "convex/values";
 import { mutation } from "./_generated/server.js";
 import { pool } from "./core/pool.js";
-import { callOffWaking } from "./core/scheduled.js";
-import { isActive, stepNamed } from "./core/steps.js";
-import { wake } from "./engine/entry.js";
+import { cancelScheduled } from "./core/scheduled.js";
+import { isActive, stepWithId } from "./core/steps.js";
+import { scheduleEntry } from "./engine/entry.js";
 import { errorsBeside } from "./engine/transition.js";
 import { vReported, vToken } from "./validators.js";
 
-/**
- * Keeps what an action has reported where its completion has failed: a scheduled mutation takes it in, which is repeated without end. It
- * writes what belongs to the step alone, so that hardly anything can be in its way.
- */
+/** Stores what an action has reported if its completion has failed: a scheduled mutation records it. It writes only what belongs to the step. */
 export const keep = mutation({
   args: { token: vToken, slot: v.string(), report: vReported },
   returns: v.null(),
   handler: async (ctx, { token, slot: id, report }) => {
-    const step = await stepNamed(ctx, token);
+    const step = await stepWithId(ctx, token.step);
     const slot = id as SlotId;
     const isCurrent = step !== null && isActive(step, token);
     let job;
     if (isCurrent) {
-      await callOffWaking(ctx, step);
+      await cancelScheduled(ctx, step);
       const made =
         report.kind === "done" ? { errors: errorsBeside(step.errors, report.output) } : {};
-      job = await wake(ctx, step, { event: report, isDelivered: true, slot: id }, made);
+      job = await scheduleEntry(ctx, step, { event: report, isGuarded: true, slot: id }, made);
     }
     const held = { work: token.step, slot };
     if (job !== undefined) await watchReport(ctx, held, job);
-    // As in `settle`: an attempt that another has followed gave its slot back then.
+    // As in `settle`: an earlier attempt gave its slot back when the next was due.
     else if (step === null || step.attempt === token.attempt) await completeWork(ctx, pool, held);
     return null;
   },

@@ -1,25 +1,21 @@
 import { v } from "convex/values";
-import type { Doc, Id } from "./_generated/dataModel.js";
+import type { Id } from "./_generated/dataModel.js";
 import { mutation, query } from "./_generated/server.js";
-import { findRun, hasEnded, runWithId, unendedWithKey, whichRun } from "./core/runs.js";
-import { isActive, stepRead } from "./core/steps.js";
+import { findRun, goesOn, hasEnded, runWithId, unendedWithKey, whichRun } from "./core/runs.js";
+import { isActive, stepRead, stepWithId } from "./core/steps.js";
 import { cancelRun } from "./features/ending.js";
 import { pauseRun, resumeRun } from "./features/pause.js";
 import { repairAll } from "./features/repair.js";
 import { restartFields, restartRun } from "./features/restart.js";
 import { removeRun } from "./features/retention.js";
-import { recordArgs, vPlans, vToken } from "./validators.js";
+import { oneOf, recordArgs, vPlans, vToken } from "./validators.js";
 
 /* What becomes of a run from outside. What cannot be done changes nothing, and the answer says why. */
-
-function goesOn({ state }: Doc<"runs">): boolean {
-  return state === "running" || state === "pending";
-}
 
 /** Cancels a run and everything under it. */
 export const cancel = mutation({
   args: whichRun,
-  returns: v.union(v.literal("canceled"), v.literal("ended"), v.literal("unknown")),
+  returns: oneOf("canceled", "ended", "unknown"),
   handler: async (ctx, { run: which, workflow }) => {
     const run = await findRun(ctx, which, workflow);
     if (run === null) return "unknown";
@@ -30,7 +26,7 @@ export const cancel = mutation({
 /** Pauses a run and everything under it. */
 export const pause = mutation({
   args: whichRun,
-  returns: v.union(v.literal("paused"), v.literal("ended"), v.literal("unknown")),
+  returns: oneOf("paused", "ended", "unknown"),
   handler: async (ctx, { run: which, workflow }) => {
     const run = await findRun(ctx, which, workflow);
     if (run === null) return "unknown";
@@ -40,10 +36,10 @@ export const pause = mutation({
   },
 });
 
-/** Has a run that was paused go on, and everything under it. */
+/** Resumes a run that was paused, and everything under it. */
 export const resume = mutation({
   args: whichRun,
-  returns: v.union(v.literal("resumed"), v.literal("not paused"), v.literal("unknown")),
+  returns: oneOf("resumed", "not paused", "unknown"),
   handler: async (ctx, { run: which, workflow }) => {
     const run = await findRun(ctx, which, workflow);
     if (run === null) return "unknown";
@@ -53,16 +49,10 @@ export const resume = mutation({
   },
 });
 
-/** Has a run that has ended begin anew, whole or from a node. */
+/** Begins a new generation of a run that has ended, whole or from a node. */
 export const restart = mutation({
   args: { runId: v.string(), ...restartFields },
-  returns: v.union(
-    v.literal("restarted"),
-    v.literal("goes on"),
-    v.literal("key taken"),
-    v.literal("child"),
-    v.literal("unknown"),
-  ),
+  returns: oneOf("restarted", "goes on", "key taken", "child", "unknown"),
   handler: async (ctx, { runId, ...restart }) => {
     const run = await runWithId(ctx, runId);
     if (run === null || run.workflow !== restart.begin.workflow) return "unknown";
@@ -79,12 +69,7 @@ export const restart = mutation({
 /** Removes a run that has ended, and everything under it. */
 export const cleanup = mutation({
   args: { runId: v.string() },
-  returns: v.union(
-    v.literal("removed"),
-    v.literal("goes on"),
-    v.literal("child"),
-    v.literal("unknown"),
-  ),
+  returns: oneOf("removed", "goes on", "child", "unknown"),
   handler: async (ctx, { runId }) => {
     const run = await runWithId(ctx, runId);
     if (run === null) return "unknown";
@@ -95,7 +80,7 @@ export const cleanup = mutation({
   },
 });
 
-/** Has everything go on whose scheduled function was lost; and where plans are given, the runs of others that wait for an event without a limit. */
+/** Has everything go on whose scheduled function was lost. @param plans those deployed: runs of others that wait for an event come to their node again. */
 export const repair = mutation({
   args: { plans: v.optional(vPlans) },
   returns: v.null(),
@@ -105,13 +90,12 @@ export const repair = mutation({
   },
 });
 
-/** Whether the step of a token goes on no more, at least for now: its run was paused, or has ended. */
+/** Whether the run of a token is paused, or has ended. */
 export const isHalted = query({
   args: { token: vToken },
   returns: v.boolean(),
   handler: async (ctx, { token }) => {
-    const id = ctx.db.normalizeId("steps", token.step);
-    const step = id === null ? null : await ctx.db.get("steps", id);
+    const step = await stepWithId(ctx, token.step);
     return step === null || !isActive(step, token) || step.held === true;
   },
 });

@@ -2,12 +2,12 @@ import { paginator } from "convex-helpers/server/pagination";
 import { v, type Infer } from "convex/values";
 import type { Doc } from "./_generated/dataModel.js";
 import { query, type QueryCtx } from "./_generated/server.js";
-import { countChildren, vChildren } from "./childProgress.js";
+import { findRun } from "./core/runs.js";
 import schema from "./schema.js";
-import { vError, vPass, vRunState, vStepKind, vStepState } from "./validators.js";
-import { stateOf } from "./views.js";
+import { vError, vRunState } from "./validators.js";
+import { nodeFactsOf, nodeFields } from "./views.js";
 
-/** A page ends early where its records take so many bytes: with their outputs they may be 1 MiB each. */
+/** A page ends early if its records take so many bytes. */
 const MAX_PAGE_BYTES = 4 << 20;
 
 /** Which page, as Convex's pagination hooks ask for it. */
@@ -18,29 +18,19 @@ export const vPage = v.object({
 });
 
 export const vRecord = v.object({
+  ...nodeFields,
   stage: v.string(),
-  called: v.optional(v.string()),
-  kind: vStepKind,
-  pass: v.optional(vPass),
-  state: vStepState,
   generation: v.number(),
-  attempt: v.number(),
   startedAt: v.number(),
   endedAt: v.optional(v.number()),
-  dueAt: v.optional(v.number()),
-  iteration: v.optional(v.number()),
-  chosen: v.optional(v.string()),
-  events: v.optional(v.array(v.string())),
-  children: v.optional(vChildren),
-  /** Absent where there is none, and where it is not to be shown. */
+  /** Absent if there is none, and if it is not to be shown. */
   output: v.optional(v.any()),
   sensitive: v.boolean(),
   undone: v.boolean(),
   paused: v.boolean(),
-  errors: v.array(vError),
 });
 
-/** The records of a run's steps in the order in which they began, in pages; null for an unknown run, and for one of another workflow. */
+/** The records of a run's steps in the order in which they began, in pages; null for an unknown run, or one of another workflow. */
 export const steps = query({
   args: { runId: v.string(), workflow: v.string(), page: vPage },
   returns: v.union(
@@ -55,9 +45,8 @@ export const steps = query({
     v.null(),
   ),
   handler: async (ctx, { runId, workflow, page }) => {
-    const id = ctx.db.normalizeId("runs", runId);
-    const run = id === null ? null : await ctx.db.get("runs", id);
-    if (run === null || run.workflow !== workflow) return null;
+    const run = await findRun(ctx, { runId }, workflow);
+    if (run === null) return null;
     const { generation = 1, state, error } = run;
     const found = await paginator(ctx.db, schema)
       .query("steps")
@@ -75,25 +64,15 @@ async function recordOf(ctx: QueryCtx, step: Doc<"steps">): Promise<Infer<typeof
   const sensitive = step.sensitive === true;
   const hasEnded = step.endedAt !== undefined;
   return {
+    ...(await nodeFactsOf(ctx, step)),
     stage: step.stage,
-    called: step.called,
-    kind: step.kind,
-    pass: step.pass,
-    state: await stateOf(ctx, step),
     generation: step.generation ?? 1,
-    attempt: step.attempt,
     startedAt: step.startedAt,
     endedAt: step.endedAt,
-    dueAt: step.dueAt,
-    iteration: step.iteration,
-    chosen: step.chosen,
-    events: step.names,
-    ...(step.kind === "children" ? { children: await countChildren(ctx, step) } : {}),
     // The state of a loop that goes on is no result yet.
-    ...(hasEnded && step.output !== undefined && !sensitive ? { output: step.output } : {}),
+    output: hasEnded && !sensitive ? step.output : undefined,
     sensitive,
     undone: step.undone === true,
     paused: step.held === true && !hasEnded,
-    errors: step.errors ?? [],
   };
 }

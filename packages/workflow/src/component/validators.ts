@@ -1,21 +1,16 @@
 import { v, type Infer, type ObjectType } from "convex/values";
 import type { ErrorKind, StepError } from "../definition/step-error.js";
 
-export const vRunState = v.union(
-  v.literal("pending"),
-  v.literal("running"),
-  v.literal("completed"),
-  v.literal("compensating"),
-  v.literal("failed"),
-  v.literal("canceled"),
-  v.literal("timedOut"),
-);
+/** One of some words. */
+export const oneOf = <Word extends string>(...words: Word[]) =>
+  v.union(...words.map((word) => v.literal(word)));
 
+const END_STATES = ["completed", "failed", "canceled", "timedOut"] as const;
+export const vRunState = oneOf("pending", "running", "compensating", ...END_STATES);
 export type RunState = Infer<typeof vRunState>;
 
 /** The ways in which a run ends badly. */
-export const vBadEnd = v.union(v.literal("failed"), v.literal("canceled"), v.literal("timedOut"));
-
+export const vBadEnd = oneOf("failed", "canceled", "timedOut");
 export type BadEnd = Infer<typeof vBadEnd>;
 
 export const vStepState = v.union(
@@ -27,39 +22,37 @@ export const vStepState = v.union(
   v.literal("canceled"),
   v.literal("timedOut"),
 );
-
 export type StepState = Infer<typeof vStepState>;
 
 /** The states of a step record in which something of it is still to come. */
 export const ACTIVE_STATES = ["pending", "running", "waiting"] as const;
 
 /** `entry`: reached by a scheduled function, not executed yet. */
-export const vStepKind = v.union(
-  v.literal("input"),
-  v.literal("entry"),
-  v.literal("action"),
-  v.literal("mutation"),
-  v.literal("query"),
-  v.literal("children"),
-  v.literal("sleep"),
-  v.literal("event"),
-  v.literal("branch"),
-  v.literal("loop"),
+export const vStepKind = oneOf(
+  "input",
+  "entry",
+  "action",
+  "mutation",
+  "query",
+  "children",
+  "sleep",
+  "event",
+  "branch",
+  "loop",
 );
-
 export type StepKind = Infer<typeof vStepKind>;
 
-export const vErrorKind = v.union(
-  v.literal("thrown"),
-  v.literal("nonRetryable"),
-  v.literal("timedOut"),
-  v.literal("canceled"),
-  v.literal("childFailed"),
-  v.literal("invalidInput"),
-  v.literal("invalidOutput"),
-  v.literal("tooLarge"),
-  v.literal("lost"),
-  v.literal("removedNode"),
+export const vErrorKind = oneOf(
+  "thrown",
+  "nonRetryable",
+  "timedOut",
+  "canceled",
+  "childFailed",
+  "invalidInput",
+  "invalidOutput",
+  "tooLarge",
+  "lost",
+  "removedNode",
 ) satisfies { type: ErrorKind };
 
 /** A {@link StepError}. Its `cause` is one again, to any depth, which validators cannot say. */
@@ -75,87 +68,76 @@ export const vError = v.object({
   compensationErrors: v.optional(v.array(v.any())),
 }) satisfies { type: StepError };
 
-/** The passes of the loops around a stage, outermost first, each from 1. Absent outside loops. */
+/** The iterations of the loops around a stage, outermost first, each from 1. Absent outside loops. */
 export const vPass = v.array(v.number());
+/** Names the record of a stage. */
+const record = { stage: v.string(), pass: v.optional(vPass) };
+/** The same. `called`: what the node is called, if that is not its storage name. */
+const place = { ...record, called: v.optional(v.string()) };
+export const recordArgs = { run: v.string(), ...record };
+/** Whether its result and its arguments are not shown, and whether it has a compensation. */
+const marks = { sensitive: v.optional(v.boolean()), undoable: v.optional(v.boolean()) };
 
-/** One value of a scope, under a name. Of a stage: its output, … */
+/** One value of a scope. By default a stage's output. */
 export const vRead = v.object({
   name: v.string(),
-  stage: v.string(),
-  pass: v.optional(vPass),
-  /** … or the outputs of its children, `tolerant` where some may have ended badly, … */
+  ...record,
+  /** The outputs of its children, `tolerant` if some may have failed. */
   children: v.optional(v.boolean()),
   tolerant: v.optional(v.boolean()),
-  /** … or, of a loop, its state and which pass it is at. */
+  /** Of a loop: its state and iteration. */
   loop: v.optional(v.boolean()),
-  /** Not of a stage, but why the run is being undone. */
+  /** Why the run is being undone. */
   cause: v.optional(v.boolean()),
-  /** Of a loop, for a compensation: as it was when the step was completed. */
+  /** Of a loop, for a compensation: as the step has seen it. */
   undoing: v.optional(v.boolean()),
-  /** It must not stand among the arguments of a scheduled function. */
+  /** It must not be an argument of a scheduled function. */
   sensitive: v.optional(v.boolean()),
 });
-
 export type Read = Infer<typeof vRead>;
 
 /** The function of an action stage: its handle, and how long an attempt may take. */
 export const vActionFunction = v.object({ fn: v.string(), timeoutMs: v.optional(v.number()) });
-
 export type ActionFunction = Infer<typeof vActionFunction>;
 
-/** A stage to go on with: an action, by its function, or another through the workflow's `resume`. */
+/** A stage to go on with: an action, or another through the workflow's entry function. */
 export const vStage = v.object({
-  stage: v.string(),
-  called: v.optional(v.string()),
-  pass: v.optional(vPass),
+  ...place,
   action: v.optional(vActionFunction),
   reads: v.array(vRead),
-  /** Its result and its arguments are not to be shown. */
-  sensitive: v.optional(v.boolean()),
-  /** It has a compensation. */
-  undoable: v.optional(v.boolean()),
-  /** A transaction that went on with it has failed: it may fail in the next one, too, and is called again at once then. */
+  ...marks,
+  /** A transaction that went on with it has failed: the next one may too, and is repeated at once. */
   afterFailure: v.optional(v.boolean()),
 });
-
 export type Stage = Infer<typeof vStage>;
 
-/** Whose turn it is: the run, the step record, and which attempt of it. What does not fit (any more) changes nothing. */
+/** Proves whose turn it is. A report with another token changes nothing. */
 export const vToken = v.object({
   run: v.string(),
   step: v.string(),
   attempt: v.number(),
   pass: v.optional(vPass),
-  /** How often the run was restarted, plus one. Absent in a run that never was. */
+  /** Absent in a run that was never restarted. */
   generation: v.optional(v.number()),
-  /** The hash of the plan that the run has gone by until now; empty where these were several. */
+  /** The hash of the plan that the run has gone by; empty if these were several. */
   plan: v.optional(v.string()),
   /** Of one of many children: the parent's record. */
   childOf: v.optional(v.string()),
 });
-
 export type Token = Infer<typeof vToken>;
-
-/** Names the record of a stage. */
-export const recordArgs = {
-  run: v.string(),
-  stage: v.string(),
-  pass: v.optional(vPass),
-};
 
 /** How runs of a workflow begin. */
 export const vBeginning = v.object({
   workflow: v.string(),
   /** The hash of the plan that they start under. */
   plan: v.optional(v.string()),
-  resume: v.string(),
+  entry: v.string(),
   first: vStage,
   timeoutMs: v.optional(v.number()),
   retentionMs: v.optional(v.number()),
   /** Something of such a run, or of a run under it, may have a compensation. */
   undoable: v.optional(v.boolean()),
 });
-
 export type Beginning = Infer<typeof vBeginning>;
 
 /** A child run to be. */
@@ -167,38 +149,33 @@ export const vNewChild = v.object({
   /** Its input was refused: it is inserted as failed. */
   error: v.optional(vError),
 });
-
 export type NewChild = Infer<typeof vNewChild>;
 
-/** How many bad ends of its children a parent lets pass. */
+/** How many failed children a parent tolerates. */
 export const vTolerate = v.union(
   v.literal("all"),
   v.object({ failures: v.number() }),
   v.object({ percentage: v.number() }),
 );
-
 export type Tolerate = Infer<typeof vTolerate>;
 
 /** The children of a parent, in pages that each fit into a document. */
 export const vNewChildren = v.object({
-  stage: v.string(),
-  called: v.optional(v.string()),
-  pass: v.optional(vPass),
+  ...place,
   begins: v.array(vBeginning),
   pages: v.array(v.array(vNewChild)),
   keyed: v.boolean(),
   concurrency: v.optional(v.number()),
   tolerate: v.optional(vTolerate),
-  /** It is the one run of a `.child`: no list, and an error that does not name its place. */
+  /** It is the one run of a `.child`. */
   single: v.optional(v.boolean()),
   sensitive: v.optional(v.boolean()),
 });
-
 export type NewChildren = Infer<typeof vNewChildren>;
 
-/** What became of the stage that the token names. */
+/** What became of the step of the token. */
 export const vOutcome = v.union(
-  /** `error` where it failed and `recover` gave the output. `loop` as in {@link vFused}. */
+  /** `error`: it failed, and `recover` gave the output. `loop` as in {@link vFused}. */
   v.object({
     kind: v.literal("success"),
     output: v.any(),
@@ -210,53 +187,40 @@ export const vOutcome = v.union(
   /** Nothing yet: the run has only arrived there. */
   v.object({ kind: v.literal("open") }),
 );
-
 export type Outcome = Infer<typeof vOutcome>;
 
 /** A stage that was executed inside the transaction that reports it. */
 export const vFused = v.object({
-  stage: v.string(),
-  /** What the node is called, if that is not its storage name; for messages. */
-  called: v.optional(v.string()),
-  pass: v.optional(vPass),
+  ...place,
   kind: vStepKind,
   startedAt: v.number(),
   output: v.optional(v.any()),
   /** Why it failed; with an output: before it recovered. */
   error: v.optional(vError),
-  /** Of a loop: which pass it is at. It goes on unless `isOver`. */
+  /** Of a loop: its iteration. It goes on unless `isOver`. */
   iteration: v.optional(v.number()),
   isOver: v.optional(v.boolean()),
-  /** Of a branch: the key of its case. It goes on as long as there is no output. */
+  /** Of a branch: the key of its case. It goes on until there is an output. */
   chosen: v.optional(v.string()),
   /** It has a record already. */
   exists: v.optional(v.boolean()),
-  sensitive: v.optional(v.boolean()),
-  undoable: v.optional(v.boolean()),
-  /** Of one with a compensation, inside a loop: its state and which pass it is, for the compensation to see. */
+  ...marks,
+  /** The loop around a stage with a compensation: its state and iteration. */
   loop: v.optional(v.any()),
 });
-
 export type Fused = Infer<typeof vFused>;
 
-/** The tables that the pool's watchdog looks at. */
-export const vLookedAt = v.union(
-  v.literal("steps"),
-  v.literal("deadlines"),
-  v.literal("continuations"),
-);
+/** The tables that the watchdog watches. */
+export const vWatchedTable = oneOf("steps", "deadlines", "continuations");
 
 /** The time that a parent or a loop may take in all. */
 export const vDeadline = v.object({
-  stage: v.string(),
-  called: v.optional(v.string()),
-  pass: v.optional(vPass),
-  /** From now on; absent where it has ended. */
+  ...place,
+  /** From now on; absent if it has ended. */
   ms: v.optional(v.number()),
   /** The node has a `recover`. */
   recovers: v.optional(v.boolean()),
 });
-
 export type Deadline = Infer<typeof vDeadline>;
 
 /** What the run does next. */
@@ -264,36 +228,22 @@ export const vNext = v.union(
   v.object({ kind: v.literal("stage"), stage: vStage }),
   v.object({ kind: v.literal("children"), children: vNewChildren }),
   /** It waits until a time. */
-  v.object({
-    kind: v.literal("sleep"),
-    stage: v.string(),
-    called: v.optional(v.string()),
-    pass: v.optional(vPass),
-    until: v.number(),
-  }),
+  v.object({ kind: v.literal("sleep"), ...place, until: v.number() }),
   /** It waits for an event of one of the names, for so long. */
   v.object({
     kind: v.literal("event"),
-    stage: v.string(),
-    called: v.optional(v.string()),
-    pass: v.optional(vPass),
+    ...place,
     names: v.array(v.string()),
     /** Their storage names, if these are others. */
     storedNames: v.optional(v.array(v.string())),
     timeoutMs: v.optional(v.number()),
     sensitive: v.optional(v.boolean()),
   }),
-  /** The outputs of the children before `from` are folded; the rest follows in a transaction of its own. */
-  v.object({
-    kind: v.literal("reduce"),
-    stage: v.string(),
-    pass: v.optional(vPass),
-    accumulated: v.any(),
-    from: v.number(),
-  }),
+  /** The outputs of the children before `from` are reduced; the rest follows in a transaction of its own. */
+  v.object({ kind: v.literal("reduce"), ...record, accumulated: v.any(), from: v.number() }),
   v.object({
     kind: v.literal("complete"),
-    /** The stage whose output is the run's; null where it has none. */
+    /** The stage whose output is the run's, if it has one. */
     stage: v.union(v.string(), v.null()),
     /** Something of the run, or of a run under it, may have a compensation. */
     undoable: v.boolean(),
@@ -304,9 +254,9 @@ export const vNext = v.union(
     error: vError,
     /** The storage name of the stage that failed, if the error says another. */
     stage: v.optional(v.string()),
-    /** What the error says is not to be logged. */
+    /** The error's message is not logged. */
     sensitive: v.optional(v.boolean()),
-    /** What should have gone on with the run has failed itself, for good. */
+    /** A completion has failed for good. */
     ofCompletion: v.optional(v.boolean()),
   }),
   /** A compensation has ended well. */
@@ -314,7 +264,6 @@ export const vNext = v.union(
   /** It waits for the next attempt. */
   v.object({ kind: v.literal("wait") }),
 );
-
 export type Next = Infer<typeof vNext>;
 
 /** What an action has reported. */
@@ -328,20 +277,18 @@ export const vEvent = v.union(
   v.object({ kind: v.literal("arrive") }),
   /** Its children have all ended. `single`: it is a `.child`. */
   v.object({ kind: v.literal("joined"), single: v.optional(v.boolean()) }),
-  /** What it waited for until now: the end of a sleep, or of the time for an event. */
-  v.object({ kind: v.literal("due"), of: v.union(v.literal("sleep"), v.literal("event")) }),
+  /** The end of a sleep, or of the time for an event. */
+  v.object({ kind: v.literal("due"), of: oneOf("sleep", "event") }),
   v.object({ kind: v.literal("got"), name: v.string(), value: v.any() }),
   ...vReported.members,
 );
-
 export type Event = Infer<typeof vEvent>;
 
 /** The plans that are deployed. */
 export const vPlans = v.array(v.object({ workflow: v.string(), plan: v.string() }));
-
 export type Plans = Infer<typeof vPlans>;
 
-/** What one transaction of a run reports: what became of its stage, what it executed besides, and what comes next. */
+/** What one transaction of a run reports: what became of its step, what it executed, and what comes next. */
 export const settleArgs = {
   token: vToken,
   slot: v.optional(v.string()),
@@ -349,13 +296,9 @@ export const settleArgs = {
   plan: v.optional(v.string()),
   outcome: vOutcome,
   fused: v.array(vFused),
-  /** Children whose outputs were folded here. */
-  reduced: v.optional(v.object({ stage: v.string(), pass: v.optional(vPass), value: v.any() })),
+  /** Children whose outputs were reduced here. */
+  reduced: v.optional(v.object({ ...record, value: v.any() })),
   deadlines: v.optional(v.array(vDeadline)),
   next: vNext,
 };
-
 export type Settlement = ObjectType<typeof settleArgs>;
-
-/** The arguments of every function that goes on with something; see `continuations.ts`. */
-export const continuationArgs = { continuation: v.id("continuations") };

@@ -1,9 +1,9 @@
 import { isWaiting, slotOf } from "@stepwise/workpool/core";
 import { v, type Infer } from "convex/values";
-import type { Doc, Id } from "./_generated/dataModel.js";
+import type { Doc } from "./_generated/dataModel.js";
 import { query, type QueryCtx } from "./_generated/server.js";
-import { countChildren, vChildren } from "./childProgress.js";
-import { findRun, whichRun } from "./core/runs.js";
+import { childProgress, vChildren } from "./childProgress.js";
+import { findRun, runWithId, whichRun } from "./core/runs.js";
 import { isLost } from "./core/scheduled.js";
 import { outputOf } from "./core/scope.js";
 import { activeSteps, nameOf } from "./core/steps.js";
@@ -12,7 +12,7 @@ import { parentBeingUndone } from "./features/compensation.js";
 import { isStranded } from "./features/lost.js";
 import { vError, vPass, vRunState, vStepKind, vStepState } from "./validators.js";
 
-/** The fields that are told of a run wherever it is shown. */
+/** The fields that are shown of every run. */
 export const runFacts = {
   runId: v.string(),
   workflow: v.string(),
@@ -27,7 +27,6 @@ export const runFacts = {
   error: v.optional(vError),
 };
 
-/** What these fields say of a run. */
 export function factsOf(run: Doc<"runs">) {
   return {
     runId: run._id,
@@ -46,29 +45,50 @@ export function factsOf(run: Doc<"runs">) {
 
 /** How many runs `tree` shows. */
 const MAX_TREE = 500;
-
 /** How many steps of a run: a list may hold no more. */
 const MAX_TREE_STEPS = 8_192;
-
 /** What `tree` leaves unread of the 16 MiB that it may read: the next record may hold an output of 1 MiB. */
 const TREE_ROOM_BYTES = 2 * 1024 * 1024;
 
-const vActiveNode = v.object({
-  node: v.string(),
-  called: v.optional(v.string()),
+/** The fields that are shown of every step. */
+export const stepFields = {
   kind: vStepKind,
   pass: v.optional(vPass),
   state: vStepState,
-  /** Since when it is in that state or, of an action, since when it was queued; ms since the epoch. */
-  since: v.number(),
   attempt: v.number(),
   dueAt: v.optional(v.number()),
-  timesOutAt: v.optional(v.number()),
   events: v.optional(v.array(v.string())),
   iteration: v.optional(v.number()),
+  errors: v.array(vError),
+};
+/** Those that are shown of a step as a node. */
+export const nodeFields = {
+  ...stepFields,
+  called: v.optional(v.string()),
   chosen: v.optional(v.string()),
   children: v.optional(vChildren),
-  errors: v.array(vError),
+};
+
+async function stepFactsOf(ctx: QueryCtx, step: Doc<"steps">) {
+  const { kind, pass, attempt, dueAt, names: events, iteration, errors = [] } = step;
+  // An action waits for a slot in the pool: its own record does not say so.
+  const mayWait = step.state === "running" && kind === "action";
+  const state = mayWait && (await isWaiting(ctx, step._id)) ? ("pending" as const) : step.state;
+  return { kind, pass, state, attempt, dueAt, events, iteration, errors };
+}
+
+export async function nodeFactsOf(ctx: QueryCtx, step: Doc<"steps">) {
+  const { called, chosen } = step;
+  const children = step.kind === "children" ? await childProgress(ctx, step) : undefined;
+  return { ...(await stepFactsOf(ctx, step)), called, chosen, children };
+}
+
+const vActiveNode = v.object({
+  ...nodeFields,
+  node: v.string(),
+  /** Since when it is in that state or, of an action, since when it was queued; ms since the epoch. */
+  since: v.number(),
+  timesOutAt: v.optional(v.number()),
   paused: v.optional(v.boolean()),
   stalled: v.optional(v.boolean()),
 });
@@ -83,39 +103,30 @@ export const vStatus = v.object({
   onCompleteError: v.optional(v.string()),
 });
 
-/** How a run is doing: its state, where it is, and its output or error. Null for an unknown run, and for one of another workflow. */
+/** How a run is doing: its state, where it is, and its output or error. Null for an unknown run, or one of another workflow. */
 export const status = query({
   args: whichRun,
   returns: v.union(vStatus, v.null()),
   handler: async (ctx, { run: which, workflow }): Promise<Infer<typeof vStatus> | null> => {
     const run = await findRun(ctx, which, workflow);
     if (run === null) return null;
-    const deadlines = run.endedAt === undefined ? await deadlinesOf(ctx, run._id) : [];
+    const ofRun = ctx.db.query("deadlines").withIndex("by_run", (q) => q.eq("run", run._id));
+    const deadlines = run.endedAt === undefined ? await ofRun.collect() : [];
     const active = run.endedAt === undefined ? await activeNodes(ctx, run, deadlines) : [];
+    let isLate = false;
+    for (const deadline of deadlines) isLate ||= await isLost(ctx, deadline);
     return {
       ...factsOf(run),
       expiresAt: run.expiresAt,
       timesOutAt: deadlines.find(({ stage }) => stage === undefined)?.at,
       active,
       paused: run.paused === true || active.some(({ paused }) => paused),
-      stalled: active.some(({ stalled }) => stalled) || (await isAnyLost(ctx, deadlines)),
+      stalled: isLate || active.some(({ stalled }) => stalled),
       output: run.state === "completed" ? ((await outputOf(ctx, run)) ?? null) : undefined,
       onCompleteError: run.onCompleteError,
     };
   },
 });
-
-async function isAnyLost(ctx: QueryCtx, deadlines: readonly Doc<"deadlines">[]): Promise<boolean> {
-  for (const deadline of deadlines) if (await isLost(ctx, deadline)) return true;
-  return false;
-}
-
-async function deadlinesOf(ctx: QueryCtx, run: Id<"runs">): Promise<Doc<"deadlines">[]> {
-  return await ctx.db
-    .query("deadlines")
-    .withIndex("by_run", (q) => q.eq("run", run))
-    .collect();
-}
 
 async function activeNodes(
   ctx: QueryCtx,
@@ -137,61 +148,37 @@ async function activeNode(
   step: Doc<"steps">,
   deadlines: readonly Doc<"deadlines">[],
 ): Promise<Infer<typeof vActiveNode>> {
-  const { kind, wakeAt = 0 } = step;
+  const { kind, entersAt = 0 } = step;
   // A run that was started for later waits at its first stage.
-  const dueAt = step.dueAt ?? (kind === "entry" && wakeAt > step.startedAt ? wakeAt : undefined);
+  const dueAt =
+    step.dueAt ?? (kind === "entry" && entersAt > step.startedAt ? entersAt : undefined);
   return {
+    ...(await nodeFactsOf(ctx, step)),
     node: step.stage,
-    called: step.called,
-    kind,
-    pass: step.pass,
-    state: await stateOf(ctx, step),
     since: step.startedAt,
-    attempt: step.attempt,
     dueAt,
     timesOutAt: deadlines.find((deadline) => isUnder(deadline, step))?.at,
-    events: step.names,
-    iteration: step.iteration,
-    chosen: step.chosen,
-    errors: step.errors ?? [],
-    ...(step.kind === "children" ? { children: await countChildren(ctx, step) } : {}),
-    ...(step.held === true ? { paused: true } : {}),
-    ...((await isStalled(ctx, step)) ? { stalled: true } : {}),
+    paused: step.held,
+    stalled: (await isStalled(ctx, step)) || undefined,
   };
 }
 
-/** An action that was given to the pool is pending as long as it waits for a slot; its own record does not say so. */
-export async function stateOf(ctx: QueryCtx, step: Doc<"steps">): Promise<Doc<"steps">["state"]> {
-  const queued = step.state === "running" && step.kind === "action";
-  return queued && (await isWaiting(ctx, step._id)) ? "pending" : step.state;
-}
-
-/**
- * Whether nothing will go on with a step by itself: the scheduled function that would was canceled, has failed, or is gone. The watchdog sees
- * to what is due soon, and a repair to all.
- */
+/** Whether nothing will go on with a step by itself. The watchdog finds what is due soon, and a repair everything. */
 async function isStalled(ctx: QueryCtx, step: Doc<"steps">): Promise<boolean> {
   if (step.held === true) return false;
   if (await isStranded(ctx, step)) return true;
-  if (step.kind === "action" && step.state === "running" && step.wakeAt === undefined) {
+  if (step.kind === "action" && step.state === "running" && step.entersAt === undefined) {
     const slot = await slotOf(ctx, step._id);
     return slot?.job !== undefined && (await isLost(ctx, slot));
   }
-  return step.wakeAt !== undefined && (await isLost(ctx, step));
+  return step.entersAt !== undefined && (await isLost(ctx, step));
 }
 
 const vTreeStep = v.object({
+  ...stepFields,
   stage: v.string(),
-  kind: vStepKind,
-  pass: v.optional(vPass),
-  state: vStepState,
-  attempt: v.number(),
   startedAt: v.number(),
   endedAt: v.optional(v.number()),
-  dueAt: v.optional(v.number()),
-  events: v.optional(v.array(v.string())),
-  iteration: v.optional(v.number()),
-  errors: v.array(vError),
 });
 
 const vTreeRun = v.object({
@@ -208,16 +195,12 @@ const vTreeRun = v.object({
   steps: v.array(vTreeStep),
 });
 
-/**
- * A run and the runs under it with all their steps, oldest first: for tools. Truncated beyond 500 runs, beyond 8,192 steps of one, or where
- * the records with their outputs are more than one query can read.
- */
+/** A run and those under it with all their steps, oldest first: for tools. Truncated at 500 runs, 8,192 steps of one, or what a query can read. */
 export const tree = query({
   args: { runId: v.string() },
   returns: v.union(v.object({ runs: v.array(vTreeRun), truncated: v.boolean() }), v.null()),
   handler: async (ctx, { runId }) => {
-    const id = ctx.db.normalizeId("runs", runId);
-    const top = id === null ? null : await ctx.db.get("runs", id);
+    const top = await runWithId(ctx, runId);
     if (top === null) return null;
     const below = await ctx.db
       .query("runs")
@@ -242,7 +225,6 @@ async function hasRoomToRead(ctx: QueryCtx): Promise<boolean> {
 async function treeRun(ctx: QueryCtx, run: Doc<"runs">): Promise<Infer<typeof vTreeRun>> {
   const steps: Doc<"steps">[] = [];
   for await (const step of ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run._id))) {
-    // The record of the input is none of a step.
     if (step.kind !== "input") steps.push(step);
     if (steps.length === MAX_TREE_STEPS || !(await hasRoomToRead(ctx))) break;
   }
@@ -260,17 +242,10 @@ async function treeRun(ctx: QueryCtx, run: Doc<"runs">): Promise<Infer<typeof vT
     error: run.error,
     steps: await Promise.all(
       steps.map(async (step) => ({
+        ...(await stepFactsOf(ctx, step)),
         stage: nameOf(step),
-        kind: step.kind,
-        pass: step.pass,
-        state: await stateOf(ctx, step),
-        attempt: step.attempt,
         startedAt: step.startedAt,
         endedAt: step.endedAt,
-        dueAt: step.dueAt,
-        events: step.names,
-        iteration: step.iteration,
-        errors: step.errors ?? [],
       })),
     ),
   };

@@ -1,29 +1,29 @@
-import { vErrorKind } from "./validators.js";
 import {
-  lookAfterContinuations,
-  lookAfterDeadlines,
-  lookAfterSetAside,
-  lookAfterWaking,
-} from "./features/watch.js";
-import { attemptFailed } from "./engine/entry.js";
-import {
+  drainArgs,
+  drainLine as drainLineOf,
+  freeSlotArgs,
+  freeSlotsFrom,
+  lineHead as lineHeadOf,
   lookArgs,
   lookAtSlots,
   recoverArgs,
   recoverSlot,
   sweepArgs,
   sweepSlots,
-  vLook,
-  drainArgs,
-  drainLine as drainLineOf,
-  freeSlotArgs,
-  freeSlotsFrom,
-  lineHead as lineHeadOf,
   vFreeSlots,
+  vLook,
 } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { internalMutation, internalQuery } from "./_generated/server.js";
 import { pool } from "./core/pool.js";
+import { attemptFailed } from "./engine/entry.js";
+import {
+  watchContinuations,
+  watchDeadlines,
+  watchEntries,
+  watchSetAside,
+} from "./features/watch.js";
+import { vErrorKind } from "./validators.js";
 
 /* The pool's watchdog, registered in this component: it finds actions that will never report. */
 
@@ -50,10 +50,10 @@ export const watchAll = internalMutation({
   returns: v.union(v.number(), v.null()),
   handler: async (ctx, { idle }): Promise<number | null> => {
     const times = [
-      await lookAfterDeadlines(ctx),
-      await lookAfterContinuations(ctx, idle),
-      await lookAfterSetAside(ctx),
-      await lookAfterWaking(ctx, idle),
+      await watchDeadlines(ctx),
+      await watchContinuations(ctx, idle),
+      await watchSetAside(ctx),
+      await watchEntries(ctx, idle),
     ];
     const wanted = times.filter((at) => at !== null);
     return wanted.length === 0 ? null : Math.min(...wanted);

@@ -62,7 +62,7 @@ export function referenceTo(
     begin: async () => ({
       workflow: name,
       plan,
-      resume: await createFunctionHandle(functions.resume),
+      entry: await createFunctionHandle(functions.resume),
       first: await beginningAt(own, first),
       ...(timeout === undefined ? {} : { timeoutMs: durationMs(timeout, of("timeout")) }),
       ...(retention === undefined ? {} : { retentionMs: durationMs(retention, of("retention")) }),

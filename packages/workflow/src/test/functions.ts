@@ -32,7 +32,7 @@ export const timers = query({
   handler: async (ctx) => {
     const waiting = await ctx.db
       .query("steps")
-      .withIndex("by_wake", (q) => q.gt("wakeAt", Date.now()))
+      .withIndex("by_entry", (q) => q.gt("entersAt", Date.now()))
       .collect();
     const deadlines = await ctx.db.query("deadlines").collect();
     const slots = await ctx.db.query("slots").collect();
@@ -43,7 +43,7 @@ export const timers = query({
           run: step.run,
           node: nameOf(step),
           kind: KINDS[step.kind],
-          at: step.wakeAt ?? 0,
+          at: step.entersAt ?? 0,
         })),
       ...deadlines.map(({ run, stage, called: node = stage, at }) => ({
         run,

@@ -49,8 +49,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           state:
             | "pending"
             | "running"
-            | "completed"
             | "compensating"
+            | "completed"
             | "failed"
             | "canceled"
             | "timedOut";
@@ -309,7 +309,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 begins: Array<{
                   workflow: string;
                   plan?: string;
-                  resume: string;
+                  entry: string;
                   first: {
                     stage: string;
                     called?: string;
@@ -422,7 +422,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         begin: {
           workflow: string;
           plan?: string;
-          resume: string;
+          entry: string;
           first: {
             stage: string;
             called?: string;
@@ -465,7 +465,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         workflow?: string;
         state?:
-          "pending" | "running" | "completed" | "compensating" | "failed" | "canceled" | "timedOut";
+          "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
         notOfPlan?: string;
         children?: boolean;
         stages: Array<string>;
@@ -478,8 +478,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           state:
             | "pending"
             | "running"
-            | "completed"
             | "compensating"
+            | "completed"
             | "failed"
             | "canceled"
             | "timedOut";
@@ -525,7 +525,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         workflow?: string;
         state?:
-          "pending" | "running" | "completed" | "compensating" | "failed" | "canceled" | "timedOut";
+          "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
         notOfPlan?: string;
         children?: boolean;
         parent: string;
@@ -538,8 +538,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           state:
             | "pending"
             | "running"
-            | "completed"
             | "compensating"
+            | "completed"
             | "failed"
             | "canceled"
             | "timedOut";
@@ -585,7 +585,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         workflow?: string;
         state?:
-          "pending" | "running" | "completed" | "compensating" | "failed" | "canceled" | "timedOut";
+          "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
         notOfPlan?: string;
         children?: boolean;
         page: { numItems: number; cursor: string | null; endCursor?: string | null };
@@ -597,8 +597,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           state:
             | "pending"
             | "running"
-            | "completed"
             | "compensating"
+            | "completed"
             | "failed"
             | "canceled"
             | "timedOut";
@@ -776,7 +776,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         begin: {
           workflow: string;
           plan?: string;
-          resume: string;
+          entry: string;
           first: {
             stage: string;
             called?: string;
@@ -826,7 +826,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       },
       {
         state:
-          "pending" | "running" | "completed" | "compensating" | "failed" | "canceled" | "timedOut";
+          "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
         error?: {
           message: string;
           kind:
@@ -850,8 +850,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         generation: number;
         records: Array<{
-          stage: string;
-          called?: string;
           kind:
             | "input"
             | "entry"
@@ -866,25 +864,10 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           pass?: Array<number>;
           state:
             "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
-          generation: number;
           attempt: number;
-          startedAt: number;
-          endedAt?: number;
           dueAt?: number;
-          iteration?: number;
-          chosen?: string;
           events?: Array<string>;
-          children?: {
-            total: number;
-            done: number;
-            failed: number;
-            running: number;
-            isEstimate?: boolean;
-          };
-          output?: any;
-          sensitive: boolean;
-          undone: boolean;
-          paused: boolean;
+          iteration?: number;
           errors: Array<{
             message: string;
             kind:
@@ -906,6 +889,23 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             cause?: any;
             compensationErrors?: Array<any>;
           }>;
+          called?: string;
+          chosen?: string;
+          children?: {
+            total: number;
+            done: number;
+            failed: number;
+            running: number;
+            isEstimate?: boolean;
+          };
+          stage: string;
+          generation: number;
+          startedAt: number;
+          endedAt?: number;
+          output?: any;
+          sensitive: boolean;
+          undone: boolean;
+          paused: boolean;
         }>;
         isDone: boolean;
         continueCursor: string;
@@ -922,7 +922,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         runId: string;
         workflow: string;
         state:
-          "pending" | "running" | "completed" | "compensating" | "failed" | "canceled" | "timedOut";
+          "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
         key?: string;
         plan?: string;
         generation: number;
@@ -954,8 +954,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         expiresAt?: number;
         timesOutAt?: number;
         active: Array<{
-          node: string;
-          called?: string;
           kind:
             | "input"
             | "entry"
@@ -970,20 +968,10 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           pass?: Array<number>;
           state:
             "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
-          since: number;
           attempt: number;
           dueAt?: number;
-          timesOutAt?: number;
           events?: Array<string>;
           iteration?: number;
-          chosen?: string;
-          children?: {
-            total: number;
-            done: number;
-            failed: number;
-            running: number;
-            isEstimate?: boolean;
-          };
           errors: Array<{
             message: string;
             kind:
@@ -1005,6 +993,18 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             cause?: any;
             compensationErrors?: Array<any>;
           }>;
+          called?: string;
+          chosen?: string;
+          children?: {
+            total: number;
+            done: number;
+            failed: number;
+            running: number;
+            isEstimate?: boolean;
+          };
+          node: string;
+          since: number;
+          timesOutAt?: number;
           paused?: boolean;
           stalled?: boolean;
         }>;
@@ -1029,8 +1029,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           state:
             | "pending"
             | "running"
-            | "completed"
             | "compensating"
+            | "completed"
             | "failed"
             | "canceled"
             | "timedOut";
@@ -1058,7 +1058,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             compensationErrors?: Array<any>;
           };
           steps: Array<{
-            stage: string;
             kind:
               | "input"
               | "entry"
@@ -1074,8 +1073,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             state:
               "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
             attempt: number;
-            startedAt: number;
-            endedAt?: number;
             dueAt?: number;
             events?: Array<string>;
             iteration?: number;
@@ -1100,6 +1097,9 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               cause?: any;
               compensationErrors?: Array<any>;
             }>;
+            stage: string;
+            startedAt: number;
+            endedAt?: number;
           }>;
         }>;
         truncated: boolean;

@@ -1,16 +1,18 @@
-import { ROOM_TO_COMPLETE, cancelPending, hasRoom, keepLooking } from "@stepwise/workpool/core";
-import { createFunctionHandle, type FunctionHandle, type FunctionReference } from "convex/server";
-import type { Value } from "convex/values";
+import { cancelPending, hasRoom, keepLooking, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
+import {
+  createFunctionHandle,
+  type FunctionHandle,
+  type FunctionReference,
+  type RegisteredMutation,
+} from "convex/server";
+import { v, type Value } from "convex/values";
 import type { Doc, Id, TableNames } from "../_generated/dataModel.js";
-import type { MutationCtx, QueryCtx } from "../_generated/server.js";
+import { internalMutation, type MutationCtx, type QueryCtx } from "../_generated/server.js";
 import { pool } from "./pool.js";
 
 /* What is too much for one transaction is done in pages, one after the other. */
 
-/**
- * A page ends where less than this is left of its transaction, half of what there is: whoever called has the other half for what it does
- * itself.
- */
+/** A page ends when less than this, half of a transaction, is left: the other half is its caller's. */
 const HALF_OF_A_TRANSACTION = {
   bytesRead: 8 << 20,
   bytesWritten: 8 << 20,
@@ -21,7 +23,10 @@ const HALF_OF_A_TRANSACTION = {
   scheduledFunctionArgsBytes: 8 << 20,
 };
 
-/** Whether something else may be done in this transaction, or is to be left to the next. */
+/** What a transaction that cancels or undoes runs leaves: each run above writes how it ends, and its caller goes on. */
+export const ROOM_ABOVE = { ...ROOM_TO_COMPLETE, databaseQueries: 1_024 };
+
+/** Whether a page has room for more. */
 export async function hasRoomInPage(ctx: QueryCtx): Promise<boolean> {
   return await hasRoom(ctx, HALF_OF_A_TRANSACTION);
 }
@@ -39,23 +44,16 @@ export async function deleteInPage<Table extends TableNames>(
   return true;
 }
 
-type GoesOn = FunctionReference<
-  "mutation",
-  "internal",
-  { continuation: Id<"continuations"> },
-  null
->;
+type Args = { continuation: Id<"continuations"> };
+type Continuation = FunctionReference<"mutation", "internal", Args, null>;
 
 /**
- * Has something go on in a transaction of its own that is too much for this one. It is watched: where its scheduled function is lost or
- * fails, it is scheduled again.
- * @param fn calls {@link goOnWith}.
- * @param page what to go on with.
- * @param afterMs in how many ms. Default: at once.
+ * Goes on in a transaction of its own. It is watched: if its scheduled function is lost or fails, it is scheduled again.
+ * @param fn made with {@link continuation}. @param page what it is given. @param afterMs default: at once.
  */
-export async function goOn(
+export async function continueLater(
   ctx: MutationCtx,
-  fn: GoesOn,
+  fn: Continuation,
   page: Value,
   afterMs = 0,
 ): Promise<Id<"continuations">> {
@@ -66,30 +64,34 @@ export async function goOn(
   return id;
 }
 
-/** Has nothing go on. To be called outside the function that does it; one that runs right now finds that there is nothing to do. */
-export async function callOff(ctx: MutationCtx, id: Id<"continuations">): Promise<void> {
-  const continuation = await ctx.db.get("continuations", id);
-  if (continuation === null) return;
-  if (continuation.job !== undefined) await cancelPending(ctx, continuation.job);
-  await ctx.db.delete("continuations", id);
+/**
+ * A function that does one page of something after the other, each in a transaction of its own.
+ * @param doPage `at` is when it was begun, in the order of commits. @returns what is left to do, or null at the end.
+ */
+export function continuation<Page extends Value>(
+  doPage: (ctx: MutationCtx, page: Page, at: bigint | undefined) => Promise<Page | null>,
+): RegisteredMutation<"internal", Args, Promise<null>> {
+  return internalMutation({
+    args: { continuation: v.id("continuations") },
+    returns: v.null(),
+    handler: async (ctx, { continuation: id }): Promise<null> => {
+      const row = await ctx.db.get("continuations", id);
+      if (row === null) return null;
+      // The page is what the same function returned, and another transaction has committed it.
+      const next = await doPage(ctx, row.page as Page, row.at as bigint | undefined);
+      if (next === null) await ctx.db.delete("continuations", id);
+      else await scheduleContinuation(ctx, id, { fn: row.fn, page: next });
+      return null;
+    },
+  });
 }
 
-/**
- * Does the next page of something, and has the one after it scheduled.
- * @param doPage does it; `at` is when it was begun, in the order of commits. @returns what is left to do, or null at the end.
- */
-export async function goOnWith<Page extends Value>(
-  ctx: MutationCtx,
-  id: Id<"continuations">,
-  doPage: (page: Page, at: bigint | undefined) => Promise<Page | null>,
-): Promise<null> {
-  const continuation = await ctx.db.get("continuations", id);
-  if (continuation === null) return null;
-  // What was kept is what the same function gave; and another transaction has committed it.
-  const next = await doPage(continuation.page as Page, continuation.at as bigint | undefined);
-  if (next === null) await ctx.db.delete("continuations", id);
-  else await scheduleContinuation(ctx, id, { fn: continuation.fn, page: next });
-  return null;
+/** Cancels a continuation, from outside its function: one that runs right now finds nothing to do. */
+export async function cancelContinuation(ctx: MutationCtx, id: Id<"continuations">): Promise<void> {
+  const row = await ctx.db.get("continuations", id);
+  if (row === null) return;
+  if (row.job !== undefined) await cancelPending(ctx, row.job);
+  await ctx.db.delete("continuations", id);
 }
 
 export async function scheduleContinuation(
@@ -98,14 +100,7 @@ export async function scheduleContinuation(
   { fn, page }: Pick<Doc<"continuations">, "fn" | "page">,
   afterMs = 0,
 ): Promise<void> {
-  const job = await ctx.scheduler.runAfter(afterMs, fn as FunctionHandle<"mutation">, {
-    continuation: id,
-  });
+  const next = fn as FunctionHandle<"mutation">;
+  const job = await ctx.scheduler.runAfter(afterMs, next, { continuation: id });
   await ctx.db.patch("continuations", id, { job, page });
 }
-
-/**
- * What is left of a transaction when it cancels no more of them: whoever has called goes on in it, and before that each run above writes down
- * how it ends.
- */
-export const ROOM_ABOVE = { ...ROOM_TO_COMPLETE, databaseQueries: 1_024 };

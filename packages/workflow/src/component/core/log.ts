@@ -1,22 +1,28 @@
-import { MOST_LOGGED_AT_ONCE, logEventOf, logs, type LogLevel } from "@stepwise/workpool/core";
+import { logEventOf, logs, MOST_LOGGED_AT_ONCE, type LogLevel } from "@stepwise/workpool/core";
 import type { StepError } from "../../definition/step-error.js";
 import type { Doc, Id } from "../_generated/dataModel.js";
 import type { MutationCtx } from "../_generated/server.js";
 import type { BadEnd } from "../validators.js";
 
 /*
- * What the component logs: how runs begin and end, and what goes wrong on the way. How they go on is in their timelines. Neither inputs nor
- * results are logged, nor the data of errors; and of the errors of `sensitive` nodes only their kind and place. The gate says how much is
- * logged. At the usual level it is asked where something goes wrong, and nowhere else.
+ * What the component logs: how runs begin and end, and what goes wrong on the way. Inputs, results and the data of errors are not logged, and of
+ * the errors of `sensitive` nodes only their kind and place. The gate, which holds the level, is only read if something goes wrong.
  */
 
 /** A line of the log holds 4 KiB. */
 const MAX_MESSAGE_LENGTH = 1_000;
+/** What is logged of a step. */
+const LEVELS = {
+  /** An attempt has failed, and there will be another. */
+  retrying: "WARN",
+  /** An action will not report. */
+  lost: "WARN",
+  compensationFailed: "ERROR",
+  /** What should have recorded a result, or gone on with a run, has failed for good. */
+  completionFailed: "ERROR",
+} as const satisfies Record<string, LogLevel>;
 
-/**
- * Runs of the top level begin. A run whose beginning is logged says so, and so its end need not ask the gate. To be called when that was
- * read: last.
- */
+/** Runs of the top level begin. A run whose start is logged says so: its end need not read the gate. Called last, when the gate was read. */
 export async function logStarted(
   ctx: MutationCtx,
   workflow: string,
@@ -31,10 +37,7 @@ export async function logStarted(
   if (more > 0) await logEvent(ctx, "INFO", "started", { workflow, more });
 }
 
-/**
- * A run has ended. Children only log that they have failed, or that their time was over: the others are as many as there are children, and
- * end many at a time where they are canceled.
- */
+/** A run has ended. Children are only logged if they fail or time out. */
 export async function logEnded(
   ctx: MutationCtx,
   { _id: runId, root, workflow, generation, startedAt, logged }: Doc<"runs">,
@@ -49,84 +52,29 @@ export async function logEnded(
   await logEvent(ctx, isBad ? "WARN" : "INFO", "ended", { ...run, ...why });
 }
 
-/** An attempt of a step has failed, and there will be another. */
-export async function logRetrying(
+export async function logStep(
   ctx: MutationCtx,
-  { run, sensitive }: Pick<Doc<"steps">, "run" | "sensitive">,
-  error: StepError,
-  retryAt: number,
-): Promise<void> {
-  await logStep(ctx, "WARN", "retrying", run, error, sensitive, {
-    retryAt: Math.floor(retryAt),
-  });
-}
-
-/** An action will not report itself. What becomes of its step, the run decides. */
-export async function logLost(
-  ctx: MutationCtx,
-  { run, sensitive }: Pick<Doc<"steps">, "run" | "sensitive">,
-  error: StepError,
-): Promise<void> {
-  await logStep(ctx, "WARN", "lost", run, error, sensitive);
-}
-
-/** A compensation has failed for good: what it was to undo is as it was. */
-export async function logCompensationFailed(
-  ctx: MutationCtx,
-  run: Id<"runs">,
-  error: StepError,
-  sensitive: boolean,
-): Promise<void> {
-  await logStep(ctx, "ERROR", "compensationFailed", run, error, sensitive);
-}
-
-/** What should have taken in a result, or gone on with a run, has failed for good: the run fails. */
-export async function logCompletionFailed(
-  ctx: MutationCtx,
-  run: Id<"runs">,
-  error: StepError,
-  sensitive: boolean,
-): Promise<void> {
-  await logStep(ctx, "ERROR", "completionFailed", run, error, sensitive);
-}
-
-/** A run could not even be told that it cannot go on: the next look of the watchdog tries it again. */
-export async function logStuck(
-  ctx: MutationCtx,
-  { _id: runId, workflow }: Doc<"runs">,
-  {
-    stage,
-    called: node = stage,
-    sensitive = false,
-  }: Pick<Doc<"steps">, "stage" | "called" | "sensitive">,
-  message: string,
-): Promise<void> {
-  const said = sensitive ? {} : { message: cut(message) };
-  await logEvent(ctx, "ERROR", "stuck", { runId, workflow, node, ...said });
-}
-
-/** The app's `onComplete` has thrown. @param sensitive what it was given is not to be logged, and it may have said that. */
-export async function logOnCompleteFailed(
-  ctx: MutationCtx,
-  { _id: runId, workflow }: Doc<"runs">,
-  message: string,
-  sensitive: boolean,
-): Promise<void> {
-  const said = sensitive ? {} : { message: cut(message) };
-  await logEvent(ctx, "ERROR", "onCompleteFailed", { runId, workflow, ...said });
-}
-
-async function logStep(
-  ctx: MutationCtx,
-  level: LogLevel,
-  event: string,
+  event: keyof typeof LEVELS,
   runId: Id<"runs">,
   error: StepError,
   sensitive: boolean | undefined,
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
-  const { workflow } = error;
-  await logEvent(ctx, level, event, { runId, workflow, ...describe(error, sensitive), ...more });
+  const fields = { runId, workflow: error.workflow, ...describe(error, sensitive), ...more };
+  await logEvent(ctx, LEVELS[event], event, fields);
+}
+
+/** `stuck`: a run could not even be told that it cannot go on, and is tried again. `onCompleteFailed`: the app's `onComplete` has thrown. */
+export async function logThrown(
+  ctx: MutationCtx,
+  event: "stuck" | "onCompleteFailed",
+  { _id: runId, workflow }: Doc<"runs">,
+  message: string,
+  { node, sensitive = false }: { node?: string; sensitive?: boolean | undefined },
+): Promise<void> {
+  const said = sensitive ? {} : { message: cut(message) };
+  const at = node === undefined ? {} : { node };
+  await logEvent(ctx, "ERROR", event, { runId, workflow, ...at, ...said });
 }
 
 async function logEvent(
@@ -156,17 +104,14 @@ function placeOf({ kind, workflow, node }: StepError) {
   return { kind, workflow, node };
 }
 
-/**
- * Its own part of an error's message. What the error of a child says, that child has logged; or it must not, as its node is `sensitive`, which
- * from here cannot be seen.
- */
+/** An error's own part of its message. The child has logged its part, or must not as its node is `sensitive`. */
 function messageFor({ kind, message, cause }: StepError): string | undefined {
   if (kind !== "childFailed" || cause === undefined) return cut(message);
   const rest = `: ${cause.message}`;
   return message.endsWith(rest) ? cut(message.slice(0, -rest.length)) : undefined;
 }
 
-/** A message as it is logged: without the value that Convex shows where one does not fit its validator, as that is an input or a result. */
+/** A message without the value that Convex shows if one does not fit its validator: that is an input or a result. */
 function cut(message: string): string {
   const [text = ""] = message.split(/\n+(?:Object|Value): /);
   return text.slice(0, MAX_MESSAGE_LENGTH);

@@ -1,8 +1,8 @@
+import { isCalledOff } from "./steps.js";
 import type { PoolHost } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
 import type { MutationCtx } from "../_generated/server.js";
 import type { Token } from "../validators.js";
-import { isCalledOff } from "./runs.js";
 
 /** What the pool needs of this component: function references, so that everything may use it. */
 export const pool: PoolHost = {

@@ -1,7 +1,6 @@
 import { v, type Infer } from "convex/values";
-import type { Doc, Id } from "../_generated/dataModel.js";
+import type { Doc } from "../_generated/dataModel.js";
 import type { QueryCtx } from "../_generated/server.js";
-import type { Token } from "../validators.js";
 
 /** Which run: by its id, or by the key that it was started with. */
 export const vRunOrKey = v.union(v.object({ runId: v.string() }), v.object({ key: v.string() }));
@@ -27,10 +26,7 @@ export async function runWithId(ctx: QueryCtx, runId: string): Promise<Doc<"runs
   return id === null ? null : await ctx.db.get("runs", id);
 }
 
-/**
- * The run that a key names: the one that has not ended, else the one that ended last. At most one run of a key has not ended:
- * `start` and `restart` see to it.
- */
+/** The run that a key names: the one that has not ended (`start` and `restart` allow one), else the one that ended last. */
 export async function runWithKey(
   ctx: QueryCtx,
   workflow: string,
@@ -61,29 +57,15 @@ export async function unendedWithKey(
 
 /** Whether a run of the top level has ended, and nothing under it is being undone any more. */
 export async function hasEnded(ctx: QueryCtx, run: Doc<"runs">): Promise<boolean> {
-  return run.endedAt !== undefined && !(await isUndoneBelow(ctx, run._id));
-}
-
-async function isUndoneBelow(ctx: QueryCtx, run: Id<"runs">): Promise<boolean> {
+  if (run.endedAt === undefined) return false;
   const compensating = await ctx.db
     .query("runs")
-    .withIndex("by_root_state", (q) => q.eq("root", run).eq("state", "compensating"))
+    .withIndex("by_root_state", (q) => q.eq("root", run._id).eq("state", "compensating"))
     .first();
-  return compensating !== null;
+  return compensating === null;
 }
 
-/** Up to so many children are canceled by the transaction that cancels their parent: they can hardly be in its way. */
-const FEW = 10;
-
-/** Whether a parent's children are canceled in transactions that follow. */
-export function isCanceledLater({ total = 0 }: Pick<Doc<"steps">, "total">): boolean {
-  return total > FEW;
-}
-
-/** Whether what it is of does not begin, though it was not canceled yet: its parent waits no more, and cancels its children in pages. */
-export async function isCalledOff(ctx: QueryCtx, { childOf }: Token): Promise<boolean> {
-  const id = childOf === undefined ? null : ctx.db.normalizeId("steps", childOf);
-  if (id === null) return false;
-  const parent = await ctx.db.get("steps", id);
-  return parent?.state !== "waiting" || parent.joined === true;
+/** Whether a run has neither ended nor is compensating. */
+export function goesOn({ state }: Doc<"runs">): boolean {
+  return state === "running" || state === "pending";
 }

@@ -3,18 +3,15 @@ import type { SystemDataModel } from "convex/server";
 import type { Id } from "../_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
 
-export { cancelPending, isOwnJob };
-
-/* What becomes of scheduled functions: they may fail, and be canceled or cleaned away by hand. */
+/* What becomes of scheduled functions: they may fail, and be canceled or removed by hand. */
 
 type Job = Id<"_scheduled_functions">;
-
 type JobState = SystemDataModel["_scheduled_functions"]["document"]["state"];
 
-/** What should have come so long ago has perhaps been lost, in ms. The scheduler is seldom that far behind. */
+/** What is so late, in ms, may have been lost. The scheduler is seldom that far behind. */
 export const LATE_MS = 15_000;
 
-/** What has become of a scheduled function; undefined where there is none, or it was cleaned away. Read with its arguments, which may be large. */
+/** The state of a scheduled function; undefined if there is none. It is read with its arguments, which may be large. */
 export async function stateOfJob(
   ctx: QueryCtx,
   job: Job | undefined,
@@ -28,26 +25,26 @@ export function isToCome(state: JobState | undefined): boolean {
   return state?.kind === "pending" || state?.kind === "inProgress";
 }
 
-/** Whether what a record waits for will not come: it has no scheduled function, or that is canceled, gone, or at its end. */
+/** Whether what a record waits for will not come. */
 export async function isLost(ctx: QueryCtx, { job }: { job?: Job | undefined }): Promise<boolean> {
   return !isToCome(await stateOfJob(ctx, job));
 }
 
-/** Cancels what would have looked after a step that is late. Nothing depends on its state: it only looks. */
-export async function cancelReserve(ctx: MutationCtx, reserve: Job): Promise<void> {
-  if (await isOwnJob(ctx, reserve)) return;
+/** Cancels a function that would have checked whether another is late. */
+export async function cancelCheck(ctx: MutationCtx, check: Job): Promise<void> {
+  if (await isOwnJob(ctx, check)) return;
   try {
-    await ctx.scheduler.cancel(reserve);
+    await ctx.scheduler.cancel(check);
   } catch {
-    // It is gone already: a restore from a backup leaves none, and one may be cleaned away by hand.
+    // It is gone: a restore from a backup leaves none.
   }
 }
 
-/** Has nothing go on with a step that waits for its time. */
-export async function callOffWaking(
+/** Cancels what is scheduled for a step or a deadline. */
+export async function cancelScheduled(
   ctx: MutationCtx,
-  { job, reserve }: { job?: Job | undefined; reserve?: Job | undefined },
+  { job, check }: { job?: Job | undefined; check?: Job | undefined },
 ): Promise<void> {
   if (job !== undefined) await cancelPending(ctx, job);
-  if (reserve !== undefined) await cancelReserve(ctx, reserve);
+  if (check !== undefined) await cancelCheck(ctx, check);
 }

@@ -7,31 +7,23 @@ import type { QueryCtx } from "../_generated/server.js";
 import type { Read } from "../validators.js";
 import { keyOf, lastOwnUndo, nameOf, stepRead } from "./steps.js";
 
-/** How much of the outputs of a parent's children one transaction gathers. It may read 16 MiB, with their runs and all else. */
+/** How many bytes of children's outputs one transaction gathers. It may read 16 MiB, with their runs and all else. */
 const MAX_GATHERED_BYTES = 12 << 20;
-
 /** What a child's run and the record of its output take, at most. */
 const MAX_CHILD_BYTES = 1.05 * (1 << 20);
+/** How many of the 32,000 documents that a transaction may read are for what comes after. */
+const DOCUMENTS_AFTER = 1_000;
+/** The outputs of more children than this are no argument, however small they are. */
+const MAX_CHILDREN_IN_ARGUMENT = 1_000;
+/** A smaller output is in the child's run too: a transaction may read 4,096 ranges, and each record by its id is one. */
+const MAX_OUTPUT_IN_RUN_BYTES = 4 * 1024;
 
-/** Of the 32,000 documents that a transaction may read so many are for what comes after. */
-const DOCUMENTS_LEFT = 1_000;
-
-/** Of more children than this the outputs do not go along as an argument, however small they are: to find that out would be to read them. */
-const MAX_CHILDREN_ALONG = 1_000;
-
-/**
- * Up to so many bytes of output stand in the child's run too. A transaction may read 4,096 index ranges, and every record read by its id is
- * one; the runs of all children are one together. Of outputs that are larger than this no more can be gathered than it may read so.
- */
-const MAX_KEPT_IN_RUN_BYTES = 4 * 1024;
-
-/** What the present transaction has at hand of what is read from a stage, by {@link keyOf}. */
+/** What this transaction knows of outputs, by {@link keyOf}. */
 export type Known = ReadonlyMap<string, unknown>;
 
 /**
- * What a stage reads, by name. A stage without a result (it did not run in this run) is absent.
- * @param most how many bytes may be read for it. Default: what is left of the transaction.
- * @throws a {@link Failure} `tooLarge` where the outputs of a parent's children are more than can be gathered.
+ * What a stage reads, by name. @param most how many bytes it may read. Default: what is left of the transaction.
+ * @throws a {@link Failure} `tooLarge` if the outputs of a parent's children are more than can be gathered.
  */
 export async function loadScope(
   ctx: QueryCtx,
@@ -49,7 +41,7 @@ export async function loadScope(
       const { bytesRead, documentsRead } = await ctx.meta.getTransactionMetrics();
       const { total = 0 } = parent;
       const next = index + 1 < total ? MAX_CHILD_BYTES : 0;
-      const hasRoom = bytesRead.used + next <= end && documentsRead.remaining >= DOCUMENTS_LEFT;
+      const hasRoom = bytesRead.used + next <= end && documentsRead.remaining >= DOCUMENTS_AFTER;
       if (gathered <= MAX_GATHERED_BYTES && hasRoom) return true;
       throw new Failure(
         "tooLarge",
@@ -61,7 +53,7 @@ export async function loadScope(
   return scope;
 }
 
-/** The same where it takes no more than `most` bytes; else null, and hardly more was read than it took to know that. */
+/** The same if it takes no more than `most` bytes; else null, with hardly more read. */
 export async function smallScope(
   ctx: QueryCtx,
   run: Id<"runs">,
@@ -73,7 +65,7 @@ export async function smallScope(
   for (const read of reads) {
     let gathered = 0;
     const fits: Fits = ({ total = 0 }, _child, output) => {
-      gathered += total > MAX_CHILDREN_ALONG ? Infinity : sizeOf(output);
+      gathered += total > MAX_CHILDREN_IN_ARGUMENT ? Infinity : sizeOf(output);
       return gathered <= most;
     };
     scope[read.name] = await valueOf(ctx, run, read, known, fits);
@@ -86,7 +78,7 @@ function sizeOf(output: unknown): number {
   return getConvexSize((output ?? null) as Value);
 }
 
-/** Whether the outputs of a parent's children, with that of one more, are still few enough to go on gathering. */
+/** Whether the outputs of children, with one more, are still few enough to go on. */
 type Fits = (
   parent: Doc<"steps">,
   child: Doc<"runs">,
@@ -102,7 +94,8 @@ async function valueOf(
 ): Promise<unknown> {
   if (read.cause === true) return await causeOf(ctx, run);
   if (read.children === true) return await childrenOutputs(ctx, run, read, fits);
-  if (read.undoing === true) return await loopUndone(ctx, run);
+  // What was completed last is undone first.
+  if (read.undoing === true) return (await lastOwnUndo(ctx, run))?.loop;
   const key = keyOf(read);
   if (known.has(key)) return known.get(key);
   if (read.stage === "input") {
@@ -113,12 +106,7 @@ async function valueOf(
   return read.loop === true ? { state: step?.output, iteration: step?.iteration } : step?.output;
 }
 
-/** The loop around the step that is being undone, as that has seen it: what was completed last is undone first. */
-async function loopUndone(ctx: QueryCtx, run: Id<"runs">): Promise<unknown> {
-  return (await lastOwnUndo(ctx, run))?.loop;
-}
-
-/** Why a run is being undone: its own error, or that of the run above it which undoes what it has completed. */
+/** Why a run is being undone: its own error, or that of the run above. */
 async function causeOf(ctx: QueryCtx, id: Id<"runs">): Promise<StepError | undefined> {
   const run = await ctx.db.get("runs", id);
   if (run === null) return undefined;
@@ -126,10 +114,7 @@ async function causeOf(ctx: QueryCtx, id: Id<"runs">): Promise<StepError | undef
   return await causeOf(ctx, run.parentRun);
 }
 
-/**
- * The outputs of a parent's children, in the order or under the keys in which they were given; where some may end badly, what became of
- * each; or what they were folded into. Those up to which they fit, where not all do.
- */
+/** The outputs of a parent's children, as a list or by key, or what they were reduced to; as many as fit. */
 async function childrenOutputs(
   ctx: QueryCtx,
   run: Id<"runs">,
@@ -154,9 +139,8 @@ async function childrenOutputs(
 }
 
 /**
- * A child's output, as its parent sees it.
- * @param tolerant whether some may have ended badly: as the parent is now, whatever it was when they began.
- * @throws a {@link Failure} `childFailed` where the child has, and the parent does not tolerate that any more.
+ * A child's output, as its parent sees it. @param tolerant whether some may have failed, as the parent is now.
+ * @throws a {@link Failure} `childFailed` if it has failed, and the parent does not tolerate that any more.
  */
 export async function settledOutput(
   ctx: QueryCtx,
@@ -177,9 +161,9 @@ export async function settledOutput(
 }
 
 /** The output as a field of the run that has it, if the run is a child and the output is small. */
-export function keptInRun(run: Doc<"runs">, output: unknown): { output?: unknown } {
+export function outputInRun(run: Doc<"runs">, output: unknown): { output?: unknown } {
   if (run.parentStep === undefined || output === undefined) return {};
-  return getConvexSize(output as Value) > MAX_KEPT_IN_RUN_BYTES ? {} : { output };
+  return getConvexSize(output as Value) > MAX_OUTPUT_IN_RUN_BYTES ? {} : { output };
 }
 
 /** The output of a run that is complete; undefined of any other. */

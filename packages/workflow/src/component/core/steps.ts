@@ -1,26 +1,25 @@
 import type { Doc, Id } from "../_generated/dataModel.js";
-import type { MutationCtx, QueryCtx } from "../_generated/server.js";
+import type { QueryCtx } from "../_generated/server.js";
 import { ACTIVE_STATES, type Read, type RunState, type Token } from "../validators.js";
+
+/* How step records, and the children of a parent's record, are found. */
 
 /** Names a value among those known. */
 export function keyOf({ stage, pass = [], loop }: Pick<Read, "stage" | "pass" | "loop">): string {
   return `${stage} ${pass.join(".")}${loop === true ? " loop" : ""}`;
 }
 
-/** What was completed last of the run's own steps that can be undone, and are not yet. */
-export async function lastOwnUndo(ctx: QueryCtx, run: Id<"runs">): Promise<Doc<"undos"> | null> {
-  return await ctx.db
-    .query("undos")
-    .withIndex("by_run", (q) => q.eq("run", run).eq("at", undefined))
-    .order("desc")
-    .first();
-}
-
 /** What messages call a stage: as its node was called when the run came to it. */
 export const nameOf = ({ stage, called = stage }: Pick<Doc<"steps">, "stage" | "called">): string =>
   called;
 
-/** The record of a stage of a run, and of one pass of the loops around it; null where the run was never there. */
+/** @returns null for an unknown step, and one that was removed. */
+export async function stepWithId(ctx: QueryCtx, step: string): Promise<Doc<"steps"> | null> {
+  const id = ctx.db.normalizeId("steps", step);
+  return id === null ? null : await ctx.db.get("steps", id);
+}
+
+/** The record of a stage of a run, in one iteration of the loops around it; null if the run was never there. */
 export async function stepRead(
   ctx: QueryCtx,
   run: Id<"runs">,
@@ -33,7 +32,28 @@ export async function stepRead(
     .first();
 }
 
-/** The loop around a step that can be undone, as its compensation is to see it. */
+/** The active records of a run: those that have not ended. They may be changed meanwhile. */
+export async function* activeSteps(
+  ctx: QueryCtx,
+  run: Id<"runs">,
+): AsyncGenerator<Doc<"steps">, void> {
+  for (const state of ACTIVE_STATES)
+    yield* await ctx.db
+      .query("steps")
+      .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", state))
+      .collect();
+}
+
+/** Whether a token is that of the step's present attempt, and the step has not ended. */
+export function isActive(step: Doc<"steps">, token: Token): boolean {
+  return step.attempt === token.attempt && hasNotEnded(step);
+}
+
+export function hasNotEnded(step: Pick<Doc<"steps">, "state">): boolean {
+  return ACTIVE_STATES.some((state) => state === step.state);
+}
+
+/** The loop around a step that can be undone, as its compensation sees it. */
 export async function loopAround(
   ctx: QueryCtx,
   { run, stage, pass = [], undoable }: Doc<"steps">,
@@ -49,53 +69,59 @@ export async function loopAround(
   return {};
 }
 
-/** The records in which something of a run is still to come. They may be changed while they are seen to. */
-export async function* activeSteps(
-  ctx: QueryCtx,
-  run: Id<"runs">,
-): AsyncGenerator<Doc<"steps">, void> {
-  for (const state of ACTIVE_STATES)
-    yield* await ctx.db
-      .query("steps")
-      .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", state))
-      .collect();
+/** The newest of the run's own steps that can still be undone. */
+export async function lastOwnUndo(ctx: QueryCtx, run: Id<"runs">): Promise<Doc<"undos"> | null> {
+  return await ctx.db
+    .query("undos")
+    .withIndex("by_run", (q) => q.eq("run", run).eq("at", undefined))
+    .order("desc")
+    .first();
 }
 
-/** A parent's children in a state, in their order. */
-export function childrenIn(ctx: QueryCtx, parent: Id<"steps">, state: RunState) {
+/** A parent's children in a state, in their order, from a place on. */
+export function childrenIn(ctx: QueryCtx, parent: Id<"steps">, state: RunState, from = 0) {
   return ctx.db
     .query("runs")
-    .withIndex("by_parent_state", (q) => q.eq("parentStep", parent).eq("state", state));
+    .withIndex("by_parent_state", (q) =>
+      q.eq("parentStep", parent).eq("state", state).gte("index", from),
+    );
+}
+
+/** The last child of a parent that was inserted. */
+export async function lastChild(ctx: QueryCtx, parent: Id<"steps">): Promise<Doc<"runs"> | null> {
+  const children = ctx.db.query("runs").withIndex("by_parent", (q) => q.eq("parentStep", parent));
+  return await children.order("desc").first();
 }
 
 /** The states of a run that has not ended. */
 export const UNENDED = ["compensating", "running", "pending"] as const;
 
-/**
- * Whether a parent has a child in one of the states. The last one is looked for: it is canceled and undone after the others, so those that
- * end at the same time seldom read what one of them writes.
- */
+/** Whether a parent has a child in one of the states. It reads the last one, which is canceled and undone after the others. */
 export async function hasChildIn(
   ctx: QueryCtx,
   parent: Id<"steps">,
   states: readonly (typeof UNENDED)[number][],
 ): Promise<boolean> {
-  for (const state of states) {
-    const children = ctx.db
-      .query("runs")
-      .withIndex("by_parent_state", (q) => q.eq("parentStep", parent).eq("state", state));
-    if ((await children.order("desc").first()) !== null) return true;
-  }
+  for (const state of states)
+    if ((await childrenIn(ctx, parent, state).order("desc").first()) !== null) return true;
   return false;
 }
 
-/** The step of a token; null where it is gone. */
-export async function stepNamed(ctx: MutationCtx, token: Token): Promise<Doc<"steps"> | null> {
-  const id = ctx.db.normalizeId("steps", token.step);
-  return id === null ? null : await ctx.db.get("steps", id);
+/** Up to so many children are canceled by the transaction that cancels their parent: they hardly conflict with it. */
+const FEW = 10;
+
+/** Whether a parent's children are canceled in transactions that follow. */
+export function isCanceledLater({ total = 0 }: Pick<Doc<"steps">, "total">): boolean {
+  return total > FEW;
 }
 
-/** Whether the token is that of the step's present attempt, and something of the step is still to come. */
-export function isActive(step: Doc<"steps">, token: Token): boolean {
-  return step.attempt === token.attempt && ACTIVE_STATES.some((state) => state === step.state);
+/** Whether a parent waits for its children. */
+export function isWaitingForChildren(parent: Doc<"steps"> | null): parent is Doc<"steps"> {
+  return parent?.state === "waiting" && parent.joined !== true;
+}
+
+/** Whether a child does not begin although it was not canceled yet: its parent waits no more, and cancels its children in pages. */
+export async function isCalledOff(ctx: QueryCtx, { childOf }: Token): Promise<boolean> {
+  if (childOf === undefined) return false;
+  return !isWaitingForChildren(await stepWithId(ctx, childOf));
 }

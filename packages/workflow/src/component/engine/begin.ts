@@ -1,8 +1,8 @@
 import {
-  ROOM_TO_COMPLETE,
   enqueueWork,
   hasRoom,
   messageOf,
+  ROOM_TO_COMPLETE,
   type Work,
 } from "@stepwise/workpool/core";
 import type { WithoutSystemFields } from "convex/server";
@@ -14,18 +14,38 @@ import { smallScope, type Known } from "../core/scope.js";
 import { keyOf } from "../core/steps.js";
 import type { ActionFunction, Stage } from "../validators.js";
 import { beginDeadline } from "./deadlines.js";
-import { failStep, wake } from "./entry.js";
-import { recordToCome, tokenOf, type RunOf, type StepOf } from "./records.js";
+import { failStep, scheduleEntry } from "./entry.js";
+import { marksOf, newRecord, tokenOf, type RunOf, type StepOf } from "./records.js";
 
-/**
- * Up to this size a scope goes along as arguments; beyond, it is loaded by the function that needs it. Arguments are kept for a week
- * in `_scheduled_functions`, and are read whenever such a row is.
- */
+/** A larger scope is loaded by the function that needs it: arguments are kept for a week in `_scheduled_functions`. */
 const MAX_SCOPE_BYTES = 256 * 1024;
+/** A larger input has a record of its own: runs are read by the hundred to list them. */
+const MAX_INPUT_IN_RUN_BYTES = 1024;
+
+/** Inserts a run, and its input. */
+export async function insertRun(
+  ctx: MutationCtx,
+  fields: WithoutSystemFields<Doc<"runs">>,
+  input: unknown,
+): Promise<Id<"runs">> {
+  const isSmall = getConvexSize(input as Value) <= MAX_INPUT_IN_RUN_BYTES;
+  const run = await ctx.db.insert("runs", isSmall ? { ...fields, input } : fields);
+  if (isSmall) return run;
+  const now = Date.now();
+  const record = newRecord({ run, createdAt: now }, { stage: "input" });
+  const ended = { kind: "input", state: "completed", endedAt: now, permanent: true } as const;
+  await ctx.db.insert("steps", { ...record, ...ended, output: input });
+  return run;
+}
+
+/** A run's input, as what is known of it. */
+export function knownInput(input: unknown): Known {
+  return new Map([[keyOf({ stage: "input" }), input]]);
+}
 
 /**
- * Has a new run begin at its first stage, and the time that it may take; one that is paused does so when it is resumed.
- * @param how `start`: what becomes of its first work. `childOf`: as in its records. @returns what `start` gives.
+ * Begins a new run at its first stage, and its deadline.
+ * @param how `start` is given its first work. @returns what `start` gives.
  */
 export async function beginRun(
   ctx: MutationCtx,
@@ -39,21 +59,18 @@ export async function beginRun(
   const known = run.input === undefined ? new Map() : knownInput(run.input);
   if (first.action !== undefined && held !== true)
     return await start(ctx, await beginAction(ctx, of, first.action, first, known));
-  await arriveAt(ctx, of, first, known);
+  await beginStage(ctx, of, first, known);
   return true;
 }
 
-/**
- * Gives a work to the pool. Where a deploy took away its function, its own run fails, and not whoever has made room for it.
- * @returns whether it has not.
- */
+/** Gives a work to the pool. If a deploy took its function away its run fails, not this transaction. @returns whether it was given. */
 export async function startWork(ctx: MutationCtx, work: Work): Promise<boolean> {
   try {
     await enqueueWork(ctx, work, pool);
     return true;
   } catch (error) {
     const step = await ctx.db.get("steps", work.work as Id<"steps">);
-    // A transaction that is used up refuses whatever is tried.
+    // A transaction that is used up refuses everything.
     if (step === null || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) throw error;
     const message = `Its function no longer exists: ${messageOf(error)}`;
     await failStep(ctx, step._id, { kind: "removedNode", message });
@@ -61,7 +78,7 @@ export async function startWork(ctx: MutationCtx, work: Work): Promise<boolean> 
   }
 }
 
-/** Inserts the record of an action that a run goes on with. @returns the work to give to the pool. */
+/** Inserts the record of an action stage. @returns the work to give to the pool. */
 export async function beginAction(
   ctx: MutationCtx,
   of: RunOf,
@@ -69,29 +86,24 @@ export async function beginAction(
   stage: Stage,
   known: Known,
 ): Promise<Work> {
-  const record = recordToCome(of, stage);
+  const record = { ...newRecord(of, stage), ...marksOf(stage) };
   const step = await ctx.db.insert("steps", { ...record, kind: "action", state: "running" });
   return await actionWork(ctx, { ...record, _id: step }, action, stage, known);
 }
 
-/** Inserts the record of any other stage, and has the run go on with it in a transaction of its own. */
-export async function arriveAt(
+/** Inserts the record of any other stage, and schedules its entry. */
+export async function beginStage(
   ctx: MutationCtx,
   of: RunOf & Pick<Doc<"steps">, "held">,
   stage: Stage,
   known: Known,
   { at, ...fields }: { at?: number | undefined } & Partial<Doc<"steps">> = {},
 ): Promise<void> {
-  const record = { ...recordToCome(of, stage), ...fields };
-  const step = await ctx.db.insert("steps", {
-    ...record,
-    kind: "entry",
-    state: "pending",
-    ...(of.held === true ? { held: true } : {}),
-  });
+  const { held } = of;
+  const record = { ...newRecord(of, stage), ...marksOf(stage), ...fields, held };
+  const step = await ctx.db.insert("steps", { ...record, kind: "entry", state: "pending" });
   const scope = await scopeArgument(ctx, of.run, stage, known);
-  const isDelivered = stage.afterFailure;
-  await wake(ctx, { ...record, _id: step, held: of.held }, { at, scope, isDelivered });
+  await scheduleEntry(ctx, { ...record, _id: step }, { at, scope, isGuarded: stage.afterFailure });
 }
 
 /** The work that runs an attempt of an action step. */
@@ -104,14 +116,10 @@ export async function actionWork(
 ): Promise<Work> {
   const scope = await scopeArgument(ctx, step.run, { reads }, known);
   const previousError = step.errors?.at(-1) ?? null;
-  return {
-    work: step._id,
-    ...action,
-    args: { token: tokenOf(step), scope, previousError },
-  };
+  return { work: step._id, ...action, args: { token: tokenOf(step), scope, previousError } };
 }
 
-/** What a stage reads, where it can go along as an argument; null where it is too large, or not to be seen. */
+/** What a stage reads, as an argument; null if it is too large for that or sensitive. */
 async function scopeArgument(
   ctx: MutationCtx,
   run: Id<"runs">,
@@ -120,37 +128,4 @@ async function scopeArgument(
 ): Promise<Record<string, unknown> | null> {
   if (reads.some(({ sensitive }) => sensitive === true)) return null;
   return await smallScope(ctx, run, reads, known, MAX_SCOPE_BYTES);
-}
-
-/** A run's input, as what is known of it. */
-export function knownInput(input: unknown): Known {
-  return new Map([[keyOf({ stage: "input" }), input]]);
-}
-
-/** A larger input has a record of its own: runs are read by the hundred where they are counted or listed. */
-const MAX_INPUT_IN_RUN_BYTES = 1024;
-
-/** Inserts a run, and its input. */
-export async function insertRun(
-  ctx: MutationCtx,
-  fields: WithoutSystemFields<Doc<"runs">>,
-  input: unknown,
-): Promise<Id<"runs">> {
-  const isSmall = getConvexSize(input as Value) <= MAX_INPUT_IN_RUN_BYTES;
-  const run = await ctx.db.insert("runs", isSmall ? { ...fields, input } : fields);
-  if (isSmall) return run;
-  const now = Date.now();
-  await ctx.db.insert("steps", {
-    run,
-    createdAt: now,
-    stage: "input",
-    kind: "input",
-    state: "completed",
-    attempt: 1,
-    startedAt: now,
-    endedAt: now,
-    output: input,
-    kept: true,
-  });
-  return run;
 }

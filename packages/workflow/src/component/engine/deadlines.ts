@@ -1,41 +1,32 @@
 import { internal } from "../_generated/api.js";
 import type { Doc, Id } from "../_generated/dataModel.js";
 import type { MutationCtx } from "../_generated/server.js";
-import { LATE_MS, callOffWaking, cancelReserve, isLost } from "../core/scheduled.js";
+import { cancelCheck, cancelScheduled, isLost, LATE_MS } from "../core/scheduled.js";
 import type { Deadline } from "../validators.js";
 
-/** The time that a whole run may take begins now. */
+/** Begins a deadline: of a whole run, or of one of its parents or loops. */
 export async function beginDeadline(
   ctx: MutationCtx,
   run: Id<"runs">,
   ms: number,
-  where: Omit<Deadline, "ms"> | undefined = undefined,
+  where?: Omit<Deadline, "ms">,
 ): Promise<void> {
   const at = Date.now() + ms;
-  const deadline = await ctx.db.insert("deadlines", {
-    run,
-    ms,
-    at,
-    ...where,
-  });
-  await watchDeadline(ctx, { _id: deadline, at });
+  const deadline = await ctx.db.insert("deadlines", { run, ms, at, ...where });
+  await scheduleDeadline(ctx, { _id: deadline, at });
 }
 
-/**
- * Schedules what happens when the time is up. And another function in reserve, as nothing may run by then: where the first is lost, or fails, that
- * one is left, and schedules both anew.
- */
-export async function watchDeadline(
+async function scheduleDeadline(
   ctx: MutationCtx,
-  { _id, at, reserve }: Pick<Doc<"deadlines">, "_id" | "at" | "reserve">,
+  { _id, at, check }: Pick<Doc<"deadlines">, "_id" | "at" | "check">,
 ): Promise<void> {
-  if (reserve !== undefined) await cancelReserve(ctx, reserve);
+  if (check !== undefined) await cancelCheck(ctx, check);
   const job = await ctx.scheduler.runAt(at, internal.features.deadlines.expire, { deadline: _id });
-  await ctx.db.patch("deadlines", _id, { job, reserve: await reserveDeadline(ctx, _id, at) });
+  await ctx.db.patch("deadlines", _id, { job, check: await scheduleCheck(ctx, _id, at) });
 }
 
-/** Where the scheduler is far behind, it looks after ever longer times. */
-export async function reserveDeadline(
+/** Nothing may be watched by then: another function checks whether the first was lost, ever later if the scheduler is far behind. */
+export async function scheduleCheck(
   ctx: MutationCtx,
   deadline: Id<"deadlines">,
   at: number,
@@ -45,12 +36,17 @@ export async function reserveDeadline(
   return await ctx.scheduler.runAt(due, internal.features.deadlines.checkLate, { deadline });
 }
 
-/** For a watchdog, and for a repair: schedules anew what happens when the time is up, where that was lost. */
-export async function rewatchDeadline(ctx: MutationCtx, deadline: Doc<"deadlines">): Promise<void> {
-  if (await isLost(ctx, deadline)) await watchDeadline(ctx, deadline);
+/** Schedules a deadline anew if its function was lost. @returns whether it was. */
+export async function rearmDeadline(
+  ctx: MutationCtx,
+  deadline: Doc<"deadlines">,
+): Promise<boolean> {
+  const wasLost = await isLost(ctx, deadline);
+  if (wasLost) await scheduleDeadline(ctx, deadline);
+  return wasLost;
 }
 
-/** That of a parent or a loop begins, or need not be watched any more. */
+/** Begins the deadline of a parent or a loop, or lifts it. */
 export async function setDeadline(
   ctx: MutationCtx,
   run: Id<"runs">,
@@ -64,25 +60,22 @@ export async function setDeadline(
     (other) => String(other.pass ?? []) === String(pass ?? []),
   );
   if (ms === undefined) for (const deadline of begun) await lift(ctx, deadline);
-  // A run may come to the parent's beginning again: as when it was paused before that had begun. The time goes on.
+  // A run may come to the parent's beginning again, as when it was paused before: the time goes on.
   else if (begun.length === 0) await beginDeadline(ctx, run, ms, where);
 }
 
-/** The run has ended: none of its deadlines matters. */
+/** Lifts the deadlines of a run that has ended. */
 export async function liftDeadlines(ctx: MutationCtx, run: Id<"runs">): Promise<void> {
   const all = ctx.db.query("deadlines").withIndex("by_run", (q) => q.eq("run", run));
   for (const deadline of await all.collect()) await lift(ctx, deadline);
 }
 
-export async function lift(
-  ctx: MutationCtx,
-  { _id, job, reserve }: Doc<"deadlines">,
-): Promise<void> {
-  await ctx.db.delete("deadlines", _id);
-  await callOffWaking(ctx, { job, reserve });
+export async function lift(ctx: MutationCtx, deadline: Doc<"deadlines">): Promise<void> {
+  await ctx.db.delete("deadlines", deadline._id);
+  await cancelScheduled(ctx, deadline);
 }
 
-/** Whether a step is one of the node whose time is watched: of a parent its handler, its children, or its finalize. */
+/** Whether a step belongs to the node of a deadline: of a parent its handler, its children, or its finalize. */
 export function isUnder({ stage, pass }: Doc<"deadlines">, step: Doc<"steps">): boolean {
   if (stage === undefined || String(pass ?? []) !== String(step.pass ?? [])) return false;
   return step.stage === stage || step.stage.startsWith(`${stage}.`);

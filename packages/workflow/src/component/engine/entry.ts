@@ -1,22 +1,24 @@
-import { type ErrorKind } from "../../definition/step-error.js";
-import { ROOM_TO_COMPLETE, keepLooking, leaveRoom } from "@stepwise/workpool/core";
+import { keepLooking, leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { v } from "convex/values";
+import type { ErrorKind } from "../../definition/step-error.js";
 import { describeThrown, type Problem } from "../../errors/failure.js";
 import { internal } from "../_generated/api.js";
 import type { Doc, Id } from "../_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "../_generated/server.js";
-import { logStarted, logLost } from "../core/log.js";
+import { logStarted, logStep } from "../core/log.js";
 import { pool } from "../core/pool.js";
-import { LATE_MS, cancelReserve } from "../core/scheduled.js";
-import { isActive } from "../core/steps.js";
+import { cancelCheck, LATE_MS } from "../core/scheduled.js";
+import { isActive, stepWithId } from "../core/steps.js";
 import { vToken, type Event, type Token } from "../validators.js";
 import { beginDeadline } from "./deadlines.js";
 import { tokenOf, type StepOf } from "./records.js";
 
-/** How a step is woken. */
-export interface Waking {
-  /** What is said to it. Default: that the run arrives there. */
+/* The component enters a workflow through its generated entry function: it says which step it is about, and what has happened to it. */
+
+/** How a step is entered. */
+export interface EntryOptions {
+  /** What has happened. Default: the run arrives there. */
   event?: Event;
   /** In ms since the epoch. Default: now. */
   at?: number | undefined;
@@ -24,94 +26,79 @@ export interface Waking {
   /** It failed before: nothing more is executed in the transaction. Default: false. */
   isLastTry?: boolean;
   /** It goes through {@link enter} though it is due at once. Default: false. */
-  isDelivered?: boolean | undefined;
+  isGuarded?: boolean | undefined;
   /** The slot of the pool that the step still holds. */
   slot?: string | undefined;
 }
 
+type Stepped = StepOf & Pick<Doc<"steps">, "stage" | "held"> & Partial<Pick<Doc<"steps">, "check">>;
+
 /**
- * Has the run go on at a step: schedules the workflow's `resume`, and writes into the step's record that it is, so that it can be looked
- * after, called off, and scheduled anew. What is due at once is scheduled as it is, and the pool's watchdog sees to it; what is due later
- * goes through {@link enter}, because nothing watches while all sleeps. A run that is paused is only told so in its record.
+ * Schedules the entry of a step and records it, so that it can be watched, canceled and scheduled anew. An entry that is due at once is the entry
+ * function itself, which the watchdog watches; a later one goes through {@link enter}. The entry of a held step is only recorded.
  */
-export async function wake(
+export async function scheduleEntry(
   ctx: MutationCtx,
-  step: StepOf & Pick<Doc<"steps">, "stage" | "held"> & Partial<Pick<Doc<"steps">, "reserve">>,
-  { event = { kind: "arrive" }, at = Date.now(), scope = null, ...how }: Waking,
+  step: Stepped,
+  { event = { kind: "arrive" }, at = Date.now(), scope = null, ...how }: EntryOptions,
   fields: Partial<Doc<"steps">> = {},
 ): Promise<Id<"_scheduled_functions"> | undefined> {
-  const { isLastTry = false, isDelivered = false, slot } = how;
-  const isHeld = fields.held ?? step.held;
+  const { isLastTry = false, isGuarded = false, slot } = how;
   const token = tokenOf({ ...step, ...fields });
-  const entry = { token, stage: step.stage, event, scope, fuse: !isLastTry, slot };
-  if (step.reserve !== undefined) await cancelReserve(ctx, step.reserve);
-  const job = isHeld ? undefined : await schedule(ctx, entry, at, isDelivered);
+  const isHeld = fields.held ?? step.held;
+  const isDue = at <= Date.now();
+  if (step.check !== undefined) await cancelCheck(ctx, step.check);
+  const args = { token, stage: step.stage, event, scope, slot, fuse: !isLastTry };
+  const job = isHeld
+    ? undefined
+    : ((isDue && !isGuarded ? await scheduleAtOnce(ctx, args) : undefined) ??
+      (await ctx.scheduler.runAt(at, internal.engine.entry.enter, { token, scope, slot })));
+  // Nothing may be watched by the time a later entry is due.
+  const check =
+    isDue || job === undefined
+      ? undefined
+      : await ctx.scheduler.runAt(at + LATE_MS, internal.features.lost.checkLate, {
+          step: step._id,
+        });
   await ctx.db.patch("steps", step._id, {
     ...fields,
     job,
-    reserve: job === undefined ? undefined : await reserveFor(ctx, step._id, at),
-    wakeAt: at,
+    check,
+    entersAt: at,
     event: event.kind === "arrive" ? undefined : event,
     isLastTry: isLastTry ? true : undefined,
   });
-  if (!isHeld && at <= Date.now()) await keepLooking(ctx, pool);
+  if (!isHeld && isDue) await keepLooking(ctx, pool);
   return job;
 }
 
-/** What is due later has nobody who looks after it when it comes: another function does, unless this one cancels it. */
-async function reserveFor(
+/** @returns undefined for a run that begins in {@link enter}, and if a deploy took the workflow away: `enter` fails the run then. */
+async function scheduleAtOnce(
   ctx: MutationCtx,
-  step: Id<"steps">,
-  at: number,
+  args: { token: Token; fuse: boolean },
 ): Promise<Id<"_scheduled_functions"> | undefined> {
-  if (at <= Date.now()) return undefined;
-  return await ctx.scheduler.runAt(at + LATE_MS, internal.features.lost.checkLate, { step });
-}
-
-type Entry = {
-  token: Token;
-  stage: string;
-  event: Event;
-  scope: unknown;
-  fuse: boolean;
-  slot: string | undefined;
-};
-
-async function schedule(
-  ctx: MutationCtx,
-  { fuse, slot, ...entry }: Entry,
-  at: number,
-  isDelivered: boolean,
-): Promise<Id<"_scheduled_functions">> {
-  const run = await ctx.db.get("runs", entry.token.run as Id<"runs">);
-  // A run that was to begin later begins in `enter`, however late that is.
-  if (at <= Date.now() && !isDelivered && run !== null && run.state !== "pending") {
+  const run = await ctx.db.get("runs", args.token.run as Id<"runs">);
+  if (run === null || run.state === "pending") return undefined;
+  try {
+    const entry = run.entry as FunctionHandle<"mutation">;
     // The watchdog calls again, without fusion, what has failed.
-    const args = { ...entry, fuse, callsAgain: fuse };
-    try {
-      return await ctx.scheduler.runAfter(0, run.resume as FunctionHandle<"mutation">, args);
-    } catch {
-      // A deploy took the workflow away. The run is told so in a transaction of its own.
-    }
+    return await ctx.scheduler.runAfter(0, entry, { ...args, callsAgain: args.fuse });
+  } catch {
+    return undefined;
   }
-  const { token, scope } = entry;
-  return await ctx.scheduler.runAt(at, internal.engine.entry.enter, { token, scope, slot });
 }
 
-/**
- * Enters the workflow, and says what the step's record says. If that fails because of what it executed on the way, once more with nothing
- * executed beside it; if that fails too, the step fails with that error: a scheduled mutation that throws is gone for good.
- */
+/** Enters a step as its record says. */
 export const enter = internalMutation({
   args: { token: vToken, scope: v.any(), slot: v.optional(v.string()) },
   returns: v.null(),
   handler: async (ctx, { token, scope, slot }) => {
-    await enterRun(ctx, token, { scope, slot });
+    await enterStep(ctx, token, { scope, slot });
     return null;
   },
 });
 
-interface Entering {
+interface EnterOptions {
   /** Default: what the step's record says. */
   event?: Event;
   scope?: Record<string, unknown> | null;
@@ -120,18 +107,17 @@ interface Entering {
   otherwise?: typeof failStep;
 }
 
-/** The same, inside the transaction of whoever calls. */
-export async function enterRun(
+/** Enters a step in this transaction, and if that fails once more without fusion: a scheduled mutation that throws is gone for good. */
+export async function enterStep(
   ctx: MutationCtx,
   token: Token,
-  { scope = null, slot, otherwise = failStep, ...given }: Entering = {},
+  { scope = null, slot, otherwise = failStep, ...given }: EnterOptions = {},
 ): Promise<void> {
-  const id = ctx.db.normalizeId("steps", token.step);
-  const step = id === null ? null : await ctx.db.get("steps", id);
+  const step = await stepWithId(ctx, token.step);
   const run = step === null ? null : await ctx.db.get("runs", step.run);
-  // A step that is held is entered when its run goes on.
+  // A step that is held is entered when its run is resumed.
   if (step === null || run === null || !isActive(step, token) || step.held === true) return;
-  if (step.reserve !== undefined) await cancelReserve(ctx, step.reserve);
+  if (step.check !== undefined) await cancelCheck(ctx, step.check);
   if (run.state === "pending") {
     await ctx.db.patch("runs", run._id, { state: "running", startedAt: Date.now() });
     if (run.timeoutMs !== undefined) await beginDeadline(ctx, run._id, run.timeoutMs);
@@ -140,7 +126,7 @@ export async function enterRun(
   const event = given.event ?? step.event ?? { kind: "arrive" };
   const call = async (fuse: boolean) =>
     await ctx.runMutation(
-      run.resume as FunctionHandle<"mutation">,
+      run.entry as FunctionHandle<"mutation">,
       { token, stage: step.stage, event, scope, fuse, callsAgain: fuse, slot },
       { transactionLimits: await leaveRoom(ctx, ROOM_TO_COMPLETE) },
     );
@@ -172,15 +158,13 @@ export async function attemptFailed(
   kind: ErrorKind,
   message: string,
 ): Promise<void> {
-  const id = ctx.db.normalizeId("steps", work);
-  const step = id === null ? null : await ctx.db.get("steps", id);
+  const step = await stepWithId(ctx, work);
   const run = step === null ? null : await ctx.db.get("runs", step.run);
-  // That of a step which was called off holds its slot until it ends; how it does is nobody's concern.
-  if (step === null || run === null || step.endedAt !== undefined) return;
-  // It has reported, and only that is still to be taken in.
-  if (step.event !== undefined) return;
+  // Nobody waits for it any more, or it has reported, and only that is still to be recorded.
+  if (step === null || run === null || step.endedAt !== undefined || step.event !== undefined)
+    return;
   const { workflow } = run;
   const error = { message, kind, workflow, node: step.stage, attempt: step.attempt };
-  await wake(ctx, step, { event: { kind: "failed", error } });
-  if (kind === "lost") await logLost(ctx, step, error);
+  await scheduleEntry(ctx, step, { event: { kind: "failed", error } });
+  if (kind === "lost") await logStep(ctx, "lost", step.run, error, step.sensitive);
 }

@@ -2,12 +2,12 @@ import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../../definition/step-error.js";
 import type { Doc, Id } from "../_generated/dataModel.js";
 import type { MutationCtx } from "../_generated/server.js";
-import { callOffWaking } from "../core/scheduled.js";
+import { cancelScheduled } from "../core/scheduled.js";
 import { keyOf, stepRead } from "../core/steps.js";
 import type { LoopStep } from "../features/iterations.js";
 import type { Fused, Settlement } from "../validators.js";
-import { wake } from "./entry.js";
-import { ASLEEP, newRecord } from "./records.js";
+import { scheduleEntry } from "./entry.js";
+import { marksOf, newRecord, NO_ENTRY } from "./records.js";
 
 /** The state of one settlement while it is written. */
 export interface Progress {
@@ -20,7 +20,7 @@ export interface Progress {
   readonly loops: LoopStep[];
 }
 
-/** What became of the stage that the token names. */
+/** Records what became of the step of the token. */
 export async function recordOutcome(
   ctx: MutationCtx,
   progress: Progress,
@@ -32,27 +32,25 @@ export async function recordOutcome(
     step.kind === "action"
       ? outcome.kind !== "open"
       : outcome.kind === "success" && step.kind === "event";
-  if (isOvertaken) await callOffWaking(ctx, step);
+  if (isOvertaken) await cancelScheduled(ctx, step);
   if (outcome.kind === "success") {
     const stored = await storeOutput(ctx, progress, step, outcome.output);
-    const ended = { state: "completed" as const, endedAt: Date.now(), ...ASLEEP, ...stored };
+    const ended = { state: "completed" as const, endedAt: Date.now(), ...NO_ENTRY, ...stored };
     const errors = outcome.error === undefined ? step.errors : withError(step, outcome.error);
-    // Where the record cannot hold both, the errors of attempts that another has made good give way.
-    const kept = errorsBeside(errors, stored);
-    await ctx.db.patch("steps", step._id, { ...ended, errors: kept });
-    if (step.undoable === true) await undoableDone(ctx, step, outcome.loop);
+    await ctx.db.patch("steps", step._id, { ...ended, errors: errorsBeside(errors, stored) });
+    if (step.undoable === true) await addUndo(ctx, step, outcome.loop);
   } else if (outcome.kind === "failed") {
     const errors = withError(step, outcome.error);
     const state = badState(outcome.error);
-    await ctx.db.patch("steps", step._id, { state, endedAt: Date.now(), ...ASLEEP, errors });
+    await ctx.db.patch("steps", step._id, { state, endedAt: Date.now(), ...NO_ENTRY, errors });
   } else if (outcome.kind === "retry") {
     const { dueAt } = outcome;
     const errors = withError(step, outcome.error);
     const fields = { state: "waiting" as const, attempt: step.attempt + 1, errors, dueAt };
-    await wake(ctx, step, { at: dueAt }, fields);
+    await scheduleEntry(ctx, step, { at: dueAt }, fields);
   } else if (step.kind === "children" && step.event !== undefined) {
-    // The run goes on after the children. Their record waits for the finalize; it is not to be woken again.
-    await ctx.db.patch("steps", step._id, ASLEEP);
+    // The run goes on after the children; their record waits for the finalize.
+    await ctx.db.patch("steps", step._id, NO_ENTRY);
   }
 }
 
@@ -60,13 +58,12 @@ function badState({ kind }: StepError): "failed" | "timedOut" {
   return kind === "timedOut" ? "timedOut" : "failed";
 }
 
-/** How much the errors of a step's attempts may take together: they stand in one document, which every attempt reads. */
+/** How much the errors of a step's attempts may take together: every attempt reads them. */
 const MAX_ERRORS_BYTES = 128 * 1024;
-
 /** A document holds 1 MiB; the rest of the record takes less than this leaves. */
 const MAX_RECORD_BYTES = 1_040_000;
 
-/** The errors of a step's attempts, as far as its record holds them beside what an attempt has made. */
+/** The errors of a step's attempts; none if its record cannot hold them beside its output. */
 export function errorsBeside(
   errors: StepError[] | undefined,
   made: unknown,
@@ -75,14 +72,14 @@ export function errorsBeside(
   return bytes > MAX_RECORD_BYTES ? undefined : errors;
 }
 
-/** The errors of a step's attempts with one more. Where they become too many, those after the first go, oldest first. */
+/** The errors of a step's attempts with one more. If they are too many, those after the first are dropped, oldest first. */
 function withError(step: Doc<"steps">, error: StepError): StepError[] {
   const errors = [...(step.errors ?? []), error];
   while (errors.length > 2 && getConvexSize(errors) > MAX_ERRORS_BYTES) errors.splice(1, 1);
   return errors;
 }
 
-/** A stage that was executed here. If the run had arrived with a record for it, that is its record; else it gets one. */
+/** Records a stage that was executed here: in its own record, if it has one. */
 export async function recordFused(
   ctx: MutationCtx,
   progress: Progress,
@@ -94,16 +91,16 @@ export async function recordFused(
   const isArrival = outcome.kind === "open" && keyOf(step) === keyOf(fused);
   const isBegun = fused.exists === true && !isArrival;
   const begun = isBegun ? await stepRead(ctx, step.run, fused) : null;
-  // A deploy may have put a branch around what the run is at. The state of a loop is in its record: without, it cannot go on.
+  // A deploy may have put a branch around what the run is at. A loop needs the state in its record.
   if (isBegun && begun === null && kind !== "branch")
     throw new Error(`The run goes on with "${stage}", but was never there`);
   const fields = await fieldsOf(ctx, progress, fused);
   let id: Id<"steps">;
   if (isArrival) {
     id = step._id;
-    // A parent's time is that of its children, not of the moment in which they have all ended.
+    // A parent began with its children.
     const startedAt = kind === "children" ? step.startedAt : fields.startedAt;
-    await ctx.db.patch("steps", id, { ...fields, ...ASLEEP, startedAt });
+    await ctx.db.patch("steps", id, { ...fields, ...NO_ENTRY, startedAt });
   } else if (begun !== null) {
     id = begun._id;
     await ctx.db.patch("steps", id, { ...fields, startedAt: begun.startedAt });
@@ -113,50 +110,39 @@ export async function recordFused(
   }
   if (iteration !== undefined) {
     progress.known.set(keyOf({ ...fused, loop: true }), { state: fused.output, iteration });
-    const { run } = step;
-    const { isOver = false } = fused;
-    const before = begun?.iteration ?? 1;
-    progress.loops.push({ _id: id, run, pass, iteration, before, isOver });
+    const [before, isOver] = [begun?.iteration ?? 1, fused.isOver === true];
+    progress.loops.push({ _id: id, run: step.run, pass, iteration, before, isOver });
   }
   if (undoable === true && fields.state === "completed")
-    await undoableDone(ctx, { _id: id, run: step.run }, fused.loop);
+    await addUndo(ctx, { _id: id, run: step.run }, fused.loop);
 }
 
 /** What the record of a stage that was executed here says of it. */
 async function fieldsOf(ctx: MutationCtx, progress: Progress, fused: Fused) {
-  const { kind, startedAt, output, error, iteration, chosen, sensitive, undoable } = fused;
+  const { kind, startedAt, output, error, iteration, chosen } = fused;
   const isInCase = chosen !== undefined && output === undefined;
   const hasFailed = !isInCase && output === undefined && error !== undefined;
   const isOpen = isInCase || (iteration !== undefined && fused.isOver !== true);
-  const state: Doc<"steps">["state"] = hasFailed
-    ? badState(error)
-    : isOpen
-      ? "running"
-      : "completed";
+  const reached = isOpen ? ("running" as const) : ("completed" as const);
   return {
     kind,
     startedAt,
-    state,
+    state: hasFailed ? badState(error) : reached,
     ...(isOpen ? {} : { endedAt: Date.now() }),
     ...(iteration === undefined ? {} : { iteration }),
     ...(chosen === undefined ? {} : { chosen }),
     ...(error === undefined ? {} : { errors: [error] }),
-    ...(sensitive === true ? { sensitive } : {}),
-    ...(undoable === true ? { undoable, kept: true } : {}),
-    ...(kind === "children" ? FOLDED : {}),
+    ...marksOf(fused),
+    ...(kind === "children" ? NOT_REDUCED : {}),
     ...(isInCase || hasFailed ? {} : await storeOutput(ctx, progress, fused, output)),
   };
 }
 
 const FINALIZE = ".finalize";
+/** One document might not hold both a parent's output and what its children's outputs were reduced to. */
+const NOT_REDUCED = { reduced: undefined };
 
-/** A parent that has its output needs no more what its children's were folded into; one document might not hold both. */
-const FOLDED = { reduced: undefined };
-
-/**
- * The output as a field of the stage's record. The output of a parent's finalize is the parent's, so it is kept in the parent's
- * record, under the name by which it is read.
- */
+/** The output as a field of the stage's record. The output of a parent's finalize is stored in the parent's record. */
 async function storeOutput(
   ctx: MutationCtx,
   progress: Progress,
@@ -171,24 +157,24 @@ async function storeOutput(
   const parent = { stage: stage.slice(0, -FINALIZE.length), pass };
   const record = progress.ids.get(keyOf(parent)) ?? (await stepRead(ctx, step.run, parent))?._id;
   if (record === undefined) throw new Error(`The run has a "${stage}", but no "${parent.stage}"`);
-  const ended = { state: "completed" as const, endedAt: Date.now(), ...ASLEEP, ...FOLDED, output };
+  const ended = {
+    state: "completed" as const,
+    endedAt: Date.now(),
+    ...NO_ENTRY,
+    ...NOT_REDUCED,
+    output,
+  };
   await ctx.db.patch("steps", record, ended);
   ids.set(keyOf(parent), record);
   known.set(keyOf(parent), output);
   return {};
 }
 
-/*
- * Compensation. What a run has done that can be undone stands in `undos`: its own steps, and children that have such steps. When the run ends
- * badly, what was completed last is undone first, be it a step of its own or of a child that is complete, on any level; then what was completed
- * before that. The entry of a child stands where the last of what the child has done stands, and moves back as that is undone.
- */
-
-/** A step with a compensation is completed. @param loop the loop around it as the step has seen it, if there is one. */
-export async function undoableDone(
+/** A step with a compensation is completed. @param loop the loop around it, as the step has seen it. */
+export async function addUndo(
   ctx: MutationCtx,
   { _id, run }: Pick<Doc<"steps">, "_id" | "run">,
   loop: unknown,
 ): Promise<void> {
-  await ctx.db.insert("undos", { run, step: _id, ...(loop === undefined ? {} : { loop }) });
+  await ctx.db.insert("undos", { run, step: _id, loop });
 }

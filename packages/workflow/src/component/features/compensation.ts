@@ -4,14 +4,18 @@ import type { StepError } from "../../definition/step-error.js";
 import { internal } from "../_generated/api.js";
 import type { Doc, Id } from "../_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
-import { ROOM_ABOVE, goOn } from "../core/continuations.js";
-import { UNENDED, hasChildIn, lastOwnUndo, stepRead } from "../core/steps.js";
-import { arriveAt } from "../engine/begin.js";
-import { ASLEEP } from "../engine/records.js";
-import { ACTIVE_STATES } from "../validators.js";
+import { continueLater, ROOM_ABOVE } from "../core/continuations.js";
+import { activeSteps, hasChildIn, lastOwnUndo, stepRead, UNENDED } from "../core/steps.js";
+import { beginStage } from "../engine/begin.js";
+import { NO_ENTRY } from "../engine/records.js";
 
-/** A child is completed that may have done something which can be undone: then so has its parent. */
-export async function childDone(ctx: MutationCtx, child: Doc<"runs">): Promise<void> {
+/*
+ * What a run has done that can be undone is in `undos`: its own steps, and children with such steps. What was completed last is undone first,
+ * on all levels. The row of a child has the time of the last thing it has done, and moves back as that is undone.
+ */
+
+/** A child is completed: what can be undone of it can be undone of its parent. */
+export async function addChildUndo(ctx: MutationCtx, child: Doc<"runs">): Promise<void> {
   const { _id, parentRun, parentStep } = child;
   if (parentRun === undefined || parentStep === undefined) return;
   const last = await lastUndo(ctx, _id);
@@ -20,12 +24,12 @@ export async function childDone(ctx: MutationCtx, child: Doc<"runs">): Promise<v
   await ctx.db.insert("undos", above);
 }
 
-/** What was completed last of all that the run, or a child of it, has done and that is not yet undone. */
+/** What was completed last of all that a run, or a child of it, can undo. */
 export async function lastUndo(ctx: QueryCtx, run: Id<"runs">): Promise<Doc<"undos"> | null> {
   const own = await lastOwnUndo(ctx, run);
   const ofChild = await ctx.db
     .query("undos")
-    // Only the entries of children say when.
+    // Only the rows of children have a time.
     .withIndex("by_run", (q) => q.eq("run", run).gt("at", undefined))
     .order("desc")
     .first();
@@ -38,41 +42,33 @@ function completedAt({ at, _creationTime }: Doc<"undos">): number {
 }
 
 /**
- * Goes on undoing a run that is compensating, or a child of one. Changes nothing where something of it is being undone right now: that goes
- * on itself.
- * @returns the run that is compensating if nothing is left to undo: the caller finishes it.
+ * Goes on undoing a run that is compensating, or a child of one, unless a compensation of it runs.
+ * @returns the run that is compensating if nothing is left to undo: the caller ends it.
  */
 export async function undoNext(ctx: MutationCtx, id: Id<"runs">): Promise<Doc<"runs"> | null> {
   const run = await ctx.db.get("runs", id);
   if (run === null) return null;
   const undo = await lastUndo(ctx, id);
-  if (undo === null) return await allUndone(ctx, run);
+  if (undo === null) {
+    if (run.state === "compensating") return run;
+    return (await undoOf(ctx, id)) === null ? null : await undoAbove(ctx, id);
+  }
   if (undo.child !== undefined) return await undoNext(ctx, undo.child);
   const step = await ctx.db.get("steps", undo.step);
   if (step === null) {
     await ctx.db.delete("undos", undo._id);
-    return await goOnAbove(ctx, id);
+    return await undoAbove(ctx, id);
   }
-  if (await isUndoing(ctx, id)) return null;
+  // Nothing else of a run that is undone is active.
+  for await (const _active of activeSteps(ctx, id)) return null;
   const { pass, generation, createdAt, sensitive } = step;
-  const stage = {
-    stage: `${step.stage}.compensate`,
-    ...(step.called === undefined ? {} : { called: `${step.called}.compensate` }),
-    ...(pass === undefined ? {} : { pass }),
-    ...(sensitive === undefined ? {} : { sensitive }),
-    reads: [],
-  };
-  await arriveAt(ctx, { run: id, generation, createdAt }, stage, new Map(), { undo: undo._id });
+  const called = step.called === undefined ? undefined : `${step.called}.compensate`;
+  const stage = { stage: `${step.stage}.compensate`, called, pass, sensitive, reads: [] };
+  await beginStage(ctx, { run: id, generation, createdAt }, stage, new Map(), { undo: undo._id });
   return null;
 }
 
-async function allUndone(ctx: MutationCtx, run: Doc<"runs">): Promise<Doc<"runs"> | null> {
-  if (run.state === "compensating") return run;
-  // Of a child that is complete nothing is left; it has an entry only where that is undone.
-  return (await undoOf(ctx, run._id)) === null ? null : await goOnAbove(ctx, run._id);
-}
-
-/** The entry of a child that is complete, and is undone with the run above it. */
+/** The row of a child that is complete, and is undone with the run above it. */
 async function undoOf(ctx: QueryCtx, child: Id<"runs">): Promise<Doc<"undos"> | null> {
   return await ctx.db
     .query("undos")
@@ -80,8 +76,8 @@ async function undoOf(ctx: QueryCtx, child: Id<"runs">): Promise<Doc<"undos"> | 
     .unique();
 }
 
-/** Something that a run has done was undone: its entry above moves back, or goes with the last of it; then the run that is compensating goes on. */
-export async function goOnAbove(ctx: MutationCtx, id: Id<"runs">): Promise<Doc<"runs"> | null> {
+/** Something of a run was undone: its row above moves back, or is deleted with the last of it. @returns as {@link undoNext}. */
+export async function undoAbove(ctx: MutationCtx, id: Id<"runs">): Promise<Doc<"runs"> | null> {
   const above = await undoOf(ctx, id);
   if (above === null) return await undoNext(ctx, id);
   const last = await lastUndo(ctx, id);
@@ -90,10 +86,10 @@ export async function goOnAbove(ctx: MutationCtx, id: Id<"runs">): Promise<Doc<"
     await ctx.db.delete("undos", above._id);
     await markUndone(ctx, above.step);
   }
-  return await goOnAbove(ctx, above.run);
+  return await undoAbove(ctx, above.run);
 }
 
-/** A compensation has ended, well or not: its error is listed in that of the run which is compensating; then the next. */
+/** A compensation has ended. @param error why it failed: listed in the error of the run that is compensating. @returns as {@link undoNext}. */
 export async function undone(
   ctx: MutationCtx,
   step: Doc<"steps">,
@@ -102,22 +98,22 @@ export async function undone(
   if (step.undo === undefined) return null;
   const record = await ctx.db.get("steps", step._id);
   if (record !== null && record.endedAt === undefined)
-    await ctx.db.patch("steps", step._id, { state: "failed", endedAt: Date.now(), ...ASLEEP });
+    await ctx.db.patch("steps", step._id, { state: "failed", endedAt: Date.now(), ...NO_ENTRY });
   const undo = await ctx.db.get("undos", step.undo);
   if (undo !== null) {
     await ctx.db.delete("undos", undo._id);
     await markUndone(ctx, undo.step);
   }
   if (error !== undefined) await listErrors(ctx, step.run, [error]);
-  if (await hasRoom(ctx, ROOM_ABOVE)) return await goOnAbove(ctx, step.run);
-  await goOn(ctx, internal.features.ending.undoMore, step.run);
+  if (await hasRoom(ctx, ROOM_ABOVE)) return await undoAbove(ctx, step.run);
+  await continueLater(ctx, internal.features.ending.undoMore, step.run);
   return null;
 }
 
-/** What was undone says so, and with it the node of the top level that it is a part of: a restart cannot keep its result. */
+/** Marks a step that was undone, and its node of the top level: a restart cannot keep its result. */
 async function markUndone(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
   const step = await ctx.db.get("steps", id);
-  // A parent says so with the first of its children that is undone; its record may be large.
+  // A parent is marked with its first child; its record may be large.
   if (step === null || step.undone === true) return;
   await ctx.db.patch("steps", id, { undone: true });
   const [top = step.stage] = step.stage.split(".");
@@ -127,7 +123,7 @@ async function markUndone(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
     await ctx.db.patch("steps", around._id, { undone: true });
 }
 
-/** Lists why compensations have failed in the error of the run that is compensating: the one they are of, or the first above it. */
+/** Lists errors of compensations in the error of the run that is compensating: this one, or the first above it. */
 async function listErrors(
   ctx: MutationCtx,
   id: Id<"runs">,
@@ -143,13 +139,12 @@ async function listErrors(
   if (error !== run.error) await ctx.db.patch("runs", id, { error });
 }
 
-/** An error with more errors of compensations; itself where none of them fits. */
+/** An error with more errors of compensations; itself if none of them fits. */
 function withListed(of: StepError, errors: readonly StepError[]): StepError {
   const before = of.compensationErrors ?? [];
   const all = [...before];
   for (const { cause: _cause, compensationErrors: _errors, ...error } of errors) {
     all.push(error);
-    // The error stands in one document; of very many the first ones say enough.
     if (all.length > MAX_LISTED || getConvexSize(all) > MAX_LISTED_BYTES) all.pop();
   }
   return all.length === before.length ? of : { ...of, compensationErrors: all };
@@ -157,13 +152,9 @@ function withListed(of: StepError, errors: readonly StepError[]): StepError {
 
 /** How many errors of compensations a run's error lists, and how large they are together; the others are in the step records. */
 const MAX_LISTED = 20;
-
 const MAX_LISTED_BYTES = 512 * 1024;
 
-/**
- * A child has ended whose parent is at its end already: it may be the last that the parent's run waited for before it undoes itself. What of
- * the child could not be undone, that run lists too.
- */
+/** A child has ended after its parent: it may be the last that the run above waits for before it is undone. @returns as {@link undoNext}. */
 export async function childOfClosedEnded(
   ctx: MutationCtx,
   parent: Doc<"steps">,
@@ -172,7 +163,7 @@ export async function childOfClosedEnded(
   const run = await ctx.db.get("runs", parent.run);
   const errors = child?.error?.compensationErrors as StepError[] | undefined;
   if (run?.state === "compensating" && errors !== undefined) await listErrors(ctx, run._id, errors);
-  // The run is still to be told that the parent has failed, which may be long after where it is paused: it lists them then.
+  // If the run is still to be told that the parent has failed, it lists them then.
   if (run?.state === "running" && errors !== undefined && parent.event?.kind === "failed") {
     const event = { ...parent.event, error: withListed(parent.event.error, errors) };
     await ctx.db.patch("steps", parent._id, { event });
@@ -181,7 +172,7 @@ export async function childOfClosedEnded(
   return await undoNext(ctx, run._id);
 }
 
-/** The record of the parent that a run which is compensating waits for: its children are being undone, or have to end first. */
+/** The parent that a compensating run waits for: its children are being undone, or have to end first. */
 export async function parentBeingUndone(
   ctx: QueryCtx,
   run: Id<"runs">,
@@ -191,16 +182,4 @@ export async function parentBeingUndone(
   if (last?.kind === "children" && (await hasChildIn(ctx, last._id, UNENDED))) return last;
   const undo = await lastUndo(ctx, run);
   return undo?.child === undefined ? null : await ctx.db.get("steps", undo.step);
-}
-
-/** Whether a compensation of the run is under way: nothing else of it is active any more. */
-async function isUndoing(ctx: MutationCtx, run: Id<"runs">): Promise<boolean> {
-  for (const state of ACTIVE_STATES) {
-    const step = await ctx.db
-      .query("steps")
-      .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", state))
-      .first();
-    if (step !== null) return true;
-  }
-  return false;
 }

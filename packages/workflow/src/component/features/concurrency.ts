@@ -1,146 +1,135 @@
-import { ROOM_TO_COMPLETE, hasRoom, type Work } from "@stepwise/workpool/core";
+import { hasRoom, ROOM_TO_COMPLETE, type Work } from "@stepwise/workpool/core";
 import { v, type ObjectType } from "convex/values";
 import { internal } from "../_generated/api.js";
 import type { Doc, Id } from "../_generated/dataModel.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "../_generated/server.js";
-import { isCanceledLater } from "../core/runs.js";
-import { childrenIn } from "../core/steps.js";
+import { childrenIn, isCanceledLater, isWaitingForChildren, lastChild } from "../core/steps.js";
 import { beginRun, startWork } from "../engine/begin.js";
-import { wake } from "../engine/entry.js";
+import { scheduleEntry } from "../engine/entry.js";
 import { insertLater } from "./childPages.js";
-import { childDone, childOfClosedEnded } from "./compensation.js";
-import { endCounting, failIfTooManyBad, failParent, letsPass } from "./failing.js";
+import { addChildUndo, childOfClosedEnded } from "./compensation.js";
+import { endRecount, failIfTooMany, failParent, isTolerated } from "./failing.js";
 
-/** Among how many siblings that run a child that ends picks one at random: those that end together seldom meet. */
+/** Among how many running siblings a child that ends picks one at random: those that end together seldom conflict. */
 const CANDIDATES = 64;
-
-/** How often it does so, from a stale snapshot, before it reads the index itself. */
+/** How often it picks from a stale snapshot before it reads the index itself. */
 const PICKS = 3;
-
-/** So many children are started by one transaction, which may be executing for a second; the others by those that follow. */
+/** How many children one transaction starts, as it may execute for a second. */
 export const MAX_STARTED_AT_ONCE = 200;
+/** How many running children are read at most. If there are more, each starts its own successor. */
+const MAX_RUNNING_READ = 4_000;
 
-/** How many children that run are counted at most. Where there are more, no seat is known to be free: each of them gives its own on. */
-const MAX_COUNTED = 4_000;
-
-/** Starts children that wait, in their order, until as many run as may; goes on where there is none left. */
-export async function fillSeats(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
+/** Starts waiting children in their order, until as many run as may. If none is left, the parent joins them. */
+export async function startWaiting(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
   const parent = await ctx.db.get("steps", id);
-  if (parent === null || parent.state !== "waiting" || parent.joined || parent.held) return;
-  if (await failIfTooManyBad(ctx, parent)) return;
-  const free = await freeSeats(ctx, parent);
+  if (!isWaitingForChildren(parent) || parent.held) return;
+  if (await failIfTooMany(ctx, parent)) return;
+  const free = await freePlaces(ctx, parent);
   const startable = await childrenIn(ctx, id, "pending").take(Math.min(free, MAX_STARTED_AT_ONCE));
   let hasFailed = false;
   for (const child of startable) {
-    // Each is read with its input, which it takes along into the pool's line.
-    if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return await fillLater(ctx, id);
+    // Each is read with its input, which it takes along into the pool's queue.
+    if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return await startWaitingLater(ctx, id);
     // One that cannot begin may have ended its siblings.
-    if (hasFailed) await takeSeat(ctx, parent, child._id, startWork);
+    if (hasFailed) await startIfWaiting(ctx, parent, child._id, startWork);
     else hasFailed = (await begin(ctx, parent, child, startWork)) === false;
   }
-  if (startable.length < free && startable.length === MAX_STARTED_AT_ONCE) await fillLater(ctx, id);
+  if (startable.length < free && startable.length === MAX_STARTED_AT_ONCE)
+    await startWaitingLater(ctx, id);
   if (startable.length > 0 || parent.inserting === true) return;
   if (!(await isAnyGoing(ctx, id))) await join(ctx, parent);
 }
 
-/** Whether each child has a seat of its own: then none waits for another to end. */
-function hasSeatForEach({ seats = 1, total = 0 }: Doc<"steps">): boolean {
-  return seats >= total;
+/** Whether all children may run at once: then none waits for another to end. */
+function allMayRun({ concurrency = 1, total = 0 }: Doc<"steps">): boolean {
+  return concurrency >= total;
 }
 
-/** How many more of a parent's children may run. While there are no more of them than seats, those that run need not be counted. */
-async function freeSeats(ctx: MutationCtx, parent: Doc<"steps">): Promise<number> {
-  if (hasSeatForEach(parent)) return Infinity;
-  const { _id: id, seats = 1 } = parent;
-  const last = await ctx.db
-    .query("runs")
-    .withIndex("by_parent", (q) => q.eq("parentStep", id))
-    .order("desc")
-    .first();
-  if (last === null || last.index < seats) return Infinity;
-  const most = Math.min(seats, MAX_COUNTED);
+/** How many more of a parent's children may run. */
+async function freePlaces(ctx: MutationCtx, parent: Doc<"steps">): Promise<number> {
+  if (allMayRun(parent)) return Infinity;
+  const { _id: id, concurrency = 1 } = parent;
+  const last = await lastChild(ctx, id);
+  if (last === null || last.index < concurrency) return Infinity;
+  const most = Math.min(concurrency, MAX_RUNNING_READ);
   let taken = (await childrenIn(ctx, id, "running").take(most)).length;
   if (taken < most) taken += (await childrenIn(ctx, id, "compensating").take(most - taken)).length;
-  return taken < most ? seats - taken : 0;
+  return taken < most ? concurrency - taken : 0;
 }
 
-/** The rest of the seats is filled in a transaction of its own: as if there were a page to insert first. */
-export async function fillLater(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
+/** Starts the other waiting children in a transaction of its own, as if there were a page to insert first. */
+export async function startWaitingLater(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
   const parent = await ctx.db.get("steps", id);
   // What was started here may have failed it.
-  if (parent === null || parent.state !== "waiting" || parent.joined || parent.inserting) return;
+  if (!isWaitingForChildren(parent) || parent.inserting) return;
   await ctx.db.patch("steps", id, { inserting: true });
   await insertLater(ctx, id);
 }
 
 /**
- * A child has ended: its seat goes to a sibling that waits; if it was the last, the parent goes on; if it ended badly, and the parent does not
- * let that pass, the parent fails.
+ * A child has ended: a waiting sibling starts, or the parent joins its children, or it fails.
  *
- * A child writes no document that another child writes. That it is not the last one it proves by a point read of one sibling that still
- * runs, found without a dependency in a stale snapshot; only the last ones read the index itself. So a thousand children neither fight
- * over a counter nor wait for somebody who counts.
- * @param of `hadSeat`: it had begun; one that was canceled before has no seat to give. `undoable`: it is complete, and may have done
- *   something that can be undone. Where it began under code that had a compensation, what it has done is looked for in any case.
- * @returns `work`: the first of the sibling that has its seat; where the child holds a slot of the pool, that is handed over too. `undone`: the
- *   run above, if that was compensating and nothing is left to undo.
+ * No child writes a document that another child writes. It proves that it is not the last one by a point read of one sibling that still
+ * runs, found in a stale snapshot; only the last ones read the index itself.
+ * @param of `hadBegun`: a child that was canceled before makes no room. `undoable`: it may have done something that can be undone.
+ * @returns `work`: the sibling's first, for the slot of this child. `undone`: the run above, if it was compensating and all is undone.
  */
 export async function childEnded(
   ctx: MutationCtx,
   child: Doc<"runs">,
-  { hadSeat, undoable }: { hadSeat: boolean; undoable: boolean },
+  { hadBegun, undoable }: { hadBegun: boolean; undoable: boolean },
 ): Promise<{ work?: Work | undefined; undone?: Doc<"runs"> | null }> {
   const parent =
     child.parentStep === undefined ? null : await ctx.db.get("steps", child.parentStep);
   if (parent === null) return {};
   const isUndoable = undoable || parent.undoableBelow === true;
-  if (isUndoable && child.state === "completed") await childDone(ctx, child);
-  if (parent.state !== "waiting" || parent.joined === true)
+  if (isUndoable && child.state === "completed") await addChildUndo(ctx, child);
+  if (!isWaitingForChildren(parent))
     return { undone: await childOfClosedEnded(ctx, parent, child) };
-  if (child.state !== "completed" && !(await letsPass(ctx, parent)))
+  if (child.state !== "completed" && !(await isTolerated(ctx, parent)))
     await failParent(ctx, parent, child);
-  // Whoever goes on with the run fills its seats; whoever starts the others, each in a seat of its own, looks afterwards whether all have ended.
-  else if (parent.held !== true && !(parent.inserting === true && hasSeatForEach(parent)))
-    return { work: await makeRoom(ctx, parent, child, hadSeat) };
+  // Otherwise whoever resumes the run, or inserts the other children, goes on.
+  else if (parent.held !== true && !(parent.inserting === true && allMayRun(parent)))
+    return { work: await makeRoom(ctx, parent, child, hadBegun) };
   return {};
 }
 
-/** Gives a child's seat on, or has the parent go on. @returns the sibling's work. */
+/** Starts a sibling in the place of a child, or joins the children. @returns the sibling's work. */
 async function makeRoom(
   ctx: MutationCtx,
   parent: Doc<"steps">,
   child: Doc<"runs">,
-  hadSeat: boolean,
+  hadBegun: boolean,
 ): Promise<Work | undefined> {
   const works: Work[] = [];
   const handOver = async (_ctx: MutationCtx, work: Work) => works.push(work) > 0;
-  if (hadSeat && !hasSeatForEach(parent) && (await passSeat(ctx, parent, child, handOver)))
+  if (hadBegun && !allMayRun(parent) && (await startNextSibling(ctx, parent, child, handOver)))
     return works[0];
   const pending = await childrenIn(ctx, parent._id, "pending").first();
-  if (pending !== null && (!hadSeat || (await takeSeat(ctx, parent, pending._id, handOver))))
+  if (pending !== null && (!hadBegun || (await startIfWaiting(ctx, parent, pending._id, handOver))))
     return works[0];
   if (await isSiblingRunning(ctx, parent, child)) return undefined;
   if (parent.inserting === true || (await isAnyGoing(ctx, parent._id))) return undefined;
-  if (parent.tolerate === undefined || !(await failIfTooManyBad(ctx, parent)))
-    await join(ctx, parent);
+  if (parent.tolerate === undefined || !(await failIfTooMany(ctx, parent))) await join(ctx, parent);
   return undefined;
 }
 
-/** Has the first work of a child begin. @returns whether it could. */
+/** Begins the first work of a child. @returns whether it could. */
 type Start = (ctx: MutationCtx, work: Work) => Promise<boolean>;
 
-/**
- * Gives a child's seat to a sibling that waits: to the next that is its own to give it to, so that those which end together never meet; where
- * there is none left, to any. @returns whether it found one.
- */
-async function passSeat(
+/** Starts the sibling `concurrency` places further on, so that children that end together never conflict; else any. @returns whether one waited. */
+async function startNextSibling(
   ctx: MutationCtx,
   parent: Doc<"steps">,
   child: Doc<"runs">,
   start: Start,
 ): Promise<boolean> {
-  const { _id, seats = 1, total = 0 } = parent;
-  for (let index = child.index + seats, n = 0; index < total && n < PICKS; index += seats, n++) {
+  const { _id, concurrency = 1, total = 0 } = parent;
+  for (
+    let index = child.index + concurrency, n = 0;
+    index < total && n < PICKS;
+    index += concurrency, n++
+  ) {
     const next = await ctx.db
       .query("runs")
       .withIndex("by_parent", (q) => q.eq("parentStep", _id).eq("index", index))
@@ -151,12 +140,12 @@ async function passSeat(
   for (let n = 0; n < PICKS; n++) {
     const [id] = await pickOf(ctx, { parent: _id, state: "pending", among: total, total });
     if (id === undefined) return false;
-    if (await takeSeat(ctx, parent, id, start)) return true;
+    if (await startIfWaiting(ctx, parent, id, start)) return true;
   }
   return false;
 }
 
-/** Proves by a point read that a sibling runs, of those that have started last: they run longest. */
+/** Proves by a point read that a sibling runs, of those that started last: they run longest. */
 async function isSiblingRunning(
   ctx: MutationCtx,
   { _id: parent, total = 0 }: Doc<"steps">,
@@ -187,10 +176,7 @@ async function pickOf(ctx: MutationCtx, args: ObjectType<typeof pickArgs>): Prom
   );
 }
 
-/**
- * Up to two of a parent's children: of those that wait from some place behind the first one on, of those that run from some
- * place before the last one.
- */
+/** Up to two of a parent's children, from some place behind the first that waits, or before the last that runs. */
 export const pick = internalQuery({
   args: { ...pickArgs, random: v.number() },
   returns: v.array(v.id("runs")),
@@ -224,8 +210,8 @@ async function isAnyGoing(ctx: QueryCtx, parent: Id<"steps">): Promise<boolean> 
   return false;
 }
 
-/** Starts a child that waits for its turn. @returns whether it still did. */
-async function takeSeat(
+/** Starts a child if it still waits. @returns whether it did. */
+async function startIfWaiting(
   ctx: MutationCtx,
   parent: Doc<"steps">,
   id: Id<"runs">,
@@ -235,7 +221,7 @@ async function takeSeat(
   return run !== null && (await begin(ctx, parent, run, start)) !== null;
 }
 
-/** Starts a child. @returns whether it could begin; null where it does not wait for its turn any more. */
+/** Starts a child. @returns whether it could begin; null if it does not wait any more. */
 async function begin(
   ctx: MutationCtx,
   parent: Doc<"steps">,
@@ -243,18 +229,16 @@ async function begin(
   start: Start,
 ): Promise<boolean | null> {
   if (run.state !== "pending" || run.first === undefined) return null;
-  await ctx.db.patch("runs", run._id, {
-    state: "running",
-    first: undefined,
-    startedAt: Date.now(),
-  });
+  const begun = { state: "running" as const, first: undefined, startedAt: Date.now() };
+  await ctx.db.patch("runs", run._id, begun);
   const childOf = isCanceledLater(parent) ? parent._id : undefined;
   return await beginRun(ctx, run, run.first, { start, childOf });
 }
 
+/** All children have ended: the run goes on after them. */
 async function join(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> {
-  await endCounting(ctx, parent);
+  await endRecount(ctx, parent);
   const { single } = parent;
-  const event = { kind: "joined" as const, ...(single === undefined ? {} : { single }) };
-  await wake(ctx, parent, { event }, { joined: true });
+  const event = { kind: "joined" as const, single };
+  await scheduleEntry(ctx, parent, { event }, { joined: true });
 }

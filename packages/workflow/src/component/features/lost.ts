@@ -1,10 +1,10 @@
 import {
-  ROOM_TO_COMPLETE,
   isOwnJob,
   isWaiting,
   keepLooking,
   leaveRoom,
   messageOf,
+  ROOM_TO_COMPLETE,
   slotOf,
   takeBack,
 } from "@stepwise/workpool/core";
@@ -12,18 +12,20 @@ import { v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import type { Doc, Id } from "../_generated/dataModel.js";
 import { internalMutation, type MutationCtx, type QueryCtx } from "../_generated/server.js";
-import { logStuck } from "../core/log.js";
+import { logThrown } from "../core/log.js";
 import { pool } from "../core/pool.js";
 import { isToCome, stateOfJob } from "../core/scheduled.js";
-import { nameOf } from "../core/steps.js";
-import { attemptFailed, wake } from "../engine/entry.js";
-import { ACTIVE_STATES, type Event } from "../validators.js";
+import { hasNotEnded, nameOf } from "../core/steps.js";
+import { attemptFailed, scheduleEntry } from "../engine/entry.js";
+import type { Event } from "../validators.js";
 import { insertLater } from "./childPages.js";
 
-/** Wakes a step again whose scheduled function will not come. One that failed does so once more, with less to do; then its run is told. */
-export async function seeTo(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
-  if (step.held === true || !ACTIVE_STATES.some((state) => state === step.state)) {
-    await ctx.db.patch("steps", step._id, { wakeAt: undefined });
+/* Steps that nothing will go on with by itself: their entry has failed or was lost, or the pool has lost their action. */
+
+/** Schedules the entry of a step anew if it will not come. One that failed is called once more, without fusion; then the step fails. */
+export async function rearmLate(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
+  if (step.held === true || !hasNotEnded(step)) {
+    await ctx.db.patch("steps", step._id, { entersAt: undefined });
     return;
   }
   const state = await stateOfJob(ctx, step.job);
@@ -35,31 +37,27 @@ export async function seeTo(ctx: MutationCtx, step: Doc<"steps">): Promise<void>
   if (run === null) return;
   try {
     const transactionLimits = await leaveRoom(ctx, ROOM_TO_COMPLETE);
-    const problem = { kind: "thrown" as const, message };
-    await ctx.runMutation(
-      internal.settle.failStep,
-      { step: step._id, problem },
-      { transactionLimits },
-    );
+    const failed = { step: step._id, problem: { kind: "thrown" as const, message } };
+    await ctx.runMutation(internal.settle.failStep, failed, { transactionLimits });
   } catch (error) {
-    await logStuck(ctx, run, step, messageOf(error));
+    await logThrown(ctx, "stuck", run, messageOf(error), { ...step, node: nameOf(step) });
   }
 }
 
-/** Something was due: where its scheduled function has failed, or is gone, it goes on all the same. */
+/** An entry was due some seconds ago: it is scheduled anew if it was lost. */
 export const checkLate = internalMutation({
   args: { step: v.id("steps") },
   returns: v.null(),
   handler: async (ctx, { step: id }) => {
     const step = await ctx.db.get("steps", id);
-    if (step === null || !(await isOwnJob(ctx, step.reserve))) return null;
+    if (step === null || !(await isOwnJob(ctx, step.check))) return null;
     if (isToCome(await stateOfJob(ctx, step.job))) await keepLooking(ctx, pool);
-    else await seeTo(ctx, step);
+    else await rearmLate(ctx, step);
     return null;
   },
 });
 
-/** Schedules anew what goes on with a step that waits: at once where it is due. An action that is in the pool is the pool's. */
+/** Schedules the entry of a step that waits. An action in the pool has none. */
 export async function rearm(
   ctx: MutationCtx,
   step: Doc<"steps">,
@@ -68,11 +66,11 @@ export async function rearm(
   if (step.inserting === true) return await insertLater(ctx, step._id);
   const event = eventOf(step);
   if (event === undefined) return;
-  const at = Math.max(Date.now(), step.wakeAt ?? step.dueAt ?? 0);
-  await wake(ctx, step, { event, at, isLastTry });
+  const at = Math.max(Date.now(), step.entersAt ?? step.dueAt ?? 0);
+  await scheduleEntry(ctx, step, { event, at, isLastTry });
 }
 
-/** What is said to a step when it is woken; undefined where nothing is. */
+/** With what a step is entered; undefined if it is not. */
 function eventOf({ kind, state, event, dueAt }: Doc<"steps">): Event | undefined {
   if (event !== undefined) return event;
   if (kind === "entry" || state === "pending") return { kind: "arrive" };
@@ -82,26 +80,24 @@ function eventOf({ kind, state, event, dueAt }: Doc<"steps">): Event | undefined
   return { kind: "due", of: kind };
 }
 
-/** Whether an action that should run is neither in the queue nor in a slot, and nothing will tell its run so. */
+/** Whether an action that should run is neither in the queue nor in a slot, and its run will not be told. */
 export async function isStranded(ctx: QueryCtx, step: Doc<"steps">): Promise<boolean> {
-  const { kind, state, held, wakeAt, _id } = step;
-  if (kind !== "action" || state !== "running" || held === true || wakeAt !== undefined)
+  const { kind, state, held, entersAt, _id } = step;
+  if (kind !== "action" || state !== "running" || held === true || entersAt !== undefined)
     return false;
   return !(await isWaiting(ctx, _id)) && (await slotOf(ctx, _id)) === null;
 }
 
-/** Tells a run that its action is lost, if it is. Where that throws, another look or repair tries it again. */
+/** Tells a run that its action is lost, if it is. If that throws, another look or repair tries it again. */
 export async function recoverStranded(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
   try {
     const transactionLimits = await leaveRoom(ctx, ROOM_TO_COMPLETE);
-    await ctx.runMutation(
-      internal.features.lost.recover,
-      { step: step._id },
-      { transactionLimits },
-    );
+    const { recover } = internal.features.lost;
+    await ctx.runMutation(recover, { step: step._id }, { transactionLimits });
   } catch (error) {
     const run = await ctx.db.get("runs", step.run);
-    if (run !== null) await logStuck(ctx, run, step, messageOf(error));
+    if (run !== null)
+      await logThrown(ctx, "stuck", run, messageOf(error), { ...step, node: nameOf(step) });
   }
 }
 

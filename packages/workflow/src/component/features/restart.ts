@@ -1,17 +1,17 @@
-import { finishUndone } from "./ending.js";
 import { v, type Infer } from "convex/values";
 import { internal } from "../_generated/api.js";
 import type { Doc, Id } from "../_generated/dataModel.js";
-import { internalMutation, type MutationCtx, type QueryCtx } from "../_generated/server.js";
-import { goOn, goOnWith, hasRoomInPage } from "../core/continuations.js";
+import type { MutationCtx } from "../_generated/server.js";
+import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
 import { logStarted } from "../core/log.js";
 import { stepRead } from "../core/steps.js";
 import { beginRun } from "../engine/begin.js";
-import { continuationArgs, vBeginning } from "../validators.js";
+import { vBeginning } from "../validators.js";
 import { undoNext } from "./compensation.js";
+import { finishUndone } from "./ending.js";
 import { removeStep } from "./retention.js";
 
-/** A node of a workflow's top level, in their order, as a restart needs to know it. */
+/** A node of a workflow's top level. */
 export const vNode = v.object({
   name: v.string(),
   /** The stage that it begins with. */
@@ -19,7 +19,6 @@ export const vNode = v.object({
   /** The names that it reads; `*` for everything. */
   reads: v.array(v.string()),
 });
-
 type Node = Infer<typeof vNode>;
 
 export const restartFields = {
@@ -30,11 +29,9 @@ export const restartFields = {
 };
 
 const vRestart = v.object(restartFields);
-
-/* A continuation keeps it as a value, and an interface is none: so these are types. */
 type Restart = Infer<typeof vRestart>;
 
-/** How far a restart has come: the nodes before `at` are seen to. */
+/** How far a restart has come: the nodes before `at` are done. */
 type Progress = {
   run: Id<"runs">;
   generation: number;
@@ -44,23 +41,19 @@ type Progress = {
   kept: string[];
 };
 
-/**
- * Has a run that has ended begin anew, as a new generation. What is to be done again is removed first, with what is under it: as far as it
- * fits into this transaction, then in pages. Until that is done the run is `pending`. One that is canceled meanwhile does not begin, but what
- * was to be removed is.
- */
+/** Begins a new generation of a run that has ended. The run is `pending` while what is done again is removed, in pages. */
 export async function restartRun(
   ctx: MutationCtx,
   { _id: run, generation: before = 1 }: Doc<"runs">,
   restart: Restart,
 ): Promise<void> {
   const generation = before + 1;
-  const { plan, resume, timeoutMs, retentionMs } = restart.begin;
+  const { plan, entry, timeoutMs, retentionMs } = restart.begin;
   await ctx.db.patch("runs", run, {
     state: "pending",
     generation,
     plan,
-    resume,
+    entry,
     timeoutMs,
     retentionMs,
     kept: undefined,
@@ -74,27 +67,15 @@ export async function restartRun(
     logged: undefined,
     restarting: true,
   });
-  const rest = await goOnRestarting(ctx, {
-    run,
-    generation,
-    restart,
-    at: 0,
-    affected: [],
-    kept: [],
-  });
-  if (rest !== null) await goOn(ctx, internal.features.restart.restartMore, rest);
+  const rest = await restartPage(ctx, { run, generation, restart, at: 0, affected: [], kept: [] });
+  if (rest !== null) await continueLater(ctx, internal.features.restart.restartMore, rest);
 }
 
 /** The next page of {@link restartRun}. */
-export const restartMore = internalMutation({
-  args: continuationArgs,
-  returns: v.null(),
-  handler: async (ctx, { continuation }): Promise<null> =>
-    await goOnWith<Progress>(ctx, continuation, (progress) => goOnRestarting(ctx, progress)),
-});
+export const restartMore = continuation<Progress>(restartPage);
 
-/** @returns how far it has come where the transaction has done its part; null where the run has begun, or has ended. */
-async function goOnRestarting(ctx: MutationCtx, progress: Progress): Promise<Progress | null> {
+/** @returns how far it has come; null if the run has begun, or has ended. */
+async function restartPage(ctx: MutationCtx, progress: Progress): Promise<Progress | null> {
   const { run, generation, restart } = progress;
   const { nodes, from } = restart;
   const current = await ctx.db.get("runs", run);
@@ -123,7 +104,7 @@ async function goOnRestarting(ctx: MutationCtx, progress: Progress): Promise<Pro
   return null;
 }
 
-/** Whether a node's result stands: it has one, which was not undone, and nothing that it reads is done again. */
+/** Whether a node keeps its result: it has one, which was not undone, and nothing that it reads is done again. */
 async function isKept(
   ctx: MutationCtx,
   run: Id<"runs">,
@@ -138,31 +119,34 @@ async function isKept(
   return record?.state === "completed" && record.undone !== true;
 }
 
-/** Removes the records of a node and of all that stands in it. @returns false where the transaction has done its part. */
+/** Removes the records of a node and of all inside it. @returns false if this page has no room for the rest. */
 async function removeNode(ctx: MutationCtx, run: Id<"runs">, name: string): Promise<boolean> {
-  const steps = ctx.db.query("steps");
-  const own = steps.withIndex("by_run_stage", (q) => q.eq("run", run).eq("stage", name));
-  for await (const step of own) if (!(await removeStep(ctx, step))) return false;
-  for await (const step of inside(ctx, run, name)) if (!(await removeStep(ctx, step))) return false;
-  return true;
-}
-
-/** The records of what stands in a node. */
-function inside(ctx: QueryCtx, run: Id<"runs">, name: string): AsyncIterable<Doc<"steps">> {
-  return ctx.db
-    .query("steps")
-    .withIndex("by_run_stage", (q) =>
+  const steps = () => ctx.db.query("steps");
+  return await removeSteps(
+    ctx,
+    steps().withIndex("by_run_stage", (q) => q.eq("run", run).eq("stage", name)),
+    steps().withIndex("by_run_stage", (q) =>
       q.eq("run", run).gte("stage", `${name}.`).lt("stage", `${name}/`),
-    );
+    ),
+  );
 }
 
-/** Removes the records of everything but the input. @returns false where the transaction has done its part. */
+/** Removes the records of everything but the input. @returns as {@link removeNode}. */
 async function removeAll(ctx: MutationCtx, run: Id<"runs">): Promise<boolean> {
-  const ofRun = () => ctx.db.query("steps");
-  const before = ofRun().withIndex("by_run_stage", (q) => q.eq("run", run).lt("stage", "input"));
-  for await (const step of before) if (!(await removeStep(ctx, step))) return false;
-  const after = ofRun().withIndex("by_run_stage", (q) => q.eq("run", run).gt("stage", "input"));
-  for await (const step of after) if (!(await removeStep(ctx, step))) return false;
+  const steps = () => ctx.db.query("steps");
+  return await removeSteps(
+    ctx,
+    steps().withIndex("by_run_stage", (q) => q.eq("run", run).lt("stage", "input")),
+    steps().withIndex("by_run_stage", (q) => q.eq("run", run).gt("stage", "input")),
+  );
+}
+
+async function removeSteps(
+  ctx: MutationCtx,
+  ...some: AsyncIterable<Doc<"steps">>[]
+): Promise<boolean> {
+  for (const steps of some)
+    for await (const step of steps) if (!(await removeStep(ctx, step))) return false;
   return true;
 }
 
