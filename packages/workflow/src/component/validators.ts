@@ -13,19 +13,9 @@ export type RunState = Infer<typeof vRunState>;
 export const vBadEnd = oneOf("failed", "canceled", "timedOut");
 export type BadEnd = Infer<typeof vBadEnd>;
 
-export const vStepState = v.union(
-  v.literal("pending"),
-  v.literal("running"),
-  v.literal("waiting"),
-  v.literal("completed"),
-  v.literal("failed"),
-  v.literal("canceled"),
-  v.literal("timedOut"),
-);
-export type StepState = Infer<typeof vStepState>;
-
-/** The states of a step record in which something of it is still to come. */
+/** The states of a step record that has not ended. */
 export const ACTIVE_STATES = ["pending", "running", "waiting"] as const;
+export const vStepState = oneOf(...ACTIVE_STATES, ...END_STATES);
 
 /** `entry`: reached by a scheduled function, not executed yet. */
 export const vStepKind = oneOf(
@@ -241,11 +231,10 @@ export const vNext = v.union(
   }),
   /** The outputs of the children before `from` are reduced; the rest follows in a transaction of its own. */
   v.object({ kind: v.literal("reduce"), ...record, accumulated: v.any(), from: v.number() }),
+  /** `stage`: whose output is the run's. `undoable`: something of it, or under it, may have a compensation. */
   v.object({
     kind: v.literal("complete"),
-    /** The stage whose output is the run's, if it has one. */
     stage: v.union(v.string(), v.null()),
-    /** Something of the run, or of a run under it, may have a compensation. */
     undoable: v.boolean(),
   }),
   /** The run fails; a compensation only does so itself. */
