@@ -224,8 +224,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           | { kind: "open" };
         fused: Array<{
           stage: string;
-          called?: string;
           pass?: Array<number>;
+          called?: string;
           kind:
             | "input"
             | "entry"
@@ -271,8 +271,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         reduced?: { stage: string; pass?: Array<number>; value: any };
         deadlines?: Array<{
           stage: string;
-          called?: string;
           pass?: Array<number>;
+          called?: string;
           ms?: number;
           recovers?: boolean;
         }>;
@@ -281,8 +281,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               kind: "stage";
               stage: {
                 stage: string;
-                called?: string;
                 pass?: Array<number>;
+                called?: string;
                 action?: { fn: string; timeoutMs?: number };
                 reads: Array<{
                   name: string;
@@ -304,16 +304,16 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               kind: "children";
               children: {
                 stage: string;
-                called?: string;
                 pass?: Array<number>;
+                called?: string;
                 begins: Array<{
                   workflow: string;
                   plan?: string;
                   entry: string;
                   first: {
                     stage: string;
-                    called?: string;
                     pass?: Array<number>;
+                    called?: string;
                     action?: { fn: string; timeoutMs?: number };
                     reads: Array<{
                       name: string;
@@ -369,12 +369,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 sensitive?: boolean;
               };
             }
-          | { kind: "sleep"; stage: string; called?: string; pass?: Array<number>; until: number }
+          | { kind: "sleep"; stage: string; pass?: Array<number>; called?: string; until: number }
           | {
               kind: "event";
               stage: string;
-              called?: string;
               pass?: Array<number>;
+              called?: string;
               names: Array<string>;
               storedNames?: Array<string>;
               timeoutMs?: number;
@@ -425,8 +425,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           entry: string;
           first: {
             stage: string;
-            called?: string;
             pass?: Array<number>;
+            called?: string;
             action?: { fn: string; timeoutMs?: number };
             reads: Array<{
               name: string;
@@ -779,8 +779,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           entry: string;
           first: {
             stage: string;
-            called?: string;
             pass?: Array<number>;
+            called?: string;
             action?: { fn: string; timeoutMs?: number };
             reads: Array<{
               name: string;
