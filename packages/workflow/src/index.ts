@@ -1,5 +1,5 @@
 export { type LogLevel, NonRetryableError } from "@stepwise/workpool/core";
-export type { MutationRunner, QueryRunner } from "./client/context.js";
+export type { MutationRunner, QueryRunner } from "./client/which-run.js";
 export type { EventName, EventPayload } from "./client/events.js";
 export type { ListedRun, ListFilter, Page, PageOptions } from "./client/listing.js";
 export {

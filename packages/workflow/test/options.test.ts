@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { durationMs } from "../src/definition/duration.js";
+import { durationMs } from "../src/rules.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();

@@ -1,16 +1,15 @@
-import { compareValues, type Value } from "convex/values";
 import type { FunctionArgs } from "convex/server";
+import { compareValues, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Receives } from "../definition/event.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
+import { suggestion } from "../rules.js";
 import { parseValue, PASS_AN_ID } from "../runtime/input.js";
 import { receiversOf, storedEvent } from "../runtime/nodes/event.js";
 import { placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
-import type { MutationRunner } from "./context.js";
-import { suggestion } from "./nearest.js";
-import { described, runArgs, type RunOrKey } from "./which-run.js";
+import { described, runArgs, type MutationRunner, type RunOrKey } from "./which-run.js";
 
 type EventOf<Workflow> = Workflow extends { readonly "~definition": infer Definition }
   ? Definition extends { readonly "~events"?: () => infer Events extends Receives<string, unknown> }
@@ -27,16 +26,15 @@ export type EventPayload<Workflow, Name> = PayloadOf<EventOf<Workflow>, Name>;
 type PayloadOf<Event, Name> =
   Event extends Receives<infer Each, infer Payload> ? (Name extends Each ? Payload : never) : never;
 
-/** States of a run that goes on no more, as they are told. */
+/** The words of messages for the states in which a run takes no events. */
 const ENDS: { readonly [State in string]?: string } = {
   compensating: "being undone",
   timedOut: "timed out",
 };
 
-type Sent = FunctionArgs<ComponentApi["events"]["send"]>;
-type Receiver = Sent["receivers"][number];
+type Receiver = FunctionArgs<ComponentApi["events"]["send"]>["receivers"][number];
 
-/** Sends a run an event. @returns whether it waited for it. @throws as `WorkflowManager.sendEvent` tells. */
+/** See `WorkflowManager.sendEvent`. */
 export async function sendEvent(
   component: ComponentApi,
   ctx: MutationRunner,
@@ -48,34 +46,39 @@ export async function sendEvent(
   const { name: workflow, stored } = reference;
   const { problems, ...event } = parsed(workflow, stored, name, payload);
   const run = runArgs([reference, which]);
-  const sent = await ctx.runMutation(component.events.send, {
-    ...run,
-    workflow,
-    ...event,
-  });
-  if (sent.kind === "taken" || sent.kind === "kept") return sent.kind;
+  const sent = await ctx.runMutation(component.events.send, { ...run, workflow, ...event });
   const cannot = `Cannot send "${name}" to ${described(run)}`;
-  const failed = (why: string) => new Error(`${cannot}: ${why}`);
-  if (sent.kind === "unknown") throw failed("there is no such run");
-  if (sent.kind === "ended")
-    throw failed(`it takes no events any more: it is ${ENDS[sent.state] ?? sent.state}`);
-  if (sent.kind === "past") throw failed("it is past every node that takes such an event");
-  if (sent.kind === "full")
-    throw failed(`it keeps ${sent.kept} of them, one for each node that will still take one`);
-  if (sent.kind === "tooLarge")
-    throw new Failure(
-      "tooLarge",
-      `${cannot}: as each of its nodes takes it, it takes ${sent.bytes} bytes in all; at most ${sent.most} can be kept. ${PASS_AN_ID}`,
-    );
-  throw failed(problems.get(sent.stage)?.message ?? "the node does not take it");
+  switch (sent.kind) {
+    case "taken":
+    case "kept":
+      return sent.kind;
+    case "unknown":
+      throw new Error(`${cannot}: there is no such run`);
+    case "ended":
+      throw new Error(
+        `${cannot}: it takes no events any more: it is ${ENDS[sent.state] ?? sent.state}`,
+      );
+    case "past":
+      throw new Error(`${cannot}: it is past every node that takes such an event`);
+    case "full":
+      throw new Error(
+        `${cannot}: it keeps ${sent.kept} of them, one for each node that will still take one`,
+      );
+    case "tooLarge":
+      throw new Failure(
+        "tooLarge",
+        `${cannot}: as each of its nodes takes it, it takes ${sent.bytes} bytes in all; at most ${sent.most} can be kept. ${PASS_AN_ID}`,
+      );
+    default:
+      throw new Error(
+        `${cannot}: ${problems.get(sent.stage)?.message ?? "the node does not take it"}`,
+      );
+  }
 }
 
-/**
- * The payload as each node of the name takes it.
- * @throws where there is no such node, or none takes this payload.
- */
+/** The payload as each node of the name takes it. @throws if there is no such node, or none takes it. */
 function parsed(workflow: string, definition: AnyDefinition, name: string, payload: unknown) {
-  const all = receiversOf(definition.nodes);
+  const all = receiversOf(definition);
   const named = all.filter((one) => one.name === name);
   if (named.length === 0) {
     const known = [...new Set(all.map((one) => one.name))];
@@ -86,23 +89,18 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
   const problems = new Map<string, Problem>();
   const receivers: Receiver[] = [];
   let common: { value: Value } | undefined;
-  for (const { stage, schema, loop } of named) {
-    const receiver = { stage, ...(loop === undefined ? {} : { loop }) };
+  for (const { stage, schema, loop } of named)
     try {
       const { called } = placeOf(definition, stage);
-      const value = parseValue(
-        { subject: `The event "${name}" for node "${called}" of "${workflow}"`, root: name },
-        schema,
-        payload,
-      );
+      const subject = `The event "${name}" for node "${called}" of "${workflow}"`;
+      const value = parseValue({ subject, root: name }, schema, payload);
       common ??= { value };
       const differs = compareValues(value, common.value) !== 0;
-      receivers.push({ ...receiver, ...(differs ? { value } : {}) });
+      receivers.push({ stage, loop, value: differs ? value : undefined });
     } catch (error) {
       problems.set(stage, describeThrown(error));
-      receivers.push({ ...receiver, refuses: true });
+      receivers.push({ stage, loop, refuses: true });
     }
-  }
   const [problem] = problems.values();
   if (problem !== undefined && common === undefined)
     throw new Failure(problem.kind, problem.message, problem.data);
@@ -114,7 +112,7 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
     name: stored,
     value: common?.value ?? null,
     receivers,
-    ...(others.length === 0 ? {} : { others: others.map(({ stage }) => stage) }),
+    others: others.length === 0 ? undefined : others.map(({ stage }) => stage),
     problems,
   };
 }

@@ -3,7 +3,7 @@ import { v, type Validator } from "convex/values";
 import { vBadEnd, vError } from "../component/validators.js";
 import type { StepError } from "../definition/step-error.js";
 
-/** What became of a run. */
+/** How a run ended. */
 export type RunResult<Output = unknown> =
   | { state: "completed"; output: Output }
   | { state: "failed" | "canceled" | "timedOut"; error: StepError };
@@ -11,10 +11,7 @@ export type RunResult<Output = unknown> =
 /** Validates a {@link StepError}. */
 export const vStepError = vError;
 
-/**
- * Validates a {@link RunResult}.
- * @param output the validator of the workflow's output.
- */
+/** Validates a {@link RunResult}. @param output the validator of the workflow's output. */
 export function vRunResult<Output extends Validator<any, "required", any>>(output: Output) {
   return v.union(
     v.object({ state: v.literal("completed"), output }),
@@ -48,26 +45,19 @@ export function vOnCompleteArgs<
 }
 const vAnything = v.any();
 
-/** A mutation that can be called at a run's end; its arguments are those of {@link vOnCompleteArgs}. */
+/** A mutation that is called when a run ends; its arguments are those of {@link vOnCompleteArgs}. */
 export type OnComplete = FunctionReference<
   "mutation",
   FunctionVisibility,
-  // What the run's context and output are is the mutation's own business.
+  // Only the mutation knows the types of the run's context and output.
   { runId: string; context?: any; result: RunResult<any> }
 >;
 
-/** The mutation to call, and what to call it with. */
+/** The mutation, and the `context` that it is called with: up to 1 MB. Default: null. */
 export type OnCompleteOption<Callback extends OnComplete> = { fn: Callback } & ContextOption<
   FunctionArgs<Callback>["context"]
 >;
 
-/** Must be given where the mutation cannot do without. */
 type ContextOption<Context> = undefined extends Context
-  ? {
-      /** Handed to the mutation; up to 1 MB. Default: null. */
-      context?: Context;
-    }
-  : {
-      /** Handed to the mutation; up to 1 MB. */
-      context: Context;
-    };
+  ? { context?: Context }
+  : { context: Context };

@@ -1,17 +1,25 @@
 import type { LogLevel } from "@stepwise/workpool/core";
-import { createFunctionHandle } from "convex/server";
+import { createFunctionHandle, type FunctionArgs } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
-import type { FunctionArgs } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { durationMs, type Duration } from "../definition/duration.js";
+import type { Beginning } from "../component/validators.js";
 import { describeThrown, Failure } from "../errors/failure.js";
+import { durationMs, type Duration } from "../rules.js";
 import type { WorkflowReference } from "../runtime/reference.js";
-import type { MutationRunner } from "./context.js";
 import type { OnComplete, OnCompleteOption } from "./on-complete.js";
+import type { MutationRunner } from "./which-run.js";
+
+interface CommonOptions<Callback extends OnComplete> {
+  /**
+   * A mutation that is called once when the run has ended, however: `{ fn, context }`. It is nested in the transaction that ends
+   * the run: if it throws, the run's result stays, and `status` tells the error. A restarted run calls it again at its end.
+   */
+  onComplete?: OnCompleteOption<Callback>;
+}
 
 type WhenOption =
   | {
-      /** When it begins: a date, or ms since the epoch. One that is past is now. Default: now. */
+      /** When it begins: a date, or ms since the epoch. A past time is now. Default: now. */
       runAt?: Date | number;
       runAfter?: undefined;
     }
@@ -21,39 +29,32 @@ type WhenOption =
       runAfter?: Duration;
     };
 
-interface CommonOptions<Callback extends OnComplete> {
-  /**
-   * A mutation that is called once when the run has ended, however: `{ fn, context }`. It is called in the transaction that ends the run,
-   * as a nested one: if it throws, the run's result stays, and `status` tells the error. A run that is restarted calls it again at its end.
-   */
-  onComplete?: OnCompleteOption<Callback>;
-}
-
-/** `Key`: how the key is given. */
 type KeyOptions<Key> =
   | { key?: Key; reuse?: undefined }
   | {
       /**
-       * Makes the start idempotent: the same key of the same workflow gives the same run, until that is removed. `startOrGet` tells whether a
-       * run was started.
+       * Makes the start idempotent: the same key of the same workflow gives the same run, until that is removed. `startOrGet`
+       * tells whether a run was started.
        */
       key: Key;
       /**
-       * When a new run is started although the key names one: `"ended"`, once that has ended, or `"failed"`, once it has failed, timed out or
-       * been canceled. A run that is being undone has not ended. The key names the new run then. Default: `"never"`.
+       * When the key gets a new run although it names one: `"ended"`, once that has ended, or `"failed"`, once it has failed,
+       * timed out or been canceled. A run that is being undone has not ended. Default: `"never"`.
        */
       reuse?: "never" | "ended" | "failed";
     };
 
-export type StartOptions<Callback extends OnComplete = OnComplete> = CommonOptions<Callback> &
+type Options<Callback extends OnComplete, Key> = CommonOptions<Callback> &
   WhenOption &
-  KeyOptions<string>;
+  KeyOptions<Key>;
+
+export type StartOptions<Callback extends OnComplete = OnComplete> = Options<Callback, string>;
 
 /** `key` gives each run its own. */
-export type StartBatchOptions<
-  Input,
-  Callback extends OnComplete = OnComplete,
-> = CommonOptions<Callback> & WhenOption & KeyOptions<(input: Input, index: number) => string>;
+export type StartBatchOptions<Input, Callback extends OnComplete = OnComplete> = Options<
+  Callback,
+  (input: Input, index: number) => string
+>;
 
 /** What the manager adds to every start. */
 export interface StartSettings {
@@ -64,117 +65,79 @@ export interface StartSettings {
 
 type Starts = FunctionArgs<ComponentApi["lib"]["start"]>;
 
-/** @throws where it is something else than its type says, such as the definition. */
-function checkCompiled(workflow: WorkflowReference<never>): void {
+/** @throws if it is something else than its type says, such as the definition. */
+export function checkCompiled(workflow: WorkflowReference<never>): void {
   if (typeof workflow?.parse === "function") return;
   throw new TypeError(
     "What is started is one of the `workflows` that workflow-codegen generates, such as `workflows.order`, and not its definition",
   );
 }
 
-/** What runs of a workflow start with that are started together. @throws where the options do not go together. */
-export async function startOf<Callback extends OnComplete>(
+/** How a run begins. */
+export async function beginningOf(
   workflow: WorkflowReference<never>,
-  {
-    key,
-    reuse,
-    runAt,
-    runAfter,
-    onComplete,
-  }: CommonOptions<Callback> & WhenOption & KeyOptions<unknown>,
-  { maxParallelism, logLevel, retentionMs }: StartSettings,
-): Promise<Omit<Starts, "starts">> {
-  if (reuse !== undefined && key === undefined)
-    throw new Error(
-      `Starting "${workflow.name}": reuse has no effect without a key; give a key too`,
-    );
+  { retentionMs }: StartSettings,
+): Promise<Beginning> {
   const begin = await workflow.begin();
-  const at = startTime(workflow.name, runAt, runAfter);
-  return {
-    begin:
-      begin.retentionMs === undefined && retentionMs !== undefined
-        ? { ...begin, retentionMs }
-        : begin,
-    ...(at === undefined ? {} : { at }),
-    ...(reuse === undefined || reuse === "never" ? {} : { reuse }),
-    ...(onComplete === undefined
-      ? {}
-      : {
-          onComplete: {
-            fn: await createFunctionHandle(onComplete.fn),
-            context: onComplete.context ?? null,
-          },
-        }),
-    ...(maxParallelism === undefined ? {} : { maxParallelism }),
-    ...(logLevel === undefined ? {} : { logLevel }),
-  };
+  return { ...begin, retentionMs: begin.retentionMs ?? retentionMs };
 }
 
+/** When a run begins, in ms since the epoch; undefined for now. @throws if the options do not go together. */
 function startTime(
   workflow: string,
-  runAt: Date | number | undefined,
-  runAfter: Duration | undefined,
-): number | undefined {
+  { key, reuse, runAt, runAfter }: Options<OnComplete, unknown>,
+) {
+  const wrong = (why: string) => new Error(`Starting "${workflow}": ${why}`);
+  if (reuse !== undefined && key === undefined)
+    throw wrong("reuse has no effect without a key; give a key too");
   if (runAt !== undefined && runAfter !== undefined)
-    throw new Error(`Starting "${workflow}": both runAt and runAfter are given; give one of them`);
+    throw wrong("both runAt and runAfter are given; give one of them");
   if (runAfter !== undefined)
     return Date.now() + durationMs(runAfter, `Starting "${workflow}": runAfter`);
   if (runAt === undefined) return undefined;
   const at = runAt instanceof Date ? runAt.getTime() : runAt;
-  if (!Number.isFinite(at)) throw new Error(`Starting "${workflow}": runAt is no time`);
+  if (!Number.isFinite(at)) throw wrong("runAt is no time");
   return at;
 }
 
 /** One call into the component carries at most so many bytes of inputs, … */
 const BATCH_BYTES = 4_000_000;
-/** … and schedules at most so many functions, of the 1,000 that a transaction may: one for each run, and one more where its time is watched. */
+/** … and schedules at most so many functions, of a transaction's 1,000: one for each run and each timeout. */
 const BATCH_FUNCTIONS = 500;
 
-/** Starts a run, or finds the one of the same key. @returns its id, and whether it was started. */
-export async function startOne<Input, Callback extends OnComplete>(
+/** Starts runs, or finds those of the same keys, in as few calls into the component as can carry them. */
+export async function startAll(
   component: ComponentApi,
   ctx: MutationRunner,
-  workflow: WorkflowReference<Input>,
-  input: Input,
-  options: StartOptions<Callback>,
+  workflow: WorkflowReference<never>,
+  starts: Starts["starts"],
+  options: Options<OnComplete, unknown>,
   settings: StartSettings,
-): Promise<{ runId: string; started: boolean }> {
-  checkCompiled(workflow);
-  const { key } = options;
-  const start = { input: workflow.parse(input), ...(key === undefined ? {} : { key }) };
-  const common = await startOf(workflow, options, settings);
-  const [started] = await ctx.runMutation(component.lib.start, { ...common, starts: [start] });
-  if (started === undefined) throw new Error("A run that was started has no id");
+): Promise<{ runId: string; started: boolean }[]> {
+  const { reuse, onComplete } = options;
+  const { maxParallelism, logLevel } = settings;
+  const at = startTime(workflow.name, options);
+  const begin = await beginningOf(workflow, settings);
+  const common = {
+    begin,
+    at,
+    reuse: reuse === "never" ? undefined : reuse,
+    onComplete: onComplete && {
+      fn: await createFunctionHandle(onComplete.fn),
+      context: onComplete.context ?? null,
+    },
+    maxParallelism,
+    logLevel,
+  };
+  const runs = begin.timeoutMs === undefined ? BATCH_FUNCTIONS : BATCH_FUNCTIONS / 2;
+  const started = [];
+  for (const part of partsOf(starts, runs))
+    started.push(...(await ctx.runMutation(component.lib.start, { ...common, starts: part })));
   return started;
 }
 
-/** Starts runs, in as few calls into the component as can carry them. @returns their ids, in the order of the inputs. */
-export async function startAll<Input>(
-  component: ComponentApi,
-  ctx: MutationRunner,
-  workflow: WorkflowReference<Input>,
-  inputs: readonly Input[],
-  options: StartBatchOptions<Input>,
-  settings: StartSettings,
-): Promise<string[]> {
-  checkCompiled(workflow);
-  const { key } = options;
-  const starts = inputs.map((input, index) => ({
-    input: parsedAt(workflow, input, index),
-    ...(key === undefined ? {} : { key: key(input, index) }),
-  }));
-  const common = await startOf(workflow, options, settings);
-  const ids: string[] = [];
-  const runs = common.begin.timeoutMs === undefined ? BATCH_FUNCTIONS : BATCH_FUNCTIONS / 2;
-  for (const part of partsOf(starts, runs)) {
-    const started = await ctx.runMutation(component.lib.start, { ...common, starts: part });
-    ids.push(...started.map(({ runId }) => runId));
-  }
-  return ids;
-}
-
-/** @throws as `parse` does, and says which input it was. */
-function parsedAt(workflow: WorkflowReference<never>, input: unknown, index: number): Value {
+/** An input of a batch, parsed. @throws as `parse` does, and says which input it was. */
+export function parsedAt(workflow: WorkflowReference<never>, input: unknown, index: number): Value {
   try {
     return workflow.parse(input);
   } catch (error) {

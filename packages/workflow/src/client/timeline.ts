@@ -3,36 +3,28 @@ import type { Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { StepError } from "../definition/step-error.js";
-import { placeOf } from "../runtime/place.js";
+import { allNodes, placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
-import type { QueryRunner } from "./context.js";
-import { pageOf, type Page, type PageOptions } from "./listing.js";
 import type { EventName } from "./events.js";
-import { asCalled, pathsOf, type StagePath } from "./nodes.js";
-import type { ChildCounts, NodeKind } from "./status.js";
+import type { Page, PageOptions } from "./listing.js";
+import { asCalled, type StagePath } from "./nodes.js";
+import type { ActiveNode, ChildCounts, NodeKind } from "./status.js";
+import type { QueryRunner } from "./which-run.js";
 
 /**
- * A node of a run's timeline: what became of one stage of it, in one pass of the loops around it.
+ * An entry of a run's timeline: one stage, in one iteration of the loops around it.
  * @typeParam Workflow one of `typeof workflows`, of which the run is.
  */
 export interface TimelineEntry<Workflow = unknown> {
   /** The node, by its path: see `ActiveNode`. */
   node: StagePath<Workflow>;
   /** `skipped`: the run has passed it by, or has ended before it. */
-  state:
-    | "pending"
-    | "running"
-    | "waiting"
-    | "completed"
-    | "failed"
-    | "canceled"
-    | "timedOut"
-    | "skipped";
-  /** Absent of one that was skipped, as is all that follows here but `errors`. */
+  state: ActiveNode["state"] | "completed" | "failed" | "canceled" | "timedOut" | "skipped";
+  /** Absent if it was skipped, as are all fields that follow but `errors`. */
   kind?: NodeKind;
-  /** Which passes of the loops around it, outermost first, from 1. Absent outside loops. */
+  /** The iterations of the loops around it, outermost first, from 1. Absent outside loops. */
   pass?: number[];
-  /** In which generation of the run it was done: one that a restart has kept is older than the run's. */
+  /** In which generation of the run it was done. A restart keeps results of older ones. */
   generation?: number;
   /** The last attempt, from 1. */
   attempt?: number;
@@ -44,7 +36,7 @@ export interface TimelineEntry<Workflow = unknown> {
   dueAt?: number;
   /** Of an event: the names. */
   events?: EventName<Workflow>[];
-  /** Of a loop: the pass it is at, or was the last. */
+  /** Of a loop: the present or the last iteration. */
   iteration?: number;
   /** Of a branch: the key of its case. */
   chosen?: string;
@@ -63,20 +55,22 @@ export interface TimelineEntry<Workflow = unknown> {
 type Found = NonNullable<FunctionReturnType<ComponentApi["timeline"]["steps"]>>;
 type Record = Found["records"][number];
 
+const HAS_ENDED: ReadonlySet<string> = new Set(["completed", "failed", "canceled", "timedOut"]);
+
 /** A page of a run's timeline. An unknown run has none. */
 export async function timelineOf(
   component: ComponentApi,
   ctx: QueryRunner,
   { name: workflow, stored }: WorkflowReference<never>,
   runId: string,
-  options: PageOptions,
+  { numItems, cursor: from, endCursor: to }: PageOptions,
 ): Promise<Page<TimelineEntry>> {
-  const { cursor, seen } = readCursor(options.cursor);
-  const endCursor =
-    typeof options.endCursor === "string" ? readCursor(options.endCursor).cursor : undefined;
-  const page = pageOf({ ...options, cursor, endCursor });
+  const { cursor, seen } = readCursor(from);
+  const endCursor = typeof to === "string" ? readCursor(to).cursor : undefined;
+  const page = { numItems, cursor, endCursor };
   const found = await ctx.runQuery(component.timeline.steps, { runId, workflow, page });
   if (found === null) return { page: [], isDone: true, continueCursor: "" };
+  const { records, generation, error, isDone, continueCursor } = found;
   const skipped = new Skipped(stored, seen);
   const called = (stage: string) => placeOf(stored, stage).called;
   const skippedEntry = (stage: string): TimelineEntry => ({
@@ -84,36 +78,24 @@ export async function timelineOf(
     state: "skipped",
     errors: [],
   });
-  const entries: TimelineEntry[] = [];
-  for (const record of found.records) {
-    const isOlder = record.generation < found.generation;
-    entries.push(...skipped.before(record, isOlder).map(skippedEntry), entryOf(record, stored));
-    entries.push(...skipped.after(record).map(skippedEntry));
-  }
-  if (found.isDone && HAS_ENDED.has(found.state))
-    for (const stage of skipped.rest()) {
-      const { error } = found;
-      // A run can fail before its node has a record: at a branch whose `on` threw, say.
-      const hasFailed = error !== undefined && error.node === called(stage);
+  const entries: TimelineEntry[] = records.flatMap((record) => [
+    ...skipped.before(record, record.generation < generation).map(skippedEntry),
+    entryOf(record, stored),
+    ...skipped.after(record).map(skippedEntry),
+  ]);
+  if (isDone && HAS_ENDED.has(found.state))
+    for (const stage of skipped.rest())
       entries.push(
-        hasFailed ? { node: error.node, state: "failed", errors: [error] } : skippedEntry(stage),
+        // A run can fail before its node has a record: at a branch whose `on` threw, say.
+        error?.node === called(stage)
+          ? { node: error.node, state: "failed", errors: [error] }
+          : skippedEntry(stage),
       );
-    }
-  const { isDone, continueCursor } = found;
-  return { page: entries, isDone, continueCursor: writeCursor(continueCursor, skipped.seen) };
+  const next = JSON.stringify({ cursor: continueCursor, seen: [...skipped.seen] });
+  return { page: entries, isDone, continueCursor: next };
 }
 
-const HAS_ENDED: ReadonlySet<string> = new Set(["completed", "failed", "canceled", "timedOut"]);
-
-/*
- * What was skipped is not recorded: it follows from the definition and from what is. A page does not know what stood on the pages before it,
- * so its cursor says which nodes were seen there, by their numbers.
- */
-
-function writeCursor(cursor: string, seen: ReadonlySet<number>): string {
-  return JSON.stringify({ cursor, seen: [...seen] });
-}
-
+/** A cursor holds the numbers of the nodes that pages before have shown, beside that of the component. */
 function readCursor(text: string | null): { cursor: string | null; seen: number[] } {
   if (text === null || text === "") return { cursor: null, seen: [] };
   try {
@@ -123,33 +105,32 @@ function readCursor(text: string | null): { cursor: string | null; seen: number[
   }
 }
 
-/** A loop forgets its passes from the second on, but for so many of the newest: what happened there is not known. */
-const KEPT_PASSES = 100;
+/** Of a loop only the first iteration and so many of the newest are recorded. */
+const KEPT_ITERATIONS = 100;
 
-/** Finds the nodes that a run has passed by, while its records are gone through in their order. */
+/** Finds the nodes that a run has passed by. They are not recorded, but follow from what is. */
 class Skipped {
   readonly #paths: readonly string[];
   readonly #numbers: ReadonlyMap<string, number>;
+  /** The numbers of nodes that need not be told any more. */
+  readonly seen: Set<number>;
 
-  /** @param seen the numbers of nodes that need not be told any more. */
   constructor(
     readonly definition: AnyDefinition,
     seen: readonly number[],
   ) {
-    this.#paths = pathsOf(definition.nodes);
+    this.#paths = allNodes(definition.nodes).map(({ path }) => path);
     this.#numbers = new Map(this.#paths.map((path, number) => [path, number]));
     this.seen = new Set(seen);
   }
 
-  readonly seen: Set<number>;
-
   /** The nodes that the run must have passed by to come to a record. One from before a restart does not tell. */
   before({ stage, iteration = 0 }: Record, isOlder: boolean): string[] {
-    const { path, sequences } = this.#placeOf(stage);
+    const { path, sequences } = placeOf(this.definition, stage);
     const passed = isOlder
       ? []
       : sequences.flatMap(({ prefix, nodes, at, depth }) => {
-          // Inside a loop another pass may come to them.
+          // Inside a loop another iteration may come to them.
           if (depth > 0) return [];
           const names = Object.keys(nodes);
           return names
@@ -158,23 +139,20 @@ class Skipped {
         });
     for (const { prefix, at } of sequences) this.#see(prefix + at);
     this.#see(path);
-    if (iteration > KEPT_PASSES + 1) this.#unseenIn(path);
+    // What happened in the iterations that are not recorded is not known.
+    if (iteration > KEPT_ITERATIONS + 1) this.#unseenIn(path);
     return passed;
   }
 
-  /**
-   * The nodes that the run has passed by where a record tells of a branch: those of the cases that were not chosen. Inside a loop another pass
-   * may choose them.
-   */
+  /** The nodes in the other cases of a branch. Inside a loop another iteration may choose them. */
   after({ stage, chosen, pass }: Record): string[] {
     if (chosen === undefined || pass !== undefined) return [];
-    const { path } = this.#placeOf(stage);
+    const { path } = placeOf(this.definition, stage);
     return this.#unseen(
       (other) => other.startsWith(`${path}.`) && !other.startsWith(`${path}.${chosen}.`),
     );
   }
 
-  /** All nodes that were not seen. */
   rest(): string[] {
     return this.#unseen(() => true);
   }
@@ -193,10 +171,6 @@ class Skipped {
     const number = this.#numbers.get(path);
     if (number !== undefined) this.seen.add(number);
   }
-
-  #placeOf(stage: string) {
-    return placeOf(this.definition, stage);
-  }
 }
 
 function entryOf(record: Record, definition: AnyDefinition): TimelineEntry {
@@ -206,9 +180,10 @@ function entryOf(record: Record, definition: AnyDefinition): TimelineEntry {
     // The records of inputs are left out.
     kind: kind as NodeKind,
     startedAt,
-    ...(endedAt === undefined ? {} : { endedAt, durationMs: endedAt - startedAt }),
-    ...(sensitive ? { isSensitive: true } : {}),
-    ...(undone ? { isUndone: true } : {}),
-    ...(paused ? { isPaused: true } : {}),
+    endedAt,
+    durationMs: endedAt && endedAt - startedAt,
+    isSensitive: sensitive || undefined,
+    isUndone: undone || undefined,
+    isPaused: paused || undefined,
   };
 }

@@ -1,7 +1,7 @@
 import type { Children, Tolerate } from "./children.js";
 import type { Definition, Finalized, WorkflowOptions } from "./definition.js";
 import { Definer } from "./definer.js";
-import type { Duration } from "./duration.js";
+import type { Duration } from "../rules.js";
 import type { Awaited, EventNode, EventOutput, Named, Schemas } from "./event.js";
 import type { LoopNode, StateOf } from "./loop.js";
 import type {

@@ -1,5 +1,5 @@
 import type { LogLevel } from "@stepwise/workpool/core";
-import type { Duration } from "./duration.js";
+import type { Duration } from "../rules.js";
 import type { Retry } from "./node.js";
 
 /** What holds for all workflows of an app. */

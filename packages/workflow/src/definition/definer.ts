@@ -1,4 +1,4 @@
-import type { WorkflowOptions } from "./definition.js";
+import type { NodeKind, WorkflowOptions } from "./definition.js";
 import type { AnySchema } from "./schema.js";
 
 type Nodes = Record<string, unknown>;
@@ -16,20 +16,20 @@ class Sequence {
     this.#around = around;
   }
 
-  step(name: string, node: unknown): this {
-    return this.add(name, node);
+  step(name: string, node: object): this {
+    return this.add("step", name, node);
   }
 
-  parent(name: string, node: unknown): this {
-    return this.add(name, node);
+  parent(name: string, node: object): this {
+    return this.add("parent", name, node);
   }
 
   sleep(name: string, duration: unknown): this {
-    return this.add(name, { duration });
+    return this.add("sleep", name, { duration });
   }
 
-  event(name: string, node: unknown): this {
-    return this.add(name, node);
+  event(name: string, node: object): this {
+    return this.add("event", name, node);
   }
 
   branch(name: string, node: { on: unknown; cases?: Readonly<Record<string, unknown>> }): this {
@@ -41,7 +41,7 @@ class Sequence {
       throw new Error(
         `Branch "${name}" has no cases: give it at least one, { key: (b) => b.step(…) }`,
       );
-    return this.add(name, { ...node, cases: Object.fromEntries(cases) });
+    return this.add("branch", name, { ...node, cases: Object.fromEntries(cases) });
   }
 
   loop(name: string, node: { body: unknown }): this {
@@ -49,19 +49,20 @@ class Sequence {
     const body = this.#nested(place, node.body);
     if (Object.keys(body).length === 0)
       throw new Error(`${place} is empty: give it at least one node, (b) => b.step(…)`);
-    return this.add(name, { ...node, body });
+    return this.add("loop", name, { ...node, body });
   }
 
   child(name: string, workflow: unknown, args: unknown, options: object = {}): this {
-    return this.add(name, { workflow, args, ...options });
+    return this.add("child", name, { workflow, args, ...options });
   }
 
-  protected add(name: string, node: unknown): this {
+  protected add(kind: NodeKind, name: string, node: object): this {
     if (this.#names().has(name)) throw new Error(`The node name "${name}" is already taken`);
     if (!Object.isExtensible(this.nodes))
       throw new Error(`Node "${name}" is added to a workflow that was compiled without it`);
     // What is changed later would not be what was compiled: that throws.
-    Object.defineProperty(this.nodes, name, { value: fixed(node), enumerable: true });
+    const value = Object.freeze({ ...fixed(node), kind });
+    Object.defineProperty(this.nodes, name, { value, enumerable: true });
     return this;
   }
 
@@ -102,18 +103,18 @@ export class Definer extends Sequence {
     fixed(options);
   }
 
-  finalize(node: unknown): this {
-    return this.add("finalize", node);
+  finalize(node: object): this {
+    return this.add("finalize", "finalize", node);
   }
 
-  protected override add(name: string, node: unknown): this {
+  protected override add(kind: NodeKind, name: string, node: object): this {
     if (Object.hasOwn(this.nodes, "finalize"))
       throw new Error(
         name === "finalize"
           ? "A workflow has one .finalize; here is a second"
           : `Node "${name}" comes after .finalize, which is the last node`,
       );
-    return super.add(name, node);
+    return super.add(kind, name, node);
   }
 }
 

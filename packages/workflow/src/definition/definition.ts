@@ -1,4 +1,4 @@
-import type { Duration } from "./duration.js";
+import type { Duration } from "../rules.js";
 import type { Retry } from "./node.js";
 import type { AnySchema } from "./schema.js";
 
@@ -19,9 +19,13 @@ export interface WorkflowOptions<Schema extends AnySchema> {
   renamed?: Readonly<Record<string, string>>;
 }
 
+/** The kinds of nodes. `finalize` is the workflow's own. */
+export type NodeKind =
+  "step" | "parent" | "sleep" | "event" | "branch" | "loop" | "child" | "finalize";
+
 /**
- * A node as generated code and the run time see it. What it holds was checked when the definition was written, and which members it
- * has is known to the compiler, so generated code takes them without asking.
+ * A node as generated code and the run time see it: its options, and its `kind`. They were checked when the definition was
+ * written, and the compiler knows which there are, so generated code takes them without asking.
  */
 export type CompiledNode = any;
 
@@ -38,8 +42,8 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
   readonly "~names"?: () => Name;
   readonly options: WorkflowOptions<AnySchema>;
   /**
-   * The nodes by name as they were written, `finalize` under that name; but a sleep is `{ duration }`, a child `{ workflow, args }`, and the
-   * `body` of a loop and each of the `cases` of a branch are nodes by name again.
+   * The nodes by name, each with its `kind`, `finalize` under that name. A sleep is `{ duration }`, a child `{ workflow, args }`;
+   * the `body` of a loop and each of the `cases` of a branch are nodes by name again.
    */
   readonly nodes: { readonly [Key in OnTop<Name>]: CompiledNode };
 }

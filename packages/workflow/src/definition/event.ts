@@ -1,4 +1,4 @@
-import type { Duration } from "./duration.js";
+import type { Duration } from "../rules.js";
 import type { AnySchema, InferInput, InferOutput } from "./schema.js";
 import type { ValidAt } from "./values.js";
 

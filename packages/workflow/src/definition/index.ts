@@ -16,7 +16,7 @@ export type {
   WorkflowOutput,
   WorkflowScope,
 } from "./definition.js";
-export type { Duration } from "./duration.js";
+export type { Duration } from "../rules.js";
 export type { Retry } from "./node.js";
 export type { AnySchema, InferInput, InferOutput } from "./schema.js";
 export type { Loop } from "./scope.js";

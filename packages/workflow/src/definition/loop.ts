@@ -1,5 +1,5 @@
 import type { Builder, Sequence } from "./builder.js";
-import type { Duration } from "./duration.js";
+import type { Duration } from "../rules.js";
 import type { AnySchema, InferOutput } from "./schema.js";
 import type { Entries, InLoop, ScopeOf } from "./scope.js";
 import type { ValidAt } from "./values.js";

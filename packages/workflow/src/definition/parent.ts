@@ -1,5 +1,5 @@
 import type { ChildOutput, ChildrenOutput, Tolerate } from "./children.js";
-import type { Duration } from "./duration.js";
+import type { Duration } from "../rules.js";
 import type { AnyReference, FinalizeNode, Inline, NoHandler, Policy, Recovering } from "./node.js";
 import type { Simplify } from "./scope.js";
 import type { Given, IsAny, Stored, Valid, ValidAt } from "./values.js";

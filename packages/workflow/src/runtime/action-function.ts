@@ -1,7 +1,7 @@
 import { createFunctionHandle } from "convex/server";
 import type { ActionFunction } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
-import { durationMs } from "../definition/duration.js";
+import { durationMs } from "../rules.js";
 import type { Functions } from "./functions.js";
 import { checkRetry, optionOf } from "./options.js";
 import { placeOf } from "./place.js";

@@ -1,6 +1,6 @@
 import type { Value } from "convex/values";
 import type { Info } from "../definition/context.js";
-import { durationMs } from "../definition/duration.js";
+import { durationMs } from "../rules.js";
 import type { Policy } from "../definition/node.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { checkedOutput } from "../values.js";

@@ -28,7 +28,7 @@ import {
 } from "./functions.js";
 import { identityOf, nestedInfo } from "./info.js";
 import { endOfWait, eventOutput, eventsOf } from "./nodes/event.js";
-import { placeOf } from "./place.js";
+import { checkUpToDate, placeOf } from "./place.js";
 import { policyOf, readsOf } from "./reads.js";
 import { referenceTo, type Facts, type WorkflowReference } from "./reference.js";
 import { report } from "./report.js";
@@ -38,7 +38,6 @@ import { readableScope } from "./scope.js";
 import { underStorageNames, type StorageNames } from "./storage-names.js";
 import { stubOf } from "./stubs.js";
 import { Transaction } from "./transaction.js";
-import { checkUpToDate } from "./up-to-date.js";
 import { checkedOutput } from "../values.js";
 
 /* The context and the scope of a handler were checked where it was written; here they only pass through. */

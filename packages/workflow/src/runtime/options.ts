@@ -3,7 +3,7 @@ import {
   DEFAULT_RETRY_BEHAVIOR,
   type RetryBehavior,
 } from "@stepwise/workpool/core";
-import { literalText } from "../definition/literal-text.js";
+import { literalText } from "../rules.js";
 import type { Retry } from "../definition/node.js";
 
 /*

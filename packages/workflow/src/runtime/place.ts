@@ -1,10 +1,6 @@
 import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
+import { insideOf, kindOf, stagesOf, type Nodes } from "./nodes/kinds.js";
 import { presentKey } from "./storage-names.js";
-
-type Nodes = Readonly<Record<string, CompiledNode>>;
-
-/** What a stage is of its node: the node itself, or a part of it. */
-export type Part = "output" | "finalize" | "compensate" | undefined;
 
 /** A sequence of nodes around a stage: the workflow's, a case's, or a loop's body. */
 interface Sequence {
@@ -13,30 +9,31 @@ interface Sequence {
   readonly nodes: Nodes;
   /** The node of it that the stage is, or stands in. */
   readonly at: string;
-  /** How many loops are around it. */
+  /** The number of loops around it. */
   readonly depth: number;
 }
 
 /** Where a stage stands in its definition. */
 export interface Place {
-  /** As the definition holds it; undefined where it has no such node (any more). */
+  /** Undefined if the definition has no such node (any more). */
   readonly node: CompiledNode;
   readonly path: string;
-  /** What the stage is called, by the names that the nodes have in the definition. */
+  /** The stage by the present names of its nodes. */
   readonly called: string;
-  readonly part: Part;
+  /** Which part of the node it is, such as `finalize`; empty for the node itself. */
+  readonly part: string;
   /** Outermost first; never empty. */
   readonly sequences: readonly Sequence[];
   /** The paths of the loops around it, outermost first. */
   readonly loops: readonly string[];
 }
 
-/** Finds a stage by its storage name, such as `save`, `chapters.finalize`, `route.big.x` or `agent.think.compensate`. */
+/** Finds a stage by its storage name: `save`, `chapters.finalize`, `agent.think.compensate`. */
 export function placeOf(definition: AnyDefinition, stage: string): Place {
   const names = stage.split(".");
   const sequences: Sequence[] = [];
   const loops: string[] = [];
-  let nodes = definition.nodes as Nodes;
+  let nodes: Nodes = definition.nodes;
   let prefix = "";
   let called = "";
   for (;;) {
@@ -45,53 +42,106 @@ export function placeOf(definition: AnyDefinition, stage: string): Place {
     const path = prefix + at;
     called += presentKey(nodes, at);
     sequences.push({ prefix, nodes, at, depth: loops.length });
-    const part = names[0];
-    if (isCase(node, part)) {
-      nodes = node.cases[part];
-      prefix = `${path}.${part}.`;
-      called += `.${presentKey(node.cases, part)}.`;
+    const [part = ""] = names;
+    const inside = insideOf(node).find(({ key = part }) => part !== "" && key === part);
+    if (inside === undefined)
+      return { node, path, called: [called, ...names].join("."), part, sequences, loops };
+    nodes = inside.nodes;
+    prefix = `${path}.`;
+    called += ".";
+    if (inside.among === undefined) loops.push(path);
+    else {
+      prefix += `${part}.`;
+      called += `${presentKey(inside.among, part)}.`;
       names.shift();
-    } else if (isBody(node, part)) {
-      nodes = node.body;
-      prefix = `${path}.`;
-      called += ".";
-      loops.push(path);
-    } else {
-      const whole = [called, ...names].join(".");
-      return { node, path, called: whole, part: part as Part, sequences, loops };
     }
   }
 }
 
-function isCase(node: CompiledNode, key: string | undefined): key is string {
-  return key !== undefined && node?.cases !== undefined && Object.hasOwn(node.cases, key);
+/** A node of a definition, with the names and nodes around it. */
+interface Found {
+  readonly path: string;
+  /** Its storage name, among its neighbors. */
+  readonly key: string;
+  readonly node: CompiledNode;
+  readonly nodes: Nodes;
+  /** The outermost loop around it. */
+  readonly loop?: string | undefined;
 }
 
-function isBody(node: CompiledNode, name: string | undefined): name is string {
-  return name !== undefined && node?.body !== undefined;
+/** All nodes in the order of the definition; those inside a node follow it. */
+export function allNodes(nodes: Nodes, prefix = "", loop?: string): Found[] {
+  return Object.entries(nodes).flatMap(([key, node]) => {
+    const path = prefix + key;
+    const inside = insideOf(node).flatMap((each) =>
+      each.key === undefined
+        ? allNodes(each.nodes, `${path}.`, loop ?? path)
+        : allNodes(each.nodes, `${path}.${each.key}.`, loop),
+    );
+    return [{ path, key, node, nodes, loop }, ...inside];
+  });
 }
+
+/** The stages of a node, in the order in which a run comes to them. */
+export const stageNames = (node: CompiledNode, path: string): string[] =>
+  stagesOf(node).map(({ part }) => (part === "" ? path : `${path}.${part}`));
 
 /** The name of the node of the top level that a stage belongs to: `route.big.x` → `route`. */
-export function topLevelOf(stage: string): string {
-  return stage.split(".")[0] ?? stage;
-}
+export const topLevelOf = (stage: string): string => stage.split(".")[0] ?? stage;
 
-/** The stage under which a stage's output is kept and read: that of a parent's finalize is the parent's. */
-export function recordOf(stage: string): string {
-  return stage.replace(/\.finalize$/, "");
-}
+/** The stage under which a stage's output is recorded: that of a parent's finalize is the parent's. */
+export const recordOf = (stage: string): string => stage.replace(/\.finalize$/, "");
 
-/** The stage that a node begins with: a parent with a handler begins with that. */
+/** The stage that a node begins with. */
 export function firstStageOf(definition: AnyDefinition, path: string): string {
-  const { node } = placeOf(definition, path);
-  return node?.children !== undefined && hasHandler(node) ? `${path}.output` : path;
+  return stageNames(placeOf(definition, path).node, path)[0] ?? path;
 }
 
-/** Whether the `timeout` of a node is that of all its stages together, which the component watches. */
-export function isTimedAsWhole(node: CompiledNode): boolean {
-  return node?.children !== undefined || node?.body !== undefined;
+/** A question about workflows: whether some node is so. It is answered once for each workflow. */
+function someNode(is: (node: CompiledNode) => boolean): (definition: AnyDefinition) => boolean {
+  const known = new WeakMap<AnyDefinition, boolean>();
+  return (definition) => {
+    const answer = known.get(definition) ?? allNodes(definition.nodes).some(({ node }) => is(node));
+    known.set(definition, answer);
+    return answer;
+  };
 }
 
-export function hasHandler(node: CompiledNode): boolean {
-  return [node?.action, node?.mutation, node?.query].some((handler) => handler !== undefined);
+/** Whether a run of the workflow can have done something that has a compensation, itself or in a child. */
+export const hasUndoables = someNode(
+  (node) =>
+    kindOf(node).startsRuns === true || stagesOf(node).some(({ part }) => part === "compensate"),
+);
+
+/** Whether a run of the workflow can wait without holding a slot of the pool. */
+export const canWait: (definition: AnyDefinition) => boolean = someNode((node) => {
+  const { waits = false, workflow } = kindOf(node);
+  return waits || (workflow !== undefined && canWait(workflow(node)));
+});
+
+/**
+ * Refuses generated code of another version of a definition, when it is loaded. It would pass by nodes that it does not know,
+ * so none can be added afterwards.
+ * @param known the stages that the generated code knows, in their order.
+ */
+export function checkUpToDate(
+  workflow: string,
+  { nodes }: AnyDefinition,
+  known: readonly string[],
+): void {
+  const stages = allNodes(nodes).flatMap(({ node, path }) => stageNames(node, path));
+  const difference = differenceOf(stages, known);
+  if (difference === undefined) return void Object.freeze(nodes);
+  throw new Error(
+    `The generated code of workflow "${workflow}" is out of date: ${difference}. Run workflow-codegen`,
+  );
+}
+
+function differenceOf(stages: readonly string[], known: readonly string[]): string | undefined {
+  const added = stages.find((stage) => !known.includes(stage));
+  if (added !== undefined) return `it does not know "${added}"`;
+  const gone = known.find((stage) => !stages.includes(stage));
+  if (gone !== undefined) return `it has "${gone}", which the definition does not have`;
+  const moved = stages.find((stage, index) => stage !== known[index]);
+  return moved === undefined ? undefined : `"${moved}" stands elsewhere in the definition`;
 }

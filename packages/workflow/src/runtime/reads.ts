@@ -1,51 +1,47 @@
 import type { Read } from "../component/validators.js";
 import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
 import type { Policy } from "../definition/node.js";
-import { hasHandler, isTimedAsWhole, placeOf, type Place } from "./place.js";
+import { insideOf, kindOf, stagesOf } from "./nodes/kinds.js";
+import { placeOf, type Place } from "./place.js";
 import { presentKey, storageKey } from "./storage-names.js";
 
-/** How a stage is run: as the options of its node say, but a finalize and a compensation have their own. */
+/** The options that a stage runs by: its node's; a finalize and a compensation have their own. */
 export function policyOf(definition: AnyDefinition, stage: string): Policy {
   const { node, part } = placeOf(definition, stage);
-  if (part === "finalize" || part === "compensate") return node?.[part] ?? {};
-  return isTimedAsWhole(node) ? { ...node, timeout: undefined } : (node ?? {});
+  return stagesOf(node).find((each) => each.part === part)?.runs ?? node ?? {};
 }
 
-/** Whether what a stage reads and makes is to be kept from logs, views and scheduled arguments. */
-export function isSensitive(definition: AnyDefinition, stage: string): boolean {
-  return isSecret(placeOf(definition, stage).node);
-}
-
-/** A branch, a loop or a `.child` is as secret as the node whose output it has. */
+/** A node without options of its own is as secret as the node whose output it has. */
 function isSecret(node: CompiledNode): boolean {
-  if (node === undefined || node.sensitive === true) return node !== undefined;
-  const sequence = node.body ?? node.workflow?.nodes;
-  const inside: Place["sequences"][number]["nodes"][] =
-    sequence === undefined ? Object.values(node.cases ?? {}) : [sequence];
-  return inside.some((nodes) => isSecret(Object.values(nodes).findLast((one) => !isSleep(one))));
+  if (node?.sensitive === true) return true;
+  const workflow = kindOf(node).workflow?.(node);
+  const inside = workflow === undefined ? insideOf(node) : [workflow];
+  return inside.some(({ nodes }) =>
+    isSecret(Object.values(nodes).findLast((each) => kindOf(each).hasOutput !== false)),
+  );
 }
 
-/** What its record says of a stage, whatever comes of it. */
+/** What is recorded of a stage, whatever comes of it. */
 export interface Marks {
-  called?: string;
-  sensitive?: true;
-  undoable?: true;
+  called?: string | undefined;
+  sensitive?: true | undefined;
+  undoable?: true | undefined;
 }
 
 export function marksOf(definition: AnyDefinition, stage: string): Marks {
   const { node, part, called } = placeOf(definition, stage);
+  const undoable = part === "" && stagesOf(node).some((each) => each.part === "compensate");
   return {
-    ...(called === stage ? {} : { called }),
-    ...(isSecret(node) ? { sensitive: true } : {}),
-    ...(part === undefined && node?.compensate !== undefined ? { undoable: true } : {}),
+    called: called === stage ? undefined : called,
+    sensitive: isSecret(node) || undefined,
+    undoable: undoable || undefined,
   };
 }
 
 /**
- * Where the values are that a stage reads by name. A name is looked for in the sequence in which the stage stands, then in those around
- * it. Inside a parent `output` is what its handler made, absent without one, and `children` what its children did; for a compensation
- * `output` is what its step made, and `error` why the run is being undone; `loop` is the state of the innermost loop; and `*` is everything.
- * @param pass the passes of the loops around the stage, outermost first.
+ * Where the values are that a stage reads by name; `*` is everything. A name is looked up in the sequence of the stage, then in
+ * those around it. Inside a parent and a compensation `output` is what the handler or the step made.
+ * @param pass the iterations of the loops around the stage, outermost first.
  */
 export function readsOf(
   definition: AnyDefinition,
@@ -58,41 +54,36 @@ export function readsOf(
   return all.flatMap((name) => {
     const read = readNamed(place, name, pass);
     if (read === undefined) return [];
-    const sensitive = isSensitive(definition, stage) || isSensitive(definition, read.stage);
-    return [{ ...read, ...(sensitive ? { sensitive } : {}) }];
+    const sensitive = isSecret(place.node) || isSecret(placeOf(definition, read.stage).node);
+    return [{ name, ...read, sensitive: sensitive || undefined }];
   });
 }
 
-function readNamed(place: Place, name: string, pass: readonly number[]): Read | undefined {
-  const { node, path, part, sequences, loops } = place;
-  const within = (depth: number) => (depth === 0 ? {} : { pass: pass.slice(0, depth) });
-  if (name === "input") return { name, stage: "input" };
-  if (name === "error") return { name, stage: "", cause: true };
+function readNamed(
+  { node, path, part, sequences, loops }: Place,
+  name: string,
+  pass: readonly number[],
+): Omit<Read, "name"> | undefined {
+  const at = (stage: string, depth: number) =>
+    depth === 0 ? { stage } : { stage, pass: pass.slice(0, depth) };
+  const own = (stage: string) => at(stage, loops.length);
+  if (name === "input") return { stage: "input" };
+  if (name === "error") return { stage: "", cause: true };
   if (name === "loop") {
     const loop = loops.at(-1);
-    return loop === undefined
-      ? undefined
-      : {
-          name,
-          stage: loop,
-          ...within(loops.length - 1),
-          loop: true,
-          ...(part === "compensate" ? { undoing: true } : {}),
-        };
+    const undoing = part === "compensate" || undefined;
+    return loop === undefined ? undefined : { ...at(loop, loops.length - 1), loop: true, undoing };
   }
   if (name === "output") {
-    if (part === "compensate") return { name, stage: path, ...within(loops.length) };
-    return hasHandler(node)
-      ? { name, stage: `${path}.output`, ...within(loops.length) }
-      : undefined;
+    if (part === "compensate") return own(path);
+    const hasOutput = stagesOf(node).some((each) => each.part === "output");
+    return hasOutput ? own(`${path}.output`) : undefined;
   }
-  if (name === "children") {
-    const tolerant = node?.tolerate === undefined ? {} : { tolerant: true };
-    return { name, stage: path, ...within(loops.length), children: true, ...tolerant };
-  }
+  if (name === "children")
+    return { ...own(path), children: true, tolerant: node?.tolerate !== undefined || undefined };
   for (const { nodes, prefix, depth } of sequences.toReversed()) {
     const key = storageKey(nodes, name);
-    if (key !== undefined) return { name, stage: prefix + key, ...within(depth) };
+    if (key !== undefined) return at(prefix + key, depth);
   }
   return undefined;
 }
@@ -100,16 +91,11 @@ function readNamed(place: Place, name: string, pass: readonly number[]): Read | 
 function everything({ node, part, sequences, loops }: Place): string[] {
   const before = sequences.flatMap(({ nodes, at }) => {
     const keys = Object.keys(nodes);
-    // A sleep has no output, so it is in no scope.
-    const before = keys.slice(0, Math.max(0, keys.indexOf(at)));
-    return before.filter((key) => !isSleep(nodes[key])).map((key) => presentKey(nodes, key));
+    return keys
+      .slice(0, Math.max(0, keys.indexOf(at)))
+      .filter((key) => kindOf(nodes[key]).hasOutput !== false)
+      .map((key) => presentKey(nodes, key));
   });
-  const around = ["input", ...before, ...(loops.length > 0 ? ["loop"] : [])];
-  if (part === "compensate") return [...around, "output", "error"];
-  if (part === "finalize") return [...around, "output", "children"];
-  return node?.children !== undefined && part === undefined ? [...around, "output"] : around;
-}
-
-function isSleep(node: CompiledNode): boolean {
-  return node?.duration !== undefined;
+  const sees = stagesOf(node).find((each) => each.part === part)?.sees ?? [];
+  return ["input", ...before, ...(loops.length > 0 ? ["loop"] : []), ...sees];
 }

@@ -2,14 +2,13 @@ import { createFunctionHandle } from "convex/server";
 import type { Value } from "convex/values";
 import type { Beginning } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
-import { durationMs } from "../definition/duration.js";
+import { durationMs } from "../rules.js";
 import type { AnySchema } from "../definition/schema.js";
 import { actionFunction } from "./action-function.js";
 import type { Bound } from "./bound.js";
 import { parseInput } from "./input.js";
-import { placeOf } from "./place.js";
+import { hasUndoables, placeOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
-import { hasUndoables } from "./undoables.js";
 
 /**
  * A compiled workflow, as `workflow.start` and a parent's children take it. Its type knows the input only; what else there is to know
@@ -78,7 +77,7 @@ async function beginningAt(
   if (!("action" in first)) return { stage: first.stage, reads: [] };
   const { node, part } = placeOf(definition, first.action);
   // The time of a parent is watched from where its workflow arrives at it.
-  if (part !== undefined && node?.timeout !== undefined) return { stage: first.action, reads: [] };
+  if (part !== "" && node?.timeout !== undefined) return { stage: first.action, reads: [] };
   return {
     stage: first.action,
     action: await actionFunction(workflow, functions, definition, first.action),

@@ -6,10 +6,9 @@ import { event } from "./nodes/event.js";
 import { execute, type Call } from "./nodes/execute.js";
 import { endPass, loop } from "./nodes/loop.js";
 import { sleep } from "./nodes/sleep.js";
-import { recordOf } from "./place.js";
+import { hasUndoables, recordOf } from "./place.js";
 import type { WorkflowReference } from "./reference.js";
 import type { Transaction } from "./transaction.js";
-import { hasUndoables } from "./undoables.js";
 
 /** What arriving at a stage gives. Nothing is left to do with it; it is awaited. */
 export type Arrival = Promise<void>;

@@ -1,45 +1,45 @@
-import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
+import type { AnyDefinition } from "../definition/definition.js";
+import { kindOf, type Nodes } from "./nodes/kinds.js";
 
-/** The storage names of nodes and cases whose names are others by now, by their paths in the definition. */
+/** The storage names of nodes and cases that were renamed, by their paths in the definition. */
 export type StorageNames = Readonly<Record<string, string>>;
 
-type Members = Readonly<Record<string, CompiledNode>>;
+/** The present names of members that stand under their storage names. */
+const present = new WeakMap<Nodes, ReadonlyMap<string, string>>();
 
-/** What the members of nodes, or of cases, that stand under their storage names are called. */
-const present = new WeakMap<Members, ReadonlyMap<string, string>>();
-
-/** A definition with its nodes and cases under their storage names, as the run time and the component know them. */
+/** A definition with its nodes and cases under their storage names, as the run time needs it. */
 export function underStorageNames(
   definition: AnyDefinition,
   names: StorageNames | undefined,
 ): AnyDefinition {
   if (names === undefined) return definition;
   const keyed = (
-    members: Members,
+    members: Nodes,
     prefix: string,
-    inside: (member: CompiledNode, prefix: string) => CompiledNode,
-  ): Members => {
+    inside: (member: Nodes[string], prefix: string) => Nodes[string],
+  ): Nodes => {
     const storageName = (name: string) => names[prefix + name] ?? name;
-    const entries = Object.entries<CompiledNode>(members);
+    const entries = Object.entries(members);
     const result = Object.fromEntries(
       entries.map(([name, member]) => [storageName(name), inside(member, `${prefix}${name}.`)]),
     );
     present.set(result, new Map(entries.map(([name]) => [storageName(name), name])));
     return result;
   };
-  const nodesOf = (nodes: Members, prefix: string): Members =>
-    keyed(nodes, prefix, (node, within) => ({
-      ...node,
-      ...(node.body === undefined ? {} : { body: nodesOf(node.body, within) }),
-      ...(node.cases === undefined ? {} : { cases: keyed(node.cases, within, nodesOf) }),
-    }));
+  const nodesOf = (nodes: Nodes, prefix: string): Nodes =>
+    keyed(nodes, prefix, (node, within) => {
+      const stored = kindOf(node).stored;
+      if (stored === undefined) return node;
+      const nodesWithin = (inside: Nodes) => nodesOf(inside, within);
+      return stored(node, nodesWithin, (cases) => keyed(cases, within, nodesOf));
+    });
   return { ...definition, nodes: nodesOf(definition.nodes, "") };
 }
 
-/** What a node or a case is called. @param members those that it stands among, under their storage names. */
-export const presentKey = (members: Members, key: string): string =>
+/** The present name of a node or a case. @param members those that it stands among. */
+export const presentKey = (members: Nodes, key: string): string =>
   present.get(members)?.get(key) ?? key;
 
-/** The storage name of the node or case that is called so; undefined if there is none. */
-export const storageKey = (members: Members, name: string): string | undefined =>
+/** The storage name of a node or a case by its present name; undefined if there is none. */
+export const storageKey = (members: Nodes, name: string): string | undefined =>
   Object.keys(members).find((key) => presentKey(members, key) === name);

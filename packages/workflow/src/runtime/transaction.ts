@@ -11,7 +11,7 @@ import type {
   StepKind,
   Token,
 } from "../component/validators.js";
-import { durationMs } from "../definition/duration.js";
+import { durationMs } from "../rules.js";
 import type { StepError } from "../definition/step-error.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { withoutValues } from "../errors/without-values.js";
@@ -20,7 +20,8 @@ import type { Bound } from "./bound.js";
 import { Budget } from "./budget.js";
 import { Kept } from "./kept.js";
 import { optionOf } from "./options.js";
-import { firstStageOf, isTimedAsWhole, placeOf, recordOf, topLevelOf } from "./place.js";
+import { kindOf, stagesOf } from "./nodes/kinds.js";
+import { firstStageOf, placeOf, recordOf, topLevelOf } from "./place.js";
 import { marksOf, readsOf, type Marks } from "./reads.js";
 import type { Arrival, Arrive, Run } from "./run.js";
 import { readableScope, type Reader } from "./scope.js";
@@ -262,7 +263,7 @@ export class Transaction {
     }
     this.#budget.spend(getConvexSize(output) + getConvexSize(loop as Value));
     this.know(recordOf(stage), output);
-    this.#endDeadline(stage, fused.isOver);
+    if (fused.iteration === undefined || fused.isOver) this.#endDeadline(stage);
   }
 
   /** The loop around a stage that has a compensation, as it is now: when that runs, the loop is at another pass. */
@@ -288,7 +289,7 @@ export class Transaction {
   beginDeadline(stage: string): void {
     const { definition } = this.own;
     const { node, path } = placeOf(definition, stage);
-    if (!isTimedAsWhole(node) || node.timeout === undefined) return;
+    if (!kindOf(node).isTimedAsWhole || node.timeout === undefined) return;
     const isRetry = this.isArrivalAt(stage) && this.token.attempt > 1;
     if (isRetry || stage !== firstStageOf(definition, path)) return;
     const { called } = this.marks(path);
@@ -298,13 +299,12 @@ export class Transaction {
     this.#deadlines.push({ ...this.at(path), ...(called && { called }), ms, ...recovers });
   }
 
-  /** Where the stage's output is that of its parent or loop, the time of that need not be watched any more. */
-  #endDeadline(stage: string, isLoopOver = false): void {
+  /** After the last stage of a parent or a loop, its time is not watched any more. */
+  #endDeadline(stage: string): void {
     const { node, path, part } = placeOf(this.own.definition, stage);
-    const isLast = node?.body === undefined ? node?.finalize === undefined : isLoopOver;
-    const isOver = part === "finalize" || (part === undefined && isLast);
-    // A deploy may have taken its timeout away while the run was in it.
-    if (isTimedAsWhole(node) && isOver) this.#endDeadlineOf(path);
+    // A deploy may have removed its timeout while the run was in it.
+    if (kindOf(node).isTimedAsWhole && stagesOf(node).at(-1)?.part === part)
+      this.#endDeadlineOf(path);
   }
 
   #endDeadlineOf(path: string): void {

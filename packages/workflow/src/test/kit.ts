@@ -12,7 +12,7 @@ import { WorkflowManager, type RunId, type WorkflowManagerOptions } from "../cli
 import type { StagePath } from "../client/nodes.js";
 import type { StartOptions } from "../client/start.js";
 import type { Status } from "../client/status.js";
-import type { Duration } from "../definition/duration.js";
+import type { Duration } from "../rules.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { clearStubs } from "../runtime/stubs.js";
 import type * as functions from "./functions.js";

@@ -1,13 +1,9 @@
 import type { StagePath } from "../client/nodes.js";
-import { suggestion } from "../client/nearest.js";
+import { suggestion } from "../rules.js";
 import type { Info } from "../definition/context.js";
-import type {
-  AnyDefinition,
-  CompiledNode,
-  WorkflowOutput,
-  WorkflowScope,
-} from "../definition/definition.js";
-import { hasHandler, placeOf } from "../runtime/place.js";
+import type { WorkflowOutput, WorkflowScope } from "../definition/definition.js";
+import { stagesOf } from "../runtime/nodes/kinds.js";
+import { allNodes, placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { setStub } from "../runtime/stubs.js";
 
@@ -50,7 +46,11 @@ export function stubNode<
   Workflow extends WorkflowReference<never>,
   Node extends StagePath<Workflow>,
 >({ name, stored }: Workflow, node: Node, stub: Stub<Workflow, Node>): void {
-  const stages = stagesWithFunctions(stored.nodes);
+  const stages = allNodes(stored.nodes).flatMap(({ node: each, path }) =>
+    stagesOf(each).flatMap(({ part, runs }) =>
+      runs === undefined ? [] : [part === "" ? path : `${path}.${part}`],
+    ),
+  );
   const names = stages.map((stage) => placeOf(stored, stage).called);
   const stage = stages[names.indexOf(node)];
   if (stage === undefined)
@@ -58,23 +58,4 @@ export function stubNode<
       `Workflow "${name}" has no function "${node}" to be stubbed${suggestion(node, names)}`,
     );
   setStub(stored, stage, stub);
-}
-
-/** The stages that have a function of the app's: steps, the handlers and finalizes of parents, compensations, the finalize. */
-function stagesWithFunctions(nodes: AnyDefinition["nodes"], prefix = ""): string[] {
-  return Object.entries<CompiledNode>(nodes).flatMap(([name, node]) => {
-    const path = prefix + name;
-    const isParent = node.children !== undefined;
-    const bodies = node.body === undefined ? [] : stagesWithFunctions(node.body, `${path}.`);
-    const cases = Object.entries<AnyDefinition["nodes"]>(node.cases ?? {}).flatMap(([key, nodes]) =>
-      stagesWithFunctions(nodes, `${path}.${key}.`),
-    );
-    return [
-      ...(hasHandler(node) ? [isParent ? `${path}.output` : path] : []),
-      ...(isParent && hasHandler(node.finalize) ? [`${path}.finalize`] : []),
-      ...(hasHandler(node.compensate) ? [`${path}.compensate`] : []),
-      ...bodies,
-      ...cases,
-    ];
-  });
 }

@@ -1,4 +1,4 @@
-import { durationMs, type Duration } from "../definition/duration.js";
+import { durationMs, type Duration } from "../rules.js";
 import { spanLongTimers } from "./long-timers.js";
 
 /** The part of vitest's `vi` that is used. */

@@ -1,6 +1,6 @@
 import { cancelPending, isOwnJob } from "@stepwise/workpool/core";
 import { v } from "convex/values";
-import { durationText } from "../../definition/duration.js";
+import { durationText } from "../../rules.js";
 import type { StepError } from "../../definition/step-error.js";
 import type { Doc } from "../_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "../_generated/server.js";

@@ -3,11 +3,10 @@ import type { NewChild, NewChildren } from "../../component/validators.js";
 import { describeThrown, Failure } from "../../errors/failure.js";
 import { beginningsOf, checkKeys, entriesOf, parsedInput, Pages } from "../new-children.js";
 import { unpacked } from "../../packing.js";
-import { placeOf } from "../place.js";
+import { canWait, placeOf } from "../place.js";
 import type { WorkflowReference } from "../reference.js";
 import { checkConcurrency, checkTolerate, optionOf } from "../options.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
-import { canWait } from "../waits.js";
 import { checkedOutput, copied } from "../../values.js";
 
 /** Of all inputs together: they are written by one transaction, which may write 16 MiB. */

@@ -1,21 +1,12 @@
 import type { Value } from "convex/values";
 import type { AnyDefinition, CompiledNode } from "../../definition/definition.js";
-import { durationMs, type Duration } from "../../definition/duration.js";
+import { durationMs, type Duration } from "../../rules.js";
 import { describeThrown } from "../../errors/failure.js";
 import { optionOf } from "../options.js";
-import { placeOf } from "../place.js";
+import { allNodes, placeOf } from "../place.js";
 import type { Arrival, Arrive, Run } from "../run.js";
 import { presentKey } from "../storage-names.js";
-
-/** Whether a node is one that waits for an event. Of nodes that are gone: no. */
-export function isEvent(node: CompiledNode): boolean {
-  return node?.schema !== undefined || node?.anyOf !== undefined;
-}
-
-/** What parses the payload of each event that a node waits for. @param own the node's name: that of the event where there is one. */
-function schemasOf(node: CompiledNode, own: string): Readonly<Record<string, CompiledNode>> {
-  return node.anyOf ?? { [own]: node.schema };
-}
+import { kindOf } from "./kinds.js";
 
 /** An event: one that came early is taken at once, else the run waits. */
 export async function event(
@@ -77,8 +68,7 @@ async function timeoutOf(
 
 /** What a node makes of an event. Where it has a timeout, its output tells whether one came. */
 export function eventOutput(node: CompiledNode, name: string, value: Value): Value {
-  const event = node?.anyOf === undefined ? value : { name, value };
-  return node?.timeout === undefined ? event : { timedOut: false, event };
+  return kindOf(node).received?.(node, name, value) ?? value;
 }
 
 /**
@@ -86,8 +76,9 @@ export function eventOutput(node: CompiledNode, name: string, value: Value): Val
  * timeout away: then it is waited for further.
  */
 export function endOfWait(node: CompiledNode): { output: Value } | "waits" {
-  if (!isEvent(node)) return { output: null };
-  return node.timeout === undefined ? "waits" : { output: { timedOut: true } };
+  const { due } = kindOf(node);
+  const output = due === undefined ? null : due(node);
+  return output === undefined ? "waits" : { output };
 }
 
 /** A node that takes events of a name. */
@@ -98,28 +89,20 @@ export interface Receiver {
   readonly stored: string;
   readonly schema: CompiledNode;
   /** The outermost loop around it. */
-  readonly loop?: string;
+  readonly loop?: string | undefined;
 }
 
 /** The nodes that take events, in the order of the definition. */
-export function receiversOf(
-  nodes: Readonly<Record<string, CompiledNode>>,
-  prefix = "",
-): Receiver[] {
-  return Object.entries(nodes).flatMap(([key, node]) => {
-    const path = prefix + key;
-    if (isEvent(node))
-      return Object.entries(schemasOf(node, presentKey(nodes, key))).map(([name, schema]) => ({
-        stage: path,
-        name,
-        stored: node.anyOf === undefined ? key : name,
-        schema,
-      }));
-    if (node.body !== undefined)
-      return receiversOf(node.body, `${path}.`).map((each) => ({ ...each, loop: path }));
-    return Object.entries<CompiledNode>(node.cases ?? {}).flatMap(([name, inside]) =>
-      receiversOf(inside, `${path}.${name}.`),
-    );
+export function receiversOf({ nodes }: AnyDefinition): Receiver[] {
+  return allNodes(nodes).flatMap(({ path: stage, key, node, nodes: among, loop }) => {
+    const events = kindOf(node).events?.(node, presentKey(among, key)) ?? [];
+    return events.map(({ name, schema, isOwn }) => ({
+      stage,
+      name,
+      stored: isOwn ? key : name,
+      schema,
+      loop,
+    }));
   });
 }
 
@@ -130,8 +113,8 @@ export function storedEvent(all: readonly Receiver[], name: string): string {
 }
 
 /** The events that a stage takes: their names, by their storage names. */
-export function eventsOf({ nodes }: AnyDefinition, stage: string): ReadonlyMap<string, string> {
-  const all = receiversOf(nodes);
+export function eventsOf(definition: AnyDefinition, stage: string): ReadonlyMap<string, string> {
+  const all = receiversOf(definition);
   const own = all.filter((one) => one.stage === stage);
   return new Map(
     own.flatMap(({ name, stored }) => [

@@ -1,4 +1,4 @@
-import { durationMs, type Duration } from "../../definition/duration.js";
+import { durationMs, type Duration } from "../../rules.js";
 import { describeThrown } from "../../errors/failure.js";
 import { optionOf } from "../options.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";

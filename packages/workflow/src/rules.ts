@@ -1,0 +1,120 @@
+/* Rules that the compiler and the run time share. This file imports nothing, so that the compiler starts fast. */
+
+type Unit = "ms" | "s" | "m" | "h" | "d";
+type Word = "second" | "minute" | "hour" | "day" | "week";
+
+/** A number of ms, or text such as `"90s"`, `"10m"`, `"3 days"`. */
+export type Duration = number | `${number}${Unit}` | `${number} ${Word | `${Word}s`}`;
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const UNITS = {
+  ms: 1,
+  s: SECOND,
+  second: SECOND,
+  m: MINUTE,
+  minute: MINUTE,
+  h: HOUR,
+  hour: HOUR,
+  d: DAY,
+  day: DAY,
+  week: 7 * DAY,
+} satisfies Record<Unit | Word, number>;
+
+/** The longest sleep, in ms. */
+export const MAX_SLEEP_MS = 365 * DAY;
+/** The most attempts that a `retry` can ask for. */
+export const MAX_ATTEMPTS = 1_000;
+/** The most iterations that a loop can have. */
+export const MAX_ITERATIONS = 100_000;
+
+/** A duration in ms; undefined if it is none, is negative, or is not finite. */
+export function parseDuration(value: unknown): number | undefined {
+  const ms = typeof value === "string" ? parseText(value) : value;
+  return typeof ms === "number" && Number.isFinite(ms) && ms >= 0 ? ms : undefined;
+}
+
+function parseText(text: string): number {
+  const [, amount, unit = ""] = /^(\d+(?:\.\d+)?) ?([a-z]+)$/.exec(text) ?? [];
+  // Only words have a plural.
+  const singular = unit.length > 3 ? unit.replace(/s$/, "") : unit;
+  const factor = Object.entries(UNITS).find(([name]) => name === singular)?.[1];
+  return Number(amount) * (factor ?? NaN);
+}
+
+/**
+ * A duration in ms.
+ * @param what whose duration it is, for the message: `The timeout of "charge"`.
+ * @throws if it is not a duration.
+ */
+export function durationMs(duration: Duration, what?: string): number {
+  const ms = parseDuration(duration);
+  if (ms !== undefined) return ms;
+  const given = literalText(duration);
+  const whose = what === undefined ? given : `${what} is ${given}, which`;
+  throw new Error(
+    `${whose} is not a duration: write a number of ms from 0, or text such as "90s", "10m" or "3 days"`,
+  );
+}
+
+/** A time in ms, in the largest unit that leaves no fraction: `"90s"`, `"1h"`, `"1500ms"`. */
+export function durationText(ms: number): string {
+  const unit = (["d", "h", "m", "s"] as const).find((each) => ms > 0 && ms % UNITS[each] === 0);
+  return unit === undefined ? `${ms}ms` : `${ms / UNITS[unit]}${unit}`;
+}
+
+/** A value as it is written in a definition, for messages: `NaN`, `"10 minuts"`, `{ failures: -1 }`. */
+export function literalText(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "function") return "a function";
+  if (value instanceof Date) return "a Date";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value !== "object" || value === null) return String(value);
+  const fields = Object.entries(value).map(([name, field]) => `${name}: ${literalText(field)}`);
+  return fields.length === 0 ? "{}" : `{ ${fields.join(", ")} }`;
+}
+
+/** The known name that a name most likely stands for; undefined if none is near enough to be a typo. */
+export function nearest(name: string, known: Iterable<string>): string | undefined {
+  const reach = Math.max(1, Math.floor(name.length / 3));
+  let best: { name: string; distance: number } | undefined;
+  for (const candidate of known) {
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (distance <= reach && (best === undefined || distance < best.distance))
+      best = { name: candidate, distance };
+  }
+  return best?.name;
+}
+
+/** What a message says after an unknown name: the nearest known one, or all of them. */
+export function suggestion(name: string, known: readonly string[]): string {
+  const likely = nearest(name, known);
+  if (likely !== undefined) return `. Did you mean "${likely}"?`;
+  return known.length === 0 ? "" : `; there is ${known.map((one) => `"${one}"`).join(", ")}`;
+}
+
+/** How many characters must be inserted, removed, replaced or swapped with their neighbor. */
+function editDistance(from: string, to: string): number {
+  let beforePrevious: number[] = [];
+  let previous = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const isSame = from[row - 1] === to[column - 1];
+      const isSwapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      current.push(
+        Math.min(
+          previous[column - 1]! + (isSame ? 0 : 1),
+          previous[column]! + 1,
+          current[column - 1]! + 1,
+          row > 1 && column > 1 && isSwapped ? beforePrevious[column - 2]! + 1 : Infinity,
+        ),
+      );
+    }
+    beforePrevious = previous;
+    previous = current;
+  }
+  return previous[to.length]!;
+}

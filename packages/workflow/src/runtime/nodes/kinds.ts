@@ -1,0 +1,116 @@
+import type { Value } from "convex/values";
+import type { AnyDefinition, CompiledNode, NodeKind } from "../../definition/definition.js";
+
+/** Nodes, or cases, by their names. */
+export type Nodes = Readonly<Record<string, CompiledNode>>;
+
+/** One stage of a node. */
+interface StageOf {
+  /** What follows the node's path in its name: `finalize` of `chapters.finalize`. */
+  readonly part: "" | "output" | "finalize" | "compensate";
+  /** The options of the app's function that runs there; absent if none does. */
+  readonly runs?: CompiledNode;
+  /** The names that its functions see, beside those that every node sees. */
+  readonly sees?: readonly string[];
+}
+
+/** A sequence of nodes inside a node: a case, which has a key among others, or the body of a loop. */
+interface Inside {
+  readonly nodes: Nodes;
+  readonly key?: string;
+  readonly among?: Nodes;
+}
+
+/** Gives members their storage names. */
+type Keyed = (members: Nodes) => Nodes;
+
+/** An event that a node takes. `isOwn`: it has the name of the node. */
+interface Taken {
+  readonly name: string;
+  readonly schema: CompiledNode;
+  readonly isOwn: boolean;
+}
+
+/** What the run time has to know of a kind of node, beside what a run does there. */
+interface Kind {
+  /** In the order in which a run comes to them. Default: the node itself. */
+  stages?(node: CompiledNode): StageOf[];
+  inside?(node: CompiledNode): Inside[];
+  /** The node with what is inside it under storage names. */
+  stored?(node: CompiledNode, nodes: Keyed, cases: Keyed): CompiledNode;
+  /** The workflow whose output the node has. */
+  workflow?(node: CompiledNode): AnyDefinition;
+  /** Default: true. */
+  readonly hasOutput?: boolean;
+  /** Whether its `timeout` is that of all its stages, which the component watches. */
+  readonly isTimedAsWhole?: boolean;
+  /** Whether a run can wait there without holding a slot. */
+  readonly waits?: boolean;
+  readonly startsRuns?: boolean;
+  events?(node: CompiledNode, name: string): Taken[];
+  /** Its output from an event. Default: the event's payload. */
+  received?(node: CompiledNode, name: string, value: Value): Value;
+  /** Its output when the time of a wait is over; undefined to wait on. Default: null. */
+  due?(node: CompiledNode): Value | undefined;
+}
+
+const kinds: Readonly<Record<NodeKind, Kind>> = {
+  step: {
+    stages: (node) => [
+      { part: "", runs: node },
+      ...part("compensate", node.compensate, "output", "error"),
+    ],
+  },
+  finalize: { stages: (node) => [{ part: "", runs: node }] },
+  parent: {
+    stages: (node) => [
+      ...part("output", hasHandler(node) ? { ...node, timeout: undefined } : undefined),
+      { part: "", sees: ["output"] },
+      ...part("finalize", node.finalize, "output", "children"),
+    ],
+    isTimedAsWhole: true,
+    waits: true,
+    startsRuns: true,
+  },
+  sleep: { hasOutput: false, waits: true },
+  event: {
+    waits: true,
+    events: ({ anyOf, schema }, name) =>
+      anyOf === undefined
+        ? [{ name, schema, isOwn: true }]
+        : Object.keys(anyOf).map((each) => ({ name: each, schema: anyOf[each], isOwn: false })),
+    received({ anyOf, timeout }, name, value) {
+      const event = anyOf === undefined ? value : { name, value };
+      return timeout === undefined ? event : { timedOut: false, event };
+    },
+    // A deploy may have removed the timeout.
+    due: ({ timeout }) => (timeout === undefined ? undefined : { timedOut: true }),
+  },
+  branch: {
+    inside: ({ cases }) =>
+      Object.keys(cases).map((key) => ({ key, among: cases, nodes: cases[key] })),
+    stored: (node, _nodes, cases) => ({ ...node, cases: cases(node.cases) }),
+  },
+  loop: {
+    inside: ({ body }) => [{ nodes: body }],
+    stored: (node, nodes) => ({ ...node, body: nodes(node.body) }),
+    isTimedAsWhole: true,
+  },
+  child: { workflow: (node) => node.workflow, startsRuns: true },
+};
+
+/** The kind of a node. A node that is gone has none, and so the defaults. */
+export const kindOf = (node: CompiledNode): Kind => kinds[node?.kind as NodeKind] ?? {};
+
+export const stagesOf = (node: CompiledNode): StageOf[] =>
+  kindOf(node).stages?.(node) ?? [{ part: "" }];
+
+export const insideOf = (node: CompiledNode): Inside[] => kindOf(node).inside?.(node) ?? [];
+
+function part(name: StageOf["part"], runs: CompiledNode, ...sees: string[]): StageOf[] {
+  return runs === undefined ? [] : [{ part: name, runs, sees }];
+}
+
+function hasHandler({ action, mutation, query }: CompiledNode): boolean {
+  return [action, mutation, query].some((handler) => handler !== undefined);
+}
