@@ -5,44 +5,86 @@ import { misshapeOf } from "./shape.js";
 /** The most that one value may take: a document holds 1 MiB, and its record needs a little itself. */
 export const MAX_VALUE_BYTES = 1_000_000;
 
-/** A document has 16 levels, and is the first of them itself; what a loop hands on, or children are folded to, stands in a field of a field. */
+/** A document has 16 levels; a loop's state, or what children were reduced to, stands in a field of a field. */
 const MAX_DEPTH = 14;
 
+/** How messages call a value that is to be stored, and what they advise. */
+interface Stored {
+  readonly subject: string;
+  /** What the path inside the value begins with. */
+  readonly root: string;
+  readonly maxDepth: number;
+  /** The kind of the failure if no such value can be stored, and how its message goes on. */
+  readonly kind: "invalidInput" | "invalidOutput";
+  readonly cannot: string;
+  /** What to do with a value that is too large. */
+  readonly advice: string;
+}
+
+/** @throws a {@link Failure} if the value is no Convex value, with the path inside it; `tooLarge` if it does not fit. */
+export function checkStorable(
+  value: Value,
+  { subject, root, maxDepth, kind, cannot, advice }: Stored,
+): void {
+  const unfit = (why: string) => new Failure(kind, `${subject} ${cannot}: ${why}`);
+  const tooLarge = (what: string) => new Failure("tooLarge", `${subject} ${what}. ${advice}`);
+  const misshape = misshapeOf(value, root, maxDepth);
+  if (misshape !== undefined)
+    throw misshape.isTooLarge ? tooLarge(misshape.text) : unfit(misshape.text);
+  try {
+    convexToJson(value);
+  } catch (error) {
+    throw unfit((error as Error).message);
+  }
+  const size = getConvexSize(value);
+  if (size > MAX_VALUE_BYTES)
+    throw tooLarge(`takes ${size} bytes; at most ${MAX_VALUE_BYTES} can be stored`);
+}
+
 /**
- * A handler's result as it will be stored: nothing returned is null, a field that is undefined vanishes.
- * What a compensation gives is dropped, so it may be anything: nothing that was undone fails for it.
- * @throws a {@link Failure} `invalidOutput` for what is no Convex value, with the path inside it; `tooLarge` for what does not fit.
+ * A handler's result as it will be stored: nothing returned is null, a field that is undefined vanishes. The result of a
+ * compensation is dropped, so it can be anything.
+ * @throws as {@link checkStorable} does.
  */
 export function checkedOutput(stage: string, result: unknown): Value {
   if (stage.endsWith(".compensate")) return null;
   const output = (result ?? null) as Value;
-  const misshape = misshapeOf(output, "result", MAX_DEPTH);
-  if (misshape?.isTooLarge === true)
-    throw new Failure("tooLarge", `The result of "${stage}" ${misshape.text}. ${STORE_ELSEWHERE}`);
-  if (misshape !== undefined)
-    throw new Failure(
-      "invalidOutput",
-      `The result of "${stage}" cannot be stored: ${misshape.text}`,
-    );
-  try {
-    convexToJson(output);
-  } catch (error) {
-    throw new Failure(
-      "invalidOutput",
-      `The result of "${stage}" cannot be stored: ${(error as Error).message}`,
-    );
-  }
-  const size = getConvexSize(output);
-  if (size <= MAX_VALUE_BYTES) return output;
-  throw new Failure(
-    "tooLarge",
-    `The result of "${stage}" takes ${size} bytes; at most ${MAX_VALUE_BYTES} can be stored. ${STORE_ELSEWHERE}`,
-  );
+  checkStorable(output, {
+    subject: `The result of "${stage}"`,
+    root: "result",
+    maxDepth: MAX_DEPTH,
+    kind: "invalidOutput",
+    cannot: "cannot be stored",
+    advice: "Put it into file storage or a table of yours, and return its id",
+  });
+  return output;
 }
-
-const STORE_ELSEWHERE = "Put it into file storage or a table of yours, and return its id";
 
 /** A value that shares nothing with the one given. */
 export function copied(value: unknown): unknown {
   return value === undefined ? undefined : jsonToConvex(convexToJson(value as Value));
+}
+
+/* No array of more than 8,192 elements can cross a function boundary: outputs of more children do so in pages. */
+const PAGES = "~pages";
+const PAGE = 8_000;
+
+/** The outputs of children as they cross function boundaries. */
+export function inPages(outputs: readonly unknown[]): unknown {
+  if (outputs.length <= PAGE) return outputs;
+  const pages: unknown[] = [];
+  for (let at = 0; at < outputs.length; at += PAGE) pages.push(outputs.slice(at, at + PAGE));
+  return { [PAGES]: pages };
+}
+
+/** The same as a handler sees them. */
+export function fromPages(outputs: unknown): unknown {
+  if (typeof outputs !== "object" || outputs === null || !(PAGES in outputs)) return outputs;
+  return (outputs[PAGES] as unknown[][]).flat();
+}
+
+/** A scope as a handler sees it. */
+export function fromPagesIn(scope: unknown): unknown {
+  if (typeof scope !== "object" || scope === null || !("children" in scope)) return scope;
+  return { ...scope, children: fromPages(scope.children) };
 }

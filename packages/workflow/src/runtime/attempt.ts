@@ -1,18 +1,43 @@
+import type { GenericActionCtx } from "convex/server";
 import type { Value } from "convex/values";
+import type { Token } from "../component/validators.js";
 import type { Info } from "../definition/context.js";
-import { durationMs } from "../rules.js";
 import type { Policy } from "../definition/node.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
+import { durationMs } from "../rules.js";
 import { checkedOutput } from "../values.js";
+import type { Bound } from "./functions.js";
 
-/** The longest that a timer takes; beyond, it fires at once. No action may run that long anyway. */
+type Identity = Pick<Token, "run" | "pass" | "generation">;
+
+/** What a handler is told of its own execution. */
+export function identityOf({ run, pass = [], generation = 1 }: Identity, stage: string) {
+  const inPass = pass.length === 0 ? "" : `#${pass.join(".")}`;
+  const again = generation === 1 ? "" : `~${generation}`;
+  return { runId: run, idempotencyKey: `${run}/${stage}${inPass}${again}` };
+}
+
+/** The same for a mutation or query in the run's own transaction: it has one attempt, and cannot be overtaken. */
+export function nestedInfo(of: Identity, stage: string): Info {
+  return {
+    ...identityOf(of, stage),
+    attempt: 1,
+    previousError: null,
+    isCanceled: async () => false,
+    get signal() {
+      return new AbortController().signal;
+    },
+  };
+}
+
+/** The longest that a timer takes; beyond, it fires at once. No action can run that long anyway. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export type Attempt = { kind: "success"; output: Value } | { kind: "failed"; problem: Problem };
 
 /**
- * Runs an action's handler once: its result checked, its error described, its time limited. One that ends after its limit has timed out,
- * whatever it gave: no timer fires while it computes.
+ * Runs an action's handler once: its result checked, its error described, its time limited. No timer fires while the handler
+ * computes, so its time is looked at again when it ends.
  */
 export async function attemptOf(
   stage: string,
@@ -23,8 +48,8 @@ export async function attemptOf(
   const abort = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
-    const limit =
-      timeout === undefined ? Infinity : durationMs(timeout, `The timeout of "${stage}"`);
+    const of = `The timeout of "${stage}"`;
+    const limit = timeout === undefined ? Infinity : durationMs(timeout, of);
     const output = await new Promise<unknown>((resolve, reject) => {
       const startedAt = Date.now();
       const expire = () => {
@@ -45,4 +70,31 @@ export async function attemptOf(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * Hands an attempt's result to the completion; if that fails, once more without fusion. If that fails too, the component keeps
+ * the result, and schedules a mutation that takes it in.
+ */
+export async function report(
+  ctx: GenericActionCtx<any>,
+  { component, workflow, functions }: Bound,
+  stage: string,
+  token: Token,
+  slot: string,
+  attempt: Attempt,
+): Promise<void> {
+  const at = { workflow, node: stage, attempt: token.attempt };
+  const reported =
+    attempt.kind === "success"
+      ? attempt
+      : { kind: "failed" as const, error: { ...attempt.problem, ...at } };
+  const complete = async (fuse: boolean) =>
+    await ctx.runMutation(functions.completion(stage), { token, slot, report: reported, fuse });
+  const keep = async () => {
+    const kept =
+      reported.kind === "success" ? { kind: "done" as const, output: reported.output } : reported;
+    await ctx.runMutation(component.reporting.keep, { token, slot, report: kept });
+  };
+  await complete(true).catch(() => complete(false).catch(keep));
 }

@@ -1,37 +1,39 @@
-import type {
-  FunctionReference,
-  RegisteredAction,
-  RegisteredMutation,
-  RegisteredQuery,
+import {
+  makeFunctionReference,
+  type FunctionReference,
+  type RegisteredAction,
+  type RegisteredMutation,
+  type RegisteredQuery,
 } from "convex/server";
-import { makeFunctionReference } from "convex/server";
-import { v, type ObjectType, type PropertyValidators } from "convex/values";
+import { v, type ObjectType } from "convex/values";
+import type { ComponentApi } from "../component/_generated/component.js";
 import { vError, vEvent, vPass, vToken } from "../component/validators.js";
+import type { AnyDefinition } from "../definition/definition.js";
+import type { Retry } from "../definition/node.js";
+import type { Arrive } from "./run.js";
 
 /*
- * The generated functions: their arguments, and the types that generated code gives its exports. None of these types depends on a
- * definition, so none of them closes a cycle through the app's `_generated/api`.
+ * The generated functions: their arguments, and the types of their exports. None of these types depends on a definition, so
+ * none closes a cycle through the app's `_generated/api`.
  */
 
 export const actionArgs = {
   token: vToken,
   /** The slot of the pool that it holds. */
   slot: v.string(),
-  /** The values it reads, by name; null where they are too large to pass along. */
+  /** The values it reads, by name; null if they are too large to pass along. */
   scope: v.any(),
   previousError: v.union(vError, v.null()),
 };
 
-/** What a handler came to. */
-export const vReport = v.union(
-  v.object({ kind: v.literal("success"), output: v.any() }),
-  v.object({ kind: v.literal("failed"), error: vError }),
-);
-
 export const completionArgs = {
   token: vToken,
   slot: v.optional(v.string()),
-  report: vReport,
+  /** The result of the handler. */
+  report: v.union(
+    v.object({ kind: v.literal("success"), output: v.any() }),
+    v.object({ kind: v.literal("failed"), error: vError }),
+  ),
   /** Whether the stages that follow may run in the same transaction. Not after that has failed. */
   fuse: v.boolean(),
 };
@@ -49,7 +51,7 @@ export const resumeArgs = {
   slot: v.optional(v.string()),
 };
 
-/** Of a mutation or query that is called as a nested transaction: for which run, and what makes its record different from others. */
+/** Of a mutation or query that is called as a nested transaction. */
 export const nestedArgs = {
   runId: v.string(),
   pass: v.optional(vPass),
@@ -59,60 +61,61 @@ export const nestedArgs = {
   reads: v.array(v.string()),
 };
 
-type Args<Validators extends PropertyValidators> = ObjectType<Validators>;
+type NestedArgs = ObjectType<typeof nestedArgs>;
+type CompletionArgs = ObjectType<typeof completionArgs>;
+type ResumeArgs = ObjectType<typeof resumeArgs>;
 
-export type StepAction = RegisteredAction<"internal", Args<typeof actionArgs>, Promise<null>>;
-export type StepMutation = RegisteredMutation<
-  "internal",
-  Args<typeof nestedArgs>,
-  Promise<unknown>
->;
-export type StepQuery = RegisteredQuery<"internal", Args<typeof nestedArgs>, Promise<unknown>>;
-export type Completion = RegisteredMutation<"internal", Args<typeof completionArgs>, Promise<null>>;
-export type Resume = RegisteredMutation<"internal", Args<typeof resumeArgs>, Promise<null>>;
-
-export type CompletionReference = FunctionReference<
-  "mutation",
-  "internal",
-  Args<typeof completionArgs>,
-  null
->;
-type NestedReference<Kind extends "mutation" | "query"> = FunctionReference<
-  Kind,
-  "internal",
-  Args<typeof nestedArgs>,
-  unknown
->;
-
-/** Where generated files stand in the app's functions folder, unless its config says another place. */
-const USUAL_FOLDER = "_workflows";
+export type StepAction = RegisteredAction<"internal", ObjectType<typeof actionArgs>, Promise<null>>;
+export type StepMutation = RegisteredMutation<"internal", NestedArgs, Promise<unknown>>;
+export type StepQuery = RegisteredQuery<"internal", NestedArgs, Promise<unknown>>;
+export type Completion = RegisteredMutation<"internal", CompletionArgs, Promise<null>>;
+export type Resume = RegisteredMutation<"internal", ResumeArgs, Promise<null>>;
 
 /** `chapters.finalize` → `chaptersFinalize`: the function of a stage. */
-export function functionName(stage: string): string {
-  return stage.replace(/\.(\w)/g, (_dot, letter: string) => letter.toUpperCase());
-}
+const functionName = (stage: string): string =>
+  stage.replace(/\.(\w)/g, (_dot, letter: string) => letter.toUpperCase());
 
 /**
  * References to one workflow's generated functions. A reference made by name is typed as public, so each is cast to what it is.
- * @param folder where its file stands.
+ * @param folder where its file stands, under the functions folder.
  */
-export function functionsOf(workflow: string, folder = USUAL_FOLDER) {
-  const path = (name: string) => `${folder}/${workflow}:${name}`;
+export function functionsOf(workflow: string, folder = "_workflows") {
+  const named = <Reference>(name: string) =>
+    makeFunctionReference<any>(`${folder}/${workflow}:${name}`) as unknown as Reference;
   return {
-    action: (stage: string) => makeFunctionReference<"action">(path(functionName(stage))),
+    action: (stage: string) => named<FunctionReference<"action">>(functionName(stage)),
     completion: (stage: string) =>
-      makeFunctionReference<"mutation">(
-        path(`${functionName(stage)}Done`),
-      ) as unknown as CompletionReference,
+      named<FunctionReference<"mutation", "internal", CompletionArgs, null>>(
+        `${functionName(stage)}Done`,
+      ),
     mutation: (stage: string) =>
-      makeFunctionReference<"mutation">(
-        path(functionName(stage)),
-      ) as unknown as NestedReference<"mutation">,
+      named<FunctionReference<"mutation", "internal", NestedArgs, unknown>>(functionName(stage)),
     query: (stage: string) =>
-      makeFunctionReference<"query">(
-        path(functionName(stage)),
-      ) as unknown as NestedReference<"query">,
-    resume: makeFunctionReference<"mutation">(path("resume")),
+      named<FunctionReference<"query", "internal", NestedArgs, unknown>>(functionName(stage)),
+    resume: named<FunctionReference<"mutation">>("resume"),
   };
 }
-export type Functions = ReturnType<typeof functionsOf>;
+
+/** What a run needs to know of its workflow. */
+export interface Bound {
+  readonly component: ComponentApi;
+  readonly workflow: string;
+  /** With its nodes under their storage names. */
+  readonly definition: AnyDefinition;
+  readonly functions: ReturnType<typeof functionsOf>;
+  /** The app's `retry`. Default: one attempt. */
+  readonly retry?: Retry | undefined;
+  /** The hash of its plan, once generated code has given it. */
+  plan?: string;
+  /** What follows a stage, after an action and after a wait. */
+  readonly following: ReadonlyMap<string, Arrive>;
+  readonly recovers: ReadonlyMap<string, Recover>;
+  /** What the actions read. */
+  readonly reads: ReadonlyMap<string, readonly string[]>;
+}
+
+/** What a node's `recover` reads. @param next what follows the node, if that has several stages. */
+export interface Recover {
+  readonly reads: readonly string[];
+  readonly next?: Arrive | undefined;
+}

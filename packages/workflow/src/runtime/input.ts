@@ -1,25 +1,15 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { validate } from "convex-helpers/validators";
-import { convexToJson, getConvexSize, v, type GenericValidator, type Value } from "convex/values";
+import { v, type GenericValidator, type Value } from "convex/values";
 import type { AnySchema } from "../definition/schema.js";
 import { Failure } from "../errors/failure.js";
-import { misshapeOf } from "../shape.js";
-import { MAX_VALUE_BYTES } from "../values.js";
+import { checkStorable } from "../values.js";
 
 /**
  * What comes from outside stands in fields of a record's fields: of the 16 levels that a document has, it has so many. An input is one of a
  * page of children; an event is named, and told apart from a timeout.
  */
 const MAX_DEPTH = 13;
-
-/** A run's input, parsed. @throws as {@link parseValue} does. */
-export function parseInput(workflow: string, schema: AnySchema, input: unknown): Value {
-  return parseValue(
-    { subject: `The input of workflow "${workflow}"`, root: "input" },
-    schema,
-    input,
-  );
-}
 
 /** What a value is, in messages: as a whole, and where the path of an issue begins. */
 interface Named {
@@ -32,25 +22,15 @@ interface Named {
  * @throws a {@link Failure} `invalidInput` with every issue and its path, or `tooLarge`.
  */
 export function parseValue(named: Named, schema: AnySchema, value: unknown): Value {
-  const { subject } = named;
   const parsed = "~standard" in schema ? parse(named, schema, value) : check(named, schema, value);
-  const unfit = (why: string) =>
-    new Failure("invalidInput", `${subject} cannot be stored as its schema gives it: ${why}`);
-  const misshape = misshapeOf(parsed, named.root, MAX_DEPTH);
-  if (misshape?.isTooLarge === true)
-    throw new Failure("tooLarge", `${subject} ${misshape.text}. ${PASS_AN_ID}`);
-  if (misshape !== undefined) throw unfit(misshape.text);
-  try {
-    convexToJson(parsed);
-  } catch (error) {
-    throw unfit((error as Error).message);
-  }
-  const size = getConvexSize(parsed);
-  if (size <= MAX_VALUE_BYTES) return parsed;
-  throw new Failure(
-    "tooLarge",
-    `${subject} takes ${size} bytes; at most ${MAX_VALUE_BYTES} can be stored. ${PASS_AN_ID}`,
-  );
+  checkStorable(parsed, {
+    ...named,
+    maxDepth: MAX_DEPTH,
+    kind: "invalidInput",
+    cannot: "cannot be stored as its schema gives it",
+    advice: PASS_AN_ID,
+  });
+  return parsed;
 }
 
 /** What to do with a value that is too large to be given. */

@@ -1,63 +1,77 @@
 import { getConvexSize, type Value } from "convex/values";
-import type { Beginning, NewChild } from "../component/validators.js";
+import type { Beginning, NewChild, NewChildren } from "../component/validators.js";
 import type { Child } from "../definition/children.js";
 import { describeThrown, Failure } from "../errors/failure.js";
+import { canWait } from "./place.js";
 import type { WorkflowReference } from "./reference.js";
 
-/** As many fields as an object may have. */
+/** As many fields as an object can have. */
 const MAX_KEYS = 1_024;
-/** A page of children is stored as one document, of at most 1 MiB, and inserted by one transaction with two documents for each. */
+/** A page of children is stored as one document, of at most 1 MiB, and inserted by one transaction. */
 const MAX_PAGE = 500;
 const MAX_PAGE_BYTES = 512 * 1024;
-
-/** Children in pages, as they are stored. */
-export class Pages {
-  readonly all: NewChild[][] = [];
-  /** Of all inputs together. */
-  bytes = 0;
-  #pageBytes = 0;
-
-  add(child: NewChild): void {
-    const bytes = getConvexSize(child as Value);
-    const last = this.all.at(-1);
-    if (last === undefined || last.length >= MAX_PAGE || this.#pageBytes + bytes > MAX_PAGE_BYTES) {
-      this.all.push([child]);
-      this.#pageBytes = 0;
-    } else last.push(child);
-    this.#pageBytes += bytes;
-    this.bytes += bytes;
-  }
-}
-
-/** How the children's workflows begin: each found once. */
-export function beginningsOf(references: readonly WorkflowReference<never>[]) {
-  const all: Beginning[] = [];
-  const places = new Map<WorkflowReference<never>, number>();
-  return {
-    all,
-    async of(stage: string, key: string, workflow: Child<unknown>["workflow"]) {
-      const reference = references.find(
-        ({ name, definition }) => definition === workflow || name === workflow,
-      );
-      if (reference === undefined)
-        throw new Failure(
-          "thrown",
-          `Child ${key} of "${stage}" is of a workflow that the compiler did not see there: write child(theWorkflow, …) in "children" itself, export the workflow, and run workflow-codegen`,
-        );
-      const known = places.get(reference);
-      if (known !== undefined) return { begin: known, reference };
-      const begin = all.push(await reference.begin()) - 1;
-      places.set(reference, begin);
-      return { begin, reference };
-    },
-  };
-}
+/** Of all inputs together: they are written by one transaction, which can write 16 MiB. */
+const MAX_INPUT_BYTES = 8 * 1024 * 1024;
 
 /**
- * The outputs are gathered under the keys, so these must be names that a field can have.
- * @throws before any child has run.
+ * What `children` gave, as the component takes it. An input that does not fit its schema fails its child, not the parent. If some
+ * can wait without a slot, all run at once: else those that wait could keep the others from beginning, forever.
  */
-export function checkKeys(stage: string, entries: readonly [string, unknown][]): void {
+export async function newChildren(
+  stage: string,
+  given: unknown,
+  references: readonly WorkflowReference<never>[],
+): Promise<Pick<NewChildren, "begins" | "pages" | "keyed" | "concurrency">> {
+  const keyed = !Array.isArray(given);
+  const entries = entriesOf(stage, given);
+  if (keyed) checkKeys(stage, entries);
+  const begins: Beginning[] = [];
+  const pages: NewChild[][] = [];
+  const places = new Map<WorkflowReference<never>, number>();
+  let [bytes, pageBytes] = [0, 0];
+  for (const [key, child] of entries) {
+    const reference = referenceOf(references, stage, key, child);
+    const begin = places.get(reference) ?? begins.push(await reference.begin()) - 1;
+    places.set(reference, begin);
+    const made = { begin, key: keyed ? key : undefined, ...parsedInput(reference, child.input) };
+    const size = getConvexSize(made as Value);
+    bytes += size;
+    pageBytes += size;
+    const page = pages.at(-1);
+    if (page !== undefined && page.length < MAX_PAGE && pageBytes <= MAX_PAGE_BYTES)
+      page.push(made);
+    else {
+      pages.push([made]);
+      pageBytes = size;
+    }
+  }
+  if (bytes > MAX_INPUT_BYTES)
+    throw new Failure(
+      "tooLarge",
+      `The inputs of the children of "${stage}" take ${bytes} bytes together; at most ${MAX_INPUT_BYTES} can be stored. Put the data into file storage or a table, and pass ids`,
+    );
+  const waits = [...places.keys()].some(({ definition }) => canWait(definition));
+  return { begins, pages, keyed, concurrency: waits ? Infinity : undefined };
+}
+
+function referenceOf(
+  references: readonly WorkflowReference<never>[],
+  stage: string,
+  key: string,
+  { workflow }: Child<unknown>,
+): WorkflowReference<never> {
+  const found = references.find(
+    ({ name, definition }) => definition === workflow || name === workflow,
+  );
+  if (found !== undefined) return found;
+  throw new Failure(
+    "thrown",
+    `Child ${key} of "${stage}" is of a workflow that the compiler did not see there: write child(theWorkflow, …) in "children" itself, export the workflow, and run workflow-codegen`,
+  );
+}
+
+/** The outputs are stored under the keys, which must be names that a field can have. */
+function checkKeys(stage: string, entries: readonly [string, unknown][]): void {
   if (entries.length > MAX_KEYS)
     throw new Failure(
       "tooLarge",
@@ -72,11 +86,12 @@ export function checkKeys(stage: string, entries: readonly [string, unknown][]):
 }
 
 /** What `children` gave, with the key or the index of each. */
-export function entriesOf(stage: string, given: unknown): [string, Child<unknown>][] {
+function entriesOf(stage: string, given: unknown): [string, Child<unknown>][] {
+  const unfit = (why: string) =>
+    new Failure("invalidOutput", `The children of "${stage}" must ${why}`);
   if (given instanceof Promise)
-    throw new Failure(
-      "invalidOutput",
-      `The children of "${stage}" must not be async: have the parent's handler look up what they need, and read its output`,
+    throw unfit(
+      "not be async: have the parent's handler look up what they need, and read its output",
     );
   // A set, a map or a generator has no entries of its own, and would be no children at all.
   const isListed = Array.isArray(given) || !(Symbol.iterator in Object(given));
@@ -84,30 +99,24 @@ export function entriesOf(stage: string, given: unknown): [string, Child<unknown
   // A hole of a list is no entry, but a child is missing there.
   const entries = isObject ? Object.entries(Array.isArray(given) ? [...given] : given) : undefined;
   const wrong = entries?.find(([, child]) => !isChild(child));
-  if (entries === undefined || wrong !== undefined)
-    throw new Failure(
-      "invalidOutput",
-      `The children of "${stage}" must be a list or a record of child(workflow, input)${wrong === undefined ? "" : `; at ${wrong[0]} there is something else`}`,
-    );
-  return entries;
+  if (entries !== undefined && wrong === undefined) return entries;
+  const where = wrong === undefined ? "" : `; at ${wrong[0]} there is something else`;
+  throw unfit(`be a list or a record of child(workflow, input)${where}`);
 }
 
 function isChild(value: unknown): value is Child<unknown> {
   return typeof value === "object" && value !== null && "workflow" in value && "input" in value;
 }
 
-/** A child's input, parsed; where it does not fit its schema, why. */
+/** A child's input, parsed; if it does not fit its schema, why. */
 export function parsedInput(
   reference: WorkflowReference<never>,
   input: unknown,
-): Pick<NewChild, "error"> & { input: Value } {
+): Pick<NewChild, "error" | "input"> {
   try {
     return { input: reference.parse(input) };
   } catch (error) {
-    const problem = describeThrown(error);
-    return {
-      input: null,
-      error: { ...problem, workflow: reference.name, node: "input", attempt: 1 },
-    };
+    const at = { workflow: reference.name, node: "input", attempt: 1 };
+    return { input: null, error: { ...describeThrown(error), ...at } };
   }
 }

@@ -1,44 +1,55 @@
 import {
   checkRetryBehavior,
   DEFAULT_RETRY_BEHAVIOR,
+  retryDelayMs,
   type RetryBehavior,
 } from "@stepwise/workpool/core";
-import { literalText } from "../rules.js";
+import { createFunctionHandle } from "convex/server";
+import type { ActionFunction } from "../component/validators.js";
 import type { Retry } from "../definition/node.js";
+import type { ErrorKind } from "../definition/step-error.js";
+import { durationMs, literalText, MAX_ATTEMPTS, MAX_ITERATIONS, type Duration } from "../rules.js";
+import type { Bound } from "./functions.js";
+import { placeOf } from "./place.js";
+import { policyOf } from "./reads.js";
 
 /*
- * Options of nodes that are computed, so that the compiler could not look at them: they are held to the same ranges when they are used.
- * Each function takes what the option is called in messages, as `optionOf` says it.
+ * Computed options of nodes, which the compiler could not check: they are held to the same ranges when they are used. `what` is
+ * how messages call the option, as `optionOf` gives it.
  */
 
-/** How messages call the options of a node: `The timeout of "charge" in workflow "order"`. */
-export function optionOf(workflow: string, path: string): (option: string) => string {
-  return (option) => `The ${option} of "${path}" in workflow "${workflow}"`;
+/** How messages call an option of a stage: `The timeout of "charge" in workflow "order"`. */
+export function optionOf({ definition, workflow }: Bound, stage: string, option: string): string {
+  return `The ${option} of "${placeOf(definition, stage).called}" in workflow "${workflow}"`;
 }
 
-const MAX_ATTEMPTS = 1_000;
-const MAX_ITERATIONS = 100_000;
-
-/** @throws where no attempt, or no wait between two, could be made of it. */
-export function checkRetry(what: string, retry: Retry | undefined): void {
-  if (retry === undefined || typeof retry === "boolean") return;
-  const given: unknown = retry;
-  if (typeof given !== "object" || given === null)
-    throw new Error(`${what} is ${literalText(given)}: it must be true, false or an object`);
-  try {
-    checkRetryBehavior(retry);
-  } catch (error) {
-    const { message } = error as Error;
-    throw new Error(`${what} is ${literalText(retry)}: ${message}`, { cause: error });
-  }
-  if (retry.maxAttempts > MAX_ATTEMPTS)
-    throw new Error(
-      `${what} is ${literalText(retry)}: retry.maxAttempts must be at most ${MAX_ATTEMPTS}`,
-    );
+/** The function of an action stage, for the component. @throws if its `timeout` or `retry` is invalid. */
+export async function actionFunction(own: Bound, stage: string): Promise<ActionFunction> {
+  const { timeout, retry = own.definition.options.retry } = policyOf(own.definition, stage);
+  checkRetry(optionOf(own, stage, "retry"), retry);
+  const fn = await createFunctionHandle(own.functions.action(stage));
+  if (timeout === undefined) return { fn };
+  return { fn, timeoutMs: durationMs(timeout, optionOf(own, stage, "timeout")) };
 }
 
-/** What a `retry` asks for; undefined where it asks for nothing, or for what cannot be. */
-export function retryBehavior(retry: Retry): RetryBehavior | undefined {
+/** The kinds of failure that another attempt may avoid. */
+const RETRIED: readonly ErrorKind[] = ["thrown", "timedOut", "lost"];
+
+/** When a failed attempt of an action is followed by another, in ms since the epoch; null if it was the last. */
+export function retryAt(
+  { definition, retry: usual = false }: Bound,
+  stage: string,
+  attempt: number,
+  kind: ErrorKind,
+): number | null {
+  const retry = policyOf(definition, stage).retry ?? definition.options.retry ?? usual;
+  const behavior = RETRIED.includes(kind) ? retryBehavior(retry) : undefined;
+  if (behavior === undefined || attempt >= behavior.maxAttempts) return null;
+  return Date.now() + retryDelayMs(behavior, attempt);
+}
+
+/** What a `retry` asks for; undefined if that is nothing. Only a deploy since the first attempt can have made it invalid. */
+function retryBehavior(retry: Retry): RetryBehavior | undefined {
   if (typeof retry === "boolean") return retry ? DEFAULT_RETRY_BEHAVIOR : undefined;
   try {
     checkRetry("retry", retry);
@@ -48,7 +59,21 @@ export function retryBehavior(retry: Retry): RetryBehavior | undefined {
   }
 }
 
-/** @throws where a loop would have no pass, or more than one may have. */
+function checkRetry(what: string, retry: Retry | undefined): void {
+  if (retry === undefined || typeof retry === "boolean") return;
+  const wrong = (why: string, cause?: unknown) =>
+    new Error(`${what} is ${literalText(retry)}: ${why}`, { cause });
+  if (typeof retry !== "object" || retry === null)
+    throw wrong("it must be true, false or an object");
+  try {
+    checkRetryBehavior(retry);
+  } catch (error) {
+    throw wrong((error as Error).message, error);
+  }
+  if (retry.maxAttempts > MAX_ATTEMPTS)
+    throw wrong(`retry.maxAttempts must be at most ${MAX_ATTEMPTS}`);
+}
+
 export function checkMaxIterations(what: string, maxIterations: unknown): void {
   if (isWhole(maxIterations, 1) && maxIterations <= MAX_ITERATIONS) return;
   throw new Error(
@@ -56,13 +81,11 @@ export function checkMaxIterations(what: string, maxIterations: unknown): void {
   );
 }
 
-/** @throws where no child could ever start. */
 export function checkConcurrency(what: string, concurrency: unknown): void {
   if (concurrency === undefined || concurrency === Infinity || isWhole(concurrency, 1)) return;
   throw new Error(`${what} is ${literalText(concurrency)}: it must be a whole number from 1`);
 }
 
-/** @throws where it is neither "all", nor a number of failures from 0, nor a percentage from 0 to 100. */
 export function checkTolerate(what: string, tolerate: unknown): void {
   if (tolerate === undefined || tolerate === "all") return;
   const { failures, percentage } = Object(tolerate) as { failures?: number; percentage?: number };
@@ -77,4 +100,23 @@ export function checkTolerate(what: string, tolerate: unknown): void {
 
 function isWhole(value: unknown, from: number): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= from;
+}
+
+/**
+ * In how many ms a wait is over: a duration, a date, or a function that gives one. A sleep can be negative.
+ * @param scope what a function is called with.
+ */
+export async function msUntil(
+  own: Bound,
+  stage: string,
+  option: "duration" | "timeout",
+  given: unknown,
+  scope: () => Promise<unknown>,
+): Promise<number> {
+  const what = optionOf(own, stage, option);
+  const time: unknown = typeof given === "function" ? await given(await scope()) : given;
+  if (option === "duration" && typeof time === "number" && time < 0) return 0;
+  if (!(time instanceof Date)) return durationMs(time as Duration, what);
+  if (Number.isNaN(time.getTime())) throw new Error(`${what} is an invalid date`);
+  return time.getTime() - Date.now();
 }

@@ -2,17 +2,17 @@ import { createFunctionHandle } from "convex/server";
 import type { Value } from "convex/values";
 import type { Beginning } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
-import { durationMs } from "../rules.js";
 import type { AnySchema } from "../definition/schema.js";
-import { actionFunction } from "./action-function.js";
-import type { Bound } from "./bound.js";
-import { parseInput } from "./input.js";
+import { durationMs } from "../rules.js";
+import type { Bound } from "./functions.js";
+import { parseValue } from "./input.js";
+import { actionFunction } from "./options.js";
 import { hasUndoables, placeOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
 
 /**
- * A compiled workflow, as `workflow.start` and a parent's children take it. Its type knows the input only; what else there is to know
- * is found by way of `~definition`, which a generated interface adds.
+ * A compiled workflow, as `workflow.start` and a parent's children take it. Its type knows the input only; a generated interface
+ * adds `~definition`, through which the rest is found.
  */
 export interface WorkflowReference<Input> {
   readonly "~input"?: (input: Input) => void;
@@ -22,25 +22,18 @@ export interface WorkflowReference<Input> {
   readonly stored: AnyDefinition;
   /** The hash of its plan. */
   readonly plan: string;
-  /** What each node of its top level, by its storage name, reads of `input` and of the others; `*` for everything. */
+  /** What each node of its top level, by its storage name, reads; `*` for everything. */
   readonly nodes: Readonly<Record<string, readonly string[]>>;
-  /** @throws where the input does not fit the workflow's schema. */
+  /** @throws if the input does not fit the workflow's schema. */
   parse(input: unknown): Value;
   begin(): Promise<Beginning>;
 }
 
-/**
- * What generated code says of a workflow's beginning: its first stage. An action is scheduled directly, with what it reads; any other
- * stage is reached by way of `resume`, which knows itself what it reads.
- */
-export type First = { action: string } | { stage: string };
-
 /** What generated code says of a workflow as a whole. */
-export interface Facts {
+export interface Facts extends Pick<WorkflowReference<never>, "plan" | "nodes"> {
   readonly input: AnySchema;
-  readonly first: First;
-  readonly plan: string;
-  readonly nodes: Readonly<Record<string, readonly string[]>>;
+  /** Its first stage. An action is scheduled directly; any other stage is reached through `resume`. */
+  readonly first: { action: string } | { stage: string };
 }
 
 export function referenceTo(
@@ -48,40 +41,43 @@ export function referenceTo(
   given: AnyDefinition,
   { input, first, plan, nodes }: Facts,
 ): WorkflowReference<unknown> {
-  const { workflow: name, definition, functions } = own;
-  const { timeout, retention } = definition.options;
-  const of = (option: string) => `The ${option} of workflow "${name}"`;
+  const { workflow: name, definition } = own;
+  const ms = (option: "timeout" | "retention") => {
+    const given = definition.options[option];
+    const what = `The ${option} of workflow "${name}"`;
+    return given === undefined ? undefined : durationMs(given, what);
+  };
   return {
     name,
     definition: given,
     stored: definition,
     plan,
     nodes,
-    parse: (value) => parseInput(name, input, value),
+    parse: (value) =>
+      parseValue({ subject: `The input of workflow "${name}"`, root: "input" }, input, value),
     begin: async () => ({
       workflow: name,
       plan,
-      entry: await createFunctionHandle(functions.resume),
-      first: await beginningAt(own, first),
-      ...(timeout === undefined ? {} : { timeoutMs: durationMs(timeout, of("timeout")) }),
-      ...(retention === undefined ? {} : { retentionMs: durationMs(retention, of("retention")) }),
-      ...(hasUndoables(definition) ? { undoable: true } : {}),
+      entry: await createFunctionHandle(own.functions.resume),
+      first: await firstOf(own, first),
+      timeoutMs: ms("timeout"),
+      retentionMs: ms("retention"),
+      undoable: hasUndoables(definition) || undefined,
     }),
   };
 }
 
-async function beginningAt(
-  { workflow, definition, functions, reads }: Bound,
-  first: First,
-): Promise<Beginning["first"]> {
+async function firstOf(own: Bound, first: Facts["first"]): Promise<Beginning["first"]> {
   if (!("action" in first)) return { stage: first.stage, reads: [] };
-  const { node, part } = placeOf(definition, first.action);
-  // The time of a parent is watched from where its workflow arrives at it.
-  if (part !== "" && node?.timeout !== undefined) return { stage: first.action, reads: [] };
+  const { definition, reads } = own;
+  const { action: stage } = first;
+  const { node, part } = placeOf(definition, stage);
+  // The time of a parent is watched from when its workflow arrives at it.
+  if (part !== "" && node?.timeout !== undefined) return { stage, reads: [] };
   return {
-    stage: first.action,
-    action: await actionFunction(workflow, functions, definition, first.action),
-    reads: readsOf(definition, first.action, reads.get(first.action) ?? [], []),
-    ...marksOf(definition, first.action),
+    stage,
+    action: await actionFunction(own, stage),
+    reads: readsOf(definition, stage, reads.get(stage) ?? [], []),
+    ...marksOf(definition, stage),
   };
 }

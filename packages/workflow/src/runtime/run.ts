@@ -1,157 +1,209 @@
-import { describeThrown } from "../errors/failure.js";
-import { actionFunction } from "./action-function.js";
+import type { Value } from "convex/values";
+import type { StepKind } from "../component/validators.js";
+import type { StepError } from "../definition/step-error.js";
+import { describeThrown, type Problem } from "../errors/failure.js";
+import { checkedOutput, copied } from "../values.js";
 import { branch, endBranch } from "./nodes/branch.js";
 import { child, children, gather, reduce } from "./nodes/children.js";
 import { event } from "./nodes/event.js";
-import { execute, type Call } from "./nodes/execute.js";
 import { endPass, loop } from "./nodes/loop.js";
 import { sleep } from "./nodes/sleep.js";
-import { hasUndoables, recordOf } from "./place.js";
-import type { WorkflowReference } from "./reference.js";
-import type { Transaction } from "./transaction.js";
+import { action, mutation, query } from "./nodes/step.js";
+import { hasUndoables, placeOf, recordOf, type Place } from "./place.js";
+import { Transaction } from "./transaction.js";
 
-/** What arriving at a stage gives. Nothing is left to do with it; it is awaited. */
+/** What arriving at a stage gives: nothing, but it is awaited. */
 export type Arrival = Promise<void>;
 /** What a run does at a stage: a generated function. */
 export type Arrive = (run: Run) => Arrival;
 /* The compiler reads from the definition what a function asks of its scope; here it is any function. */
 export type OfScope = (scope: never) => unknown;
 
+/** How a stage is executed inside the transaction that arrives at it. */
+interface Execution {
+  readonly stage: string;
+  readonly kind: StepKind;
+  execute(): Promise<unknown>;
+  /** Has the stage run once more, alone: it may have failed because it shared this transaction. */
+  readonly again?: (() => void) | undefined;
+}
+
+/** A failed node that has an output all the same. `next` follows the node, if it has several stages. */
+interface Recovered {
+  readonly path: string;
+  readonly output: Value;
+  readonly next: Arrive | undefined;
+}
+
 /**
- * Where a run goes, as generated functions say it. Whatever can run in the present transaction is executed there; a node that kept its
- * result when the run was restarted is passed by.
+ * Where a run goes, as generated functions say it. Everything that can run in the present transaction is executed there; a node
+ * that has its result already is passed by.
  */
-export class Run {
-  constructor(readonly transaction: Transaction) {}
-
-  /** The run goes on in an action. */
-  async action(stage: string): Arrival {
-    const { own } = this.transaction;
-    if (await this.transaction.isKept(stage)) return await this.#passBy(stage);
-    const { workflow, functions, definition } = own;
-    try {
-      this.transaction.beginDeadline(stage);
-      const action = await actionFunction(workflow, functions, definition, stage);
-      this.transaction.goTo(stage, own.reads.get(stage) ?? [], action);
-    } catch (error) {
-      this.transaction.fail(stage, describeThrown(error));
-    }
-  }
-
-  /** Runs a mutation stage here, as a nested transaction, and goes on; in a transaction of its own when this one is full. */
-  async mutation(stage: string, reads: readonly string[], next: Arrive, call?: Call): Arrival {
-    await execute(this, { kind: "mutation", stage, reads, call }, next);
-  }
-
-  /** The same for a query stage. */
-  async query(stage: string, reads: readonly string[], next: Arrive, call?: Call): Arrival {
-    await execute(this, { kind: "query", stage, reads, call }, next);
-  }
-
-  /** Evaluates a parent's children, once, and starts them. */
-  async children(
-    stage: string,
-    reads: readonly string[],
-    given: OfScope,
-    references: readonly WorkflowReference<never>[],
-  ): Arrival {
-    if (await this.transaction.isKept(stage)) return await this.#passBy(stage);
-    await children(this, stage, reads, given, references);
-  }
-
-  /** A `.child`: one run of a workflow, with the input that `args` gives. */
-  async child(
-    stage: string,
-    reads: readonly string[],
-    args: OfScope,
-    reference: WorkflowReference<never>,
-  ): Arrival {
-    if (await this.transaction.isKept(stage)) return await this.#passBy(stage);
-    await child(this, stage, reads, args, reference);
-  }
-
-  /** Folds the outputs of a parent's children. */
-  async reduce(stage: string, next: Arrive): Arrival {
-    if (await this.transaction.isKept(stage)) return await next(this);
-    await reduce(this, stage, next);
-  }
-
-  /** A parent without a finalize: its output is `{ output, children }`. A `.child`: its output is the child's. */
-  async gather(stage: string, next: Arrive): Arrival {
-    if (await this.transaction.isKept(stage)) return await next(this);
-    await gather(this, stage, next);
-  }
-
-  /** Waits for a time, or until a date. */
-  async sleep(stage: string, reads: readonly string[], duration: unknown, next: Arrive): Arrival {
-    if (await this.transaction.isKept(stage)) return await next(this);
-    await sleep(this, stage, reads, duration, next);
-  }
-
-  /** Waits for an event, unless one has come already. @param reads what its `timeout` reads. */
-  async event(stage: string, next: Arrive, reads: readonly string[] = []): Arrival {
-    if (await this.transaction.isKept(stage)) return await next(this);
-    await event(this, stage, next, reads);
-  }
-
-  /** Goes on with the case that `on` names. */
-  async branch(
-    stage: string,
-    reads: readonly string[],
-    on: OfScope,
-    cases: Readonly<Record<string, Arrive>>,
-    next: Arrive,
-  ): Arrival {
-    if (await this.transaction.isKept(stage)) return await next(this);
-    await branch(this, stage, reads, on, cases);
-  }
-
-  /** A case has ended: the branch's output is that of the stage. */
-  async endBranch(stage: string, output: string | null, next: Arrive): Arrival {
-    await endBranch(this, stage, output, next);
-  }
-
-  /** Begins a loop with the state that `initial` gives. */
-  async loop(
-    stage: string,
-    reads: readonly string[],
-    initial: OfScope,
-    body: Arrive,
-    next: Arrive,
-  ): Arrival {
-    if (await this.transaction.isKept(stage)) return await next(this);
-    await loop(this, stage, reads, initial, body);
-  }
-
-  /** A pass of a loop has ended with the output of the stage: the loop is over, or the next pass begins. */
-  async endPass(
-    stage: string,
-    output: string | null,
-    reads: readonly string[],
-    until: OfScope,
-    body: Arrive,
-    next: Arrive,
-  ): Arrival {
-    await endPass(this, { stage, output, reads, until }, body, next);
-  }
+export class Run extends Transaction {
+  readonly action = action;
+  readonly mutation = mutation;
+  readonly query = query;
+  readonly children = children;
+  readonly child = child;
+  readonly reduce = reduce;
+  readonly gather = gather;
+  readonly sleep = sleep;
+  readonly event = event;
+  readonly branch = branch;
+  readonly endBranch = endBranch;
+  readonly loop = loop;
+  readonly endPass = endPass;
 
   /** The run is complete; its output is that of the stage. */
   async complete(stage: string | null): Arrival {
-    const { own } = this.transaction;
-    const undoable = hasUndoables(own.definition);
-    const output = stage === null ? null : recordOf(stage);
-    this.transaction.goOn({ kind: "complete", stage: output, undoable });
+    const undoable = hasUndoables(this.own.definition);
+    this.goOn({ kind: "complete", stage: stage && recordOf(stage), undoable });
   }
 
   /** A compensation has ended. */
   async undone(): Arrival {
-    this.transaction.goOn({ kind: "undone" });
+    this.goOn({ kind: "undone" });
   }
 
-  /** Goes on after a stage whose result was kept. */
-  async #passBy(stage: string): Arrival {
-    const next = this.transaction.own.following.get(stage);
+  /**
+   * Comes to a stage, unless it has its result already.
+   * @param reads what it reads in this transaction, which must not be full; null if it does nothing here.
+   * @param next what follows the node. Default: what follows an action, or a wait.
+   * @param enter does what is to be done, and gives what follows at once, if anything.
+   */
+  async arrive(
+    stage: string,
+    reads: readonly string[] | null,
+    next: Arrive | undefined,
+    enter: (place: Place) => Promise<Arrive | void>,
+  ): Arrival {
+    if (await this.isKept(stage)) return await this.passBy(stage, next);
+    if (reads !== null && (await this.isFull())) return this.goTo(stage, reads);
+    let then: Arrive | void;
+    try {
+      then = await enter(placeOf(this.own.definition, stage));
+    } catch (error) {
+      return await this.fail(stage, describeThrown(error));
+    }
+    await then?.(this);
+  }
+
+  /** Goes on after a stage that has its result already. */
+  async passBy(stage: string, next = this.own.following.get(stage)): Arrival {
     if (next === undefined) throw new Error(`Nothing is known to follow "${stage}"`);
     await next(this);
+  }
+
+  /** Executes a stage, reports what came of it, and goes on. */
+  async record({ stage, kind, execute, again }: Execution, next: Arrive): Arrival {
+    const fused = { ...this.facts(stage), kind, startedAt: Date.now() };
+    const loopSeen = await this.loopSeen(stage);
+    try {
+      const output = checkedOutput(this.called(stage), await execute());
+      this.add({ ...fused, output, ...loopSeen });
+    } catch (thrown) {
+      if (this.refused !== undefined) return;
+      const problem = describeThrown(thrown);
+      // What an application throws on purpose has data, or a kind; a limit of the platform has neither.
+      if (again !== undefined && problem.kind === "thrown" && problem.data === undefined)
+        return again();
+      const error = this.errorAt(stage, problem, 1);
+      const recovered = await this.#recover(stage, problem, error);
+      if ("error" in recovered) {
+        this.open({ ...fused, error: recovered.error });
+        return this.goOn(this.failing(stage, recovered.error));
+      }
+      const { path, output } = recovered;
+      if (stage === path) this.add({ ...fused, error, output, ...loopSeen });
+      else {
+        this.open({ ...fused, error });
+        this.#addNode(recovered, recordOf(stage) === path);
+      }
+      return await (recovered.next ?? next)(this);
+    }
+    await next(this);
+  }
+
+  /** Adds the record of a node that has recovered from the failure of one of its parts. */
+  #addNode({ path, output }: Recovered, exists: boolean, error?: StepError): void {
+    const record = { ...this.facts(path), kind: "children" as const, startedAt: Date.now() };
+    this.add({ ...record, exists: exists || undefined, error, output });
+    this.endDeadlineOf(path);
+  }
+
+  /** The run fails at a stage, or goes on after its node, if that has several stages and recovers. */
+  async fail(stage: string, problem: Problem): Arrival {
+    const error = this.errorAt(stage, problem, 1);
+    const { path } = placeOf(this.own.definition, stage);
+    if (this.own.recovers.get(path)?.next === undefined) return this.failAt(stage, error);
+    const recovered = await this.#recover(stage, problem, error);
+    if ("error" in recovered) return this.failAt(stage, recovered.error);
+    this.#addNode(recovered, false, error);
+    await recovered.next?.(this);
+  }
+
+  /** The stage that the token names has ended well. @param error why it has not, before it recovered. */
+  async succeeded(output: Value, error?: StepError): Promise<void> {
+    const loopSeen = await this.loopSeen(this.stage);
+    this.outcome = { kind: "success", output, error, ...loopSeen };
+    this.know(recordOf(this.stage), output);
+    this.endDeadline(this.stage);
+  }
+
+  /**
+   * The stage that the token names has failed: it waits for another attempt, or its node recovers, or the run fails.
+   * @param next what follows the stage. @param at what has failed: the stage, or the node of which it is a part.
+   * @returns what follows, if the node has recovered.
+   */
+  async failed(
+    problem: Problem,
+    retryAt: number | null,
+    next?: Arrive,
+    at = this.stage,
+  ): Promise<Arrive | undefined> {
+    const error = this.errorAt(at, problem, this.token.attempt);
+    if (retryAt !== null) {
+      this.outcome = { kind: "retry", error, dueAt: retryAt };
+      this.goOn({ kind: "wait" });
+      return undefined;
+    }
+    const recovered = await this.#recover(this.stage, problem, error);
+    if ("error" in recovered) {
+      this.outcome = { kind: "failed", error: recovered.error };
+      this.goOn(this.failing(at, recovered.error));
+      return undefined;
+    }
+    const { path, output } = recovered;
+    if (this.stage === path) {
+      await this.succeeded(output, error);
+      if (recovered.next !== undefined) this.endDeadlineOf(path);
+    } else {
+      this.outcome = { kind: "failed", error };
+      this.#addNode(recovered, recordOf(this.stage) === path);
+    }
+    return recovered.next ?? next;
+  }
+
+  /** What the `recover` of a stage's node makes of a failure; the error that stays, if there is none. */
+  async #recover(
+    stage: string,
+    problem: Problem,
+    error: StepError,
+  ): Promise<Recovered | { error: StepError }> {
+    const { node, path, part } = placeOf(this.own.definition, stage);
+    const recover = this.own.recovers.get(path);
+    const isAsked = part !== "compensate" && recover !== undefined && error.kind !== "canceled";
+    if (!isAsked || node?.recover === undefined) return { error };
+    try {
+      const scope: unknown = await this.scopeFor(path, "recover", recover.reads);
+      // The node's own function sees what its record does not show.
+      const given = await node.recover(copied({ ...error, ...problem }), scope);
+      return { path, output: checkedOutput(this.called(path), given), next: recover.next };
+    } catch (thrown) {
+      const own = describeThrown(thrown);
+      const message = `The recover of "${this.called(path)}" failed: ${own.message}`;
+      const cause = error;
+      return { error: { ...this.errorAt(stage, { ...own, message }, error.attempt), cause } };
+    }
   }
 }

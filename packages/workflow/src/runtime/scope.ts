@@ -1,59 +1,49 @@
 import { Failure } from "../errors/failure.js";
-import { unpackedScope } from "../packing.js";
-import type { Bound } from "./bound.js";
+import { fromPagesIn } from "../values.js";
+import type { Bound } from "./functions.js";
 import { placeOf } from "./place.js";
 import { readsOf } from "./reads.js";
 
-/** One of a stage's functions, as messages call it: `args`, `recover`, `finalize`. */
-export interface Reader {
-  readonly stage: string;
-  readonly function: string;
-}
-
 /**
- * A scope as a function of the definition sees it. A name that it could read, but that was not loaded, throws: the generated code is
- * older than the definition, or the compiler has missed how the function reads it.
- *
- * @param reads the names that were loaded; `*` for all
+ * A scope as a function of the definition sees it. Reading a name that was not loaded throws: the generated code is older than
+ * the definition, or the compiler has missed how the function reads it.
+ * @param name the function, as messages call it: `args`, `recover`, `until`.
+ * @param reads the names that were loaded; `*` for all.
  */
 export function readableScope(
-  own: Bound,
-  reader: Reader,
+  { definition, workflow }: Bound,
+  stage: string,
+  name: string,
   reads: readonly string[],
   values: unknown,
 ): unknown {
-  const scope = unpackedScope(values) as object;
+  const scope = fromPagesIn(values) as object;
   if (reads.includes("*")) return scope;
-  const isMissed = (name: string): boolean => !reads.includes(name);
-  const visible = () => readsOf(own.definition, reader.stage, ["*"], []).map(({ name }) => name);
-  const check = (name: string | symbol): void => {
-    if (typeof name === "string" && isMissed(name) && visible().includes(name))
-      throw missed(own, reader, name);
+  const visible = () => readsOf(definition, stage, ["*"], []).map((read) => read.name);
+  const check = (key: string | symbol): void => {
+    if (typeof key !== "string" || reads.includes(key) || !visible().includes(key)) return;
+    const called = placeOf(definition, stage).called.replace(/\.until$/, "");
+    throw new Failure(
+      "nonRetryable",
+      `The ${name} of "${called}" in workflow "${workflow}" reads "${key}", which the generated code does not load. Run workflow-codegen. If that changes nothing, name it in the parameters: ({ ${key} }) => …`,
+    );
   };
   return new Proxy(scope, {
-    get(target, name) {
-      check(name);
-      return Reflect.get(target, name);
+    get(target, key) {
+      check(key);
+      return Reflect.get(target, key);
     },
-    has(target, name) {
-      check(name);
-      return Reflect.has(target, name);
+    has(target, key) {
+      check(key);
+      return Reflect.has(target, key);
     },
-    getOwnPropertyDescriptor(target, name) {
-      check(name);
-      return Reflect.getOwnPropertyDescriptor(target, name);
+    getOwnPropertyDescriptor(target, key) {
+      check(key);
+      return Reflect.getOwnPropertyDescriptor(target, key);
     },
     ownKeys(target) {
       visible().forEach(check);
       return Reflect.ownKeys(target);
     },
   });
-}
-
-function missed({ workflow, definition }: Bound, reader: Reader, name: string): Failure {
-  const { called } = placeOf(definition, reader.stage);
-  return new Failure(
-    "nonRetryable",
-    `The ${reader.function} of "${called.replace(/\.until$/, "")}" in workflow "${workflow}" reads "${name}", which the generated code does not load. Run workflow-codegen. If that changes nothing, name it in the parameters: ({ ${name} }) => …`,
-  );
 }

@@ -1,7 +1,7 @@
 import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../../definition/step-error.js";
 import { Failure } from "../../errors/failure.js";
-import { packed } from "../../packing.js";
+import { inPages } from "../../values.js";
 import type { Doc, Id } from "../_generated/dataModel.js";
 import type { QueryCtx } from "../_generated/server.js";
 import type { Read } from "../validators.js";
@@ -135,7 +135,7 @@ async function childrenOutputs(
     else byKey[child.childKey] = output;
     if (!(await fits(parent, child, output))) break;
   }
-  return parent.keyed === true ? byKey : packed(outputs);
+  return parent.keyed === true ? byKey : inPages(outputs);
 }
 
 /**

@@ -1,202 +1,125 @@
 import { getConvexSize, type Value } from "convex/values";
-import type { NewChild, NewChildren } from "../../component/validators.js";
 import { describeThrown, Failure } from "../../errors/failure.js";
-import { beginningsOf, checkKeys, entriesOf, parsedInput, Pages } from "../new-children.js";
-import { unpacked } from "../../packing.js";
-import { canWait, placeOf } from "../place.js";
-import type { WorkflowReference } from "../reference.js";
+import { checkedOutput, copied, fromPages, MAX_VALUE_BYTES } from "../../values.js";
+import { newChildren, parsedInput } from "../new-children.js";
 import { checkConcurrency, checkTolerate, optionOf } from "../options.js";
+import { placeOf } from "../place.js";
+import type { WorkflowReference } from "../reference.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
-import { checkedOutput, copied } from "../../values.js";
+import { kindOf } from "./kinds.js";
 
-/** Of all inputs together: they are written by one transaction, which may write 16 MiB. */
-const MAX_INPUT_BYTES = 8 * 1024 * 1024;
-
-/** A parent's children: evaluated once, their inputs parsed, and handed to the component in pages. */
+/** Evaluates a parent's children, once, and starts them: the component gets them in pages. */
 export async function children(
-  run: Run,
+  this: Run,
   stage: string,
   reads: readonly string[],
   given: OfScope,
   references: readonly WorkflowReference<never>[],
 ): Arrival {
-  const { transaction } = run;
-  // What was executed here may leave too little of the transaction for inserting them.
-  if (await transaction.isFull()) return transaction.goTo(stage, reads);
-  try {
-    const { node, called } = placeOf(transaction.own.definition, stage);
+  await this.arrive(stage, reads, undefined, async ({ node, called }) => {
     const { concurrency, tolerate } = node;
-    const of = optionOf(transaction.own.workflow, called);
-    checkConcurrency(of("concurrency"), concurrency);
-    checkTolerate(of("tolerate"), tolerate);
-    const value = given(
-      (await transaction.copiedScope({ stage, function: "children" }, reads)) as never,
-    );
-    transaction.beginDeadline(stage);
-    transaction.goOn({
+    checkConcurrency(optionOf(this.own, stage, "concurrency"), concurrency);
+    checkTolerate(optionOf(this.own, stage, "tolerate"), tolerate);
+    const value = given(await this.scopeFor(stage, "children", reads));
+    this.beginDeadline(stage);
+    const made = await newChildren(called, value, references);
+    this.goOn({
       kind: "children",
       children: {
-        ...transaction.facts(stage),
-        ...(await newChildren(called, value, references)),
-        ...(concurrency === undefined ? {} : { concurrency }),
-        ...(tolerate === undefined ? {} : { tolerate }),
+        ...this.facts(stage),
+        ...made,
+        concurrency: concurrency ?? made.concurrency,
+        tolerate,
       },
     });
-  } catch (error) {
-    await transaction.failOrRecover(stage, describeThrown(error), run);
-  }
+  });
 }
 
-/**
- * What `children` gave, as the component takes it: in order, with keys for a record, each input parsed. An input that does not fit its
- * schema fails its child, not the parent. Where some may wait without a slot of the pool, all of them are to run at once: else those that
- * wait would keep others from beginning, for good where nobody ends their wait before all have begun.
- */
-async function newChildren(
-  stage: string,
-  given: unknown,
-  references: readonly WorkflowReference<never>[],
-): Promise<Pick<NewChildren, "begins" | "pages" | "keyed" | "concurrency">> {
-  const keyed = !Array.isArray(given);
-  const entries = entriesOf(stage, given);
-  if (keyed) checkKeys(stage, entries);
-  const beginnings = beginningsOf(references);
-  const pages = new Pages();
-  let waits = false;
-  for (const [key, child] of entries) {
-    const { begin, reference } = await beginnings.of(stage, key, child.workflow);
-    const parsed = parsedInput(reference, child.input);
-    waits ||= canWait(reference.definition);
-    pages.add({ begin, ...(keyed ? { key } : {}), ...parsed });
-  }
-  checkSize(stage, pages.bytes);
-  return {
-    begins: beginnings.all,
-    pages: pages.all,
-    keyed,
-    ...(waits ? { concurrency: Infinity } : {}),
-  };
-}
-
-function checkSize(stage: string, bytes: number): void {
-  if (bytes <= MAX_INPUT_BYTES) return;
-  throw new Failure(
-    "tooLarge",
-    `The inputs of the children of "${stage}" take ${bytes} bytes together; at most ${MAX_INPUT_BYTES} can be stored. Put the data into file storage or a table, and pass ids`,
-  );
-}
-
-/** A `.child`: the same with one run of the one workflow. */
+/** A `.child`: one run of a workflow, with the input that `args` gives. */
 export async function child(
-  run: Run,
+  this: Run,
   stage: string,
   reads: readonly string[],
   args: OfScope,
   reference: WorkflowReference<never>,
 ): Arrival {
-  const { transaction } = run;
-  if (await transaction.isFull()) return transaction.goTo(stage, reads);
-  try {
-    const input = args(
-      (await transaction.copiedScope({ stage, function: "args" }, reads)) as never,
-    );
-    const only: NewChild = { begin: 0, ...parsedInput(reference, input) };
-    transaction.goOn({
-      kind: "children",
-      children: {
-        ...transaction.facts(stage),
-        begins: [await reference.begin()],
-        pages: [[only]],
-        keyed: false,
-        single: true,
-      },
-    });
-  } catch (error) {
-    await transaction.failOrRecover(stage, describeThrown(error), run);
-  }
+  await this.arrive(stage, reads, undefined, async () => {
+    const input = args(await this.scopeFor(stage, "args", reads));
+    const pages = [[{ begin: 0, ...parsedInput(reference, input) }]];
+    const begins = [await reference.begin()];
+    const only = { ...this.facts(stage), begins, pages, keyed: false, single: true };
+    this.goOn({ kind: "children", children: only });
+  });
 }
 
-/** As many elements as an array may have that crosses a function boundary, or stands in a document. */
+/** As many elements as an array can have that crosses a function boundary, or stands in a document. */
 const MAX_ELEMENTS = 8_192;
 
-/** The outputs of a parent's children become its own, beside that of its handler; that of a `.child` is the child's. */
-export async function gather(run: Run, stage: string, next: Arrive): Arrival {
-  const { transaction } = run;
-  const { node } = placeOf(transaction.own.definition, stage);
-  if (node.workflow !== undefined) {
-    const only = async () =>
-      ((await transaction.scope(stage, ["children"])).children as unknown[])[0];
-    return await transaction.record({ stage, kind: "children", execute: only }, next, run);
-  }
-  if (node.reduce === undefined) return await gathered(run, stage, next);
-  await reduce(run, stage, (after) => gathered(after, stage, next));
-}
-
-async function gathered(run: Run, stage: string, next: Arrive): Arrival {
-  const { transaction } = run;
-  const called = transaction.called(stage);
-  const execute = async () => {
-    const { children: packed, ...rest } = await transaction.scope(stage, ["output", "children"]);
-    const outputs = unpacked(packed);
-    if (Array.isArray(outputs) && outputs.length > MAX_ELEMENTS)
-      throw new Failure(
-        "tooLarge",
-        `"${called}" has ${outputs.length} children; a list of their outputs can have ${MAX_ELEMENTS} elements. Give the parent a finalize, or a reduce`,
-      );
-    const output = { ...rest, children: outputs as Value };
-    const bytes = getConvexSize(output as Value);
-    if (bytes > MAX_GATHERED_BYTES)
-      throw new Failure(
-        "tooLarge",
-        `The outputs of the children of "${called}" take ${bytes} bytes together; at most ${MAX_GATHERED_BYTES} can be stored as its output. Give the parent a finalize, or a reduce`,
-      );
-    return output;
+/** The output of a parent without a finalize: `{ output, children }`. That of a `.child` is the child's. */
+export async function gather(this: Run, stage: string, next: Arrive): Arrival {
+  if (await this.isKept(stage)) return await next(this);
+  const { node } = placeOf(this.own.definition, stage);
+  const gathered = async (run: Run) => {
+    const execute = async () => {
+      const { children: paged, ...rest } = await run.scope(stage, ["output", "children"]);
+      const outputs = fromPages(paged);
+      return kindOf(node).workflow !== undefined
+        ? (outputs as unknown[])[0]
+        : checkedSize(run.called(stage), { ...rest, children: outputs });
+    };
+    await run.record({ stage, kind: "children", execute }, next);
   };
-  await transaction.record({ stage, kind: "children", execute }, next, run);
+  if (node.reduce === undefined) return await gathered(this);
+  await this.reduce(stage, gathered);
 }
 
-/** The same as for every result, but the hint is another. */
-const MAX_GATHERED_BYTES = 1_000_000;
+/** The same checks as for every result, with other advice. */
+function checkedSize(called: string, output: { children: unknown }): typeof output {
+  const advice = "Give the parent a finalize, or a reduce";
+  const { children: outputs } = output;
+  if (Array.isArray(outputs) && outputs.length > MAX_ELEMENTS)
+    throw new Failure(
+      "tooLarge",
+      `"${called}" has ${outputs.length} children; a list of their outputs can have ${MAX_ELEMENTS} elements. ${advice}`,
+    );
+  const bytes = getConvexSize(output as Value);
+  if (bytes > MAX_VALUE_BYTES)
+    throw new Failure(
+      "tooLarge",
+      `The outputs of the children of "${called}" take ${bytes} bytes together; at most ${MAX_VALUE_BYTES} can be stored as its output. ${advice}`,
+    );
+  return output;
+}
 
-/** How many outputs are folded in one go, and how many bytes of them one transaction folds at most. */
+/** How many outputs are read at once. */
 const PAGE = 1_000;
 
-/** Folds the outputs of a parent's children, in order; as many as fit into this transaction, then the rest in others. */
-export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
-  const { transaction } = run;
-  const { own, token } = transaction;
-  const { node } = placeOf(own.definition, stage);
+/** Reduces the outputs of a parent's children to one value, in order; what does not fit here, in further transactions. */
+export async function reduce(this: Run, stage: string, next: Arrive): Arrival {
+  if (await this.isKept(stage)) return await next(this);
+  const { reduce: reducing } = this.own.component;
+  const { node } = placeOf(this.own.definition, stage);
   try {
     const { initial, step } = node.reduce;
-    const parent = { run: token.run, ...transaction.at(stage) };
-    let { value: accumulated, from } = await transaction.ctx.runQuery(
-      own.component.reduce.reduced,
-      parent,
-    );
-    // A copy: what is folded into it is no part of the definition.
+    const parent = { run: this.token.run, ...this.at(stage) };
+    let { value: accumulated, from } = await this.ctx.runQuery(reducing.reduced, parent);
+    // A copy, because `step` may change it.
     if (from === 0) accumulated = copied(initial);
     for (;;) {
-      const page = await transaction.ctx.runQuery(own.component.reduce.outputs, {
-        ...parent,
-        from,
-        most: PAGE,
-        tolerant: node.tolerate !== undefined,
-      });
+      const tolerant = node.tolerate !== undefined;
+      const args = { ...parent, from, most: PAGE, tolerant };
+      const page = await this.ctx.runQuery(reducing.outputs, args);
       for (const { key, output } of page.outputs) accumulated = step(accumulated, output, key);
       from += page.outputs.length;
       if (page.isLast) break;
-      transaction.spend();
-      if (await transaction.isClosed())
-        return transaction.goOn({
-          kind: "reduce",
-          ...transaction.at(stage),
-          accumulated: checkedOutput(stage, accumulated),
-          from,
-        });
+      this.spend();
+      if (!(await this.isClosed())) continue;
+      accumulated = checkedOutput(stage, accumulated);
+      return this.goOn({ kind: "reduce", ...this.at(stage), accumulated, from });
     }
-    transaction.folded(stage, checkedOutput(stage, accumulated));
+    this.reduced(stage, checkedOutput(stage, accumulated));
   } catch (error) {
-    return await transaction.failOrRecover(stage, describeThrown(error), run);
+    return await this.fail(stage, describeThrown(error));
   }
-  await next(run);
+  await next(this);
 }

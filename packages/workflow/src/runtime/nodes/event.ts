@@ -1,88 +1,49 @@
-import type { Value } from "convex/values";
 import type { AnyDefinition, CompiledNode } from "../../definition/definition.js";
-import { durationMs, type Duration } from "../../rules.js";
-import { describeThrown } from "../../errors/failure.js";
-import { optionOf } from "../options.js";
-import { allNodes, placeOf } from "../place.js";
+import { msUntil } from "../options.js";
+import { allNodes } from "../place.js";
 import type { Arrival, Arrive, Run } from "../run.js";
 import { presentKey } from "../storage-names.js";
 import { kindOf } from "./kinds.js";
 
-/** An event: one that came early is taken at once, else the run waits. */
+/** Waits for an event, unless one came early. @param reads what its `timeout` reads. */
 export async function event(
-  run: Run,
+  this: Run,
   stage: string,
   next: Arrive,
-  reads: readonly string[],
+  reads: readonly string[] = [],
 ): Arrival {
-  const { transaction } = run;
-  const { own, token } = transaction;
-  if (await transaction.isFull()) return transaction.goTo(stage, reads);
-  const { node } = placeOf(own.definition, stage);
-  const events = eventsOf(own.definition, stage);
-  let timeoutMs: number | undefined;
-  try {
-    timeoutMs = await timeoutOf(node, run, stage, reads);
-  } catch (error) {
-    return transaction.fail(stage, describeThrown(error));
-  }
-  const at = transaction.facts(stage);
-  const early = await transaction.ctx.runMutation(own.component.events.take, {
-    run: token.run,
-    names: [...events.keys()],
-    stage,
+  await this.arrive(stage, reads, next, async ({ node }) => {
+    const { definition, component } = this.own;
+    const events = eventsOf(definition, stage);
+    const scope = () => this.scopeFor(stage, "timeout", reads);
+    const timeoutMs =
+      node.timeout === undefined
+        ? undefined
+        : Math.max(0, await msUntil(this.own, stage, "timeout", node.timeout, scope));
+    const at = this.facts(stage);
+    const storedNames = [...events.keys()];
+    const args = { run: this.token.run, names: storedNames, stage };
+    const early = await this.ctx.runMutation(component.events.take, args);
+    if (early !== null) {
+      const name = events.get(early.name) ?? early.name;
+      const output = kindOf(node).received?.(node, name, early.value) ?? early.value;
+      this.add({ ...at, kind: "event", startedAt: Date.now(), output });
+      return next;
+    }
+    const isRenamed = [...events].some(([stored, name]) => stored !== name);
+    this.goOn({
+      kind: "event",
+      ...at,
+      names: [...new Set(events.values())],
+      storedNames: isRenamed ? storedNames : undefined,
+      timeoutMs,
+    });
+    return undefined;
   });
-  if (early !== null) {
-    const output = eventOutput(node, events.get(early.name) ?? early.name, early.value);
-    transaction.add({ ...at, kind: "event", startedAt: Date.now(), output });
-    return await next(run);
-  }
-  transaction.goOn({
-    kind: "event",
-    ...at,
-    names: [...new Set(events.values())],
-    ...([...events].every(([stored, name]) => stored === name)
-      ? {}
-      : { storedNames: [...events.keys()] }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-  });
-}
-
-/** How long the run waits, in ms. @throws where the `timeout` is none. */
-async function timeoutOf(
-  { timeout }: CompiledNode,
-  { transaction }: Run,
-  stage: string,
-  reads: readonly string[],
-): Promise<number | undefined> {
-  if (timeout === undefined) return undefined;
-  const what = optionOf(transaction.own.workflow, transaction.called(stage))("timeout");
-  const given: unknown =
-    typeof timeout === "function"
-      ? await timeout(await transaction.copiedScope({ stage, function: "timeout" }, reads))
-      : timeout;
-  if (!(given instanceof Date)) return durationMs(given as Duration, what);
-  if (Number.isNaN(given.getTime())) throw new Error(`${what} is an invalid date`);
-  return Math.max(0, given.getTime() - Date.now());
-}
-
-/** What a node makes of an event. Where it has a timeout, its output tells whether one came. */
-export function eventOutput(node: CompiledNode, name: string, value: Value): Value {
-  return kindOf(node).received?.(node, name, value) ?? value;
-}
-
-/**
- * What becomes of a wait that is over, as its node is now: a sleep has ended, an event has not come. A deploy may have taken the event's
- * timeout away: then it is waited for further.
- */
-export function endOfWait(node: CompiledNode): { output: Value } | "waits" {
-  const { due } = kindOf(node);
-  const output = due === undefined ? null : due(node);
-  return output === undefined ? "waits" : { output };
 }
 
 /** A node that takes events of a name. */
-export interface Receiver {
+interface Receiver {
   readonly stage: string;
   readonly name: string;
   /** The storage name of the event: if it has the name of its node, that of the node. */
@@ -96,17 +57,13 @@ export interface Receiver {
 export function receiversOf({ nodes }: AnyDefinition): Receiver[] {
   return allNodes(nodes).flatMap(({ path: stage, key, node, nodes: among, loop }) => {
     const events = kindOf(node).events?.(node, presentKey(among, key)) ?? [];
-    return events.map(({ name, schema, isOwn }) => ({
-      stage,
-      name,
-      stored: isOwn ? key : name,
-      schema,
-      loop,
-    }));
+    return events.map(({ name, schema, isOwn }) => {
+      return { stage, name, stored: isOwn ? key : name, schema, loop };
+    });
   });
 }
 
-/** The storage name of the events of a name: whichever of its nodes takes one finds it under that. */
+/** The storage name of the events of a name: each of its nodes finds them under that. */
 export function storedEvent(all: readonly Receiver[], name: string): string {
   const renamed = all.find((one) => one.name === name && one.stored !== name);
   return renamed?.stored ?? name;

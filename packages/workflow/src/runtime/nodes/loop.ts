@@ -1,99 +1,75 @@
 import type { Value } from "convex/values";
 import { describeThrown, Failure } from "../../errors/failure.js";
+import { checkedOutput } from "../../values.js";
 import { checkMaxIterations, optionOf } from "../options.js";
 import { placeOf } from "../place.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
-import { checkedOutput } from "../../values.js";
 
-/** Begins a loop. Its record holds its state and which pass it is at, as long as it goes on and after. */
+/** Begins a loop with the state that `initial` gives. Its record holds the state and the iteration from now on. */
 export async function loop(
-  run: Run,
+  this: Run,
   stage: string,
   reads: readonly string[],
   initial: OfScope,
   body: Arrive,
+  next: Arrive,
 ): Arrival {
-  const { transaction } = run;
-  if (await transaction.isFull()) return transaction.goTo(stage, reads);
-  const { own } = transaction;
-  const { node, called } = placeOf(own.definition, stage);
-  let state: Value;
-  try {
-    checkMaxIterations(optionOf(own.workflow, called)("maxIterations"), node.maxIterations);
-    state = checkedOutput(
-      called,
-      await initial(
-        (await transaction.copiedScope({ stage, function: "initial" }, reads)) as never,
-      ),
-    );
-    transaction.beginDeadline(stage);
-  } catch (error) {
-    return transaction.fail(stage, describeThrown(error));
-  }
-  const record = { ...transaction.facts(stage), kind: "loop" as const };
-  transaction.add({ ...record, startedAt: Date.now(), output: state, iteration: 1 });
-  await beginPass(run, stage, state, 1, body);
+  await this.arrive(stage, reads, next, async ({ node, called }) => {
+    checkMaxIterations(optionOf(this.own, stage, "maxIterations"), node.maxIterations);
+    const given = await initial(await this.scopeFor(stage, "initial", reads));
+    const state = checkedOutput(called, given);
+    this.beginDeadline(stage);
+    const record = { ...this.facts(stage), kind: "loop" as const, startedAt: Date.now() };
+    this.add({ ...record, output: state, iteration: 1 });
+    beginIteration(this, stage, state, 1);
+    return body;
+  });
 }
 
-async function beginPass(
-  run: Run,
-  stage: string,
-  state: Value,
-  iteration: number,
-  body: Arrive,
-): Arrival {
-  const { transaction } = run;
-  transaction.know(stage, { state, iteration }, "loop");
-  transaction.pass = [...depthAt(run, stage), iteration];
-  await body(run);
+function beginIteration(run: Run, stage: string, state: Value, iteration: number): void {
+  run.know(stage, { state, iteration }, "loop");
+  run.pass = [...around(run, stage), iteration];
 }
 
-/** The passes of the loops around a loop. */
-function depthAt(run: Run, stage: string): readonly number[] {
-  const { own, pass } = run.transaction;
+/** The iterations of the loops around a loop. */
+function around({ own, pass }: Run, stage: string): readonly number[] {
   return pass.slice(0, placeOf(own.definition, stage).loops.length);
 }
 
-interface Pass {
-  readonly stage: string;
-  readonly output: string | null;
-  readonly reads: readonly string[];
-  readonly until: OfScope;
-}
-
-/** A pass has ended: its output is the loop's state. */
+/** An iteration has ended with the output of a stage: the loop is over, or the next iteration begins. */
 export async function endPass(
-  run: Run,
-  { stage, output, reads, until }: Pass,
+  this: Run,
+  stage: string,
+  from: string | null,
+  reads: readonly string[],
+  until: OfScope,
   body: Arrive,
   next: Arrive,
 ): Arrival {
-  const { transaction } = run;
-  const { node, called } = placeOf(transaction.own.definition, stage);
-  const state = output === null ? null : await transaction.outputOf(output);
-  const outer = depthAt(run, stage);
-  const iteration = transaction.pass[outer.length] ?? 1;
+  const { node, called } = placeOf(this.own.definition, stage);
+  const state = from === null ? null : await this.outputOf(from);
+  const outer = around(this, stage);
+  const iteration = this.pass[outer.length] ?? 1;
   // What `until` reads, it reads as the body does.
-  transaction.know(stage, { state, iteration }, "loop");
+  this.know(stage, { state, iteration }, "loop");
   let isOver: boolean;
   try {
-    const reader = { stage: `${stage}.until`, function: "until" };
-    const ends = until((await transaction.copiedScope(reader, reads)) as never);
+    const ends = until(await this.scopeFor(`${stage}.until`, "until", reads));
     if (ends instanceof Promise)
       throw new Failure("thrown", `The until of loop "${called}" must not be async`);
     isOver = ends === true;
-    // Whatever it is now: a loop that has no limit would never end.
+    // A deploy may have changed the limit; without one the loop would never end.
     if (!isOver && !(iteration < node.maxIterations))
       throw new Failure(
         "thrown",
         `The loop "${called}" has not ended after its maxIterations of ${node.maxIterations}`,
       );
   } catch (error) {
-    return transaction.fail(stage, describeThrown(error));
+    return await this.fail(stage, describeThrown(error));
   }
-  transaction.pass = outer;
-  transaction.add({
-    ...transaction.facts(stage),
+  this.pass = outer;
+  this.add({
+    ...this.facts(stage),
     kind: "loop",
     startedAt: Date.now(),
     output: state,
@@ -101,6 +77,7 @@ export async function endPass(
     isOver,
     exists: true,
   });
-  if (isOver) await next(run);
-  else await beginPass(run, stage, state, iteration + 1, body);
+  if (isOver) return await next(this);
+  beginIteration(this, stage, state, iteration + 1);
+  await body(this);
 }

@@ -1,0 +1,148 @@
+import { createFunctionHandle } from "convex/server";
+import type { Info } from "../../definition/context.js";
+import type { AnyReference } from "../../definition/node.js";
+import { describeThrown, type Failure } from "../../errors/failure.js";
+import { callFor } from "../../errors/refused-result.js";
+import { checkedOutput } from "../../values.js";
+import { nestedInfo } from "../attempt.js";
+import { actionFunction } from "../options.js";
+import { policyOf } from "../reads.js";
+import type { Arrival, Arrive, Run } from "../run.js";
+import { stubOf } from "../stubs.js";
+
+type Args = Record<string, unknown>;
+
+/** What a stage that is executed here is called with: nested transactions only. */
+interface Nesting {
+  runMutation(mutation: AnyReference<"mutation">, args: Args): Promise<unknown>;
+  runQuery(query: AnyReference<"query">, args: Args): Promise<unknown>;
+}
+/** Calls the user's function, if it is a reference. */
+type Call = (ctx: Nesting, scope: unknown, info: Info) => Promise<unknown>;
+
+interface Executed {
+  readonly kind: "mutation" | "query";
+  readonly stage: string;
+  readonly reads: readonly string[];
+  readonly call?: Call | undefined;
+}
+
+/** The run goes on in an action. */
+export async function action(this: Run, stage: string): Arrival {
+  await this.arrive(stage, null, undefined, async () => {
+    this.beginDeadline(stage);
+    const fn = await actionFunction(this.own, stage);
+    this.goTo(stage, this.own.reads.get(stage) ?? [], fn);
+  });
+}
+
+/** Runs a mutation stage here, as a nested transaction, and goes on; in the next transaction if this one is full. */
+export async function mutation(
+  this: Run,
+  stage: string,
+  reads: readonly string[],
+  next: Arrive,
+  call?: Call,
+): Arrival {
+  await execute(this, { kind: "mutation", stage, reads, call }, next);
+}
+
+/** The same for a query stage. */
+export async function query(
+  this: Run,
+  stage: string,
+  reads: readonly string[],
+  next: Arrive,
+  call?: Call,
+): Arrival {
+  await execute(this, { kind: "query", stage, reads, call }, next);
+}
+
+async function execute(run: Run, executed: Executed, next: Arrive): Arrival {
+  const { kind, stage, reads, call } = executed;
+  const { own, token } = run;
+  if (await run.isKept(stage)) return await next(run);
+  const isolate = policyOf(own.definition, stage).isolate === true;
+  const isArrival = run.isArrivalAt(stage);
+  if (!isArrival && (isolate || (await run.isClosed()))) return run.goTo(stage, reads);
+  if (isolate) run.close();
+  try {
+    run.beginDeadline(stage);
+  } catch (error) {
+    return await run.fail(stage, describeThrown(error));
+  }
+  const stub = stubOf(own.definition, stage);
+  const info = nestedInfo({ ...token, pass: [...run.pass] }, stage);
+  const nested = async () => {
+    if (stub !== undefined) return await stub(await run.scopeFor(stage, kind, ["*"]), info);
+    if (call === undefined) return await callGenerated(run, executed);
+    const scope: unknown = await run.scopeFor(stage, "args", reads);
+    const called = run.called(stage);
+    const ctx = await nesting(run);
+    const referenced = (within: Nesting) => call(refusing(within, called), scope, info);
+    return await (kind === "query" ? referenced(ctx) : checked(run, ctx, called, referenced));
+  };
+  const again = isArrival || stub !== undefined ? undefined : () => run.goTo(stage, reads);
+  await run.record({ stage, kind, execute: nested, again }, next);
+}
+
+/** Calls the generated function of an inline handler. */
+async function callGenerated(run: Run, { kind, stage, reads }: Executed): Promise<unknown> {
+  const { functions } = run.own;
+  const scope = await run.scope(stage, reads);
+  // Only now: the function gets what the scope has not used of the transaction.
+  const ctx = await nesting(run);
+  const { run: runId, generation } = run.token;
+  const pass = run.pass.length > 0 ? [...run.pass] : undefined;
+  const args = { runId, pass, generation, scope, reads: [...reads] };
+  return kind === "mutation"
+    ? await ctx.runMutation(functions.mutation(stage), args)
+    : await ctx.runQuery(functions.query(stage), args);
+}
+
+/**
+ * Calls a mutation by reference. Its result is seen when only the whole transaction can roll it back: if it cannot be stored,
+ * the caller calls again, and then the function is called inside a mutation that checks.
+ */
+async function checked(
+  run: Run,
+  nested: Nesting,
+  stage: string,
+  referenced: (within: Nesting) => Promise<unknown>,
+): Promise<unknown> {
+  if (!run.options.callsAgain) return await referenced(checking(run, nested, stage));
+  const result = await referenced(nested);
+  try {
+    return checkedOutput(stage, result);
+  } catch (error) {
+    run.refused = error as Failure;
+    throw error;
+  }
+}
+
+/** Tells a function whose result Convex refuses from one that throws. */
+function refusing(nested: Nesting, stage: string): Nesting {
+  return {
+    runMutation: (fn, args) => callFor(stage, args, () => nested.runMutation(fn, args)),
+    runQuery: (fn, args) => callFor(stage, args, () => nested.runQuery(fn, args)),
+  };
+}
+
+function checking({ own }: Run, nested: Nesting, stage: string): Nesting {
+  return {
+    ...nested,
+    runMutation: async (mutation, args) => {
+      const fn = await createFunctionHandle(mutation);
+      return await nested.runMutation(own.component.lib.checked, { stage, fn, args });
+    },
+  };
+}
+
+/** Nested transactions that leave room in this one, as it is now. */
+async function nesting(run: Run): Promise<Nesting> {
+  const transactionLimits = await run.limits();
+  return {
+    runMutation: (fn, args) => run.ctx.runMutation(fn, args, { transactionLimits }),
+    runQuery: (fn, args) => run.ctx.runQuery(fn, args, { transactionLimits }),
+  };
+}
