@@ -1,4 +1,4 @@
-/* Rules that the compiler and the run time share. This file imports nothing, so that the compiler starts fast. */
+/* Rules of both compiler and run time. No imports, so that the compiler starts fast. */
 
 type Unit = "ms" | "s" | "m" | "h" | "d";
 type Word = "second" | "minute" | "hour" | "day" | "week";
@@ -65,7 +65,7 @@ export function durationText(ms: number): string {
   return unit === undefined ? `${ms}ms` : `${ms / UNITS[unit]}${unit}`;
 }
 
-/** A value as it is written in a definition, for messages: `NaN`, `"10 minuts"`, `{ failures: -1 }`. */
+/** A value as it is written in a definition: `NaN`, `"10 minuts"`, `{ failures: -1 }`. */
 export function literalText(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "function") return "a function";
@@ -76,7 +76,7 @@ export function literalText(value: unknown): string {
   return fields.length === 0 ? "{}" : `{ ${fields.join(", ")} }`;
 }
 
-/** The known name that a name most likely stands for; undefined if none is near enough to be a typo. */
+/** The nearest known name; undefined if none is near enough to be a typo. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   const reach = Math.max(1, Math.floor(name.length / 3));
   let best: { name: string; distance: number } | undefined;

@@ -1,19 +1,19 @@
-/** A list has at most so many elements, an object so many fields, wherever it stands; these are Convex's limits for a document. */
+/** Convex's limits for lists and objects in a document. */
 const MAX_ELEMENTS = 8_192;
 const MAX_FIELDS = 1_024;
 
-/** What is wrong with the shape of a value. */
+/** Why the shape of a value does not fit: it is too large, or cannot be stored at all. */
 export interface Misshape {
-  /** It is too large; else no value of such a shape can be stored. */
   readonly isTooLarge: boolean;
-  /** With the place inside it: `has 9000 elements at result.list; …`, `result[0] is nested …`. */
+  /** With the place: `has 9000 elements at result.list; …`, `result[0] is nested …`. */
   readonly text: string;
 }
 
 /**
- * What Convex checks when a document is written, and not before; and what its own check does not come to an end with, such as a cycle.
+ * Checks what Convex checks only when a document is written, and cycles, on which its own check
+ * does not end.
  * @param path how messages call the value.
- * @param maxDepth on how many levels lists and objects may stand in each other.
+ * @param maxDepth how deeply lists and objects may be nested.
  */
 export function misshapeOf(
   value: unknown,

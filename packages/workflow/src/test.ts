@@ -7,7 +7,7 @@ export { schema };
 export type { Ended, KitOptions, TestKit, Timer } from "./test/kit.js";
 export type { Stub } from "./test/stubs.js";
 
-/** The component's modules by path, for `convexTest().registerComponent`; by hand, because only Vite knows `import.meta.glob`. */
+/** The component's modules, by hand: only Vite knows `import.meta.glob`. */
 export const modules: Record<string, () => Promise<unknown>> = {
   "./component/_generated/api.js": () => import("./component/_generated/api.js"),
   "./component/config.js": () => import("./component/config.js"),
@@ -49,8 +49,8 @@ export function register(t: Registry, name = "workflow"): void {
 }
 
 /**
- * Mounts the component in a test, and gives what workflows are tested with: in virtual time, with stubs for steps. Stubs of a kit before are
- * gone.
+ * Mounts the component in a test, and gives the kit that tests workflows: in virtual time, with
+ * stubs for steps. It drops the stubs of an earlier kit.
  * @param t what `convexTest()` returned.
  * @param vi vitest's. `vi.useFakeTimers()` must have been called when the kit is used.
  *
@@ -74,11 +74,11 @@ export function testKit(
   vi: FakeTimers,
   options: KitOptions = {},
 ): TestKit {
-  const all = { ...modules, "./component/looks.js": () => import("./test/functions.js") };
+  const all = { ...modules, "./component/tables.js": () => import("./test/functions.js") };
   t.registerComponent(options.name ?? "workflow", schema, all);
   const load = async () => await Promise.all(Object.values(all).map((one) => one()));
   return new TestKit(t, vi, load, options);
 }
 
-/** As Convex's own components have it, for `t.registerComponent` and helpers that take a component as a whole. */
+/** As in Convex's own components: for helpers that take a component as a whole. */
 export default { register, schema, modules };

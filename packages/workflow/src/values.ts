@@ -2,10 +2,10 @@ import { convexToJson, getConvexSize, jsonToConvex, type Value } from "convex/va
 import { Failure } from "./errors/failure.js";
 import { misshapeOf } from "./shape.js";
 
-/** The most that one value may take: a document holds 1 MiB, and its record needs a little itself. */
+/** A document holds 1 MiB, and a value's record needs a little itself. */
 export const MAX_VALUE_BYTES = 1_000_000;
 
-/** A document has 16 levels; a loop's state, or what children were reduced to, stands in a field of a field. */
+/** A document has 16 levels; a loop's state stands in a field of a field. */
 const MAX_DEPTH = 14;
 
 /** How messages call a value that is to be stored, and what they advise. */
@@ -21,7 +21,7 @@ interface Stored {
   readonly advice: string;
 }
 
-/** @throws a {@link Failure} if the value is no Convex value, with the path inside it; `tooLarge` if it does not fit. */
+/** @throws a {@link Failure} if the value is no Convex value; `tooLarge` if it does not fit. */
 export function checkStorable(
   value: Value,
   { subject, root, maxDepth, kind, cannot, advice }: Stored,
@@ -42,8 +42,8 @@ export function checkStorable(
 }
 
 /**
- * A handler's result as it will be stored: nothing returned is null, a field that is undefined vanishes. The result of a
- * compensation is dropped, so it can be anything.
+ * A handler's result as it will be stored: nothing returned is null, a field that is undefined
+ * vanishes. The result of a compensation is dropped, so it can be anything.
  * @throws as {@link checkStorable} does.
  */
 export function checkedOutput(stage: string, result: unknown): Value {
@@ -65,7 +65,7 @@ export function copied(value: unknown): unknown {
   return value === undefined ? undefined : jsonToConvex(convexToJson(value as Value));
 }
 
-/* No array of more than 8,192 elements can cross a function boundary: outputs of more children do so in pages. */
+/* No array of more than 8,192 elements can cross a function boundary, so it is split. */
 const PAGES = "~pages";
 const PAGE = 8_000;
 

@@ -76,7 +76,7 @@ export async function sendEvent(
   }
 }
 
-/** The payload as each node of the name takes it. @throws if there is no such node, or none takes it. */
+/** The payload as each node of the name takes it. @throws if none does. */
 function parsed(workflow: string, definition: AnyDefinition, name: string, payload: unknown) {
   const all = receiversOf(definition);
   const named = all.filter((one) => one.name === name);

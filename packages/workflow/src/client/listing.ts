@@ -26,7 +26,7 @@ export interface ListFilter<Workflow> {
   node?: NodePath<Workflow>;
   /** Only runs that started under another plan than the given `workflow` has now. */
   outdated?: boolean;
-  /** Only the children of this run, in the order in which they were given. Not together with `node`. */
+  /** Only the children of this run, in the given order. Not together with `node`. */
   parent?: string;
   /** Children of any run too. Default: runs of the top level only. */
   children?: boolean;

@@ -42,33 +42,32 @@ export const vRunId = v.string();
 
 export interface WorkflowManagerOptions {
   /**
-   * How many steps run at once in the whole app, from 0 (paused) to 200. The next start applies a change; to apply it at once,
-   * call `components.workflow.config.update`. Default: what is stored; 10 at first.
+   * How many steps run at once in the whole app, from 0 (paused) to 200. The next start applies a
+   * change; `components.workflow.config.update` applies it at once. Default: what is stored; 10 at
+   * first.
    */
   maxParallelism?: number;
   /**
-   * How much is logged, each event as one line of JSON. `INFO`: how runs begin and end. `REPORT` and `WARN`: attempts that are
-   * tried again, failed runs, lost actions. `ERROR`: only what an operator must look at. Default: what is stored; `REPORT` at first.
+   * How much is logged, as lines of JSON. `INFO`: how runs begin and end. `REPORT` and `WARN`:
+   * retried attempts, failed runs, lost actions. `ERROR`: only what an operator must look at.
+   * Default: what is stored; `REPORT` at first.
    */
   logLevel?: LogLevel;
   /**
-   * How long a run is kept after its end, if its workflow has no `retention`; then it is removed in the background, with all
-   * runs under it. It applies to runs that start from now on. Default: forever.
+   * How long a run that starts from now on is kept after its end, if its workflow has no
+   * `retention`; then it is removed in the background. Default: forever.
    */
   retention?: Duration;
 }
 
 /**
- * Starts, watches and steers the runs of an app. Each method makes one call into the component: in a mutation or query it is
- * part of its transaction, in an action it is one of its own.
+ * Starts, watches and steers the runs of an app. Each method makes one call into the component:
+ * part of the transaction of a mutation or query, a transaction of its own in an action.
  */
 export class WorkflowManager {
   readonly #settings: StartSettings;
 
-  /**
-   * @param component the component as it is mounted: `components.workflow`.
-   * @throws if an option is out of its range.
-   */
+  /** @param component `components.workflow`. @throws if an option is out of its range. */
   constructor(
     private readonly component: ComponentApi,
     { maxParallelism, logLevel, retention }: WorkflowManagerOptions = {},
@@ -82,12 +81,11 @@ export class WorkflowManager {
 
   /**
    * Starts a run, as soon as the caller's transaction has committed.
-   * @param workflow one of the generated `workflows`.
    * @param input parsed with the workflow's schema; handlers see the result.
    * @param options `key` and `reuse`, `runAt` or `runAfter`, `onComplete`.
-   * @returns the run's id. If the `key` names a run already, that run's id; {@link startOrGet} tells.
-   * @throws if the input does not fit, naming the workflow and each bad field, is too large, or an option is invalid. Then there
-   * is no run, and the caller's transaction can go on.
+   * @returns the run's id; if the `key` names a run already, that run's.
+   * @throws if the input does not fit, naming the workflow and each bad field, is too large, or an
+   *   option is invalid. Then there is no run, and the caller's transaction can go on.
    */
   async start<Input, Callback extends OnComplete = OnComplete>(
     ctx: MutationRunner,
@@ -98,10 +96,7 @@ export class WorkflowManager {
     return (await this.startOrGet(ctx, workflow, input, options)).runId;
   }
 
-  /**
-   * As {@link start}, and tells whether it started a run.
-   * @returns `started: false` if the `key` names a run already, which is given then.
-   */
+  /** As {@link start}. @returns also `started`: false if the `key` named a run already. */
   async startOrGet<Input, Callback extends OnComplete = OnComplete>(
     ctx: MutationRunner,
     workflow: WorkflowReference<Input>,
@@ -117,9 +112,10 @@ export class WorkflowManager {
   }
 
   /**
-   * Starts a run for each of the inputs, in as few calls into the component as 500 runs (250 of a workflow with a `timeout`) and
-   * 4 MB of inputs each allow. In a mutation all calls are part of its transaction, which can schedule 1,000 functions: one for
-   * each run that does not wait for a slot, and one for each `timeout`. In an action each call is a transaction of its own.
+   * Starts a run for each input, in as few calls into the component as 500 runs (250 of a workflow
+   * with a `timeout`) and 4 MB of inputs each allow. A mutation can schedule 1,000 functions: one
+   * for each run that does not wait for a slot, and one for each `timeout`. In an action each call
+   * is a transaction of its own.
    * @param options as for {@link start}; `key` is a function that gives each run its own.
    * @returns the ids, in the order of the inputs.
    * @throws as {@link start} does, before anything is started; the message says which input it is.
@@ -141,7 +137,6 @@ export class WorkflowManager {
 
   /**
    * The state of a run, the nodes it is at, and its output or error.
-   * @param workflow the workflow that the run is of; it types the output.
    * @param run the run's id, or `{ key }` with which it was started.
    * @returns null if there is no such run of the workflow.
    */
@@ -159,10 +154,9 @@ export class WorkflowManager {
   }
 
   /**
-   * A run's timeline, in pages: its nodes in the order in which they were reached; those that it has passed by are `skipped`.
-   * A loop has the records of its first iteration and of the newest 100, and a node inside is `skipped` if no iteration reached
-   * it. Results of `sensitive` nodes are not shown. A page can be shorter than asked for, if results are large.
-   * @param workflow the workflow that the run is of.
+   * A run's timeline, in pages: its nodes in the order in which they were reached. Of a loop it has
+   * the first iteration and the newest 100. A page can be shorter than asked for, if results are
+   * large.
    * @returns an empty page if there is no such run of the workflow.
    */
   async steps<Workflow extends WorkflowReference<never>>(
@@ -177,9 +171,8 @@ export class WorkflowManager {
   }
 
   /**
-   * Runs, the newest first, in pages. A page reads a bounded number of documents: it can be shorter, or empty, and yet not be the
-   * last.
-   * @param filter by workflow, state, node, `outdated`, `parent`. Default: all runs of the top level.
+   * Runs, the newest first, in pages. A page reads a bounded number of documents: it can be shorter
+   * than asked for, or empty, and not be the last.
    * @throws if the filters do not go together, or the workflow has no such node.
    */
   async list<Workflow extends WorkflowReference<never> = WorkflowReference<never>>(
@@ -191,14 +184,15 @@ export class WorkflowManager {
   }
 
   /**
-   * Gives a run an event. If it waits for that, it goes on in this transaction; else the event is kept, in order, for the first
-   * node of the name that the run comes to.
+   * Gives a run an event. If the run waits for it, it goes on in this transaction; else the event
+   * is kept, in order, for the first node of the name that the run comes to.
    * @param run the run's id, or `{ key }` with which it was started.
    * @param name the event's: that of its node, or one of its `anyOf`.
    * @param payload parsed with the node's schema.
    * @returns whether it was `taken` by a node that waits, or `kept`.
-   * @throws if no node of the workflow waits for such an event (with the nearest name), the payload does not fit, there is no such
-   * run, or it has ended, is past all nodes that take it, or would keep more than a document holds. Then nothing has changed.
+   * @throws if no node of the workflow waits for such an event, the payload does not fit, there is
+   *   no such run, or it has ended, is past all nodes that take it, or would keep more than a
+   *   document holds.
    */
   async sendEvent<
     Workflow extends WorkflowReference<never>,
@@ -214,10 +208,12 @@ export class WorkflowManager {
   }
 
   /**
-   * Cancels a run and everything under it, and undoes what was done, if it has a `compensate`. A running step is not stopped,
-   * but its result changes nothing. If a step cancels its own run, what it has written stays.
-   * @param which the run's id, or its workflow and `{ key }`; so for {@link pause} and {@link resume}.
-   * @returns false if the run has ended already, or is being undone; then nothing has changed.
+   * Cancels a run and everything under it, and undoes steps with a `compensate`. A running step is
+   * not stopped, but its result changes nothing. If a step cancels its own run, what it has written
+   * stays.
+   * @param which the run's id, or its workflow and `{ key }`; so for {@link pause} and {@link
+   *   resume}.
+   * @returns false if the run has ended already, or is being undone.
    * @throws if there is no such run.
    */
   async cancel(ctx: MutationRunner, ...which: WhichRun): Promise<boolean> {
@@ -225,9 +221,10 @@ export class WorkflowManager {
   }
 
   /**
-   * Pauses a run and everything under it: running steps end, and nothing new starts until {@link resume}. Deadlines go on, and
-   * events are kept. A run that ends meanwhile (canceled, timed out, or by its last running step) is not paused any more.
-   * @returns false if the run has ended already, or is being undone; then nothing has changed.
+   * Pauses a run and everything under it: running steps end, and nothing new starts until {@link
+   * resume}. Deadlines go on, events are kept, and a run that ends meanwhile is not paused any
+   * more.
+   * @returns false if the run has ended already, or is being undone.
    * @throws if there is no such run.
    */
   async pause(ctx: MutationRunner, ...which: WhichRun): Promise<boolean> {
@@ -235,9 +232,8 @@ export class WorkflowManager {
   }
 
   /**
-   * Resumes a paused run, and everything under it. Timers that fell due meanwhile fire at once, and events that came in time are
-   * taken.
-   * @returns false if the run is not paused; then nothing has changed.
+   * Resumes a paused run. Timers that fell due meanwhile fire at once, and kept events are taken.
+   * @returns false if the run is not paused.
    * @throws if there is no such run.
    */
   async resume(ctx: MutationRunner, ...which: WhichRun): Promise<boolean> {
@@ -256,12 +252,12 @@ export class WorkflowManager {
   }
 
   /**
-   * Restarts a run that has ended, with the same input, as a new generation: late results of before change nothing, and
-   * idempotency keys are new. Its `onComplete` is called again at the end. Nothing is undone.
-   * @param options.from a node of the top level: the completed nodes that do not read from it, directly or through others, keep
-   * their results. Default: everything is done again.
-   * @throws if there is no such run of the workflow, it goes on or is being undone, another run of its key goes on, it is a child,
-   * or there is no such node.
+   * Restarts a run that has ended, with the same input, as a new generation: late results of before
+   * change nothing, and idempotency keys are new. Nothing is undone; `onComplete` is called again.
+   * @param options.from a node of the top level: completed nodes that read nothing from it,
+   *   directly or through others, keep their results. Default: everything is done again.
+   * @throws if there is no such run of the workflow, or no such node, it goes on or is being
+   *   undone, another run of its key goes on, or it is a child.
    */
   async restart<Workflow extends WorkflowReference<never>>(
     ctx: MutationRunner,
@@ -284,8 +280,8 @@ export class WorkflowManager {
   }
 
   /**
-   * Removes a run that has ended, and everything under it. It is gone at once, and its key is free; large runs are removed in
-   * further transactions.
+   * Removes a run that has ended, and everything under it. It is gone at once, and its key is free;
+   * large runs are removed in further transactions.
    * @throws if there is no such run, it goes on or is being undone, or is a child.
    */
   async cleanup(ctx: MutationRunner, runId: RunId): Promise<void> {
@@ -294,10 +290,12 @@ export class WorkflowManager {
   }
 
   /**
-   * Re-arms everything whose scheduled function was lost: canceled by hand, or by a restore from a backup. What is still scheduled
-   * is left alone, so a second call does no harm. It works in pages: one in this transaction, each further one in its own.
-   * @param workflows the generated `workflows`. With it also runs of older plans that wait for an event without a timeout are
-   * woken: they come to their node as it is now, and if a deploy has removed that, they end with `removedNode`.
+   * Re-arms everything whose scheduled function was lost, for example by a restore from a backup. A
+   * second call does no harm. It works in pages: one in this transaction, each further one in its
+   * own.
+   * @param workflows the generated `workflows`: to wake also runs of older plans that wait for an
+   *   event without a timeout. They come to their node as it is now; if that was removed, they end
+   *   with `removedNode`.
    */
   async repair(
     ctx: MutationRunner,

@@ -13,7 +13,7 @@ export type NodeName<Workflow> = Workflow extends { readonly "~definition": infe
     : string
   : string;
 
-/** The same and the paths of nodes inside: `"agent.think"` in a loop, `"route.big.x"` in a branch. */
+/** The same and the paths of nodes inside: `"agent.think"`, `"route.big.x"`. */
 export type NodePath<Workflow> = Workflow extends { readonly "~definition": infer Definition }
   ? Definition extends { readonly "~names"?: () => infer Name extends string }
     ? Name | NodeName<Workflow>
@@ -50,7 +50,7 @@ interface Shown {
   events?: string[];
 }
 
-/** A record by the present names of its node, case and events; if its node is gone, by those it had. */
+/** A record by the present names of its node, case and events. */
 export function asCalled<Fields>(
   definition: AnyDefinition,
   stage: string,

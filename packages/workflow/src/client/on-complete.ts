@@ -45,7 +45,7 @@ export function vOnCompleteArgs<
 }
 const vAnything = v.any();
 
-/** A mutation that is called when a run ends; its arguments are those of {@link vOnCompleteArgs}. */
+/** A mutation for `onComplete`; its arguments are those of {@link vOnCompleteArgs}. */
 export type OnComplete = FunctionReference<
   "mutation",
   FunctionVisibility,

@@ -11,8 +11,9 @@ import type { MutationRunner } from "./which-run.js";
 
 interface CommonOptions<Callback extends OnComplete> {
   /**
-   * A mutation that is called once when the run has ended, however: `{ fn, context }`. It is nested in the transaction that ends
-   * the run: if it throws, the run's result stays, and `status` tells the error. A restarted run calls it again at its end.
+   * A mutation that is called once when the run has ended, however: `{ fn, context }`. It is nested
+   * in the transaction that ends the run: if it throws, the run's result stays, and `status` tells
+   * the error. A restarted run calls it again at its end.
    */
   onComplete?: OnCompleteOption<Callback>;
 }
@@ -33,13 +34,14 @@ type KeyOptions<Key> =
   | { key?: Key; reuse?: undefined }
   | {
       /**
-       * Makes the start idempotent: the same key of the same workflow gives the same run, until that is removed. `startOrGet`
-       * tells whether a run was started.
+       * Makes the start idempotent: the same key of the same workflow gives the same run, until
+       * that is removed. `startOrGet` tells whether a run was started.
        */
       key: Key;
       /**
-       * When the key gets a new run although it names one: `"ended"`, once that has ended, or `"failed"`, once it has failed,
-       * timed out or been canceled. A run that is being undone has not ended. Default: `"never"`.
+       * When the key gets a new run although it names one: `"ended"`, once that has ended, or
+       * `"failed"`, once it has failed, timed out or been canceled. A run that is being undone has
+       * not ended. Default: `"never"`.
        */
       reuse?: "never" | "ended" | "failed";
     };
@@ -82,7 +84,7 @@ export async function beginningOf(
   return { ...begin, retentionMs: begin.retentionMs ?? retentionMs };
 }
 
-/** When a run begins, in ms since the epoch; undefined for now. @throws if the options do not go together. */
+/** When a run begins, in ms since the epoch. @throws if the options do not go together. */
 function startTime(
   workflow: string,
   { key, reuse, runAt, runAfter }: Options<OnComplete, unknown>,
@@ -102,10 +104,10 @@ function startTime(
 
 /** One call into the component carries at most so many bytes of inputs, … */
 const BATCH_BYTES = 4_000_000;
-/** … and schedules at most so many functions, of a transaction's 1,000: one for each run and each timeout. */
+/** … and schedules at most so many functions: one for each run and each timeout. */
 const BATCH_FUNCTIONS = 500;
 
-/** Starts runs, or finds those of the same keys, in as few calls into the component as can carry them. */
+/** Starts runs, or finds those of the same keys, in as few calls as possible. */
 export async function startAll(
   component: ComponentApi,
   ctx: MutationRunner,

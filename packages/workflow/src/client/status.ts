@@ -11,7 +11,7 @@ export interface ChildCounts {
   /** Failed, timed out, or canceled. */
   failed: number;
   running: number;
-  /** There are too many (more than 500 of a kind) to count them all: the numbers are approximate. */
+  /** There are too many (over 500) to count them all: the numbers are approximate. */
   isEstimate?: boolean;
 }
 
@@ -19,31 +19,18 @@ export interface ChildCounts {
 export type NodeKind =
   "entry" | "action" | "mutation" | "query" | "children" | "sleep" | "event" | "branch" | "loop";
 
-/** A node that a run is at. @typeParam Workflow one of `typeof workflows`, of which the run is. */
-export interface ActiveNode<Workflow = unknown> {
-  /**
-   * The node, by its path: `save`, `agent.think`; of a parent `chapters.output`, `chapters`, `chapters.finalize`;
-   * `charge.compensate`. If the run's node was removed, the name that it had.
-   */
-  node: StagePath<Workflow>;
+/** What a run has reached: one stage, in one iteration of the loops around it. */
+export interface Reached<Workflow> {
   kind: NodeKind;
   /** The iterations of the loops around it, outermost first, from 1. Absent outside loops. */
   pass?: number[];
-  /**
-   * `pending`: waits for a slot, or for its time. `waiting`: for its next attempt, the end of a sleep, an event, its children.
-   */
-  state: "pending" | "running" | "waiting";
-  /** When it was reached, in ms since the epoch. */
-  since: number;
-  /** The present attempt, from 1. */
+  /** The present or the last attempt, from 1. */
   attempt: number;
-  /** Until when it waits, in ms since the epoch: for an attempt, a sleep, an event, the run's start. */
+  /** Until when it waits, in ms since the epoch. */
   dueAt?: number;
-  /** Of a parent with a `timeout`: when that is over, in ms since the epoch, also if it is paused. */
-  timesOutAt?: number;
   /** Of an event: the names that it waits for. */
   events?: EventName<Workflow>[];
-  /** Of a loop: the present iteration, from 1. */
+  /** Of a loop: the present or the last iteration, from 1. */
   iteration?: number;
   /** Of a branch: the key of its case. */
   chosen?: string;
@@ -51,6 +38,21 @@ export interface ActiveNode<Workflow = unknown> {
   children?: ChildCounts;
   /** The errors of its attempts so far; of very many the first and the newest. */
   errors: StepError[];
+}
+
+/** A node that a run is at. @typeParam Workflow one of `typeof workflows`, of which the run is. */
+export interface ActiveNode<Workflow = unknown> extends Reached<Workflow> {
+  /**
+   * The node, by its path: `save`, `agent.think`; of a parent `chapters.output`, `chapters`,
+   * `chapters.finalize`; `charge.compensate`. If the run's node was removed, the name that it had.
+   */
+  node: StagePath<Workflow>;
+  /** `pending`: waits for a slot. `waiting`: for an attempt, a time, an event, children. */
+  state: "pending" | "running" | "waiting";
+  /** When it was reached, in ms since the epoch. */
+  since: number;
+  /** Of a parent with a `timeout`: when that is over, in ms since the epoch. */
+  timesOutAt?: number;
   /** Its run, or one above, was paused: nothing goes on with it, though a running action ends. */
   paused?: boolean;
   /** Nothing will go on with it by itself: its scheduled function was lost. Call `repair`. */
@@ -94,8 +96,8 @@ interface Ended {
 }
 
 /**
- * What `workflow.status` tells of a run, told apart by `state`. `pending`: it begins later, or is about to be restarted.
- * `compensating`: it is being undone.
+ * What `workflow.status` tells of a run, told apart by `state`. `pending`: it begins later, or is
+ * about to be restarted. `compensating`: it is being undone.
  */
 export type Status<Workflow> = Common<Workflow> &
   (

@@ -5,42 +5,28 @@ import type { AnyDefinition } from "../definition/definition.js";
 import type { StepError } from "../definition/step-error.js";
 import { allNodes, placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
-import type { EventName } from "./events.js";
 import type { Page, PageOptions } from "./listing.js";
 import { asCalled, type StagePath } from "./nodes.js";
-import type { ActiveNode, ChildCounts, NodeKind } from "./status.js";
+import type { ActiveNode, NodeKind, Reached } from "./status.js";
 import type { QueryRunner } from "./which-run.js";
 
 /**
- * An entry of a run's timeline: one stage, in one iteration of the loops around it.
+ * An entry of a run's timeline: one stage, in one iteration of the loops around it. One that was
+ * skipped has only `node`, `state` and `errors`.
  * @typeParam Workflow one of `typeof workflows`, of which the run is.
  */
-export interface TimelineEntry<Workflow = unknown> {
+export interface TimelineEntry<Workflow = unknown> extends Partial<Reached<Workflow>> {
   /** The node, by its path: see `ActiveNode`. */
   node: StagePath<Workflow>;
   /** `skipped`: the run has passed it by, or has ended before it. */
   state: ActiveNode["state"] | "completed" | "failed" | "canceled" | "timedOut" | "skipped";
-  /** Absent if it was skipped, as are all fields that follow but `errors`. */
-  kind?: NodeKind;
-  /** The iterations of the loops around it, outermost first, from 1. Absent outside loops. */
-  pass?: number[];
+  errors: StepError[];
   /** In which generation of the run it was done. A restart keeps results of older ones. */
   generation?: number;
-  /** The last attempt, from 1. */
-  attempt?: number;
   /** When it was reached and when it ended, in ms since the epoch, and the time between. */
   startedAt?: number;
   endedAt?: number;
   durationMs?: number;
-  /** Until when it waits, in ms since the epoch. */
-  dueAt?: number;
-  /** Of an event: the names. */
-  events?: EventName<Workflow>[];
-  /** Of a loop: the present or the last iteration. */
-  iteration?: number;
-  /** Of a branch: the key of its case. */
-  chosen?: string;
-  children?: ChildCounts;
   /** Its result; absent while there is none, and of a `sensitive` node. */
   output?: Value;
   isSensitive?: boolean;
@@ -48,8 +34,6 @@ export interface TimelineEntry<Workflow = unknown> {
   isUndone?: boolean;
   /** The run was paused. */
   isPaused?: boolean;
-  /** The errors of its attempts; of very many the first and the newest. */
-  errors: StepError[];
 }
 
 type Found = NonNullable<FunctionReturnType<ComponentApi["timeline"]["steps"]>>;
@@ -95,7 +79,7 @@ export async function timelineOf(
   return { page: entries, isDone, continueCursor: next };
 }
 
-/** A cursor holds the numbers of the nodes that pages before have shown, beside that of the component. */
+/** A cursor holds the numbers of the nodes seen before, beside the component's cursor. */
 function readCursor(text: string | null): { cursor: string | null; seen: number[] } {
   if (text === null || text === "") return { cursor: null, seen: [] };
   try {
@@ -124,7 +108,7 @@ class Skipped {
     this.seen = new Set(seen);
   }
 
-  /** The nodes that the run must have passed by to come to a record. One from before a restart does not tell. */
+  /** The nodes that the run must have passed by to come to a record. */
   before({ stage, iteration = 0 }: Record, isOlder: boolean): string[] {
     const { path, sequences } = placeOf(this.definition, stage);
     const passed = isOlder

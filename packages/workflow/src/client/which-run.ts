@@ -19,8 +19,8 @@ export type QueryRunner =
   | Pick<GenericActionCtx<GenericDataModel>, "runQuery">;
 
 /**
- * Which run of a workflow: by its id, or by the key that it was started with. A key names the run that has not ended, else the
- * one that ended last.
+ * Which run of a workflow: by its id, or by the key that it was started with. A key names the run
+ * that has not ended, else the one that ended last.
  */
 export type RunOrKey = string | { key: string };
 

@@ -19,7 +19,7 @@ import type { AnySchema, InferInput, InferOutput } from "./schema.js";
 import type { Entries, Free, Inside, NamesOf, ScopeOf } from "./scope.js";
 import type { Given, Stored, ValidAt } from "./values.js";
 
-/** What the callback of a case or a body gives back: the builder that it was given, with the nodes it added. */
+/** What the callback of a case or a body returns: its builder, with the nodes it added. */
 export interface Sequence<Output, Events = unknown, Names = unknown> {
   readonly "~output"?: () => Output;
   readonly "~events"?: () => Events;
@@ -27,18 +27,11 @@ export interface Sequence<Output, Events = unknown, Names = unknown> {
   readonly "~finalized"?: "a case or a body has no .finalize: its output is that of its last node";
 }
 
-type OutputOfCase<Case> = Case extends (b: never) => Sequence<infer Output> ? Output : never;
-type EventsOfCase<Case> = Case extends (b: never) => Sequence<unknown, infer Events>
-  ? Events
-  : never;
-type NamesOfCase<Case> = Case extends (b: never) => Sequence<unknown, unknown, infer Names>
-  ? Names
-  : never;
+type OutputOfCase<Case> = Case extends (b: never) => Sequence<infer O> ? O : never;
+type EventsOfCase<Case> = Case extends (b: never) => Sequence<unknown, infer E> ? E : never;
+type NamesOfCase<Case> = Case extends (b: never) => Sequence<unknown, unknown, infer N> ? N : never;
 
-/**
- * Intersected with a branch: nothing where `on` gives every key. Where it can never give one, a member that says so is missing: in the place
- * of the case itself the message would be one of the types that its `b` is inferred from.
- */
+/** Intersected with a branch: demands a member if `on` can never give a key. */
 type Reached<Key, Case> = [Exclude<Case, Key>] extends [never]
   ? unknown
   : Record<`an \`on\` that gives ${Exclude<Case, Key> & string}`, never>;
@@ -61,7 +54,7 @@ type Around<
   Paths extends string,
 > = Builder<Input, [...Scope, [never, `${Name}.${Paths}`], [Name, Output]], Output, Events>;
 
-/** A definition that can still grow. @typeParam Events what its nodes wait for, also inside others. */
+/** A definition that can still grow. @typeParam Events what its nodes wait for. */
 export interface Builder<Input, Scope extends Entries, Output, Events = never> extends Definition<
   Input,
   ScopeOf<Scope>,
@@ -69,9 +62,7 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
   NamesOf<Scope>,
   Events
 > {
-  /**
-   * One Convex function: an inline handler `(ctx, scope, info)`, or a reference with `args`. Its result is stored under the name.
-   */
+  /** One Convex function: an inline handler `(ctx, scope, info)`, or a reference with `args`. */
   step<
     const Name extends string,
     Result,
@@ -91,10 +82,7 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
     node: ReferenceStep<Reference, ScopeOf<Scope>, Recovered, Undo>,
   ): With<Input, Scope, Name, Returned<Reference> | Stored<Given<Recovered>>, Events>;
 
-  /**
-   * Runs `children` in parallel, after a handler of its own if it has one, and gathers their outputs in the order, or under the keys,
-   * in which they were given.
-   */
+  /** Runs `children` in parallel, after its handler if it has one, and gathers their outputs. */
   parent<
     const Name extends string,
     C extends Children,
@@ -110,8 +98,8 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
   ): With<Input, Scope, Name, FinalOutput<Result, Final> | Stored<Given<Recovered>>, Events>;
 
   /**
-   * Waits, without holding a slot, for a time or until a date. It has no output: what comes next sees what was before.
-   * @param duration at most a year; zero, a negative number or a date in the past go on at once. A function is called once.
+   * Waits, without holding a slot, for a time or until a date. It has no output.
+   * @param duration at most a year; zero, a negative number or a past date go on at once.
    */
   sleep<const Name extends string>(
     name: Free<Scope, Name>,
@@ -119,8 +107,9 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
   ): Builder<Input, [...Scope, [never, Name]], Output, Events>;
 
   /**
-   * Waits, without holding a slot, for `workflow.sendEvent`; one that came early is taken at once. The output is the event's payload, with
-   * `anyOf` `{ name, value }`; with a `timeout` it is `{ timedOut: false, event }` or `{ timedOut: true }`.
+   * Waits, without holding a slot, for `workflow.sendEvent`; an event that came early is taken at
+   * once. The output is the payload, with `anyOf` `{ name, value }`; with a `timeout` it is `{
+   * timedOut: false, event }` or `{ timedOut: true }`.
    */
   event<
     const Name extends string,
@@ -139,8 +128,8 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
   >;
 
   /**
-   * Runs exactly one of its cases. Each is given a builder that knows the scope, and adds nodes to it; their names are not seen after the
-   * branch. The output is that of the case's last node; null where it has none.
+   * Runs exactly one of its cases. Each adds nodes to the builder it is given; their names are not
+   * seen after the branch. The output is that of the case's last node; null if it has none.
    */
   branch<
     const Name extends string,
@@ -149,7 +138,7 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
   >(
     name: Free<Scope, Name>,
     node: {
-      /** Which case: one of the keys of `cases`, and each of them at some time. */
+      /** Gives the key of a case. There must be no case that it never gives. */
       on: (scope: ScopeOf<Scope>) => Key & keyof Cases;
       cases: Cases;
     } & Reached<Given<Key>, Given<keyof Cases>>,
@@ -165,8 +154,9 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
   >;
 
   /**
-   * Runs its body once or more: what its last node gives is the next pass's `loop.state`, and at the end the output. Names inside are not
-   * seen after the loop. The order matters to inference: initial, body, until.
+   * Runs its body once or more: the output of its last node is the next iteration's `loop.state`,
+   * and at the end the loop's output. Names inside are not seen after the loop. The order matters
+   * to inference: initial, body, until.
    */
   loop<
     const Name extends string,
@@ -181,7 +171,8 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
 
   /**
    * One child run. Its output is the node's.
-   * @param workflow the definition that the child runs. Of one that is its own descendant: see `childNamed`.
+   * @param workflow the definition that the child runs; see `childNamed` for one that is its own
+   *   descendant.
    * @param args gives the child's input.
    */
   child<const Name extends string, ChildInput, ChildOutput, Recovered = never>(
@@ -198,7 +189,8 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
 }
 
 /**
- * Begins a workflow; chain its nodes to it, and export the result. `npx workflow-codegen` makes it run.
+ * Begins a workflow; chain its nodes to it, and export the result. `npx workflow-codegen` makes it
+ * run.
  *
  * @example
  * export const greet = defineWorkflow({ input: z.object({ name: z.string() }) })

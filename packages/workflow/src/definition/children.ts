@@ -1,7 +1,7 @@
 import type { AnyDefinition, Definition } from "./definition.js";
 import type { StepError } from "./step-error.js";
 
-/** A child run to be: a workflow, or the name of one, and its input. Made by {@link child} and {@link childNamed}. */
+/** A child to start. See {@link child} and {@link childNamed}. */
 export interface Child<Output> {
   readonly "~output"?: () => Output;
   readonly workflow: AnyDefinition | string;
@@ -11,24 +11,20 @@ export interface Child<Output> {
 /** What `children` may give: a list or a record of `child(workflow, input)`. */
 export type Children = readonly Child<unknown>[] | Readonly<Record<string, Child<unknown>>>;
 
-/** How many children may end badly before their parent fails. A percentage is of all of them, from 0 to 100; rounded down. */
+/** How many children may end badly. A percentage, from 0 to 100, is rounded down. */
 export type Tolerate = { failures: number } | { percentage: number } | "all";
 
-/** What became of a child whose parent tolerates bad ends. */
+/** The result of a child whose parent tolerates bad ends. */
 export type Settled<Output> = { ok: true; output: Output } | { ok: false; error: StepError };
 
 type OutputOf<C, Tolerated> =
   C extends Child<infer Output> ? (Tolerated extends Tolerate ? Settled<Output> : Output) : never;
 
-/**
- * What became of the children: their outputs, or with `tolerate` what became of each, in the order or under the keys in which they were
- * given.
- */
+/** The children's outputs, with `tolerate` their results, in order or by key. */
 export type ChildrenOutput<C, Tolerated = undefined> = C extends readonly unknown[]
   ? OutputOf<C[number], Tolerated>[]
   : { [Key in keyof C]: OutputOf<C[Key], Tolerated> };
 
-/** What became of one child, whichever. */
 export type ChildOutput<C, Tolerated> = OutputOf<
   C extends readonly unknown[] ? C[number] : C[keyof C],
   Tolerated
@@ -37,7 +33,7 @@ export type ChildOutput<C, Tolerated> = OutputOf<
 /**
  * One child of a parent, for its `children`.
  * @param workflow the definition that the child runs.
- * @param input its input. It is parsed with the workflow's schema when the child is started; if that fails, the child fails with
+ * @param input parsed with the workflow's schema; if that fails, the child fails with
  *   `invalidInput`.
  */
 export function child<Input, Output>(
@@ -48,11 +44,10 @@ export function child<Input, Output>(
 }
 
 /**
- * The same for a workflow that is its own descendant, whose type would go round in a circle: by its name. The compiler checks that there
- * is such a workflow; its output is what you say it is.
- * @typeParam Output what the workflow gives.
+ * The same for a workflow that is its own descendant, whose type would be circular: by its name.
+ * The compiler checks that there is such a workflow, but not the types of its input and output.
+ * @typeParam Output the workflow's output.
  * @param workflow the name under which the workflow is exported.
- * @param input as for {@link child}. Its type is not checked, but it is parsed all the same.
  *
  * @example
  * export const countFiles = defineWorkflow({ input: z.object({ folder: z.string() }) })

@@ -6,7 +6,7 @@ import type {
 } from "convex/server";
 import type { StepError } from "./step-error.js";
 
-/** The generated `_workflows/index.ts` declares the app's `dataModel` here, so that handlers know the app's tables. */
+/** The generated `index.ts` declares the app's `dataModel` here, for the types of `ctx`. */
 export interface Register {}
 
 type DataModel = Register extends { dataModel: infer Model extends GenericDataModel }
@@ -25,15 +25,16 @@ export interface Info {
   readonly runId: string;
   /** Which attempt this is, from 1. */
   readonly attempt: number;
-  /** The same on every attempt of one step record, different for every other: hand it to services that deduplicate. */
+  /** The same on every attempt of one step record, and on no other. */
   readonly idempotencyKey: string;
   /** Why the attempt before this one failed; null on the first. */
   readonly previousError: StepError | null;
   /** Aborted when the step's `timeout` is over. Never aborted in a mutation or query. */
   readonly signal: AbortSignal;
   /**
-   * Asks whether the run was canceled meanwhile, or went another way (it timed out, failed elsewhere, was restarted): what this handler
-   * does from then on changes nothing in it. For an action that takes long, between its parts. In a mutation or query always false.
+   * Asks whether the run was canceled meanwhile, timed out, failed elsewhere or was restarted, so
+   * that this handler's result will change nothing. For long actions. Always false in a mutation or
+   * query.
    */
   readonly isCanceled: () => Promise<boolean>;
 }

@@ -3,15 +3,12 @@ import type { AnySchema } from "./schema.js";
 
 type Nodes = Record<string, unknown>;
 
-/**
- * The value behind a builder: it gathers nodes in the order in which they are written. Their types are the business of `Builder`; what is
- * checked here are mistakes that JavaScript lets pass.
- */
+/** The value behind a builder: it gathers nodes in their order, and checks what types do not. */
 class Sequence {
   readonly nodes: Nodes = {};
   readonly #around: ReadonlySet<string>;
 
-  /** @param around the names of nodes that what stands in here can see besides. */
+  /** @param around the names of the nodes around it. */
   constructor(around: ReadonlySet<string>) {
     this.#around = around;
   }
@@ -60,7 +57,7 @@ class Sequence {
     if (this.#names().has(name)) throw new Error(`The node name "${name}" is already taken`);
     if (!Object.isExtensible(this.nodes))
       throw new Error(`Node "${name}" is added to a workflow that was compiled without it`);
-    // What is changed later would not be what was compiled: that throws.
+    // A later change would not be compiled, so it throws.
     const value = Object.freeze({ ...fixed(node), kind });
     Object.defineProperty(this.nodes, name, { value, enumerable: true });
     return this;
@@ -118,19 +115,10 @@ export class Definer extends Sequence {
   }
 }
 
-/** Options that hold options themselves. A schema, or what a handler closes over, is left as it is. */
-const NESTED = [
-  "finalize",
-  "compensate",
-  "retry",
-  "tolerate",
-  "reduce",
-  "anyOf",
-  "renamed",
-  "cases",
-];
+/** Options that hold options themselves. */
+const NESTED = "finalize compensate retry tolerate reduce anyOf renamed cases".split(" ");
 
-/** Options that nobody can change any more. */
+/** Freezes options. A schema, or what a handler closes over, is left as it is. */
 function fixed<Options>(options: Options): Options {
   if (typeof options !== "object" || options === null) return options;
   for (const name of NESTED) if (name in options) fixed(options[name as keyof Options]);

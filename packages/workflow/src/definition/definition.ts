@@ -2,19 +2,20 @@ import type { Duration } from "../rules.js";
 import type { Retry } from "./node.js";
 import type { AnySchema } from "./schema.js";
 
-/** What holds for a whole workflow. */
+/** The options of a whole workflow. */
 export interface WorkflowOptions<Schema extends AnySchema> {
   /** Parses what `workflow.start` is given: any Standard Schema, or Convex's `v.object`. */
   input: Schema;
-  /** For every action of the workflow that says nothing itself. Default: one attempt. */
+  /** For every action of the workflow without a `retry`. Default: one attempt. */
   retry?: Retry;
-  /** Of a whole run and everything in it: then it ends `timedOut`, and what was done is undone. Default: none. */
+  /** Of a whole run and everything in it: then it ends `timedOut`, and is undone. Default: none. */
   timeout?: Duration;
-  /** How long a run is kept after its end; then it is removed in the background. Default: for ever. */
+  /** How long a run is kept after its end, before it is removed. Default: forever. */
   retention?: Duration;
   /**
-   * Nodes that have new names, `{ old: "new" }`: they keep their results, and runs in flight go on. A node inside another is named by its path,
-   * such as `"agent.think"` or `"route.big.x"`. An entry may be deleted once it is in the plan.
+   * Renamed nodes, `{ old: "new" }`: they keep their results, and runs in flight go on. A node
+   * inside another is named by its path, such as `"agent.think"` or `"route.big.x"`. An entry may
+   * be deleted once it is in the plan.
    */
   renamed?: Readonly<Record<string, string>>;
 }
@@ -24,15 +25,17 @@ export type NodeKind =
   "step" | "parent" | "sleep" | "event" | "branch" | "loop" | "child" | "finalize";
 
 /**
- * A node as generated code and the run time see it: its options, and its `kind`. They were checked when the definition was
- * written, and the compiler knows which there are, so generated code takes them without asking.
+ * A node as generated code and the run time see it: its options, and its `kind`. They were checked
+ * when the definition was written, and the compiler knows which there are, so generated code takes
+ * them without asking.
  */
 export type CompiledNode = any;
 
 /**
  * What `defineWorkflow()` returns. The members with `~` exist in types only.
- * @typeParam Input what `start` takes. @typeParam Scope `input` and every node's output, by name. @typeParam Output the workflow's.
- * @typeParam Name the names of all nodes, also of those without an output, and the paths of those inside others. @typeParam Events what can be sent to its runs.
+ * @typeParam Input what `start` takes. @typeParam Scope `input` and every node's output, by name.
+ * @typeParam Name the names of all nodes, and the paths of those inside others.
+ * @typeParam Events what can be sent to its runs.
  */
 export interface Definition<Input, Scope, Output, Name extends string = string, Events = unknown> {
   readonly "~input"?: (input: Input) => void;
@@ -42,8 +45,9 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
   readonly "~names"?: () => Name;
   readonly options: WorkflowOptions<AnySchema>;
   /**
-   * The nodes by name, each with its `kind`, `finalize` under that name. A sleep is `{ duration }`, a child `{ workflow, args }`;
-   * the `body` of a loop and each of the `cases` of a branch are nodes by name again.
+   * The nodes by name, each with its `kind`, `finalize` under that name. A sleep is `{ duration }`,
+   * a child `{ workflow, args }`; the `body` of a loop and each of the `cases` of a branch are
+   * nodes by name again.
    */
   readonly nodes: { readonly [Key in OnTop<Name>]: CompiledNode };
 }
@@ -63,7 +67,7 @@ export interface Finalized<Input, Scope, Output, Name extends string, Events> ex
   readonly nodes: { readonly [Key in OnTop<Name> | "finalize"]: CompiledNode };
 }
 
-/* Any definition, whatever its input: with `never` in the place of a parameter's type all of them fit. */
+/* Any definition: `never` in the place of a parameter's type fits all. */
 export type AnyDefinition = Definition<never, unknown, unknown>;
 
 export type WorkflowInput<D> = D extends { readonly "~input"?: (input: infer Input) => void }

@@ -5,7 +5,7 @@ import type { ValidAt } from "./values.js";
 /** By the event's name, what parses its payload. */
 export type Schemas = Readonly<Record<string, AnySchema>>;
 
-/** What an event node waits for. One of `Schema` and `S` is `never`: that which was not given. */
+/** What an event node waits for. Of `Schema` and `S`, the one that was not given is `never`. */
 export type EventNode<
   Schema extends AnySchema,
   S extends Schemas,
@@ -23,9 +23,9 @@ export type EventNode<
       schema?: never;
     }
 ) & {
-  /** How long the run waits, or until when. A function is called once, when the run comes to the node. Default: for ever, or until the run's own timeout. */
+  /** How long the run waits, or until when. Default: forever, or until the run's own timeout. */
   timeout?: Timeout | ((scope: Scope) => Timeout);
-  /** Its payload is neither shown, logged, nor passed as arguments of a scheduled function. Default: false. */
+  /** Its payload is neither shown, logged, nor passed to a scheduled function. Default: false. */
   sensitive?: boolean;
 } & ValidAt<"schema", InferOutput<Schema>> &
   ValidAt<"anyOf", Named<S>>;

@@ -25,15 +25,16 @@ export interface Policy {
   /** Of an action. Default: the workflow's, else one attempt. */
   retry?: Retry;
   /**
-   * Of one attempt of an action. Default: none but the platform's (30 minutes; 10 in Node). It is also what has an action noticed within seconds
-   * that died with its machine: without it, that is 10, 30, 90, 270 or 810 s after the pool became busy, then each 540 s.
+   * Of one attempt of an action. Default: the platform's (30 minutes; 10 in Node). With it, an
+   * action that died with its machine is found within seconds; without it, 10, 30, 90, 270 or 810 s
+   * after the pool became busy, then every 540 s.
    */
   timeout?: Duration;
   /** Of a mutation or query: it runs in a transaction of its own. Default: false. */
   isolate?: boolean;
 }
 
-/* The reference may be of any visibility and of whatever arguments: `any` is the variance-free top type that Convex itself uses here. */
+/* `any` is the variance-free top type that Convex itself uses here. */
 export type AnyReference<Kind extends FunctionKind = FunctionKind> = FunctionReference<
   Kind,
   "internal" | "public",
@@ -41,12 +42,12 @@ export type AnyReference<Kind extends FunctionKind = FunctionKind> = FunctionRef
   any
 >;
 
-/** What undoes a step can be an action or a mutation. */
 export type UndoReference = AnyReference<"action" | "mutation">;
 
 /**
- * What undoes a step, inline or as a reference with `args`. Its scope is that of the step with `output`, what the step gave, and `error`,
- * why the run is being undone. Its own result is dropped; but a function that is referred to fails where Convex refuses what it gives.
+ * Undoes a step, inline or as a reference with `args`. Its scope is that of the step with `output`,
+ * the step's result, and `error`, why the run is being undone. Its own result is dropped, but a
+ * referenced function fails if its result is no Convex value.
  */
 type Compensation<Scope, Undo extends UndoReference> = (
   | { action: Handler<ActionCtx, Scope, unknown>; mutation?: never; args?: never }
@@ -66,23 +67,26 @@ type Compensation<Scope, Undo extends UndoReference> = (
 
 export interface Recovering<Scope, Recovered> {
   /**
-   * Gives a value to go on with when the node has failed for good; the run's timeline keeps the error. If it throws, the run fails with that,
-   * and the node's own error is its `cause`. Not asked when the run is canceled. Default: the run fails.
+   * Gives a value to go on with when the node has failed for good; the timeline keeps the error. If
+   * it throws, the run fails with that, and the node's error is its `cause`. Not called when the
+   * run is canceled. Default: the run fails.
    */
   recover?: (error: StepError, scope: Scope) => MaybePromise<Recovered>;
 }
 
-/** What a step says besides its function. The order matters to inference: handler, recover, compensate. */
+/** A step's options. The order matters to inference: handler, recover, compensate. */
 interface StepOptions<Scope, Result, Recovered, Undo extends UndoReference>
   extends Policy, Recovering<Scope, Recovered> {
   /**
-   * Neither its result, its arguments nor the message and data of its errors are shown, logged, or passed as arguments of a scheduled
-   * function. Only its own `recover` sees the whole error. Default: false.
+   * Its result, its arguments, and the message and data of its errors are neither shown, logged,
+   * nor passed to a scheduled function. Only its own `recover` sees the whole error. Default:
+   * false.
    */
   sensitive?: boolean;
   /**
-   * Undoes the step when it was completed, be it by `recover`, and the run fails, times out or is canceled later. Compensations run one by
-   * one, the step that was completed last first. Each is retried like a step; when one fails for good the others still run.
+   * Undoes the completed step when the run fails, times out or is canceled later. Compensations run
+   * one by one, newest step first. Each is retried like a step; if one fails for good, the others
+   * still run.
    */
   compensate?: Compensation<
     Simplify<Scope & { output: Result | Stored<Given<Recovered>>; error: StepError }>,
@@ -97,10 +101,7 @@ export type InlineStep<Scope, Result, Recovered, Undo extends UndoReference> = I
   Valid<Result> &
   ValidAt<"recover", Recovered>;
 
-/*
- * A reference of the right kind as it is; anything else with what is wrong. A misused inline handler ends up here too, and compilers that print
- * the error of the last overload only print this.
- */
+/* A reference of the right kind, or what is wrong with it. */
 type Referenced<Reference, Kind extends FunctionKind> =
   Reference extends AnyReference<Kind>
     ? Reference
@@ -120,12 +121,12 @@ export type ReferenceStep<Reference, Scope, Recovered, Undo extends UndoReferenc
   | { mutation: Referenced<Reference, "mutation">; action?: never; query?: never }
   | { query: Referenced<Reference, "query">; action?: never; mutation?: never }
 ) & {
-  /** The function's arguments, from what came before; `info` has the idempotency key and the attempt. */
+  /** The function's arguments; `info` has the idempotency key and the attempt. */
   args: (scope: Scope, info: CallInfo) => ArgsOf<Reference>;
 } & StepOptions<Scope, Returned<Reference>, Recovered, Undo> &
   ValidAt<"recover", Recovered>;
 
-/** What makes the output of a workflow or of a parent: inline, or a reference with `args`. */
+/** Makes the output of a workflow or of a parent: inline, or a reference with `args`. */
 export type FinalizeNode<Scope, Result, Final extends AnyReference> = (
   | (Inline<Scope, Result> & { args?: never } & Valid<Result>)
   | ((
@@ -133,13 +134,13 @@ export type FinalizeNode<Scope, Result, Final extends AnyReference> = (
       | { mutation: Final & AnyReference<"mutation">; action?: never; query?: never }
       | { query: Final & AnyReference<"query">; action?: never; mutation?: never }
     ) & {
-      /** The function's arguments, from what came before; `info` has the idempotency key and the attempt. */
+      /** The function's arguments; `info` has the idempotency key and the attempt. */
       args: (scope: Scope, info: CallInfo) => FunctionArgs<Final>;
     })
 ) &
   Policy;
 
-/** What a finalize gives. Of an inline one `Final` is inferred to be any reference. */
+/** What a finalize gives. If it is inline, `Final` is inferred to be any reference. */
 export type FinalOutput<Result, Final extends AnyReference> = AnyReference extends Final
   ? Stored<Result>
   : Returned<Final>;

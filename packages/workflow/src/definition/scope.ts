@@ -1,17 +1,14 @@
 /*
- * A scope is carried as a tuple of [name, output] and made an object only where a handler asks: of the forms tried, the only one that can
- * be checked for hundreds of nodes. A node without an output stands in it as [never, name]: its name is taken, and as a mapped type leaves
- * out the key `never`, no handler sees it. So do the nodes inside another, by their paths.
+ * A scope is a tuple of [name, output], and becomes an object only for a handler: no other form can
+ * be checked for hundreds of nodes. A node without an output, or inside another, is [never, name or
+ * path]: taken, but no handler sees it.
  */
 export type Entries = readonly (readonly [string, unknown])[];
 
 /** Writes an object type out, so that the editor shows its members and not how it was made. */
 export type Simplify<T> = { [K in keyof T]: T[K] } & {};
 
-/**
- * What a handler sees: `input`, and the outputs of the nodes before it by their names. It is conditional, though it always holds, because the
- * editor then shows the members and not this name.
- */
+/** What a handler sees. Conditional, so that editors show the members. */
 export type ScopeOf<Scope extends Entries> = Scope extends Entries
   ? { [Entry in Scope[number] as Entry[0]]: Entry[1] }
   : never;
@@ -19,10 +16,10 @@ export type ScopeOf<Scope extends Entries> = Scope extends Entries
 /** Names of nodes without an output, and paths of those inside others. */
 type Silent<Scope extends Entries> = Extract<Scope[number], readonly [never, string]>[1];
 
-/** The names of all nodes, also of those without an output, and the paths of those inside: `agent.think`, `route.big.x`. */
+/** The names of all nodes, and the paths of those inside: `agent.think`, `route.big.x`. */
 export type NamesOf<Scope extends Entries> = Exclude<Scope[number][0], "input"> | Silent<Scope>;
 
-/** Of the names in a body or case, which sees the scope around it, those that it has added itself. */
+/** Of the names in a body or case, those that it has added itself. */
 export type Inside<Scope extends Entries, Names> = Exclude<Names & string, NamesOf<Scope> | "loop">;
 
 /** They have a meaning of their own in a scope, or in generated code. */
@@ -37,7 +34,7 @@ type Reserved =
   | "finalize"
   | "compensate";
 
-/** A name that a node can have here; in the place of one that it cannot, why. */
+/** A name that a node can have here, or why it cannot. */
 export type Free<Scope extends Entries, Name> = Name extends Reserved
   ? `the name "${Name}" is reserved`
   : Name extends Scope[number][0] | Silent<Scope>
@@ -46,9 +43,9 @@ export type Free<Scope extends Entries, Name> = Name extends Reserved
 
 /** What the body of a loop and its `until` see as `loop`. */
 export interface Loop<State> {
-  /** In the body: what `initial`, or the pass before, gave. In `until`: what the pass that has just ended gave. */
+  /** From `initial` or the iteration before; in `until` from the one that has just ended. */
   readonly state: State;
-  /** Which pass it is, from 1. */
+  /** From 1. */
   readonly iteration: number;
 }
 

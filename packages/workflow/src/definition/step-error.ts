@@ -1,6 +1,6 @@
 import type { Value } from "convex/values";
 
-/** What kind of failure it was. Errors are told apart by this, never by class. */
+/** The kind of a failure. Errors are told apart by this, never by class. */
 export type ErrorKind =
   | "thrown"
   | "nonRetryable"
@@ -13,28 +13,22 @@ export type ErrorKind =
   | "lost"
   | "removedNode";
 
-/** Why a step, and with it perhaps a run, failed. A type and no interface, so that it is a Convex value: a step may return it. */
+/** Why a step, or a run, failed. A type and no interface, so that it is a Convex value. */
 export type StepError = {
   message: string;
   kind: ErrorKind;
-  /** The `data` of a `ConvexError` that was thrown; absent of others, and where it takes more than 64 KiB, is nested more than 6 deep, or is no value that can be stored. */
+  /** The `data` of a `ConvexError`; absent if over 64 KiB, or nested more than 6 deep. */
   data?: Value | undefined;
   /** The workflow of the run that failed. */
   workflow: string;
-  /** The node that failed; empty where the run was canceled or timed out as a whole. */
+  /** The node that failed; empty if the run was canceled or timed out as a whole. */
   node: string;
   /** The attempt that failed last, from 1. */
   attempt: number;
-  /** Of a failed child: its index in the list, or its key in the record, that `children` gave. */
+  /** Of a failed child: its index or its key in what `children` gave. */
   key?: string | undefined;
-  /**
-   * Of kind `childFailed`: the child's own error. Of a `recover` that threw: the step's error, which it was asked about. Up to 6 stand inside
-   * each other; of a longer chain, the innermost is the last.
-   */
+  /** The failed child's error, or the step's if its `recover` threw. Up to 6. */
   cause?: StepError | undefined;
-  /**
-   * Of a run: the errors of the compensations that failed for good, its own and those of the runs below it, the first 20. Absent if none did;
-   * what is a `cause` has none.
-   */
+  /** Of a run: the first 20 errors of compensations that failed for good. */
   compensationErrors?: StepError[] | undefined;
 };

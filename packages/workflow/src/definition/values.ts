@@ -1,8 +1,8 @@
 import type { Value } from "convex/values";
 
-/**
- * Whether a handler's result can be stored, checked in types. What cannot is told by a string literal that names the place and what
- * to write instead; it shows up in the editor as the type that the handler should have had.
+/*
+ * Checks in types whether a handler's result can be stored. If not, a string literal that names the
+ * place and what to write instead shows up in the editor as the type that the handler should have.
  */
 
 export type IsAny<T> = 0 extends 1 & T ? true : false;
@@ -23,7 +23,7 @@ type NotStorable<T> = T extends Date
               ? "A symbol is not a Convex value"
               : never;
 
-/** The type is looked into so deep; a recursive type that is right as far as that is taken to be right. */
+/** Types are checked to this depth. */
 type MaxDepth = 6;
 
 type Problem<
@@ -43,10 +43,7 @@ type Problem<
           : never
       : `${Path}: ${NotStorable<T>}`;
 
-/**
- * Intersected with a node: nothing where a value of the type can be stored, else the problem in the place of these members of it. Nothing is
- * inferred from here: the whole node would become a candidate for the type.
- */
+/** Intersected with a node: puts the problem in the place of these members. */
 export type ValidAt<Member extends string, T> = Checked<Member, Given<T>>;
 
 type Checked<Member extends string, T> = [T] extends [Value | undefined | void]
@@ -60,13 +57,11 @@ type Checked<Member extends string, T> = [T] extends [Value | undefined | void]
 /** The same for what a node's handler returns. */
 export type Valid<Result> = ValidAt<"action" | "mutation" | "query", Result>;
 
-/**
- * The type itself, but nothing is inferred from where this stands. Unlike `NoInfer` it leaves no trace in what the editor shows.
- */
+/** The type itself, but nothing is inferred from here. Unlike `NoInfer`, editors do not show it. */
 export type Given<T> = [T][T extends unknown ? 0 : never];
 
 /** A result as it is stored: nothing returned is null. */
 export type Stored<T> = IsAny<T> extends true ? T : T extends void | undefined ? null : T;
 
-/** Why a result cannot be stored; where nothing is wrong with it, `Else`. */
+/** Why a result cannot be stored; `Else` if it can. */
 export type Misfit<T, Else> = [Problem<T>] extends [never] ? Else : Problem<T>;

@@ -3,18 +3,18 @@ import { ConvexError, convexToJson, getConvexSize, type Value } from "convex/val
 import type { ErrorKind, StepError } from "../definition/step-error.js";
 import { misshapeOf } from "../shape.js";
 
-/** What went wrong, before it is known where: a `StepError` without its place. */
+/** A `StepError` without its place. */
 export type Problem = Pick<StepError, "message" | "kind" | "data">;
 
-/** An error is written into documents, and into those of every parent above. */
+/** An error is written into the documents of its run and of every parent above. */
 const MAX_MESSAGE_LENGTH = 8_000;
-/** The same of its data. With the causes above it, it must not be nested more deeply than a document may be. */
+/** With its causes, the data must not be nested more deeply than a document can be. */
 const MAX_DATA_BYTES = 64 * 1024;
 const MAX_DATA_DEPTH = 6;
 
 const MARKER = "~stepwise";
 
-/** A failure that the run time itself found. It keeps its kind across nested calls, where classes do not survive. */
+/** A failure that the run time found. It keeps its kind across nested calls. */
 export class Failure extends ConvexError<{ [MARKER]: Problem }> {
   constructor(kind: ErrorKind, message: string, data?: Value) {
     super({ [MARKER]: problemOf(kind, message, data) });
@@ -22,7 +22,7 @@ export class Failure extends ConvexError<{ [MARKER]: Problem }> {
   }
 }
 
-/** What was thrown, as a problem that can be stored: whatever it was, it stays readable. It never throws itself. */
+/** Anything that was thrown, as a readable problem that can be stored. It never throws itself. */
 export function describeThrown(thrown: unknown): Problem {
   if (!(thrown instanceof Error)) return problemOf("thrown", `Thrown: ${readable(thrown)}`);
   if (!(thrown instanceof ConvexError)) return problemOf("thrown", cleaned(thrown.message));
@@ -40,15 +40,15 @@ function nonRetryable({ message, data }: { message: string; data: Value }): Prob
   return problemOf("nonRetryable", message, data === null ? undefined : data);
 }
 
-/** A problem that fits into a document. Data that does not is left out, and the message says so. */
+/** A problem that fits into a document. Its message says if data was dropped. */
 function problemOf(kind: ErrorKind, message: string, data?: Value): Problem {
   const unfit = data === undefined ? undefined : unfitness(data);
   if (unfit !== undefined)
     return { kind, message: shortened(message, ` (${unfit.slice(0, 400)})`) };
-  return { kind, message: shortened(message), ...(data === undefined ? {} : { data }) };
+  return { kind, message: shortened(message), data };
 }
 
-/** Why data cannot be kept; undefined where it can. */
+/** Why data cannot be stored; undefined if it can. */
 function unfitness(data: Value): string | undefined {
   try {
     convexToJson(data);
@@ -62,14 +62,14 @@ function unfitness(data: Value): string | undefined {
   return misshape?.isTooLarge === true ? `its data ${misshape.text}` : misshape?.text;
 }
 
-/** An error of a function that was called carries the platform's prefix and the stack in its message. Others have a message that is no text. */
+/** A message without the platform's prefix and stack. It may be no text. */
 export function cleaned(message: unknown): string {
   if (typeof message !== "string") return readable(message);
   if (!message.startsWith("Uncaught ")) return message;
   return message.replace(/^Uncaught (?:\w*Error: )?/, "").replace(/\n\s+at [\s\S]*$/, "");
 }
 
-/** @param tail is kept whole. What was shortened once is not shortened again: on its way out of nested calls an error is described anew. */
+/** @param tail is kept whole. A shortened message is not shortened again. */
 function shortened(message: string, tail = ""): string {
   if (message.length + tail.length <= MAX_MESSAGE_LENGTH) return message + tail;
   const end = ` … (${message.length} characters)${tail}`;
@@ -84,7 +84,7 @@ function readable(thrown: unknown): string {
   }
 }
 
-/** As JSON has it, and what JSON does not know as it is called in code. @param above what it is part of. */
+/** As JSON, with what JSON lacks as code has it. @param above what it is part of. */
 function textOf(value: unknown, above: readonly unknown[] = []): string {
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? String(value);

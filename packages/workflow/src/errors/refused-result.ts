@@ -3,8 +3,9 @@ import { cleaned, Failure } from "./failure.js";
 
 /**
  * Calls a function of the app by reference, for a stage.
- * @throws a {@link Failure} `invalidOutput`, with the path inside it, where its result is no Convex value: Convex refuses that inside the
- * function, and says so in the words it has for a document or an argument; `removedNode` where there is no such function (any more).
+ * @throws a {@link Failure} `invalidOutput`, with the path inside it, if its result is no Convex
+ *   value, which Convex refuses inside the function; `removedNode` if there is no such function
+ *   (any more).
  */
 export async function callFor<Result>(
   stage: string,
@@ -20,7 +21,7 @@ export async function callFor<Result>(
   }
 }
 
-/** How a deployment, and convex-test, say that there is no such function. What fails inside a function begins otherwise on a deployment. */
+/** How a deployment, and convex-test, say that there is no such function. */
 const MISSING =
   /^(?:Could not find (?:public )?function for '|Could not find module for: |Expected a Convex function exported from module )/;
 
@@ -30,18 +31,19 @@ function missing(stage: string, error: unknown): Failure | undefined {
   return new Failure("removedNode", `The function of "${stage}" no longer exists: ${what}`);
 }
 
-/** How Convex says that a value is none of its own. */
+/** How Convex says that a value is not a Convex value. */
 const REFUSED =
   /\bis not a (?:supported Convex type|valid Convex value)|\bdoes not fit into a 64-bit|^(?:Uncaught Error: )?(?:Field name |Return value is a Query)/;
-/** A frame of a stack where Convex looks at a result or converts it, calling itself by way of `map`; and one where it has called a function. */
+/** Stack frames of Convex: it checks a result, calls itself, or has called a function. */
 const CONVERSION = /\bconvex\/(?:src|dist\/esm)\/values\/|^validateReturnValue /;
 const BETWEEN = /\(<anonymous>\)$/;
 const INVOCATION = /^(?:async )?invoke\w+ .*\bregistration_impl\b/;
 
-/** That a function's result was refused, as the stage's failure; undefined where something else was. */
+/** The stage's failure if a function's result was refused; undefined if something else was. */
 function refusedResult(stage: string, error: unknown): Failure | undefined {
   if (!(error instanceof Error) || error instanceof ConvexError) return undefined;
-  // A deployment puts the stack into the message, so it is plain whence the value came; convex-test does not, and then the words must do.
+  // A deployment puts the stack into the message, which tells where the value came from;
+  // convex-test does not.
   const frames = [...error.message.matchAll(/^\s+at (.+)$/gm)].map(([, frame = ""]) => frame);
   const ofResult = [CONVERSION, BETWEEN, INVOCATION];
   const isRefused =

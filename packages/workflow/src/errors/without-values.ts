@@ -1,15 +1,15 @@
 import type { Problem } from "./failure.js";
 
-/** How Convex, and convex-test, begin where they refuse arguments or a result; and what stands before a value that they show. */
+/** How Convex and convex-test refuse arguments or a result, or show a value. */
 const SHOWS_VALUES =
   /^(?:ArgumentValidationError|ReturnsValidationError|Validator error)\b|\bin original object /;
 
-/** The kinds of errors whose messages the app or a schema writes. The run time writes the others. */
+/** The kinds of errors whose messages the app or a schema writes. */
 const WRITTEN_BY_APP: readonly Problem["kind"][] = ["thrown", "nonRetryable", "invalidInput"];
 
 const NOT_SHOWN = "not shown, as the node is sensitive";
 
-/** The problem of a sensitive node, without anything that may tell a value: its kind, and where Convex has refused a value. */
+/** The problem of a sensitive node without its values. */
 export function withoutValues(problem: Problem): Problem {
   const { data: _data, ...rest } = problem;
   const { kind, message } = problem;

@@ -46,8 +46,9 @@ export class AtHand {
   }
 
   /**
-   * Limits for a nested call that leave enough of this transaction to record its failure and go on. After children were read,
-   * the run has no slot to hand over, but each loop around may read and write a state of a megabyte.
+   * Limits for a nested call that leave enough of this transaction to record its failure and go on.
+   * After children were read, the run has no slot to hand over, but each loop around may read and
+   * write a state of a megabyte.
    */
   async limits(loops: number): Promise<TransactionLimits> {
     const bytesRead = (2.5 + 2 * loops) * MIB;
@@ -55,7 +56,7 @@ export class AtHand {
     return await leaveRoom(this.ctx, room);
   }
 
-  /** Whether a restart has kept the result of a node of the top level. Costs a query in a restarted run only. */
+  /** Whether a restart kept the result of a top-level node. Only then it costs a query. */
   async hasResult(node: string): Promise<boolean> {
     const { run, generation = 1 } = this.token;
     if (generation === 1) return false;
@@ -64,7 +65,7 @@ export class AtHand {
     return names.has(node);
   }
 
-  /** Whether a deploy has moved a completed node behind the run's place. Costs a query after a deploy only. */
+  /** Whether a deploy moved a completed node behind the run's place; a query after deploys. */
   async hasMoved(node: { stage: string; pass?: number[] }): Promise<boolean> {
     const { run, plan, generation = 1 } = this.token;
     if (plan === undefined || plan === this.own.plan) return false;

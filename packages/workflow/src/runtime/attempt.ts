@@ -17,7 +17,7 @@ export function identityOf({ run, pass = [], generation = 1 }: Identity, stage: 
   return { runId: run, idempotencyKey: `${run}/${stage}${inPass}${again}` };
 }
 
-/** The same for a mutation or query in the run's own transaction: it has one attempt, and cannot be overtaken. */
+/** The same for a mutation or query, which has one attempt, and cannot be overtaken. */
 export function nestedInfo(of: Identity, stage: string): Info {
   return {
     ...identityOf(of, stage),
@@ -36,8 +36,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export type Attempt = { kind: "success"; output: Value } | { kind: "failed"; problem: Problem };
 
 /**
- * Runs an action's handler once: its result checked, its error described, its time limited. No timer fires while the handler
- * computes, so its time is looked at again when it ends.
+ * Runs an action's handler once: its result checked, its error described, its time limited. No
+ * timer fires while the handler computes, so its time is looked at again when it ends.
  */
 export async function attemptOf(
   stage: string,
@@ -73,8 +73,8 @@ export async function attemptOf(
 }
 
 /**
- * Hands an attempt's result to the completion; if that fails, once more without fusion. If that fails too, the component keeps
- * the result, and schedules a mutation that takes it in.
+ * Hands an attempt's result to the completion; if that fails, once more without fusion. If that
+ * fails too, the component keeps the result, and schedules a mutation that takes it in.
  */
 export async function report(
   ctx: GenericActionCtx<any>,

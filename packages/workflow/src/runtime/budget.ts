@@ -4,13 +4,19 @@ import type { GenericMutationCtx } from "convex/server";
 const MAX_STAGES = 20;
 /** … and for how long, in ms: a third of the second of user time that a transaction has. */
 const MAX_MS = 300;
-/** The outputs, and what their compensations are to see of a loop, go into one call to the component, whose arguments may take 16 MiB. */
+/**
+ * The outputs, and what their compensations are to see of a loop, go into one call to the
+ * component, whose arguments may take 16 MiB.
+ */
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
-/** What whoever pauses or cancels a run does at least: gets it, looks for what is active of it in three states, and writes that and the run. */
+/**
+ * What whoever pauses or cancels a run does at least: gets it, looks for what is active of it in
+ * three states, and writes that and the run.
+ */
 const STEERING = { databaseQueries: 4, documentsWritten: 2 };
 
-/** What one transaction may still take on; half of every limit of the platform stays for what the stage that is next may need. */
+/** What one transaction may still do. The next stage may need half of every limit. */
 export class Budget {
   #stages = 0;
   #outputBytes = 0;
@@ -34,7 +40,10 @@ export class Budget {
     return Object.values(metrics).some(({ used, remaining }) => used > remaining);
   }
 
-  /** Whether what was executed since this was asked last may have steered the run. It seldom has; but most that has not can be told so. */
+  /**
+   * Whether what was executed since this was asked last may have steered the run. It seldom has;
+   * but most that has not can be told so.
+   */
   async mayBeSteered(ctx: GenericMutationCtx<any>): Promise<boolean> {
     const { databaseQueries, documentsWritten } = await ctx.meta.getTransactionMetrics();
     const now = { databaseQueries: databaseQueries.used, documentsWritten: documentsWritten.used };

@@ -40,33 +40,11 @@ import { readableScope } from "./scope.js";
 import { underStorageNames, type StorageNames } from "./storage-names.js";
 import { stubOf } from "./stubs.js";
 
-/* The context and the scope of a handler were checked where it was written; here they only pass through. */
+/* The context and the scope of a handler were checked where it was written. */
 type Handler<Ctx> = (ctx: Ctx, scope: any, info: Info) => unknown;
 type ActionHandler = Handler<GenericActionCtx<any>>;
 
 type Entries = Readonly<Record<string, Arrive>>;
-
-/** What generated code makes its functions with, bound to one workflow. */
-export interface Compiled {
-  /** An internal action: runs the handler with what it reads, and reports to `<stage>Done`. */
-  action(stage: string, reads: readonly string[], handler: ActionHandler): StepAction;
-  /** An internal mutation: the handler, as the nested transaction of whoever arrives at the stage. */
-  mutation(stage: string, handler: Handler<GenericMutationCtx<any>>): StepMutation;
-  /** The same for a query. */
-  query(stage: string, handler: Handler<GenericQueryCtx<any>>): StepQuery;
-  /** An internal mutation: takes an action's report, has it tried again, or goes on with `next`. */
-  completion(stage: string, next: Arrive): Completion;
-  /** What the `recover` of a node reads. @param next what follows a parent or a `.child`. */
-  recover(stage: string, reads: readonly string[], next?: Arrive): void;
-  /** The action of a stage that was removed from the definition: it fails. */
-  removed(stage: string): StepAction;
-  /** Its completion: takes the report of one that still runs, and fails. */
-  removedCompletion(stage: string): Completion;
-  /** An internal mutation: the component's way into the workflow, `at` a stage or `after` a wait there. */
-  resume(entries: { at: Entries; after?: Entries }): Resume;
-  /** What others know of the workflow. Its type is that of the annotation it is assigned to. */
-  reference<Reference extends WorkflowReference<never>>(facts: Facts): Reference;
-}
 
 /** What the app's config says. */
 export interface Defaults {
@@ -78,13 +56,16 @@ export interface Defaults {
   readonly names?: StorageNames;
 }
 
+/** What generated code makes its functions with, bound to one workflow. */
+export type Compiled = ReturnType<typeof compiled>;
+
 /** Binds the functions of one generated file to its workflow. */
 export function compiled(
   component: ComponentApi,
   workflow: string,
   given: AnyDefinition,
   { retry, folder, names: storageNames }: Defaults = {},
-): Compiled {
+) {
   const definition = underStorageNames(given, storageNames);
   const functions = functionsOf(workflow, folder);
   const following = new Map<string, Arrive>();
@@ -171,27 +152,37 @@ export function compiled(
     },
   });
   return {
-    action(stage, names, handler) {
+    /** An internal action: runs the handler with what it reads, and reports to `<stage>Done`. */
+    action(stage: string, names: readonly string[], handler: ActionHandler) {
       reads.set(stage, names);
       return actionOf(stage, handler);
     },
-    removed: (stage) =>
+    /** The action of a stage that was removed from the definition: it fails. */
+    removed: (stage: string) =>
       actionOf(stage, () => {
         const { kind, message } = removedProblem(stage);
         throw new Failure(kind, message);
       }),
-    mutation: (stage, handler) => internalMutationGeneric(nested(stage, "mutation", handler)),
-    query: (stage, handler) => internalQueryGeneric(nested(stage, "query", handler)),
-    completion(stage, next) {
+    /** An internal mutation: the handler, nested in the transaction that arrives. */
+    mutation: (stage: string, handler: Handler<GenericMutationCtx<any>>): StepMutation =>
+      internalMutationGeneric(nested(stage, "mutation", handler)),
+    /** The same for a query. */
+    query: (stage: string, handler: Handler<GenericQueryCtx<any>>): StepQuery =>
+      internalQueryGeneric(nested(stage, "query", handler)),
+    /** An internal mutation: takes an action's report; retries it, or goes on with `next`. */
+    completion(stage: string, next: Arrive) {
       following.set(stage, next);
       return completionOf(stage, next);
     },
-    removedCompletion: (stage) => completionOf(stage),
-    recover(stage, reads, next) {
+    /** The completion of a removed action: takes the report of one that still runs, and fails. */
+    removedCompletion: (stage: string) => completionOf(stage),
+    /** What the `recover` of a node reads. @param next what follows a parent or a `.child`. */
+    recover(stage: string, reads: readonly string[], next?: Arrive): void {
       recovers.set(stage, { reads, next });
     },
 
-    resume({ at, after = {} }) {
+    /** An internal mutation: the component enters the workflow at a stage, or after a wait. */
+    resume({ at, after = {} }: { at: Entries; after?: Entries }): Resume {
       checkUpToDate(workflow, definition, Object.keys(at));
       for (const [stage, arrive] of Object.entries(after)) following.set(stage, arrive);
       return internalMutationGeneric({
@@ -235,6 +226,7 @@ export function compiled(
       });
     },
 
+    /** What others know of the workflow. Its type is that of the annotation it is assigned to. */
     reference: <Reference extends WorkflowReference<never>>(facts: Facts) => {
       own.plan = facts.plan;
       // The interface that generated code declares adds members that exist in types only.
@@ -244,7 +236,8 @@ export function compiled(
 }
 
 /**
- * What a removed workflow leaves behind: its runs, wherever they are, fail with `removedNode`, and are undone.
+ * What a removed workflow leaves behind: its runs, wherever they are, fail with `removedNode`, and
+ * are undone.
  * @param defaults where its functions are.
  */
 export function removedWorkflow(
@@ -257,7 +250,7 @@ export function removedWorkflow(
   return compiled(component, workflow, definition, defaults);
 }
 
-/** What an action's handler is called with. A call by reference tells a refused result from an error. */
+/** The context of an action's handler. A call by reference tells refused results. */
 function contextFor(ctx: GenericActionCtx<any>, policy: object, stage: string): typeof ctx {
   if ("action" in policy && typeof policy.action === "function") return ctx;
   const runAction: typeof ctx.runAction = (action, ...args) =>

@@ -13,8 +13,8 @@ import type { Retry } from "../definition/node.js";
 import type { Arrive } from "./run.js";
 
 /*
- * The generated functions: their arguments, and the types of their exports. None of these types depends on a definition, so
- * none closes a cycle through the app's `_generated/api`.
+ * The generated functions: their arguments, and the types of their exports. None of these types
+ * depends on a definition, so none closes a cycle through the app's `_generated/api`.
  */
 
 export const actionArgs = {
@@ -76,7 +76,8 @@ const functionName = (stage: string): string =>
   stage.replace(/\.(\w)/g, (_dot, letter: string) => letter.toUpperCase());
 
 /**
- * References to one workflow's generated functions. A reference made by name is typed as public, so each is cast to what it is.
+ * References to one workflow's generated functions. A reference made by name is typed as public, so
+ * each is cast to what it is.
  * @param folder where its file stands, under the functions folder.
  */
 export function functionsOf(workflow: string, folder = "_workflows") {

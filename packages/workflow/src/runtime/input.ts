@@ -6,8 +6,9 @@ import { Failure } from "../errors/failure.js";
 import { checkStorable } from "../values.js";
 
 /**
- * What comes from outside stands in fields of a record's fields: of the 16 levels that a document has, it has so many. An input is one of a
- * page of children; an event is named, and told apart from a timeout.
+ * What comes from outside stands in fields of a record's fields: of the 16 levels that a document
+ * has, it has so many. An input is one of a page of children; an event is named, and told apart
+ * from a timeout.
  */
 const MAX_DEPTH = 13;
 
@@ -60,7 +61,10 @@ function check(named: Named, validator: GenericValidator, value: unknown): Value
   return value as Value;
 }
 
-/** What of a value does not fit a validator, as deep inside as it can be told; of a union, which of its members was meant cannot. */
+/**
+ * What of a value does not fit a validator, as deep inside as it can be told; of a union, which of
+ * its members was meant cannot.
+ */
 function misfits(validator: GenericValidator, value: unknown, path: string): string[] {
   if (validate(validator, value)) return [];
   const inside = misfitsInside(validator, value, path);

@@ -7,15 +7,16 @@ import type { WorkflowReference } from "./reference.js";
 
 /** As many fields as an object can have. */
 const MAX_KEYS = 1_024;
-/** A page of children is stored as one document, of at most 1 MiB, and inserted by one transaction. */
+/** A page is one document, of at most 1 MiB, and inserted by one transaction. */
 const MAX_PAGE = 500;
 const MAX_PAGE_BYTES = 512 * 1024;
 /** Of all inputs together: they are written by one transaction, which can write 16 MiB. */
 const MAX_INPUT_BYTES = 8 * 1024 * 1024;
 
 /**
- * What `children` gave, as the component takes it. An input that does not fit its schema fails its child, not the parent. If some
- * can wait without a slot, all run at once: else those that wait could keep the others from beginning, forever.
+ * What `children` gave, as the component takes it. An input that does not fit its schema fails its
+ * child, not the parent. If some can wait without a slot, all run at once: else those that wait
+ * could keep the others from beginning, forever.
  */
 export async function newChildren(
   stage: string,

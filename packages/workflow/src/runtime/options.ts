@@ -14,8 +14,8 @@ import { placeOf } from "./place.js";
 import { policyOf } from "./reads.js";
 
 /*
- * Computed options of nodes, which the compiler could not check: they are held to the same ranges when they are used. `what` is
- * how messages call the option, as `optionOf` gives it.
+ * Computed options of nodes, which the compiler could not check: they are held to the same ranges
+ * when they are used. `what` is how messages call the option, as `optionOf` gives it.
  */
 
 /** How messages call an option of a stage: `The timeout of "charge" in workflow "order"`. */
@@ -23,7 +23,7 @@ export function optionOf({ definition, workflow }: Bound, stage: string, option:
   return `The ${option} of "${placeOf(definition, stage).called}" in workflow "${workflow}"`;
 }
 
-/** The function of an action stage, for the component. @throws if its `timeout` or `retry` is invalid. */
+/** An action stage for the component. @throws if its `timeout` or `retry` is invalid. */
 export async function actionFunction(own: Bound, stage: string): Promise<ActionFunction> {
   const { timeout, retry = own.definition.options.retry } = policyOf(own.definition, stage);
   checkRetry(optionOf(own, stage, "retry"), retry);
@@ -35,7 +35,7 @@ export async function actionFunction(own: Bound, stage: string): Promise<ActionF
 /** The kinds of failure that another attempt may avoid. */
 const RETRIED: readonly ErrorKind[] = ["thrown", "timedOut", "lost"];
 
-/** When a failed attempt of an action is followed by another, in ms since the epoch; null if it was the last. */
+/** When the next attempt of an action begins, in ms since the epoch; null if never. */
 export function retryAt(
   { definition, retry: usual = false }: Bound,
   stage: string,
@@ -48,7 +48,7 @@ export function retryAt(
   return Date.now() + retryDelayMs(behavior, attempt);
 }
 
-/** What a `retry` asks for; undefined if that is nothing. Only a deploy since the first attempt can have made it invalid. */
+/** What a `retry` asks for, if anything. A deploy can have made it invalid. */
 function retryBehavior(retry: Retry): RetryBehavior | undefined {
   if (typeof retry === "boolean") return retry ? DEFAULT_RETRY_BEHAVIOR : undefined;
   try {
@@ -103,7 +103,8 @@ function isWhole(value: unknown, from: number): value is number {
 }
 
 /**
- * In how many ms a wait is over: a duration, a date, or a function that gives one. A sleep can be negative.
+ * In how many ms a wait is over: a duration, a date, or a function that gives one. A sleep can be
+ * negative.
  * @param scope what a function is called with.
  */
 export async function msUntil(

@@ -89,7 +89,7 @@ export const stageNames = (node: CompiledNode, path: string): string[] =>
 /** The name of the node of the top level that a stage belongs to: `route.big.x` → `route`. */
 export const topLevelOf = (stage: string): string => stage.split(".")[0] ?? stage;
 
-/** The stage under which a stage's output is recorded: that of a parent's finalize is the parent's. */
+/** Where a stage's output is recorded: a parent's finalize makes the parent's. */
 export const recordOf = (stage: string): string => stage.replace(/\.finalize$/, "");
 
 /** The stage that a node begins with. */
@@ -107,7 +107,7 @@ function someNode(is: (node: CompiledNode) => boolean): (definition: AnyDefiniti
   };
 }
 
-/** Whether a run of the workflow can have done something that has a compensation, itself or in a child. */
+/** Whether something in a run of the workflow, or in a child, can be undone. */
 export const hasUndoables = someNode(
   (node) =>
     kindOf(node).startsRuns === true || stagesOf(node).some(({ part }) => part === "compensate"),
@@ -120,8 +120,8 @@ export const canWait: (definition: AnyDefinition) => boolean = someNode((node) =
 });
 
 /**
- * Refuses generated code of another version of a definition, when it is loaded. It would pass by nodes that it does not know,
- * so none can be added afterwards.
+ * Refuses generated code of another version of a definition, when it is loaded. It would pass by
+ * nodes that it does not know, so none can be added afterwards.
  * @param known the stages that the generated code knows, in their order.
  */
 export function checkUpToDate(

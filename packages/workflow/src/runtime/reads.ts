@@ -39,8 +39,9 @@ export function marksOf(definition: AnyDefinition, stage: string): Marks {
 }
 
 /**
- * Where the values are that a stage reads by name; `*` is everything. A name is looked up in the sequence of the stage, then in
- * those around it. Inside a parent and a compensation `output` is what the handler or the step made.
+ * Where the values are that a stage reads by name; `*` is everything. A name is looked up in the
+ * sequence of the stage, then in those around it. Inside a parent and a compensation `output` is
+ * what the handler or the step made.
  * @param pass the iterations of the loops around the stage, outermost first.
  */
 export function readsOf(

@@ -11,8 +11,8 @@ import { hasUndoables, placeOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
 
 /**
- * A compiled workflow, as `workflow.start` and a parent's children take it. Its type knows the input only; a generated interface
- * adds `~definition`, through which the rest is found.
+ * A compiled workflow, as `workflow.start` and a parent's children take it. Its type knows the
+ * input only; a generated interface adds `~definition`, through which the rest is found.
  */
 export interface WorkflowReference<Input> {
   readonly "~input"?: (input: Input) => void;
@@ -32,7 +32,7 @@ export interface WorkflowReference<Input> {
 /** What generated code says of a workflow as a whole. */
 export interface Facts extends Pick<WorkflowReference<never>, "plan" | "nodes"> {
   readonly input: AnySchema;
-  /** Its first stage. An action is scheduled directly; any other stage is reached through `resume`. */
+  /** Its first stage. An action is scheduled directly; others through `resume`. */
   readonly first: { action: string } | { stage: string };
 }
 

@@ -16,7 +16,7 @@ import { Transaction } from "./transaction.js";
 export type Arrival = Promise<void>;
 /** What a run does at a stage: a generated function. */
 export type Arrive = (run: Run) => Arrival;
-/* The compiler reads from the definition what a function asks of its scope; here it is any function. */
+/* Any function of a definition: the compiler knows what it reads of its scope. */
 export type OfScope = (scope: never) => unknown;
 
 /** How a stage is executed inside the transaction that arrives at it. */
@@ -28,7 +28,7 @@ interface Execution {
   readonly again?: (() => void) | undefined;
 }
 
-/** A failed node that has an output all the same. `next` follows the node, if it has several stages. */
+/** A failed node that has an output. `next` follows a node of several stages. */
 interface Recovered {
   readonly path: string;
   readonly output: Value;
@@ -36,8 +36,8 @@ interface Recovered {
 }
 
 /**
- * Where a run goes, as generated functions say it. Everything that can run in the present transaction is executed there; a node
- * that has its result already is passed by.
+ * Where a run goes, as generated functions say it. Everything that can run in the present
+ * transaction is executed there; a node that has its result already is passed by.
  */
 export class Run extends Transaction {
   readonly action = action;
@@ -67,7 +67,8 @@ export class Run extends Transaction {
 
   /**
    * Comes to a stage, unless it has its result already.
-   * @param reads what it reads in this transaction, which must not be full; null if it does nothing here.
+   * @param reads what it reads in this transaction, which must not be full; null if it does nothing
+   *   here.
    * @param next what follows the node. Default: what follows an action, or a wait.
    * @param enter does what is to be done, and gives what follows at once, if anything.
    */
@@ -104,7 +105,8 @@ export class Run extends Transaction {
     } catch (thrown) {
       if (this.refused !== undefined) return;
       const problem = describeThrown(thrown);
-      // What an application throws on purpose has data, or a kind; a limit of the platform has neither.
+      // What an application throws on purpose has data, or a kind; a limit of the platform has
+      // neither.
       if (again !== undefined && problem.kind === "thrown" && problem.data === undefined)
         return again();
       const error = this.errorAt(stage, problem, 1);
@@ -131,7 +133,7 @@ export class Run extends Transaction {
     this.endDeadlineOf(path);
   }
 
-  /** The run fails at a stage, or goes on after its node, if that has several stages and recovers. */
+  /** The run fails at a stage, or goes on after its node if a `recover` says so. */
   async fail(stage: string, problem: Problem): Arrival {
     const error = this.errorAt(stage, problem, 1);
     const { path } = placeOf(this.own.definition, stage);
@@ -142,7 +144,7 @@ export class Run extends Transaction {
     await recovered.next?.(this);
   }
 
-  /** The stage that the token names has ended well. @param error why it has not, before it recovered. */
+  /** The token's stage has ended well. @param error why it has not, before it recovered. */
   async succeeded(output: Value, error?: StepError): Promise<void> {
     const loopSeen = await this.loopSeen(this.stage);
     this.outcome = { kind: "success", output, error, ...loopSeen };
@@ -151,8 +153,10 @@ export class Run extends Transaction {
   }
 
   /**
-   * The stage that the token names has failed: it waits for another attempt, or its node recovers, or the run fails.
-   * @param next what follows the stage. @param at what has failed: the stage, or the node of which it is a part.
+   * The stage that the token names has failed: it waits for another attempt, or its node recovers,
+   * or the run fails.
+   * @param next what follows the stage.
+   * @param at what has failed: the stage, or the node of which it is a part.
    * @returns what follows, if the node has recovered.
    */
   async failed(
@@ -184,7 +188,7 @@ export class Run extends Transaction {
     return recovered.next ?? next;
   }
 
-  /** What the `recover` of a stage's node makes of a failure; the error that stays, if there is none. */
+  /** The output that the `recover` of a stage's node gives, or the error that stays. */
   async #recover(
     stage: string,
     problem: Problem,

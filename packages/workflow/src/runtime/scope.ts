@@ -5,8 +5,9 @@ import { placeOf } from "./place.js";
 import { readsOf } from "./reads.js";
 
 /**
- * A scope as a function of the definition sees it. Reading a name that was not loaded throws: the generated code is older than
- * the definition, or the compiler has missed how the function reads it.
+ * A scope as a function of the definition sees it. Reading a name that was not loaded throws: the
+ * generated code is older than the definition, or the compiler has missed how the function reads
+ * it.
  * @param name the function, as messages call it: `args`, `recover`, `until`.
  * @param reads the names that were loaded; `*` for all.
  */

@@ -42,7 +42,7 @@ export class Transaction {
   readonly #deadlines: Deadline[] = [];
   #reduced: Settlement["reduced"];
   #next: Next | undefined;
-  /** Nothing more is executed here: a stage has `isolate`, or this transaction follows one that failed. */
+  /** Nothing more is executed here: after an `isolate` stage, or a failed transaction. */
   #closed: boolean;
   protected outcome: Outcome = { kind: "open" };
   /** Why nothing of this transaction may stay: the caller calls again. */
@@ -101,7 +101,7 @@ export class Transaction {
     return !this.isArrivalAt(stage) && (await this.#atHand.hasMoved(this.at(path)));
   }
 
-  /** Limits for a nested call that leave enough of this transaction to record its failure and go on. */
+  /** Limits for a nested call that leave enough to record its failure and go on. */
   async limits(): Promise<TransactionLimits> {
     return await this.#atHand.limits(this.pass.length);
   }
@@ -116,7 +116,8 @@ export class Transaction {
   }
 
   /**
-   * The same for a function of the definition, whatever its parameter: a copy, so that results stay as they are.
+   * The same for a function of the definition, whatever its parameter: a copy, so that results stay
+   * as they are.
    * @param name the function, as messages call it.
    */
   async scopeFor(stage: string, name: string, reads: readonly string[]): Promise<never> {
@@ -164,7 +165,7 @@ export class Transaction {
     return { ...told, workflow: this.own.workflow, node: this.called(stage), attempt };
   }
 
-  /** The loop around a stage that has a compensation, as it is now: when that runs, it is at another iteration. */
+  /** The present state of the loop around a stage, for its compensation. */
   protected async loopSeen(stage: string): Promise<{ loop?: unknown }> {
     const { pass, undoable } = this.facts(stage);
     return pass !== undefined && undoable ? await this.scope(stage, ["loop"]) : {};
@@ -175,7 +176,7 @@ export class Transaction {
     this.#fused.push(fused);
   }
 
-  /** Adds a stage that was executed here, or completes what is to be reported of the same record. */
+  /** Adds an executed stage, or completes what is to be reported of the same record. */
   add(fused: Fused & { output: Value }): void {
     const { stage, output, loop = null } = fused;
     const same = this.#fused.findIndex((each) => keyOf(each) === keyOf(fused));
@@ -249,9 +250,10 @@ export class Transaction {
   }
 
   /**
-   * Reports to the component. If what should come next cannot be started, the run fails with that error, but what was executed
-   * here is recorded.
-   * @throws if the caller should call again without fusion, and to roll back what was executed for a run that went another way.
+   * Reports to the component. If what should come next cannot be started, the run fails with that
+   * error, but what was executed here is recorded.
+   * @throws if the caller should call again without fusion, and to roll back what was executed for
+   *   a run that went another way.
    */
   async commit(): Promise<void> {
     if (this.refused !== undefined) throw this.refused;

@@ -16,9 +16,7 @@ import type { Duration } from "../rules.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { clearStubs } from "../runtime/stubs.js";
 import type * as functions from "./functions.js";
-import type { TimelineRun, TimelineStep } from "./functions.js";
 import { stubNode, type Stub } from "./stubs.js";
-import { linesOf, type TimelineTree } from "./timeline.js";
 import { VirtualTime, type FakeTimers, type Scheduled } from "./virtual-time.js";
 
 /** The part of convex-test's `t` that the kit uses. */
@@ -28,7 +26,8 @@ export interface TestedApp extends Scheduled {
   mutation(body: (ctx: GenericMutationCtx<any>) => Promise<unknown>): Promise<any>;
 }
 
-type Looks = ApiFromModules<{ looks: typeof functions }>["looks"];
+type Tables = ApiFromModules<{ tables: typeof functions }>["tables"];
+type Step = FunctionReturnType<Tables["steps"]>["steps"][number][number];
 
 /** A `status` of a run that has ended. */
 export type Ended<Workflow> = Extract<
@@ -37,24 +36,25 @@ export type Ended<Workflow> = Extract<
 >;
 
 /** Something that a run waited for, and that came with time. */
-export type Timer = FunctionReturnType<Looks["timers"]>["timers"][number];
+export type Timer = FunctionReturnType<Tables["timers"]>["timers"][number];
 
 export interface KitOptions {
   /** The name under which the app mounts the component. Default: `workflow`. */
   name?: string;
   /**
-   * How many real ms the kit waits for functions that have not ended, before it takes it that they wait for a timer and moves the clock. For
-   * actions that do real input and output; 0 where there are none, and stubs wait for timers often. Default: 100.
+   * How many real ms the kit waits for functions that have not ended, before it assumes that they
+   * wait for a timer and moves the clock. For actions that do real input and output; use 0 if there
+   * are none. Default: 100.
    */
   patienceMs?: number;
-  /** How much the component logs. Default: `ERROR`, so that tests of runs that fail are quiet. */
+  /** How much the component logs. Default: `ERROR`, so that tests of failing runs are quiet. */
   logLevel?: NonNullable<WorkflowManagerOptions["logLevel"]>;
 }
 
-/** What tests of workflows are written with, over convex-test and in virtual time. Made by `testKit`. */
+/** Tests workflows over convex-test, in virtual time. Made by `testKit`. */
 export class TestKit {
   readonly #manager: WorkflowManager;
-  readonly #looks: Looks;
+  readonly #tables: Tables;
   readonly #time: VirtualTime;
 
   constructor(
@@ -64,10 +64,10 @@ export class TestKit {
     load: () => Promise<unknown>,
     { name = "workflow", patienceMs = 100, logLevel = "ERROR" }: KitOptions,
   ) {
-    // What an app's `components.workflow` is, with the functions that only tests have.
-    const component = componentsGeneric()[name] as unknown as ComponentApi & { looks: Looks };
+    // As an app's `components.workflow`, with the functions that only tests have.
+    const component = componentsGeneric()[name] as unknown as ComponentApi & { tables: Tables };
     this.#manager = new WorkflowManager(component);
-    this.#looks = component.looks;
+    this.#tables = component.tables;
     const prepare = async () => {
       await load();
       await t.mutation((ctx) => ctx.runMutation(component.config.update, { logLevel }));
@@ -76,10 +76,7 @@ export class TestKit {
     clearStubs();
   }
 
-  /**
-   * Starts a run, as `workflow.start` does in a mutation of the app. Nothing of it has run when this returns.
-   * @returns its id.
-   */
+  /** Starts a run, as `workflow.start` does in a mutation of the app. @returns its id. */
   async start<Input>(
     workflow: WorkflowReference<Input>,
     input: NoInfer<Input>,
@@ -90,21 +87,22 @@ export class TestKit {
     );
   }
 
-  /** The ids of a workflow's runs, children of other runs included, in the order in which they were created. */
+  /** The ids of a workflow's runs, children too, in the order of their creation. */
   async runsOf(workflow: WorkflowReference<never>): Promise<RunId[]> {
-    return await this.#look(this.#looks.started, { workflow: workflow.name });
+    return await this.#query(this.#tables.started, { workflow: workflow.name });
   }
 
-  /** Lets all happen that needs no time: until every run has ended, or waits for a time or an event. The clock stands still. */
+  /** Runs everything that needs no time. The clock stands still. */
   async settle(): Promise<void> {
     await this.#time.settle();
   }
 
   /**
-   * Moves the clock to the next time at which a run goes on by itself: a sleep or the wait for an event is over, a step is tried again, a run
-   * begins that was put off, the timeout of a parent or a run is over. On the way all else happens that falls due. Then all happens that
-   * follows from it.
-   * @returns what it was; several, where they fell due together. Empty where no run waits for a time: the clock has not moved then.
+   * Moves the clock to the next time at which a run goes on by itself: the end of a sleep or a
+   * timeout, the next attempt of a step, the start of a run. Everything that falls due on the way
+   * happens, and everything that follows from it.
+   * @returns what it was; several, if they fell due together. Empty if no run waits for a time: the
+   *   clock has not moved then.
    */
   async skipToNextTimer(): Promise<Timer[]> {
     let waits: Timer[] = [];
@@ -114,14 +112,14 @@ export class TestKit {
       // Timers fire at whole ms.
       due = waits.filter(({ at }) => Math.floor(at) <= Date.now());
       if (due.length > 0) return true;
-      const { timers, isBusy } = await this.#look(this.#looks.timers, {});
+      const { timers, isBusy } = await this.#query(this.#tables.timers, {});
       waits = timers;
       return waits.length === 0 && !isBusy;
     });
     return due;
   }
 
-  /** Lets so much time go by, with all that falls due in it. */
+  /** Lets time go by, with everything that falls due in it. */
   async pass(duration: Duration): Promise<void> {
     await this.#time.pass(duration);
   }
@@ -130,7 +128,8 @@ export class TestKit {
    * Lets time go by until a run has ended.
    * @param workflow what the run is of; it types the output.
    * @returns its status then.
-   * @throws where there is no such run, and where nothing will happen any more before it has ended: as when it waits for an event.
+   * @throws if there is no such run, or it will not end by itself, because it waits for an event,
+   *   say.
    */
   async runToEnd<Workflow extends WorkflowReference<never>>(
     workflow: Workflow,
@@ -151,12 +150,13 @@ export class TestKit {
   }
 
   /**
-   * Has a function of the test stand in for that of a node, in every run from now on, until the next `testKit`. What the node says besides
-   * stays: its retry, its timeout, its recover, its compensate.
-   * @param node a step; a parent's handler is `chapters.output`, its finalize `chapters.finalize`, a compensation `charge.compensate`; inside a
-   *   loop `agent.think`, inside a branch `route.big.x`; the workflow's own `finalize`.
-   * @param stub its result is the node's. It may throw, and in the place of an action it may wait.
-   * @throws where the workflow has no such function.
+   * Replaces the function of a node in every run from now on, until the next `testKit`. The node's
+   * other options stay: retry, timeout, recover, compensate.
+   * @param node a step, or `chapters.output` (a parent's handler), `chapters.finalize`,
+   *   `charge.compensate`, `agent.think` (in a loop), `route.big.x` (in a branch), `finalize` (the
+   *   workflow's).
+   * @param stub its result is the node's. It may throw, and in place of an action it may wait.
+   * @throws if the workflow has no such function.
    */
   stub<Workflow extends WorkflowReference<never>, Node extends StagePath<Workflow>>(
     workflow: Workflow,
@@ -168,48 +168,55 @@ export class TestKit {
   }
 
   /**
-   * What a run has come through: a line for each node that it reached, in their order, as `charge completed, 2 attempts`; inside a loop with
-   * its pass, as `agent.think #3 completed`. Below a parent, further in, are its children and their lines; neighbours that went alike are
-   * told together, as `[0..99] importRecord completed`.
-   * @throws where there is no such run.
+   * A line for each node that a run has reached, in their order: `charge completed, 2 attempts`, or
+   * `agent.think #3 completed` in the third iteration of a loop. Below a parent, indented, are its
+   * children and their lines; neighbors with the same lines share them: `[0..99] importRecord
+   * completed`.
+   * @throws if there is no such run.
    */
   async timeline(runId: RunId): Promise<string[]> {
-    const run = await this.#look(this.#looks.run, { runId });
-    const [tree] = await this.#trees([run]);
-    return tree === undefined ? [] : linesOf(tree);
+    return (await this.#linesOf([runId])).flat();
   }
 
-  async #trees(runs: readonly TimelineRun[]): Promise<TimelineTree[]> {
-    const lists = await this.#stepsOf(runs);
-    const trees: TimelineTree[] = [];
-    for (const [index, run] of runs.entries()) {
-      const steps = [];
-      for (const step of lists[index] ?? [])
-        steps.push({
-          ...step,
-          children: step.hasChildren ? await this.#childrenOf(step.stepId) : [],
-        });
-      trees.push({ ...run, steps });
+  /** The lines of each of several runs. */
+  async #linesOf(runs: RunId[]): Promise<string[][]> {
+    const all: string[][] = [];
+    for (const steps of await this.#stepsOf(runs)) {
+      const lines: string[] = [];
+      for (const step of steps) lines.push(step.line, ...(await this.#childLines(step)));
+      all.push(lines);
     }
-    return trees;
+    return all;
   }
 
-  async #childrenOf(stepId: FunctionArgs<Looks["children"]>["stepId"]): Promise<TimelineTree[]> {
-    const trees: TimelineTree[] = [];
-    for (;;) {
-      const page = await this.#look(this.#looks.children, { stepId, from: trees.length });
-      if (page.length === 0) return trees;
-      trees.push(...(await this.#trees(page)));
+  /** The lines of the runs that began at a step. Neighbors with the same lines share them. */
+  async #childLines({ parent: stepId, single }: Step): Promise<string[]> {
+    const groups: { first: string; last: string; lines: string[] }[] = [];
+    for (let from = 0; stepId !== undefined;) {
+      const page = await this.#query(this.#tables.children, { stepId, from });
+      if (page.length === 0) break;
+      from += page.length;
+      const inside = await this.#linesOf(page.map(({ runId }) => runId));
+      for (const [index, { key, workflow, state }] of page.entries()) {
+        const lines = [`${workflow} ${state}`, ...indented(inside[index] ?? [])];
+        const group = groups.at(-1);
+        if (group !== undefined && String(group.lines) === String(lines)) group.last = key;
+        else groups.push({ first: key, last: key, lines });
+      }
     }
+    const lines = groups.flatMap(({ first, last, lines: [head = "", ...rest] }) => {
+      const which = first === last ? first : `${first}..${last}`;
+      return [single ? head : `[${which}] ${head}`, ...rest];
+    });
+    return indented(lines);
   }
 
-  async #stepsOf(runs: readonly TimelineRun[]): Promise<TimelineStep[][]> {
-    const lists: TimelineStep[][] = runs.map(() => []);
-    const ids = runs.map(({ runId }) => runId);
-    let from: FunctionArgs<Looks["steps"]>["from"] | null = { run: 0, after: 0 };
+  async #stepsOf(runs: RunId[]): Promise<Step[][]> {
+    const lists: Step[][] = runs.map(() => []);
+    let from: FunctionArgs<Tables["steps"]>["from"] | null = { run: 0, after: 0 };
     while (from !== null) {
-      const page: FunctionReturnType<Looks["steps"]> = await this.#look(this.#looks.steps, {
-        runs: ids,
+      const page: FunctionReturnType<Tables["steps"]> = await this.#query(this.#tables.steps, {
+        runs,
         from,
       });
       for (const [index, steps] of page.steps.entries()) lists[from.run + index]?.push(...steps);
@@ -218,10 +225,12 @@ export class TestKit {
     return lists;
   }
 
-  async #look<Query extends FunctionReference<"query", "public", any, any>>(
+  async #query<Query extends FunctionReference<"query", "public", any, any>>(
     query: Query,
     args: FunctionArgs<Query>,
   ): Promise<FunctionReturnType<Query>> {
     return await this.t.query(query, args);
   }
 }
+
+const indented = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);

@@ -12,8 +12,9 @@ interface FakeClock {
 const spanned = new WeakSet<FakeClock>();
 
 /**
- * Has the timers of vitest's fake clock last as long as they are asked to, by setting several in a row. convex-test schedules functions by
- * `setTimeout`; those of a deployment may well be due in a year. Does nothing where time is real, or that clock's timers last already.
+ * Lets the timers of vitest's fake clock last as long as asked, by setting several in a row:
+ * convex-test schedules functions with `setTimeout`. Does nothing if time is real, or it was done
+ * for this clock.
  */
 export function spanLongTimers(): void {
   // Fake timers tell their clock.
@@ -24,12 +25,12 @@ export function spanLongTimers(): void {
   /** By the first timer of a row, the one that waits now. */
   const rows = new Map<unknown, unknown>();
   const long = (fire: Fire, ms: number, ...args: unknown[]): unknown => {
-    let left = ms;
+    let remaining = ms;
     const wait = (): unknown => {
-      const part = Math.min(left, LONGEST_MS);
-      left -= part;
+      const part = Math.min(remaining, LONGEST_MS);
+      remaining -= part;
       return set(() => {
-        if (left > 0) return void rows.set(first, wait());
+        if (remaining > 0) return void rows.set(first, wait());
         rows.delete(first);
         fire(...args);
       }, part);
@@ -43,7 +44,7 @@ export function spanLongTimers(): void {
     clear(rows.get(timer) ?? timer);
     rows.delete(timer);
   };
-  // The clock keeps in its functions' properties what it has to do when it is uninstalled.
+  // The clock keeps in its functions' properties what it does when it is uninstalled.
   clock.setTimeout = Object.assign(setLong, set);
   clock.clearTimeout = Object.assign(clearLong, clear);
 }

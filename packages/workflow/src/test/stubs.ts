@@ -11,7 +11,7 @@ type DefinitionOf<Workflow> = Workflow extends { readonly "~definition": infer D
   ? Definition
   : never;
 
-/** What the function of a node gives: known of a step of the top level and of `finalize`. */
+/** What a node's function gives: known for a step of the top level and for `finalize`. */
 type ResultOf<Definition, Node> = Node extends "finalize"
   ? WorkflowOutput<Definition>
   : Node extends keyof WorkflowScope<Definition>
@@ -21,14 +21,15 @@ type ResultOf<Definition, Node> = Node extends "finalize"
 /* Nothing returned is null, as of a handler. */
 type Given<Result> = null extends Result ? Result | void : Result;
 
-/* Inside a loop, a case, a parent or a compensation there is more than the types of the top level tell. */
+/* Inside loops, cases, parents and compensations there is more than these types tell. */
 type StubScope<Definition, Node> = Node extends `${string}.${string}`
   ? WorkflowScope<Definition> & Readonly<Record<string, any>>
   : Omit<WorkflowScope<Definition>, Node & string>;
 
 /**
- * What stands in for the function of a node. It has no `ctx`, so it neither reads nor writes.
- * @param scope `input` and the outputs of all nodes before, whatever the node itself reads. Types do not tell which these are: a later node is undefined.
+ * Replaces the function of a node. It has no `ctx`, so it neither reads nor writes.
+ * @param scope `input` and the outputs of all nodes before. Types have later nodes too, which are
+ *   undefined.
  * @param info as a handler has it.
  */
 export type Stub<Workflow, Node> = (
@@ -38,10 +39,7 @@ export type Stub<Workflow, Node> = (
   | Given<ResultOf<DefinitionOf<Workflow>, Node>>
   | Promise<Given<ResultOf<DefinitionOf<Workflow>, Node>>>;
 
-/**
- * Puts a stub in the place of a node's function.
- * @throws where the workflow has no such node, or that has no function of this name.
- */
+/** Replaces a node's function. @throws if the workflow has no such function. */
 export function stubNode<
   Workflow extends WorkflowReference<never>,
   Node extends StagePath<Workflow>,

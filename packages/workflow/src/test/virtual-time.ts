@@ -23,7 +23,7 @@ const { setImmediate: realImmediate } = globalThis as {
 };
 const realTurn = realImmediate ?? ((done: () => void) => realSetTimeout(done, 0));
 
-/** After so many turns in a row without anything real to wait for, what has not ended waits for virtual time. */
+/** After so many turns without input or output, functions wait for virtual time. */
 const QUIET_TURNS = 100;
 
 /** Whether the process reads a file or asks for an address. Only Node tells. */
@@ -33,15 +33,15 @@ function isReading(): boolean {
   return active.some((name) => /Req(?:Callback|Promise|Wrap)$/.test(name));
 }
 
-/** Turns of the event loop that functions are given to end in. What waits for no input or output needs one or two. */
+/** How many turns of the event loop functions get to end. */
 const TURNS = 50;
 /** So many instants without an end, and something schedules itself for ever. */
 const MAX_INSTANTS = 100_000;
 
-/** Lets an app over convex-test run in virtual time. A function takes no time, but for the timers that it waits for itself. */
+/** Runs an app over convex-test in virtual time. */
 export class VirtualTime {
   #loaded: Promise<unknown> | undefined;
-  /** How many watched functions wait for a virtual timer that they set at once, and how many for anything else. */
+  /** How many watched functions wait for a virtual timer, and how many for anything else. */
   readonly #waiting = { forTimer: 0, else: 0 };
 
   constructor(
@@ -55,7 +55,7 @@ export class VirtualTime {
     spanLongTimers();
   }
 
-  /** Lets all happen that is due now, and all that follows from it at once. The clock stands still. */
+  /** Runs everything that is due now, and what follows from it at once. The clock stands still. */
   async settle(): Promise<void> {
     this.#check();
     await (this.#loaded ??= this.load());
@@ -68,11 +68,8 @@ export class VirtualTime {
     }
   }
 
-  /**
-   * Moves the clock to the timer that is due next, and lets happen what follows. All must have settled before.
-   * @returns false where there is none.
-   */
-  async next(): Promise<boolean> {
+  /** Moves the clock to the next timer, and runs what follows. @returns false if there is none. */
+  async #next(): Promise<boolean> {
     this.#check();
     if (this.vi.getTimerCount() === 0) return false;
     this.vi.advanceTimersToNextTimer();
@@ -91,22 +88,18 @@ export class VirtualTime {
     clearTimeout(mark);
   }
 
-  /**
-   * Moves from timer to timer until something is so.
-   * @returns false where no timer is left and it is not.
-   * @throws after 100,000 timers.
-   */
+  /** Moves from timer to timer until a condition holds. @returns whether it does. */
   async until(isSo: () => boolean | Promise<boolean>): Promise<boolean> {
     for (let instants = 0; instants < MAX_INSTANTS; instants++) {
       if (await isSo()) return true;
-      if (!(await this.next())) return false;
+      if (!(await this.#next())) return false;
     }
     throw new Error(
       `There was no end after ${MAX_INSTANTS} timers: something schedules itself for ever`,
     );
   }
 
-  /** @returns whether the scheduled functions that run now have ended, and those that they have begun meanwhile. */
+  /** @returns whether the scheduled functions that run now have ended. */
   #watchRunning(): () => boolean {
     let haveEnded = false;
     const ended = () => void (haveEnded = true);
@@ -120,7 +113,7 @@ export class VirtualTime {
     return this.vi.getTimerCount() !== before;
   }
 
-  /** Whether functions that have not ended go on by themselves: by input or output, or a module that is loaded. Else they wait for a timer. */
+  /** Whether functions go on without a timer: by input or output, or a module that loads. */
   async #moves(haveEnded: () => boolean): Promise<boolean> {
     const timers = this.vi.getTimerCount();
     await this.vi.dynamicImportSettled();
@@ -146,12 +139,12 @@ export class VirtualTime {
     return result;
   }
 
-  /** Whether what has not ended waits for virtual time, as far as can be told without waiting for it. */
+  /** Whether all functions that have not ended seem to wait for virtual time. */
   #isQuiet(): boolean {
     return this.#waiting.forTimer > 0 && this.#waiting.else === 0 && !isReading();
   }
 
-  /** Also in the midst of a drive: a test that has timed out gives back its clock. */
+  /** Called often, because a test that has timed out gives back its clock. */
   #check(): void {
     if (!this.vi.isFakeTimers())
       throw new Error(

@@ -52,10 +52,10 @@ export async function child(
   });
 }
 
-/** As many elements as an array can have that crosses a function boundary, or stands in a document. */
+/** The most elements of an array in a document or an argument. */
 const MAX_ELEMENTS = 8_192;
 
-/** The output of a parent without a finalize: `{ output, children }`. That of a `.child` is the child's. */
+/** The output of a parent without a finalize, or of a `.child`. */
 export async function gather(this: Run, stage: string, next: Arrive): Arrival {
   if (await this.isKept(stage)) return await next(this);
   const { node } = placeOf(this.own.definition, stage);
@@ -94,7 +94,7 @@ function checkedSize(called: string, output: { children: unknown }): typeof outp
 /** How many outputs are read at once. */
 const PAGE = 1_000;
 
-/** Reduces the outputs of a parent's children to one value, in order; what does not fit here, in further transactions. */
+/** Reduces the children's outputs in order, in further transactions if need be. */
 export async function reduce(this: Run, stage: string, next: Arrive): Arrival {
   if (await this.isKept(stage)) return await next(this);
   const { reduce: reducing } = this.own.component;

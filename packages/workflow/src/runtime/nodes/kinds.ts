@@ -14,7 +14,7 @@ interface StageOf {
   readonly sees?: readonly string[];
 }
 
-/** A sequence of nodes inside a node: a case, which has a key among others, or the body of a loop. */
+/** Nodes inside a node: a case, with its key among the others, or a loop's body. */
 interface Inside {
   readonly nodes: Nodes;
   readonly key?: string;

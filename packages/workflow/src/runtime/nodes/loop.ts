@@ -5,7 +5,7 @@ import { checkMaxIterations, optionOf } from "../options.js";
 import { placeOf } from "../place.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
 
-/** Begins a loop with the state that `initial` gives. Its record holds the state and the iteration from now on. */
+/** Begins a loop. Its record holds the state and the iteration from now on. */
 export async function loop(
   this: Run,
   stage: string,
@@ -36,7 +36,7 @@ function around({ own, pass }: Run, stage: string): readonly number[] {
   return pass.slice(0, placeOf(own.definition, stage).loops.length);
 }
 
-/** An iteration has ended with the output of a stage: the loop is over, or the next iteration begins. */
+/** An iteration has ended: the loop is over, or the next one begins. */
 export async function endPass(
   this: Run,
   stage: string,

@@ -2,7 +2,7 @@ import { MAX_SLEEP_MS } from "../../rules.js";
 import { msUntil } from "../options.js";
 import type { Arrival, Arrive, Run } from "../run.js";
 
-/** Waits for a time, or until a date: the run is resumed then. What is over at once costs nothing. */
+/** Waits for a time, or until a date. A wait that is over at once costs nothing. */
 export async function sleep(
   this: Run,
   stage: string,

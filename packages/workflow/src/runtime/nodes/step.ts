@@ -36,7 +36,7 @@ export async function action(this: Run, stage: string): Arrival {
   });
 }
 
-/** Runs a mutation stage here, as a nested transaction, and goes on; in the next transaction if this one is full. */
+/** Runs a mutation in a nested transaction, here or, if it is full, in the next one. */
 export async function mutation(
   this: Run,
   stage: string,
@@ -101,8 +101,9 @@ async function callGenerated(run: Run, { kind, stage, reads }: Executed): Promis
 }
 
 /**
- * Calls a mutation by reference. Its result is seen when only the whole transaction can roll it back: if it cannot be stored,
- * the caller calls again, and then the function is called inside a mutation that checks.
+ * Calls a mutation by reference. Its result is seen when only the whole transaction can roll it
+ * back: if it cannot be stored, the caller calls again, and then the function is called inside a
+ * mutation that checks.
  */
 async function checked(
   run: Run,
