@@ -35,24 +35,29 @@ interface Recovered {
   readonly next: Arrive | undefined;
 }
 
+/** A function of a kind of node, as a method of the run. */
+function methodOf<Args extends unknown[]>(run: Run, of: (run: Run, ...args: Args) => Arrival) {
+  return (...args: Args): Arrival => of(run, ...args);
+}
+
 /**
  * Where a run goes, as generated functions say it. Everything that can run in the present
  * transaction is executed there; a node that has its result already is passed by.
  */
 export class Run extends Transaction {
-  readonly action = action;
-  readonly mutation = mutation;
-  readonly query = query;
-  readonly children = children;
-  readonly child = child;
-  readonly reduce = reduce;
-  readonly gather = gather;
-  readonly sleep = sleep;
-  readonly event = event;
-  readonly branch = branch;
-  readonly endBranch = endBranch;
-  readonly loop = loop;
-  readonly endPass = endPass;
+  readonly action = methodOf(this, action);
+  readonly mutation = methodOf(this, mutation);
+  readonly query = methodOf(this, query);
+  readonly children = methodOf(this, children);
+  readonly child = methodOf(this, child);
+  readonly reduce = methodOf(this, reduce);
+  readonly gather = methodOf(this, gather);
+  readonly sleep = methodOf(this, sleep);
+  readonly event = methodOf(this, event);
+  readonly branch = methodOf(this, branch);
+  readonly endBranch = methodOf(this, endBranch);
+  readonly loop = methodOf(this, loop);
+  readonly endPass = methodOf(this, endPass);
 
   /** The run is complete; its output is that of the stage. */
   async complete(stage: string | null): Arrival {

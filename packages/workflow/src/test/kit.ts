@@ -192,7 +192,8 @@ export class TestKit {
   /** The lines of the runs that began at a step. Neighbors with the same lines share them. */
   async #childLines({ parent: stepId, single }: Step): Promise<string[]> {
     const groups: { first: string; last: string; lines: string[] }[] = [];
-    for (let from = 0; stepId !== undefined;) {
+    if (stepId === undefined) return [];
+    for (let from = 0; ;) {
       const page = await this.#query(this.#tables.children, { stepId, from });
       if (page.length === 0) break;
       from += page.length;

@@ -4,15 +4,15 @@ import { presentKey, storageKey } from "../storage-names.js";
 
 /** Goes on with the case that `on` names. The branch's record is there from now on. */
 export async function branch(
-  this: Run,
+  run: Run,
   stage: string,
   reads: readonly string[],
   on: OfScope,
   cases: Readonly<Record<string, Arrive>>,
   next: Arrive,
 ): Arrival {
-  await this.arrive(stage, reads, next, async ({ node, called }) => {
-    const key = on(await this.scopeFor(stage, "on", reads));
+  await run.arrive(stage, reads, next, async ({ node, called }) => {
+    const key = on(await run.scopeFor(stage, "on", reads));
     if (key instanceof Promise)
       throw new Failure("thrown", `The on of branch "${called}" must not be async`);
     const chosen = typeof key === "string" ? storageKey(node.cases, key) : undefined;
@@ -24,20 +24,20 @@ export async function branch(
         `The branch "${called}" has no case ${JSON.stringify(key) ?? String(key)}; it has ${names.join(", ")}`,
       );
     }
-    this.open({ ...this.facts(stage), kind: "branch", startedAt: Date.now(), chosen });
+    run.open({ ...run.facts(stage), kind: "branch", startedAt: Date.now(), chosen });
     return arrive;
   });
 }
 
 /** A case has ended: the branch's output is that of the stage. */
 export async function endBranch(
-  this: Run,
+  run: Run,
   stage: string,
   from: string | null,
   next: Arrive,
 ): Arrival {
-  const output = from === null ? null : await this.outputOf(from);
-  const record = { ...this.facts(stage), kind: "branch" as const, startedAt: Date.now() };
-  this.add({ ...record, output, exists: true });
-  await next(this);
+  const output = from === null ? null : await run.outputOf(from);
+  const record = { ...run.facts(stage), kind: "branch" as const, startedAt: Date.now() };
+  run.add({ ...record, output, exists: true });
+  await next(run);
 }

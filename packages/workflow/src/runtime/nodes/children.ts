@@ -10,23 +10,23 @@ import { kindOf } from "./kinds.js";
 
 /** Evaluates a parent's children, once, and starts them: the component gets them in pages. */
 export async function children(
-  this: Run,
+  run: Run,
   stage: string,
   reads: readonly string[],
   given: OfScope,
   references: readonly WorkflowReference<never>[],
 ): Arrival {
-  await this.arrive(stage, reads, undefined, async ({ node, called }) => {
+  await run.arrive(stage, reads, undefined, async ({ node, called }) => {
     const { concurrency, tolerate } = node;
-    checkConcurrency(optionOf(this.own, stage, "concurrency"), concurrency);
-    checkTolerate(optionOf(this.own, stage, "tolerate"), tolerate);
-    const value = given(await this.scopeFor(stage, "children", reads));
-    this.beginDeadline(stage);
+    checkConcurrency(optionOf(run.own, stage, "concurrency"), concurrency);
+    checkTolerate(optionOf(run.own, stage, "tolerate"), tolerate);
+    const value = given(await run.scopeFor(stage, "children", reads));
+    run.beginDeadline(stage);
     const made = await newChildren(called, value, references);
-    this.goOn({
+    run.goOn({
       kind: "children",
       children: {
-        ...this.facts(stage),
+        ...run.facts(stage),
         ...made,
         concurrency: concurrency ?? made.concurrency,
         tolerate,
@@ -37,18 +37,18 @@ export async function children(
 
 /** A `.child`: one run of a workflow, with the input that `args` gives. */
 export async function child(
-  this: Run,
+  run: Run,
   stage: string,
   reads: readonly string[],
   args: OfScope,
   reference: WorkflowReference<never>,
 ): Arrival {
-  await this.arrive(stage, reads, undefined, async () => {
-    const input = args(await this.scopeFor(stage, "args", reads));
+  await run.arrive(stage, reads, undefined, async () => {
+    const input = args(await run.scopeFor(stage, "args", reads));
     const pages = [[{ begin: 0, ...parsedInput(reference, input) }]];
     const begins = [await reference.begin()];
-    const only = { ...this.facts(stage), begins, pages, keyed: false, single: true };
-    this.goOn({ kind: "children", children: only });
+    const only = { ...run.facts(stage), begins, pages, keyed: false, single: true };
+    run.goOn({ kind: "children", children: only });
   });
 }
 
@@ -56,10 +56,10 @@ export async function child(
 const MAX_ELEMENTS = 8_192;
 
 /** The output of a parent without a finalize, or of a `.child`. */
-export async function gather(this: Run, stage: string, next: Arrive): Arrival {
-  if (await this.isKept(stage)) return await next(this);
-  const { node } = placeOf(this.own.definition, stage);
-  const gathered = async (run: Run) => {
+export async function gather(run: Run, stage: string, next: Arrive): Arrival {
+  if (await run.isKept(stage)) return await next(run);
+  const { node } = placeOf(run.own.definition, stage);
+  const gathered = async () => {
     const execute = async () => {
       const { children: paged, ...rest } = await run.scope(stage, ["output", "children"]);
       const outputs = fromPages(paged);
@@ -69,8 +69,8 @@ export async function gather(this: Run, stage: string, next: Arrive): Arrival {
     };
     await run.record({ stage, kind: "children", execute }, next);
   };
-  if (node.reduce === undefined) return await gathered(this);
-  await this.reduce(stage, gathered);
+  if (node.reduce === undefined) return await gathered();
+  await run.reduce(stage, gathered);
 }
 
 /** The same checks as for every result, with other advice. */
@@ -95,31 +95,31 @@ function checkedSize(called: string, output: { children: unknown }): typeof outp
 const PAGE = 1_000;
 
 /** Reduces the children's outputs in order, in further transactions if need be. */
-export async function reduce(this: Run, stage: string, next: Arrive): Arrival {
-  if (await this.isKept(stage)) return await next(this);
-  const { reduce: reducing } = this.own.component;
-  const { node } = placeOf(this.own.definition, stage);
+export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
+  if (await run.isKept(stage)) return await next(run);
+  const { reduce: reducing } = run.own.component;
+  const { node } = placeOf(run.own.definition, stage);
   try {
     const { initial, step } = node.reduce;
-    const parent = { run: this.token.run, ...this.at(stage) };
-    let { value: accumulated, from } = await this.ctx.runQuery(reducing.reduced, parent);
+    const parent = { run: run.token.run, ...run.at(stage) };
+    let { value: accumulated, from } = await run.ctx.runQuery(reducing.reduced, parent);
     // A copy, because `step` may change it.
     if (from === 0) accumulated = copied(initial);
     for (;;) {
       const tolerant = node.tolerate !== undefined;
       const args = { ...parent, from, most: PAGE, tolerant };
-      const page = await this.ctx.runQuery(reducing.outputs, args);
+      const page = await run.ctx.runQuery(reducing.outputs, args);
       for (const { key, output } of page.outputs) accumulated = step(accumulated, output, key);
       from += page.outputs.length;
       if (page.isLast) break;
-      this.spend();
-      if (!(await this.isClosed())) continue;
+      run.spend();
+      if (!(await run.isClosed())) continue;
       accumulated = checkedOutput(stage, accumulated);
-      return this.goOn({ kind: "reduce", ...this.at(stage), accumulated, from });
+      return run.goOn({ kind: "reduce", ...run.at(stage), accumulated, from });
     }
-    this.reduced(stage, checkedOutput(stage, accumulated));
+    run.reduced(stage, checkedOutput(stage, accumulated));
   } catch (error) {
-    return await this.fail(stage, describeThrown(error));
+    return await run.fail(stage, describeThrown(error));
   }
-  await next(this);
+  await next(run);
 }

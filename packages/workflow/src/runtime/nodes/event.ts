@@ -7,31 +7,31 @@ import { kindOf } from "./kinds.js";
 
 /** Waits for an event, unless one came early. @param reads what its `timeout` reads. */
 export async function event(
-  this: Run,
+  run: Run,
   stage: string,
   next: Arrive,
   reads: readonly string[] = [],
 ): Arrival {
-  await this.arrive(stage, reads, next, async ({ node }) => {
-    const { definition, component } = this.own;
+  await run.arrive(stage, reads, next, async ({ node }) => {
+    const { definition, component } = run.own;
     const events = eventsOf(definition, stage);
-    const scope = () => this.scopeFor(stage, "timeout", reads);
+    const scope = () => run.scopeFor(stage, "timeout", reads);
     const timeoutMs =
       node.timeout === undefined
         ? undefined
-        : Math.max(0, await msUntil(this.own, stage, "timeout", node.timeout, scope));
-    const at = this.facts(stage);
+        : Math.max(0, await msUntil(run.own, stage, "timeout", node.timeout, scope));
+    const at = run.facts(stage);
     const storedNames = [...events.keys()];
-    const args = { run: this.token.run, names: storedNames, stage };
-    const early = await this.ctx.runMutation(component.events.take, args);
+    const args = { run: run.token.run, names: storedNames, stage };
+    const early = await run.ctx.runMutation(component.events.take, args);
     if (early !== null) {
       const name = events.get(early.name) ?? early.name;
       const output = kindOf(node).received?.(node, name, early.value) ?? early.value;
-      this.add({ ...at, kind: "event", startedAt: Date.now(), output });
+      run.add({ ...at, kind: "event", startedAt: Date.now(), output });
       return next;
     }
     const isRenamed = [...events].some(([stored, name]) => stored !== name);
-    this.goOn({
+    run.goOn({
       kind: "event",
       ...at,
       names: [...new Set(events.values())],

@@ -7,21 +7,21 @@ import type { Arrival, Arrive, OfScope, Run } from "../run.js";
 
 /** Begins a loop. Its record holds the state and the iteration from now on. */
 export async function loop(
-  this: Run,
+  run: Run,
   stage: string,
   reads: readonly string[],
   initial: OfScope,
   body: Arrive,
   next: Arrive,
 ): Arrival {
-  await this.arrive(stage, reads, next, async ({ node, called }) => {
-    checkMaxIterations(optionOf(this.own, stage, "maxIterations"), node.maxIterations);
-    const given = await initial(await this.scopeFor(stage, "initial", reads));
+  await run.arrive(stage, reads, next, async ({ node, called }) => {
+    checkMaxIterations(optionOf(run.own, stage, "maxIterations"), node.maxIterations);
+    const given = await initial(await run.scopeFor(stage, "initial", reads));
     const state = checkedOutput(called, given);
-    this.beginDeadline(stage);
-    const record = { ...this.facts(stage), kind: "loop" as const, startedAt: Date.now() };
-    this.add({ ...record, output: state, iteration: 1 });
-    beginIteration(this, stage, state, 1);
+    run.beginDeadline(stage);
+    const record = { ...run.facts(stage), kind: "loop" as const, startedAt: Date.now() };
+    run.add({ ...record, output: state, iteration: 1 });
+    beginIteration(run, stage, state, 1);
     return body;
   });
 }
@@ -38,7 +38,7 @@ function around({ own, pass }: Run, stage: string): readonly number[] {
 
 /** An iteration has ended: the loop is over, or the next one begins. */
 export async function endPass(
-  this: Run,
+  run: Run,
   stage: string,
   from: string | null,
   reads: readonly string[],
@@ -46,15 +46,15 @@ export async function endPass(
   body: Arrive,
   next: Arrive,
 ): Arrival {
-  const { node, called } = placeOf(this.own.definition, stage);
-  const state = from === null ? null : await this.outputOf(from);
-  const outer = around(this, stage);
-  const iteration = this.pass[outer.length] ?? 1;
+  const { node, called } = placeOf(run.own.definition, stage);
+  const state = from === null ? null : await run.outputOf(from);
+  const outer = around(run, stage);
+  const iteration = run.pass[outer.length] ?? 1;
   // What `until` reads, it reads as the body does.
-  this.know(stage, { state, iteration }, "loop");
+  run.know(stage, { state, iteration }, "loop");
   let isOver: boolean;
   try {
-    const ends = until(await this.scopeFor(`${stage}.until`, "until", reads));
+    const ends = until(await run.scopeFor(`${stage}.until`, "until", reads));
     if (ends instanceof Promise)
       throw new Failure("thrown", `The until of loop "${called}" must not be async`);
     isOver = ends === true;
@@ -65,11 +65,11 @@ export async function endPass(
         `The loop "${called}" has not ended after its maxIterations of ${node.maxIterations}`,
       );
   } catch (error) {
-    return await this.fail(stage, describeThrown(error));
+    return await run.fail(stage, describeThrown(error));
   }
-  this.pass = outer;
-  this.add({
-    ...this.facts(stage),
+  run.pass = outer;
+  run.add({
+    ...run.facts(stage),
     kind: "loop",
     startedAt: Date.now(),
     output: state,
@@ -77,7 +77,7 @@ export async function endPass(
     isOver,
     exists: true,
   });
-  if (isOver) return await next(this);
-  beginIteration(this, stage, state, iteration + 1);
-  await body(this);
+  if (isOver) return await next(run);
+  beginIteration(run, stage, state, iteration + 1);
+  await body(run);
 }

@@ -4,25 +4,25 @@ import type { Arrival, Arrive, Run } from "../run.js";
 
 /** Waits for a time, or until a date. A wait that is over at once costs nothing. */
 export async function sleep(
-  this: Run,
+  run: Run,
   stage: string,
   reads: readonly string[],
   duration: unknown,
   next: Arrive,
 ): Arrival {
-  await this.arrive(stage, reads, next, async ({ called }) => {
-    const scope = () => this.scopeFor(stage, "duration", reads);
-    const ms = await msUntil(this.own, stage, "duration", duration, scope);
+  await run.arrive(stage, reads, next, async ({ called }) => {
+    const scope = () => run.scopeFor(stage, "duration", reads);
+    const ms = await msUntil(run.own, stage, "duration", duration, scope);
     const now = Date.now();
     if (ms > MAX_SLEEP_MS)
       throw new Error(
         `"${called}" would sleep until ${new Date(now + ms).toISOString()}: more than a year is not possible. Sleep in a loop, or start a run later`,
       );
     if (ms > 0) {
-      this.goOn({ kind: "sleep", ...this.facts(stage), until: Math.ceil(now + ms) });
+      run.goOn({ kind: "sleep", ...run.facts(stage), until: Math.ceil(now + ms) });
       return undefined;
     }
-    this.add({ ...this.facts(stage), kind: "sleep", startedAt: now, output: null });
+    run.add({ ...run.facts(stage), kind: "sleep", startedAt: now, output: null });
     return next;
   });
 }

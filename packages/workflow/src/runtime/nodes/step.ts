@@ -28,34 +28,34 @@ interface Executed {
 }
 
 /** The run goes on in an action. */
-export async function action(this: Run, stage: string): Arrival {
-  await this.arrive(stage, null, undefined, async () => {
-    this.beginDeadline(stage);
-    const fn = await actionFunction(this.own, stage);
-    this.goTo(stage, this.own.reads.get(stage) ?? [], fn);
+export async function action(run: Run, stage: string): Arrival {
+  await run.arrive(stage, null, undefined, async () => {
+    run.beginDeadline(stage);
+    const fn = await actionFunction(run.own, stage);
+    run.goTo(stage, run.own.reads.get(stage) ?? [], fn);
   });
 }
 
 /** Runs a mutation in a nested transaction, here or, if it is full, in the next one. */
 export async function mutation(
-  this: Run,
+  run: Run,
   stage: string,
   reads: readonly string[],
   next: Arrive,
   call?: Call,
 ): Arrival {
-  await execute(this, { kind: "mutation", stage, reads, call }, next);
+  await execute(run, { kind: "mutation", stage, reads, call }, next);
 }
 
 /** The same for a query stage. */
 export async function query(
-  this: Run,
+  run: Run,
   stage: string,
   reads: readonly string[],
   next: Arrive,
   call?: Call,
 ): Arrival {
-  await execute(this, { kind: "query", stage, reads, call }, next);
+  await execute(run, { kind: "query", stage, reads, call }, next);
 }
 
 async function execute(run: Run, executed: Executed, next: Arrive): Arrival {
