@@ -13,12 +13,12 @@ import { stubOf } from "../stubs.js";
 type Args = Record<string, unknown>;
 
 /** What a stage that is executed here is called with: nested transactions only. */
-interface Nesting {
+export interface Nesting {
   runMutation(mutation: AnyReference<"mutation">, args: Args): Promise<unknown>;
   runQuery(query: AnyReference<"query">, args: Args): Promise<unknown>;
 }
 /** Calls the user's function, if it is a reference. */
-type Call = (ctx: Nesting, scope: unknown, info: Info) => Promise<unknown>;
+export type Call = (ctx: Nesting, scope: unknown, info: Info) => Promise<unknown>;
 
 interface Executed {
   readonly kind: "mutation" | "query";
