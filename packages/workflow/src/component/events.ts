@@ -161,11 +161,7 @@ async function takesUp(
 }
 
 /** The step of a run that waits at one of the nodes, unless its time is up. */
-async function stepWaitingFor(
-  ctx: MutationCtx,
-  run: Id<"runs">,
-  receivers: readonly Receiver[],
-): Promise<Doc<"steps"> | undefined> {
+async function stepWaitingFor(ctx: MutationCtx, run: Id<"runs">, receivers: readonly Receiver[]) {
   const waiting = await ctx.db
     .query("steps")
     .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", "waiting"))
@@ -201,11 +197,7 @@ async function isAhead(ctx: MutationCtx, run: Id<"runs">, receiver: Receiver): P
 }
 
 /** Whether a branch around a stage has ended, or the run is in another case: `route.big.x` may be in the case `big` of `route`. */
-async function isPastCase(
-  ctx: MutationCtx,
-  run: Id<"runs">,
-  path: readonly string[],
-): Promise<boolean> {
+async function isPastCase(ctx: MutationCtx, run: Id<"runs">, path: readonly string[]) {
   for (let at = 2; at < path.length; at += 2) {
     const branch = await stepRead(ctx, run, { stage: path.slice(0, at - 1).join(".") });
     if (branch?.endedAt !== undefined) return true;

@@ -95,10 +95,7 @@ export const checked = mutation({
     checkedOutput(stage, await ctx.runMutation(fn as FunctionHandle<"mutation">, args)),
 });
 
-async function startRuns(
-  ctx: MutationCtx,
-  { starts, ...together }: Starts,
-): Promise<Infer<typeof vStarted>[]> {
+async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
   const results: Infer<typeof vStarted>[] = [];
   const works: Work[] = [];
   const begun: Id<"runs">[] = [];
@@ -125,11 +122,7 @@ async function startRuns(
 }
 
 /** Whether a start with the same key begins a new run, instead of returning this one. */
-async function mayReuseKey(
-  ctx: QueryCtx,
-  run: Doc<"runs">,
-  reuse: Starts["reuse"],
-): Promise<boolean> {
+async function mayReuseKey(ctx: QueryCtx, run: Doc<"runs">, reuse: Starts["reuse"]) {
   if (reuse === undefined || !(await hasEnded(ctx, run))) return false;
   return reuse === "ended" || run.state !== "completed";
 }

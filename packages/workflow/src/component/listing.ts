@@ -113,11 +113,7 @@ export const atStages = query({
   },
 });
 
-async function runAt(
-  ctx: QueryCtx,
-  { run: id }: { run: Id<"runs"> },
-  filter: Filter,
-): Promise<Doc<"runs"> | null> {
+async function runAt(ctx: QueryCtx, { run: id }: { run: Id<"runs"> }, filter: Filter) {
   const run = await ctx.db.get("runs", id);
   return run !== null && fits(run, filter) ? run : null;
 }

@@ -1,4 +1,4 @@
-import { completeWork, isOwnJob, type SlotId, type Work } from "@stepwise/workpool/core";
+import { completeWork, isOwnJob, type SlotId } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { withoutValues } from "../errors/without-values.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
@@ -22,10 +22,7 @@ import { vErrorKind, type Fused, type Next, type Outcome, type Settlement } from
  * It is not stale if this transaction has ended the run itself: a step may cancel its own run, and what it did stays.
  * @throws if the run is paused and stages were executed here: the caller reports again without them.
  */
-export async function settle(
-  ctx: MutationCtx,
-  settlement: Settlement,
-): Promise<{ stale: boolean }> {
+export async function settle(ctx: MutationCtx, settlement: Settlement) {
   const { token, slot, outcome, fused, next } = settlement;
   const found = await stepWithId(ctx, token.step);
   const ended = { work: token.step, slot: slot as SlotId | undefined };
@@ -119,11 +116,7 @@ function isRecorded(step: Doc<"steps">, fused: readonly Fused[], next: Next): bo
 }
 
 /** Begins what comes next. @returns the work to put in the slot that becomes free. */
-async function beginNext(
-  ctx: MutationCtx,
-  progress: Progress,
-  { outcome, next }: Settlement,
-): Promise<Work | undefined> {
+async function beginNext(ctx: MutationCtx, progress: Progress, { outcome, next }: Settlement) {
   const { step, known } = progress;
   const arrived = (where: Pick<Fused, "stage" | "pass">) =>
     outcome.kind === "open" && keyOf(step) === keyOf(where);
@@ -185,11 +178,7 @@ async function beginNext(
 }
 
 /** The record of the stage whose output is the run's, and that output. */
-async function resultOf(
-  ctx: MutationCtx,
-  progress: Progress,
-  stage: string | null,
-): Promise<{ outputStep: Id<"steps"> | undefined; output: unknown }> {
+async function resultOf(ctx: MutationCtx, progress: Progress, stage: string | null) {
   if (stage === null) return { outputStep: undefined, output: undefined };
   const { ids, known } = progress;
   const key = keyOf({ stage });

@@ -51,12 +51,7 @@ type Continuation = FunctionReference<"mutation", "internal", Args, null>;
  * Goes on in a transaction of its own. It is watched: if its scheduled function is lost or fails, it is scheduled again.
  * @param fn made with {@link continuation}. @param page what it is given. @param afterMs default: at once.
  */
-export async function continueLater(
-  ctx: MutationCtx,
-  fn: Continuation,
-  page: Value,
-  afterMs = 0,
-): Promise<Id<"continuations">> {
+export async function continueLater(ctx: MutationCtx, fn: Continuation, page: Value, afterMs = 0) {
   const handle = await createFunctionHandle(fn);
   const id = await ctx.db.insert("continuations", { fn: handle, page, at: ctx.db.vars.commitTs });
   await scheduleContinuation(ctx, id, { fn: handle, page }, afterMs);

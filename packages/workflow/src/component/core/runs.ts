@@ -27,11 +27,7 @@ export async function runWithId(ctx: QueryCtx, runId: string): Promise<Doc<"runs
 }
 
 /** The run that a key names: the one that has not ended (`start` and `restart` allow one), else the one that ended last. */
-export async function runWithKey(
-  ctx: QueryCtx,
-  workflow: string,
-  key: string,
-): Promise<Doc<"runs"> | null> {
+export async function runWithKey(ctx: QueryCtx, workflow: string, key: string) {
   const current = await unendedWithKey(ctx, workflow, key);
   if (current !== null) return current;
   return await ctx.db
@@ -42,11 +38,7 @@ export async function runWithKey(
 }
 
 /** The run of a key that has not ended. */
-export async function unendedWithKey(
-  ctx: QueryCtx,
-  workflow: string,
-  key: string,
-): Promise<Doc<"runs"> | null> {
+export async function unendedWithKey(ctx: QueryCtx, workflow: string, key: string) {
   return await ctx.db
     .query("runs")
     .withIndex("by_key", (q) =>

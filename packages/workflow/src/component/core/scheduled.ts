@@ -12,10 +12,7 @@ type JobState = SystemDataModel["_scheduled_functions"]["document"]["state"];
 export const LATE_MS = 15_000;
 
 /** The state of a scheduled function; undefined if there is none. It is read with its arguments, which may be large. */
-export async function stateOfJob(
-  ctx: QueryCtx,
-  job: Job | undefined,
-): Promise<JobState | undefined> {
+export async function stateOfJob(ctx: QueryCtx, job: Job | undefined) {
   if (job === undefined) return undefined;
   return (await ctx.db.system.get("_scheduled_functions", job))?.state;
 }

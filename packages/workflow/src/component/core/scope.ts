@@ -85,13 +85,7 @@ type Fits = (
   output: unknown,
 ) => boolean | Promise<boolean>;
 
-async function valueOf(
-  ctx: QueryCtx,
-  run: Id<"runs">,
-  read: Read,
-  known: Known,
-  fits: Fits,
-): Promise<unknown> {
+async function valueOf(ctx: QueryCtx, run: Id<"runs">, read: Read, known: Known, fits: Fits) {
   if (read.cause === true) return await causeOf(ctx, run);
   if (read.children === true) return await childrenOutputs(ctx, run, read, fits);
   // What was completed last is undone first.
@@ -115,12 +109,7 @@ async function causeOf(ctx: QueryCtx, id: Id<"runs">): Promise<StepError | undef
 }
 
 /** The outputs of a parent's children, as a list or by key, or what they were reduced to; as many as fit. */
-async function childrenOutputs(
-  ctx: QueryCtx,
-  run: Id<"runs">,
-  read: Read,
-  fits: Fits,
-): Promise<unknown> {
+async function childrenOutputs(ctx: QueryCtx, run: Id<"runs">, read: Read, fits: Fits) {
   const parent = await stepRead(ctx, run, read);
   if (parent === null) return [];
   if (parent.reduced !== undefined) return parent.reduced.value;

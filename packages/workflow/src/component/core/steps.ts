@@ -54,10 +54,7 @@ export function hasNotEnded(step: Pick<Doc<"steps">, "state">): boolean {
 }
 
 /** The loop around a step that can be undone, as its compensation sees it. */
-export async function loopAround(
-  ctx: QueryCtx,
-  { run, stage, pass = [], undoable }: Doc<"steps">,
-): Promise<{ loop?: unknown }> {
+export async function loopAround(ctx: QueryCtx, { run, stage, pass = [], undoable }: Doc<"steps">) {
   if (undoable !== true || pass.length === 0) return {};
   const names = stage.split(".");
   for (let depth = names.length - 1; depth > 0; depth--) {

@@ -16,11 +16,7 @@ import { pool } from "../core/pool.js";
 import { cancelScheduled } from "../core/scheduled.js";
 
 /** Calls a run's `onComplete` in a nested transaction. What it throws is stored in the run. @param sensitive the run's error is not logged. */
-export async function callOnComplete(
-  ctx: MutationCtx,
-  run: Doc<"runs">,
-  sensitive: boolean,
-): Promise<void> {
+export async function callOnComplete(ctx: MutationCtx, run: Doc<"runs">, sensitive: boolean) {
   if (run.onComplete === undefined) return;
   const stored = await ctx.db
     .query("contexts")

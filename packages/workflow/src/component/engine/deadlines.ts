@@ -26,32 +26,21 @@ async function scheduleDeadline(
 }
 
 /** Nothing may be watched by then: another function checks whether the first was lost, ever later if the scheduler is far behind. */
-export async function scheduleCheck(
-  ctx: MutationCtx,
-  deadline: Id<"deadlines">,
-  at: number,
-): Promise<Id<"_scheduled_functions">> {
+export async function scheduleCheck(ctx: MutationCtx, deadline: Id<"deadlines">, at: number) {
   const now = Date.now();
   const due = Math.max(at, now) + Math.max(LATE_MS, now - at);
   return await ctx.scheduler.runAt(due, internal.features.deadlines.checkLate, { deadline });
 }
 
 /** Schedules a deadline anew if its function was lost. @returns whether it was. */
-export async function rearmDeadline(
-  ctx: MutationCtx,
-  deadline: Doc<"deadlines">,
-): Promise<boolean> {
+export async function rearmDeadline(ctx: MutationCtx, deadline: Doc<"deadlines">) {
   const wasLost = await isLost(ctx, deadline);
   if (wasLost) await scheduleDeadline(ctx, deadline);
   return wasLost;
 }
 
 /** Begins the deadline of a parent or a loop, or lifts it. */
-export async function setDeadline(
-  ctx: MutationCtx,
-  run: Id<"runs">,
-  { ms, ...where }: Deadline,
-): Promise<void> {
+export async function setDeadline(ctx: MutationCtx, run: Id<"runs">, { ms, ...where }: Deadline) {
   const { stage, pass } = where;
   const ofStage = ctx.db
     .query("deadlines")

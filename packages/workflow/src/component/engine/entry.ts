@@ -73,10 +73,7 @@ export async function scheduleEntry(
 }
 
 /** @returns undefined for a run that begins in {@link enter}, and if a deploy took the workflow away: `enter` fails the run then. */
-async function scheduleAtOnce(
-  ctx: MutationCtx,
-  args: { token: Token; fuse: boolean },
-): Promise<Id<"_scheduled_functions"> | undefined> {
+async function scheduleAtOnce(ctx: MutationCtx, args: { token: Token; fuse: boolean }) {
   const run = await ctx.db.get("runs", args.token.run as Id<"runs">);
   if (run === null || run.state === "pending") return undefined;
   try {

@@ -21,11 +21,7 @@ export interface Progress {
 }
 
 /** Records what became of the step of the token. */
-export async function recordOutcome(
-  ctx: MutationCtx,
-  progress: Progress,
-  { outcome }: Settlement,
-): Promise<void> {
+export async function recordOutcome(ctx: MutationCtx, progress: Progress, { outcome }: Settlement) {
   const { step } = progress;
   // An action that was thought lost has reported after all, or an event was sent before its time was up.
   const isOvertaken =

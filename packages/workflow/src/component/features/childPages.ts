@@ -14,12 +14,7 @@ const BYTES_PER_SECOND = { s16: 4 << 20, others: 8 << 20 };
  * Inserts the next page in a transaction of its own.
  * @param bytes how much this one writes: the deployment has time for twice as much. @param putOffMs how much later it comes.
  */
-export async function insertLater(
-  ctx: MutationCtx,
-  step: Id<"steps">,
-  bytes = 0,
-  putOffMs = 0,
-): Promise<void> {
+export async function insertLater(ctx: MutationCtx, step: Id<"steps">, bytes = 0, putOffMs = 0) {
   const { class: name } = await ctx.meta.getDeploymentMetadata();
   const perSecond = name === "s16" ? BYTES_PER_SECOND.s16 : BYTES_PER_SECOND.others;
   const afterMs = putOffMs + Math.ceil((2_000 * bytes) / perSecond);

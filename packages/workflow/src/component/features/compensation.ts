@@ -90,11 +90,7 @@ export async function undoAbove(ctx: MutationCtx, id: Id<"runs">): Promise<Doc<"
 }
 
 /** A compensation has ended. @param error why it failed: listed in the error of the run that is compensating. @returns as {@link undoNext}. */
-export async function undone(
-  ctx: MutationCtx,
-  step: Doc<"steps">,
-  error?: StepError,
-): Promise<Doc<"runs"> | null> {
+export async function undone(ctx: MutationCtx, step: Doc<"steps">, error?: StepError) {
   if (step.undo === undefined) return null;
   const record = await ctx.db.get("steps", step._id);
   if (record !== null && record.endedAt === undefined)
@@ -124,11 +120,7 @@ async function markUndone(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
 }
 
 /** Lists errors of compensations in the error of the run that is compensating: this one, or the first above it. */
-async function listErrors(
-  ctx: MutationCtx,
-  id: Id<"runs">,
-  errors: readonly StepError[],
-): Promise<void> {
+async function listErrors(ctx: MutationCtx, id: Id<"runs">, errors: readonly StepError[]) {
   const run = await ctx.db.get("runs", id);
   if (run === null) return;
   if (run.state !== "compensating" || run.error === undefined) {
@@ -173,10 +165,7 @@ export async function childOfClosedEnded(
 }
 
 /** The parent that a compensating run waits for: its children are being undone, or have to end first. */
-export async function parentBeingUndone(
-  ctx: QueryCtx,
-  run: Id<"runs">,
-): Promise<Doc<"steps"> | null> {
+export async function parentBeingUndone(ctx: QueryCtx, run: Id<"runs">) {
   const steps = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run));
   const last = await steps.order("desc").first();
   if (last?.kind === "children" && (await hasChildIn(ctx, last._id, UNENDED))) return last;

@@ -222,12 +222,7 @@ async function startIfWaiting(
 }
 
 /** Starts a child. @returns whether it could begin; null if it does not wait any more. */
-async function begin(
-  ctx: MutationCtx,
-  parent: Doc<"steps">,
-  run: Doc<"runs">,
-  start: Start,
-): Promise<boolean | null> {
+async function begin(ctx: MutationCtx, parent: Doc<"steps">, run: Doc<"runs">, start: Start) {
   if (run.state !== "pending" || run.first === undefined) return null;
   const begun = { state: "running" as const, first: undefined, startedAt: Date.now() };
   await ctx.db.patch("runs", run._id, begun);

@@ -57,11 +57,7 @@ export const expire = internalMutation({
 });
 
 /** Tells the run that a node has failed, which asks its `recover`. @returns false if the run is not there. */
-async function failNode(
-  ctx: MutationCtx,
-  deadline: Doc<"deadlines">,
-  error: StepError,
-): Promise<boolean> {
+async function failNode(ctx: MutationCtx, deadline: Doc<"deadlines">, error: StepError) {
   const steps: Doc<"steps">[] = [];
   for await (const step of activeSteps(ctx, deadline.run))
     if (isUnder(deadline, step)) steps.push(step);

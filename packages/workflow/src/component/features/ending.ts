@@ -96,11 +96,7 @@ export async function finishUndone(ctx: MutationCtx, run: Doc<"runs"> | null): P
 }
 
 /** Whether a run completes after the run above it has ended, but was not canceled yet: then nobody would undo what it has done. */
-async function isTooLate(
-  ctx: MutationCtx,
-  { parentRun }: Doc<"runs">,
-  { undoable }: Completed,
-): Promise<boolean> {
+async function isTooLate(ctx: MutationCtx, { parentRun }: Doc<"runs">, { undoable }: Completed) {
   if (parentRun === undefined || undoable !== true) return false;
   return (await ctx.db.get("runs", parentRun))?.endedAt !== undefined;
 }
@@ -169,12 +165,7 @@ async function closeSteps(
   return parents;
 }
 
-async function closeStep(
-  ctx: MutationCtx,
-  step: Doc<"steps">,
-  state: BadEnd,
-  page: Page,
-): Promise<void> {
+async function closeStep(ctx: MutationCtx, step: Doc<"steps">, state: BadEnd, page: Page) {
   // The job stays: it may be the one that ends the run.
   const { job: _job, check: _check, ...noEntry } = NO_ENTRY;
   const closed = { ...noEntry, state, endedAt: Date.now(), held: undefined };
@@ -206,11 +197,7 @@ async function cancelChildren(ctx: MutationCtx, parent: Doc<"steps">, page: Page
 }
 
 /** @returns whether there may be more of them. */
-async function cancelSomeChildren(
-  ctx: MutationCtx,
-  parent: Id<"steps">,
-  page: Page,
-): Promise<boolean> {
+async function cancelSomeChildren(ctx: MutationCtx, parent: Id<"steps">, page: Page) {
   const children: Doc<"runs">[] = [];
   for (const state of ["running", "pending"] as const) {
     if (page.remaining === 0) break;

@@ -21,11 +21,7 @@ export async function failIfTooMany(ctx: MutationCtx, parent: Doc<"steps">): Pro
 }
 
 /** Fails a parent with the error of its first failed child. */
-export async function failParent(
-  ctx: MutationCtx,
-  parent: Doc<"steps">,
-  child: Doc<"runs">,
-): Promise<void> {
+export async function failParent(ctx: MutationCtx, parent: Doc<"steps">, child: Doc<"runs">) {
   const run = await ctx.db.get("runs", parent.run);
   if (run === null) throw new Error(`The run of the parent "${parent._id}" is gone`);
   const key = child.childKey ?? String(child.index);
@@ -52,11 +48,7 @@ export async function failParent(
 }
 
 /** Fails a parent: its run is told so, and its other children are canceled. */
-export async function failWith(
-  ctx: MutationCtx,
-  parent: Doc<"steps">,
-  error: StepError,
-): Promise<void> {
+export async function failWith(ctx: MutationCtx, parent: Doc<"steps">, error: StepError) {
   if (parent.job !== undefined) await cancelPending(ctx, parent.job);
   if (parent.inserting === true) await dropPages(ctx, parent._id);
   await endRecount(ctx, parent);
@@ -178,11 +170,7 @@ async function sumOf(ctx: QueryCtx, parent: Id<"steps">): Promise<Doc<"failedChi
 }
 
 /** Failed children that are not in the sum yet, the oldest first. */
-async function rowsOf(
-  ctx: QueryCtx,
-  parent: Id<"steps">,
-  most: number,
-): Promise<Doc<"failedChildren">[]> {
+async function rowsOf(ctx: QueryCtx, parent: Id<"steps">, most: number) {
   return await ctx.db
     .query("failedChildren")
     .withIndex("by_parent", (q) => q.eq("parent", parent).eq("count", undefined))

@@ -58,11 +58,7 @@ export const checkLate = internalMutation({
 });
 
 /** Schedules the entry of a step that waits. An action in the pool has none. */
-export async function rearm(
-  ctx: MutationCtx,
-  step: Doc<"steps">,
-  isLastTry = false,
-): Promise<void> {
+export async function rearm(ctx: MutationCtx, step: Doc<"steps">, isLastTry = false) {
   if (step.inserting === true) return await insertLater(ctx, step._id);
   const event = eventOf(step);
   if (event === undefined) return;

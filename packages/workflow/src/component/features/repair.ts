@@ -46,10 +46,7 @@ export async function repairAll(ctx: MutationCtx, plans?: Plans): Promise<void> 
 export const repairMore = continuation<Place>(repairPage);
 
 /** @returns where the next page begins; null after the last. */
-async function repairPage(
-  ctx: MutationCtx,
-  { what, cursor, most = PAGE, ...rest }: Place,
-): Promise<Place | null> {
+async function repairPage(ctx: MutationCtx, { what, cursor, most = PAGE, ...rest }: Place) {
   const found = await rowsOf(ctx, what, {
     cursor,
     numItems: most,
@@ -86,12 +83,7 @@ async function rowsOf(
     .paginate(page);
 }
 
-async function repairStep(
-  ctx: MutationCtx,
-  what: Place["what"],
-  step: Doc<"steps">,
-  plans: Plans,
-): Promise<void> {
+async function repairStep(ctx: MutationCtx, what: Place["what"], step: Doc<"steps">, plans: Plans) {
   if (step.held === true) return;
   if (what === "steps") return await rearmLate(ctx, step);
   if (what === "actions") {

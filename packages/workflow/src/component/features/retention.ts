@@ -17,10 +17,7 @@ const BATCH_MS = 60_000;
 const LATE_MS = 60_000;
 
 /** Schedules the removal of a run of the top level that ends. @returns the fields of its document for that. */
-export async function expireLater(
-  ctx: MutationCtx,
-  { parentRun, retentionMs }: Doc<"runs">,
-): Promise<{ expiresAt?: number }> {
+export async function expireLater(ctx: MutationCtx, { parentRun, retentionMs }: Doc<"runs">) {
   if (parentRun !== undefined || retentionMs === undefined) return {};
   const expiresAt = Date.now() + retentionMs;
   const at = expiresAt + BATCH_MS;
@@ -31,11 +28,7 @@ export async function expireLater(
   return { expiresAt };
 }
 
-async function scheduleRemoval(
-  ctx: MutationCtx,
-  next: Doc<"expiries"> | null,
-  at: number,
-): Promise<void> {
+async function scheduleRemoval(ctx: MutationCtx, next: Doc<"expiries"> | null, at: number) {
   if (next?.job !== undefined) await cancelPending(ctx, next.job);
   const job = await ctx.scheduler.runAt(at, internal.features.retention.removeExpired, {});
   if (next === null) await ctx.db.insert("expiries", { at, job });
@@ -151,10 +144,7 @@ export async function removeStep(ctx: MutationCtx, step: Doc<"steps">): Promise<
 }
 
 /** Removes what could undo a step, or its children. @returns as {@link removeRowsOf}. */
-async function removeUndos(
-  ctx: MutationCtx,
-  { _id: step, kind, undoable }: Doc<"steps">,
-): Promise<boolean> {
+async function removeUndos(ctx: MutationCtx, { _id: step, kind, undoable }: Doc<"steps">) {
   if (undoable !== true && kind !== "children") return true;
   const undos = ctx.db.query("undos").withIndex("by_step", (q) => q.eq("step", step));
   return await deleteInPage(ctx, "undos", undos);

@@ -132,10 +132,7 @@ export const findLate = internalQuery({
   },
 });
 
-async function positionIn(
-  ctx: QueryCtx,
-  table: WatchedTable,
-): Promise<Doc<"sweepPositions"> | null> {
+async function positionIn(ctx: QueryCtx, table: WatchedTable) {
   return await ctx.db
     .query("sweepPositions")
     .withIndex("by_table", (q) => q.eq("table", table))
