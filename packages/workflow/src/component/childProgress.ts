@@ -1,6 +1,6 @@
 import { v, type Infer } from "convex/values";
-import type { Doc } from "./_generated/dataModel.js";
 import type { QueryCtx } from "./_generated/server.js";
+import type { Step } from "./core/documents.js";
 import { childrenIn, lastChild } from "./core/steps.js";
 import type { RunState } from "./validators.js";
 
@@ -26,7 +26,7 @@ const BAD = ["failed", "canceled", "timedOut"] as const;
  */
 export async function childProgress(
   ctx: QueryCtx,
-  { _id: parent, total = 0 }: Pick<Doc<"steps">, "_id" | "total">,
+  { _id: parent, total = 0 }: Pick<Step, "_id" | "total">,
 ): Promise<Infer<typeof vChildren>> {
   /** The places of children in these states. */
   const places = async (states: readonly RunState[], from = 0) => {

@@ -1,7 +1,8 @@
 import { isOwnJob } from "@stepwise/workpool/core";
 import { compareValues, getConvexSize, v, type Infer, type Value } from "convex/values";
-import type { Doc, Id } from "./_generated/dataModel.js";
+import type { Doc } from "./_generated/dataModel.js";
 import { mutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
+import type { RunId, Step } from "./core/documents.js";
 import { findRun, vRunOrKey } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
 import { stepRead } from "./core/steps.js";
@@ -36,7 +37,7 @@ export const take = mutation({
 });
 
 /** The events of a name that a run keeps, in order. */
-function inboxOf(ctx: QueryCtx, run: Id<"runs">, name: string) {
+function inboxOf(ctx: QueryCtx, run: RunId, name: string) {
   return ctx.db.query("inbox").withIndex("by_run_name", (q) => q.eq("run", run).eq("name", name));
 }
 
@@ -142,11 +143,7 @@ function otherwiseThan(
  * A run goes on with an event that it waits for. If this transaction has too little room left, the node is entered again in one of its own, and
  * finds the event in its inbox. @returns whether it went on here.
  */
-async function takesUp(
-  ctx: MutationCtx,
-  waiting: Doc<"steps">,
-  event: { name: string; value: unknown },
-): Promise<boolean> {
+async function takesUp(ctx: MutationCtx, waiting: Step, event: { name: string; value: unknown }) {
   let isTaken = true;
   // It waits no more: the run itself may send such an event next.
   await ctx.db.patch("steps", waiting._id, { state: "running" });
@@ -161,7 +158,7 @@ async function takesUp(
 }
 
 /** The step of a run that waits at one of the nodes, unless its time is up. */
-async function stepWaitingFor(ctx: MutationCtx, run: Id<"runs">, receivers: readonly Receiver[]) {
+async function stepWaitingFor(ctx: MutationCtx, run: RunId, receivers: readonly Receiver[]) {
   const waiting = await ctx.db
     .query("steps")
     .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", "waiting"))
@@ -176,7 +173,7 @@ async function stepWaitingFor(ctx: MutationCtx, run: Id<"runs">, receivers: read
 /** The nodes, in their order, that the run may still come to. @param at the one that it is at, if that counts. */
 async function receiversAhead(
   ctx: MutationCtx,
-  run: Id<"runs">,
+  run: RunId,
   receivers: readonly Receiver[],
   at: Receiver | undefined,
 ): Promise<Receiver[]> {
@@ -186,7 +183,7 @@ async function receiversAhead(
   return ahead;
 }
 
-async function isAhead(ctx: MutationCtx, run: Id<"runs">, receiver: Receiver): Promise<boolean> {
+async function isAhead(ctx: MutationCtx, run: RunId, receiver: Receiver): Promise<boolean> {
   const { stage, loop } = receiver;
   const place = loop ?? stage;
   if (await isPastCase(ctx, run, place.split("."))) return false;
@@ -197,7 +194,7 @@ async function isAhead(ctx: MutationCtx, run: Id<"runs">, receiver: Receiver): P
 }
 
 /** Whether a branch around a stage has ended, or the run is in another case: `route.big.x` may be in the case `big` of `route`. */
-async function isPastCase(ctx: MutationCtx, run: Id<"runs">, path: readonly string[]) {
+async function isPastCase(ctx: MutationCtx, run: RunId, path: readonly string[]) {
   for (let at = 2; at < path.length; at += 2) {
     const branch = await stepRead(ctx, run, { stage: path.slice(0, at - 1).join(".") });
     if (branch?.endedAt !== undefined) return true;

@@ -8,8 +8,8 @@ import {
 import type { FunctionHandle } from "convex/server";
 import { v, type Infer, type ObjectType } from "convex/values";
 import { checkedOutput } from "../values.js";
-import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, query, type MutationCtx, type QueryCtx } from "./_generated/server.js";
+import type { Run, RunId } from "./core/documents.js";
 import { logStarted } from "./core/log.js";
 import { pool } from "./core/pool.js";
 import { hasEnded, runWithKey } from "./core/runs.js";
@@ -98,7 +98,7 @@ export const checked = mutation({
 async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
   const results: Infer<typeof vStarted>[] = [];
   const works: Work[] = [];
-  const begun: Id<"runs">[] = [];
+  const begun: RunId[] = [];
   let isConfigured = false;
   for (const start of starts) {
     const { key } = start;
@@ -122,7 +122,7 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
 }
 
 /** Whether a start with the same key begins a new run, instead of returning this one. */
-async function mayReuseKey(ctx: QueryCtx, run: Doc<"runs">, reuse: Starts["reuse"]) {
+async function mayReuseKey(ctx: QueryCtx, run: Run, reuse: Starts["reuse"]) {
   if (reuse === undefined || !(await hasEnded(ctx, run))) return false;
   return reuse === "ended" || run.state !== "completed";
 }
@@ -133,7 +133,7 @@ async function startRun(
   { input, key }: Starts["starts"][number],
   { begin, at, onComplete }: Omit<Starts, "starts">,
   works: Work[],
-): Promise<{ run: Id<"runs">; begins: boolean }> {
+): Promise<{ run: RunId; begins: boolean }> {
   const { workflow, plan, entry, first, timeoutMs, retentionMs } = begin;
   const now = Date.now();
   const later = at !== undefined && at > now ? at : undefined;

@@ -2,8 +2,8 @@ import { paginator } from "convex-helpers/server/pagination";
 import { mergedStream, stream } from "convex-helpers/server/stream";
 import type { PaginationResult } from "convex/server";
 import { v, type Infer, type ObjectType } from "convex/values";
-import type { Doc, Id } from "./_generated/dataModel.js";
 import { query, type QueryCtx } from "./_generated/server.js";
+import type { Run, RunId } from "./core/documents.js";
 import schema from "./schema.js";
 import { vPage } from "./timeline.js";
 import { vRunState } from "./validators.js";
@@ -36,7 +36,7 @@ const filters = {
 };
 type Filter = ObjectType<typeof filters>;
 
-function fits(run: Doc<"runs">, { workflow, state, notOfPlan, children }: Filter): boolean {
+function fits(run: Run, { workflow, state, notOfPlan, children }: Filter): boolean {
   return (
     (workflow === undefined || run.workflow === workflow) &&
     (state === undefined || run.state === state) &&
@@ -104,7 +104,7 @@ export const atStages = query({
     const found = await mergedStream(atStage, ["createdAt", "_creationTime"])
       .filterWith(async (step) => (await runAt(ctx, step, filter)) !== null)
       .paginate({ ...page, ...LIMITS });
-    const rows: Doc<"runs">[] = [];
+    const rows: Run[] = [];
     for (const step of found.page) {
       const run = await runAt(ctx, step, filter);
       if (run !== null) rows.push(run);
@@ -113,7 +113,7 @@ export const atStages = query({
   },
 });
 
-async function runAt(ctx: QueryCtx, { run: id }: { run: Id<"runs"> }, filter: Filter) {
+async function runAt(ctx: QueryCtx, { run: id }: { run: RunId }, filter: Filter) {
   const run = await ctx.db.get("runs", id);
   return run !== null && fits(run, filter) ? run : null;
 }
@@ -122,7 +122,7 @@ function listed({
   page,
   isDone,
   continueCursor,
-}: Pick<PaginationResult<Doc<"runs">>, "page" | "isDone" | "continueCursor">): Infer<
+}: Pick<PaginationResult<Run>, "page" | "isDone" | "continueCursor">): Infer<
   typeof vListedPage
 > {
   const rows = page.map((run) => {

@@ -1,6 +1,6 @@
 import { v } from "convex/values";
-import type { Id } from "./_generated/dataModel.js";
 import { query } from "./_generated/server.js";
+import type { RunId } from "./core/documents.js";
 import { settledOutput } from "./core/scope.js";
 import { stepRead } from "./core/steps.js";
 import { recordArgs } from "./validators.js";
@@ -16,7 +16,7 @@ export const outputs = query({
     isLast: v.boolean(),
   }),
   handler: async (ctx, { run, from, most, tolerant, ...of }) => {
-    const parent = await stepRead(ctx, run as Id<"runs">, of);
+    const parent = await stepRead(ctx, run as RunId, of);
     const page: { key: string | number; output: unknown }[] = [];
     if (parent === null) return { outputs: page, isLast: true };
     const children = ctx.db
@@ -37,7 +37,7 @@ export const reduced = query({
   args: recordArgs,
   returns: v.object({ value: v.any(), from: v.number() }),
   handler: async (ctx, { run, ...of }) => {
-    const parent = await stepRead(ctx, run as Id<"runs">, of);
+    const parent = await stepRead(ctx, run as RunId, of);
     return { value: parent?.reduced?.value ?? null, from: parent?.reduced?.from ?? 0 };
   },
 });

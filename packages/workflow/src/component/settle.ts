@@ -1,8 +1,8 @@
 import { completeWork, isOwnJob, type SlotId } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { withoutValues } from "../errors/without-values.js";
-import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
+import type { Run, RunId, Step } from "./core/documents.js";
 import { logStep } from "./core/log.js";
 import { pool } from "./core/pool.js";
 import { isActive, keyOf, loopAround, nameOf, stepRead, stepWithId } from "./core/steps.js";
@@ -98,12 +98,12 @@ function hasDoneMore(fused: readonly Fused[]): boolean {
 }
 
 /** The plan that a run has gone by from its beginning; "" if these were several. */
-function planOf({ plan }: Doc<"steps">, settlement: Settlement): string | undefined {
+function planOf({ plan }: Step, settlement: Settlement): string | undefined {
   return plan === undefined || plan === settlement.plan ? plan : "";
 }
 
 /** Whether the record with which the run arrived is of something that happened or begins here. */
-function isRecorded(step: Doc<"steps">, fused: readonly Fused[], next: Next): boolean {
+function isRecorded(step: Step, fused: readonly Fused[], next: Next): boolean {
   if (next.kind === "fail" || next.kind === "undone") return true;
   const own = keyOf(step);
   const begun =
@@ -194,7 +194,7 @@ async function resultOf(ctx: MutationCtx, progress: Progress, stage: string | nu
 /** The run waits: until a time, or for an event and perhaps until a time. */
 async function wait(
   ctx: MutationCtx,
-  step: Doc<"steps">,
+  step: Step,
   hasArrived: boolean,
   next: Extract<Next, { kind: "sleep" | "event" }>,
 ): Promise<void> {
@@ -224,7 +224,7 @@ async function wait(
   else if (hasArrived) await ctx.db.patch("steps", id, { ...NO_ENTRY, ...fields });
 }
 
-async function runOf(ctx: MutationCtx, step: Doc<"steps">): Promise<Doc<"runs">> {
+async function runOf(ctx: MutationCtx, step: Step): Promise<Run> {
   const run = await ctx.db.get("runs", step.run);
   if (run === null) throw new Error(`The run of the step record "${step._id}" is gone`);
   return run;
@@ -233,7 +233,7 @@ async function runOf(ctx: MutationCtx, step: Doc<"steps">): Promise<Doc<"runs">>
 /** Stores what outputs of children were reduced to. @param from the others, from this place on, are reduced in a transaction of their own. */
 async function storeReduced(
   ctx: MutationCtx,
-  run: Id<"runs">,
+  run: RunId,
   { stage, pass, value }: { stage: string; pass?: number[] | undefined; value: unknown },
   from?: number,
 ): Promise<void> {

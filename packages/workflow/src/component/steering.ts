@@ -1,6 +1,6 @@
 import { v } from "convex/values";
-import type { Id } from "./_generated/dataModel.js";
 import { mutation, query } from "./_generated/server.js";
+import type { RunId } from "./core/documents.js";
 import { findRun, goesOn, hasEnded, runWithId, unendedWithKey, whichRun } from "./core/runs.js";
 import { isActive, stepRead, stepWithId } from "./core/steps.js";
 import { cancelRun } from "./features/ending.js";
@@ -105,7 +105,7 @@ export const isCompleted = query({
   args: { ...recordArgs, generation: v.number() },
   returns: v.boolean(),
   handler: async (ctx, { run, generation, ...of }) => {
-    const step = await stepRead(ctx, run as Id<"runs">, of);
+    const step = await stepRead(ctx, run as RunId, of);
     return step?.state === "completed" && (step.generation ?? 1) === generation;
   },
 });

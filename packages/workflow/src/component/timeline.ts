@@ -1,7 +1,7 @@
 import { paginator } from "convex-helpers/server/pagination";
 import { v, type Infer } from "convex/values";
-import type { Doc } from "./_generated/dataModel.js";
 import { query, type QueryCtx } from "./_generated/server.js";
+import type { Step } from "./core/documents.js";
 import { findRun } from "./core/runs.js";
 import schema from "./schema.js";
 import { vError, vRunState } from "./validators.js";
@@ -60,7 +60,7 @@ export const steps = query({
   },
 });
 
-async function recordOf(ctx: QueryCtx, step: Doc<"steps">): Promise<Infer<typeof vRecord>> {
+async function recordOf(ctx: QueryCtx, step: Step): Promise<Infer<typeof vRecord>> {
   const sensitive = step.sensitive === true;
   const hasEnded = step.endedAt !== undefined;
   return {

@@ -1,6 +1,7 @@
 import { isWaiting, slotOf } from "@stepwise/workpool/core";
 import { v, type Infer } from "convex/values";
 import type { Doc } from "./_generated/dataModel.js";
+import type { Run, Step } from "./core/documents.js";
 import { query, type QueryCtx } from "./_generated/server.js";
 import { childProgress, vChildren } from "./childProgress.js";
 import { findRun, runWithId, whichRun } from "./core/runs.js";
@@ -27,7 +28,7 @@ export const runFacts = {
   error: v.optional(vError),
 };
 
-export function factsOf(run: Doc<"runs">) {
+export function factsOf(run: Run) {
   return {
     runId: run._id,
     workflow: run.workflow,
@@ -69,7 +70,7 @@ export const nodeFields = {
   children: v.optional(vChildren),
 };
 
-async function stepFactsOf(ctx: QueryCtx, step: Doc<"steps">) {
+async function stepFactsOf(ctx: QueryCtx, step: Step) {
   const { kind, pass, attempt, dueAt, names: events, iteration, errors = [] } = step;
   // An action waits for a slot in the pool: its own record does not say so.
   const mayWait = step.state === "running" && kind === "action";
@@ -77,7 +78,7 @@ async function stepFactsOf(ctx: QueryCtx, step: Doc<"steps">) {
   return { kind, pass, state, attempt, dueAt, events, iteration, errors };
 }
 
-export async function nodeFactsOf(ctx: QueryCtx, step: Doc<"steps">) {
+export async function nodeFactsOf(ctx: QueryCtx, step: Step) {
   const { called, chosen } = step;
   const children = step.kind === "children" ? await childProgress(ctx, step) : undefined;
   return { ...(await stepFactsOf(ctx, step)), called, chosen, children };
@@ -130,7 +131,7 @@ export const status = query({
 
 async function activeNodes(
   ctx: QueryCtx,
-  { _id: run, state: runState }: Doc<"runs">,
+  { _id: run, state: runState }: Run,
   deadlines: readonly Doc<"deadlines">[],
 ): Promise<Infer<typeof vActiveNode>[]> {
   const nodes: Infer<typeof vActiveNode>[] = [];
@@ -143,11 +144,7 @@ async function activeNodes(
     : [{ ...(await activeNode(ctx, parent, deadlines)), state: "waiting" }];
 }
 
-async function activeNode(
-  ctx: QueryCtx,
-  step: Doc<"steps">,
-  deadlines: readonly Doc<"deadlines">[],
-): Promise<Infer<typeof vActiveNode>> {
+async function activeNode(ctx: QueryCtx, step: Step, deadlines: readonly Doc<"deadlines">[]) {
   const { kind, entersAt = 0 } = step;
   // A run that was started for later waits at its first stage.
   const dueAt =
@@ -164,7 +161,7 @@ async function activeNode(
 }
 
 /** Whether nothing will go on with a step by itself. The watchdog finds what is due soon, and a repair everything. */
-async function isStalled(ctx: QueryCtx, step: Doc<"steps">): Promise<boolean> {
+async function isStalled(ctx: QueryCtx, step: Step): Promise<boolean> {
   if (step.held === true) return false;
   if (await isStranded(ctx, step)) return true;
   if (step.kind === "action" && step.state === "running" && step.entersAt === undefined) {
@@ -222,8 +219,8 @@ async function hasRoomToRead(ctx: QueryCtx): Promise<boolean> {
   return bytesRead.remaining > TREE_ROOM_BYTES;
 }
 
-async function treeRun(ctx: QueryCtx, run: Doc<"runs">): Promise<Infer<typeof vTreeRun>> {
-  const steps: Doc<"steps">[] = [];
+async function treeRun(ctx: QueryCtx, run: Run): Promise<Infer<typeof vTreeRun>> {
+  const steps: Step[] = [];
   for await (const step of ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run._id))) {
     if (step.kind !== "input") steps.push(step);
     if (steps.length === MAX_TREE_STEPS || !(await hasRoomToRead(ctx))) break;

@@ -1,7 +1,7 @@
 import { logEventOf, logs, MOST_LOGGED_AT_ONCE, type LogLevel } from "@stepwise/workpool/core";
 import type { StepError } from "../../definition/step-error.js";
-import type { Doc, Id } from "../_generated/dataModel.js";
 import type { MutationCtx } from "../_generated/server.js";
+import type { Run, RunId } from "./documents.js";
 import type { BadEnd } from "../validators.js";
 
 /*
@@ -26,7 +26,7 @@ const LEVELS = {
 export async function logStarted(
   ctx: MutationCtx,
   workflow: string,
-  runs: readonly Id<"runs">[],
+  runs: readonly RunId[],
   generation?: number,
 ): Promise<void> {
   if (runs.length === 0 || !(await logs(ctx, "INFO"))) return;
@@ -40,7 +40,7 @@ export async function logStarted(
 /** A run has ended. Children are only logged if they fail or time out. */
 export async function logEnded(
   ctx: MutationCtx,
-  { _id: runId, root, workflow, generation, startedAt, logged }: Doc<"runs">,
+  { _id: runId, root, workflow, generation, startedAt, logged }: Run,
   end: { state: "completed" } | { state: BadEnd; error: StepError; sensitive?: boolean },
 ): Promise<void> {
   const { state } = end;
@@ -55,7 +55,7 @@ export async function logEnded(
 export async function logStep(
   ctx: MutationCtx,
   event: keyof typeof LEVELS,
-  runId: Id<"runs">,
+  runId: RunId,
   error: StepError,
   sensitive: boolean | undefined,
   more: Readonly<Record<string, unknown>> = {},
@@ -68,7 +68,7 @@ export async function logStep(
 export async function logThrown(
   ctx: MutationCtx,
   event: "stuck" | "onCompleteFailed",
-  { _id: runId, workflow }: Doc<"runs">,
+  { _id: runId, workflow }: Run,
   message: string,
   { node, sensitive = false }: { node?: string; sensitive?: boolean | undefined },
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import { v, type Infer } from "convex/values";
-import type { Doc } from "../_generated/dataModel.js";
 import type { QueryCtx } from "../_generated/server.js";
+import type { Run } from "./documents.js";
 
 /** Which run: by its id, or by the key that it was started with. */
 export const vRunOrKey = v.union(v.object({ runId: v.string() }), v.object({ key: v.string() }));
@@ -13,7 +13,7 @@ export async function findRun(
   ctx: QueryCtx,
   which: Infer<typeof vRunOrKey>,
   workflow: string | undefined,
-): Promise<Doc<"runs"> | null> {
+): Promise<Run | null> {
   if ("key" in which)
     return workflow === undefined ? null : await runWithKey(ctx, workflow, which.key);
   const run = await runWithId(ctx, which.runId);
@@ -21,7 +21,7 @@ export async function findRun(
 }
 
 /** @returns null for an unknown run. */
-export async function runWithId(ctx: QueryCtx, runId: string): Promise<Doc<"runs"> | null> {
+export async function runWithId(ctx: QueryCtx, runId: string): Promise<Run | null> {
   const id = ctx.db.normalizeId("runs", runId);
   return id === null ? null : await ctx.db.get("runs", id);
 }
@@ -48,7 +48,7 @@ export async function unendedWithKey(ctx: QueryCtx, workflow: string, key: strin
 }
 
 /** Whether a run of the top level has ended, and nothing under it is being undone any more. */
-export async function hasEnded(ctx: QueryCtx, run: Doc<"runs">): Promise<boolean> {
+export async function hasEnded(ctx: QueryCtx, run: Run): Promise<boolean> {
   if (run.endedAt === undefined) return false;
   const compensating = await ctx.db
     .query("runs")
@@ -58,6 +58,6 @@ export async function hasEnded(ctx: QueryCtx, run: Doc<"runs">): Promise<boolean
 }
 
 /** Whether a run has neither ended nor is compensating. */
-export function goesOn({ state }: Doc<"runs">): boolean {
+export function goesOn({ state }: Run): boolean {
   return state === "running" || state === "pending";
 }

@@ -2,8 +2,8 @@ import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../../definition/step-error.js";
 import { Failure } from "../../errors/failure.js";
 import { inPages } from "../../values.js";
-import type { Doc, Id } from "../_generated/dataModel.js";
 import type { QueryCtx } from "../_generated/server.js";
+import type { Run, RunId, Step } from "./documents.js";
 import type { Read } from "../validators.js";
 import { keyOf, lastOwnUndo, nameOf, stepRead } from "./steps.js";
 
@@ -25,12 +25,7 @@ export type Known = ReadonlyMap<string, unknown>;
  * What a stage reads, by name. @param most how many bytes it may read. Default: what is left of the transaction.
  * @throws a {@link Failure} `tooLarge` if the outputs of a parent's children are more than can be gathered.
  */
-export async function loadScope(
-  ctx: QueryCtx,
-  run: Id<"runs">,
-  reads: readonly Read[],
-  most?: number,
-): Promise<Record<string, unknown>> {
+export async function loadScope(ctx: QueryCtx, run: RunId, reads: readonly Read[], most?: number) {
   const { used, remaining } = (await ctx.meta.getTransactionMetrics()).bytesRead;
   const end = used + (most ?? remaining);
   const scope: Record<string, unknown> = {};
@@ -56,7 +51,7 @@ export async function loadScope(
 /** The same if it takes no more than `most` bytes; else null, with hardly more read. */
 export async function smallScope(
   ctx: QueryCtx,
-  run: Id<"runs">,
+  run: RunId,
   reads: readonly Read[],
   known: Known,
   most: number,
@@ -80,12 +75,12 @@ function sizeOf(output: unknown): number {
 
 /** Whether the outputs of children, with one more, are still few enough to go on. */
 type Fits = (
-  parent: Doc<"steps">,
-  child: Doc<"runs">,
+  parent: Step,
+  child: Run,
   output: unknown,
 ) => boolean | Promise<boolean>;
 
-async function valueOf(ctx: QueryCtx, run: Id<"runs">, read: Read, known: Known, fits: Fits) {
+async function valueOf(ctx: QueryCtx, run: RunId, read: Read, known: Known, fits: Fits) {
   if (read.cause === true) return await causeOf(ctx, run);
   if (read.children === true) return await childrenOutputs(ctx, run, read, fits);
   // What was completed last is undone first.
@@ -101,7 +96,7 @@ async function valueOf(ctx: QueryCtx, run: Id<"runs">, read: Read, known: Known,
 }
 
 /** Why a run is being undone: its own error, or that of the run above. */
-async function causeOf(ctx: QueryCtx, id: Id<"runs">): Promise<StepError | undefined> {
+async function causeOf(ctx: QueryCtx, id: RunId): Promise<StepError | undefined> {
   const run = await ctx.db.get("runs", id);
   if (run === null) return undefined;
   if (run.error !== undefined || run.parentRun === undefined) return run.error;
@@ -109,7 +104,7 @@ async function causeOf(ctx: QueryCtx, id: Id<"runs">): Promise<StepError | undef
 }
 
 /** The outputs of a parent's children, as a list or by key, or what they were reduced to; as many as fit. */
-async function childrenOutputs(ctx: QueryCtx, run: Id<"runs">, read: Read, fits: Fits) {
+async function childrenOutputs(ctx: QueryCtx, run: RunId, read: Read, fits: Fits) {
   const parent = await stepRead(ctx, run, read);
   if (parent === null) return [];
   if (parent.reduced !== undefined) return parent.reduced.value;
@@ -131,12 +126,7 @@ async function childrenOutputs(ctx: QueryCtx, run: Id<"runs">, read: Read, fits:
  * A child's output, as its parent sees it. @param tolerant whether some may have failed, as the parent is now.
  * @throws a {@link Failure} `childFailed` if it has failed, and the parent does not tolerate that any more.
  */
-export async function settledOutput(
-  ctx: QueryCtx,
-  parent: Doc<"steps">,
-  child: Doc<"runs">,
-  tolerant = false,
-): Promise<unknown> {
+export async function settledOutput(ctx: QueryCtx, parent: Step, child: Run, tolerant = false) {
   const isComplete = child.state === "completed";
   // A workflow of sleeps only has no output.
   const output = isComplete ? ((await outputOf(ctx, child)) ?? null) : undefined;
@@ -150,13 +140,13 @@ export async function settledOutput(
 }
 
 /** The output as a field of the run that has it, if the run is a child and the output is small. */
-export function outputInRun(run: Doc<"runs">, output: unknown): { output?: unknown } {
+export function outputInRun(run: Run, output: unknown): { output?: unknown } {
   if (run.parentStep === undefined || output === undefined) return {};
   return getConvexSize(output as Value) > MAX_OUTPUT_IN_RUN_BYTES ? {} : { output };
 }
 
 /** The output of a run that is complete; undefined of any other. */
-export async function outputOf(ctx: QueryCtx, run: Doc<"runs">): Promise<unknown> {
+export async function outputOf(ctx: QueryCtx, run: Run): Promise<unknown> {
   if (run.output !== undefined) return run.output;
   if (run.outputStep === undefined) return undefined;
   return (await ctx.db.get("steps", run.outputStep))?.output;

@@ -1,5 +1,6 @@
-import type { Doc, Id } from "../_generated/dataModel.js";
+import type { Doc } from "../_generated/dataModel.js";
 import type { QueryCtx } from "../_generated/server.js";
+import type { Run, RunId, Step, StepId } from "./documents.js";
 import { ACTIVE_STATES, type Read, type RunState, type Token } from "../validators.js";
 
 /* How step records, and the children of a parent's record, are found. */
@@ -10,11 +11,11 @@ export function keyOf({ stage, pass = [], loop }: Pick<Read, "stage" | "pass" | 
 }
 
 /** What messages call a stage: as its node was called when the run came to it. */
-export const nameOf = ({ stage, called = stage }: Pick<Doc<"steps">, "stage" | "called">): string =>
+export const nameOf = ({ stage, called = stage }: Pick<Step, "stage" | "called">): string =>
   called;
 
 /** @returns null for an unknown step, and one that was removed. */
-export async function stepWithId(ctx: QueryCtx, step: string): Promise<Doc<"steps"> | null> {
+export async function stepWithId(ctx: QueryCtx, step: string): Promise<Step | null> {
   const id = ctx.db.normalizeId("steps", step);
   return id === null ? null : await ctx.db.get("steps", id);
 }
@@ -22,9 +23,9 @@ export async function stepWithId(ctx: QueryCtx, step: string): Promise<Doc<"step
 /** The record of a stage of a run, in one iteration of the loops around it; null if the run was never there. */
 export async function stepRead(
   ctx: QueryCtx,
-  run: Id<"runs">,
+  run: RunId,
   { stage, pass = [] }: { readonly stage: string; readonly pass?: readonly number[] | undefined },
-): Promise<Doc<"steps"> | null> {
+): Promise<Step | null> {
   const inPass = pass.length === 0 ? undefined : [...pass];
   return await ctx.db
     .query("steps")
@@ -35,8 +36,8 @@ export async function stepRead(
 /** The active records of a run: those that have not ended. They may be changed meanwhile. */
 export async function* activeSteps(
   ctx: QueryCtx,
-  run: Id<"runs">,
-): AsyncGenerator<Doc<"steps">, void> {
+  run: RunId,
+): AsyncGenerator<Step, void> {
   for (const state of ACTIVE_STATES)
     yield* await ctx.db
       .query("steps")
@@ -45,16 +46,16 @@ export async function* activeSteps(
 }
 
 /** Whether a token is that of the step's present attempt, and the step has not ended. */
-export function isActive(step: Doc<"steps">, token: Token): boolean {
+export function isActive(step: Step, token: Token): boolean {
   return step.attempt === token.attempt && hasNotEnded(step);
 }
 
-export function hasNotEnded(step: Pick<Doc<"steps">, "state">): boolean {
+export function hasNotEnded(step: Pick<Step, "state">): boolean {
   return ACTIVE_STATES.some((state) => state === step.state);
 }
 
 /** The loop around a step that can be undone, as its compensation sees it. */
-export async function loopAround(ctx: QueryCtx, { run, stage, pass = [], undoable }: Doc<"steps">) {
+export async function loopAround(ctx: QueryCtx, { run, stage, pass = [], undoable }: Step) {
   if (undoable !== true || pass.length === 0) return {};
   const names = stage.split(".");
   for (let depth = names.length - 1; depth > 0; depth--) {
@@ -67,7 +68,7 @@ export async function loopAround(ctx: QueryCtx, { run, stage, pass = [], undoabl
 }
 
 /** The newest of the run's own steps that can still be undone. */
-export async function lastOwnUndo(ctx: QueryCtx, run: Id<"runs">): Promise<Doc<"undos"> | null> {
+export async function lastOwnUndo(ctx: QueryCtx, run: RunId): Promise<Doc<"undos"> | null> {
   return await ctx.db
     .query("undos")
     .withIndex("by_run", (q) => q.eq("run", run).eq("at", undefined))
@@ -76,7 +77,7 @@ export async function lastOwnUndo(ctx: QueryCtx, run: Id<"runs">): Promise<Doc<"
 }
 
 /** A parent's children in a state, in their order, from a place on. */
-export function childrenIn(ctx: QueryCtx, parent: Id<"steps">, state: RunState, from = 0) {
+export function childrenIn(ctx: QueryCtx, parent: StepId, state: RunState, from = 0) {
   return ctx.db
     .query("runs")
     .withIndex("by_parent_state", (q) =>
@@ -85,7 +86,7 @@ export function childrenIn(ctx: QueryCtx, parent: Id<"steps">, state: RunState, 
 }
 
 /** The last child of a parent that was inserted. */
-export async function lastChild(ctx: QueryCtx, parent: Id<"steps">): Promise<Doc<"runs"> | null> {
+export async function lastChild(ctx: QueryCtx, parent: StepId): Promise<Run | null> {
   const children = ctx.db.query("runs").withIndex("by_parent", (q) => q.eq("parentStep", parent));
   return await children.order("desc").first();
 }
@@ -96,7 +97,7 @@ export const UNENDED = ["compensating", "running", "pending"] as const;
 /** Whether a parent has a child in one of the states. It reads the last one, which is canceled and undone after the others. */
 export async function hasChildIn(
   ctx: QueryCtx,
-  parent: Id<"steps">,
+  parent: StepId,
   states: readonly (typeof UNENDED)[number][],
 ): Promise<boolean> {
   for (const state of states)
@@ -108,12 +109,12 @@ export async function hasChildIn(
 const FEW = 10;
 
 /** Whether a parent's children are canceled in transactions that follow. */
-export function isCanceledLater({ total = 0 }: Pick<Doc<"steps">, "total">): boolean {
+export function isCanceledLater({ total = 0 }: Pick<Step, "total">): boolean {
   return total > FEW;
 }
 
 /** Whether a parent waits for its children. */
-export function isWaitingForChildren(parent: Doc<"steps"> | null): parent is Doc<"steps"> {
+export function isWaitingForChildren(parent: Step | null): parent is Step {
   return parent?.state === "waiting" && parent.joined !== true;
 }
 

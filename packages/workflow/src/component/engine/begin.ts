@@ -7,8 +7,8 @@ import {
 } from "@stepwise/workpool/core";
 import type { WithoutSystemFields } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
-import type { Doc, Id } from "../_generated/dataModel.js";
 import type { MutationCtx } from "../_generated/server.js";
+import type { Run, RunId, Step, StepId } from "../core/documents.js";
 import { pool } from "../core/pool.js";
 import { smallScope, type Known } from "../core/scope.js";
 import { keyOf } from "../core/steps.js";
@@ -25,9 +25,9 @@ const MAX_INPUT_IN_RUN_BYTES = 1024;
 /** Inserts a run, and its input. */
 export async function insertRun(
   ctx: MutationCtx,
-  fields: WithoutSystemFields<Doc<"runs">>,
+  fields: WithoutSystemFields<Run>,
   input: unknown,
-): Promise<Id<"runs">> {
+): Promise<RunId> {
   const isSmall = getConvexSize(input as Value) <= MAX_INPUT_IN_RUN_BYTES;
   const run = await ctx.db.insert("runs", isSmall ? { ...fields, input } : fields);
   if (isSmall) return run;
@@ -49,9 +49,9 @@ export function knownInput(input: unknown): Known {
  */
 export async function beginRun(
   ctx: MutationCtx,
-  run: Doc<"runs">,
+  run: Run,
   first: Stage,
-  { start = startWork, childOf }: { start?: typeof startWork; childOf?: Id<"steps"> | undefined },
+  { start = startWork, childOf }: { start?: typeof startWork; childOf?: StepId | undefined },
 ): Promise<boolean> {
   const { _id, _creationTime: createdAt, generation, plan, paused: held, timeoutMs } = run;
   if (timeoutMs !== undefined) await beginDeadline(ctx, _id, timeoutMs);
@@ -69,7 +69,7 @@ export async function startWork(ctx: MutationCtx, work: Work): Promise<boolean> 
     await enqueueWork(ctx, work, pool);
     return true;
   } catch (error) {
-    const step = await ctx.db.get("steps", work.work as Id<"steps">);
+    const step = await ctx.db.get("steps", work.work as StepId);
     // A transaction that is used up refuses everything.
     if (step === null || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) throw error;
     const message = `Its function no longer exists: ${messageOf(error)}`;
@@ -94,10 +94,10 @@ export async function beginAction(
 /** Inserts the record of any other stage, and schedules its entry. */
 export async function beginStage(
   ctx: MutationCtx,
-  of: RunOf & Pick<Doc<"steps">, "held">,
+  of: RunOf & Pick<Step, "held">,
   stage: Stage,
   known: Known,
-  { at, ...fields }: { at?: number | undefined } & Partial<Doc<"steps">> = {},
+  { at, ...fields }: { at?: number | undefined } & Partial<Step> = {},
 ): Promise<void> {
   const { held } = of;
   const record = { ...newRecord(of, stage), ...marksOf(stage), ...fields, held };
@@ -109,7 +109,7 @@ export async function beginStage(
 /** The work that runs an attempt of an action step. */
 export async function actionWork(
   ctx: MutationCtx,
-  step: StepOf & Pick<Doc<"steps">, "errors">,
+  step: StepOf & Pick<Step, "errors">,
   action: ActionFunction,
   { reads }: Pick<Stage, "reads">,
   known: Known,
@@ -122,7 +122,7 @@ export async function actionWork(
 /** What a stage reads, as an argument; null if it is too large for that or sensitive. */
 async function scopeArgument(
   ctx: MutationCtx,
-  run: Id<"runs">,
+  run: RunId,
   { reads }: Pick<Stage, "reads">,
   known: Known,
 ): Promise<Record<string, unknown> | null> {

@@ -9,14 +9,14 @@ import {
 } from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { withoutValues } from "../../errors/without-values.js";
-import type { Doc, Id } from "../_generated/dataModel.js";
 import type { MutationCtx } from "../_generated/server.js";
+import type { Run, Step, StepId } from "../core/documents.js";
 import { logThrown } from "../core/log.js";
 import { pool } from "../core/pool.js";
 import { cancelScheduled } from "../core/scheduled.js";
 
 /** Calls a run's `onComplete` in a nested transaction. What it throws is stored in the run. @param sensitive the run's error is not logged. */
-export async function callOnComplete(ctx: MutationCtx, run: Doc<"runs">, sensitive: boolean) {
+export async function callOnComplete(ctx: MutationCtx, run: Run, sensitive: boolean) {
   if (run.onComplete === undefined) return;
   const stored = await ctx.db
     .query("contexts")
@@ -46,7 +46,7 @@ export async function callOnComplete(ctx: MutationCtx, run: Doc<"runs">, sensiti
 }
 
 /** Cancels what is scheduled for a step, and takes it out of the pool. An action that runs goes on to its end. */
-export async function stopStep(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
+export async function stopStep(ctx: MutationCtx, step: Step): Promise<void> {
   await cancelScheduled(ctx, step);
   if (step.kind !== "action" || step.state !== "running") return;
   if (step.job === undefined) await withdraw(ctx, step._id);
@@ -54,13 +54,13 @@ export async function stopStep(ctx: MutationCtx, step: Doc<"steps">): Promise<vo
 }
 
 /** Gives back the slot of an action whose report was still to be recorded. */
-export async function releaseSlot(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
+export async function releaseSlot(ctx: MutationCtx, step: StepId): Promise<void> {
   const slot = await slotOf(ctx, step);
   if (slot !== null) await completeWork(ctx, pool, { work: step, slot: slot._id });
 }
 
 /** Takes an action out of the pool, unless it has begun. @returns whether it had not begun. */
-export async function withdraw(ctx: MutationCtx, step: Id<"steps">): Promise<boolean> {
+export async function withdraw(ctx: MutationCtx, step: StepId): Promise<boolean> {
   if (await leaveLineCanceled(ctx, step)) return true;
   const slot = await slotOf(ctx, step);
   if (slot?.job === undefined || !(await cancelPending(ctx, slot.job))) return false;

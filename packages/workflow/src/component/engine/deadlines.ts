@@ -1,5 +1,6 @@
 import { internal } from "../_generated/api.js";
 import type { Doc, Id } from "../_generated/dataModel.js";
+import type { RunId, Step } from "../core/documents.js";
 import type { MutationCtx } from "../_generated/server.js";
 import { cancelCheck, cancelScheduled, isLost, LATE_MS } from "../core/scheduled.js";
 import type { Deadline } from "../validators.js";
@@ -7,7 +8,7 @@ import type { Deadline } from "../validators.js";
 /** Begins a deadline: of a whole run, or of one of its parents or loops. */
 export async function beginDeadline(
   ctx: MutationCtx,
-  run: Id<"runs">,
+  run: RunId,
   ms: number,
   where?: Omit<Deadline, "ms">,
 ): Promise<void> {
@@ -40,7 +41,7 @@ export async function rearmDeadline(ctx: MutationCtx, deadline: Doc<"deadlines">
 }
 
 /** Begins the deadline of a parent or a loop, or lifts it. */
-export async function setDeadline(ctx: MutationCtx, run: Id<"runs">, { ms, ...where }: Deadline) {
+export async function setDeadline(ctx: MutationCtx, run: RunId, { ms, ...where }: Deadline) {
   const { stage, pass } = where;
   const ofStage = ctx.db
     .query("deadlines")
@@ -54,7 +55,7 @@ export async function setDeadline(ctx: MutationCtx, run: Id<"runs">, { ms, ...wh
 }
 
 /** Lifts the deadlines of a run that has ended. */
-export async function liftDeadlines(ctx: MutationCtx, run: Id<"runs">): Promise<void> {
+export async function liftDeadlines(ctx: MutationCtx, run: RunId): Promise<void> {
   const all = ctx.db.query("deadlines").withIndex("by_run", (q) => q.eq("run", run));
   for (const deadline of await all.collect()) await lift(ctx, deadline);
 }
@@ -65,7 +66,7 @@ export async function lift(ctx: MutationCtx, deadline: Doc<"deadlines">): Promis
 }
 
 /** Whether a step belongs to the node of a deadline: of a parent its handler, its children, or its finalize. */
-export function isUnder({ stage, pass }: Doc<"deadlines">, step: Doc<"steps">): boolean {
+export function isUnder({ stage, pass }: Doc<"deadlines">, step: Step): boolean {
   if (stage === undefined || String(pass ?? []) !== String(step.pass ?? [])) return false;
   return step.stage === stage || step.stage.startsWith(`${stage}.`);
 }

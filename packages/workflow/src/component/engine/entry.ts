@@ -4,8 +4,9 @@ import { v } from "convex/values";
 import type { ErrorKind } from "../../definition/step-error.js";
 import { describeThrown, type Problem } from "../../errors/failure.js";
 import { internal } from "../_generated/api.js";
-import type { Doc, Id } from "../_generated/dataModel.js";
+import type { Id } from "../_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "../_generated/server.js";
+import type { RunId, Step, StepId } from "../core/documents.js";
 import { logStarted, logStep } from "../core/log.js";
 import { pool } from "../core/pool.js";
 import { cancelCheck, LATE_MS } from "../core/scheduled.js";
@@ -31,7 +32,7 @@ export interface EntryOptions {
   slot?: string | undefined;
 }
 
-type Stepped = StepOf & Pick<Doc<"steps">, "stage" | "held"> & Partial<Pick<Doc<"steps">, "check">>;
+type Stepped = StepOf & Pick<Step, "stage" | "held"> & Partial<Pick<Step, "check">>;
 
 /**
  * Schedules the entry of a step and records it, so that it can be watched, canceled and scheduled anew. An entry that is due at once is the entry
@@ -41,7 +42,7 @@ export async function scheduleEntry(
   ctx: MutationCtx,
   step: Stepped,
   { event = { kind: "arrive" }, at = Date.now(), scope = null, ...how }: EntryOptions,
-  fields: Partial<Doc<"steps">> = {},
+  fields: Partial<Step> = {},
 ): Promise<Id<"_scheduled_functions"> | undefined> {
   const { isLastTry = false, isGuarded = false, slot } = how;
   const token = tokenOf({ ...step, ...fields });
@@ -74,7 +75,7 @@ export async function scheduleEntry(
 
 /** @returns undefined for a run that begins in {@link enter}, and if a deploy took the workflow away: `enter` fails the run then. */
 async function scheduleAtOnce(ctx: MutationCtx, args: { token: Token; fuse: boolean }) {
-  const run = await ctx.db.get("runs", args.token.run as Id<"runs">);
+  const run = await ctx.db.get("runs", args.token.run as RunId);
   if (run === null || run.state === "pending") return undefined;
   try {
     const entry = run.entry as FunctionHandle<"mutation">;
@@ -141,7 +142,7 @@ export async function enterStep(
 /** The run cannot go on at a step: it is settled as failed. */
 export async function failStep(
   ctx: MutationCtx,
-  step: Id<"steps">,
+  step: StepId,
   { kind, message, data }: Problem,
   slot?: string,
 ): Promise<void> {

@@ -1,9 +1,9 @@
-import type { Doc } from "../_generated/dataModel.js";
+import type { Step } from "../core/documents.js";
 import type { Stage, Token } from "../validators.js";
 
 /** What every record of a run begins with. */
-export type RunOf = Pick<Doc<"steps">, "run" | "generation" | "plan" | "createdAt" | "childOf">;
-export type StepOf = Omit<RunOf, "createdAt"> & Pick<Doc<"steps">, "_id" | "attempt" | "pass">;
+export type RunOf = Pick<Step, "run" | "generation" | "plan" | "createdAt" | "childOf">;
+export type StepOf = Omit<RunOf, "createdAt"> & Pick<Step, "_id" | "attempt" | "pass">;
 
 /** The token of the next transaction or attempt of a step. */
 export function tokenOf({ _id, run, attempt, pass, generation, plan, childOf }: StepOf): Token {

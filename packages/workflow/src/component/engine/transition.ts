@@ -1,7 +1,7 @@
 import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../../definition/step-error.js";
-import type { Doc, Id } from "../_generated/dataModel.js";
 import type { MutationCtx } from "../_generated/server.js";
+import type { Step, StepId } from "../core/documents.js";
 import { cancelScheduled } from "../core/scheduled.js";
 import { keyOf, stepRead } from "../core/steps.js";
 import type { LoopStep } from "../features/iterations.js";
@@ -12,9 +12,9 @@ import { marksOf, newRecord, NO_ENTRY } from "./records.js";
 /** The state of one settlement while it is written. */
 export interface Progress {
   /** The step that the token names. */
-  readonly step: Doc<"steps">;
+  readonly step: Step;
   /** The ids and outputs of the stages that ended here. */
-  readonly ids: Map<string, Id<"steps">>;
+  readonly ids: Map<string, StepId>;
   readonly known: Map<string, unknown>;
   /** The loops that have come further. */
   readonly loops: LoopStep[];
@@ -69,7 +69,7 @@ export function errorsBeside(
 }
 
 /** The errors of a step's attempts with one more. If they are too many, those after the first are dropped, oldest first. */
-function withError(step: Doc<"steps">, error: StepError): StepError[] {
+function withError(step: Step, error: StepError): StepError[] {
   const errors = [...(step.errors ?? []), error];
   while (errors.length > 2 && getConvexSize(errors) > MAX_ERRORS_BYTES) errors.splice(1, 1);
   return errors;
@@ -91,7 +91,7 @@ export async function recordFused(
   if (isBegun && begun === null && kind !== "branch")
     throw new Error(`The run goes on with "${stage}", but was never there`);
   const fields = await fieldsOf(ctx, progress, fused);
-  let id: Id<"steps">;
+  let id: StepId;
   if (isArrival) {
     id = step._id;
     // A parent began with its children.
@@ -169,7 +169,7 @@ async function storeOutput(
 /** A step with a compensation is completed. @param loop the loop around it, as the step has seen it. */
 export async function addUndo(
   ctx: MutationCtx,
-  { _id, run }: Pick<Doc<"steps">, "_id" | "run">,
+  { _id, run }: Pick<Step, "_id" | "run">,
   loop: unknown,
 ): Promise<void> {
   await ctx.db.insert("undos", { run, step: _id, loop });

@@ -1,7 +1,7 @@
 import { keepLooking } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
-import type { Id } from "../_generated/dataModel.js";
 import type { MutationCtx } from "../_generated/server.js";
+import type { StepId } from "../core/documents.js";
 import { continuation, continueLater, deleteInPage } from "../core/continuations.js";
 import { pool } from "../core/pool.js";
 
@@ -14,7 +14,7 @@ const BYTES_PER_SECOND = { s16: 4 << 20, others: 8 << 20 };
  * Inserts the next page in a transaction of its own.
  * @param bytes how much this one writes: the deployment has time for twice as much. @param putOffMs how much later it comes.
  */
-export async function insertLater(ctx: MutationCtx, step: Id<"steps">, bytes = 0, putOffMs = 0) {
+export async function insertLater(ctx: MutationCtx, step: StepId, bytes = 0, putOffMs = 0) {
   const { class: name } = await ctx.meta.getDeploymentMetadata();
   const perSecond = name === "s16" ? BYTES_PER_SECOND.s16 : BYTES_PER_SECOND.others;
   const afterMs = putOffMs + Math.ceil((2_000 * bytes) / perSecond);
@@ -25,16 +25,16 @@ export async function insertLater(ctx: MutationCtx, step: Id<"steps">, bytes = 0
 }
 
 /** Deletes what is still to be inserted: as much as fits into this transaction, the rest in others. */
-export async function dropPages(ctx: MutationCtx, step: Id<"steps">): Promise<void> {
+export async function dropPages(ctx: MutationCtx, step: StepId): Promise<void> {
   if (!(await dropSomePages(ctx, step)))
     await continueLater(ctx, internal.features.childPages.dropMorePages, step);
 }
 
-async function dropSomePages(ctx: MutationCtx, step: Id<"steps">): Promise<boolean> {
+async function dropSomePages(ctx: MutationCtx, step: StepId): Promise<boolean> {
   const pages = ctx.db.query("childPages").withIndex("by_step", (q) => q.eq("step", step));
   return await deleteInPage(ctx, "childPages", pages);
 }
 
-export const dropMorePages = continuation<Id<"steps">>(async (ctx, step) =>
+export const dropMorePages = continuation<StepId>(async (ctx, step) =>
   (await dropSomePages(ctx, step)) ? null : step,
 );

@@ -6,8 +6,8 @@ import {
   ROOM_TO_COMPLETE,
 } from "@stepwise/workpool/core";
 import { getConvexSize, v, type Value } from "convex/values";
-import type { Doc, Id } from "../_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "../_generated/server.js";
+import type { RunId, Step, StepId } from "../core/documents.js";
 import { pool } from "../core/pool.js";
 import { isCanceledLater, isWaitingForChildren } from "../core/steps.js";
 import { beginRun, insertRun } from "../engine/begin.js";
@@ -17,12 +17,12 @@ import { insertLater } from "./childPages.js";
 import { MAX_STARTED_AT_ONCE, startWaiting, startWaitingLater } from "./concurrency.js";
 import { addRefused } from "./failing.js";
 
-type Inserted = { run: Id<"runs">; first: Stage }[];
+type Inserted = { run: RunId; first: Stage }[];
 
 /** Inserts a page of children. @param runningBelow the caller begins those before this place, in this transaction. @returns these. */
 async function insertPage(
   ctx: MutationCtx,
-  id: Id<"steps">,
+  id: StepId,
   page: { from: number; begins: readonly Beginning[]; children: readonly NewChild[] },
   runningBelow = 0,
 ): Promise<Inserted> {
@@ -81,8 +81,8 @@ const MAX_PUT_OFF_MS = 3_000;
 /** Inserts the children of a parent and starts as many as may run at once. @param arrived the parent's record, if it has one already. */
 export async function startChildren(
   ctx: MutationCtx,
-  of: RunOf & Pick<Doc<"steps">, "held">,
-  arrived: Doc<"steps"> | null,
+  of: RunOf & Pick<Step, "held">,
+  arrived: Step | null,
   children: NewChildren,
 ): Promise<void> {
   const { begins, pages, keyed, tolerate } = children;
@@ -133,9 +133,9 @@ export async function startChildren(
 /** Begins children that were inserted as running. Those for which there is no room wait. @returns whether there are none. */
 async function beginInserted(
   ctx: MutationCtx,
-  parent: Id<"steps">,
+  parent: StepId,
   inserted: Inserted,
-  childOf: Id<"steps"> | undefined,
+  childOf: StepId | undefined,
 ): Promise<boolean> {
   let goesOn = true;
   for (const { run: id, first } of inserted) {

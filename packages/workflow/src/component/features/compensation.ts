@@ -2,8 +2,9 @@ import { hasRoom } from "@stepwise/workpool/core";
 import { getConvexSize } from "convex/values";
 import type { StepError } from "../../definition/step-error.js";
 import { internal } from "../_generated/api.js";
-import type { Doc, Id } from "../_generated/dataModel.js";
+import type { Doc } from "../_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
+import type { Run, RunId, Step, StepId } from "../core/documents.js";
 import { continueLater, ROOM_ABOVE } from "../core/continuations.js";
 import { activeSteps, hasChildIn, lastOwnUndo, stepRead, UNENDED } from "../core/steps.js";
 import { beginStage } from "../engine/begin.js";
@@ -15,7 +16,7 @@ import { NO_ENTRY } from "../engine/records.js";
  */
 
 /** A child is completed: what can be undone of it can be undone of its parent. */
-export async function addChildUndo(ctx: MutationCtx, child: Doc<"runs">): Promise<void> {
+export async function addChildUndo(ctx: MutationCtx, child: Run): Promise<void> {
   const { _id, parentRun, parentStep } = child;
   if (parentRun === undefined || parentStep === undefined) return;
   const last = await lastUndo(ctx, _id);
@@ -25,7 +26,7 @@ export async function addChildUndo(ctx: MutationCtx, child: Doc<"runs">): Promis
 }
 
 /** What was completed last of all that a run, or a child of it, can undo. */
-export async function lastUndo(ctx: QueryCtx, run: Id<"runs">): Promise<Doc<"undos"> | null> {
+export async function lastUndo(ctx: QueryCtx, run: RunId): Promise<Doc<"undos"> | null> {
   const own = await lastOwnUndo(ctx, run);
   const ofChild = await ctx.db
     .query("undos")
@@ -45,7 +46,7 @@ function completedAt({ at, _creationTime }: Doc<"undos">): number {
  * Goes on undoing a run that is compensating, or a child of one, unless a compensation of it runs.
  * @returns the run that is compensating if nothing is left to undo: the caller ends it.
  */
-export async function undoNext(ctx: MutationCtx, id: Id<"runs">): Promise<Doc<"runs"> | null> {
+export async function undoNext(ctx: MutationCtx, id: RunId): Promise<Run | null> {
   const run = await ctx.db.get("runs", id);
   if (run === null) return null;
   const undo = await lastUndo(ctx, id);
@@ -69,7 +70,7 @@ export async function undoNext(ctx: MutationCtx, id: Id<"runs">): Promise<Doc<"r
 }
 
 /** The row of a child that is complete, and is undone with the run above it. */
-async function undoOf(ctx: QueryCtx, child: Id<"runs">): Promise<Doc<"undos"> | null> {
+async function undoOf(ctx: QueryCtx, child: RunId): Promise<Doc<"undos"> | null> {
   return await ctx.db
     .query("undos")
     .withIndex("by_child", (q) => q.eq("child", child))
@@ -77,7 +78,7 @@ async function undoOf(ctx: QueryCtx, child: Id<"runs">): Promise<Doc<"undos"> | 
 }
 
 /** Something of a run was undone: its row above moves back, or is deleted with the last of it. @returns as {@link undoNext}. */
-export async function undoAbove(ctx: MutationCtx, id: Id<"runs">): Promise<Doc<"runs"> | null> {
+export async function undoAbove(ctx: MutationCtx, id: RunId): Promise<Run | null> {
   const above = await undoOf(ctx, id);
   if (above === null) return await undoNext(ctx, id);
   const last = await lastUndo(ctx, id);
@@ -90,7 +91,7 @@ export async function undoAbove(ctx: MutationCtx, id: Id<"runs">): Promise<Doc<"
 }
 
 /** A compensation has ended. @param error why it failed: listed in the error of the run that is compensating. @returns as {@link undoNext}. */
-export async function undone(ctx: MutationCtx, step: Doc<"steps">, error?: StepError) {
+export async function undone(ctx: MutationCtx, step: Step, error?: StepError) {
   if (step.undo === undefined) return null;
   const record = await ctx.db.get("steps", step._id);
   if (record !== null && record.endedAt === undefined)
@@ -107,7 +108,7 @@ export async function undone(ctx: MutationCtx, step: Doc<"steps">, error?: StepE
 }
 
 /** Marks a step that was undone, and its node of the top level: a restart cannot keep its result. */
-async function markUndone(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
+async function markUndone(ctx: MutationCtx, id: StepId): Promise<void> {
   const step = await ctx.db.get("steps", id);
   // A parent is marked with its first child; its record may be large.
   if (step === null || step.undone === true) return;
@@ -120,7 +121,7 @@ async function markUndone(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
 }
 
 /** Lists errors of compensations in the error of the run that is compensating: this one, or the first above it. */
-async function listErrors(ctx: MutationCtx, id: Id<"runs">, errors: readonly StepError[]) {
+async function listErrors(ctx: MutationCtx, id: RunId, errors: readonly StepError[]) {
   const run = await ctx.db.get("runs", id);
   if (run === null) return;
   if (run.state !== "compensating" || run.error === undefined) {
@@ -149,9 +150,9 @@ const MAX_LISTED_BYTES = 512 * 1024;
 /** A child has ended after its parent: it may be the last that the run above waits for before it is undone. @returns as {@link undoNext}. */
 export async function childOfClosedEnded(
   ctx: MutationCtx,
-  parent: Doc<"steps">,
-  child?: Pick<Doc<"runs">, "error">,
-): Promise<Doc<"runs"> | null> {
+  parent: Step,
+  child?: Pick<Run, "error">,
+): Promise<Run | null> {
   const run = await ctx.db.get("runs", parent.run);
   const errors = child?.error?.compensationErrors as StepError[] | undefined;
   if (run?.state === "compensating" && errors !== undefined) await listErrors(ctx, run._id, errors);
@@ -165,7 +166,7 @@ export async function childOfClosedEnded(
 }
 
 /** The parent that a compensating run waits for: its children are being undone, or have to end first. */
-export async function parentBeingUndone(ctx: QueryCtx, run: Id<"runs">) {
+export async function parentBeingUndone(ctx: QueryCtx, run: RunId) {
   const steps = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run));
   const last = await steps.order("desc").first();
   if (last?.kind === "children" && (await hasChildIn(ctx, last._id, UNENDED))) return last;

@@ -1,8 +1,8 @@
 import { hasRoom, ROOM_TO_COMPLETE, type Work } from "@stepwise/workpool/core";
 import { v, type ObjectType } from "convex/values";
 import { internal } from "../_generated/api.js";
-import type { Doc, Id } from "../_generated/dataModel.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "../_generated/server.js";
+import type { Run, RunId, Step, StepId } from "../core/documents.js";
 import { childrenIn, isCanceledLater, isWaitingForChildren, lastChild } from "../core/steps.js";
 import { beginRun, startWork } from "../engine/begin.js";
 import { scheduleEntry } from "../engine/entry.js";
@@ -20,7 +20,7 @@ export const MAX_STARTED_AT_ONCE = 200;
 const MAX_RUNNING_READ = 4_000;
 
 /** Starts waiting children in their order, until as many run as may. If none is left, the parent joins them. */
-export async function startWaiting(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
+export async function startWaiting(ctx: MutationCtx, id: StepId): Promise<void> {
   const parent = await ctx.db.get("steps", id);
   if (!isWaitingForChildren(parent) || parent.held) return;
   if (await failIfTooMany(ctx, parent)) return;
@@ -41,12 +41,12 @@ export async function startWaiting(ctx: MutationCtx, id: Id<"steps">): Promise<v
 }
 
 /** Whether all children may run at once: then none waits for another to end. */
-function allMayRun({ concurrency = 1, total = 0 }: Doc<"steps">): boolean {
+function allMayRun({ concurrency = 1, total = 0 }: Step): boolean {
   return concurrency >= total;
 }
 
 /** How many more of a parent's children may run. */
-async function freePlaces(ctx: MutationCtx, parent: Doc<"steps">): Promise<number> {
+async function freePlaces(ctx: MutationCtx, parent: Step): Promise<number> {
   if (allMayRun(parent)) return Infinity;
   const { _id: id, concurrency = 1 } = parent;
   const last = await lastChild(ctx, id);
@@ -58,7 +58,7 @@ async function freePlaces(ctx: MutationCtx, parent: Doc<"steps">): Promise<numbe
 }
 
 /** Starts the other waiting children in a transaction of its own, as if there were a page to insert first. */
-export async function startWaitingLater(ctx: MutationCtx, id: Id<"steps">): Promise<void> {
+export async function startWaitingLater(ctx: MutationCtx, id: StepId): Promise<void> {
   const parent = await ctx.db.get("steps", id);
   // What was started here may have failed it.
   if (!isWaitingForChildren(parent) || parent.inserting) return;
@@ -76,9 +76,9 @@ export async function startWaitingLater(ctx: MutationCtx, id: Id<"steps">): Prom
  */
 export async function childEnded(
   ctx: MutationCtx,
-  child: Doc<"runs">,
+  child: Run,
   { hadBegun, undoable }: { hadBegun: boolean; undoable: boolean },
-): Promise<{ work?: Work | undefined; undone?: Doc<"runs"> | null }> {
+): Promise<{ work?: Work | undefined; undone?: Run | null }> {
   const parent =
     child.parentStep === undefined ? null : await ctx.db.get("steps", child.parentStep);
   if (parent === null) return {};
@@ -95,12 +95,7 @@ export async function childEnded(
 }
 
 /** Starts a sibling in the place of a child, or joins the children. @returns the sibling's work. */
-async function makeRoom(
-  ctx: MutationCtx,
-  parent: Doc<"steps">,
-  child: Doc<"runs">,
-  hadBegun: boolean,
-): Promise<Work | undefined> {
+async function makeRoom(ctx: MutationCtx, parent: Step, child: Run, hadBegun: boolean) {
   const works: Work[] = [];
   const handOver = async (_ctx: MutationCtx, work: Work) => works.push(work) > 0;
   if (hadBegun && !allMayRun(parent) && (await startNextSibling(ctx, parent, child, handOver)))
@@ -118,12 +113,7 @@ async function makeRoom(
 type Start = (ctx: MutationCtx, work: Work) => Promise<boolean>;
 
 /** Starts the sibling `concurrency` places further on, so that children that end together never conflict; else any. @returns whether one waited. */
-async function startNextSibling(
-  ctx: MutationCtx,
-  parent: Doc<"steps">,
-  child: Doc<"runs">,
-  start: Start,
-): Promise<boolean> {
+async function startNextSibling(ctx: MutationCtx, parent: Step, child: Run, start: Start) {
   const { _id, concurrency = 1, total = 0 } = parent;
   for (
     let index = child.index + concurrency, n = 0;
@@ -146,11 +136,7 @@ async function startNextSibling(
 }
 
 /** Proves by a point read that a sibling runs, of those that started last: they run longest. */
-async function isSiblingRunning(
-  ctx: MutationCtx,
-  { _id: parent, total = 0 }: Doc<"steps">,
-  child: Doc<"runs">,
-): Promise<boolean> {
+async function isSiblingRunning(ctx: MutationCtx, { _id: parent, total = 0 }: Step, child: Run) {
   for (let pick = 0; pick < PICKS; pick++) {
     const found = await pickOf(ctx, { parent, state: "running", among: CANDIDATES, total });
     const id = found.find((one) => one !== child._id);
@@ -167,7 +153,7 @@ const pickArgs = {
   total: v.number(),
 };
 
-async function pickOf(ctx: MutationCtx, args: ObjectType<typeof pickArgs>): Promise<Id<"runs">[]> {
+async function pickOf(ctx: MutationCtx, args: ObjectType<typeof pickArgs>): Promise<RunId[]> {
   const random = Math.random();
   return await ctx.runQuery(
     internal.features.concurrency.pick,
@@ -204,25 +190,20 @@ export const pick = internalQuery({
 });
 
 /** Whether a child has begun and not ended. */
-async function isAnyGoing(ctx: QueryCtx, parent: Id<"steps">): Promise<boolean> {
+async function isAnyGoing(ctx: QueryCtx, parent: StepId): Promise<boolean> {
   for (const state of ["running", "compensating"] as const)
     if ((await childrenIn(ctx, parent, state).first()) !== null) return true;
   return false;
 }
 
 /** Starts a child if it still waits. @returns whether it did. */
-async function startIfWaiting(
-  ctx: MutationCtx,
-  parent: Doc<"steps">,
-  id: Id<"runs">,
-  start: Start,
-): Promise<boolean> {
+async function startIfWaiting(ctx: MutationCtx, parent: Step, id: RunId, start: Start) {
   const run = await ctx.db.get("runs", id);
   return run !== null && (await begin(ctx, parent, run, start)) !== null;
 }
 
 /** Starts a child. @returns whether it could begin; null if it does not wait any more. */
-async function begin(ctx: MutationCtx, parent: Doc<"steps">, run: Doc<"runs">, start: Start) {
+async function begin(ctx: MutationCtx, parent: Step, run: Run, start: Start) {
   if (run.state !== "pending" || run.first === undefined) return null;
   const begun = { state: "running" as const, first: undefined, startedAt: Date.now() };
   await ctx.db.patch("runs", run._id, begun);
@@ -231,7 +212,7 @@ async function begin(ctx: MutationCtx, parent: Doc<"steps">, run: Doc<"runs">, s
 }
 
 /** All children have ended: the run goes on after them. */
-async function join(ctx: MutationCtx, parent: Doc<"steps">): Promise<void> {
+async function join(ctx: MutationCtx, parent: Step): Promise<void> {
   await endRecount(ctx, parent);
   const { single } = parent;
   const event = { kind: "joined" as const, single };

@@ -3,6 +3,7 @@ import { v } from "convex/values";
 import { durationText } from "../../rules.js";
 import type { StepError } from "../../definition/step-error.js";
 import type { Doc } from "../_generated/dataModel.js";
+import type { Step } from "../core/documents.js";
 import { internalMutation, type MutationCtx } from "../_generated/server.js";
 import { activeSteps } from "../core/steps.js";
 import { startWork } from "../engine/begin.js";
@@ -58,7 +59,7 @@ export const expire = internalMutation({
 
 /** Tells the run that a node has failed, which asks its `recover`. @returns false if the run is not there. */
 async function failNode(ctx: MutationCtx, deadline: Doc<"deadlines">, error: StepError) {
-  const steps: Doc<"steps">[] = [];
+  const steps: Step[] = [];
   for await (const step of activeSteps(ctx, deadline.run))
     if (isUnder(deadline, step)) steps.push(step);
   // While a parent's finalize runs, the record of its children waits for that.

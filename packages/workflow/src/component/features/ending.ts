@@ -2,8 +2,9 @@ import { hasRoom, type Work } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { StepError } from "../../definition/step-error.js";
 import { internal } from "../_generated/api.js";
-import type { Doc, Id } from "../_generated/dataModel.js";
+import type { Doc } from "../_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "../_generated/server.js";
+import type { Run, RunId, Step, StepId } from "../core/documents.js";
 import { continuation, continueLater, ROOM_ABOVE } from "../core/continuations.js";
 import { logEnded } from "../core/log.js";
 import { goesOn } from "../core/runs.js";
@@ -36,14 +37,14 @@ interface Bad {
   /** The storage name of the stage that failed. Default: the name that the error says. */
   stage?: string | undefined;
   /** The step at which the run has failed. */
-  at?: Doc<"steps">;
+  at?: Step;
   /** The error's message is not logged. Default: false. */
   sensitive?: boolean;
 }
 interface Completed {
   state: "completed";
   /** The record that holds the output, and the output. */
-  outputStep: Id<"steps"> | undefined;
+  outputStep: StepId | undefined;
   output: unknown;
   undoable?: boolean;
 }
@@ -55,7 +56,7 @@ type End = Completed | Bad;
  */
 export async function endRun(
   ctx: MutationCtx,
-  run: Doc<"runs">,
+  run: Run,
   end: End,
   page: Page = { remaining: PAGE },
 ): Promise<Work | undefined> {
@@ -88,7 +89,7 @@ export async function endRun(
 }
 
 /** Ends a run that was compensating. @param run as compensation gives it: null if it goes on. */
-export async function finishUndone(ctx: MutationCtx, run: Doc<"runs"> | null): Promise<void> {
+export async function finishUndone(ctx: MutationCtx, run: Run | null): Promise<void> {
   if (run?.endsAs === undefined || run.error === undefined) return;
   const { endsAs: state, error, sensitiveError: sensitive = false } = run;
   const next = await finishRun(ctx, run, { state, error, sensitive });
@@ -96,13 +97,13 @@ export async function finishUndone(ctx: MutationCtx, run: Doc<"runs"> | null): P
 }
 
 /** Whether a run completes after the run above it has ended, but was not canceled yet: then nobody would undo what it has done. */
-async function isTooLate(ctx: MutationCtx, { parentRun }: Doc<"runs">, { undoable }: Completed) {
+async function isTooLate(ctx: MutationCtx, { parentRun }: Run, { undoable }: Completed) {
   if (parentRun === undefined || undoable !== true) return false;
   return (await ctx.db.get("runs", parentRun))?.endedAt !== undefined;
 }
 
 /** A run is at its end. @returns as {@link endRun}. */
-async function finishRun(ctx: MutationCtx, run: Doc<"runs">, end: End): Promise<Work | undefined> {
+async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | undefined> {
   const { state } = end;
   const result =
     state === "completed"
@@ -131,7 +132,7 @@ async function finishRun(ctx: MutationCtx, run: Doc<"runs">, end: End): Promise<
 }
 
 /** Cancels a run that has not ended and is not being undone. @returns whether it was canceled. */
-export async function cancelRun(ctx: MutationCtx, run: Doc<"runs">, page?: Page): Promise<boolean> {
+export async function cancelRun(ctx: MutationCtx, run: Run, page?: Page): Promise<boolean> {
   if (!goesOn(run)) return false;
   const error: StepError = {
     message: `The run of "${run.workflow}" was canceled`,
@@ -148,11 +149,11 @@ export async function cancelRun(ctx: MutationCtx, run: Doc<"runs">, page?: Page)
 /** Closes the active records of a run: as canceled, or failed around the stage that has failed. @returns those of parents. */
 async function closeSteps(
   ctx: MutationCtx,
-  run: Id<"runs">,
+  run: RunId,
   { error, stage = error.node }: Bad,
   page: Page,
-): Promise<Doc<"steps">[]> {
-  const parents: Doc<"steps">[] = [];
+): Promise<Step[]> {
+  const parents: Step[] = [];
   for await (const step of activeSteps(ctx, run)) {
     const isAround = stage === step.stage || stage.startsWith(`${step.stage}.`);
     const bad = error.kind === "timedOut" ? "timedOut" : "failed";
@@ -165,7 +166,7 @@ async function closeSteps(
   return parents;
 }
 
-async function closeStep(ctx: MutationCtx, step: Doc<"steps">, state: BadEnd, page: Page) {
+async function closeStep(ctx: MutationCtx, step: Step, state: BadEnd, page: Page) {
   // The job stays: it may be the one that ends the run.
   const { job: _job, check: _check, ...noEntry } = NO_ENTRY;
   const closed = { ...noEntry, state, endedAt: Date.now(), held: undefined };
@@ -180,7 +181,7 @@ async function closeStep(ctx: MutationCtx, step: Doc<"steps">, state: BadEnd, pa
 /** Whether a run that ends badly waits for children: what they do is undone before what the run did earlier. */
 async function hasToWaitFor(
   ctx: MutationCtx,
-  { _id, undoableBelow }: Doc<"steps">,
+  { _id, undoableBelow }: Step,
   undo: Doc<"undos"> | null,
 ): Promise<boolean> {
   const some = undo === null && undoableBelow !== true ? (["compensating"] as const) : UNENDED;
@@ -191,14 +192,14 @@ async function hasToWaitFor(
  * Cancels a parent's children. Many of them are canceled in transactions that follow: this one then reads nothing that children write as they
  * end. No child starts any more, as the parent's record has ended.
  */
-async function cancelChildren(ctx: MutationCtx, parent: Doc<"steps">, page: Page): Promise<void> {
+async function cancelChildren(ctx: MutationCtx, parent: Step, page: Page): Promise<void> {
   if (isCanceledLater(parent) || (await cancelSomeChildren(ctx, parent._id, page)))
     await continueLater(ctx, internal.features.ending.cancelMoreChildren, parent._id);
 }
 
 /** @returns whether there may be more of them. */
-async function cancelSomeChildren(ctx: MutationCtx, parent: Id<"steps">, page: Page) {
-  const children: Doc<"runs">[] = [];
+async function cancelSomeChildren(ctx: MutationCtx, parent: StepId, page: Page) {
+  const children: Run[] = [];
   for (const state of ["running", "pending"] as const) {
     if (page.remaining === 0) break;
     const some = await childrenIn(ctx, parent, state).take(page.remaining);
@@ -226,7 +227,7 @@ export const cancelFewChildren = internalMutation({
 });
 
 /** The next page of {@link cancelChildren}. */
-export const cancelMoreChildren = continuation<Id<"steps">>(async (ctx, parent) => {
+export const cancelMoreChildren = continuation<StepId>(async (ctx, parent) => {
   const isMore = await cancelSomeChildren(ctx, parent, { remaining: SMALL_PAGE });
   const step = await ctx.db.get("steps", parent);
   if (step !== null) await finishUndone(ctx, await childOfClosedEnded(ctx, step));
@@ -234,7 +235,7 @@ export const cancelMoreChildren = continuation<Id<"steps">>(async (ctx, parent) 
 });
 
 /** Goes on undoing if the transaction in which something was undone had no room for that. */
-export const undoMore = continuation<Id<"runs">>(async (ctx, run) => {
+export const undoMore = continuation<RunId>(async (ctx, run) => {
   await finishUndone(ctx, await undoAbove(ctx, run));
   return null;
 });

@@ -1,15 +1,16 @@
 import { cancelPending } from "@stepwise/workpool/core";
 import type { StepError } from "../../definition/step-error.js";
 import { internal } from "../_generated/api.js";
-import type { Doc, Id } from "../_generated/dataModel.js";
+import type { Doc } from "../_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
+import type { Run, Step, StepId } from "../core/documents.js";
 import { cancelContinuation, continuation, continueLater } from "../core/continuations.js";
 import { childrenIn, isCanceledLater, isWaitingForChildren, nameOf } from "../core/steps.js";
 import { scheduleEntry } from "../engine/entry.js";
 import { dropPages } from "./childPages.js";
 
 /** Fails a parent if more of its children have failed than it tolerates. @returns whether it did. */
-export async function failIfTooMany(ctx: MutationCtx, parent: Doc<"steps">): Promise<boolean> {
+export async function failIfTooMany(ctx: MutationCtx, parent: Step): Promise<boolean> {
   for (const state of ["failed", "canceled", "timedOut"] as const) {
     const bad = await childrenIn(ctx, parent._id, state).first();
     if (bad === null) continue;
@@ -21,7 +22,7 @@ export async function failIfTooMany(ctx: MutationCtx, parent: Doc<"steps">): Pro
 }
 
 /** Fails a parent with the error of its first failed child. */
-export async function failParent(ctx: MutationCtx, parent: Doc<"steps">, child: Doc<"runs">) {
+export async function failParent(ctx: MutationCtx, parent: Step, child: Run) {
   const run = await ctx.db.get("runs", parent.run);
   if (run === null) throw new Error(`The run of the parent "${parent._id}" is gone`);
   const key = child.childKey ?? String(child.index);
@@ -48,7 +49,7 @@ export async function failParent(ctx: MutationCtx, parent: Doc<"steps">, child: 
 }
 
 /** Fails a parent: its run is told so, and its other children are canceled. */
-export async function failWith(ctx: MutationCtx, parent: Doc<"steps">, error: StepError) {
+export async function failWith(ctx: MutationCtx, parent: Step, error: StepError) {
   if (parent.job !== undefined) await cancelPending(ctx, parent.job);
   if (parent.inserting === true) await dropPages(ctx, parent._id);
   await endRecount(ctx, parent);
@@ -84,7 +85,7 @@ const RECOUNT_AFTER_MS = 1_000;
 /** How many rows a recount adds to the sum at most; the rest in another transaction. */
 const ROWS_AT_ONCE = 100;
 
-type Parent = Pick<Doc<"steps">, "_id" | "tolerate" | "total">;
+type Parent = Pick<Step, "_id" | "tolerate" | "total">;
 
 /** How many failed children a parent tolerates. */
 function limitOf({ tolerate = { failures: 0 }, total = 0 }: Parent): number {
@@ -134,7 +135,7 @@ export async function hasTooManyFailed(ctx: QueryCtx, parent: Parent): Promise<b
 }
 
 /** Adds rows to the sum, and fails the parent if there are too many. */
-export const recount = continuation<Id<"steps">>(async (ctx, id) => {
+export const recount = continuation<StepId>(async (ctx, id) => {
   const parent = await ctx.db.get("steps", id);
   const sum = await sumOf(ctx, id);
   if (sum === null || !isWaitingForChildren(parent)) return null;
@@ -162,7 +163,7 @@ export async function endRecount(ctx: MutationCtx, parent: Parent): Promise<void
   await ctx.db.patch("failedChildren", sum._id, { recount: undefined });
 }
 
-async function sumOf(ctx: QueryCtx, parent: Id<"steps">): Promise<Doc<"failedChildren"> | null> {
+async function sumOf(ctx: QueryCtx, parent: StepId): Promise<Doc<"failedChildren"> | null> {
   return await ctx.db
     .query("failedChildren")
     .withIndex("by_parent", (q) => q.eq("parent", parent).gt("count", undefined))
@@ -170,7 +171,7 @@ async function sumOf(ctx: QueryCtx, parent: Id<"steps">): Promise<Doc<"failedChi
 }
 
 /** Failed children that are not in the sum yet, the oldest first. */
-async function rowsOf(ctx: QueryCtx, parent: Id<"steps">, most: number) {
+async function rowsOf(ctx: QueryCtx, parent: StepId, most: number) {
   return await ctx.db
     .query("failedChildren")
     .withIndex("by_parent", (q) => q.eq("parent", parent).eq("count", undefined))

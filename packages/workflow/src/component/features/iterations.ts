@@ -1,7 +1,7 @@
 import { hasRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
-import type { Doc, Id } from "../_generated/dataModel.js";
 import type { MutationCtx } from "../_generated/server.js";
+import type { RunId, Step, StepId } from "../core/documents.js";
 import { continuation, continueLater } from "../core/continuations.js";
 import { removeChildren } from "./retention.js";
 
@@ -10,8 +10,8 @@ const KEPT_ITERATIONS = 100;
 
 /** Iterations of a loop to be removed: from `from` up to, but without, `to`. */
 type Old = {
-  run: Id<"runs">;
-  loop: Id<"steps">;
+  run: RunId;
+  loop: StepId;
   /** Of the loops around it. */
   pass: number[];
   from: number;
@@ -25,7 +25,7 @@ type Old = {
 type Position = { permanent: boolean; pass: number[]; createdAt: number };
 
 /** A loop that has come further, or to its end. */
-export interface LoopStep extends Pick<Doc<"steps">, "_id" | "run" | "pass"> {
+export interface LoopStep extends Pick<Step, "_id" | "run" | "pass"> {
   readonly iteration: number;
   /** Its iteration when this was last called. */
   readonly before: number;
@@ -59,7 +59,7 @@ export const removeMoreIterations = continuation<Old>(async (ctx, old) => {
 });
 
 /** @returns what is left to remove, or null. Each record is read once, so this comes to its end. */
-async function removeSome(ctx: MutationCtx, old: Old, loop: Doc<"steps">): Promise<Old | null> {
+async function removeSome(ctx: MutationCtx, old: Old, loop: Step): Promise<Old | null> {
   const undoable = new Set(old.undoable);
   const from = (at: Position): Old => ({ ...old, undoable: [...undoable], at });
   const beginningOf = (iteration: number) => ({ pass: [...old.pass, iteration], createdAt: 0 });
@@ -86,7 +86,7 @@ async function removeSome(ctx: MutationCtx, old: Old, loop: Doc<"steps">): Promi
 }
 
 /** Records of other loops may be in iterations of the same numbers. */
-function isInside(loop: Doc<"steps">, { stage }: Doc<"steps">): boolean {
+function isInside(loop: Step, { stage }: Step): boolean {
   return stage.startsWith(`${loop.stage}.`);
 }
 
@@ -95,11 +95,11 @@ function iterationOf({ pass }: Old, of: { pass?: number[] }): number {
   return of.pass?.[pass.length] ?? 0;
 }
 
-function positionOf({ permanent = false, pass = [], _creationTime }: Doc<"steps">): Position {
+function positionOf({ permanent = false, pass = [], _creationTime }: Step): Position {
   return { permanent, pass, createdAt: _creationTime };
 }
 
-async function firstAfter(ctx: MutationCtx, old: Old, at: Position): Promise<Doc<"steps"> | null> {
+async function firstAfter(ctx: MutationCtx, old: Old, at: Position): Promise<Step | null> {
   if (iterationOf(old, at) >= old.to) return null;
   const [same, further] = recordsAfter(ctx, old, at);
   return (await same.first()) ?? (await further.first());

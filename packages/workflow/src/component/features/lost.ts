@@ -10,8 +10,8 @@ import {
 } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { internal } from "../_generated/api.js";
-import type { Doc, Id } from "../_generated/dataModel.js";
 import { internalMutation, type MutationCtx, type QueryCtx } from "../_generated/server.js";
+import type { Step, StepId } from "../core/documents.js";
 import { logThrown } from "../core/log.js";
 import { pool } from "../core/pool.js";
 import { isToCome, stateOfJob } from "../core/scheduled.js";
@@ -23,7 +23,7 @@ import { insertLater } from "./childPages.js";
 /* Steps that nothing will go on with by itself: their entry has failed or was lost, or the pool has lost their action. */
 
 /** Schedules the entry of a step anew if it will not come. One that failed is called once more, without fusion; then the step fails. */
-export async function rearmLate(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
+export async function rearmLate(ctx: MutationCtx, step: Step): Promise<void> {
   if (step.held === true || !hasNotEnded(step)) {
     await ctx.db.patch("steps", step._id, { entersAt: undefined });
     return;
@@ -58,7 +58,7 @@ export const checkLate = internalMutation({
 });
 
 /** Schedules the entry of a step that waits. An action in the pool has none. */
-export async function rearm(ctx: MutationCtx, step: Doc<"steps">, isLastTry = false) {
+export async function rearm(ctx: MutationCtx, step: Step, isLastTry = false) {
   if (step.inserting === true) return await insertLater(ctx, step._id);
   const event = eventOf(step);
   if (event === undefined) return;
@@ -67,7 +67,7 @@ export async function rearm(ctx: MutationCtx, step: Doc<"steps">, isLastTry = fa
 }
 
 /** With what a step is entered; undefined if it is not. */
-function eventOf({ kind, state, event, dueAt }: Doc<"steps">): Event | undefined {
+function eventOf({ kind, state, event, dueAt }: Step): Event | undefined {
   if (event !== undefined) return event;
   if (kind === "entry" || state === "pending") return { kind: "arrive" };
   if (kind === "action") return state === "waiting" ? { kind: "arrive" } : undefined;
@@ -77,7 +77,7 @@ function eventOf({ kind, state, event, dueAt }: Doc<"steps">): Event | undefined
 }
 
 /** Whether an action that should run is neither in the queue nor in a slot, and its run will not be told. */
-export async function isStranded(ctx: QueryCtx, step: Doc<"steps">): Promise<boolean> {
+export async function isStranded(ctx: QueryCtx, step: Step): Promise<boolean> {
   const { kind, state, held, entersAt, _id } = step;
   if (kind !== "action" || state !== "running" || held === true || entersAt !== undefined)
     return false;
@@ -85,7 +85,7 @@ export async function isStranded(ctx: QueryCtx, step: Doc<"steps">): Promise<boo
 }
 
 /** Tells a run that its action is lost, if it is. If that throws, another look or repair tries it again. */
-export async function recoverStranded(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
+export async function recoverStranded(ctx: MutationCtx, step: Step): Promise<void> {
   try {
     const transactionLimits = await leaveRoom(ctx, ROOM_TO_COMPLETE);
     const { recover } = internal.features.lost;
@@ -100,7 +100,7 @@ export async function recoverStranded(ctx: MutationCtx, step: Doc<"steps">): Pro
 export const recover = internalMutation({
   args: { step: v.id("steps") },
   returns: v.null(),
-  handler: async (ctx, { step: id }: { step: Id<"steps"> }) => {
+  handler: async (ctx, { step: id }: { step: StepId }) => {
     const step = await ctx.db.get("steps", id);
     if (step !== null && (await isStranded(ctx, step)))
       await attemptFailed(ctx, id, "lost", "Its action was lost: the pool could not recover it");

@@ -1,7 +1,7 @@
 import { isOwnJob } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
-import type { Doc, Id } from "../_generated/dataModel.js";
 import type { MutationCtx } from "../_generated/server.js";
+import type { Run, RunId, Step, StepId } from "../core/documents.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
 import { cancelScheduled } from "../core/scheduled.js";
 import { activeSteps } from "../core/steps.js";
@@ -23,24 +23,24 @@ interface Page {
 }
 
 /** A page of children ends at `after` of the parent `step`. `since`: when the pause or its end was decided, in the order of commits. */
-type Rest = { step: Id<"steps">; after: number; held: boolean; since?: bigint };
+type Rest = { step: StepId; after: number; held: boolean; since?: bigint };
 
 /** Pauses a run and those under it: a page of them here, the others in transactions that follow. */
-export async function pauseRun(ctx: MutationCtx, run: Doc<"runs">): Promise<void> {
+export async function pauseRun(ctx: MutationCtx, run: Run): Promise<void> {
   // Also of one that is paused already: a resume of a run above may still be on its way here.
   await ctx.db.patch("runs", run._id, { paused: true, pausedAt: ctx.db.vars.commitTs });
   if (run.paused !== true) await applyToRun(ctx, run._id, { held: true }, { remaining: PAGE });
 }
 
 /** Resumes a run that was paused, in the same way. */
-export async function resumeRun(ctx: MutationCtx, run: Doc<"runs">): Promise<void> {
+export async function resumeRun(ctx: MutationCtx, run: Run): Promise<void> {
   await ctx.db.patch("runs", run._id, { paused: undefined });
   await applyToRun(ctx, run._id, { held: false }, { remaining: PAGE });
 }
 
 async function applyToRun(
   ctx: MutationCtx,
-  run: Id<"runs">,
+  run: RunId,
   decided: Pick<Rest, "held" | "since">,
   page: Page,
 ): Promise<void> {
@@ -85,7 +85,7 @@ async function releaseOwnPauses(ctx: MutationCtx, rest: Rest, page: Page): Promi
   const paused = ctx.db
     .query("runs")
     .withIndex("by_parent_paused", (q) => q.eq("parentStep", rest.step).eq("paused", true));
-  const released: Doc<"runs">[] = [];
+  const released: Run[] = [];
   for await (const child of paused) {
     if (released.length === page.remaining) break;
     if (!isPausedSince(child, rest)) released.push(child);
@@ -100,7 +100,7 @@ async function releaseOwnPauses(ctx: MutationCtx, rest: Rest, page: Page): Promi
 }
 
 /** Whether a run was paused after it was decided to resume it. */
-function isPausedSince({ paused, pausedAt }: Doc<"runs">, { since }: Rest): boolean {
+function isPausedSince({ paused, pausedAt }: Run, { since }: Rest): boolean {
   // A placeholder is of this transaction.
   return paused === true && since !== undefined && typeof pausedAt === "bigint" && pausedAt > since;
 }
@@ -115,7 +115,7 @@ export const applyMore = continuation<Rest>(async (ctx, rest, at) => {
 });
 
 /** Holds a step: what was scheduled is canceled, and an action that has not begun leaves the pool. */
-async function hold(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
+async function hold(ctx: MutationCtx, step: Step): Promise<void> {
   if (step.held === true) return;
   // A lost action has a job, which tells its run.
   if (step.kind === "action" && step.state === "running" && step.job === undefined) {
@@ -137,7 +137,7 @@ async function hold(ctx: MutationCtx, step: Doc<"steps">): Promise<void> {
 }
 
 /** Releases a step that was held: it is entered at once if that was due meanwhile. */
-async function release(ctx: MutationCtx, held: Doc<"steps">): Promise<void> {
+async function release(ctx: MutationCtx, held: Step): Promise<void> {
   const step = { ...held, held: undefined };
   // A step may resume its own run.
   if (await isOwnJob(ctx, step.job))
@@ -156,7 +156,7 @@ async function release(ctx: MutationCtx, held: Doc<"steps">): Promise<void> {
 /** Whether an event that a step waits for came in time, while it was held. */
 async function hasEarlyEvent(
   ctx: MutationCtx,
-  { run, state, names = [], storedNames = names, dueAt = Infinity }: Doc<"steps">,
+  { run, state, names = [], storedNames = names, dueAt = Infinity }: Step,
 ): Promise<boolean> {
   if (state !== "waiting") return false;
   for (const name of storedNames) {

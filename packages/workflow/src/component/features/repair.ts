@@ -1,8 +1,8 @@
 import { lookNow } from "@stepwise/workpool/core";
 import { paginator } from "convex-helpers/server/pagination";
 import { internal } from "../_generated/api.js";
-import type { Doc } from "../_generated/dataModel.js";
 import type { MutationCtx } from "../_generated/server.js";
+import type { Step } from "../core/documents.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
 import { pool } from "../core/pool.js";
 import { rearmDeadline } from "../engine/deadlines.js";
@@ -83,7 +83,7 @@ async function rowsOf(
     .paginate(page);
 }
 
-async function repairStep(ctx: MutationCtx, what: Place["what"], step: Doc<"steps">, plans: Plans) {
+async function repairStep(ctx: MutationCtx, what: Place["what"], step: Step, plans: Plans) {
   if (step.held === true) return;
   if (what === "steps") return await rearmLate(ctx, step);
   if (what === "actions") {

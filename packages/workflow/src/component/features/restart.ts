@@ -1,7 +1,7 @@
 import { v, type Infer } from "convex/values";
 import { internal } from "../_generated/api.js";
-import type { Doc, Id } from "../_generated/dataModel.js";
 import type { MutationCtx } from "../_generated/server.js";
+import type { Run, RunId, Step } from "../core/documents.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
 import { logStarted } from "../core/log.js";
 import { stepRead } from "../core/steps.js";
@@ -33,7 +33,7 @@ type Restart = Infer<typeof vRestart>;
 
 /** How far a restart has come: the nodes before `at` are done. */
 type Progress = {
-  run: Id<"runs">;
+  run: RunId;
   generation: number;
   restart: Restart;
   at: number;
@@ -44,7 +44,7 @@ type Progress = {
 /** Begins a new generation of a run that has ended. The run is `pending` while what is done again is removed, in pages. */
 export async function restartRun(
   ctx: MutationCtx,
-  { _id: run, generation: before = 1 }: Doc<"runs">,
+  { _id: run, generation: before = 1 }: Run,
   restart: Restart,
 ): Promise<void> {
   const generation = before + 1;
@@ -107,7 +107,7 @@ async function restartPage(ctx: MutationCtx, progress: Progress): Promise<Progre
 /** Whether a node keeps its result: it has one, which was not undone, and nothing that it reads is done again. */
 async function isKept(
   ctx: MutationCtx,
-  run: Id<"runs">,
+  run: RunId,
   { name, reads }: Node,
   affected: ReadonlySet<string>,
 ): Promise<boolean> {
@@ -120,7 +120,7 @@ async function isKept(
 }
 
 /** Removes the records of a node and of all inside it. @returns false if this page has no room for the rest. */
-async function removeNode(ctx: MutationCtx, run: Id<"runs">, name: string): Promise<boolean> {
+async function removeNode(ctx: MutationCtx, run: RunId, name: string): Promise<boolean> {
   const steps = () => ctx.db.query("steps");
   return await removeSteps(
     ctx,
@@ -132,7 +132,7 @@ async function removeNode(ctx: MutationCtx, run: Id<"runs">, name: string): Prom
 }
 
 /** Removes the records of everything but the input. @returns as {@link removeNode}. */
-async function removeAll(ctx: MutationCtx, run: Id<"runs">): Promise<boolean> {
+async function removeAll(ctx: MutationCtx, run: RunId): Promise<boolean> {
   const steps = () => ctx.db.query("steps");
   return await removeSteps(
     ctx,
@@ -143,7 +143,7 @@ async function removeAll(ctx: MutationCtx, run: Id<"runs">): Promise<boolean> {
 
 async function removeSteps(
   ctx: MutationCtx,
-  ...some: AsyncIterable<Doc<"steps">>[]
+  ...some: AsyncIterable<Step>[]
 ): Promise<boolean> {
   for (const steps of some)
     for await (const step of steps) if (!(await removeStep(ctx, step))) return false;
@@ -152,7 +152,7 @@ async function removeSteps(
 
 async function begin(
   ctx: MutationCtx,
-  run: Doc<"runs">,
+  run: Run,
   { begin, nodes }: Restart,
   at: Node | undefined,
   kept: string[],

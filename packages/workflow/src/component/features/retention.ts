@@ -1,8 +1,9 @@
 import { cancelPending, isOwnJob, takeBack } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { internal } from "../_generated/api.js";
-import type { Doc, Id } from "../_generated/dataModel.js";
+import type { Doc } from "../_generated/dataModel.js";
 import { internalMutation, type MutationCtx, type QueryCtx } from "../_generated/server.js";
+import type { Run, RunId, Step, StepId } from "../core/documents.js";
 import { continuation, continueLater, deleteInPage, hasRoomInPage } from "../core/continuations.js";
 import { hasEnded } from "../core/runs.js";
 import { isLost } from "../core/scheduled.js";
@@ -17,7 +18,7 @@ const BATCH_MS = 60_000;
 const LATE_MS = 60_000;
 
 /** Schedules the removal of a run of the top level that ends. @returns the fields of its document for that. */
-export async function expireLater(ctx: MutationCtx, { parentRun, retentionMs }: Doc<"runs">) {
+export async function expireLater(ctx: MutationCtx, { parentRun, retentionMs }: Run) {
   if (parentRun !== undefined || retentionMs === undefined) return {};
   const expiresAt = Date.now() + retentionMs;
   const at = expiresAt + BATCH_MS;
@@ -57,7 +58,7 @@ export const removeExpired = internalMutation({
   },
 });
 
-async function firstToExpire(ctx: QueryCtx): Promise<{ run: Doc<"runs">; at: number } | null> {
+async function firstToExpire(ctx: QueryCtx): Promise<{ run: Run; at: number } | null> {
   const run = await ctx.db
     .query("runs")
     .withIndex("by_expiry", (q) => q.gt("expiresAt", undefined))
@@ -73,7 +74,7 @@ export async function repairRetention(ctx: MutationCtx): Promise<void> {
 }
 
 /** Removes the children of a parent in an old iteration. @returns false if they can be undone, or have not all ended: then they stay. */
-export async function removeChildren(ctx: MutationCtx, parent: Id<"steps">): Promise<boolean> {
+export async function removeChildren(ctx: MutationCtx, parent: StepId): Promise<boolean> {
   const undo = await ctx.db
     .query("undos")
     .withIndex("by_step", (q) => q.eq("step", parent))
@@ -85,25 +86,25 @@ export async function removeChildren(ctx: MutationCtx, parent: Id<"steps">): Pro
   return true;
 }
 
-export const removeMoreChildren = continuation<Id<"steps">>(async (ctx, parent) =>
+export const removeMoreChildren = continuation<StepId>(async (ctx, parent) =>
   (await removeFamily(ctx, parent)) ? null : parent,
 );
 
 /** Removes a run of the top level. Its document is removed at once, so that its key is free; everything else in pages. */
-export async function removeRun(ctx: MutationCtx, run: Id<"runs">): Promise<void> {
+export async function removeRun(ctx: MutationCtx, run: RunId): Promise<void> {
   await ctx.db.delete("runs", run);
   if (!(await removeRowsOf(ctx, run)))
     await continueLater(ctx, internal.features.retention.removeMore, run);
 }
 
-export const removeMore = continuation<Id<"runs">>(async (ctx, run) =>
+export const removeMore = continuation<RunId>(async (ctx, run) =>
   (await removeRowsOf(ctx, run)) ? null : run,
 );
 
 /** Removes all that belongs to a run, but its own document. @returns false if this page has no room for the rest. */
 async function removeRowsOf(
   ctx: MutationCtx,
-  run: Id<"runs">,
+  run: RunId,
   { isChild = false, hasEnded = true } = {},
 ): Promise<boolean> {
   const steps = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run));
@@ -122,7 +123,7 @@ async function removeRowsOf(
 }
 
 /** Removes a step record with what is scheduled for it, its children, and what could undo it. @returns false if it is still there. */
-export async function removeStep(ctx: MutationCtx, step: Doc<"steps">): Promise<boolean> {
+export async function removeStep(ctx: MutationCtx, step: Step): Promise<boolean> {
   if (!(await hasRoomInPage(ctx))) return false;
   // A step may cancel its own run and so have it removed: its report finds its record ended.
   if (await isOwnJob(ctx, step.job)) return false;
@@ -144,14 +145,14 @@ export async function removeStep(ctx: MutationCtx, step: Doc<"steps">): Promise<
 }
 
 /** Removes what could undo a step, or its children. @returns as {@link removeRowsOf}. */
-async function removeUndos(ctx: MutationCtx, { _id: step, kind, undoable }: Doc<"steps">) {
+async function removeUndos(ctx: MutationCtx, { _id: step, kind, undoable }: Step) {
   if (undoable !== true && kind !== "children") return true;
   const undos = ctx.db.query("undos").withIndex("by_step", (q) => q.eq("step", step));
   return await deleteInPage(ctx, "undos", undos);
 }
 
 /** Removes the children of a parent, with what is under them. @returns as {@link removeRowsOf}. */
-async function removeFamily(ctx: MutationCtx, parent: Id<"steps">): Promise<boolean> {
+async function removeFamily(ctx: MutationCtx, parent: StepId): Promise<boolean> {
   const children = ctx.db.query("runs").withIndex("by_parent", (q) => q.eq("parentStep", parent));
   for await (const { _id, endedAt } of children) {
     if (!(await hasRoomInPage(ctx))) return false;
