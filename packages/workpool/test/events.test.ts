@@ -1,7 +1,7 @@
 import { makeFunctionReference } from "convex/server";
 import { describe, expect, test } from "vitest";
 import type { WorkpoolOptions } from "../src/client/index.js";
-import { logEvent } from "../src/component/log.js";
+import { logEvent } from "../src/component/events.js";
 import { readGate } from "../src/core/index.js";
 import { TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { defaultMaxParallelism } from "../src/core/places.js";
+import { defaultMaxParallelism } from "../src/core/gate.js";
 import { mostAtOnce, NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { Workpool } from "../src/client/index.js";
 import { components, internal } from "./convex/_generated/api.js";

@@ -3,16 +3,35 @@ import {
   type FunctionArgs,
   type FunctionReference,
   type FunctionVisibility,
+  type GenericActionCtx,
+  type GenericDataModel,
+  type GenericMutationCtx,
+  type GenericQueryCtx,
   getFunctionAddress,
 } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { RetryBehavior, RunResult } from "../core/index.js";
-import type { MutationRunner } from "./context.js";
 import type { WorkId } from "./validators.js";
+
+/** The part of a mutation's or an action's context that changes something in the pool. */
+export type MutationRunner =
+  | Pick<GenericMutationCtx<GenericDataModel>, "runMutation">
+  | Pick<GenericActionCtx<GenericDataModel>, "runMutation">;
+
+/** The part of any function's context that asks the pool something. */
+export type QueryRunner =
+  | Pick<GenericQueryCtx<GenericDataModel>, "runQuery">
+  | Pick<GenericActionCtx<GenericDataModel>, "runQuery">;
 
 /** What may be enqueued. */
 export type WorkKind = "action" | "mutation" | "query";
+
+/** A function that may be enqueued. */
+export type WorkFunction<Kind extends WorkKind = WorkKind> = FunctionReference<
+  Kind,
+  FunctionVisibility
+>;
 
 /** A mutation that can be a work's callback; `defineOnComplete` makes one. */
 export type OnComplete = FunctionReference<
@@ -69,22 +88,21 @@ export type EnqueueSettings = Pick<Common, "maxParallelism" | "logLevel"> & {
   retryBehavior?: RetryBehavior;
 };
 
-/** One call into the component carries at most so much, … */
+/** How many bytes one call into the component carries at most … */
 const BATCH_BYTES = 8_000_000;
-/** … and so many works: each writes up to four documents of a transaction's 16,000. */
+/** … and how many works: each writes up to four documents of a transaction's 16,000. */
 const BATCH_WORKS = 4_000;
 
 /**
- * Enqueues one work. `Workpool` does the same with less to say; this is for code that is handed a component.
+ * Enqueues one work, as `Workpool` does; for code that is handed a component.
  * @param component the component, as `components.workpool`.
- * @param options those of an enqueue, the pool's `maxParallelism` and `logLevel` (default: what is stored stands), and how an action is
- * tried again (default: it is not).
+ * @param options of the enqueue and of the pool. Default: the stored pool options stay, and nothing is retried.
  * @returns the id of the work.
- * @throws where an option is not allowed, or the arguments or the context are larger than 1 MB.
+ * @throws if an option is not allowed, or the arguments or the context are larger than 1 MB.
  */
 export async function enqueue<
   Kind extends WorkKind,
-  Fn extends FunctionReference<Kind, FunctionVisibility>,
+  Fn extends WorkFunction<Kind>,
   Callback extends OnComplete = OnComplete,
 >(
   component: ComponentApi,
@@ -94,32 +112,19 @@ export async function enqueue<
   args: FunctionArgs<Fn>,
   options?: EnqueueOptions<Callback> & EnqueueSettings,
 ): Promise<WorkId> {
-  return await enqueueOne(component, ctx, kind, fn, args, options, options);
-}
-
-/** As {@link enqueue}, with the settings apart. */
-export async function enqueueOne(
-  component: ComponentApi,
-  ctx: MutationRunner,
-  kind: WorkKind,
-  fn: FunctionReference<WorkKind, FunctionVisibility>,
-  args: Record<string, Value>,
-  options: EnqueueOptions<OnComplete> | undefined,
-  settings: EnqueueSettings | undefined,
-): Promise<WorkId> {
-  const common = await commonOf(kind, fn, options, settings);
+  const common = await commonOf(kind, fn, options);
   // The component's ids are strings to others; this is where they get their type.
   return (await ctx.runMutation(component.lib.enqueue, { ...common, args })) as WorkId;
 }
 
 /**
  * Enqueues a work for each of `argsList`, in as few calls into the component as 8 MB each allow.
- * @returns the ids, in the order of the arguments. From an action, a call that fails leaves the works of the calls before it enqueued.
+ * @returns the ids, in the order of the arguments. If a call of an action fails, the works of earlier ones stay.
  * @throws as {@link enqueue}.
  */
 export async function enqueueBatch<
   Kind extends WorkKind,
-  Fn extends FunctionReference<Kind, FunctionVisibility>,
+  Fn extends WorkFunction<Kind>,
   Callback extends OnComplete = OnComplete,
 >(
   component: ComponentApi,
@@ -129,34 +134,21 @@ export async function enqueueBatch<
   argsList: readonly FunctionArgs<Fn>[],
   options?: EnqueueOptions<Callback> & EnqueueSettings,
 ): Promise<WorkId[]> {
-  return await enqueueMany(component, ctx, kind, fn, argsList, options, options);
-}
-
-/** As {@link enqueueBatch}, with the settings apart. */
-export async function enqueueMany(
-  component: ComponentApi,
-  ctx: MutationRunner,
-  kind: WorkKind,
-  fn: FunctionReference<WorkKind, FunctionVisibility>,
-  argsList: readonly Record<string, Value>[],
-  options: EnqueueOptions<OnComplete> | undefined,
-  settings: EnqueueSettings | undefined,
-): Promise<WorkId[]> {
-  const common = await commonOf(kind, fn, options, settings);
+  const common = await commonOf(kind, fn, options);
   const ids: string[] = [];
   for (const part of partsOf(common, argsList))
     ids.push(...(await ctx.runMutation(component.lib.enqueueBatch, { ...common, argsList: part })));
   return ids as WorkId[];
 }
 
-/** What is said once for all works of a call into the component. */
+/** What the works of one call into the component have in common. */
 export async function commonOf(
   kind: WorkKind,
-  fn: FunctionReference<WorkKind, FunctionVisibility>,
-  options: EnqueueOptions<OnComplete> = {},
-  { maxParallelism, logLevel, retryBehavior }: EnqueueSettings = {},
+  fn: WorkFunction,
+  options: EnqueueOptions<OnComplete> & EnqueueSettings = {},
 ): Promise<Common> {
   const { onComplete, context, onCompleteExcludeKinds: excludeKinds, runAt, runAfter } = options;
+  const { maxParallelism, logLevel, retryBehavior: retry } = options;
   const name = options.name ?? pathOf(fn);
   if (runAt !== undefined && runAfter !== undefined)
     throw new Error(
@@ -164,21 +156,18 @@ export async function commonOf(
     );
   checkExcludeKinds(excludeKinds);
   return {
-    ...(maxParallelism === undefined ? {} : { maxParallelism }),
-    ...(logLevel === undefined ? {} : { logLevel }),
-    ...(retryBehavior === undefined ? {} : { retry: retryBehavior }),
+    maxParallelism,
+    logLevel,
+    retry,
     kind,
     fn: await handleOf(fn),
-    ...(name === undefined ? {} : { name }),
-    ...(runAt === undefined ? {} : { runAt }),
-    ...(runAfter === undefined ? {} : { runAt: Date.now() + runAfter }),
-    ...(onComplete === undefined || onComplete === null
-      ? {}
-      : { onComplete: { fn: await handleOf(onComplete), context, excludeKinds } }),
+    name,
+    runAt: runAfter === undefined ? runAt : Date.now() + runAfter,
+    onComplete: onComplete ? { fn: await handleOf(onComplete), context, excludeKinds } : undefined,
   };
 }
 
-/** @throws where one is no kind of result: it would be stored, and exclude nothing. */
+/** @throws if one is not a kind of result. */
 function checkExcludeKinds(excludeKinds: readonly string[] = []): void {
   const unknown = excludeKinds.find((kind) => !RESULT_KINDS.includes(kind));
   if (unknown !== undefined)
@@ -188,7 +177,7 @@ function checkExcludeKinds(excludeKinds: readonly string[] = []): void {
 }
 const RESULT_KINDS: readonly string[] = ["success", "failed", "canceled"];
 
-async function handleOf(fn: FunctionReference<WorkKind, FunctionVisibility>): Promise<string> {
+async function handleOf(fn: WorkFunction): Promise<string> {
   return isHandle(fn) ? fn : await createFunctionHandle(fn);
 }
 
@@ -197,12 +186,12 @@ function isHandle(fn: unknown): fn is string {
   return typeof fn === "string" && fn.startsWith("function://");
 }
 
-/** The path of a function of the same app or component, as "folder/module:function"; undefined of others, which have none. */
-function pathOf(fn: FunctionReference<WorkKind, FunctionVisibility>): string | undefined {
+/** The path of a function, as "folder/module:function"; undefined for a handle, which has none. */
+function pathOf(fn: WorkFunction): string | undefined {
   return isHandle(fn) ? undefined : getFunctionAddress(fn).name;
 }
 
-/** Parts of a batch that one call into the component can carry each. Each work stores a copy of the context. */
+/** Splits a batch into calls into the component. Each work stores a copy of the context. */
 export function* partsOf<Args extends Record<string, Value>>(
   { onComplete }: Pick<Common, "onComplete">,
   argsList: readonly Args[],

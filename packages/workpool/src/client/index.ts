@@ -10,13 +10,14 @@ export {
   vRetryBehavior,
   vRunResult,
 } from "../core/index.js";
-export type { MutationRunner, QueryRunner } from "./context.js";
 export {
   enqueue,
   enqueueBatch,
   type EnqueueOptions,
   type EnqueueSettings,
+  type MutationRunner,
   type OnComplete,
+  type QueryRunner,
   type RetryOption,
   type WorkKind,
 } from "./enqueue.js";

@@ -6,17 +6,17 @@ import {
 } from "convex/server";
 import { type Infer, v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import type { MutationRunner } from "./context.js";
 import {
   commonOf,
   type EnqueueOptions,
   type EnqueueSettings,
+  type MutationRunner,
   type OnComplete,
   partsOf,
 } from "./enqueue.js";
 import { vWorkId, type WorkId } from "./validators.js";
 
-/** The arguments that a function gets besides its own where it settles itself: to be spread into its argument validators. */
+/** The extra arguments of a function that settles itself: spread them into its argument validators. */
 export const settlingArgs = {
   token: v.object({ workId: vWorkId, attempt: v.number() }),
   slot: v.string(),
@@ -24,7 +24,7 @@ export const settlingArgs = {
 const vSettling = v.object(settlingArgs);
 export type SettlingArgs = Infer<typeof vSettling>;
 
-/** How an attempt ended; a failed one is tried again, if the work has a `retryBehavior`, unless it is said not to be. */
+/** How an attempt ended. If the work has a `retryBehavior`, a failed one is retried unless `retryable` is false. */
 export type Settlement =
   | { kind: "success"; returnValue?: unknown }
   | { kind: "failed"; error: string; retryable?: boolean };
@@ -34,20 +34,20 @@ type Settling = FunctionReference<"action" | "mutation", FunctionVisibility, any
 
 export type SettlingOptions<Callback extends OnComplete> = EnqueueOptions<Callback> &
   EnqueueSettings & {
-    /** After how many ms an attempt has settled; one that has not some seconds later is lost, which is a failure. Default: none. */
+    /** An attempt that has not settled some seconds after this many ms is lost, and has failed. Default: none. */
     timeoutMs?: number;
   };
 
 /**
- * Enqueues works that settle themselves: the pool schedules the function as it is, and the function reports its own end with
- * {@link settle}, in the mutation in which it records its result and which {@link reportSettled} calls. So an action takes 2 root executions, not 3, and what it returns crosses
- * no further function. An action that ends, or dies, without having settled is noticed as any lost one is, and has failed.
+ * Enqueues works that settle themselves: the pool schedules the function as it is, and the function calls
+ * {@link settle} in the mutation that records its result. So an action takes 2 root executions, not 3.
+ * An action that ends without having settled is lost, and has failed.
  *
  * @param component the component, as `components.workpool`.
  * @param fn an action or a mutation whose arguments have {@link settlingArgs} among them.
  * @param argsList for each work its arguments, without those.
  * @returns the ids, in the order of the arguments.
- * @throws where the function does not exist, or an option or an argument is not allowed.
+ * @throws if the function does not exist, or an option or an argument is not allowed.
  * @example
  * export const fetchPage = internalAction({
  *   args: { ...settlingArgs, url: v.string() },
@@ -75,17 +75,11 @@ export async function enqueueSettling<
   argsList: readonly Omit<FunctionArgs<Fn>, keyof SettlingArgs>[],
   options?: SettlingOptions<Callback>,
 ): Promise<WorkId[]> {
-  const common = await commonOf(kind, fn, options, options);
-  const timeout = options?.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs };
+  const common = { ...(await commonOf(kind, fn, options)), timeoutMs: options?.timeoutMs };
+  const { enqueue } = component.settling;
   const ids: string[] = [];
   for (const part of partsOf(common, argsList))
-    ids.push(
-      ...(await ctx.runMutation(component.settling.enqueue, {
-        ...common,
-        ...timeout,
-        argsList: part,
-      })),
-    );
+    ids.push(...(await ctx.runMutation(enqueue, { ...common, argsList: part })));
   // The component's ids are strings to others; this is where they get their type.
   return ids as WorkId[];
 }
@@ -93,7 +87,7 @@ export async function enqueueSettling<
 /**
  * Ends an attempt of a work that settles itself, in the caller's transaction.
  * @param ended the token and the slot that the function was given.
- * @returns whether it counts: a token that is stale or repeated, as that of an attempt which was given up as lost, changes nothing.
+ * @returns whether it counts: a stale or repeated token, as of an attempt that was lost, changes nothing.
  */
 export async function settle(
   component: ComponentApi,
@@ -105,9 +99,8 @@ export async function settle(
 }
 
 /**
- * Calls, from the action of a work that settles itself, the mutation in which it does so. A call by an action loses to others five times at most: where
- * it fails, the mutation is scheduled, and so repeated for as long as it does. It may come twice then, and {@link settle} says the second time
- * that it does not count.
+ * Calls the mutation that settles, from the action of the work. If the call fails, the mutation is
+ * scheduled, and so repeated without end. If it runs twice, {@link settle} returns false the second time.
  */
 export async function reportSettled<Args extends SettlingArgs>(
   component: ComponentApi,

@@ -1,7 +1,5 @@
 import {
   type FunctionArgs,
-  type FunctionReference,
-  type FunctionVisibility,
   type GenericDataModel,
   type GenericMutationCtx,
   internalMutationGeneric,
@@ -17,26 +15,28 @@ import {
   type RetryBehavior,
   type RunResult,
 } from "../core/index.js";
-import type { MutationRunner, QueryRunner } from "./context.js";
 import {
-  enqueueMany,
-  enqueueOne,
+  enqueue,
+  enqueueBatch,
   type EnqueueOptions,
   type EnqueueSettings,
+  type MutationRunner,
   type OnComplete,
+  type QueryRunner,
   type RetryOption,
+  type WorkFunction,
 } from "./enqueue.js";
 import { vOnCompleteArgs, type WorkId, type WorkStatus } from "./validators.js";
 
 export interface WorkpoolOptions extends WorkpoolRetryOptions {
   /**
-   * How many works run at once: 0 (nothing starts) to 200. It is applied by the first enqueue after it has changed. Default: what is
-   * stored stands, and that is 10 until something sets it.
+   * How many works run at once: 0 (nothing starts) to 200. The first enqueue after a change applies it.
+   * Default: the stored value, which is 10 until something sets it.
    */
   maxParallelism?: number;
   /**
-   * How much is logged: from DEBUG (all) over TRACE, INFO (each start and end of a work), REPORT (once a minute while works end) and WARN to
-   * ERROR. It is applied as `maxParallelism` is. Default: what is stored stands, and that is REPORT until something sets it.
+   * How much is logged: DEBUG (all), TRACE, INFO (each start and end), REPORT (once a minute while works
+   * end), WARN or ERROR. Applied as `maxParallelism` is. Default: the stored value, at first REPORT.
    */
   logLevel?: LogLevel;
 }
@@ -44,7 +44,7 @@ export interface WorkpoolOptions extends WorkpoolRetryOptions {
 export interface WorkpoolRetryOptions {
   /** What `retry: true` means. Default: 5 attempts, the first wait 250 ms, each twice as long as the one before. */
   defaultRetryBehavior?: RetryBehavior;
-  /** Whether actions whose enqueue says nothing of `retry` are tried again. Default: false. */
+  /** Whether actions are retried that are enqueued without `retry`. Default: false. */
   retryActionsByDefault?: boolean;
 }
 
@@ -63,7 +63,7 @@ export interface WorkpoolRetryOptions {
 export class Workpool {
   /**
    * @param component the pool, as `components.workpool`.
-   * @throws where an option is out of its range.
+   * @throws if an option is out of its range.
    */
   constructor(
     readonly component: ComponentApi,
@@ -75,31 +75,28 @@ export class Workpool {
   }
 
   /**
-   * Enqueues an action. It starts as soon as the caller's transaction has committed, if fewer than `maxParallelism` works run; else it waits
-   * for a slot. With `retry`, an attempt that failed is repeated.
+   * Enqueues an action. It starts when the caller's transaction has committed, or waits for a slot if
+   * `maxParallelism` works run. With `retry`, a failed attempt is repeated.
    *
-   * @param ctx of a mutation, whose transaction the enqueue becomes part of, or of an action.
+   * @param ctx of a mutation, whose transaction the enqueue is part of, or of an action.
    * @param fn a reference to the action, or a handle of it.
    * @param args its arguments; up to 1 MB.
    * @returns the work's id.
-   * @throws where an option is not allowed, or the arguments or the context are too large.
+   * @throws if an option is not allowed, or the arguments or the context are too large.
    */
-  async enqueueAction<
-    Fn extends FunctionReference<"action", FunctionVisibility>,
-    Callback extends OnComplete = OnComplete,
-  >(
+  async enqueueAction<Fn extends WorkFunction<"action">, Callback extends OnComplete = OnComplete>(
     ctx: MutationRunner,
     fn: Fn,
     args: FunctionArgs<Fn>,
     options?: EnqueueOptions<Callback> & RetryOption,
   ): Promise<WorkId> {
-    const settings = this.actionSettings(options);
-    return await enqueueOne(this.component, ctx, "action", fn, args, options, settings);
+    const all = { ...options, ...this.actionSettings(options) };
+    return await enqueue(this.component, ctx, "action", fn, args, all);
   }
 
   /** Enqueues an action for each of `argsList`; see {@link enqueueAction}. @returns the ids, in the order of the arguments. */
   async enqueueActionBatch<
-    Fn extends FunctionReference<"action", FunctionVisibility>,
+    Fn extends WorkFunction<"action">,
     Callback extends OnComplete = OnComplete,
   >(
     ctx: MutationRunner,
@@ -107,16 +104,16 @@ export class Workpool {
     argsList: readonly FunctionArgs<Fn>[],
     options?: EnqueueOptions<Callback> & RetryOption,
   ): Promise<WorkId[]> {
-    const settings = this.actionSettings(options);
-    return await enqueueMany(this.component, ctx, "action", fn, argsList, options, settings);
+    const all = { ...options, ...this.actionSettings(options) };
+    return await enqueueBatch(this.component, ctx, "action", fn, argsList, all);
   }
 
   /**
-   * Enqueues a mutation. It runs exactly once, in a transaction of its own; if it throws, its writes are rolled back and it has failed:
-   * mutations are not retried. The other parameters are those of {@link enqueueAction}.
+   * Enqueues a mutation. It runs exactly once, in a transaction of its own. If it throws, its writes are
+   * rolled back and it has failed: mutations are not retried. Parameters as in {@link enqueueAction}.
    */
   async enqueueMutation<
-    Fn extends FunctionReference<"mutation", FunctionVisibility>,
+    Fn extends WorkFunction<"mutation">,
     Callback extends OnComplete = OnComplete,
   >(
     ctx: MutationRunner,
@@ -124,12 +121,13 @@ export class Workpool {
     args: FunctionArgs<Fn>,
     options?: EnqueueOptions<Callback>,
   ): Promise<WorkId> {
-    return await enqueueOne(this.component, ctx, "mutation", fn, args, options, this.settings);
+    const all = { ...options, ...this.settings };
+    return await enqueue(this.component, ctx, "mutation", fn, args, all);
   }
 
   /** Enqueues a mutation for each of `argsList`; see {@link enqueueMutation}. @returns the ids, in the order of the arguments. */
   async enqueueMutationBatch<
-    Fn extends FunctionReference<"mutation", FunctionVisibility>,
+    Fn extends WorkFunction<"mutation">,
     Callback extends OnComplete = OnComplete,
   >(
     ctx: MutationRunner,
@@ -137,25 +135,24 @@ export class Workpool {
     argsList: readonly FunctionArgs<Fn>[],
     options?: EnqueueOptions<Callback>,
   ): Promise<WorkId[]> {
-    return await enqueueMany(this.component, ctx, "mutation", fn, argsList, options, this.settings);
+    const all = { ...options, ...this.settings };
+    return await enqueueBatch(this.component, ctx, "mutation", fn, argsList, all);
   }
 
   /** Enqueues a query, for what it hands to `onComplete`. Otherwise as {@link enqueueMutation}. */
-  async enqueueQuery<
-    Fn extends FunctionReference<"query", FunctionVisibility>,
-    Callback extends OnComplete = OnComplete,
-  >(
+  async enqueueQuery<Fn extends WorkFunction<"query">, Callback extends OnComplete = OnComplete>(
     ctx: MutationRunner,
     fn: Fn,
     args: FunctionArgs<Fn>,
     options?: EnqueueOptions<Callback>,
   ): Promise<WorkId> {
-    return await enqueueOne(this.component, ctx, "query", fn, args, options, this.settings);
+    const all = { ...options, ...this.settings };
+    return await enqueue(this.component, ctx, "query", fn, args, all);
   }
 
   /** Enqueues a query for each of `argsList`; see {@link enqueueQuery}. @returns the ids, in the order of the arguments. */
   async enqueueQueryBatch<
-    Fn extends FunctionReference<"query", FunctionVisibility>,
+    Fn extends WorkFunction<"query">,
     Callback extends OnComplete = OnComplete,
   >(
     ctx: MutationRunner,
@@ -163,7 +160,8 @@ export class Workpool {
     argsList: readonly FunctionArgs<Fn>[],
     options?: EnqueueOptions<Callback>,
   ): Promise<WorkId[]> {
-    return await enqueueMany(this.component, ctx, "query", fn, argsList, options, this.settings);
+    const all = { ...options, ...this.settings };
+    return await enqueueBatch(this.component, ctx, "query", fn, argsList, all);
   }
 
   /**

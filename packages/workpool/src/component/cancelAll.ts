@@ -1,22 +1,34 @@
 import { paginator } from "convex-helpers/server/pagination";
 import { v } from "convex/values";
+import {
+  cancelPending,
+  hasRoom,
+  isSetAside,
+  leaveLineCanceled,
+  messageOf,
+  setAside,
+  slotOf,
+  takeBack,
+} from "../core/index.js";
 import { internal } from "./_generated/api.js";
+import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
-import { cancelMany } from "./cancelMany.js";
-import { continuationArgs, goOn, goOnWith } from "./continuations.js";
+import { endWork } from "./complete.js";
+import { continuationArgs, goOn, goOnWith, HALF_OF_A_TRANSACTION } from "./continuations.js";
+import { countWithoutSlot } from "./counts.js";
 import schema from "./schema.js";
 
-/** How many works a page holds where nothing else is said. */
+/** How many works a page holds by default, and at most. */
 const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;
 
-/** So many works are read at once: each comes with its arguments of up to 8 kB, and its context. */
+/** How many works are read at once: each comes with its arguments of up to 8 kB, and its context. */
 const READ_AT_ONCE = 5;
 
 /**
- * Cancels all works that are there now, a page in this transaction and each further one in its own.
+ * Cancels all works that exist now, a page in this transaction and each further one in its own.
  * @param limit how many works a page holds. Default: 100.
- * @throws where `limit` is no whole number from 1 to 1,000.
+ * @throws if `limit` is not a whole number from 1 to 1,000.
  */
 export async function cancelEverything(ctx: MutationCtx, limit = DEFAULT_PAGE): Promise<void> {
   if (!Number.isInteger(limit) || limit < 1 || limit > LARGEST_PAGE)
@@ -38,7 +50,7 @@ export const nextPage = internalMutation({
 
 const MOMENT_MS = 10;
 
-/* A continuation keeps it as a value, and an interface is none: so this is a type. */
+/* A type and not an interface, as a continuation keeps it as a Convex value. */
 type Page = {
   /** Where the page before ended. */
   readonly cursor: string | null;
@@ -48,8 +60,7 @@ type Page = {
 };
 
 /**
- * Works that run stay, marked as canceled: so each page begins behind the one before, wherever that ended, and what a page has left behind
- * is not met again.
+ * Cancels one page. Running works stay, marked as canceled, so each page begins behind the one before.
  * @param failures how often this page has failed; see `goOnWith`.
  * @returns where the next page begins, or null after the last.
  */
@@ -66,7 +77,7 @@ async function cancelPage(
       .withIndex("by_creation_time", (q) => q.lte("_creationTime", upTo))
       .paginate({ cursor: at, numItems: Math.min(READ_AT_ONCE, size - done) });
     const canceled = await cancelMany(ctx, next.page, failures);
-    // What was canceled of these is gone, or marked: to begin at the same place again takes little.
+    // The canceled ones of these are gone or marked, so beginning at the same place again is cheap.
     if (canceled < next.page.length) return { cursor: at, upTo, limit };
     if (next.isDone) return null;
     at = next.continueCursor;
@@ -76,9 +87,9 @@ async function cancelPage(
 }
 
 /**
- * The `_creationTime` of the newest work, or the time if there is none of these ms. Works of the caller's own transaction have that of its beginning,
- * which is also what its clock says; what callbacks enqueue from here on comes after. Looks at a few ms only, and so depends on
- * no enqueue but those of the same moment. (A transaction gives its 1,000 documents times within a ms.)
+ * The `_creationTime` of the newest work of this moment, else the time. Works of the caller's transaction
+ * have the time of its beginning, and callbacks enqueue later ones. It reads only a few ms, so it
+ * depends on no enqueue but those of the same moment.
  */
 async function newestAtMost(ctx: MutationCtx, now: number): Promise<number> {
   const newest = await ctx.db
@@ -89,4 +100,101 @@ async function newestAtMost(ctx: MutationCtx, now: number): Promise<number> {
     .order("desc")
     .first();
   return newest?._creationTime ?? now;
+}
+
+/**
+ * Cancels works one after the other. One that cannot be canceled is set aside and harms no other.
+ * @param failures how often its page has failed; after two, the first work is set aside unseen.
+ * @returns how many of them, from the first, it came to: fewer if their callbacks need much.
+ */
+async function cancelMany(
+  ctx: MutationCtx,
+  works: readonly Doc<"works">[],
+  failures: number,
+): Promise<number> {
+  const [first] = works;
+  if (first === undefined) return 0;
+  if (failures >= 2) {
+    await leaveUncanceled(ctx, first, "its page has failed again and again");
+    return 1;
+  }
+  const ids = works.map((work) => work._id);
+  try {
+    return await ctx.runMutation(internal.cancelAll.each, { ids });
+  } catch {
+    // One of them is to blame: the loop below finds it.
+  }
+  let done = 0;
+  for (const work of works) {
+    try {
+      if ((await ctx.runMutation(internal.cancelAll.each, { ids: [work._id] })) === 0) return done;
+    } catch (error) {
+      await leaveUncanceled(ctx, work, error);
+    }
+    done += 1;
+  }
+  return done;
+}
+
+/** Cancels works in a nested transaction: all of those it comes to, or none. @returns how many. */
+export const each = internalMutation({
+  args: { ids: v.array(v.id("works")) },
+  returns: v.number(),
+  handler: async (ctx, { ids }): Promise<number> => {
+    let done = 0;
+    let ended = 0;
+    for (const id of ids) {
+      if (!(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) break;
+      const work = await ctx.db.get("works", id);
+      if (work !== null && (await cancelWork(ctx, work))) ended += 1;
+      done += 1;
+    }
+    await countWithoutSlot(ctx, "canceled", ended);
+    return done;
+  },
+});
+
+/** Sets a work aside that cannot be canceled. One that has a slot goes on, and is not tried again. */
+async function leaveUncanceled(
+  ctx: MutationCtx,
+  { _id, due }: Doc<"works">,
+  error: unknown,
+): Promise<void> {
+  if (due?.job !== undefined) await cancelPending(ctx, due.job);
+  const wasWaiting = await leaveLineCanceled(ctx, _id);
+  if (wasWaiting || due !== undefined) {
+    await ctx.db.patch("works", _id, { due: undefined });
+    await setAside(ctx, _id, `It could not be canceled: ${messageOf(error)}`);
+  } else if (!(await isSetAside(ctx, _id))) {
+    await ctx.db.patch("works", _id, { canceled: true });
+  }
+}
+
+/**
+ * Cancels a work. One that has not begun ends here; a running one goes on, and is not tried again.
+ * @returns whether it ended without a slot, so that no slot has counted it.
+ */
+export async function cancelWork(ctx: MutationCtx, work: Doc<"works">): Promise<boolean> {
+  const canceled = { kind: "canceled" } as const;
+  const { job } = work.due ?? {};
+  if (job !== undefined) await cancelPending(ctx, job);
+  if (work.due !== undefined || (await leaveLineCanceled(ctx, work._id))) {
+    await endWork(ctx, work, undefined, canceled);
+    return true;
+  }
+  await takeBack(ctx, work._id);
+  const slot = await slotOf(ctx, work._id);
+  // It was canceled before, while it ran, and still does.
+  if (slot !== null && work.canceled === true) return false;
+  // It has a slot, but its function may not have begun: as if canceled in the transaction that enqueued it.
+  // If the function has ended and only its report is to begin, the work goes on to its end.
+  if (
+    slot?.job === undefined ||
+    (slot.reporting !== true && (await cancelPending(ctx, slot.job)))
+  ) {
+    await endWork(ctx, work, slot?._id, canceled);
+    return slot === null;
+  }
+  if (work.canceled !== true) await ctx.db.patch("works", work._id, { canceled: true });
+  return false;
 }

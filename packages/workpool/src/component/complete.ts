@@ -10,14 +10,13 @@ import {
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
-import { type Outcome, vAttempt, vOutcome } from "./attempt.js";
-import { callBack } from "./callback.js";
 import type { Counted } from "./counts.js";
 import { delayWork } from "./enqueue.js";
-import { logCompleted, logDropped } from "./events.js";
-import { counting } from "./eventsReport.js";
+import { logCompleted, logEvent } from "./events.js";
+import { type Outcome, vAttempt, vOutcome } from "./fields.js";
 import { host } from "./host.js";
-import { removeWork } from "./work.js";
+import { countEnd } from "./reports.js";
+import { callBack, removeWork } from "./work.js";
 
 /** Takes in how the attempt of an action ended. A repeated or stale report changes nothing. */
 export const complete = internalMutation({
@@ -25,11 +24,8 @@ export const complete = internalMutation({
   returns: v.null(),
   handler: async (ctx, { workId, attempt, slot, outcome }): Promise<null> => {
     const work = await expectedAttempt(ctx, workId, attempt);
-    if (work === null) {
-      await logDropped(ctx, workId, attempt);
-      return null;
-    }
-    await endAttempt(ctx, work, slot, outcome);
+    if (work === null) await logEvent(ctx, "DEBUG", "dropped", { workId, attempt });
+    else await endAttempt(ctx, work, slot, outcome);
     return null;
   },
 });
@@ -49,17 +45,14 @@ export async function endAttempt(
     await endWork(ctx, work, slot, { kind: "canceled" }, attempt);
   } else {
     await delayWork(ctx, work._id, Date.now() + retryDelayMs(retry, attempt), attempt);
-    const counted = counting("retries");
+    const counted = countEnd("retries");
     await completeWork(ctx, host, { work: work._id, slot, count: counted.count });
     await logCompleted(ctx, work, "retrying", attempt);
     await counted.report(ctx);
   }
 }
 
-/**
- * Schedules the completion of an attempt whose action has ended. The slot's job is now that of the completion: so it is the completion
- * that is watched, and not the action, which has ended without one.
- */
+/** Schedules the completion of an attempt whose action has ended, and has that watched instead of the action. */
 export const completeLater = internalMutation({
   args: { ...vAttempt, outcome: vOutcome },
   returns: v.null(),
@@ -81,9 +74,8 @@ export async function expectedAttempt(
 }
 
 /**
- * Ends a work: its record goes, its slot goes on, its callback is called. In this order: what the callback enqueues finds the slot free,
- * or stands behind what waited before it, and a callback that uses up the transaction leaves the pool in order.
- * @param slot the slot it holds, if it holds one.
+ * Ends a work: deletes its record, passes its slot on, then calls its callback. In this order, what the
+ * callback enqueues finds the slot free, and one that uses up the transaction harms nobody.
  * @param attempts how many have ended by now. Default: as many as its document says.
  */
 export async function endWork(
@@ -97,7 +89,7 @@ export async function endWork(
   await passOn(ctx, { work, context, slot }, result, attempts);
 }
 
-/** What remains to be done for a work whose record is gone already; see {@link endWork}. */
+/** Ends a work whose record is gone already; see {@link endWork}. */
 export async function passOn(
   ctx: MutationCtx,
   ended: { work: Doc<"works">; context: Value | undefined; slot: Id<"slots"> | undefined },
@@ -105,7 +97,7 @@ export async function passOn(
   attempts: number,
 ): Promise<void> {
   const { work, context, slot } = ended;
-  const counted = counting(COUNTED[result.kind]);
+  const counted = countEnd(COUNTED[result.kind]);
   const mayEnqueue = work.onComplete !== undefined;
   await completeWork(ctx, host, { work: work._id, slot, count: counted.count, mayEnqueue });
   await logCompleted(ctx, work, result.kind, attempts);

@@ -5,7 +5,7 @@ import { host } from "./host.js";
 
 /**
  * Sets what is given, at once, until the class's own options change. `maxParallelism: 0` pauses the pool.
- * @throws where `maxParallelism` is no whole number from 0 to 200.
+ * @throws if `maxParallelism` is not a whole number from 0 to 200.
  */
 export const update = mutation({
   args: vConfig,

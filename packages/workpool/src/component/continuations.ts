@@ -4,13 +4,10 @@ import { keepLooking } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server.js";
+import { warn } from "./events.js";
 import { host } from "./host.js";
-import { warn } from "./log.js";
 
-/**
- * A page ends early once less than this is left of its transaction: half of the limits, so that the callback of its last work finds as
- * much as callbacks may count on.
- */
+/** A page ends early once less than this is left: half of the limits, for the callback of its last work. */
 export const HALF_OF_A_TRANSACTION = {
   bytesRead: 8 << 20,
   bytesWritten: 8 << 20,
@@ -21,26 +18,19 @@ export const HALF_OF_A_TRANSACTION = {
   scheduledFunctionArgsBytes: 8 << 20,
 };
 
-/** How many of them one look deals with. */
-const MOST_LOOKED_AT = 100;
-/** How long after a look there is another, while something goes on. */
-const LOOK_AGAIN_MS = 60_000;
+/** How many of them the watchdog checks at once. */
+const MOST_CHECKED = 100;
+/** How soon the watchdog checks again, while there is one. */
+const CHECK_AGAIN_MS = 60_000;
 
 /** Arguments of every function that goes on with something. */
 export const continuationArgs = { continuation: v.id("continuations") };
 
-type GoesOn = FunctionReference<
-  "mutation",
-  "internal",
-  { continuation: Id<"continuations"> },
-  null
->;
+type GoesOn = FunctionReference<"mutation", "internal", { continuation: Id<"continuations"> }>;
 
 /**
- * Has something go on in a transaction of its own that is too much for this one. It is watched: where its scheduled function is canceled,
- * cleaned away or fails, it is scheduled again.
- * @param fn calls {@link goOnWith}.
- * @param page where to go on.
+ * Continues in a further transaction, which is watched: if its scheduled function is lost, it is scheduled
+ * again. @param fn calls {@link goOnWith}. @param page where to go on.
  */
 export async function goOn(ctx: MutationCtx, fn: GoesOn, page: Value): Promise<void> {
   const handle = await createFunctionHandle(fn);
@@ -51,8 +41,8 @@ export async function goOn(ctx: MutationCtx, fn: GoesOn, page: Value): Promise<v
 
 /**
  * Does the next page of something, and has the one after it scheduled.
- * @param doPage does it. `failures` says how often this page has failed in a row, in such a way that it could not catch it, as by a timeout:
- * it is to do less then, and from the second time on to leave out what it begins with. @returns where to go on, or null at the end.
+ * @param doPage returns where to go on, or null at the end. `failures` says how often this page has failed
+ * in a row, as by a timeout: it does less then, and from the second time on skips what it begins with.
  */
 export async function goOnWith<Page extends Value>(
   ctx: MutationCtx,
@@ -80,7 +70,7 @@ async function schedule(
   await ctx.db.patch("continuations", id, { job, page, failures });
 }
 
-/** Has those go on whose scheduled function was lost. @returns when to look again, or null if nothing goes on any more. */
+/** Revives continuations whose scheduled function was lost. @returns when to check again, or null if there is none. */
 export async function reviveContinuations(ctx: MutationCtx, idle: boolean): Promise<number | null> {
   const { any, lost } = await ctx.runQuery(
     internal.continuations.look,
@@ -97,15 +87,15 @@ export async function reviveContinuations(ctx: MutationCtx, idle: boolean): Prom
   }
   // That there is none is concluded from the table itself.
   const goesOn = any || (idle && (await ctx.db.query("continuations").first()) !== null);
-  return goesOn ? Date.now() + LOOK_AGAIN_MS : null;
+  return goesOn ? Date.now() + CHECK_AGAIN_MS : null;
 }
 
-/** Which of them are lost, for reading from a stale snapshot: each page of them writes its document. */
+/** Which of them are lost. Read from a stale snapshot, as each page writes its document. */
 export const look = internalQuery({
   args: {},
   returns: v.object({ any: v.boolean(), lost: v.array(v.id("continuations")) }),
   handler: async (ctx) => {
-    const some = await ctx.db.query("continuations").take(MOST_LOOKED_AT);
+    const some = await ctx.db.query("continuations").take(MOST_CHECKED);
     const lost: Id<"continuations">[] = [];
     for (const each of some) if ((await lossOf(ctx, each)) !== null) lost.push(each._id);
     return { any: some.length > 0, lost };

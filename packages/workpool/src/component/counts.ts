@@ -1,4 +1,5 @@
 import { type Infer, v } from "convex/values";
+import type { MutationCtx } from "./_generated/server.js";
 
 /** How many attempts ended in which way. */
 export const vCounts = v.object({
@@ -15,25 +16,38 @@ export type Counted = keyof Counts;
 export const NOTHING_COUNTED: Counts = { succeeded: 0, failed: 0, retries: 0, canceled: 0 };
 
 export function addCounts(a: Counts, b: Counts): Counts {
-  return {
-    succeeded: a.succeeded + b.succeeded,
-    failed: a.failed + b.failed,
-    retries: a.retries + b.retries,
-    canceled: a.canceled + b.canceled,
-  };
+  return combine((what) => a[what] + b[what]);
 }
 
-/** What was added to `before` to make it `after`. Never negative: a slot that `maxParallelism` removed took its counts along. */
+/** What was added since `before`; never negative, as a slot that is removed takes its counts along. */
 export function countsSince(before: Counts, after: Counts): Counts {
-  const since = (what: Counted) => Math.max(0, after[what] - before[what]);
+  return combine((what) => Math.max(0, after[what] - before[what]));
+}
+
+function combine(count: (what: Counted) => number): Counts {
   return {
-    succeeded: since("succeeded"),
-    failed: since("failed"),
-    retries: since("retries"),
-    canceled: since("canceled"),
+    succeeded: count("succeeded"),
+    failed: count("failed"),
+    retries: count("retries"),
+    canceled: count("canceled"),
   };
 }
 
-export function anythingIn(counts: Counts): boolean {
-  return Object.values(counts).some((count) => count > 0);
+/** Works that end without a slot are counted in this many documents, so that two cancels rarely meet. */
+const SHARDS = 8;
+
+/** Counts works that ended without a slot: canceled before they began, or with a function that is gone. */
+export async function countWithoutSlot(
+  ctx: MutationCtx,
+  what: Counted,
+  howMany = 1,
+): Promise<void> {
+  if (howMany === 0) return;
+  const shard = Math.floor(Math.random() * SHARDS);
+  const row = await ctx.db
+    .query("tallies")
+    .withIndex("by_shard", (q) => q.eq("shard", shard))
+    .first();
+  if (row === null) await ctx.db.insert("tallies", { shard, ...NOTHING_COUNTED, [what]: howMany });
+  else await ctx.db.patch("tallies", row._id, { [what]: row[what] + howMany });
 }

@@ -1,20 +1,23 @@
 import type { Value } from "convex/values";
-import { checkRetryBehavior, enqueueWork, enqueueWorks } from "../core/index.js";
+import {
+  checkRetryBehavior,
+  enqueueWork,
+  enqueueWorks,
+  MOST_LOGGED_AT_ONCE,
+} from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
-import type { Enqueue } from "./enqueueFields.js";
-import { logAllStarted, logEnqueued, logStarted, logWaiting } from "./events.js";
+import { logEnqueued, logStarted, logWaiting, warn } from "./events.js";
+import type { Enqueue } from "./fields.js";
 import { host } from "./host.js";
-import { keepValue } from "./largeValues.js";
 import { repairDueAt } from "./recovery.js";
-import { startTime } from "./startTime.js";
-import { workOf } from "./work.js";
+import { keepValue, workOf } from "./work.js";
 
-/** What the records of works have besides, that are not of the ordinary kind. */
-export type Special = Pick<Doc<"works">, "settles" | "timeoutMs" | "due">;
+/** What the record of a work has that settles itself, or is delayed. */
+type Special = Pick<Doc<"works">, "settles" | "timeoutMs" | "due">;
 
-/** So many of the 1,000 functions that a transaction may schedule are left to whoever enqueues many delayed works in it. */
+/** How many of the functions that a transaction may schedule are left to the caller. */
 const FUNCTIONS_LEFT = 100;
 
 /** Enqueues one work for each of `argsList`, in their order. */
@@ -24,7 +27,7 @@ export async function enqueueAll(
   argsList: readonly Record<string, Value>[],
   special: Special = {},
 ): Promise<Id<"works">[]> {
-  const at = await startTime(ctx, enqueue.runAt, enqueue.name);
+  const at = await startTime(ctx, enqueue);
   if (enqueue.retry !== undefined) checkRetryBehavior(enqueue.retry);
   const works: Doc<"works">[] = [];
   const kept = at === null ? special : { ...special, due: { at } };
@@ -43,12 +46,13 @@ export async function enqueueAll(
       host,
     );
     await logEnqueued(ctx, works, at);
-    await logAllStarted(ctx, works.slice(0, started));
+    for (const work of works.slice(0, Math.min(started, MOST_LOGGED_AT_ONCE)))
+      await logStarted(ctx, work);
   }
   return works.map((work) => work._id);
 }
 
-/** Has works started later that are enqueued together: as many as one transaction can schedule in this one, the others in further ones. */
+/** Delays works that are enqueued together: as many as this transaction can schedule, the others later. */
 async function delayAll(
   ctx: MutationCtx,
   works: readonly Doc<"works">[],
@@ -60,7 +64,7 @@ async function delayAll(
   if (works.length > room) await repairDueAt(ctx, at);
 }
 
-/** Has a work started later: it holds no slot till then, and one scheduled function. */
+/** Has a work started later. Until then it holds no slot, and one scheduled function. */
 export async function delayWork(
   ctx: MutationCtx,
   workId: Id<"works">,
@@ -105,4 +109,32 @@ async function keepCallback(
   if (context === undefined) return callback;
   const kept = await keepValue(ctx, context, `onComplete context for ${label}`);
   return { ...callback, context: kept.inline, largeContext: kept.large };
+}
+
+const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
+
+/**
+ * When to start a work, in ms since the epoch; null: at once. A time that can only be a mistake (seconds
+ * for ms) is logged, and replaced by what the caller most likely meant. @throws if it is not a time.
+ */
+async function startTime(
+  ctx: MutationCtx,
+  { runAt, name = "a work" }: Enqueue,
+): Promise<number | null> {
+  if (runAt === undefined) return null;
+  const enqueueing = `Enqueueing ${name}`;
+  if (!Number.isFinite(runAt))
+    throw new Error(
+      `${enqueueing}: the time to start it at is ${runAt}, and must be ms since the epoch`,
+    );
+  const now = Date.now();
+  if (runAt < now - YEAR_MS)
+    await warn(ctx, `${enqueueing}: its time, ${runAt}, is more than a year past; it starts now`);
+  if (runAt <= now) return null;
+  if (runAt <= now + 4 * YEAR_MS) return runAt;
+  await warn(
+    ctx,
+    `${enqueueing}: its time, ${runAt}, is more than 4 years ahead; it starts in a year`,
+  );
+  return now + YEAR_MS;
 }

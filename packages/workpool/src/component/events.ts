@@ -1,30 +1,38 @@
-import { logs, MOST_LOGGED_AT_ONCE } from "../core/index.js";
+import { logEventOf, type LogLevel, logs, MOST_LOGGED_AT_ONCE } from "../core/index.js";
 import type { Doc } from "./_generated/dataModel.js";
-import type { MutationCtx } from "./_generated/server.js";
-import { logEvent } from "./log.js";
+import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 
-/** How an attempt ended. */
-export type Status = "success" | "failed" | "canceled" | "retrying";
+/** Logs an event as one line of JSON, if its level is logged. Undefined fields are left out. */
+export async function logEvent(
+  ctx: QueryCtx,
+  level: LogLevel,
+  event: string,
+  fields: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await logEventOf(ctx, "workpool", level, event, fields);
+}
 
-/** Works were enqueued together. Of many, the first are logged one by one, and then how many more there are. */
+/** Logs a sentence for people, if warnings are logged. */
+export async function warn(ctx: QueryCtx, message: string): Promise<void> {
+  if (await logs(ctx, "WARN")) console.warn(message);
+}
+
+/** Works were enqueued together: the first are logged one by one, then how many more there are. */
 export async function logEnqueued(
   ctx: MutationCtx,
   works: readonly Doc<"works">[],
-  runAt: number | null,
+  startsAt: number | null,
 ): Promise<void> {
   if (!(await logs(ctx, "INFO"))) return;
   const enqueuedAt = Date.now();
-  const more = Math.max(0, works.length - MOST_LOGGED_AT_ONCE);
+  const runAt = startsAt ?? enqueuedAt;
   for (const work of works.slice(0, MOST_LOGGED_AT_ONCE))
-    await logEvent(ctx, "INFO", "enqueued", {
-      ...namesOf(work),
-      enqueuedAt,
-      runAt: runAt ?? enqueuedAt,
-    });
+    await logEvent(ctx, "INFO", "enqueued", { ...namesOf(work), enqueuedAt, runAt });
+  const more = works.length - MOST_LOGGED_AT_ONCE;
   if (more > 0) await logEvent(ctx, "INFO", "enqueued", { more, enqueuedAt });
 }
 
-/** A work got a slot: its function is scheduled. `startLag` is how long it could have run, and did not, in ms. */
+/** A work got a slot. `startLag` is how long it could have run and did not, in ms. */
 export async function logStarted(ctx: MutationCtx, work: Doc<"works">): Promise<void> {
   const startedAt = Date.now();
   const enqueuedAt = Math.floor(work._creationTime);
@@ -37,33 +45,20 @@ export async function logStarted(ctx: MutationCtx, work: Doc<"works">): Promise<
   });
 }
 
-/** Works that were enqueued together got slots. */
-export async function logAllStarted(
-  ctx: MutationCtx,
-  works: readonly Doc<"works">[],
-): Promise<void> {
-  for (const work of works.slice(0, MOST_LOGGED_AT_ONCE)) await logStarted(ctx, work);
-}
-
-/** A work found no free slot, and stands in line. */
+/** A work found no free slot and waits in the queue. */
 export async function logWaiting(ctx: MutationCtx, work: Doc<"works">): Promise<void> {
   await logEvent(ctx, "TRACE", "waiting", { ...namesOf(work), since: Date.now() });
 }
 
-/** An attempt of a work ended, or the work did without one. @param attempts how many have ended, this one included. */
+/** An attempt of a work ended, or the work ended without one. @param attempts how many have ended by now. */
 export async function logCompleted(
   ctx: MutationCtx,
   work: Doc<"works">,
-  status: Status,
+  status: "success" | "failed" | "canceled" | "retrying",
   attempts: number,
 ): Promise<void> {
   const completedAt = Date.now();
   await logEvent(ctx, "INFO", "completed", { ...namesOf(work), status, attempts, completedAt });
-}
-
-/** A report of an attempt came that is not expected any more: it was repeated, or the attempt was given up. */
-export async function logDropped(ctx: MutationCtx, workId: string, attempt: number): Promise<void> {
-  await logEvent(ctx, "DEBUG", "dropped", { workId, attempt });
 }
 
 function namesOf({ _id, name, kind }: Doc<"works">) {

@@ -10,15 +10,13 @@ import {
   type PoolHost,
 } from "../core/index.js";
 import { internal } from "./_generated/api.js";
-import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, internalQuery, type MutationCtx } from "./_generated/server.js";
-import { callBack } from "./callback.js";
 import { reviveContinuations } from "./continuations.js";
+import { countWithoutSlot } from "./counts.js";
 import { logCompleted, logStarted } from "./events.js";
-import { reportAlong } from "./eventsReport.js";
 import { loseAttempt, startLate } from "./recovery.js";
-import { countWithoutSlot } from "./tallies.js";
-import { argsOfWork, removeWork, scheduledArgs } from "./work.js";
+import { reportAlong } from "./reports.js";
+import { argsOfWork, callBack, findWork, removeWork, scheduledArgs } from "./work.js";
 
 /** What the pool's core needs of this component. */
 export const host: PoolHost = {
@@ -31,7 +29,7 @@ export const host: PoolHost = {
     return scheduledArgs(work, await argsOfWork(ctx, work));
   },
   started: async (ctx: MutationCtx, id) => {
-    // To look the work up is for the log alone.
+    // The work is read for the log alone.
     const work = (await logs(ctx, "INFO")) ? await findWork(ctx, id) : null;
     if (work !== null) await logStarted(ctx, work);
   },
@@ -45,9 +43,9 @@ export const host: PoolHost = {
     },
     alsoLook: async (ctx: MutationCtx, idle) => {
       const times = [await startLate(ctx, idle)];
-      // Whoever ends something makes the reports; this is for when nothing ends, and for the last ends before the pool falls idle.
+      // Completions make the reports; this is for when nothing ends, and for the last one of all.
       await reportAlong(ctx, idle);
-      // After what may have something go on.
+      // Last, as the calls above may begin a continuation.
       times.push(await reviveContinuations(ctx, idle));
       const wanted = times.filter((time) => time !== null);
       return wanted.length === 0 ? null : Math.min(...wanted);
@@ -86,8 +84,3 @@ export const drainLine = internalMutation({
     return null;
   },
 });
-
-async function findWork(ctx: MutationCtx, id: string): Promise<Doc<"works"> | null> {
-  const workId = ctx.db.normalizeId("works", id);
-  return workId === null ? null : await ctx.db.get("works", workId);
-}

@@ -1,14 +1,13 @@
-import { v } from "convex/values";
-import { applyConfig, lookNow } from "../core/index.js";
-import { mutation, query } from "./_generated/server.js";
-import { cancelWork } from "./cancel.js";
-import { cancelEverything } from "./cancelAll.js";
+import { type Infer, v } from "convex/values";
+import { applyConfig, isSetAside, isWaiting, lookNow } from "../core/index.js";
+import { mutation, query, type QueryCtx } from "./_generated/server.js";
+import { cancelEverything, cancelWork } from "./cancelAll.js";
+import { countWithoutSlot } from "./counts.js";
 import { enqueueAll } from "./enqueue.js";
-import { enqueueFields } from "./enqueueFields.js";
+import { enqueueFields } from "./fields.js";
 import { host } from "./host.js";
 import { repairDelayed } from "./recovery.js";
-import { type Status, statusOf, vStatus } from "./status.js";
-import { countWithoutSlot } from "./tallies.js";
+import { findWork } from "./work.js";
 
 /** Enqueues a work. @returns its id. */
 export const enqueue = mutation({
@@ -37,17 +36,15 @@ export const cancel = mutation({
   args: { id: v.string() },
   returns: v.null(),
   handler: async (ctx, { id }): Promise<null> => {
-    const workId = ctx.db.normalizeId("works", id);
-    const work = workId === null ? null : await ctx.db.get("works", workId);
+    const work = await findWork(ctx, id);
     if (work !== null && (await cancelWork(ctx, work))) await countWithoutSlot(ctx, "canceled");
     return null;
   },
 });
 
 /**
- * Cancels all works that are there now; those that are enqueued from now on are left. One page of them in this transaction, each further
- * one in its own.
- * @throws where `limit`, the size of a page, is no whole number from 1 to 1,000. Default: 100.
+ * Cancels all works that exist now, a page in this transaction and each further one in its own.
+ * @throws if `limit`, the size of a page, is not a whole number from 1 to 1,000. Default: 100.
  */
 export const cancelAll = mutation({
   args: { limit: v.optional(v.number()) },
@@ -59,9 +56,8 @@ export const cancelAll = mutation({
 });
 
 /**
- * Sees to it that everything goes on whose scheduled function was lost, and at once what the watchdog would see to in time: as after a restore
- * from a backup, which brings no scheduled functions back. Delayed works, and such as wait for their next attempt, in pages: one in this
- * transaction, each further one in its own.
+ * Makes everything go on whose scheduled function was lost, as after a restore from a backup. Delayed
+ * works are handled in pages: one in this transaction, each further one in its own.
  */
 export const repair = mutation({
   args: {},
@@ -72,6 +68,15 @@ export const repair = mutation({
     return null;
   },
 });
+
+const vStatus = v.union(
+  v.object({
+    state: v.union(v.literal("pending"), v.literal("running")),
+    previousAttempts: v.number(),
+  }),
+  v.object({ state: v.literal("finished") }),
+);
+type Status = Infer<typeof vStatus>;
 
 /** The state of a work. */
 export const status = query({
@@ -87,3 +92,12 @@ export const statusBatch = query({
   handler: async (ctx, { ids }): Promise<Status[]> =>
     await Promise.all(ids.map((id) => statusOf(ctx, id))),
 });
+
+/** An unknown work is finished: works that have ended leave nothing behind. */
+async function statusOf(ctx: QueryCtx, id: string): Promise<Status> {
+  const work = await findWork(ctx, id);
+  if (work === null) return { state: "finished" };
+  const pending =
+    work.due !== undefined || (await isWaiting(ctx, work._id)) || (await isSetAside(ctx, work._id));
+  return { state: pending ? "pending" : "running", previousAttempts: work.attempts };
+}

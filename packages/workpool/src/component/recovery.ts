@@ -12,22 +12,19 @@ import {
 import { endAttempt } from "./complete.js";
 import { continuationArgs, goOn, goOnWith, HALF_OF_A_TRANSACTION } from "./continuations.js";
 import { delayWork } from "./enqueue.js";
-import { warn } from "./log.js";
+import { warn } from "./events.js";
 import schema from "./schema.js";
 import { enqueueDue } from "./worker.js";
 
-/** A delayed start that is so late has not come, or the scheduler is behind: which of the two, its job tells. */
+/** A delayed start that is so late was lost, or the scheduler is behind: its job tells which. */
 const LATE_MS = 10_000;
-/** How many late starts one look reads, … */
+/** How many late starts the watchdog reads at once … */
 const LOOK_PAGE = 100;
-/** … and how many it makes up for by itself. Others are made up for in pages. */
+/** … and how many it starts by itself. Others are started in pages. */
 const FEW = 20;
 /** How many delayed works a page of a repair reads. */
 const REPAIR_PAGE = 100;
-/**
- * The watchdog stays on for works that are due so soon, and looks so long after that: by then it would look at their own start anyway,
- * which so takes no look more.
- */
+/** The watchdog stays on for works that are due this soon, and checks them this long after they are due. */
 const SOON_MS = 510_000;
 const LOOK_AFTER_MS = 30_000;
 
@@ -45,9 +42,8 @@ export async function loseAttempt(
 }
 
 /**
- * Makes up for the starts of delayed works, and of such as wait for their next attempt, that should have come and were lost: canceled by
- * hand, cleaned away, or failed.
- * @returns when to look again, for works that are due soon; or null.
+ * Starts delayed works, and next attempts, whose scheduled start was lost: canceled, deleted or failed.
+ * @returns when to check again, for works that are due soon; or null.
  */
 export async function startLate(ctx: MutationCtx, idle: boolean): Promise<number | null> {
   const { lost, lastDue } = await ctx.runQuery(
@@ -68,7 +64,7 @@ export async function startLate(ctx: MutationCtx, idle: boolean): Promise<number
   return last === null ? null : last + LOOK_AFTER_MS;
 }
 
-/** When the last of those works is due that are due soon, or are late. */
+/** When the last of the works is due that are due soon, or late. */
 async function lastDueSoon(ctx: QueryCtx): Promise<number | null> {
   const soon = await ctx.db
     .query("works")
@@ -78,11 +74,11 @@ async function lastDueSoon(ctx: QueryCtx): Promise<number | null> {
   return soon?.due?.at ?? null;
 }
 
-/** What a look has to know of delayed works; for reading from a stale snapshot, as their starts write them. */
+/** What the watchdog needs to know of delayed works; read from a stale snapshot, as their starts write them. */
 export const lookAtDelayed = internalQuery({
   args: {},
   returns: v.object({
-    /** Those that are late and will not start by themselves. */
+    /** Late ones that will not start by themselves. */
     lost: v.array(v.id("works")),
     /** See {@link lastDueSoon}. */
     lastDue: v.union(v.number(), v.null()),
@@ -107,10 +103,7 @@ export async function isStartLost(ctx: QueryCtx, { due }: Doc<"works">): Promise
   return job === null || !["pending", "inProgress"].includes(job.state.kind);
 }
 
-/**
- * Sees to it that all delayed works start, and all that wait for their next attempt, whatever became of what was to start them: a page of
- * them in this transaction, and each further one in its own.
- */
+/** Starts all delayed works whose scheduled start was lost: a page in this transaction, the others later. */
 export async function repairDelayed(ctx: MutationCtx): Promise<void> {
   const next = await repairPage(ctx, allUpTo(Number.MAX_SAFE_INTEGER));
   if (next !== null) await goOn(ctx, internal.recovery.repairMore, next);
@@ -129,7 +122,7 @@ export const repairMore = internalMutation({
     await goOnWith<Page>(ctx, continuation, (page, failures) => repairPage(ctx, page, failures)),
 });
 
-/* A continuation keeps it as a value, and an interface is none: so this is a type. */
+/* A type and not an interface, as a continuation keeps it as a Convex value. */
 type Page = {
   /** Where the page before ended. */
   readonly cursor: string | null;
@@ -153,7 +146,7 @@ async function repairPage(
     .withIndex("by_due", (q) => q.gte("due.at", from).lte("due.at", upTo))
     .paginate({ cursor, numItems: failures === 0 ? REPAIR_PAGE : 1 });
   for (const work of found.page) {
-    // Those before it are seen to: to begin at the same place again takes little.
+    // Those before it are done, so beginning at the same place again is cheap.
     if (!(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) return { cursor, from, upTo };
     if (!(await isStartLost(ctx, work))) continue;
     if (failures < 2) await rearm(ctx, work);
@@ -162,7 +155,7 @@ async function repairPage(
   return found.isDone ? null : { cursor: found.continueCursor, from, upTo };
 }
 
-/** Has a work start whose own start was lost, now or when it is due. One that cannot be started is set aside. */
+/** Starts a work whose own start was lost, now or when it is due. One that cannot start is set aside. */
 async function rearm(ctx: MutationCtx, work: Doc<"works">): Promise<void> {
   const { _id, due, name, fn, attempts } = work;
   if (due === undefined) return;

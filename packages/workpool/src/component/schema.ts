@@ -7,13 +7,11 @@ import { vCounts } from "./counts.js";
 export const vWorkKind = v.union(v.literal("action"), v.literal("mutation"), v.literal("query"));
 
 export default defineSchema({
-  // gate, slots, waiting, largeArgs: see core/schema.ts.
   ...poolTables,
 
   /**
-   * One document per work that has not ended. Written by the enqueue; patched when an attempt is to be repeated, when its time has come,
-   * and when a running work is canceled; deleted by whatever ends the work. A start does not write it: whether the work waits or runs is
-   * told by the line and the slots.
+   * One document per work that has not ended. Written by the enqueue, a retry, a delayed start and a
+   * cancel; deleted by the end. A start does not write it: the queue and the slots say what runs.
    */
   works: defineTable({
     kind: vWorkKind,
@@ -21,16 +19,16 @@ export default defineSchema({
     fn: v.string(),
     /** For messages. */
     name: v.optional(v.string()),
-    /** Absent where they are large. */
+    /** Absent if they are large. */
     args: v.optional(v.any()),
     largeArgs: v.optional(v.id("largeValues")),
     /** Its function is scheduled as it is, and reports its own end; see settling.ts. */
     settles: v.optional(v.boolean()),
-    /** By how many ms after its start an attempt has been settled. */
+    /** How long after its start an attempt must have settled, in ms. */
     timeoutMs: v.optional(v.number()),
-    /** Attempts that have ended. The number after it is that of the only attempt whose completion counts. */
+    /** Attempts that have ended. Only the completion of the next one counts. */
     attempts: v.number(),
-    /** Absent where a failure is not tried again. */
+    /** Absent if a failure is not tried again. */
     retry: v.optional(vRetryBehavior),
     onComplete: v.optional(
       v.object({
@@ -40,22 +38,19 @@ export default defineSchema({
         excludeKinds: v.optional(v.array(vResultKind)),
       }),
     ),
-    /**
-     * Present while the work is delayed or waits for its next attempt: the function that will start it, and when. Of many that are enqueued
-     * together, some get that function in a later transaction.
-     */
+    /** Present while the work is delayed or waits for its next attempt: what starts it, and when. */
     due: v.optional(v.object({ job: v.optional(v.id("_scheduled_functions")), at: v.number() })),
-    /** When its time came, of a work that was delayed or is tried again; ms since the epoch. Default: when it was enqueued. */
+    /** When it could start, in ms since the epoch. Default: when it was enqueued. */
     readyAt: v.optional(v.number()),
     /** Canceled while it ran: a failure is not tried again. */
     canceled: v.optional(v.boolean()),
   })
-    // For looking at what is delayed, and for the watchdog to find starts that have not come; nothing that runs works reads it.
+    // For views, and for the watchdog to find starts that were lost.
     .index("by_due", ["due.at"]),
 
   /**
-   * What goes on in further transactions: a page of a `cancelAll`, of a repair, of a large batch that is delayed. Written by the
-   * page before; deleted by the last one; read by the watchdog's looks, so that one which is lost goes on.
+   * The rest of a `cancelAll`, a repair, or a large delayed batch. Written by each page, deleted by the
+   * last one, read by the watchdog, which revives lost ones.
    */
   continuations: defineTable({
     /** The handle of the function that does a page, and what it begins with. */
@@ -67,13 +62,10 @@ export default defineSchema({
     failures: v.number(),
   }),
 
-  /** Arguments and contexts from 8 kB, so that `works` stays small. Written and deleted together with the work; read when it starts or ends. */
+  /** Arguments and contexts from 8 kB. Written and deleted with the work; read when it starts or ends. */
   largeValues: defineTable({ value: v.any() }),
 
-  /**
-   * Callbacks that threw. Written by the end of the work, whose callback's own writes are rolled back; read by nothing here: it is for an
-   * operator, who may delete it.
-   */
+  /** Callbacks that threw. Written by the end of the work; read by `views` and deleted by an operator. */
   failedCallbacks: defineTable({
     workId: v.string(),
     name: v.optional(v.string()),
@@ -83,13 +75,10 @@ export default defineSchema({
     error: v.string(),
   }),
 
-  /** Up to 8 documents that count the works that ended without a slot; those with one are counted in it. Written by their cancel. */
+  /** Up to 8 documents that count the works that ended without a slot. Written by their cancel. */
   tallies: defineTable({ shard: v.number(), ...vCounts.fields }).index("by_shard", ["shard"]),
 
-  /**
-   * At most one document: the last report. Written once a minute at most, by a completion; read by completions, by each slot's once a
-   * minute, and by an operator.
-   */
+  /** At most one document: the last report. Written by a completion, read by each slot's once a minute. */
   reports: defineTable({
     at: v.number(),
     /** When the report before was made, or the pool. */

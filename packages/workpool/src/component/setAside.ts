@@ -2,22 +2,22 @@ import { type Infer, v } from "convex/values";
 import { enqueueWork, takeBack } from "../core/index.js";
 import { mutation, query } from "./_generated/server.js";
 import { host } from "./host.js";
-import { argsOfWork, workOf } from "./work.js";
+import { argsOfWork, findWork, workOf } from "./work.js";
 
 const vSetAside = v.object({
   workId: v.string(),
-  /** Absent where the work has none, or its record is gone. */
+  /** Absent if the work has none, or its record is gone. */
   name: v.optional(v.string()),
   /** Why it could not be processed. */
   error: v.string(),
   /** When that was, in ms since the epoch. */
   at: v.number(),
 });
-export type SetAside = Infer<typeof vSetAside>;
+type SetAside = Infer<typeof vSetAside>;
 
 const MOST_LISTED = 100;
 
-/** The works that were set aside, as they could not be processed; the newest first, up to 100 of them. */
+/** The works that were set aside as they could not be processed, the newest first, up to 100. */
 export const list = query({
   args: { limit: v.optional(v.number()) },
   returns: v.array(vSetAside),
@@ -28,25 +28,23 @@ export const list = query({
       .take(Math.min(Math.max(0, Math.floor(limit)), MOST_LISTED));
     return await Promise.all(
       rows.map(async ({ work, error, at }) => {
-        const id = ctx.db.normalizeId("works", work);
-        const name = id === null ? undefined : (await ctx.db.get("works", id))?.name;
-        return { workId: work, error, at, ...(name === undefined ? {} : { name }) };
+        const name = (await findWork(ctx, work))?.name;
+        return { workId: work, error, at, name };
       }),
     );
   },
 });
 
 /**
- * Enqueues a work again that was set aside, also if it was canceled before that. @returns whether it was set aside.
- * @throws where it still cannot be processed; nothing is changed then. `lib.cancel` ends it.
+ * Enqueues a work again that was set aside, even if it was canceled before. @returns whether it was.
+ * @throws if it still cannot be processed; nothing is changed then, and `lib.cancel` ends it.
  */
 export const retry = mutation({
   args: { id: v.string() },
   returns: v.boolean(),
   handler: async (ctx, { id }): Promise<boolean> => {
     if (!(await takeBack(ctx, id))) return false;
-    const workId = ctx.db.normalizeId("works", id);
-    const work = workId === null ? null : await ctx.db.get("works", workId);
+    const work = await findWork(ctx, id);
     if (work === null) return true;
     if (work.canceled === true) await ctx.db.patch("works", work._id, { canceled: undefined });
     await enqueueWork(ctx, await workOf(work, await argsOfWork(ctx, work)), host);

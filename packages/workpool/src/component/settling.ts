@@ -5,12 +5,12 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, type MutationCtx } from "./_generated/server.js";
 import { expectedAttempt, endAttempt } from "./complete.js";
 import { enqueueAll } from "./enqueue.js";
-import { enqueueFields } from "./enqueueFields.js";
+import { enqueueFields } from "./fields.js";
 import { host } from "./host.js";
 
 /**
- * Enqueues works that settle themselves: their function is scheduled as it is, with a token besides its arguments, and hands that to
- * `settle` when it has ended. @returns their ids, in the order of the arguments.
+ * Enqueues works that settle themselves: their function is scheduled as it is, with a token that it hands
+ * to `settle` when it ends. @returns their ids, in the order of the arguments.
  */
 export const enqueue = mutation({
   args: {
@@ -26,10 +26,7 @@ export const enqueue = mutation({
     if (timeoutMs !== undefined && !(timeoutMs > 0))
       throw new Error(`timeoutMs is ${timeoutMs}: it must be a number of ms above 0`);
     await applyConfig(ctx, host, enqueued);
-    return await enqueueAll(ctx, enqueued, argsList, {
-      settles: true,
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    });
+    return await enqueueAll(ctx, enqueued, argsList, { settles: true, timeoutMs });
   },
 });
 
@@ -39,8 +36,8 @@ const settlingArgs = {
 };
 
 /**
- * Ends an attempt of a work that settles itself: it is tried again where it failed and may be, or has ended. In the transaction of the
- * caller, who so records what came of it exactly once. @returns whether the token was that of the attempt that is expected.
+ * Ends an attempt of a work that settles itself, in the caller's transaction: so the caller records its
+ * result exactly once. @returns whether the token names the attempt that is expected.
  */
 export const settle = mutation({
   args: {
@@ -58,21 +55,18 @@ export const settle = mutation({
   handler: async (ctx, { token, slot, outcome }): Promise<boolean> => {
     const held = await settlingWork(ctx, token, slot);
     if (held === null) return false;
-    await endAttempt(
-      ctx,
-      held.work,
-      held.slot,
+    const whole =
       outcome.kind === "success"
-        ? { kind: "success", returnValue: outcome.returnValue ?? null }
-        : { retryable: true, ...outcome },
-    );
+        ? { ...outcome, returnValue: outcome.returnValue ?? null }
+        : { ...outcome, retryable: outcome.retryable ?? true };
+    await endAttempt(ctx, held.work, held.slot, whole);
     return true;
   },
 });
 
 /**
- * Schedules the mutation in which an attempt settles: it is repeated for as long as it loses to others. The slot's job is now that one, as the work's
- * own function ends without having settled.
+ * Schedules the mutation in which an attempt settles, which is repeated as long as it conflicts. It is
+ * watched instead of the work's own function, which ends without having settled.
  */
 export const settleLater = mutation({
   args: { ...settlingArgs, fn: v.string(), args: v.any() },
@@ -80,14 +74,14 @@ export const settleLater = mutation({
   handler: async (ctx, { token, slot, fn, args }): Promise<null> => {
     const held = await settlingWork(ctx, token, slot);
     if (held === null) return null;
+    const { work, slot: id } = held;
     const job = await ctx.scheduler.runAfter(0, fn as FunctionHandle<"mutation">, args);
-    if (held.slot !== undefined)
-      await watchReport(ctx, { work: held.work._id, slot: held.slot }, job);
+    if (id !== undefined) await watchReport(ctx, { work: work._id, slot: id }, job);
     return null;
   },
 });
 
-/** The work of a token, where that is the attempt which is expected to settle, and its slot. */
+/** The work of a token and its slot, if that attempt is the one that is expected to settle. */
 async function settlingWork(
   ctx: MutationCtx,
   token: { workId: string; attempt: number },

@@ -1,36 +1,68 @@
 import { paginator } from "convex-helpers/server/pagination";
 import { paginationOptsValidator, paginationResultValidator } from "convex/server";
 import { type Infer, v } from "convex/values";
-import { logLevelOf, vLogLevel } from "../core/index.js";
-import { mutation, query } from "./_generated/server.js";
+import { logLevelOf, vLogLevel, vResultKind } from "../core/index.js";
+import type { Doc } from "./_generated/dataModel.js";
+import { mutation, query, type QueryCtx } from "./_generated/server.js";
 import { countsSince, NOTHING_COUNTED, vCounts } from "./counts.js";
-import { readFigures } from "./figures.js";
 import { isStartLost } from "./recovery.js";
-import schema from "./schema.js";
-import { seen, seenById, vDelayedWork, vFailedCallback, vSeenWork } from "./viewsRows.js";
+import { readFigures } from "./reports.js";
+import schema, { vWorkKind } from "./schema.js";
+import { findWork } from "./work.js";
 
-/** So many works are read at once at most: each comes with its arguments of up to 8 kB, and its context. */
+/** How many works are read at once at most: each comes with its arguments of up to 8 kB, and its context. */
 const LARGEST_PAGE = 200;
 
-/** A scheduler that is busy is not so late. */
+/** Even a busy scheduler is not this late. */
 const OVERDUE_MS = 60_000;
+
+/** A work in a list, without its arguments and its context: they may be large, or secret. */
+const vSeenWork = v.object({
+  workId: v.string(),
+  /** Null if its record is gone, which should not happen. */
+  kind: v.union(vWorkKind, v.null()),
+  name: v.union(v.string(), v.null()),
+  /** Attempts that have ended. */
+  previousAttempts: v.number(),
+  /** In ms since the epoch; the list says of what. */
+  at: v.number(),
+  /** Whether it was canceled while it ran: a failure is not tried again. */
+  canceled: v.boolean(),
+});
+type SeenWork = Infer<typeof vSeenWork>;
+
+const vDelayedWork = v.object({
+  ...vSeenWork.fields,
+  /** Its scheduled start was lost: the watchdog starts it after its time, or `lib.repair`. */
+  stalled: v.boolean(),
+});
+
+const vFailedCallback = v.object({
+  id: v.string(),
+  workId: v.string(),
+  /** The name of the work. */
+  name: v.optional(v.string()),
+  resultKind: vResultKind,
+  error: v.string(),
+  at: v.number(),
+});
 
 const vSummary = v.object({
   maxParallelism: v.number(),
   logLevel: vLogLevel,
   running: v.number(),
-  /** Works that are due and wait for a slot; at least so many, if `waitingIsAtLeast`. */
+  /** Works in the queue; at least so many, if `waitingIsAtLeast`. */
   waiting: v.number(),
   waitingIsAtLeast: v.boolean(),
   /** Works that wait for their time, or for their next attempt; at least so many, if `delayedIsAtLeast`. */
   delayed: v.number(),
   delayedIsAtLeast: v.boolean(),
-  /** Of the delayed: those whose time came a minute ago or more, and who still have not started. Not 0 for long: see `lib.repair`. */
+  /** Delayed works that should have started a minute ago or earlier. If it stays above 0, see `lib.repair`. */
   overdue: v.number(),
-  /** Since when the first in line waits, and the longest of the running works runs; ms since the epoch. Null where there is none. */
+  /** Since when the first work waits, and the longest running one runs; ms since the epoch. Null if none does. */
   oldestWaitingSince: v.union(v.number(), v.null()),
   oldestRunningSince: v.union(v.number(), v.null()),
-  /** Callbacks that threw, and were not deleted from the table since; at least so many, if there are 200. */
+  /** Callbacks that threw and are still in the table; at least so many, if there are 200. */
   failedCallbacks: v.number(),
   /** What ended between the last two reports. Null before the first. */
   lastReport: v.union(v.object({ since: v.number(), at: v.number(), ...vCounts.fields }), v.null()),
@@ -39,10 +71,8 @@ const vSummary = v.object({
 });
 
 /**
- * The pool at a glance. It counts up to 1,000 works in line and 200 others of each kind, and says where there are more. Times are absolute: subtract them from now,
- * and divide what ended by the time in which it did, for waits and throughput.
- *
- * For looking at the pool. In a mutation it would conflict with whatever starts and ends.
+ * The pool at a glance: it counts up to 1,000 works in the queue and 200 others of each kind. Times are
+ * absolute. Do not call it in a mutation: it would conflict with every start and end.
  */
 export const summary = query({
   args: {},
@@ -79,7 +109,7 @@ export const summary = query({
 
 const pageArgs = { paginationOpts: paginationOptsValidator };
 
-/** Works that are due and wait for a slot, the first in line first; `at` is since when. */
+/** Works in the queue, the first one first; `at` is since when. */
 export const waiting = query({
   args: pageArgs,
   returns: paginationResultValidator(vSeenWork),
@@ -109,7 +139,7 @@ export const running = query({
   },
 });
 
-/** Works that wait for their time or for their next attempt, the next to come first; `at` is when. */
+/** Works that wait for their time or their next attempt, the earliest first; `at` is when. */
 export const delayed = query({
   args: pageArgs,
   returns: paginationResultValidator(vDelayedWork),
@@ -126,7 +156,7 @@ export const delayed = query({
   },
 });
 
-/** Callbacks that threw, the latest first; `at` is when. What they wrote was rolled back, and they are not called again. */
+/** Callbacks that threw, the latest first; `at` is when. They are rolled back, and not called again. */
 export const failedCallbacks = query({
   args: pageArgs,
   returns: paginationResultValidator(vFailedCallback),
@@ -144,7 +174,7 @@ export const failedCallbacks = query({
   },
 });
 
-/** Deletes the record of a callback that threw, once somebody has seen to it. An id that is unknown is left. */
+/** Deletes the record of a callback that threw. An unknown id changes nothing. */
 export const forgetFailedCallback = mutation({
   args: { id: v.string() },
   returns: v.null(),
@@ -158,4 +188,22 @@ export const forgetFailedCallback = mutation({
 
 function bounded<Options extends { numItems: number }>(options: Options): Options {
   return { ...options, numItems: Math.min(options.numItems, LARGEST_PAGE) };
+}
+
+function seen(work: Doc<"works">, at: number): SeenWork {
+  const { _id, kind, name, attempts, canceled } = work;
+  return {
+    workId: _id,
+    kind,
+    name: name ?? null,
+    previousAttempts: attempts,
+    at,
+    canceled: canceled ?? false,
+  };
+}
+
+async function seenById(ctx: QueryCtx, id: string, at: number): Promise<SeenWork> {
+  const work = await findWork(ctx, id);
+  if (work !== null) return seen(work, at);
+  return { workId: id, kind: null, name: null, previousAttempts: 0, at, canceled: false };
 }

@@ -11,7 +11,7 @@ import {
 import { internalMutation, internalQuery } from "./_generated/server.js";
 import { host } from "./host.js";
 
-/** The watchdog's look. Scheduled while works run. */
+/** One pass of the watchdog. Scheduled while works run. */
 export const sweep = internalMutation({
   args: sweepArgs,
   returns: v.null(),
@@ -21,10 +21,10 @@ export const sweep = internalMutation({
   },
 });
 
-/** Reads what a look looks at, from a stale snapshot. */
+/** What the watchdog reads from a stale snapshot. */
 export const look = internalQuery({ args: lookArgs, returns: vLook, handler: lookAtSlots });
 
-/** Recovers the work of one slot, if it is lost. Nested, so that one which cannot be recovered harms no other. */
+/** Recovers the work of one slot, if it is lost. Nested, so that an error harms no other slot. */
 export const recover = internalMutation({
   args: recoverArgs,
   returns: v.boolean(),

@@ -1,34 +1,35 @@
-import { createFunctionHandle } from "convex/server";
-import type { Value } from "convex/values";
-import type { Work } from "../core/index.js";
+import { createFunctionHandle, type FunctionHandle } from "convex/server";
+import { getConvexSize, type Value } from "convex/values";
+import { leaveRoom, messageOf, ROOM_TO_RECORD, type RunResult, type Work } from "../core/index.js";
 import { internal } from "./_generated/api.js";
-import type { Doc } from "./_generated/dataModel.js";
-import type { MutationCtx } from "./_generated/server.js";
-import { dropValue, type Kept, keptValue } from "./largeValues.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 
-/** A work as the pool's core takes it: the worker to schedule for it, and that worker's arguments. */
+/** The record of a work, by any string; null if there is none. */
+export async function findWork(ctx: QueryCtx, id: string): Promise<Doc<"works"> | null> {
+  const workId = ctx.db.normalizeId("works", id);
+  return workId === null ? null : await ctx.db.get("works", workId);
+}
+
+/** A work as the pool's core takes it: the function to schedule for it, and that function's arguments. */
 export async function workOf(
   work: Doc<"works">,
   args: Record<string, Value> | undefined,
 ): Promise<Work> {
+  const { _id, timeoutMs } = work;
   const brief = work.kind !== "action";
-  if (work.settles === true) {
-    const { _id, fn, timeoutMs } = work;
-    const timeout = timeoutMs === undefined ? {} : { timeoutMs };
-    const own = scheduledArgs(work, args ?? {});
-    return { work: _id, fn, args: own, argsInRecord: true, brief, ...timeout };
-  }
-  if (brief) {
+  if (brief && work.settles !== true) {
     const fn = await createFunctionHandle(internal.worker.runMutation);
-    return { work: work._id, fn, args: attemptOf(work), brief };
+    return { work: _id, fn, args: attemptOf(work), brief };
   }
-  const fn = await createFunctionHandle(internal.worker.runAction);
-  return { work: work._id, fn, args: scheduledArgs(work, args ?? {}), argsInRecord: true };
+  const action = { work: _id, args: scheduledArgs(work, args ?? {}), argsInRecord: true };
+  if (work.settles === true) return { ...action, fn: work.fn, brief, timeoutMs };
+  return { ...action, fn: await createFunctionHandle(internal.worker.runAction) };
 }
 
 /**
- * The arguments of the function that is scheduled for an action. The worker's carry those of the action: to read them would cost the action
- * a query. A function that settles itself gets its own, and the token.
+ * The arguments of the function that is scheduled for an action. The worker's contain the action's own,
+ * as reading them would cost it a query. A function that settles itself gets its own and the token.
  */
 export function scheduledArgs(
   work: Doc<"works">,
@@ -38,7 +39,7 @@ export function scheduledArgs(
   return { ...attemptOf(work), fn: work.fn, args };
 }
 
-/** Names the next attempt of a work. A completion counts only for the attempt that is expected. */
+/** Names the next attempt of a work: the only one whose completion counts. */
 function attemptOf(work: Doc<"works">) {
   return { workId: work._id, attempt: work.attempts + 1 };
 }
@@ -51,19 +52,78 @@ export async function argsOfWork(
   return ((await keptValue(ctx, keptArgs(work))) ?? {}) as Record<string, Value>;
 }
 
-/**
- * Deletes a work with its large values. From here on its id is unknown, so nothing else can end it.
- * @returns the context for its callback.
- */
+/** Deletes a work with its large values: from here on nothing else can end it. @returns its context. */
 export async function removeWork(ctx: MutationCtx, work: Doc<"works">): Promise<Value | undefined> {
   const keptContext = { inline: work.onComplete?.context, large: work.onComplete?.largeContext };
   const context = await keptValue(ctx, keptContext);
-  await dropValue(ctx, keptContext);
-  await dropValue(ctx, keptArgs(work));
+  for (const { large } of [keptContext, keptArgs(work)])
+    if (large !== undefined) await ctx.db.delete("largeValues", large);
   await ctx.db.delete("works", work._id);
   return context;
 }
 
 function keptArgs(work: Doc<"works">): Kept {
   return { inline: work.args, large: work.largeArgs };
+}
+
+/** From this size on, a value is kept in a document of its own. */
+const INLINE_BYTES = 8_000;
+/** A document holds 1 MiB; the rest is for its other fields. */
+const LARGEST_VALUE_BYTES = 1_000_000;
+
+/** Where a value is kept: in the work's document, or in one of its own. */
+interface Kept {
+  readonly inline?: Value;
+  readonly large?: Id<"largeValues">;
+}
+
+/** Keeps the arguments or the context of a work. @throws if they are larger than 1 MB; `what` names them then. */
+export async function keepValue(ctx: MutationCtx, value: Value, what: string): Promise<Kept> {
+  const bytes = getConvexSize(value);
+  if (bytes < INLINE_BYTES) return { inline: value };
+  if (bytes > LARGEST_VALUE_BYTES)
+    throw new Error(
+      `The ${what} is ${bytes} bytes large, and a work may have ${LARGEST_VALUE_BYTES}: ` +
+        "store the data (in a table, or in file storage) and pass its id",
+    );
+  return { large: await ctx.db.insert("largeValues", { value }) };
+}
+
+async function keptValue(ctx: MutationCtx, kept: Kept): Promise<Value | undefined> {
+  if (kept.large === undefined) return kept.inline;
+  const document = await ctx.db.get("largeValues", kept.large);
+  if (document === null) throw new Error(`The large value "${kept.large}" of a work is gone`);
+  return document.value;
+}
+
+/**
+ * Calls a work's callback, if it has one for this kind of result. Call it last, when nothing of the work
+ * is left: it is a nested transaction, so an error undoes its own writes only, and it is not repeated.
+ */
+export async function callBack(
+  ctx: MutationCtx,
+  { _id: workId, fn, name, onComplete }: Doc<"works">,
+  context: Value | undefined,
+  result: RunResult,
+): Promise<void> {
+  if (onComplete === undefined) {
+    // Nobody is told of this failure, so the log is its only trace.
+    if (result.kind === "failed") console.error(`"${name ?? fn}" failed: ${result.error}`);
+    return;
+  }
+  if (onComplete.excludeKinds?.includes(result.kind)) return;
+  try {
+    await ctx.runMutation(
+      onComplete.fn as FunctionHandle<"mutation">,
+      { workId, context, result },
+      { transactionLimits: await leaveRoom(ctx, ROOM_TO_RECORD) },
+    );
+  } catch (error) {
+    const message = messageOf(error);
+    console.error(
+      `The onComplete of "${name ?? fn}" threw; its writes are rolled back. ${message}`,
+    );
+    const failed = { workId, name, fn: onComplete.fn, resultKind: result.kind, error: message };
+    await ctx.db.insert("failedCallbacks", failed);
+  }
 }

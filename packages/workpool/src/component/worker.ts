@@ -7,13 +7,18 @@ import {
   messageOf,
   ROOM_TO_COMPLETE,
 } from "../core/index.js";
-import type { Doc } from "./_generated/dataModel.js";
-import { internalAction, internalMutation, type MutationCtx } from "./_generated/server.js";
-import { type Outcome, vAttempt } from "./attempt.js";
+import { internal } from "./_generated/api.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import {
+  type ActionCtx,
+  internalAction,
+  internalMutation,
+  type MutationCtx,
+} from "./_generated/server.js";
 import { endWork, expectedAttempt, passOn, resultOf } from "./complete.js";
 import { logStarted, logWaiting } from "./events.js";
+import { type Outcome, vAttempt } from "./fields.js";
 import { host } from "./host.js";
-import { report } from "./report.js";
 import { argsOfWork, removeWork, workOf } from "./work.js";
 
 /** Runs one attempt of an enqueued action, and reports how it ended. */
@@ -28,10 +33,8 @@ export const runAction = internalAction({
 });
 
 /**
- * Runs an enqueued mutation or query, and ends the work in the same transaction.
- *
- * The work's record goes first. Then whatever the function does about its own work, as to cancel it, finds nothing: seen from inside, this
- * transaction looks like one that has not begun, and to cancel its own job would drop what it schedules afterwards.
+ * Runs an enqueued mutation or query, and ends the work in the same transaction. The work's record is
+ * deleted first, so that the function cannot cancel its own work: that would cancel this very job.
  */
 export const runMutation = internalMutation({
   args: vAttempt,
@@ -47,14 +50,13 @@ export const runMutation = internalMutation({
   },
 });
 
-/** Starts a work whose time has come, or the next attempt of one. If no slot is free, it waits in line like any other. */
+/** Starts a work whose time has come, or its next attempt. If no slot is free, it joins the queue. */
 export const startDue = internalMutation({
   args: { workId: v.id("works"), attempt: v.number() },
   returns: v.null(),
   handler: async (ctx, { workId, attempt }): Promise<null> => {
     const work = await expectedAttempt(ctx, workId, attempt);
-    if (work?.due === undefined) return null;
-    await enqueueDue(ctx, work);
+    if (work?.due !== undefined) await enqueueDue(ctx, work);
     return null;
   },
 });
@@ -74,7 +76,7 @@ export async function enqueueDue(ctx: MutationCtx, work: Doc<"works">): Promise<
   await (how === "started" ? logStarted : logWaiting)(ctx, { ...work, readyAt });
 }
 
-/** Runs the function in a nested transaction: what it throws undoes its own writes only. It cannot use up what the pool needs to go on. */
+/** Runs the function in a nested transaction, which cannot use up what the pool needs to go on. */
 async function runNested(
   ctx: MutationCtx,
   { kind, fn }: Doc<"works">,
@@ -91,5 +93,31 @@ async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
     return { kind: "success", returnValue: (await run()) ?? null };
   } catch (error) {
     return { kind: "failed", error: messageOf(error), retryable: !isNonRetryableError(error) };
+  }
+}
+
+/**
+ * Reports the end of an attempt from its action: until then the work holds its slot. A mutation that an
+ * action calls fails after a few conflicts; a scheduled one is repeated without end, but takes smaller
+ * arguments. If an earlier call was committed after all, the later ones are stale and change nothing.
+ */
+async function report(
+  ctx: ActionCtx,
+  ended: { workId: Id<"works">; attempt: number; slot: Id<"slots">; outcome: Outcome },
+): Promise<void> {
+  try {
+    await ctx.runMutation(internal.complete.complete, ended);
+    return;
+  } catch (error) {
+    console.warn(`Reporting the end of work "${ended.workId}" is repeated: ${messageOf(error)}`);
+  }
+  try {
+    await ctx.runMutation(internal.complete.completeLater, ended);
+  } catch (error) {
+    const message = `It ran, but its result could not be recorded: ${messageOf(error)}. If the result is large, store it and return its id`;
+    await ctx.runMutation(internal.complete.complete, {
+      ...ended,
+      outcome: { kind: "failed", error: message, retryable: false },
+    });
   }
 }

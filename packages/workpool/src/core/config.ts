@@ -1,10 +1,11 @@
 import { type Infer, v } from "convex/values";
 import type { HostMutationCtx, PoolHost } from "./context.js";
-import { ensureGate, setLogLevel } from "./gate.js";
+import { readDrain, ringDrain } from "./drain.js";
+import { addSlots, checkMaxParallelism, ensureGate, placesOf, setLogLevel } from "./gate.js";
+import { anyWaits } from "./line.js";
 import { logs } from "./log.js";
 import { vLogLevel } from "./log-level.js";
-import { setMaxParallelism } from "./parallelism.js";
-import { placesOf } from "./places.js";
+import { keepLooking } from "./watch.js";
 
 /** What an app may say of a pool. */
 export const vConfig = v.object({
@@ -15,7 +16,7 @@ export const vConfig = v.object({
 });
 export type Config = Infer<typeof vConfig>;
 
-/** Sets what is given. @throws where `maxParallelism` is no whole number from 0 to 200. */
+/** Sets what is given. @throws if `maxParallelism` is not a whole number from 0 to 200. */
 export async function setConfig(
   ctx: HostMutationCtx,
   host: PoolHost,
@@ -23,12 +24,16 @@ export async function setConfig(
 ): Promise<void> {
   if (maxParallelism !== undefined) {
     await setMaxParallelism(ctx, host, maxParallelism);
-    await warnOfMuch(ctx, maxParallelism);
+    const places = await placesOf(ctx);
+    if (maxParallelism > places && (await logs(ctx, "WARN")))
+      console.warn(
+        `maxParallelism is ${maxParallelism}: above ${places} works wait in this deployment's scheduler, and delay what else is scheduled`,
+      );
   }
   if (logLevel !== undefined) await setLogLevel(ctx, logLevel);
 }
 
-/** Sets what the app's class asks for, where that is something else than it asked for last: what was set since then stays. */
+/** Sets what the app's class asks for, if it differs from what it asked for last: what was set since stays. */
 export async function applyConfig(
   ctx: HostMutationCtx,
   host: PoolHost,
@@ -45,10 +50,31 @@ export async function applyConfig(
   await ctx.db.patch("gate", _id, { asked: { ...asked, ...changed } });
 }
 
-async function warnOfMuch(ctx: HostMutationCtx, maxParallelism: number): Promise<void> {
-  const places = await placesOf(ctx);
-  if (maxParallelism > places && (await logs(ctx, "WARN")))
-    console.warn(
-      `maxParallelism is ${maxParallelism}: above ${places} works wait in this deployment's scheduler, and delay what else is scheduled`,
-    );
+/**
+ * Sets how many works run at once. Raised: waiting works start in the new slots at once. Lowered: running
+ * works go on, and their slots disappear as they end. 0 pauses: nothing starts, completions still count.
+ * @throws if it is not a whole number from 0 to 200.
+ */
+export async function setMaxParallelism(
+  ctx: HostMutationCtx,
+  host: PoolHost,
+  maxParallelism: number,
+): Promise<void> {
+  checkMaxParallelism(maxParallelism);
+  const gate = await ensureGate(ctx, maxParallelism);
+  if (gate.maxParallelism === maxParallelism) return;
+  const slots = await ctx.db.query("slots").withIndex("by_number").collect();
+  for (const slot of slots) {
+    if (slot.number >= maxParallelism && slot.work === undefined)
+      await ctx.db.delete("slots", slot._id);
+  }
+  const kept = new Set(slots.map((slot) => slot.number));
+  for (let number = 0; number < maxParallelism; number++)
+    if (!kept.has(number)) await addSlots(ctx, number, number + 1);
+  const waits = await anyWaits(ctx);
+  const open = maxParallelism > 0 && !waits;
+  await ctx.db.patch("gate", gate._id, { maxParallelism, open, closedAt: undefined });
+  if (!waits || maxParallelism === 0) return;
+  await ringDrain(ctx, host, await readDrain(ctx));
+  await keepLooking(ctx, host);
 }

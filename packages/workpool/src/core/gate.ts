@@ -1,6 +1,5 @@
 import type { Doc, HostMutationCtx, HostQueryCtx, PoolMutationCtx } from "./context.js";
 import { DEFAULT_LOG_LEVEL, type LogLevel } from "./log-level.js";
-import { defaultMaxParallelism } from "./places.js";
 
 /** The most that may be asked for: more would need more scheduled functions at once than a deployment runs. */
 export const MAX_PARALLELISM_LIMIT = 200;
@@ -12,7 +11,7 @@ export async function readGate(ctx: HostQueryCtx): Promise<Doc<"gate"> | null> {
   return gate;
 }
 
-/** The gate as a transaction has read it last, by its database: to ask for what is rarely written costs nothing then. */
+/** The gate as a transaction has read it last, by its database. */
 const seenGates = new WeakMap<object, Doc<"gate"> | null>();
 
 /** The gate as this transaction has read it last; undefined where it has not. It may have written it since. */
@@ -49,23 +48,20 @@ export async function setLogLevel(ctx: HostMutationCtx, logLevel: LogLevel): Pro
   await readGate(ctx);
 }
 
-/**
- * How long the gate stays closed at least, in ms. Each write of it conflicts with whatever is in flight, and a pool that hovers at its
- * limit has reason to write it all the time: so it does at most twice in this time, once in each direction.
- */
+/** How long the gate stays closed at least, in ms: each write of it conflicts with whatever is in flight. */
 const CLOSED_AT_LEAST_MS = 2_000;
 
-/** To be called where few slots are free. From here on enqueues join the queue, and completions and a drain serve it. */
+/** Call it if few slots are free. From here on enqueues join the queue; completions and a drain serve it. */
 export async function closeGate(ctx: PoolMutationCtx, gate: Doc<"gate">): Promise<void> {
   await ctx.db.patch("gate", gate._id, { open: false, closedAt: Date.now() });
 }
 
-/** To be called where nothing waits. */
+/** Call it if nothing waits. */
 export async function openGate(ctx: PoolMutationCtx, gate: Doc<"gate">): Promise<void> {
   await ctx.db.patch("gate", gate._id, { open: true, closedAt: undefined });
 }
 
-/** Whether the gate may open if nothing waits. A pool that hovers at its limit would open and close it all the time otherwise. */
+/** Whether the gate may open if nothing waits. Otherwise a pool at its limit would open and close it all the time. */
 export function mayOpen({ closedAt = -Infinity }: Doc<"gate">): boolean {
   return Date.now() >= closedAt + CLOSED_AT_LEAST_MS;
 }
@@ -77,7 +73,7 @@ export async function addSlots(ctx: PoolMutationCtx, from: number, to: number): 
   }
 }
 
-/** @throws where it is not a whole number from 0 to {@link MAX_PARALLELISM_LIMIT}. */
+/** @throws if it is not a whole number from 0 to {@link MAX_PARALLELISM_LIMIT}. */
 export function checkMaxParallelism(maxParallelism: number): void {
   if (
     Number.isInteger(maxParallelism) &&
@@ -88,4 +84,21 @@ export function checkMaxParallelism(maxParallelism: number): void {
   throw new Error(
     `maxParallelism is ${maxParallelism}: it must be a whole number from 0 (paused) to ${MAX_PARALLELISM_LIMIT}`,
   );
+}
+
+/** How many scheduled functions a deployment runs at once, by its class. A scheduled action holds its place while it runs. */
+const PLACES: Readonly<Record<string, number>> = { s256: 256, d1024: 512, d2048: 1_024 };
+const FEWEST_PLACES = 8;
+/** How many are left by default to the app's own scheduled functions, and to timers. */
+const LEFT_TO_THE_APP = 2;
+const MOST_BY_DEFAULT = 10;
+
+/** How many scheduled functions this deployment runs at once. */
+export async function placesOf(ctx: HostQueryCtx): Promise<number> {
+  return PLACES[(await ctx.meta.getDeploymentMetadata()).class] ?? FEWEST_PLACES;
+}
+
+/** How many works run at once by default: 10, or 6 on the smallest class. */
+export async function defaultMaxParallelism(ctx: HostQueryCtx): Promise<number> {
+  return Math.min(MOST_BY_DEFAULT, (await placesOf(ctx)) - LEFT_TO_THE_APP);
 }

@@ -1,4 +1,4 @@
-export { applyConfig, type Config, setConfig, vConfig } from "./config.js";
+export { applyConfig, type Config, setConfig, setMaxParallelism, vConfig } from "./config.js";
 export {
   type PoolHost,
   type PoolMutationCtx,
@@ -6,8 +6,7 @@ export {
   type SlotId,
   type Work,
 } from "./context.js";
-export { checkMaxParallelism, logLevelOf, readGate } from "./gate.js";
-export { defaultMaxParallelism } from "./places.js";
+export { checkMaxParallelism, defaultMaxParallelism, logLevelOf, readGate } from "./gate.js";
 export { cancelPending, isOwnJob } from "./jobs.js";
 export { logEventOf, logs, MOST_LOGGED_AT_ONCE } from "./log.js";
 export { checkLogLevel, DEFAULT_LOG_LEVEL, type LogLevel, vLogLevel } from "./log-level.js";
@@ -15,7 +14,6 @@ export { isCrowded, isWaiting, leaveLineCanceled, lineHead } from "./line.js";
 export { isNonRetryableError, messageOf, NonRetryableError } from "./non-retryable.js";
 export { drainArgs } from "./drain.js";
 export { drainLine } from "./drain-line.js";
-export { setMaxParallelism } from "./parallelism.js";
 export { completeWork, type Ended, enqueueWork, enqueueWorks } from "./pool.js";
 export { type RunResult, vResult, vResultKind, vRunResult } from "./result.js";
 export {
@@ -41,4 +39,4 @@ export {
 export { lookAtSlots, recoverSlot, sweepSlots } from "./sweep.js";
 export { keepLooking, lookNow } from "./watch.js";
 export { lookArgs, recoverArgs, sweepArgs, vLook } from "./watch-validators.js";
-export { type Tally, vTally } from "./tally.js";
+export { type Tally } from "./tally.js";

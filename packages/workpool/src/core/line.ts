@@ -26,7 +26,7 @@ export async function joinLine(
     work,
     fn,
     args: large || argsInRecord ? null : args,
-    ...(large ? { largeArgs: await ctx.db.insert("largeArgs", { args }) } : {}),
+    largeArgs: large ? await ctx.db.insert("largeArgs", { args }) : undefined,
     timeoutMs,
     brief,
     at: ctx.db.vars.commitTs,
@@ -46,8 +46,8 @@ export async function lineHead(
 const FULL_WINDOW_FROM = 30;
 
 /**
- * Among how many of the oldest waiting works a completion picks: four times the pool, so that completions of the same moment rarely pick the
- * same. Fewer in a small pool, where fewer end at the same moment; one slot has no rivals, and is first in, first out.
+ * Among how many of the oldest waiting works a completion picks: four times the pool, so that completions
+ * rarely pick the same, and fewer in a small pool. One slot is first in, first out.
  */
 export function windowOf(maxParallelism: number): number {
   if (maxParallelism <= 1) return 1;
@@ -79,9 +79,8 @@ export interface NearFirst {
 }
 
 /**
- * Sees the queue up to a random place in its window. Completions that run at the same time would all want the very first work and conflict over it:
- * so each begins with the one at its place. Random, and not fixed by the slot: places that no slot begins at would never be served while the queue is
- * long, and a conflict would meet again when it is repeated.
+ * Sees the queue up to a random place in its window, so that completions do not conflict over its first
+ * work. Random, as with fixed places a conflict would repeat, and other places would never be served.
  */
 export async function seeNearFirst(
   ctx: PoolMutationCtx,
@@ -97,9 +96,7 @@ export async function seeNearFirst(
   };
 }
 
-/**
- * Takes one of these works off the line, each confirmed by a point read; null where none of those that it tries is there any more.
- */
+/** Takes one of these works off the queue, confirmed by a point read; null if none that it tries is left. */
 export async function leaveLineAmong(
   ctx: PoolMutationCtx,
   seen: readonly GenericId<"waiting">[],
@@ -111,12 +108,12 @@ export async function leaveLineAmong(
   return null;
 }
 
-/** Whether a work waits, from the index: that none does may be relied on. */
+/** Whether a work waits, from a serializable read. */
 export async function anyWaits(ctx: PoolQueryCtx): Promise<boolean> {
   return (await ctx.db.query("waiting").withIndex("by_commit").first()) !== null;
 }
 
-/** Takes this work off the line; null where it is not there any more, or had to be set aside. */
+/** Takes this work off the queue; null if it is gone, or had to be set aside. */
 export async function leaveLineAt(
   ctx: PoolMutationCtx,
   id: GenericId<"waiting">,
@@ -125,7 +122,7 @@ export async function leaveLineAt(
   return row === null ? null : await leaveLine(ctx, row);
 }
 
-/** Takes the oldest waiting work off the line, or gives null when nothing waits. For one that has no rivals. */
+/** Takes the oldest waiting work off the queue; null if nothing waits. */
 export async function leaveLineFirst(ctx: PoolMutationCtx): Promise<Work | null> {
   for (;;) {
     const first = await ctx.db.query("waiting").withIndex("by_commit").first();
@@ -159,12 +156,7 @@ async function waitingRow(ctx: PoolQueryCtx, work: string): Promise<Doc<"waiting
 async function leaveLine(ctx: PoolMutationCtx, row: Doc<"waiting">): Promise<Work | null> {
   await ctx.db.delete("waiting", row._id);
   const { work, fn, timeoutMs, brief } = row;
-  const rest = {
-    work,
-    fn,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(brief === undefined ? {} : { brief }),
-  };
+  const rest = { work, fn, timeoutMs, brief };
   if (row.largeArgs === undefined) {
     // Arguments are never null, but for those that the host keeps.
     const argsInRecord = row.args === null;

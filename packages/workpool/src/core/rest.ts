@@ -1,11 +1,11 @@
-import type { HostMutationCtx, PoolHost } from "./context.js";
+import type { HostMutationCtx, PoolHost, PoolMutationCtx, PoolWatch } from "./context.js";
 import { seenGate } from "./gate.js";
-import { lookedByHost } from "./host-look.js";
+import { messageOf } from "./non-retryable.js";
 import { hasRoom, ROOM_TO_RECOVER } from "./room.js";
 import { isIdle } from "./slots.js";
 import { dropLook, readWatch } from "./watch.js";
 
-/** Each write of the watchdog's document conflicts with the starts that are in flight: so this is done no more often than that. */
+/** Each write of the watchdog's document conflicts with the starts in flight, so it is rested this rarely. */
 const REST_EVERY_MS = 60_000;
 
 /** The works whose start has turned the watchdog on and that end in this transaction, by its database. */
@@ -17,9 +17,8 @@ export function noteWoke(ctx: HostMutationCtx, work: string): void {
 }
 
 /**
- * Turns the watchdog off at the end of a work that has turned it on and is the only one: its last look is taken along in this transaction, and
- * so takes no execution. For any other work it does nothing, and costs nothing. To be called by the host, last of all that it does as a work
- * ends. Where it is not, the watchdog takes its last look itself.
+ * Turns the watchdog off at the end of a work that turned it on and is the only one, which saves its last
+ * execution. For any other work it costs nothing. The host calls it last as a work ends.
  */
 export async function restAfter(ctx: HostMutationCtx, host: PoolHost, work: string): Promise<void> {
   if (host.watch === undefined || woke.get(ctx.db) !== work) return;
@@ -33,11 +32,21 @@ export async function restAfter(ctx: HostMutationCtx, host: PoolHost, work: stri
   if (wanted !== undefined || !(await isIdle(ctx))) return;
   const last = await readWatch(ctx);
   if (last === null) return;
-  const state = {
-    watched: false,
-    woke: undefined,
-    looking: undefined,
-    shortestTimeoutMs: undefined,
-  };
-  await dropLook(ctx, last, { ...state, began: undefined, restedAt: now });
+  const none = { woke: undefined, looking: undefined, shortestTimeoutMs: undefined };
+  await dropLook(ctx, last, { ...none, watched: false, began: undefined, restedAt: now });
+}
+
+/** Lets the host check what is its own. @returns when it wants to be called again, in ms since the epoch. */
+export async function lookedByHost(
+  ctx: PoolMutationCtx,
+  hooks: PoolWatch,
+  idle: boolean,
+): Promise<number | undefined> {
+  try {
+    return (await hooks.alsoLook?.(ctx, idle)) ?? undefined;
+  } catch (error) {
+    console.error(`The pool could not look after all that is its host's: ${messageOf(error)}`);
+    // It is still to be checked.
+    return Infinity;
+  }
 }

@@ -9,8 +9,8 @@ import type {
 } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import { readGate } from "./gate.js";
-import { lookedByHost } from "./host-look.js";
 import { completeWork } from "./pool.js";
+import { lookedByHost } from "./rest.js";
 import { hasRoom, leaveRoom, ROOM_TO_COMPLETE, ROOM_TO_LOOK, ROOM_TO_RECOVER } from "./room.js";
 import { setAside } from "./set-aside.js";
 import { isIdle, seeFreeSlots } from "./slots.js";
@@ -32,8 +32,8 @@ const STALE_MS = 30_000;
 type Job = SystemDataModel["_scheduled_functions"]["document"];
 
 /**
- * One look of the watchdog: finds works whose scheduled function will never report, and has them recovered; then schedules the next look,
- * or none if nothing runs. Reads from a stale snapshot first, so that it does not conflict with what goes on in the slots.
+ * One pass of the watchdog: recovers works whose scheduled function will never report, and schedules the
+ * next pass if something runs. It reads a stale snapshot first, so that it conflicts with no slot.
  */
 export async function sweepSlots(
   ctx: HostMutationCtx,
@@ -47,8 +47,7 @@ export async function sweepSlots(
     const others = { ...watch, reserve: undefined };
     return await scheduleLook(ctx, host.watch, { at: Date.now() }, others);
   }
-  // A running mutation looks as if it had not begun. Whoever schedules another look meanwhile must not cancel this one: what it schedules
-  // from then on would be dropped.
+  // A running mutation looks pending. Nobody may cancel this one: what it schedules would be dropped.
   await ctx.db.patch("watch", watch._id, { job: undefined });
   const began = watch.began ?? [];
   const look = await ctx.runQuery(
@@ -76,7 +75,7 @@ export async function sweepSlots(
   await finish(ctx, host, host.watch, soFar(0));
 }
 
-/** Schedules the next look; or ends the watch, if by a serializable read nothing runs, and there is nothing else to look after. */
+/** Schedules the next pass; or ends the watch, if a serializable read shows that nothing runs. */
 async function finish(
   ctx: PoolMutationCtx,
   host: PoolHost,
@@ -86,13 +85,13 @@ async function finish(
   const drains = await drainAlong(ctx, host);
   // Only that nothing runs has to be sure.
   const wasIdle = seen.running !== true && (await isIdle(ctx));
-  // After that, for what was done there may be something to look after too.
+  // After the drain, as that may begin something for the host to check.
   const wanted = await lookedByHost(ctx, hooks, wasIdle);
   const watch = await readWatch(ctx);
   if (watch === null) return;
   const idle = wasIdle && (await isIdle(ctx));
   const now = Date.now();
-  // A work that was started here, or something of the host's that began here, may have scheduled a look already.
+  // Something that began here may have scheduled a pass already.
   const already = watch.job === undefined ? Infinity : watch.at;
   const forHost = least(wanted, drains ? now : undefined);
   const byHost = forHost === undefined ? Infinity : lookForHost(forHost, now);
@@ -116,15 +115,12 @@ async function finish(
   await scheduleLook(ctx, hooks, { at, since }, watch, {
     watched: true,
     shortestTimeoutMs: shortest,
-    ...(shortest === watch.shortestTimeoutMs ? {} : { shortestSince: now }),
+    shortestSince: shortest === watch.shortestTimeoutMs ? watch.shortestSince : now,
     began: began.length === 0 ? undefined : began,
   });
 }
 
-/**
- * Begins a drain anew where one should be on, as it may have been lost or have thrown; and where works wait though slots are free.
- * @returns whether there is one now.
- */
+/** Begins a drain if one should be on, as it may be lost, or if works wait while slots are free. @returns whether it did. */
 async function drainAlong(ctx: PoolMutationCtx, host: PoolHost): Promise<boolean> {
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return false;
@@ -136,10 +132,7 @@ async function drainAlong(ctx: PoolMutationCtx, host: PoolHost): Promise<boolean
   return true;
 }
 
-/**
- * When to look for the sake of works without a timeout: as the oldest of them asks for, but no more often than a pool is looked at that has
- * been busy since `since`.
- */
+/** When to check works without a timeout: as the oldest needs, but no more often than one busy since `since`. */
 function lookByAge(
   hooks: PoolWatch,
   since: number,
@@ -153,8 +146,8 @@ function lookByAge(
 }
 
 /**
- * The shortest timeout to be prepared for. Short ones demand looks that are close to each other, so one that none of the running works has
- * is given up; but not soon after it came in, as the look may be older than the start of its work.
+ * The shortest timeout to be prepared for. One that no running work has is given up, but not soon after it
+ * came in, as the snapshot may be older than the start of its work.
  */
 function stillShortest(
   { shortestTimeoutMs: before, shortestSince = 0 }: Doc<"watch">,
@@ -165,7 +158,7 @@ function stillShortest(
   return running === undefined ? undefined : Math.max(before, running);
 }
 
-/** Recovers one slot in a nested transaction: whatever its host throws, the work is set aside and the slot goes on. */
+/** Recovers one slot in a nested transaction: if its host throws, the work is set aside and the slot goes on. */
 async function recovered(
   ctx: PoolMutationCtx,
   host: PoolHost,
@@ -185,7 +178,7 @@ async function recovered(
   }
 }
 
-/** Has the host take in that the work of a slot was lost, if it was, and gives the slot on. @returns whether it was. */
+/** Tells the host that the work of a slot was lost, if it was, and passes the slot on. @returns whether it was. */
 export async function recoverSlot(
   ctx: HostMutationCtx,
   host: PoolHost,
@@ -204,10 +197,7 @@ export async function recoverSlot(
   return true;
 }
 
-/**
- * Looks at held slots and the state of their jobs, as far as one transaction should: a job's state is read together with its arguments.
- * To be read from a stale snapshot.
- */
+/** Checks held slots and their jobs, as far as one transaction should. To be read from a stale snapshot. */
 export async function lookAtSlots(
   ctx: HostQueryCtx,
   { from, began: known = [] }: LookArgs,
@@ -226,12 +216,7 @@ export async function lookAtSlots(
     const job = await ctx.db.system.get("_scheduled_functions", jobId);
     const at = beganAt.get(jobId);
     if (lossOf(job, slot, at) !== null) {
-      look.suspects.push({
-        number,
-        slot: _id,
-        job: jobId,
-        ...(at === undefined ? {} : { beganAt: at }),
-      });
+      look.suspects.push({ number, slot: _id, job: jobId, beganAt: at });
       continue;
     }
     look.running = true;
@@ -249,8 +234,8 @@ export async function lookAtSlots(
 }
 
 /**
- * Why a job will never report, or null if it still may. A running mutation looks as if it were pending.
- * @param beganAt when it was first seen to have begun: its timeout counts from then, as it may have waited for the scheduler before.
+ * Why a job will never report, or null if it still may. A running mutation looks pending.
+ * @param beganAt when it was first seen to have begun: its timeout counts from then.
  */
 function lossOf(
   job: Job | null,

@@ -2,7 +2,21 @@ import { type Infer, v } from "convex/values";
 import { vLogLevel, vResultKind, vRetryBehavior } from "../core/index.js";
 import { vWorkKind } from "./schema.js";
 
-// Apart from the functions that use them, as those in attempt.ts: they are needed while modules that import each other load.
+// Apart from the functions that use them: those modules import each other while they load.
+
+/** Names an attempt of a work, and the slot that it runs in. */
+export const vAttempt = {
+  workId: v.id("works"),
+  attempt: v.number(),
+  slot: v.id("slots"),
+};
+
+/** How an attempt ended. */
+export const vOutcome = v.union(
+  v.object({ kind: v.literal("success"), returnValue: v.any() }),
+  v.object({ kind: v.literal("failed"), error: v.string(), retryable: v.boolean() }),
+);
+export type Outcome = Infer<typeof vOutcome>;
 
 /** What works that are enqueued together have in common: all but their arguments. */
 export const enqueueFields = {
@@ -15,7 +29,7 @@ export const enqueueFields = {
   runAt: v.optional(v.number()),
   /** Default: a failure is not tried again. */
   retry: v.optional(vRetryBehavior),
-  /** The handle of the mutation to call at the end, what to hand it, and the kinds of results to leave it out for. */
+  /** The handle of the mutation to call at the end, its context, and the results it is not called for. */
   onComplete: v.optional(
     v.object({
       fn: v.string(),
@@ -23,7 +37,7 @@ export const enqueueFields = {
       excludeKinds: v.optional(v.array(vResultKind)),
     }),
   ),
-  /** The class's own options: applied where they differ from those that the class gave last. */
+  /** The class's own options: applied if they differ from those that the class gave last. */
   maxParallelism: v.optional(v.number()),
   logLevel: v.optional(vLogLevel),
 };

@@ -1,0 +1,213 @@
+import { getConvexSize, type Infer, v } from "convex/values";
+import { hasRoom, isIdle, messageOf, readGate, type Tally } from "../core/index.js";
+import { internal } from "./_generated/api.js";
+import type { Doc } from "./_generated/dataModel.js";
+import { internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server.js";
+import {
+  addCounts,
+  type Counted,
+  type Counts,
+  countsSince,
+  NOTHING_COUNTED,
+  vCounts,
+} from "./counts.js";
+import { logEvent, warn } from "./events.js";
+
+/** How often there is a report at most, while works end. */
+const REPORT_EVERY_MS = 60_000;
+
+/** If nothing starts for so long while works wait, the pool makes no progress. */
+const NO_PROGRESS_MS = 2 * 60_000;
+
+/** What reading the figures takes at most. A completion does it, and may have little left. */
+const ROOM_TO_REPORT = {
+  bytesRead: 3 << 20,
+  bytesWritten: 64 * 1024,
+  databaseQueries: 16,
+  documentsRead: 2_000,
+  documentsWritten: 4,
+  functionsScheduled: 0,
+  scheduledFunctionArgsBytes: 0,
+};
+
+/** The counting of one end. */
+export interface EndCount {
+  /** Adds it to the counts of its slot; for `completeWork`. */
+  readonly count: (before: Tally | undefined) => Tally;
+  /** Call it last: makes a report, if this slot has not asked for one for a minute, and one is due. */
+  readonly report: (ctx: MutationCtx) => Promise<void>;
+}
+
+/**
+ * Counts an end, in the slot that it writes anyway. Nobody polls: the last report is read once a minute
+ * by each slot in which something ends, and written by the first that finds it a minute old.
+ */
+export function countEnd(what: Counted): EndCount {
+  let due = false;
+  return {
+    count: (before) => {
+      const now = Date.now();
+      const { lookedAt, ...counts } = before ?? { ...NOTHING_COUNTED, lookedAt: now };
+      due = now - lookedAt >= REPORT_EVERY_MS;
+      return { ...counts, [what]: counts[what] + 1, lookedAt: due ? now : lookedAt };
+    },
+    report: async (ctx) => {
+      if (due) await reportIfDue(ctx);
+    },
+  };
+}
+
+/** Makes a report if the last one is a minute old. It never fails its caller, but for a conflict. */
+async function reportIfDue(ctx: MutationCtx): Promise<void> {
+  if (!(await hasRoom(ctx, ROOM_TO_REPORT))) return;
+  const last = await ctx.db.query("reports").first();
+  if (last !== null && isRecent(last.at)) return;
+  const figures = await seenFigures(ctx);
+  if (figures !== null) await report(ctx, figures, last);
+}
+
+/**
+ * For the watchdog: makes a report if the last one is a minute old, or if something has ended since and
+ * nothing runs any more. It warns if there is no progress.
+ */
+export async function reportAlong(ctx: MutationCtx, idle: boolean): Promise<void> {
+  if (!(await hasRoom(ctx, ROOM_TO_REPORT))) return;
+  const atRest = idle && (await isIdle(ctx)) && (await readGate(ctx))?.open === true;
+  // An idle pool has nobody to conflict with, and what ended in this transaction counts too.
+  const figures = atRest ? await readFigures(ctx) : await seenFigures(ctx);
+  if (figures === null) return;
+  await report(ctx, figures, await ctx.db.query("reports").first(), atRest);
+  await warnOfStall(ctx, figures);
+}
+
+async function report(
+  ctx: MutationCtx,
+  figures: Figures,
+  last: Doc<"reports"> | null,
+  atRest = false,
+): Promise<void> {
+  const now = Date.now();
+  const since = last?.at ?? figures.madeAt ?? now;
+  const counts = countsSince(last?.totals ?? NOTHING_COUNTED, figures.totals);
+  const anyEnded = Object.values(counts).some((count) => count > 0);
+  if (isRecent(since) && !(atRest && anyEnded)) return;
+  const made = { at: now, since, totals: figures.totals, counts };
+  if (last === null) await ctx.db.insert("reports", made);
+  else await ctx.db.replace("reports", last._id, made);
+  await logEvent(ctx, "REPORT", "report", {
+    since: Math.floor(since),
+    at: now,
+    ...ratesOf(counts),
+    ...loadOf(figures, now),
+  });
+}
+
+function isRecent(at: number): boolean {
+  return Date.now() - at < REPORT_EVERY_MS;
+}
+
+/** Warns if a work waits, and none has started for 2 minutes. A paused pool is meant to make no progress. */
+async function warnOfStall(ctx: MutationCtx, figures: Figures): Promise<void> {
+  if (figures.maxParallelism === 0 || figures.backlog === 0) return;
+  const now = Date.now();
+  // A pool that was idle had its last start long ago.
+  const since = Math.max(figures.lastStartAt, figures.oldestWaitingSince ?? now);
+  if (now - since < NO_PROGRESS_MS) return;
+  await logEvent(ctx, "WARN", "stalled", { since: Math.floor(since), ...loadOf(figures, now) });
+}
+
+async function seenFigures(ctx: MutationCtx): Promise<Figures | null> {
+  try {
+    return await ctx.runQuery(internal.reports.figures, {}, { useStaleSnapshot: true });
+  } catch (error) {
+    await warn(ctx, `The pool's report could not be made: ${messageOf(error)}`);
+    return null;
+  }
+}
+
+function ratesOf({ succeeded, failed, retries, canceled }: Counts) {
+  const share = (part: number) => (part === 0 ? 0 : part / (part + succeeded));
+  return {
+    completed: succeeded + failed + canceled,
+    succeeded,
+    failed,
+    retries,
+    canceled,
+    failureRate: share(failed + retries),
+    permanentFailureRate: share(failed),
+  };
+}
+
+function loadOf(figures: Figures, now: number) {
+  const { running, backlog, backlogIsAtLeast, maxParallelism } = figures;
+  const age = (since: number | null) => (since === null ? 0 : Math.floor(now - since));
+  return {
+    running,
+    backlog,
+    backlogIsAtLeast: backlogIsAtLeast || undefined,
+    oldestWaitMs: age(figures.oldestWaitingSince),
+    longestRunMs: age(figures.oldestStartAt),
+    maxParallelism,
+  };
+}
+
+/** How many rows of the queue, and how many bytes of them, are read to count it. */
+const MOST_COUNTED = 1_000;
+const MOST_COUNTED_BYTES = 1 << 20;
+
+const vFigures = v.object({
+  /** What has ended since the pool was made. */
+  totals: vCounts,
+  /** When it was made, in ms since the epoch; null if nothing was ever enqueued. */
+  madeAt: v.union(v.number(), v.null()),
+  maxParallelism: v.number(),
+  running: v.number(),
+  /** Works in the queue. */
+  backlog: v.number(),
+  /** Whether there are more of them than were counted. */
+  backlogIsAtLeast: v.boolean(),
+  /** Since when the first of them waits; null if none does. */
+  oldestWaitingSince: v.union(v.number(), v.null()),
+  /** When a work last got a slot. */
+  lastStartAt: v.number(),
+  /** When the longest running work got its slot; null if nothing runs. */
+  oldestStartAt: v.union(v.number(), v.null()),
+});
+type Figures = Infer<typeof vFigures>;
+
+/** The pool at a glance. It reads the slots, and a bounded part of the queue. */
+export async function readFigures(ctx: QueryCtx): Promise<Figures> {
+  const gate = await readGate(ctx);
+  const slots = await ctx.db.query("slots").withIndex("by_number").collect();
+  const shards = await ctx.db.query("tallies").withIndex("by_shard").collect();
+  const held = slots.filter((slot) => slot.work !== undefined).map((slot) => slot.startedAt);
+  const tallies = [...shards, ...slots.map((slot) => slot.tally ?? NOTHING_COUNTED)];
+  return {
+    totals: tallies.reduce(addCounts, NOTHING_COUNTED),
+    madeAt: gate?._creationTime ?? null,
+    maxParallelism: gate?.maxParallelism ?? 0,
+    running: held.length,
+    lastStartAt: Math.max(0, ...slots.map((slot) => slot.startedAt)),
+    oldestStartAt: held.length === 0 ? null : Math.min(...held),
+    ...(await countQueue(ctx)),
+  };
+}
+
+async function countQueue(
+  ctx: QueryCtx,
+): Promise<Pick<Figures, "backlog" | "backlogIsAtLeast" | "oldestWaitingSince">> {
+  let backlog = 0;
+  let bytes = 0;
+  let oldestWaitingSince: number | null = null;
+  for await (const row of ctx.db.query("waiting").withIndex("by_commit")) {
+    if (backlog === MOST_COUNTED || bytes > MOST_COUNTED_BYTES)
+      return { backlog, backlogIsAtLeast: true, oldestWaitingSince };
+    backlog += 1;
+    bytes += getConvexSize(row.args);
+    oldestWaitingSince ??= row._creationTime;
+  }
+  return { backlog, backlogIsAtLeast: false, oldestWaitingSince };
+}
+
+/** For reading from a stale snapshot, so that a report depends on nothing that others write. */
+export const figures = internalQuery({ args: {}, returns: vFigures, handler: readFigures });
