@@ -16,10 +16,7 @@ export type PoolDataModel = DataModelFromSchemaDefinition<
 >;
 export type PoolMutationCtx = GenericMutationCtx<PoolDataModel>;
 export type PoolQueryCtx = GenericQueryCtx<PoolDataModel>;
-/**
- * A context of whoever hosts the pool. Its data model holds the pool's tables among others, and TypeScript takes no context of a larger
- * data model for one of a smaller: so the pool's entry points ask for any, and use their own types from there on.
- */
+/** A context of the pool's host. It is `any`, as TypeScript takes no larger data model for a smaller one. */
 export type HostMutationCtx = GenericMutationCtx<any>;
 export type HostQueryCtx = GenericQueryCtx<any>;
 export type Doc<Table extends keyof PoolDataModel> = PoolDataModel[Table]["document"];
@@ -35,7 +32,7 @@ export interface PoolHost {
     { count: number },
     GenericId<"waiting">[]
   >;
-  /** The host's registration of {@link freeSlotsFrom} as an internal query, with the arguments `freeSlotArgs` and the result `vFreeSlots` or null: it is read from a stale snapshot. */
+  /** The host's registration of {@link freeSlotsFrom} as an internal query: it is read from a stale snapshot. */
   readonly freeSlots: FunctionReference<
     "query",
     "internal",
@@ -59,9 +56,8 @@ export interface PoolHost {
 /** What the watchdog needs of the component that it lives in. */
 export interface PoolWatch {
   /**
-   * How long after the pool has become busy the first look comes, in ms, but never within 30 s of the last one: each further one after three
-   * times as long, and at most 540 s after the one before. It decides how soon a work is noticed that was lost and has no timeout, and what it costs to watch: 10 s makes 4 looks in
-   * 9 minutes and 6 in 30, 30 s makes 3 and 5. Default: 30,000.
+   * How long after the pool has become busy the first look comes, in ms; each further one after three times
+   * as long, at most 540 s. It decides how soon a lost work without a timeout is noticed. Default: 30,000.
    */
   readonly firstLookMs?: number;
   /** The host's registration of {@link sweepSlots}, with the arguments `sweepArgs`. */
@@ -71,21 +67,16 @@ export interface PoolWatch {
   /** The host's registration of {@link recoverSlot}, with the arguments `recoverArgs`: one lost work, in a transaction of its own. */
   readonly recover: FunctionReference<"mutation", "internal", Suspect, boolean>;
   /**
-   * A work was lost: its scheduled function is not going to report. To be counted as a failed attempt. The host may pass the slot on with
-   * `completeWork`; where it does not, the core does it afterwards. If it throws, its writes are rolled back and the work is set aside.
-   * @param why what became of the function, for the error of the attempt.
+   * A work was lost: count that as a failed attempt. If the host does not pass the slot on, the core does.
+   * If it throws, the work is set aside. @param why what became of the function, for the attempt's error.
    */
   readonly lost: (ctx: HostMutationCtx, work: string, slot: SlotId, why: string) => Promise<void>;
   /**
-   * Called once at the end of each look, and where `restAfter` takes the last one along, for what else the host wants to have looked after:
-   * things that it has scheduled itself, and of whose beginning it has told the pool with `keepLooking`. It reads from a stale snapshot what others
-   * write, and serializably only to conclude that there is nothing, where the pool is `idle`: else the watch goes on in any case.
-   *
-   * What it throws is logged, and there is another look, as after a time far ahead.
-   *
-   * @returns when the host wants the next look, in ms since the epoch; nothing or null where it has nothing more to look after. While it
-   * returns a time the watch does not end, though no slot be held, and the next look comes then, but no sooner than in 10 s and no later than
-   * in 540 s. A thing that is due in days would keep the watch on for days: that is for the host to decide.
+   * Called at the end of each look, for things that the host has scheduled itself and announced with
+   * `keepLooking`. It reads from a stale snapshot what others write, and serializably only if the pool is
+   * `idle`, to conclude that there is nothing. What it throws is logged, and it is called again.
+   * @returns when the next look should come, in ms since the epoch: in 10 s at the earliest and 540 s at the
+   * latest. While it returns a time, the watch does not end, even if no slot is held.
    */
   readonly alsoLook?: (ctx: HostMutationCtx, idle: boolean) => Promise<number | null | void>;
 }
@@ -97,15 +88,9 @@ export interface Work {
   /** The handle of the function to schedule. It gets `args` with `slot` added, and gives the slot back through `completeWork`. */
   readonly fn: string;
   readonly args: Readonly<Record<string, unknown>>;
-  /**
-   * Whether the host's record of the work holds the arguments too: the line does not store them then, and asks `PoolHost.argsOf`.
-   * Default: false.
-   */
+  /** Whether the host's record holds the arguments, so that the queue asks `PoolHost.argsOf`. Default: false. */
   readonly argsInRecord?: boolean;
-  /**
-   * After how many ms its function has reported, counted from its begin. One that then still runs is lost some seconds later; one that
-   * was not begun yet is late, and not lost. Default: none, it may run as long as the platform lets it.
-   */
+  /** A function that has not reported some seconds after this many ms, from its begin, is lost. Default: none. */
   readonly timeoutMs?: number;
   /** Whether its function takes seconds at most, as a mutation does: the watchdog's first look then comes earlier. Default: false. */
   readonly brief?: boolean;

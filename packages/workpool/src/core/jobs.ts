@@ -1,9 +1,9 @@
 import type { HostMutationCtx, JobId } from "./context.js";
 
 /**
- * Cancels a scheduled function that has not begun. One that runs is left alone: what it schedules after that would be dropped. A mutation that
- * runs looks to others as if it had not begun; but it reads the record that names it, which whoever cancels it writes, so only one of the two
- * commits. That which runs this very code is never canceled: from convex 1.50 on that is an error.
+ * Cancels a scheduled function that has not begun; a running one is left alone. A running mutation looks
+ * pending, but reads the record that names it, which the caller writes, so only one of the two commits.
+ * The function that runs this code is never canceled: from convex 1.50 on that is an error.
  * @returns whether it had not begun.
  */
 export async function cancelPending(ctx: HostMutationCtx, job: JobId): Promise<boolean> {

@@ -9,11 +9,9 @@ import { freeSlot, seeFreeSlots, startInSlot } from "./slots.js";
 import { isWatchedAsBefore, keepWatch, reviveWatch } from "./watch.js";
 
 /**
- * Gives the slot of a work that has ended to one that waits, with the gate closed; frees it if none is seen. In that case a drain is on, or begins,
- * or the gate opens: so no work is left to wait while a slot is free.
- *
- * That nothing waits is only concluded, from a serializable read, where the gate opens. While a drain is on and few wait, it alone hands slots out:
- * completions would only fight with it, and with each other, over those few.
+ * Gives the slot of a work that has ended to one that waits, with the gate closed. If none is seen it frees
+ * the slot, and a drain is on or begins, or the gate opens: so no work waits while a slot is free. While a
+ * drain is on and few wait, it alone hands slots out: completions would only conflict over those few.
  */
 export async function passOn(
   ctx: PoolMutationCtx,
@@ -75,7 +73,7 @@ export async function startQueued(
   return await tryStart(ctx, host, slot, work, { count: 0, since: Date.now() });
 }
 
-/** So few waiting works are left to a drain, as many completions of one moment would fight over them. In a small pool few end at one moment. */
+/** So few waiting works are left to a drain, as many completions of one moment would conflict over them. */
 function fewFor({ maxParallelism }: Doc<"gate">): number {
   return maxParallelism < 16 ? 1 : maxParallelism / 2;
 }

@@ -8,9 +8,9 @@ import { claimable, freeSlot, noneIsFree, offerSlot, startInSlot } from "./slots
 import { countAlong, type Tally } from "./tally.js";
 import { keepWatch, least, type Started, watchTheWatchdog } from "./watch.js";
 
-/** While others wait, a slot is handed to a successor at most so often in a row … */
+/** How often a slot is handed to a successor in a row while others wait … */
 const MAX_HAND_OVERS = 10;
-/** … and for at most so long, in ms; then the successor queues. */
+/** … and for how long, in ms; then the successor queues. */
 const MAX_HELD_MS = 2_000;
 
 /** As {@link enqueueWorks}, for one work. */
@@ -24,12 +24,10 @@ export async function enqueueWork(
 
 /**
  * Starts as many of the works, in their order, as there are free slots, and puts the others in the queue.
- *
- * Gate open, and more slots free than other enqueues may be about to take: it takes some of them, at random; nothing else runs for it. Else it
- * joins the queue, and reads no slot, as enqueues would conflict over the last ones. The first to do so closes the gate, and begins a drain,
- * which hands out what is free still.
+ * It takes slots only if the gate is open and plenty are free, as enqueues would conflict over the last
+ * ones. The first that queues closes the gate, and begins a drain, which hands out what is still free.
  * @returns how many of them, from the first, were started.
- * @throws where a work's function does not exist.
+ * @throws if a work's function does not exist.
  */
 export async function enqueueWorks(
   ctx: HostMutationCtx,
@@ -59,13 +57,13 @@ export async function enqueueWorks(
   return started.length;
 }
 
-/** What the watchdog has to know of works that start together. */
+/** What the watchdog needs to know of works that start together. */
 function inCommon(works: readonly Work[]): Started {
   const [first] = works;
   if (works.length === 1 && first !== undefined) return first;
   const brief = works.some((work) => work.brief === true);
   const timeoutMs = works.map((work) => work.timeoutMs).reduce(least, undefined);
-  return timeoutMs === undefined ? { brief } : { brief, timeoutMs };
+  return { brief, timeoutMs };
 }
 
 /** A work, or an attempt of it, that has ended. */
@@ -75,13 +73,13 @@ export interface Ended {
   readonly slot: SlotId | undefined;
   /** Counts the end into what has ended in the slot so far. Default: it is not counted. */
   readonly count?: (before: Tally | undefined) => Tally;
-  /** Something that this transaction calls yet may enqueue a work for the slot: `endOffer` is to be called after it. Default: false. */
+  /** Whether this transaction may still enqueue a work for the slot, and then calls `endOffer`. Default: false. */
   readonly mayEnqueue?: boolean;
 }
 
 /**
- * Ends a work's hold on its slot, and starts its successor if it has one: in the same slot, unless others have waited too long.
- * A slot that the work does not hold (any more) is left alone.
+ * Ends a work's hold on its slot, and starts its successor: in the same slot, unless others have waited too
+ * long. A slot that the work does not hold is left alone.
  */
 export async function completeWork(
   ctx: HostMutationCtx,
@@ -114,7 +112,7 @@ export async function completeWork(
   else await freeSlot(ctx, slot._id);
 }
 
-/** Gives the slot to somebody who waits, and has the successor wait; if nobody is seen to wait, the successor gets it. */
+/** Gives the slot to a waiting work, and queues the successor; if none is seen to wait, the successor gets it. */
 async function queueBehindOthers(
   ctx: PoolMutationCtx,
   host: PoolHost,

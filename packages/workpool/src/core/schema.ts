@@ -3,31 +3,28 @@ import { v } from "convex/values";
 import { vLogLevel } from "./log-level.js";
 import { vTally } from "./tally.js";
 
-/**
- * The pool's tables. Whoever hosts the pool spreads them into its own schema, so that a work's record and its slot change in one
- * transaction.
- */
+/** The pool's tables. A host spreads them into its schema, so that a work and its slot change together. */
 export const poolTables = {
   /**
-   * One document, read by every enqueue and every completion, and rarely written. Open: enqueues take free slots, and nothing waits.
-   * Closed: enqueues join the queue, and read no slot. See gate.ts and drain.ts for who writes it.
+   * One document, read by every enqueue and completion, and rarely written. Open: enqueues take free slots,
+   * and nothing waits. Closed: enqueues join the queue, and read no slot. See gate.ts and drain.ts.
    */
   gate: defineTable({
     open: v.boolean(),
     maxParallelism: v.number(),
-    /** How much is logged; here because whoever may have something to log has read the gate. Written when an operator changes it. */
+    /** How much is logged; here because whoever logs something has read the gate. */
     logLevel: v.optional(vLogLevel),
     /** What the app's class has asked for last. */
     asked: v.optional(
       v.object({ maxParallelism: v.optional(v.number()), logLevel: v.optional(vLogLevel) }),
     ),
-    /** When an enqueue closed it. It stays closed for a while after that; absent where it may open at once. */
+    /** When an enqueue closed it: it stays closed for a while. Absent if it may open at once. */
     closedAt: v.optional(v.number()),
   }),
 
   /**
-   * At most one document: whether a drain runs, which hands free slots to works in the queue. Written when a drain begins and ends, not while it
-   * goes on. Read by completions that find little in the queue, and by enqueues while it pauses.
+   * At most one document: whether a drain runs, which hands free slots to works in the queue. Written when
+   * one begins, pauses and ends. Read by completions that find little in the queue, and by enqueues.
    */
   drain: defineTable({
     on: v.boolean(),
@@ -41,9 +38,8 @@ export const poolTables = {
   }).index("by_pauses", ["pauses"]),
 
   /**
-   * At most one document: the watchdog. Written when the pool goes from idle to busy, when a timeout comes in that is shorter
-   * than those before, when the host has something to look after, and by each look. Read by starts in a free slot, and by an enqueue that joins
-   * the queue.
+   * At most one document: the watchdog. Written when the pool gets busy, by a shorter timeout than before,
+   * and by each pass. Read by starts in a free slot, and by an enqueue that joins the queue.
    */
   watch: defineTable({
     /** Names the one look that counts: any other that is still scheduled does nothing. */
@@ -71,10 +67,7 @@ export const poolTables = {
     began: v.optional(v.array(v.object({ job: v.id("_scheduled_functions"), at: v.number() }))),
   }),
 
-  /**
-   * One document per unit of `maxParallelism`. Written by the work that holds it, when it takes it and when it hands it on. A slot
-   * without a `work` is free.
-   */
+  /** One document per unit of `maxParallelism`, written by the work that holds it. Without `work` it is free. */
   slots: defineTable({
     number: v.number(),
     /** The key of the work that runs here. */
@@ -88,22 +81,19 @@ export const poolTables = {
     startedAt: v.number(),
     /** By how many ms after its begin its function has reported, where that is known. */
     timeoutMs: v.optional(v.number()),
-    /**
-     * How often the slot was handed to a successor in a row, and since when; both start anew with a work from the line. Of a free slot, since when
-     * it is free.
-     */
+    /** How often it was handed to a successor in a row, and since when; of a free slot, since when it is free. */
     handOvers: v.number(),
     heldSince: v.number(),
     /** What has ended here. Written along with the slot by each end; read by whoever makes a report. */
     tally: v.optional(vTally),
   })
     .index("by_number", ["number"])
-    // The free slots are those without a work; by their numbers, so that enqueues look at different ones.
+    // By number, so that enqueues read different free slots.
     .index("by_work", ["work", "number"]),
 
   /**
-   * The queue: works that are due and have no slot. Written by an enqueue; deleted by the completion or the drain that starts the work, or by a
-   * cancel. The rows are small, as a completion reads many of them.
+   * The queue: works that are due and have no slot. Written by an enqueue; deleted by what starts the work,
+   * or by a cancel. The rows are small, as a completion reads many of them.
    */
   waiting: defineTable({
     work: v.string(),
@@ -123,10 +113,7 @@ export const poolTables = {
   /** Arguments of waiting works from `QUEUED_ARGS_BYTES`. Written and deleted together with the row in `waiting`. */
   largeArgs: defineTable({ args: v.any() }),
 
-  /**
-   * Works that the pool could not process, with the error. They hold no slot and stand in no line, and stop nobody. Written by whoever
-   * met the error; read and deleted by an operator's retry or cancel.
-   */
+  /** Works that the pool could not process: they hold no slot. An operator's retry or cancel deletes them. */
   setAside: defineTable({ work: v.string(), error: v.string(), at: v.number() }).index("by_work", [
     "work",
   ]),

@@ -1,16 +1,14 @@
 import type { Doc, HostMutationCtx, HostQueryCtx } from "./context.js";
 import { messageOf } from "./non-retryable.js";
 
-/**
- * Keeps a work that cannot be processed out of everybody's way, with the error. What comes after it goes on; somebody has to look at it.
- */
+/** Keeps a work that cannot be processed, with the error, for an operator. The others go on. */
 export async function setAside(ctx: HostMutationCtx, work: string, error: unknown): Promise<void> {
   const message = messageOf(error);
   console.error(`The pool has set the work "${work}" aside: ${message}`);
   await ctx.db.insert("setAside", { work, error: message, at: Date.now() });
 }
 
-/** Takes a work back in hand that was set aside, so that it can be enqueued again or ended. @returns whether it was set aside. */
+/** Makes a work that was set aside an ordinary one again. @returns whether it was set aside. */
 export async function takeBack(ctx: HostMutationCtx, work: string): Promise<boolean> {
   const row = await setAsideRow(ctx, work);
   if (row !== null) await ctx.db.delete("setAside", row._id);

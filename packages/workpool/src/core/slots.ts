@@ -16,23 +16,18 @@ import { takeCounts } from "./tally.js";
 /** Arguments of the host's registration of {@link freeSlotsFrom}. */
 export const freeSlotArgs = { from: v.number(), count: v.number() };
 
-/** What {@link freeSlotsFrom} gives: free slots, and whether slots change hands so often here that whoever takes one may meet a rival. */
+/** Free slots, and whether slots change hands so often that whoever takes one may meet a rival. */
 export const vFreeSlots = v.object({ free: v.array(v.id("slots")), busy: v.boolean() });
 export type FreeSlots = Infer<typeof vFreeSlots>;
 
-/**
- * An enqueue takes so long, in ms, from its snapshot to its commit. Where free slots are taken again nearly as soon, others are about to take the
- * same ones.
- */
+/** How long an enqueue takes, in ms: if slots are taken again nearly as soon, others want the same ones. */
 const ENQUEUE_MS = 50;
-/** The more free slots are seen, the better is their mean known: up to so many of them raise the bar. */
+/** The more free slots are seen, the better their mean is known: up to this many raise the bar. */
 const SLOTS_TO_KNOW = 8;
-/** Where no slot is free: works end so rarely, in ms between two of them, that hardly one ends at the same moment. */
+/** If no slot is free: works that end so far apart, in ms, hardly ever end at the same moment. */
 const BETWEEN_ENDS_MS = 1_000;
 
-/**
- * Up to `count` free slots, those numbered from `from` on first; null in a pool that has no slots. To be read from a stale snapshot.
- */
+/** Up to `count` free slots, those from number `from` on first; null in a pool without slots. Read it stale. */
 export async function freeSlotsFrom(
   ctx: HostQueryCtx,
   { from, count }: { from: number; count: number },
@@ -77,7 +72,7 @@ export async function seeFreeSlots(
   return (await ctx.runQuery(host.freeSlots, args, { useStaleSnapshot: true }))?.free ?? [];
 }
 
-/** All free slots, from the index: that there are no others may be relied on, and conflicts with whoever frees one. */
+/** All free slots, from a serializable read: it conflicts with whoever frees one. */
 export async function freeSlotIds(
   ctx: PoolMutationCtx,
   { maxParallelism }: Doc<"gate">,
@@ -85,7 +80,7 @@ export async function freeSlotIds(
   return (await freeSlots(ctx, 0, maxParallelism)).map((slot) => slot._id);
 }
 
-/** Whether no slot is free, from the index: it may be relied on, and conflicts with whoever frees one. */
+/** Whether no slot is free, from a serializable read: it conflicts with whoever frees one. */
 export async function noneIsFree(ctx: PoolMutationCtx): Promise<boolean> {
   return (await freeSlots(ctx, 0, 1)).length === 0;
 }
@@ -137,10 +132,7 @@ export async function claimable(
   return { slots: slots.length > 0 ? slots : await freeSlots(ctx, from, count), busy };
 }
 
-/**
- * What a slot holds that this transaction has freed, while it may enqueue a work in it. No committed slot holds it: so to look for it conflicts with
- * nobody.
- */
+/** Marks a slot that this transaction has freed for its own enqueues. No committed slot holds it. */
 const OFFERED = "";
 
 async function offeredSlot(ctx: PoolMutationCtx): Promise<Doc<"slots"> | null> {

@@ -1,10 +1,7 @@
 import { type GenericId, type Infer, v } from "convex/values";
 import type { HostMutationCtx } from "./context.js";
 
-/**
- * How many attempts have ended in which way, since there is such a count. Kept in the slots: a completion writes its own slot anyway, so
- * counting costs no read, no write and no conflict.
- */
+/** How many attempts have ended in which way. Kept in the slots, which completions write anyway. */
 export const vTally = v.object({
   succeeded: v.number(),
   /** Failed for good. */

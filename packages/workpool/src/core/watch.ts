@@ -10,10 +10,7 @@ import type {
 import { cancelPending } from "./jobs.js";
 import type { Seen } from "./watch-validators.js";
 
-/**
- * The first look comes after so long, where the host says nothing else, and never sooner after the look before; each further one after three
- * times as long …
- */
+/** The first look comes after this long by default; each further one after three times as long … */
 const FIRST_LOOK_MS = 30_000;
 /** … earlier where what runs takes seconds at most … */
 const FIRST_LOOK_AT_BRIEF_MS = 10_000;
@@ -49,13 +46,10 @@ function firstLook({ firstLookMs }: PoolWatch): number {
 }
 
 /**
- * Has the watchdog scheduled, early enough for a work that is given a free slot. To be called by every such start: it mostly finds that there is
- * nothing to do.
- *
- * What it keeps true: while a slot is held the watchdog is scheduled (only who finds none held, by a serializable read, ends it: a look, or
- * `restAfter`); and the next look comes at most `shortestTimeoutMs`, and the grace, after whatever read that. A watchdog that is overdue was
- * lost, and is scheduled anew.
- * @returns whether it was the start of this work, alone, that has turned it on.
+ * Schedules the watchdog, early enough for a work that is given a free slot. Every such start calls it.
+ * It keeps true that the watchdog is scheduled while a slot is held, and that its next look comes at most
+ * `shortestTimeoutMs` and the grace after that was read. An overdue watchdog was lost, and is replaced.
+ * @returns whether the start of this work, alone, has turned it on.
  */
 export async function keepWatch(
   ctx: PoolMutationCtx,
@@ -97,10 +91,7 @@ function wokenBy({ woke }: Doc<"watch">, work: string | undefined): boolean {
   return woke !== undefined && woke === work;
 }
 
-/**
- * Whether a start in a slot that was held needs no watchdog but the one that its former work had. While a slot is held the watchdog is on, and
- * prepared for the timeout of the work in it.
- */
+/** Whether the watchdog of the slot's former work suits this one too. */
 export function isWatchedAsBefore(before: Doc<"slots">, { timeoutMs }: Started): boolean {
   return before.work !== undefined && covers(before.timeoutMs, timeoutMs);
 }
@@ -136,9 +127,8 @@ function firstLookAt(
 }
 
 /**
- * Has the watchdog scheduled, if it is not, for the sake of something that the host has scheduled itself in this transaction: its
- * `alsoLook` is then called in 30 s, or where the watchdog is on already at its next look, which is at most 540 s away. From there on
- * `alsoLook` says how long it is needed. Costs a read of the watchdog's document where it is on.
+ * Schedules the watchdog for something that the host has scheduled in this transaction: `alsoLook` is called
+ * in 30 s, or if the watchdog is on, at its next look. From then on `alsoLook` says how long it is needed.
  */
 export async function keepLooking(ctx: HostMutationCtx, host: PoolHost): Promise<void> {
   if (host.watch === undefined) return;
@@ -150,7 +140,7 @@ export async function keepLooking(ctx: HostMutationCtx, host: PoolHost): Promise
   await scheduleLook(ctx, host.watch, next, watch, { looking: true });
 }
 
-/** Has the watchdog look at once, whether it is scheduled or not, or was lost: as after a restore from a backup, which brings no job back. */
+/** Has the watchdog look at once, even if it was lost, as after a restore from a backup. */
 export async function lookNow(ctx: HostMutationCtx, host: PoolHost): Promise<void> {
   if (host.watch === undefined) return;
   const watch = await readWatch(ctx);
@@ -169,10 +159,7 @@ export function least(one: number | undefined, other: number | undefined): numbe
   return Math.min(one, other);
 }
 
-/**
- * Schedules another look where the watchdog's own has not come: as after its scheduled functions were canceled by hand, or after a restore
- * from a backup, which brings no scheduled functions back. Called by whoever joins the queue, for that is where a stall would show.
- */
+/** Schedules another look if the watchdog was lost. Called by whoever joins the queue, where a stall would show. */
 export async function watchTheWatchdog(
   ctx: PoolMutationCtx,
   { watch: hooks }: PoolHost,
@@ -201,9 +188,8 @@ type WatchState = Partial<
 >;
 
 /**
- * Schedules the next look, in the place of any other: at a time, or at once to go on with what was seen. And another function in reserve: where the
- * look fails, or is lost, that one is left, and schedules both anew.
- * @param watch the watchdog's document as it is now.
+ * Schedules the next look, replacing any other: at a time, or at once to go on with what was seen. Also a
+ * function in reserve, which schedules both again if the look fails or is lost.
  */
 export async function scheduleLook(
   ctx: PoolMutationCtx,
@@ -234,10 +220,7 @@ export async function dropLook(
   await ctx.db.patch("watch", watch._id, { job: undefined, reserve: undefined, ...state });
 }
 
-/**
- * Cancels the next look: that costs less than to let it come and find that it does not count. If it runs right now, only one of the two
- * transactions commits: both write the watch; and what it then still schedules is what this one replaces.
- */
+/** Cancels the next look. If it runs right now, only one of the two transactions commits: both write the watch. */
 async function cancelLook(ctx: PoolMutationCtx, watch: Doc<"watch"> | null): Promise<void> {
   for (const job of [watch?.job, watch?.reserve])
     if (job !== undefined) await cancelPending(ctx, job);
