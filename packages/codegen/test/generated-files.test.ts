@@ -50,7 +50,9 @@ describe.each([
   test("pass the linter of this repository", async () => {
     const oxlint = join(root, "node_modules/.bin/oxlint");
     // Which names exports have is up to who names the nodes.
-    const rules = ["--config", join(root, ".oxlintrc.json"), "--allow", "unicorn/no-thenable"];
+    // Workflows that start each other name each other, and only when they run.
+    const allowed = ["--allow", "unicorn/no-thenable", "--allow", "import/no-cycle"];
+    const rules = ["--config", join(root, ".oxlintrc.json"), ...allowed];
     const args = [...rules, "--no-ignore", "--deny-warnings"];
     // File by file: of a folder that git ignores the linter sees nothing.
     const files = (await readdir(folder)).filter((name) => name.endsWith(".ts"));
