@@ -15,6 +15,7 @@ import {
 } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { internalMutation, internalQuery } from "./_generated/server.js";
+import { voidMutation } from "./core/continuations.js";
 import { pool } from "./core/pool.js";
 import { attemptFailed } from "./engine/entry.js";
 import {
@@ -27,13 +28,8 @@ import { vErrorKind } from "./validators.js";
 
 /* The pool's watchdog, registered in this component: it finds actions that will never report. */
 
-export const sweep = internalMutation({
-  args: sweepArgs,
-  returns: v.null(),
-  handler: async (ctx, args) => {
-    await sweepSlots(ctx, pool, args);
-    return null;
-  },
+export const sweep = voidMutation(sweepArgs, async (ctx, args) => {
+  await sweepSlots(ctx, pool, args);
 });
 
 export const look = internalQuery({ args: lookArgs, returns: vLook, handler: lookAtSlots });
@@ -61,14 +57,10 @@ export const watchAll = internalMutation({
 });
 
 /** An action will not report: its function is gone, or it was lost. */
-export const failAttempt = internalMutation({
-  args: { step: v.string(), kind: vErrorKind, message: v.string() },
-  returns: v.null(),
-  handler: async (ctx, { step, kind, message }): Promise<null> => {
-    await attemptFailed(ctx, step, kind, message);
-    return null;
-  },
-});
+export const failAttempt = voidMutation(
+  { step: v.string(), kind: vErrorKind, message: v.string() },
+  async (ctx, { step, kind, message }) => await attemptFailed(ctx, step, kind, message),
+);
 
 /** The pool's look along its line; see `leaveLineFirst` there. */
 export const lineHead = internalQuery({
@@ -85,11 +77,6 @@ export const freeSlots = internalQuery({
 });
 
 /** A round of the pool's drain: it gives free slots to works in the queue. */
-export const drainLine = internalMutation({
-  args: drainArgs,
-  returns: v.null(),
-  handler: async (ctx, args) => {
-    await drainLineOf(ctx, pool, args);
-    return null;
-  },
+export const drainLine = voidMutation(drainArgs, async (ctx, args) => {
+  await drainLineOf(ctx, pool, args);
 });

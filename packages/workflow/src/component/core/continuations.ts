@@ -5,7 +5,7 @@ import {
   type FunctionReference,
   type RegisteredMutation,
 } from "convex/server";
-import { v, type Value } from "convex/values";
+import { v, type ObjectType, type PropertyValidators, type Value, type VNull } from "convex/values";
 import type { Doc, Id, TableNames } from "../_generated/dataModel.js";
 import { internalMutation, type MutationCtx, type QueryCtx } from "../_generated/server.js";
 import { pool } from "./pool.js";
@@ -42,6 +42,22 @@ export async function deleteInPage<Table extends TableNames>(
     await ctx.db.delete<TableNames>(table, _id);
   }
   return true;
+}
+
+/** An internal mutation that returns nothing. */
+export function voidMutation<Args extends PropertyValidators>(
+  args: Args,
+  handle: (ctx: MutationCtx, args: ObjectType<Args>) => Promise<void>,
+): RegisteredMutation<"internal", ObjectType<Args>, Promise<null>> {
+  const handler = async (ctx: MutationCtx, given: ObjectType<Args>) => {
+    await handle(ctx, given);
+    return null;
+  };
+  return internalMutation<Args, VNull, Promise<null>, [ObjectType<Args>]>({
+    args,
+    returns: v.null(),
+    handler,
+  });
 }
 
 type Args = { continuation: Id<"continuations"> };

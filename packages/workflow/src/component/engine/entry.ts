@@ -5,7 +5,8 @@ import type { ErrorKind } from "../../definition/step-error.js";
 import { describeThrown, type Problem } from "../../errors/failure.js";
 import { internal } from "../_generated/api.js";
 import type { Id } from "../_generated/dataModel.js";
-import { internalMutation, type MutationCtx } from "../_generated/server.js";
+import type { MutationCtx } from "../_generated/server.js";
+import { voidMutation } from "../core/continuations.js";
 import type { RunId, Step, StepId } from "../core/documents.js";
 import { logStarted, logStep } from "../core/log.js";
 import { pool } from "../core/pool.js";
@@ -87,13 +88,8 @@ async function scheduleAtOnce(ctx: MutationCtx, args: { token: Token; fuse: bool
 }
 
 /** Enters a step as its record says. */
-export const enter = internalMutation({
-  args: { token: vToken, scope: v.any(), slot: v.optional(v.string()) },
-  returns: v.null(),
-  handler: async (ctx, { token, scope, slot }) => {
-    await enterStep(ctx, token, { scope, slot });
-    return null;
-  },
+export const enter = voidMutation({ token: vToken, scope: v.any(), slot: v.optional(v.string()) }, async (ctx, { token, scope, slot }) => {
+  await enterStep(ctx, token, { scope, slot });
 });
 
 interface EnterOptions {

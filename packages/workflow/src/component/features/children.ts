@@ -6,7 +6,8 @@ import {
   ROOM_TO_COMPLETE,
 } from "@stepwise/workpool/core";
 import { getConvexSize, v, type Value } from "convex/values";
-import { internalMutation, type MutationCtx } from "../_generated/server.js";
+import type { MutationCtx } from "../_generated/server.js";
+import { voidMutation } from "../core/continuations.js";
 import type { RunId, Step, StepId } from "../core/documents.js";
 import { pool } from "../core/pool.js";
 import { isCanceledLater, isWaitingForChildren } from "../core/steps.js";
@@ -152,22 +153,17 @@ async function beginInserted(
 }
 
 /** Inserts the next page of children that are to be. */
-export const insertNext = internalMutation({
-  args: { step: v.id("steps") },
-  returns: v.null(),
-  handler: async (ctx, { step }): Promise<null> => {
-    if (!isWaitingForChildren(await ctx.db.get("steps", step))) return null;
-    const [page, following] = await ctx.db
-      .query("childPages")
-      .withIndex("by_step", (q) => q.eq("step", step))
-      .take(2);
-    if (page !== undefined) {
-      await insertPage(ctx, step, page);
-      await ctx.db.delete("childPages", page._id);
-    }
-    if (following !== undefined) await insertLater(ctx, step, bytesOf([page?.children ?? []]));
-    else await ctx.db.patch("steps", step, { ...NO_ENTRY, inserting: undefined });
-    await startWaiting(ctx, step);
-    return null;
-  },
+export const insertNext = voidMutation({ step: v.id("steps") }, async (ctx, { step }) => {
+  if (!isWaitingForChildren(await ctx.db.get("steps", step))) return;
+  const [page, following] = await ctx.db
+    .query("childPages")
+    .withIndex("by_step", (q) => q.eq("step", step))
+    .take(2);
+  if (page !== undefined) {
+    await insertPage(ctx, step, page);
+    await ctx.db.delete("childPages", page._id);
+  }
+  if (following !== undefined) await insertLater(ctx, step, bytesOf([page?.children ?? []]));
+  else await ctx.db.patch("steps", step, { ...NO_ENTRY, inserting: undefined });
+  await startWaiting(ctx, step);
 });

@@ -3,8 +3,9 @@ import { v } from "convex/values";
 import { durationText } from "../../rules.js";
 import type { StepError } from "../../definition/step-error.js";
 import type { Doc } from "../_generated/dataModel.js";
+import { voidMutation } from "../core/continuations.js";
 import type { Step } from "../core/documents.js";
-import { internalMutation, type MutationCtx } from "../_generated/server.js";
+import type { MutationCtx } from "../_generated/server.js";
 import { activeSteps } from "../core/steps.js";
 import { startWork } from "../engine/begin.js";
 import { withdraw } from "../engine/closing.js";
@@ -15,46 +16,36 @@ import { endRun } from "./ending.js";
 import { failWith } from "./failing.js";
 
 /** A deadline was due some seconds ago: it is scheduled anew if it was lost. */
-export const checkLate = internalMutation({
-  args: { deadline: v.id("deadlines") },
-  returns: v.null(),
-  handler: async (ctx, { deadline: id }) => {
-    const deadline = await ctx.db.get("deadlines", id);
-    if (deadline === null || !(await isOwnJob(ctx, deadline.check))) return null;
-    if (!(await rearmDeadline(ctx, deadline)))
-      await ctx.db.patch("deadlines", id, { check: await scheduleCheck(ctx, id, deadline.at) });
-    return null;
-  },
+export const checkLate = voidMutation({ deadline: v.id("deadlines") }, async (ctx, { deadline: id }) => {
+  const deadline = await ctx.db.get("deadlines", id);
+  if (deadline === null || !(await isOwnJob(ctx, deadline.check))) return;
+  if (!(await rearmDeadline(ctx, deadline)))
+    await ctx.db.patch("deadlines", id, { check: await scheduleCheck(ctx, id, deadline.at) });
 });
 
 /** The time is up: a run times out; a parent or a loop fails its run, unless it recovers. */
-export const expire = internalMutation({
-  args: { deadline: v.id("deadlines") },
-  returns: v.null(),
-  handler: async (ctx, { deadline: id }) => {
-    const deadline = await ctx.db.get("deadlines", id);
-    if (deadline === null) return null;
-    const run = await ctx.db.get("runs", deadline.run);
-    if (run?.state !== "running") {
-      // Otherwise its function would seem lost.
-      await lift(ctx, deadline);
-      return null;
-    }
-    const { stage, ms, called = stage } = deadline;
-    const what = called === undefined ? `The run of "${run.workflow}"` : `"${called}"`;
-    const error: StepError = {
-      message: `${what} took longer than its timeout of ${durationText(ms)}`,
-      kind: "timedOut",
-      workflow: run.workflow,
-      node: called ?? "",
-      attempt: 1,
-    };
-    if (deadline.recovers === true && (await failNode(ctx, deadline, error))) return null;
-    const state = stage === undefined ? "timedOut" : "failed";
-    const next = await endRun(ctx, run, { state, error, stage });
-    if (next !== undefined) await startWork(ctx, next);
-    return null;
-  },
+export const expire = voidMutation({ deadline: v.id("deadlines") }, async (ctx, { deadline: id }) => {
+  const deadline = await ctx.db.get("deadlines", id);
+  if (deadline === null) return;
+  const run = await ctx.db.get("runs", deadline.run);
+  if (run?.state !== "running") {
+    // Otherwise its function would seem lost.
+    await lift(ctx, deadline);
+    return;
+  }
+  const { stage, ms, called = stage } = deadline;
+  const what = called === undefined ? `The run of "${run.workflow}"` : `"${called}"`;
+  const error: StepError = {
+    message: `${what} took longer than its timeout of ${durationText(ms)}`,
+    kind: "timedOut",
+    workflow: run.workflow,
+    node: called ?? "",
+    attempt: 1,
+  };
+  if (deadline.recovers === true && (await failNode(ctx, deadline, error))) return;
+  const state = stage === undefined ? "timedOut" : "failed";
+  const next = await endRun(ctx, run, { state, error, stage });
+  if (next !== undefined) await startWork(ctx, next);
 });
 
 /** Tells the run that a node has failed, which asks its `recover`. @returns false if the run is not there. */

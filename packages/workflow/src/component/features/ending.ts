@@ -3,9 +3,9 @@ import { v } from "convex/values";
 import type { StepError } from "../../definition/step-error.js";
 import { internal } from "../_generated/api.js";
 import type { Doc } from "../_generated/dataModel.js";
-import { internalMutation, type MutationCtx } from "../_generated/server.js";
+import type { MutationCtx } from "../_generated/server.js";
 import type { Run, RunId, Step, StepId } from "../core/documents.js";
-import { continuation, continueLater, ROOM_ABOVE } from "../core/continuations.js";
+import { continuation, continueLater, ROOM_ABOVE, voidMutation } from "../core/continuations.js";
 import { logEnded } from "../core/log.js";
 import { goesOn } from "../core/runs.js";
 import { outputInRun } from "../core/scope.js";
@@ -216,14 +216,9 @@ async function cancelSomeChildren(ctx: MutationCtx, parent: StepId, page: Page) 
 }
 
 /** Cancels few children in the transaction in which their parent fails. */
-export const cancelFewChildren = internalMutation({
-  args: { parent: v.id("steps") },
-  returns: v.null(),
-  handler: async (ctx, { parent }): Promise<null> => {
-    if (await cancelSomeChildren(ctx, parent, { remaining: PAGE }))
-      await continueLater(ctx, internal.features.ending.cancelMoreChildren, parent);
-    return null;
-  },
+export const cancelFewChildren = voidMutation({ parent: v.id("steps") }, async (ctx, { parent }) => {
+  if (await cancelSomeChildren(ctx, parent, { remaining: PAGE }))
+    await continueLater(ctx, internal.features.ending.cancelMoreChildren, parent);
 });
 
 /** The next page of {@link cancelChildren}. */

@@ -10,7 +10,8 @@ import {
 } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { internal } from "../_generated/api.js";
-import { internalMutation, type MutationCtx, type QueryCtx } from "../_generated/server.js";
+import type { MutationCtx, QueryCtx } from "../_generated/server.js";
+import { voidMutation } from "../core/continuations.js";
 import type { Step, StepId } from "../core/documents.js";
 import { logThrown } from "../core/log.js";
 import { pool } from "../core/pool.js";
@@ -45,16 +46,11 @@ export async function rearmLate(ctx: MutationCtx, step: Step): Promise<void> {
 }
 
 /** An entry was due some seconds ago: it is scheduled anew if it was lost. */
-export const checkLate = internalMutation({
-  args: { step: v.id("steps") },
-  returns: v.null(),
-  handler: async (ctx, { step: id }) => {
-    const step = await ctx.db.get("steps", id);
-    if (step === null || !(await isOwnJob(ctx, step.check))) return null;
-    if (isToCome(await stateOfJob(ctx, step.job))) await keepLooking(ctx, pool);
-    else await rearmLate(ctx, step);
-    return null;
-  },
+export const checkLate = voidMutation({ step: v.id("steps") }, async (ctx, { step: id }) => {
+  const step = await ctx.db.get("steps", id);
+  if (step === null || !(await isOwnJob(ctx, step.check))) return;
+  if (isToCome(await stateOfJob(ctx, step.job))) await keepLooking(ctx, pool);
+  else await rearmLate(ctx, step);
 });
 
 /** Schedules the entry of a step that waits. An action in the pool has none. */
@@ -97,14 +93,9 @@ export async function recoverStranded(ctx: MutationCtx, step: Step): Promise<voi
   }
 }
 
-export const recover = internalMutation({
-  args: { step: v.id("steps") },
-  returns: v.null(),
-  handler: async (ctx, { step: id }: { step: StepId }) => {
-    const step = await ctx.db.get("steps", id);
-    if (step !== null && (await isStranded(ctx, step)))
-      await attemptFailed(ctx, id, "lost", "Its action was lost: the pool could not recover it");
-    await takeBack(ctx, id);
-    return null;
-  },
+export const recover = voidMutation({ step: v.id("steps") }, async (ctx, { step: id }: { step: StepId }) => {
+  const step = await ctx.db.get("steps", id);
+  if (step !== null && (await isStranded(ctx, step)))
+    await attemptFailed(ctx, id, "lost", "Its action was lost: the pool could not recover it");
+  await takeBack(ctx, id);
 });

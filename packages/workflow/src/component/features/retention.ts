@@ -1,10 +1,15 @@
 import { cancelPending, isOwnJob, takeBack } from "@stepwise/workpool/core";
-import { v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import type { Doc } from "../_generated/dataModel.js";
-import { internalMutation, type MutationCtx, type QueryCtx } from "../_generated/server.js";
+import type { MutationCtx, QueryCtx } from "../_generated/server.js";
 import type { Run, RunId, Step, StepId } from "../core/documents.js";
-import { continuation, continueLater, deleteInPage, hasRoomInPage } from "../core/continuations.js";
+import {
+  continuation,
+  continueLater,
+  deleteInPage,
+  hasRoomInPage,
+  voidMutation,
+} from "../core/continuations.js";
 import { hasEnded } from "../core/runs.js";
 import { isLost } from "../core/scheduled.js";
 import { hasChildIn, UNENDED } from "../core/steps.js";
@@ -37,25 +42,20 @@ async function scheduleRemoval(ctx: MutationCtx, next: Doc<"expiries"> | null, a
 }
 
 /** Removes expired runs, as many as fit into one transaction, and schedules the next removal. */
-export const removeExpired = internalMutation({
-  args: {},
-  returns: v.null(),
-  handler: async (ctx): Promise<null> => {
-    let following = await firstToExpire(ctx);
-    while (following !== null && following.at <= Date.now() && (await hasRoomInPage(ctx))) {
-      const { run } = following;
-      if (!(await hasEnded(ctx, run)))
-        await ctx.db.patch("runs", run._id, { expiresAt: Date.now() + BATCH_MS });
-      else await removeRun(ctx, run._id);
-      following = await firstToExpire(ctx);
-    }
-    const next = await ctx.db.query("expiries").first();
-    if (following !== null) {
-      const isOverdue = following.at <= Date.now();
-      await scheduleRemoval(ctx, next, isOverdue ? Date.now() : following.at + BATCH_MS);
-    } else if (next !== null) await ctx.db.delete("expiries", next._id);
-    return null;
-  },
+export const removeExpired = voidMutation({}, async (ctx) => {
+  let following = await firstToExpire(ctx);
+  while (following !== null && following.at <= Date.now() && (await hasRoomInPage(ctx))) {
+    const { run } = following;
+    if (!(await hasEnded(ctx, run)))
+      await ctx.db.patch("runs", run._id, { expiresAt: Date.now() + BATCH_MS });
+    else await removeRun(ctx, run._id);
+    following = await firstToExpire(ctx);
+  }
+  const next = await ctx.db.query("expiries").first();
+  if (following !== null) {
+    const isOverdue = following.at <= Date.now();
+    await scheduleRemoval(ctx, next, isOverdue ? Date.now() : following.at + BATCH_MS);
+  } else if (next !== null) await ctx.db.delete("expiries", next._id);
 });
 
 async function firstToExpire(ctx: QueryCtx): Promise<{ run: Run; at: number } | null> {
