@@ -122,9 +122,7 @@ function listed({
   page,
   isDone,
   continueCursor,
-}: Pick<PaginationResult<Run>, "page" | "isDone" | "continueCursor">): Infer<
-  typeof vListedPage
-> {
+}: Pick<PaginationResult<Run>, "page" | "isDone" | "continueCursor">): Infer<typeof vListedPage> {
   const rows = page.map((run) => {
     const ofChild = run.parentRun === undefined ? {} : { index: run.index, childKey: run.childKey };
     return { ...factsOf(run), ...ofChild };

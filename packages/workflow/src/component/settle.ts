@@ -60,26 +60,29 @@ export async function settle(ctx: MutationCtx, settlement: Settlement) {
 }
 
 /** The run cannot go on at a step. What an action has reported is recorded all the same, so that it can be undone. */
-export const failStep = voidMutation({
+export const failStep = voidMutation(
+  {
     step: v.id("steps"),
     problem: v.object({ kind: vErrorKind, message: v.string(), data: v.optional(v.any()) }),
     slot: v.optional(v.string()),
-  }, async (ctx, { step: id, problem, slot }) => {
-  const step = await ctx.db.get("steps", id);
-  const run = step === null ? null : await ctx.db.get("runs", step.run);
-  if (step === null || run === null) return;
-  const { event, stage, attempt } = step;
-  const shown = step.sensitive === true ? withoutValues(problem) : problem;
-  const error = { ...shown, workflow: run.workflow, node: nameOf(step), attempt };
-  const outcome: Outcome =
-    event?.kind === "done"
-      ? { kind: "success", output: event.output, ...(await loopAround(ctx, step)) }
-      : { kind: "failed", error };
-  // If a deploy took the function away, no completion has failed.
-  const ofCompletion = problem.kind !== "removedNode";
-  const next = { kind: "fail" as const, error, stage, ofCompletion };
-  await settle(ctx, { token: tokenOf(step), slot, outcome, fused: [], next });
-});
+  },
+  async (ctx, { step: id, problem, slot }) => {
+    const step = await ctx.db.get("steps", id);
+    const run = step === null ? null : await ctx.db.get("runs", step.run);
+    if (step === null || run === null) return;
+    const { event, stage, attempt } = step;
+    const shown = step.sensitive === true ? withoutValues(problem) : problem;
+    const error = { ...shown, workflow: run.workflow, node: nameOf(step), attempt };
+    const outcome: Outcome =
+      event?.kind === "done"
+        ? { kind: "success", output: event.output, ...(await loopAround(ctx, step)) }
+        : { kind: "failed", error };
+    // If a deploy took the function away, no completion has failed.
+    const ofCompletion = problem.kind !== "removedNode";
+    const next = { kind: "fail" as const, error, stage, ofCompletion };
+    await settle(ctx, { token: tokenOf(step), slot, outcome, fused: [], next });
+  },
+);
 
 /** The functions of the app that were executed here. */
 function ofApp(fused: readonly Fused[]): Fused[] {

@@ -74,11 +74,7 @@ function sizeOf(output: unknown): number {
 }
 
 /** Whether the outputs of children, with one more, are still few enough to go on. */
-type Fits = (
-  parent: Step,
-  child: Run,
-  output: unknown,
-) => boolean | Promise<boolean>;
+type Fits = (parent: Step, child: Run, output: unknown) => boolean | Promise<boolean>;
 
 async function valueOf(ctx: QueryCtx, run: RunId, read: Read, known: Known, fits: Fits) {
   if (read.cause === true) return await causeOf(ctx, run);

@@ -11,8 +11,7 @@ export function keyOf({ stage, pass = [], loop }: Pick<Read, "stage" | "pass" | 
 }
 
 /** What messages call a stage: as its node was called when the run came to it. */
-export const nameOf = ({ stage, called = stage }: Pick<Step, "stage" | "called">): string =>
-  called;
+export const nameOf = ({ stage, called = stage }: Pick<Step, "stage" | "called">): string => called;
 
 /** @returns null for an unknown step, and one that was removed. */
 export async function stepWithId(ctx: QueryCtx, step: string): Promise<Step | null> {
@@ -34,10 +33,7 @@ export async function stepRead(
 }
 
 /** The active records of a run: those that have not ended. They may be changed meanwhile. */
-export async function* activeSteps(
-  ctx: QueryCtx,
-  run: RunId,
-): AsyncGenerator<Step, void> {
+export async function* activeSteps(ctx: QueryCtx, run: RunId): AsyncGenerator<Step, void> {
   for (const state of ACTIVE_STATES)
     yield* await ctx.db
       .query("steps")

@@ -88,9 +88,12 @@ async function scheduleAtOnce(ctx: MutationCtx, args: { token: Token; fuse: bool
 }
 
 /** Enters a step as its record says. */
-export const enter = voidMutation({ token: vToken, scope: v.any(), slot: v.optional(v.string()) }, async (ctx, { token, scope, slot }) => {
-  await enterStep(ctx, token, { scope, slot });
-});
+export const enter = voidMutation(
+  { token: vToken, scope: v.any(), slot: v.optional(v.string()) },
+  async (ctx, { token, scope, slot }) => {
+    await enterStep(ctx, token, { scope, slot });
+  },
+);
 
 interface EnterOptions {
   /** Default: what the step's record says. */

@@ -16,37 +16,43 @@ import { endRun } from "./ending.js";
 import { failWith } from "./failing.js";
 
 /** A deadline was due some seconds ago: it is scheduled anew if it was lost. */
-export const checkLate = voidMutation({ deadline: v.id("deadlines") }, async (ctx, { deadline: id }) => {
-  const deadline = await ctx.db.get("deadlines", id);
-  if (deadline === null || !(await isOwnJob(ctx, deadline.check))) return;
-  if (!(await rearmDeadline(ctx, deadline)))
-    await ctx.db.patch("deadlines", id, { check: await scheduleCheck(ctx, id, deadline.at) });
-});
+export const checkLate = voidMutation(
+  { deadline: v.id("deadlines") },
+  async (ctx, { deadline: id }) => {
+    const deadline = await ctx.db.get("deadlines", id);
+    if (deadline === null || !(await isOwnJob(ctx, deadline.check))) return;
+    if (!(await rearmDeadline(ctx, deadline)))
+      await ctx.db.patch("deadlines", id, { check: await scheduleCheck(ctx, id, deadline.at) });
+  },
+);
 
 /** The time is up: a run times out; a parent or a loop fails its run, unless it recovers. */
-export const expire = voidMutation({ deadline: v.id("deadlines") }, async (ctx, { deadline: id }) => {
-  const deadline = await ctx.db.get("deadlines", id);
-  if (deadline === null) return;
-  const run = await ctx.db.get("runs", deadline.run);
-  if (run?.state !== "running") {
-    // Otherwise its function would seem lost.
-    await lift(ctx, deadline);
-    return;
-  }
-  const { stage, ms, called = stage } = deadline;
-  const what = called === undefined ? `The run of "${run.workflow}"` : `"${called}"`;
-  const error: StepError = {
-    message: `${what} took longer than its timeout of ${durationText(ms)}`,
-    kind: "timedOut",
-    workflow: run.workflow,
-    node: called ?? "",
-    attempt: 1,
-  };
-  if (deadline.recovers === true && (await failNode(ctx, deadline, error))) return;
-  const state = stage === undefined ? "timedOut" : "failed";
-  const next = await endRun(ctx, run, { state, error, stage });
-  if (next !== undefined) await startWork(ctx, next);
-});
+export const expire = voidMutation(
+  { deadline: v.id("deadlines") },
+  async (ctx, { deadline: id }) => {
+    const deadline = await ctx.db.get("deadlines", id);
+    if (deadline === null) return;
+    const run = await ctx.db.get("runs", deadline.run);
+    if (run?.state !== "running") {
+      // Otherwise its function would seem lost.
+      await lift(ctx, deadline);
+      return;
+    }
+    const { stage, ms, called = stage } = deadline;
+    const what = called === undefined ? `The run of "${run.workflow}"` : `"${called}"`;
+    const error: StepError = {
+      message: `${what} took longer than its timeout of ${durationText(ms)}`,
+      kind: "timedOut",
+      workflow: run.workflow,
+      node: called ?? "",
+      attempt: 1,
+    };
+    if (deadline.recovers === true && (await failNode(ctx, deadline, error))) return;
+    const state = stage === undefined ? "timedOut" : "failed";
+    const next = await endRun(ctx, run, { state, error, stage });
+    if (next !== undefined) await startWork(ctx, next);
+  },
+);
 
 /** Tells the run that a node has failed, which asks its `recover`. @returns false if the run is not there. */
 async function failNode(ctx: MutationCtx, deadline: Doc<"deadlines">, error: StepError) {

@@ -216,10 +216,13 @@ async function cancelSomeChildren(ctx: MutationCtx, parent: StepId, page: Page) 
 }
 
 /** Cancels few children in the transaction in which their parent fails. */
-export const cancelFewChildren = voidMutation({ parent: v.id("steps") }, async (ctx, { parent }) => {
-  if (await cancelSomeChildren(ctx, parent, { remaining: PAGE }))
-    await continueLater(ctx, internal.features.ending.cancelMoreChildren, parent);
-});
+export const cancelFewChildren = voidMutation(
+  { parent: v.id("steps") },
+  async (ctx, { parent }) => {
+    if (await cancelSomeChildren(ctx, parent, { remaining: PAGE }))
+      await continueLater(ctx, internal.features.ending.cancelMoreChildren, parent);
+  },
+);
 
 /** The next page of {@link cancelChildren}. */
 export const cancelMoreChildren = continuation<StepId>(async (ctx, parent) => {

@@ -93,9 +93,12 @@ export async function recoverStranded(ctx: MutationCtx, step: Step): Promise<voi
   }
 }
 
-export const recover = voidMutation({ step: v.id("steps") }, async (ctx, { step: id }: { step: StepId }) => {
-  const step = await ctx.db.get("steps", id);
-  if (step !== null && (await isStranded(ctx, step)))
-    await attemptFailed(ctx, id, "lost", "Its action was lost: the pool could not recover it");
-  await takeBack(ctx, id);
-});
+export const recover = voidMutation(
+  { step: v.id("steps") },
+  async (ctx, { step: id }: { step: StepId }) => {
+    const step = await ctx.db.get("steps", id);
+    if (step !== null && (await isStranded(ctx, step)))
+      await attemptFailed(ctx, id, "lost", "Its action was lost: the pool could not recover it");
+    await takeBack(ctx, id);
+  },
+);

@@ -141,10 +141,7 @@ async function removeAll(ctx: MutationCtx, run: RunId): Promise<boolean> {
   );
 }
 
-async function removeSteps(
-  ctx: MutationCtx,
-  ...some: AsyncIterable<Step>[]
-): Promise<boolean> {
+async function removeSteps(ctx: MutationCtx, ...some: AsyncIterable<Step>[]): Promise<boolean> {
   for (const steps of some)
     for await (const step of steps) if (!(await removeStep(ctx, step))) return false;
   return true;
