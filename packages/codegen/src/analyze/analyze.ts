@@ -11,20 +11,18 @@ import { allReexports, type Reexport } from "./reexports.js";
 import { areStillGiven, workflowsOf, type Answers, type Workflows } from "./workflows.js";
 
 export interface Analysis {
-  /** Sorted by name. */
   readonly workflows: WorkflowPlan[];
   readonly diagnostics: Diagnostic[];
   /** What each workflow was made of, as a hash: while that is the same, so is the plan. */
   readonly origins: ReadonlyMap<WorkflowPlan, string>;
-  /** The definition files that had to be parsed. */
   readonly parsed: readonly string[];
 }
 
 /** What is remembered from one time to the next, by this process or by those before it. */
 export interface Memory {
-  /** What was remembered under a key; it is kept for the next time only if this is asked for it, or it is set. */
+  /** What was remembered under a key; kept for next time only if asked for or set. */
   get(key: string): unknown;
-  /** Gives what was remembered under a key as soon as that is asked for, the same each time; undefined when nothing was. */
+  /** Gives what was remembered when asked for, the same each time; undefined if nothing was. */
   lazily(key: string): (() => unknown) | undefined;
   set(key: string, value: unknown): void;
 }
@@ -60,26 +58,20 @@ interface KeptWorkflow extends Pick<WorkflowPlan, "name" | "file" | "place"> {
   readonly hash: string;
 }
 
-/**
- * From the text of definition files to plans. A file is parsed only when it has changed, or when something that it was read with has: a file that it
- * imports, or a workflow of another file that it names. ts-morph is loaded only then.
- */
+/** From definition files to plans. Parses a file, and loads ts-morph, only after a change. */
 export class Analyzer {
   readonly #memory: Memory;
   readonly #once: boolean;
   #reader: FileReader | undefined;
   readonly #plans = new WeakMap<FileRecord, readonly WorkflowPlan[]>();
 
-  /** @param once whether it is not used again: it then lets go of every file as soon as that is analysed */
+  /** @param once whether it is not used again: it then releases each file once analysed */
   constructor(memory: Memory, once = false) {
     this.#memory = memory;
     this.#once = once;
   }
 
-  /**
-   * @param read gives the other files of the functions folder
-   * @param output the folder of the generated code
-   */
+  /** `read` gives the other files of the functions folder; `output` is the generated folder. */
   async analyze(
     sources: readonly SourceText[],
     read: ReadModule,
@@ -202,7 +194,6 @@ export class Analyzer {
 const keyOf = (file: string): string => `definitions ${file}`;
 const plansOf = (file: string): string => `plans ${file}`;
 
-/** A record with the workflows themselves. */
 type FoundRecord = Omit<FileRecord, "workflows"> & { readonly workflows: readonly WorkflowPlan[] };
 
 const kept = (workflow: WorkflowPlan): KeptWorkflow => ({

@@ -6,7 +6,7 @@ import { importsOf, type Import } from "./modules.js";
 import { moduleFile, type ReadModule } from "./module-file.js";
 import { reexportsOf } from "./reexports-of.js";
 
-/** What a name at the top of a file stands for: the value of a variable, or a declaration of its own. */
+/** What a name at the top of a file stands for: a variable's value, or a declaration. */
 export interface Declared {
   readonly node: TypeScript.Node;
   readonly module: Module;
@@ -67,7 +67,7 @@ export class AppModules {
     this.#read = read;
   }
 
-  /** Whether a bare module name is one of Node or of the packages of the app, rather than an alias of its own files. */
+  /** Whether a bare module name is of Node or of the app's packages, and not an alias. */
   isPackage(module: string): boolean {
     this.#packages ??= packagesOf(this.#read);
     const { names } = this.#packages;
@@ -75,7 +75,7 @@ export class AppModules {
     return names === undefined || isBuiltin(module) || names.some(isNamed);
   }
 
-  /** What a name stands for in a module: declared there, or in the file that it is imported from. */
+  /** What a name stands for in a module: declared there, or in the file it is imported from. */
   find(name: string, module: Module): Declared | undefined {
     const node = module.declared(name);
     if (node !== undefined) return { node, module };

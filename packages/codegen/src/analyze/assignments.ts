@@ -21,7 +21,7 @@ const counting: ReadonlySet<Operator> = new Set([
 const isAssignment = (kind: Operator): boolean =>
   kind >= SyntaxKind.FirstAssignment && kind <= SyntaxKind.LastAssignment;
 
-/** Whether a node is a target if the one around it is: in parentheses, and in a pattern such as `[a, { b, c: d = 1 }]`. */
+/** Whether a node is a target if its parent is: `(a)`, or in `[a, { b, c: d = 1 }]`. */
 function isPassedOn(target: Node, parent: Node | undefined): parent is Node {
   if (Node.isPropertyAssignment(parent)) return parent.getInitializer() === target;
   return (

@@ -18,7 +18,7 @@ interface Inside extends Omit<Surroundings, "prefix"> {
   readonly end: string;
 }
 
-/** Reads a case of a branch, or the body of a loop: a function from a builder to a chain of nodes. */
+/** Reads a case of a branch, or a loop's body: a function from a builder to a chain of nodes. */
 export function bodyPlan(option: Option, inside: Inside, context: NodeContext): BodyPlan {
   const { key, path, label, end, code, scope } = inside;
   const calls = chainOf(option, label, context.file);
@@ -37,7 +37,7 @@ export function bodyPlan(option: Option, inside: Inside, context: NodeContext): 
   };
 }
 
-/** The calls of `(b) => b.step(…).step(…)`; undefined, and reported, when they are not written out. */
+/** The calls of `(b) => b.step(…).step(…)`; undefined, and reported, if not written out. */
 function chainOf(option: Option, label: string, file: DefinitionFile): NodeCall[] | undefined {
   const fn = functionOf(option.value, file);
   const builder = fn && bindingOf(fn, "body", "builder");
@@ -66,7 +66,6 @@ function chainOf(option: Option, label: string, file: DefinitionFile): NodeCall[
   return undefined;
 }
 
-/** What a function gives, when that is all it does. */
 function returnedBy(fn: FunctionNode): Node | undefined {
   if (fn.isAsync()) return undefined;
   const body = fn.getBody();

@@ -12,10 +12,7 @@ import { isImported } from "./modules.js";
 import { isDeclaredBetween, isReference, nameOf } from "./scoping.js";
 import type { Target, Workflows } from "./workflows.js";
 
-/**
- * The workflows of the `child(…)` calls inside a function, sorted. Undefined when there are none, when one of them names
- * its workflow in a way that cannot be followed, or when the function may get children from elsewhere: it may then be any workflow.
- */
+/** The workflows of a function's `child(…)` calls, sorted; undefined if there may be others. */
 export function childWorkflows(
   fn: FunctionNode,
   file: DefinitionFile,
@@ -43,10 +40,7 @@ export function childWorkflows(
   return isWhole ? [...found].sort() : undefined;
 }
 
-/**
- * Whether something that a function names, besides its own calls of `child`, may hold or give children: what is imported from the app may, and so
- * may what the file has in a variable, unless that begins with literals. A function of the file may when something that it names itself may.
- */
+/** Whether a name in a function, besides its calls of `child`, may hold or give children. */
 function mayGetOthers(
   fn: Node,
   calls: ReadonlySet<Node>,
@@ -69,12 +63,12 @@ function mayGetOthers(
   });
 }
 
-/** A package knows nothing of the app's workflows: `lodash`, `@scope/name/part`; not `./lists`, `~/lists`, nor an alias such as `flows/lists`. */
+/** A package knows no workflow of the app: `lodash`, `@scope/name`; not `./lists` or an alias. */
 function isOfPackage(module: string, modules: AppModules): boolean {
   return /^(?:@[\w-][\w.-]*\/)?[\w-]/.test(module) && modules.isPackage(module);
 }
 
-/** Whether a variable begins with literals only, and keeps to them. A counter is none of the children's. */
+/** Whether a variable begins with literals only, and keeps to them. */
 function isHeldData(id: Identifier, file: DefinitionFile): boolean {
   const initializer = file.source.getVariableDeclaration(nameOf(id))?.getInitializer();
   const held = initializer && unwrap(initializer);
@@ -82,7 +76,7 @@ function isHeldData(id: Identifier, file: DefinitionFile): boolean {
   return isData(mayGrow ? heldIn(id, file) : held, file);
 }
 
-/** Whether an expression is of literals only. A list or an object with nothing in it may be filled elsewhere. */
+/** Whether an expression has only literals. An empty list or object may be filled elsewhere. */
 function isData(expression: Node | undefined, file: DefinitionFile): boolean {
   const node = expression && unwrap(expression);
   if (node === undefined) return false;
@@ -108,7 +102,7 @@ function childOf(call: CallExpression, file: DefinitionFile, known: Workflows): 
   return argument && workflowOf(argument, file, known);
 }
 
-/** The workflow that a `.child(name, workflow, args)` runs; undefined, and reported, when that cannot be followed. */
+/** The workflow of a `.child(name, workflow, args)`; undefined, and reported, if it is not seen. */
 export function childWorkflow(
   argument: Node,
   label: string,
@@ -125,21 +119,20 @@ export function childWorkflow(
   return typeof resolved === "object" ? resolved.workflow : undefined;
 }
 
-/** The workflow that an expression names. */
 function workflowOf(argument: Node, file: DefinitionFile, known: Workflows): Resolved {
   const target = targetOf(unwrap(argument), file);
   if (target === undefined) return undefined;
   const { workflow, isOpen, endsInDefinition } = known.lookUp(target);
   if (workflow === null) return "reported";
   if (workflow !== undefined) return { workflow };
-  // A name of this file that is no definition may still hold one; that of another definition file cannot.
+  // A name of this file that is no definition may still hold one; another file's cannot.
   if (isUndeclared(unwrap(argument), file))
     return reportUnknown(argument, target.name, file, known);
   if (target.module === undefined || isOpen || !endsInDefinition) return undefined;
   return reportUnknown(argument, target.name, file, known);
 }
 
-/** Whether a name is none of the file: neither imported, nor declared at its top or around where it stands. */
+/** Whether a name is neither imported, nor declared at the top of the file or around its use. */
 function isUndeclared(node: Node, file: DefinitionFile): boolean {
   if (!Node.isIdentifier(node)) return false;
   const name = node.getText();
@@ -150,7 +143,7 @@ function isUndeclared(node: Node, file: DefinitionFile): boolean {
   );
 }
 
-/** The file and the exported name that an expression stands for, when it is imported from a file of the app or local. */
+/** The file and exported name that an expression stands for, if local or from a file of the app. */
 export function targetOf(
   node: Node,
   file: DefinitionFile,
@@ -172,7 +165,6 @@ export function targetOf(
   return { from: file.file, module: from.module, name: member ?? from.imported };
 }
 
-/** `base`, or `flows` and `base` of `flows.base`. */
 function partsOf(node: Node): [root?: Node, member?: string] {
   if (Node.isPropertyAccessExpression(node)) return [node.getExpression(), node.getName()];
   if (Node.isQualifiedName(node)) return [node.getLeft(), node.getRight().getText()];

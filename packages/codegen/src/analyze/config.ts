@@ -27,7 +27,7 @@ const examples: Readonly<Record<string, string>> = {
 const form =
   "write `export default defineConfig({ … })`, with `defineConfig` of @stepwise/workflow";
 
-/** What the app's config says, by its text; what cannot be read of it is reported. Its values are looked at by `checkConfig`. */
+/** What the app's config says; what cannot be read is reported. `checkConfig` checks its values. */
 export function readConfig(text: string): {
   config: ConfigPlan;
   diagnostics: readonly Diagnostic[];
@@ -90,7 +90,7 @@ function optionsOf(file: DefinitionFile): Option[] {
   });
 }
 
-/** What `defineConfig` is given; undefined, and reported, when that is not written out in the default export. */
+/** The argument of `defineConfig`; undefined, and reported, if that is no default export. */
 function objectOf(file: DefinitionFile): Node | undefined {
   const exported = file.source.getExportAssignment((each) => !each.isExportEquals());
   const given = exported && unwrap(exported.getExpression());

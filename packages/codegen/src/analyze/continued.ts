@@ -8,7 +8,7 @@ import { unwrap } from "./functions.js";
 import { nodeKinds } from "./nodes/table.js";
 import type { Workflows } from "./workflows.js";
 
-/** Reports chains of nodes that are not seen: that of a workflow of another file, and that of who knows what. */
+/** Reports chains that are not seen: of another file's workflow, and of an unknown value. */
 export function reportUnseenChains(
   file: DefinitionFile,
   { locals }: FoundInFile,

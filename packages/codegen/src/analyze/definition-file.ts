@@ -14,7 +14,6 @@ export interface DefinitionFile {
   /** Where its relative imports begin: the file itself, or what it is a link to. */
   readonly origin: string;
   readonly source: SourceFile;
-  /** By local name. */
   readonly imports: ReadonlyMap<string, Import>;
   /** The names under which a local name is exported. */
   readonly exports: ReadonlyMap<string, readonly string[]>;
@@ -57,7 +56,7 @@ export function placeAt(source: SourceFile, file: string, position: number, widt
   return { file, line: line + 1, column, length: Math.max(1, length) };
 }
 
-/** Where the lines of a file end. Every option of every node has its place, so these are not counted anew each time. */
+/** Where the lines of a file end, counted once: every option of every node has its place. */
 function lineEndsOf(source: ts.SourceFile): readonly number[] {
   const known = lineEnds.get(source);
   if (known !== undefined) return known;

@@ -25,7 +25,6 @@ export interface NodeCall {
 /** A definition that can be read: an exported const whose whole chain is written out. */
 export interface FoundDefinition {
   readonly file: DefinitionFile;
-  /** The name under which it is exported: the workflow's. */
   readonly name: string;
   readonly nameNode: Node;
   readonly root: CallExpression;
@@ -70,7 +69,6 @@ export function findDefinitions(file: DefinitionFile): FoundInFile {
 }
 
 interface Chain {
-  /** The whole chain as one expression. */
   readonly top: Node;
   readonly nodes: NodeCall[];
   /** Where it stops being plain calls. */
@@ -146,7 +144,7 @@ function reportLoose(
   file.report("computedChain", at, message, writeOut);
 }
 
-/** `base.step(…)`, where `base` is a definition: what the workflow is made of is then spread over statements. */
+/** `base.step(…)`, where `base` is a definition, spreads a workflow over statements. */
 function reportContinued(locals: ReadonlySet<string>, file: DefinitionFile): Set<string> {
   const continued = new Set<string>();
   for (const id of identifiersIn(file.source, (text) => locals.has(text))) {
@@ -161,7 +159,7 @@ function reportContinued(locals: ReadonlySet<string>, file: DefinitionFile): Set
   return continued;
 }
 
-/** The one name a definition is exported under; undefined, and reported, when there is not exactly one. */
+/** The one name a definition is exported under; undefined, and reported, if there is not one. */
 function exportedName(
   local: string,
   declaration: VariableDeclaration,

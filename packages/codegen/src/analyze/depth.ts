@@ -1,7 +1,7 @@
 import { ts, type TypeScript } from "../ts-morph.js";
 import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
 
-/** What is made; undefined when the stack overflows, as it does over source that is nested too deeply. */
+/** The result; undefined if the stack overflows, as over source that is nested too deeply. */
 export function unlessTooDeep<Made>(make: () => Made): Made | undefined {
   try {
     return make();

@@ -1,12 +1,7 @@
 import type { CallExpression, Identifier, Node, SourceFile } from "ts-morph";
 import { ts, type TypeScript } from "../ts-morph.js";
 
-/**
- * Visits the bare nodes below a node, in the order of the source. Without recursion: a chain of a
- * thousand calls is as many levels deep, and would overflow the stack.
- *
- * @param visit gives `false` where the nodes below are not to be visited
- */
+/** Visits all nodes below, but not below one that gives `false`. No recursion: chains are deep. */
 export function eachBelow(
   node: TypeScript.Node,
   visit: (part: TypeScript.Node) => boolean | void,
@@ -16,21 +11,13 @@ export function eachBelow(
     if (visit(part) !== false) waiting.push(...childrenOf(part).reverse());
 }
 
-/** The bare nodes directly below one, in the order of the source. */
 export function childrenOf(node: TypeScript.Node): TypeScript.Node[] {
   const children: TypeScript.Node[] = [];
   ts.forEachChild(node, (child) => void children.push(child));
   return children;
 }
 
-/**
- * The identifiers inside a node, in the order of the source.
- *
- * Over the bare syntax tree, and only what is found is wrapped: ts-morph's own search makes every token of the source first, which
- * takes longer than to parse it.
- *
- * @param wanted whether an identifier of this text is asked for; by default each is
- */
+/** The identifiers in a node, over the bare tree: ts-morph's own search makes every token first. */
 export function identifiersIn(
   node: Node,
   wanted: (text: string) => boolean = () => true,
@@ -42,7 +29,7 @@ export function identifiersIn(
   return found;
 }
 
-/** The identifiers of one text in a file, in the order of the source. All of a file's are found in one go. */
+/** The identifiers of one text in a file, in order. A file is searched once for all. */
 export function identifiersNamed(name: string, source: SourceFile): Identifier[] {
   const bare = source.compilerNode;
   const known = byName.get(bare) ?? new Map<string, TypeScript.Identifier[]>();
@@ -60,7 +47,7 @@ export function identifiersNamed(name: string, source: SourceFile): Identifier[]
 
 const byName = new WeakMap<TypeScript.SourceFile, Map<string, TypeScript.Identifier[]>>();
 
-/** The calls inside a node of what has one of these names, by itself or as a member of something, in the order of the source. */
+/** The calls in a node of a function or method with one of these names, in order. */
 export function callsOf(node: Node, names: ReadonlySet<string>): CallExpression[] {
   return callsIn(node, (call) => names.has(calleeName(call) ?? ""));
 }
@@ -83,13 +70,12 @@ function calleeName({ expression }: TypeScript.CallExpression): string | undefin
   return ts.isPropertyAccessExpression(expression) ? expression.name.text : undefined;
 }
 
-/** What ts-morph itself does wherever it hands out a node; there is no public way from a bare node to the wrapped one. */
+/** ts-morph has no public way from a bare node to the wrapped one; it does the same itself. */
 export function wrapped(part: TypeScript.Node, of: Node): Node {
   const { _getNodeFromCompilerNode: wrap } = of as unknown as {
     _getNodeFromCompilerNode(part: TypeScript.Node): Node;
   };
-  // ts-morph wraps what is around a node by recursion, which a long chain makes too deep: from the
-  // outermost one on, each finds its parent wrapped.
+  // ts-morph wraps parents by recursion, too deep for a long chain: wrap the outermost one first.
   const around: TypeScript.Node[] = [];
   let each = part.parent;
   for (; !ts.isSourceFile(each) && !wrappedBefore.has(each); each = each.parent) around.push(each);

@@ -31,10 +31,7 @@ export function verbatim(
   return { parts };
 }
 
-/**
- * Takes the margin of the definition off the lines after the first, but not inside strings and
- * templates, where it is part of the value.
- */
+/** Takes the definition's margin off all lines but the first, and not inside strings. */
 function dedenter(node: Node): (part: string, from: number) => string {
   const text = node.getSourceFile().getFullText();
   const lineStart = text.lastIndexOf("\n", node.getStart()) + 1;

@@ -4,7 +4,7 @@ import type { Reexport } from "./reexports.js";
 /** What other definition files may need to know of one, as data. */
 export interface FileFacts {
   readonly file: string;
-  /** Its workflows, by the names under which they are exported, and those of the variables that hold them. */
+  /** Its workflows, by their exported names and the names of their variables. */
   readonly definitions: readonly { readonly name: string; readonly local: string }[];
   /** Every variable that a workflow is assigned to, also where something is wrong with it. */
   readonly locals: readonly string[];

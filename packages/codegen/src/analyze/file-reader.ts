@@ -34,7 +34,6 @@ interface Outside {
   readonly modules: AppModules;
 }
 
-/** What a file holds, and all that it was made of besides the file's text. */
 export interface ReadFile {
   readonly workflows: readonly WorkflowPlan[];
   readonly diagnostics: readonly Diagnostic[];
@@ -43,7 +42,7 @@ export interface ReadFile {
   readonly outside: ReadonlyMap<string, string | undefined>;
 }
 
-/** From the text of definition files to plans, by syntax alone. What cannot be read is reported, and the rest is read on. */
+/** From definition files to plans, by syntax alone. Reports what cannot be read, and goes on. */
 export class FileReader {
   readonly #parser = new Parser();
   readonly #found = new Map<DefinitionFile, FoundFile>();
@@ -89,7 +88,7 @@ export class FileReader {
     return { workflows: plans, diagnostics: all, answers: recorded.answers, outside: this.#looked };
   }
 
-  /** The other files of the app, each parsed at most once for all that were read with one `read`. */
+  /** The other files of the app, each parsed at most once per `read`. */
   #outside(read: ReadModule): Outside {
     if (this.#others?.read !== read) {
       const looking: ReadModule = (path) => {
@@ -102,7 +101,6 @@ export class FileReader {
     return this.#others;
   }
 
-  /** Forgets all files but these. */
   keepOnly(files: ReadonlySet<string>): void {
     for (const file of this.#found.keys()) if (!files.has(file.file)) this.#found.delete(file);
     this.#parser.forgetAllBut(files);

@@ -39,13 +39,12 @@ export const stringOf = (node: Node | undefined): string | undefined =>
     ? node.getLiteralText()
     : undefined;
 
-/** Whether it is what is called, as it stands. */
 export function isCalled(node: Node): boolean {
   const parent = node.getParent();
   return Node.isCallExpression(parent) && parent.getExpression() === node;
 }
 
-/** The function that an expression is, or names when it is declared at the top of the same file and stays what it is. */
+/** The function that an expression is, or names if it stays what it is at the top of the file. */
 export function functionOf(value: Node, file: DefinitionFile): FunctionNode | undefined {
   const node = unwrap(value);
   if (isFunctionNode(node)) return node;
@@ -54,7 +53,7 @@ export function functionOf(value: Node, file: DefinitionFile): FunctionNode | un
   return held !== undefined && isFunctionNode(held) ? held : undefined;
 }
 
-/** The one function of a name that a file declares, unless something in the file puts another in its place. */
+/** The one function of a name in a file, unless something replaces it. */
 function declaredFunction(id: Identifier, { source }: DefinitionFile): Node | undefined {
   const name = nameOf(id);
   const [only, second] = source.getFunctions().filter((each) => each.getName() === name);
@@ -88,7 +87,7 @@ function isFunctionNode(node: Node): node is FunctionNode {
   return Node.isArrowFunction(node);
 }
 
-/** `internal.documents.outline` when an expression is such a path, from `internal` or `api`; else undefined. */
+/** `internal.documents.outline`, if an expression is a path from `internal` or `api`. */
 export function referencePath(value: Node, file: DefinitionFile): string | undefined {
   const names: string[] = [];
   let node = unwrap(value);

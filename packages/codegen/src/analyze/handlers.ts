@@ -22,12 +22,7 @@ export interface Handler {
   readonly info?: true | undefined;
 }
 
-/**
- * Finds the one action, mutation or query among the options of a node, and what it reads.
- *
- * @param of what the options belong to, for messages: `step "save"`
- * @param isInline whether there may be no handler, and no function reference in its place
- */
+/** Finds the one action, mutation or query of a node; `isInline` allows none, and no reference. */
 export function readHandler(
   options: Options,
   at: Node,
@@ -152,7 +147,7 @@ function reportUnseen(
   file.report("unknownHandler", value, message, hint);
 }
 
-/** Whether an expression is a name that is imported, or a member of one; a function reference is none. */
+/** Whether an expression is an imported name or a member of one, and no function reference. */
 function isFromElsewhere(expression: Node, file: DefinitionFile): boolean {
   const node = unwrap(expression);
   if (Node.isPropertyAccessExpression(node)) return isFromElsewhere(node.getExpression(), file);

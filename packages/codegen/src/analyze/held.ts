@@ -8,14 +8,14 @@ import { isDeclaredBetween, nameOf, usesOf } from "./scoping.js";
 
 type Literal = ObjectLiteralExpression | ArrayLiteralExpression;
 
-/** The object that an expression is, or names if it is a const at the top of the same file that nothing in the file can change. */
+/** The object that an expression is, or names as a const that nothing in the file can change. */
 export function objectOf(value: Node, file: DefinitionFile): ObjectLiteralExpression | undefined {
   const node = unwrap(value);
   const held = heldIn(node, file) ?? node;
   return Node.isObjectLiteralExpression(held) ? held : undefined;
 }
 
-/** The object or list that a name stands for, if it is a const at the top of the same file that nothing in the file can change. */
+/** The object or list of a const at the top of the file that nothing in the file can change. */
 export function heldIn(name: Node, file: DefinitionFile): Literal | undefined {
   if (!Node.isIdentifier(name)) return undefined;
   const held = constantOf(name, file);
@@ -26,9 +26,8 @@ export function heldIn(name: Node, file: DefinitionFile): Literal | undefined {
 const isLiteral = (node: Node | undefined): node is Literal =>
   Node.isObjectLiteralExpression(node) || Node.isArrayLiteralExpression(node);
 
-/** Whether uses of objects and lists leave them as they are. What cannot be followed may change them. */
+/** Whether uses of objects and lists leave them unchanged. What cannot be followed may not. */
 class Uses {
-  /** The names whose uses are looked at. */
   readonly #seen = new Set<string>();
 
   constructor(private readonly file: DefinitionFile) {}
@@ -83,7 +82,7 @@ class Uses {
   }
 }
 
-/** What cannot be changed, whoever has it. A function may be called as a method, and change what it is a member of. */
+/** What nobody can change. A called method may change its object, so most functions are not. */
 const isScalar = (node: Node): boolean =>
   Node.isArrowFunction(node) ||
   Node.isStringLiteral(node) ||

@@ -3,7 +3,6 @@ import { moduleFile, modulePaths, type ReadModule } from "./module-file.js";
 
 /** One import of values. */
 export interface ModuleEdge {
-  /** As it is written. */
   readonly module: string;
   /** The names of that module that are read while this one is loaded. */
   readonly reads: readonly string[];
@@ -17,9 +16,7 @@ export interface ModuleFacts {
   readonly functions: readonly string[];
 }
 
-/** The app around the definitions. */
 export interface CycleOptions {
-  /** The folder of the generated code. */
   readonly output: string;
   readonly workflows: readonly { readonly name: string; readonly file: string }[];
   readonly read: ReadModule;
@@ -36,10 +33,7 @@ interface Edge {
 
 type Graph = Map<string, Edge[]>;
 
-/**
- * Circles of imports in which one module reads another while it is loaded: that one may not have run yet. Circles
- * of which all reads stand in functions, and those of types, are harmless.
- */
+/** Circles of imports in which a module is read while it loads, before it has run. */
 export async function importCycles(
   definitions: ReadonlyMap<string, ModuleFacts>,
   options: CycleOptions,
@@ -149,7 +143,7 @@ function pathBetween(from: string, to: string, graph: Graph): string[] | undefin
   return undefined;
 }
 
-/** A circle turned so that it begins with a definition that imports the next, where it has one; and that import. */
+/** A circle turned to begin with a definition that imports the next one; and that import. */
 function fromDefinition(
   closed: readonly string[],
   graph: Graph,

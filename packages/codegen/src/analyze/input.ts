@@ -27,10 +27,7 @@ export function readWorkflowOptions(
   );
 }
 
-/**
- * Reads the `input` of a definition. Generated code names its type without naming the definition, as that would make types
- * depend on themselves; so it must be an exported const, to import, or closed, to be copied.
- */
+/** Reads the `input`: an exported const to import, or a closed one to copy, so no type is circular. */
 export function readInput(
   options: Options,
   at: Node,
@@ -85,7 +82,7 @@ const withoutParentheses = (node: Node): Node =>
     ? withoutParentheses(node.getExpression())
     : node;
 
-/** What means something else where the expression is copied to: `this`, `await`, `import.meta`, `import("./types")`, `eval`. */
+/** What means something else elsewhere: `this`, `await`, `import.meta`, `eval`, … */
 function boundToItsPlace(part: TypeScript.Node): string[] {
   const found: string[] = [];
   ts.forEachChild(part, (child) => void found.push(...boundToItsPlace(child)));
@@ -110,7 +107,7 @@ function wordOf(part: TypeScript.Node): string[] {
   return isMeta ? ["import.meta"] : [];
 }
 
-/** A relative module that an expression or a type loads: its name holds only beside the definition. */
+/** A relative module that an expression or type loads: it is relative to the definition. */
 function loadedModule(part: TypeScript.Node): { load: string; name: string } | undefined {
   const isImportType = ts.isImportTypeNode(part) && ts.isLiteralTypeNode(part.argument);
   const isLoad =
@@ -134,7 +131,7 @@ function freeNames(expression: Node): Identifier[] {
   return all.filter((id) => isReference(id) && !isDeclaredBetween(id, boundary));
 }
 
-/** How a name comes into the generated file: from where the definition's file has it, or from that file itself. */
+/** How a name comes into the generated file: from the module it is of, or from that file. */
 function importable(id: Identifier, file: DefinitionFile): ImportedName | undefined {
   const local = id.getText();
   const from = file.imports.get(local);
@@ -148,7 +145,6 @@ function importable(id: Identifier, file: DefinitionFile): ImportedName | undefi
   return { local, imported: exported, module: definitionModule(file.file), typeOnly: false };
 }
 
-/** Whether a name at the top of a file always stands for one value. */
 function isConst(name: string, { source }: DefinitionFile): boolean {
   const statement = source.getVariableDeclaration(name)?.getVariableStatement();
   return statement?.getDeclarationKind() === VariableDeclarationKind.Const;

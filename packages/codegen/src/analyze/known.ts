@@ -12,10 +12,7 @@ import { objectOf } from "./held.js";
 import { readOption } from "./option.js";
 import { isDeclaredBetween } from "./scoping.js";
 
-/**
- * The value of an expression of literals, of consts at the top of the file, and of simple arithmetic with these. Whatever else is
- * computed is only known when it runs.
- */
+/** The value of literals, top-level consts and simple arithmetic; undefined for anything else. */
 export function knownValue(value: Node, file: DefinitionFile): Known {
   if (foundBefore.has(value)) return foundBefore.get(value);
   const known = new Folding(file).value(value);
@@ -58,7 +55,7 @@ class Folding {
     return literal(node) ?? other(node, this.file);
   }
 
-  /** A const that nothing between here and the top of the file hides, or a number that has a name. */
+  /** A const that nothing inside the file hides, or a number that has a name. */
   #named(id: Identifier): Known {
     const name = id.getText();
     if (this.#open.has(name) || isDeclaredBetween(id, this.file.source)) return undefined;

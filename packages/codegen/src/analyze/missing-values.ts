@@ -5,10 +5,7 @@ import { wrapped } from "./descendants.js";
 import { valuesUsed } from "./module-edges.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
-/**
- * Reports names that have no value when they are used: those imported as types, and those declared
- * further down that are read while the file is loaded. The plan would have their value all the same.
- */
+/** Reports names without a value when used: imported as types, or read before their declaration. */
 export function reportMissingValues(file: DefinitionFile): void {
   const { source, imports, placeOf } = file;
   const declared = new Map(source.compilerNode.statements.flatMap(declaredNames));

@@ -130,7 +130,7 @@ const isInType = (node: Node): boolean =>
     .getAncestors()
     .some((each) => Node.isTypeNode(each) && !Node.isExpressionWithTypeArguments(each));
 
-/** Whether it is a member that is taken of something: `stepwise.defineWorkflow`, `const { defineWorkflow } = stepwise`. */
+/** Whether a member is taken: `stepwise.defineWorkflow`, `const { defineWorkflow } = stepwise`. */
 function isTaken(id: Identifier): boolean {
   const parent = id.getParent();
   if (id.getText() !== define) return false;

@@ -4,7 +4,6 @@ import { childrenOf } from "./descendants.js";
 import type { ModuleEdge, ModuleFacts } from "./import-cycles.js";
 import { importsOf, requiredModule } from "./modules.js";
 
-/** Parses a file that is no definition, to see what it imports. */
 export function parseModuleFacts(file: string, text: string): ModuleFacts {
   const source = bareSource(file, text);
   return source === undefined ? { edges: [], functions: [] } : moduleFactsOf(source);
@@ -31,7 +30,6 @@ export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
   return { edges, functions: source.statements.flatMap(functionName) };
 }
 
-/** The module that an import or an export is from. */
 function specifierOf(statement: TypeScript.Statement): TypeScript.StringLiteral | undefined {
   if (ts.isImportEqualsDeclaration(statement)) return requiredModule(statement);
   if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return undefined;
@@ -39,7 +37,7 @@ function specifierOf(statement: TypeScript.Statement): TypeScript.StringLiteral 
   return moduleSpecifier && ts.isStringLiteral(moduleSpecifier) ? moduleSpecifier : undefined;
 }
 
-/** The local names that an import gives for values; undefined if its module is loaded in any case. */
+/** The local names that an import gives for values; undefined if its module always loads. */
 function namesOf(statement: TypeScript.Statement): string[] | undefined {
   if (ts.isExportDeclaration(statement)) return statement.isTypeOnly ? [] : undefined;
   if (ts.isImportEqualsDeclaration(statement))
@@ -112,7 +110,7 @@ function valuesIn(part: TypeScript.Node): readonly TypeScript.Node[] {
   );
 }
 
-/** Whether what is below a node runs later than the file is loaded: functions, but for those that are called at once. */
+/** Whether what is below runs after the file is loaded: functions not called at once. */
 function isLater(part: TypeScript.Node, definesWorkflows: boolean): boolean {
   if (ts.isPropertyDeclaration(part))
     return part.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.StaticKeyword) !== true;

@@ -1,12 +1,12 @@
 import { resolveModule } from "../plan/paths.js";
 import { aliasedPaths } from "./path-aliases.js";
 
-/** Reads a file of the functions folder, by its path relative to it; undefined when it is not there. */
+/** Reads a file of the functions folder, by its path relative to it; undefined if missing. */
 export type ReadModule = (file: string) => string | undefined;
 
 const endings = [".ts", ".tsx", ".js", "/index.ts"];
 
-/** What a module's name may stand for, as paths of the functions folder without an ending; empty for a package. */
+/** The paths of the functions folder that a module may stand for; none for a package. */
 export function modulePaths(from: string, module: string, read: ReadModule): string[] {
   const own = resolveModule(from, module);
   const paths = own === undefined ? aliasedPaths(from, module, read).map(withoutEnding) : [own];
@@ -15,7 +15,7 @@ export function modulePaths(from: string, module: string, read: ReadModule): str
 
 const withoutEnding = (path: string): string => path.replace(/\.[jt]s$/, "");
 
-/** `../convex/order` is `order`: the functions folder does not know its own name, but its files have one text. */
+/** `../convex/order` is `order`: the functions folder does not know its own name. */
 function insideFunctions(path: string, read: ReadModule): string {
   const [, above = ""] = /^((?:\.\.\/)+)/.exec(path) ?? [];
   const depth = above.length / "../".length;

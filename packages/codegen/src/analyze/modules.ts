@@ -40,7 +40,6 @@ export function importsOf(source: TypeScript.SourceFile): Map<string, Import> {
   return imports;
 }
 
-/** The module of `import name = require("module")`. */
 export function requiredModule({
   moduleReference,
 }: TypeScript.ImportEqualsDeclaration): TypeScript.StringLiteral | undefined {
@@ -87,10 +86,7 @@ export function localNamesOf(imports: ReadonlyMap<string, Import>, imported: str
   );
 }
 
-/**
- * Whether an expression is something imported, such as `defineWorkflow`, under whatever name: `defineWorkflow`, an alias,
- * or `stepwise.defineWorkflow` with the whole module imported.
- */
+/** Whether an expression is an import: `defineWorkflow`, an alias, or `stepwise.defineWorkflow`. */
 export function isImported(
   node: Node,
   imports: ReadonlyMap<string, Import>,

@@ -8,7 +8,7 @@ import { stringOf } from "./functions.js";
 import { isGenerated, moduleFile, type ReadModule } from "./module-file.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
-/** A module that a definition takes values from, so that it is bundled with the definition for Convex's own runtime. */
+/** A module that a definition takes values from, so it is bundled for Convex's own runtime. */
 export interface UsedModule {
   readonly module: string;
   readonly place: Place;
@@ -16,7 +16,7 @@ export interface UsedModule {
   readonly use?: { readonly name: string; readonly place: Place };
 }
 
-/** The modules whose values a definition file uses. What is imported for its type alone is not there when it runs. */
+/** The modules whose values a definition file uses, not those imported for types alone. */
 export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[] {
   const { source, placeOf } = file;
   const imported = source.getImportDeclarations().flatMap((declaration): UsedModule[] => {
@@ -49,7 +49,7 @@ export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[
   return [...imported, ...exported, ...required, ...(mayLoad ? loadedModules(file) : [])];
 }
 
-/** Most files import only modules of which that is known by their names; to look for uses takes time. */
+/** For most imports the name says enough; looking for uses takes time. */
 function mayMatter(module: string, from: string, read: ReadModule): boolean {
   if (isBuiltIn(module)) return true;
   if (/\.workflow(\.js|\.ts)?$/.test(module) || isGenerated(module)) return false;
@@ -94,7 +94,7 @@ function isValue(id: Node): boolean {
 const isImportPart = (node: Node): boolean =>
   Node.isImportDeclaration(node) || Node.isExportDeclaration(node);
 
-/** What of a definition cannot run where inline handlers do: in Convex's own runtime, which is not Node. */
+/** What of a definition cannot run where inline handlers do: Convex's runtime, without Node. */
 export function checkRuntime(
   file: string,
   text: string,
@@ -128,7 +128,7 @@ function ownDirective(file: string, text: string, at: number): Diagnostic {
   return diagnostic("nodeFile", place, message, `remove that; ${pointAtIt}`);
 }
 
-/** Where "use node" stands among the directives at the top of a file, before which there may be comments. */
+/** Where "use node" is among the directives at the top of a file, after any comments. */
 function nodeDirective(text: string): number | undefined {
   const part = /\s+|\/\/[^\n]*|\/\*[^]*?\*\/|(["'])([^"'\n]*)\1;?/y;
   for (let at = 0; ; at = part.lastIndex) {
@@ -138,7 +138,7 @@ function nodeDirective(text: string): number | undefined {
   }
 }
 
-/** Names that are also those of packages which do the same without Node; and what Convex itself stands in for. */
+/** Also names of packages that do the same without Node, and what Convex itself provides. */
 const replaceable = new Set(
   "assert async_hooks buffer console constants events path process punycode querystring stream string_decoder timers url util".split(
     " ",

@@ -2,15 +2,13 @@ import type { MethodDeclaration, ObjectLiteralExpression } from "ts-morph";
 import { Node } from "../ts-morph.js";
 import { nameOf } from "./scoping.js";
 
-/** One property of an options object. */
 export interface Option {
   readonly name: string;
   readonly nameNode: Node;
-  /** Its value; a method is its own. */
   readonly value: Node;
 }
 
-/** What a property of an object of options gives; undefined of a spread, a computed name or an accessor. */
+/** What a property gives an options object; undefined for a spread, computed name or accessor. */
 export function readOption(
   property: ReturnType<ObjectLiteralExpression["getProperties"]>[number],
 ): Option | undefined {

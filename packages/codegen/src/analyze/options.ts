@@ -10,15 +10,9 @@ import { readOption, type Option } from "./option.js";
 
 type Json = z.core.util.JSONType;
 
-/** The properties of an options object, in the order written. */
 export type Options = ReadonlyMap<string, Option>;
 
-/**
- * Reads an object of options that is written out, here or as a const of the file. Reports it, and gives undefined, when it is not: what
- * a node does would only be known when it runs.
- *
- * @param of what it belongs to, for messages: `step "save"`
- */
+/** Reads an options object written here or as a const; undefined, and reported, if it is not. */
 export function readOptions(
   argument: Node | undefined,
   at: Node,
@@ -82,7 +76,6 @@ export function plannedValues(given: GivenOptions, names: readonly string[]): Re
   return values;
 }
 
-/** How the stage of a node's options is run. */
 export function policyOf(options: Options, file: DefinitionFile): Policy {
   const names = ["retry", "timeout", "isolate"];
   const given = givenOptions(options, file);

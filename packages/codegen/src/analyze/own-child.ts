@@ -9,10 +9,7 @@ import { functionOf } from "./functions.js";
 import { isImported } from "./modules.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
-/**
- * Reports where a definition, or a function of its file that it uses, gives the definition itself as a child: its type would depend on itself, which
- * TypeScript reports as TS7022. A definition whose type is written down has no such circle.
- */
+/** Reports a definition that is its own child: its type would depend on itself (TS7022). */
 export function reportOwnChild(definition: FoundDefinition): void {
   const { file, name, nameNode } = definition;
   const declared = nameNode.getParent();

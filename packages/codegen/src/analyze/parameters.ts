@@ -13,17 +13,13 @@ const calledWith = {
   recover: ["error", "scope"],
   /** Children, a duration, the key of a branch, the state of a loop, the input of a child. */
   ofScope: ["scope"],
-  /** A case of a branch, or the body of a loop. */
   body: ["builder"],
 } as const;
 
 export type Role = keyof typeof calledWith;
 export type Argument = (typeof calledWith)[Role][number];
 
-/**
- * The name or pattern that a function gives one of its arguments. Undefined if it does not take it, `"hidden"` if it may get at it
- * in another way, as through `arguments`. A `this` parameter is TypeScript's, and no parameter when it runs.
- */
+/** What a function calls an argument; undefined if not taken, `"hidden"` if reached another way. */
 export function bindingOf(
   fn: FunctionNode,
   role: Role,
@@ -35,7 +31,7 @@ export function bindingOf(
   return gathers || looksAround(fn) ? "hidden" : parameters[index]?.getNameNode();
 }
 
-/** Whether code in a function may see what it names nowhere. An arrow function has no `arguments` of its own. */
+/** Whether code in a function may see what it does not name; arrows have no own `arguments`. */
 function looksAround(fn: FunctionNode): boolean {
   const isOpen = (name: string) =>
     name === "eval" || (name === "arguments" && !Node.isArrowFunction(fn));

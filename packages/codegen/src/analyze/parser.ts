@@ -5,7 +5,6 @@ import type { SourceText } from "../discover/discover.js";
 import { tooDeep, unlessTooDeep } from "./depth.js";
 import { definitionFile, placeAt, type DefinitionFile } from "./definition-file.js";
 
-/** A file that parses, or its syntax errors. */
 export interface ParsedFile {
   readonly text: string;
   readonly origin: string | undefined;
@@ -14,16 +13,11 @@ export interface ParsedFile {
   readonly file?: DefinitionFile;
 }
 
-/**
- * Parses files by syntax alone: no program, no library, no type checker. Those would cost more than all else together, and
- * every type that generated code needs can be written as an expression over `typeof definition`. It remembers what it parsed:
- * a file whose text is the same is the same `DefinitionFile`.
- */
+/** Parses by syntax alone, without a program or type checker, and remembers unchanged files. */
 export class Parser {
   readonly #projects = new Projects();
   readonly #parsed = new Map<string, ParsedFile>();
 
-  /** A file, or what is wrong with it. */
   parse({ file, text, origin }: SourceText): ParsedFile {
     const known = this.#parsed.get(file);
     if (known?.text === text && known.origin === origin) return known;
@@ -44,7 +38,6 @@ export class Parser {
     return parsed;
   }
 
-  /** Forgets all files but these. */
   forgetAllBut(files: ReadonlySet<string>): void {
     for (const [file, { source }] of this.#parsed) {
       if (files.has(file)) continue;
@@ -59,15 +52,11 @@ export class Parser {
   }
 }
 
-/**
- * A project of ts-morph holds on to all that was read in it. So there are several, and when nobody holds a file of one of them any
- * more, all of that one can go.
- */
+/** A project holds on to all files read in it, so there are several: each can be released. */
 class Projects {
   #project: InstanceType<typeof Project> | undefined;
   #files = 0;
 
-  /** The one for another file. */
   next(): InstanceType<typeof Project> {
     if (this.#files++ % 32 === 0) this.clear();
     this.#project ??= new Project({
@@ -91,7 +80,7 @@ interface ParseError {
 
 /** Only the first: those that follow in the same file are mostly its echo. */
 function syntaxErrors(source: SourceFile, file: string): Diagnostic[] {
-  // The parser keeps its errors on the node, but the public way to them builds a whole program first.
+  // The parser keeps its errors on the node; the public way builds a whole program first.
   const { parseDiagnostics = [] } = source.compilerNode as unknown as {
     parseDiagnostics?: ParseError[];
   };
@@ -105,7 +94,7 @@ function syntaxErrors(source: SourceFile, file: string): Diagnostic[] {
   return [diagnostic("syntaxError", place, message, hint)];
 }
 
-/** The parser takes any expression for a module's name; that it is a string is left to the checker, which is not asked here. */
+/** The parser takes any expression as a module name; only the checker would refuse it. */
 function unreadableModules(source: SourceFile): ParseError[] {
   return source.compilerNode.statements.flatMap((statement): ParseError[] => {
     if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return [];

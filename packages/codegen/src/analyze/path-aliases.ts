@@ -7,10 +7,7 @@ const packages = new Set(["@stepwise/workflow", "convex/server", "convex/values"
 /** A pattern such as `@/*`, and the paths that it stands for, relative to the functions folder. */
 type Alias = readonly [pattern: string, targets: readonly string[]];
 
-/**
- * The paths, relative to the functions folder and without an ending, that a module's name may stand for
- * by the `paths` or `baseUrl` of a tsconfig, or by the `imports` of a package.json.
- */
+/** What a module may stand for by a tsconfig's `paths` or `baseUrl`, or a package's `imports`. */
 export function aliasedPaths(from: string, module: string, read: ReadModule): string[] {
   if (packages.has(module)) return [];
   return foldersAround(from).flatMap((folder) => {

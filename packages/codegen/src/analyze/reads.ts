@@ -7,7 +7,7 @@ import { stringOf, wrapping, type FunctionNode } from "./functions.js";
 import { bindingOf, type Argument, type Role } from "./parameters.js";
 import { declaresVar, isDeclaredBetween, isReference, nameOf } from "./scoping.js";
 
-/** What a handler reads of its scope; `"*"` when the scope is used in a way that hides which of its names are read. */
+/** What a handler reads of its scope; `"*"` when its use hides which names it reads. */
 export type Reads = Read[] | "*";
 
 /** Finds which names of its scope, or of another argument, a function reads, by syntax. */
@@ -44,7 +44,7 @@ function keyText(key: Node): string | undefined {
   return stringOf(key);
 }
 
-/** Every use of the scope parameter must be the reading of one name; the first that is not makes it all of them. */
+/** Every use of the scope must read one name; the first that does not makes it all names. */
 function readsThrough(parameter: Identifier, fn: FunctionNode, file: DefinitionFile): Reads {
   const reads: Read[] = [];
   const name = nameOf(parameter);

@@ -11,7 +11,7 @@ export interface Reexport {
   readonly module: string;
 }
 
-/** The names that files hand on, by the file without its ending; the other files are named so too. */
+/** The names that files hand on, by file without its ending, as the other files are too. */
 export type Reexports = ReadonlyMap<string, readonly Reexport[]>;
 
 /** A name in a file, which is given without its ending. */
@@ -20,11 +20,7 @@ export interface NameIn {
   readonly name: string;
 }
 
-/**
- * What the definition files hand on, and the files that they import from: a workflow may be named by way of files which only hand it on.
- *
- * @param reexportsIn what a file that is no definition hands on
- */
+/** What files hand on: a workflow may be named through files that only re-export it. */
 export async function allReexports(
   files: readonly FileFacts[],
   read: ReadModule,
@@ -52,7 +48,7 @@ export async function allReexports(
   return reexports;
 }
 
-/** Where a name may be declared: in the file itself first, then in those that it is handed on from. */
+/** Where a name may be declared: in the file itself, then in those it is handed on from. */
 export function placesOf(
   target: NameIn,
   reexports: Reexports,

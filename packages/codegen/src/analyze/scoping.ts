@@ -5,7 +5,7 @@ import { identifiersNamed, wrapped } from "./descendants.js";
 
 /** Which declaration a name belongs to, decided by the blocks around it alone. */
 
-/** Whether an identifier is used as a value, rather than naming a property, a declaration or a type's member. */
+/** Whether an identifier is a value, and not a property, declaration or type member. */
 export function isReference(id: Identifier): boolean {
   const parent = id.getParent();
   if (Node.isPropertyAccessExpression(parent) || Node.isMetaProperty(parent))
@@ -76,7 +76,7 @@ export function isDeclaredBetween(id: Identifier, boundary: Node): boolean {
 const isLink = (part: TypeScript.Node): boolean =>
   ts.isCallExpression(part) || ts.isPropertyAccessExpression(part);
 
-/** Whether a `var` somewhere in a function declares a name; it then belongs to the whole function. */
+/** Whether a `var` in a function declares a name; it then belongs to the whole function. */
 export function declaresVar(fn: Node, name: string): boolean {
   let found = false;
   fn.forEachDescendant((node, traversal) => {

@@ -28,7 +28,7 @@ export interface StageParts extends Reading {
   readonly workflows?: string[];
 }
 
-/** A stage of the plan. Its reads stand in the order of the scope, so that they do not depend on how a handler is written. */
+/** A stage of the plan. Its reads are in the order of the scope, however a handler is written. */
 export function stagePlan(parts: StageParts, file: DefinitionFile): StagePlan {
   const { name, kind, node, code, label, mention, policy, isAside = false } = parts;
   const { reference, info, reduce, workflows, recover, until } = parts;

@@ -8,10 +8,7 @@ import { isReference } from "./scoping.js";
 
 const scanner = ts.createScanner(ts.ScriptTarget.Latest, true);
 
-/**
- * The tokens of a piece of source, without white space and comments. Over the bare syntax tree, with only what stands between its nodes
- * scanned again: to have the tokens made as nodes would take longer than to parse the file.
- */
+/** The tokens of source, scanned over the bare tree: as nodes they take longer than parsing. */
 function tokensOf(whole: TypeScript.Node, source: TypeScript.SourceFile): string[] {
   const tokens: string[] = [];
   const scan = (from: number, to: number): void => {
@@ -47,10 +44,7 @@ function tokensOf(whole: TypeScript.Node, source: TypeScript.SourceFile): string
 
 const closing = new Set([")", "]", "}"]);
 
-/**
- * The tokens of which a formatter changes nothing: without trailing commas and semicolons, with double quotes, and
- * with parentheses around each parameter.
- */
+/** Tokens that no formatter changes: no trailing commas, double quotes, `(x) =>`. */
 function plainTokens(whole: TypeScript.Node, source: TypeScript.SourceFile): string[] {
   const all = tokensOf(whole, source);
   const plain: string[] = [];
@@ -81,11 +75,7 @@ function isApart(before: string, token: string): boolean {
 
 const operators = new Set("=> = == != === !== ? && || ?? + - * / % | & as satisfies".split(" "));
 
-/**
- * A hash that stays the same when the source is only formatted anew, its comments change, or declarations stand in another order. What
- * the source names is part of it: handlers, options, schemas and what these name in turn, here and in other files of the app. What a
- * function calls is not, nor is another workflow.
- */
+/** A hash of source and what it names, but not of layout, called functions or workflows. */
 export function sourceHash(
   nodes: readonly Node[],
   file: DefinitionFile,

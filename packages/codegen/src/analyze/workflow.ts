@@ -48,7 +48,7 @@ export function workflowPlan(
   };
 }
 
-/** Of the options of a workflow whose values cannot be seen, but for its input; undefined when there are none. */
+/** Of workflow options whose values cannot be seen, but for its input; undefined without any. */
 function computedHash(
   options: Options,
   values: Readonly<Record<string, unknown>>,

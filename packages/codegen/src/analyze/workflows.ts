@@ -13,7 +13,7 @@ export interface Target {
 
 /** What a name in a file stands for. */
 export interface FoundWorkflow {
-  /** The workflow's name; null when it is a definition that was reported already; absent when it is none. */
+  /** The workflow's name; null for a definition that was reported; absent for anything else. */
   readonly workflow?: string | null;
   /** Whether it may be one all the same: a file on the way to it could not be read whole. */
   readonly isOpen: boolean;
@@ -24,12 +24,11 @@ export interface FoundWorkflow {
 /** The workflows of the project, as other definitions may name them. */
 export interface Workflows {
   has(name: string): boolean;
-  /** The name that is most like one that there is not. */
   nearest(name: string): string | undefined;
   lookUp(target: Target): FoundWorkflow;
 }
 
-/** @param unread files that could not be read whole, so that a workflow not found in one says nothing */
+/** @param unread files that could not be read whole, so a missing workflow says nothing */
 export function workflowsOf(
   files: readonly FileFacts[],
   unread: ReadonlySet<string>,
@@ -64,7 +63,7 @@ export function workflowsOf(
   };
 }
 
-/** What was asked of the project's workflows, and the answers, as JSON: while these are the same, so is all that was made of them. */
+/** Questions about the project's workflows and their answers: while equal, so are the plans. */
 export type Answers = Readonly<Record<string, string>>;
 
 type Question = ["has" | "nearest", string] | ["lookUp", Target];

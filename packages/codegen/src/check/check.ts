@@ -8,7 +8,6 @@ import { checkRecursion } from "./recursion.js";
 import { checkRenamings } from "./renamings.js";
 import { checkStructure } from "./structure.js";
 
-/** The rules that each workflow is held to by itself. */
 const rules: readonly ((workflow: WorkflowPlan) => Diagnostic[])[] = [
   checkNames,
   checkDuplicates,
@@ -17,7 +16,7 @@ const rules: readonly ((workflow: WorkflowPlan) => Diagnostic[])[] = [
   checkRenamings,
 ];
 
-/** Everything that can be read in the definitions together and would not work; see `checkWorkflow` for each by itself. */
+/** Everything in the definitions together that would not work; see `checkWorkflow` for each one. */
 export function check({ config, workflows }: ProjectPlan): Diagnostic[] {
   return [
     ...(config === undefined ? [] : checkConfig(config)),

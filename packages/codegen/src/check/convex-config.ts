@@ -1,18 +1,11 @@
 import { convexConfigFiles } from "../plan/paths.js";
 
-/** The app's own config, as it is there. */
 export interface ConvexConfig {
   readonly file: string;
-  /** Undefined when there is no such file. */
   readonly text: string | undefined;
 }
 
-/**
- * The app's own config; undefined where that says nothing: there is none, and Convex has not generated anything either, so this is no app that it
- * knows yet.
- *
- * @param read gives files of the functions folder; undefined for those that are not there
- */
+/** The app's own config; undefined if there is none and Convex has generated nothing either. */
 export function convexConfig(read: (file: string) => string | undefined): ConvexConfig | undefined {
   for (const file of convexConfigFiles) {
     const text = read(file);

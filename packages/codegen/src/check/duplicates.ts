@@ -34,7 +34,7 @@ function duplicateWorkflow(first: WorkflowPlan, second: WorkflowPlan): string {
   return `the workflows ${quote(first.name)} and ${quoted} differ in case only, which file systems do not tell apart`;
 }
 
-/** Nodes that stand in one line. A second finalize has no name that could be changed; it is reported as a node after the first. */
+/** Nodes of one line. A second finalize has no name to change: it is a node after the first. */
 function checkLine(workflow: WorkflowPlan, line: readonly NodePlan[]): Diagnostic[] {
   const named = line.filter((node) => node.isNamed);
   return repeated(named, (node) => node.name)
@@ -49,7 +49,7 @@ function checkLine(workflow: WorkflowPlan, line: readonly NodePlan[]): Diagnosti
     });
 }
 
-/** A node inside another one, of the name of one before the other: what reads that name could mean either. */
+/** A node inside another, named like one before the other: a read could mean either. */
 function checkHidden(
   nodes: readonly NodePlan[],
   around: ReadonlyMap<string, NodePlan> = new Map(),

@@ -3,7 +3,7 @@ import { howToMount, mountedAstray } from "../init/convex-config.js";
 import { configFile } from "../plan/paths.js";
 import type { ConvexConfig } from "./convex-config.js";
 
-/** That the app does not mount the component under the name by which generated code looks for it. What is not plain to see is not told. */
+/** Reports if the app plainly does not mount the component under the name generated code uses. */
 export function checkMounting({ file, text }: ConvexConfig, wanted: string): Diagnostic[] {
   const missed = `generated code finds no \`components.${wanted}\``;
   if (text === undefined) {

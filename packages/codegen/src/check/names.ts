@@ -10,7 +10,7 @@ import { isBuiltInMember, isReservedWord } from "./reserved.js";
 const reservedForNodes =
   "children compensate error finalize input loop output reference resume run".split(" ");
 
-/** The names of other generated files; Convex takes `schema` in any folder for a schema of tables. */
+/** Names of other generated files; Convex takes `schema` in any folder for a table schema. */
 const reservedForWorkflows = "api index plan schema workflows".split(" ");
 
 /** Names become names of files, exports and fields: each must be one that all of these accept. */
@@ -37,7 +37,7 @@ function problemOf(name: string, what: "workflow" | "node" | "case"): Problem | 
   const quoted = quote(name);
   if (name === "")
     return ["emptyName", `the name of a ${what} is empty`, "name it after what it does"];
-  // Functions and records are named after it, and a field of a Convex object may not begin with _ or $.
+  // Functions and records are named after it; a Convex field may not begin with _ or $.
   if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) {
     const hint = `use letters, digits and _, with a letter first${suggestion(name)}`;
     return ["notAnIdentifier", `${quoted} cannot be the name of a ${what}`, hint];

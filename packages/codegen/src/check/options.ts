@@ -19,7 +19,7 @@ interface Problem {
   readonly hint: string;
 }
 
-/** Looks at an option as far as its value can be seen. What is computed is checked when it is used. */
+/** Looks at an option as far as its value can be seen. A computed one is checked when used. */
 export type Rule = (name: string, given: Given) => Problem[];
 
 /** A rule for one value. @param hint what to write in its place. */
@@ -40,7 +40,6 @@ const fromZero = each(
 );
 const flag = each((value) => typeof value === "boolean", "write true or false");
 
-/** The longest sleep, in ms. */
 const yearMs = 365 * 86_400_000;
 const atMostYear = each(
   (value) => !isDuration(value) || (durationMs(value) ?? 0) <= yearMs,
@@ -63,7 +62,7 @@ const rules: Readonly<Record<string, Rule>> = {
   retention: duration,
   isolate: flag,
   sensitive: flag,
-  // A function of the scope is none that can be seen. A sleep of less than nothing is none, but it is not what was meant.
+  // A function cannot be seen. A negative sleep is none, but was not meant.
   duration: (name, given) =>
     typeof given.value === "object" ? [] : [...duration(name, given), ...atMostYear(name, given)],
   children: sync,
@@ -96,11 +95,10 @@ export const checkOptions = ({ name, given, nodes }: WorkflowPlan): Diagnostic[]
   ...allNodes(nodes).flatMap((node) => ownersOf(node).flatMap(checkOwner)),
 ];
 
-/** What has options of its own: a node, and each part of it that is written as an object inside it. */
+/** What has options of its own: a node, and each part that is an object inside it. */
 interface Owner {
   readonly label: string;
   readonly given: GivenOptions;
-  /** What is run as these options say. */
   readonly stages: readonly StagePlan[];
 }
 

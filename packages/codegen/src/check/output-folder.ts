@@ -2,12 +2,7 @@ import { diagnostic, quote, type Diagnostic } from "../diagnostics/diagnostic.js
 import { configFile, usualOutput } from "../plan/paths.js";
 import type { ConfigPlan } from "../plan/schema.js";
 
-/**
- * What is wrong with the folder that generated code is to stand in, though its name is one that it may have.
- *
- * @param elsewhere the folders that generated code stands in instead
- * @param read gives files of the functions folder; undefined for those that are not there
- */
+/** What is wrong with the output folder; `elsewhere` are other folders with generated code. */
 export function checkOutputFolder(
   output: string,
   config: ConfigPlan | undefined,

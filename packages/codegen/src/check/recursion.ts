@@ -9,10 +9,7 @@ interface Sure {
   readonly starts: WorkflowPlan;
 }
 
-/**
- * Workflows whose every run starts one of the same workflow below it, itself or by way of others: none of them could ever come to its end. Reported
- * at the child that closes the circle, so that each circle is told once. What a parent starts is no part of one, as its list may be empty.
- */
+/** Workflows whose every run starts another one below it. A parent does not count: it may start none. */
 export function checkRecursion(workflows: readonly WorkflowPlan[]): Diagnostic[] {
   const byName = new Map(workflows.map((workflow) => [workflow.name, workflow]));
   const found: Diagnostic[] = [];
@@ -34,7 +31,7 @@ export function checkRecursion(workflows: readonly WorkflowPlan[]): Diagnostic[]
   return found;
 }
 
-/** Those that no case stands around: a run goes through one case of a branch, and at least once through the body of a loop. */
+/** A run goes through one case of a branch, and at least once through the body of a loop. */
 function sureChildren(
   nodes: readonly NodePlan[],
   byName: ReadonlyMap<string, WorkflowPlan>,

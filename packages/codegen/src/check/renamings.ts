@@ -9,7 +9,6 @@ export function checkRenamings(workflow: WorkflowPlan): Diagnostic[] {
   return workflow.renamings.flatMap((renaming) => checkRenaming(renaming, paths, workflow));
 }
 
-/** The paths of nodes, and of the cases around them. */
 function pathsOf({ nodes }: WorkflowPlan): Set<string> {
   const all = allNodes(nodes);
   const bodies = all.flatMap(({ bodies: inside = [] }) => inside);

@@ -1,4 +1,4 @@
-/** Words that cannot name an exported const in a module, and globals that TypeScript does not let a module declare. */
+/** Words that cannot name an exported const, and globals that a module cannot declare. */
 const reservedWords = new Set(
   (
     "arguments await break case catch class const continue debugger default delete do else enum eval export extends false " +

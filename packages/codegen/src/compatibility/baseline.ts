@@ -16,11 +16,7 @@ export interface Baseline {
   readonly hint?: string;
 }
 
-/**
- * The baseline for some workflows. What was read of it before is remembered.
- *
- * @param hashesAfter gives the hashes of their plans, if a plan is the one before them
- */
+/** Chooses a baseline; `hashesAfter` gives the workflows' hashes if a plan is the one before them. */
 export type ChooseBaseline = (
   hashesAfter: (plan: WrittenPlan) => ReadonlyMap<string, string>,
   before: ReadBefore,
@@ -40,22 +36,15 @@ interface Named {
   readonly name: string;
 }
 
-/** What the history says of the baseline. */
 interface History {
-  /** `refsState` of then. */
   readonly state: string;
   readonly prefix: string;
   readonly base?: Named;
-  /** On the main branch itself: the commit before, which is what is deployed once what is there now is committed; null when there is none. */
+  /** On the main branch itself: the commit before, deployed once this one is; null without one. */
   readonly earlier?: Named | null;
 }
 
-/**
- * The main branch's plan: on another branch where that branched off, on the main branch itself the pushed one, or else that of the commit before.
- *
- * @throws PlanUnreadable when it is there and cannot be read
- * @throws GitFailed
- */
+/** The main branch's plan where this branch left it; on main the pushed one or HEAD~1. */
 export function mainBaseline(functionsDir: string): ChooseBaseline {
   let known: ChooseBaseline | undefined;
   return (hashesAfter, before) => (known ??= choosing(functionsDir, before))(hashesAfter, before);
@@ -113,11 +102,7 @@ function placeIn(repository: Repository): Pick<History, "base" | "earlier"> {
   };
 }
 
-/**
- * The baseline in a commit.
- *
- * @returns undefined when there is no commit of that name
- */
+/** The baseline in a commit; undefined when there is no commit of that name. */
 export function baselineIn(functionsDir: string, ref: string): Baseline | undefined {
   const repository = Repository.around(functionsDir);
   const commit = repository?.commit(ref);
@@ -145,7 +130,7 @@ function baselineAt(repository: Repository, named: Named, before: ReadBefore): B
   if (known === undefined) before.set(key, tree);
   const texts = new Map<string, string>();
   const text = (id: string): string => {
-    // One alone may be all that is asked for; more are read by one process of git instead of hundreds.
+    // One may be all that is asked for; more are read by one git process instead of hundreds.
     const wanted = texts.size === 0 ? [id] : tree.map(([, each]) => each);
     if (!texts.has(id)) for (const [each, found] of repository.read(wanted)) texts.set(each, found);
     return texts.get(id) ?? "";

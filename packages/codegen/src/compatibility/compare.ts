@@ -6,10 +6,7 @@ import { linePairs } from "./lines.js";
 import { compareLine } from "./nodes.js";
 import { compareUndoing } from "./undoing.js";
 
-/**
- * What has changed between two plans, and what becomes of the runs that are in flight. Results are kept by node name, and what is
- * next is decided by the code that is deployed when a step ends: see docs/deploying.md.
- */
+/** What changed between two plans, and what becomes of runs in flight: see docs/deploying.md. */
 export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
   const then = new Map(before.workflows.map((workflow) => [workflow.name, workflow]));
   const names = new Set(now.workflows.map(({ name }) => name));
@@ -103,7 +100,7 @@ const differ = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.s
 
 type Input = WorkflowThen["input"];
 
-/** By what its source says, wherever that stands; a plan of before there was a hash of it has only its text. */
+/** Compares the hash of the source; an older plan without one has only its text. */
 function isOtherInput(before: Input, now: Input): boolean {
   if (before.hash !== undefined && now.hash !== undefined) return before.hash !== now.hash;
   return differ({ ...before, hash: undefined }, { ...now, hash: undefined });

@@ -3,13 +3,12 @@ import type { NodeThen, WorkflowThen } from "./change.js";
 /** A node of one of the two plans. */
 export interface Placed {
   readonly node: NodeThen;
-  /** Its storage name: what is the same in both plans. */
   readonly stored: string;
   /** Its name after those of the nodes and cases around it, in its own plan. */
   readonly path: string;
 }
 
-/** Nodes that stand one after another, in both plans: a workflow's own, those of a case, or of the body of a loop. */
+/** Nodes one after another in both plans: a workflow's own, a case's, or a loop body's. */
 export interface LinePair {
   /** What its nodes stand in, in the new plan: empty, `route.big`, `agent`. */
   readonly inside: string;

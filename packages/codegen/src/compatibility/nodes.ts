@@ -4,7 +4,6 @@ import type { LinePair, Placed } from "./lines.js";
 import { longestCommon } from "./order.js";
 import { stageKind } from "../plan/stage-kinds.js";
 
-/** What became of the nodes of one line. */
 export function compareLine(line: LinePair, workflow: string): Change[] {
   return [goneNodes, renamedNodes, changedNodes, movedNodes, addedNodes].flatMap((rule) =>
     rule(line, workflow),
@@ -17,7 +16,7 @@ const find = (nodes: readonly Placed[], stored: string): Placed | undefined =>
 const missingIn = (other: readonly Placed[], nodes: readonly Placed[]): Placed[] =>
   nodes.filter(({ stored }) => find(other, stored) === undefined);
 
-/** A node that is gone takes the runs that are at it with it, unless it is there under another name. */
+/** A removed node stops the runs that are at it, unless it has another name now. */
 function goneNodes({ before, now }: LinePair, workflow: string): Change[] {
   const added = new Set(missingIn(before, now));
   return missingIn(now, before).map((gone): Change => {
@@ -52,7 +51,6 @@ function goneNodes({ before, now }: LinePair, workflow: string): Change[] {
 const repairHint = (then: string): string =>
   `nothing wakes runs that wait for it: call \`workflow.repair(ctx, workflows)\` after the deploy, and they ${then}`;
 
-/** An event without a timeout. */
 function waitsForEver({ node: { kind, options } }: Placed): boolean {
   return kind === "event" && !("timeout" in options);
 }
@@ -62,7 +60,7 @@ const key = (path: string): string => (path.includes(".") ? quote(path) : path);
 const sayRenamed = (old: Placed, now: Placed): string =>
   `say so in the options of the workflow: \`renamed: { ${key(old.path)}: ${quote(now.path)} }\``;
 
-/** Whether a node has the code that another one had, which is gone or has other code: they seem to have changed names. */
+/** Whether a node has the code that another one had: they seem to have changed names. */
 function isOther(other: Placed, old: Placed, placed: Placed, now: readonly Placed[]): boolean {
   const { kind, hash } = placed.node;
   return (
@@ -115,7 +113,7 @@ function renamedNodes({ before, now }: LinePair, workflow: string): Change[] {
   });
 }
 
-/** A node under the same name goes on with its new code, as long as what a run waits for is still there. */
+/** A node under the same name goes on with its new code if what a run waits for is still there. */
 function changedNodes({ before, now }: LinePair, workflow: string): Change[] {
   return before.flatMap((old): Change[] => {
     const placed = find(now, old.stored);
@@ -153,7 +151,7 @@ function lostStages(old: Placed, now: Placed, line: readonly Placed[]): string[]
     const same = sameStage(stage, now);
     if (same !== undefined) return same.kind !== stage.kind && isWaitedAt(stage);
     const part = partOf(stage);
-    // What becomes of a compensation is told by itself. A finalize may have an `isolate` of its own.
+    // A removed compensation has a change of its own. A finalize may have its own `isolate`.
     if (part === "compensate") return false;
     return isWaitedAt(stage) || part !== "output" || beginsTransaction(old, line);
   });
@@ -170,7 +168,7 @@ function tooManyPasses(old: Placed, now: Placed): string[] {
   ];
 }
 
-/** A parent that has a handler now: it is not run for runs whose children were started without it. */
+/** A parent's new handler does not run for runs whose children were started without it. */
 function newHandler(old: Placed, now: Placed): string | undefined {
   const part = (ending: string, { node }: Placed) =>
     node.stages.find((stage) => partOf(stage) === ending);
@@ -180,7 +178,7 @@ function newHandler(old: Placed, now: Placed): string | undefined {
   return "it has a handler now: runs whose children are going do not run it, and its `output` is undefined in them";
 }
 
-/** All of a node but its name, where it stands, and the nodes inside it, which are compared by themselves. */
+/** All of a node but its name, its place and the nodes inside it. */
 function own({ node }: Placed): string {
   const { name: _, storage: __, bodies = [], stages, ...rest } = node;
   const named = stages.map((stage) => ({ ...stage, name: partOf(stage) }));
@@ -189,7 +187,7 @@ function own({ node }: Placed): string {
 
 type Stage = NodeThen["stages"][number];
 
-/** Whether a run waits at such a stage until something comes back to it by its name; at all others it is for one transaction only. */
+/** Whether a run waits at such a stage, beyond one transaction, until something comes back. */
 const isWaitedAt = ({ kind }: Stage): boolean =>
   ["queued", "waiting", "woken"].includes(stageKind(kind).goes);
 
@@ -200,7 +198,6 @@ const sameStage = (old: Stage, now: Placed): Stage | undefined =>
 const partOf = ({ name }: Stage): string | undefined =>
   /(?:^|\.)(output|finalize|compensate)$/.exec(name)?.[1];
 
-/** Nodes that both plans have, in another order. */
 function movedNodes(line: LinePair, workflow: string): Change[] {
   const { before, now } = line;
   const names = (nodes: readonly Placed[], other: readonly Placed[]) =>
@@ -231,7 +228,7 @@ function movedNodes(line: LinePair, workflow: string): Change[] {
   });
 }
 
-/** Who reads a node, from a place of its line on: nodes, and readers of the output, which the last node but sleeps makes. */
+/** Who reads a node from `at` on: nodes, and readers of the output, which the last node makes. */
 function readersAfter(at: number, read: Placed, { inside, now }: LinePair): string[] {
   const readers = now.slice(at).filter(({ node }) => readsOf(node).has(read.node.name));
   const isOutput = now.findLast(({ node }) => node.kind !== "sleep") === read;
@@ -247,13 +244,10 @@ const inThem = (readers: readonly string[]): string =>
 const workWithout = (readers: readonly string[]): string =>
   `let ${readers.join(" and ")} work without it`;
 
-/** As many steps as the run time does in one transaction; after so many, a run is between two of them for a moment. */
+/** As many steps as the run time does in one transaction. */
 const mostFused = 20;
 
-/**
- * Whether a run can be at a node, or inside it, when another version is deployed. A mutation or a query is done in the transaction that arrives, unless that
- * begins with it.
- */
+/** Whether a run can be at or in a node during a deploy, which needs more than one transaction. */
 const canBeAt = (placed: Placed, line: readonly Placed[]): boolean =>
   beginsTransaction(placed, line) || waitsIn(placed.node);
 
@@ -270,7 +264,7 @@ function waitsIn({ stages, options, bodies = [] }: NodeThen): boolean {
   );
 }
 
-/** A node that is new: runs that are past its place never run it, and later nodes do not find its result. */
+/** A new node: runs that are past its place never run it, and later nodes miss its result. */
 function addedNodes(line: LinePair, workflow: string): Change[] {
   const { inside, before, now } = line;
   return missingIn(before, now).map((added): Change => {
@@ -287,7 +281,7 @@ function addedNodes(line: LinePair, workflow: string): Change[] {
   });
 }
 
-/** The names that a node reads, by all its stages and those inside it; everything, where one of them reads everything. */
+/** The names that a node and those inside it read; every name if one of them is `*`. */
 function readsOf(node: NodeThen): { has(name: string): boolean } {
   const collect = ({ stages, bodies = [] }: NodeThen): string[] => [
     ...stages.flatMap(({ reads, recover = [], until = [] }) => [...reads, ...recover, ...until]),

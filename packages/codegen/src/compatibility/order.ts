@@ -1,4 +1,3 @@
-/** The longest list of items that both lists have in the same order. */
 export function longestCommon(first: readonly string[], second: readonly string[]): string[] {
   let row: string[][] = second.map(() => []);
   for (const item of first) {

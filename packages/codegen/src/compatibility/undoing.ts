@@ -1,10 +1,6 @@
 import type { Change, NodeThen, WorkflowThen } from "./change.js";
 
-/**
- * The compensations that are gone, alone, with their step or with the workflow: they no longer run.
- *
- * @param now undefined when the workflow is gone
- */
+/** The compensations that are gone; `now` is undefined when the workflow is gone. */
 export function compareUndoing(before: WorkflowThen, now: WorkflowThen | undefined): Change[] {
   const names = new Set(now && stageNames(now.nodes));
   return stageNames(before.nodes)

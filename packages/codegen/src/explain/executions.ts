@@ -2,14 +2,11 @@ import type { NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
 import { passesOf } from "./worst-case.js";
 
-/*
- * Root executions, as docs/design.md counts them: functions that are scheduled, called from outside, or called by an action.
- * What a stage costs depends on where a run comes from: a mutation joins the transaction that is open, or needs one.
- */
+/* Counts root executions as docs/design.md does; a mutation joins an open transaction. */
 
 /** Where a run comes from when it arrives at a stage. */
 type Transaction =
-  /** It is started: its first action is scheduled directly, and whatever else is first is arrived at by a function of its own. */
+  /** It is started: its first action is scheduled directly, anything else by its own function. */
   | "none"
   /** What is arrived at may be executed in it. */
   | "open"
@@ -24,10 +21,7 @@ interface Walked {
 /** Of what is executed in an open transaction: it holds 20 stages. */
 const fused = 1 / 20;
 
-/**
- * Root executions of each stage of a run in which nothing fails and the pool is not full; of a branch as if each case was taken; in a loop
- * those of one pass. What a whole loop costs besides, such as for counting its passes, is its own stage's.
- */
+/** Root executions of each stage when nothing fails: all cases of a branch, one pass of a loop. */
 export function rootExecutions({ nodes }: WorkflowPlan): ReadonlyMap<StagePlan, number> {
   const of = new Map<StagePlan, number>();
   alongLine(nodes, "none", of);
@@ -71,7 +65,7 @@ function throughCases(node: NodePlan, walked: Walked, of: Map<StagePlan, number>
   return { executions: walked.executions + most, after: isClosed ? "closed" : "open" };
 }
 
-/** The first pass may need a transaction more than those after it, which come from the end of the one before. */
+/** The first pass may need one transaction more than the next ones. */
 function throughPasses(
   node: NodePlan,
   loop: StagePlan,
@@ -91,7 +85,7 @@ function throughPasses(
   return { executions: own + passes * further.executions, after: further.after };
 }
 
-/** A loop keeps its first pass and the newest 100: the others are forgotten by a job at each hundredth pass from the 200th on, and at the end. */
+/** A loop keeps its first pass and the newest 100; a job each hundredth pass deletes the others. */
 function forgetting(passes: number): number {
   return passes < 102 ? 0 : Math.max(1, Math.floor(passes / 100));
 }
@@ -125,7 +119,7 @@ function throughStage(stage: StagePlan, from: Transaction, { stages, given }: No
   return { executions: arrival(from) + (goes === "woken" ? 1 : 0), after: "open" };
 }
 
-/** How many of a stage's root executions are no transactions: its action, and the one that a reference names. */
+/** How many of a stage's root executions are actions: its own, and the one a reference names. */
 export const actionsOf = ({ kind, reference }: StagePlan): number => {
   if (stageKind(kind).goes !== "queued") return 0;
   return reference === undefined ? 1 : 2;

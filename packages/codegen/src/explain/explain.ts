@@ -7,9 +7,8 @@ import { limitOf, passesOf, worstCase, type LongestRuns, type WorstCase } from "
 
 /** What something costs and takes at most, when nothing fails; and at worst. */
 interface Bound {
-  /** Of a branch those of its most expensive case, of a loop those of all its passes. Where their number is computed, of one. */
+  /** A branch counts its most expensive case; a loop all passes, or one if that is computed. */
   readonly rootExecutions: number;
-  /** Those of them that are transactions, each as the same. */
   readonly transactions: number;
   /** Null when that depends on something else. */
   readonly worstCaseMs: number | null;
@@ -28,7 +27,6 @@ export interface WorkflowExplained extends Bound {
     readonly workflow: string | undefined;
     readonly rootExecutions: number | undefined;
   }[];
-  /** Why there is no worst case: the stages whose time depends on something else. */
   readonly openEnded: readonly string[];
   readonly nodes: readonly NodeExplained[];
 }
@@ -43,7 +41,6 @@ export interface NodeExplained extends Bound {
   readonly bodies?: readonly BodyExplained[];
 }
 
-/** One case, or one pass of a loop. */
 export interface BodyExplained extends Bound {
   readonly key: string;
   readonly nodes: readonly NodeExplained[];
@@ -62,7 +59,6 @@ export interface StageExplained extends WorstCase {
   readonly isCompensation?: true;
 }
 
-/** Explains one workflow, or all. */
 export function explain({ workflows }: ProjectPlan, only?: string): WorkflowExplained[] {
   const runs = longestRuns(workflows);
   return workflows
@@ -70,10 +66,7 @@ export function explain({ workflows }: ProjectPlan, only?: string): WorkflowExpl
     .map((workflow) => explainWorkflow(workflow, workflows, runs));
 }
 
-/**
- * From above: at first as if a run had no end but by the timeout of its workflow, then as long as its nodes take by what is known of the
- * others so far, until nothing gets shorter. A workflow that is its own descendant stays open, unless a timeout ends it.
- */
+/** Starts from the timeouts and shortens runs by what is known of the others, until none changes. */
 function longestRuns(workflows: readonly WorkflowPlan[]): LongestRuns {
   const runs = new Map(workflows.map((workflow) => [workflow.name, timeoutOf(workflow) ?? null]));
   for (let isShorter = true; isShorter;) {

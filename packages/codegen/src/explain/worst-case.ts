@@ -19,7 +19,6 @@ const transactionMs = 1_000;
 /** How long a run of each workflow takes at worst, in ms; null where that is open. */
 export type LongestRuns = ReadonlyMap<string, number | null>;
 
-/** What the time of a stage depends on besides itself. */
 interface Around {
   readonly node: NodePlan;
   readonly workflow: WorkflowPlan;
@@ -42,10 +41,7 @@ const byWhatItTakes: Readonly<
   nothing: () => ({ worstCaseMs: 0 }),
 };
 
-/**
- * As long as the longest of its children, as they run side by side. Where only some of them do, they take turns, and how many there are is
- * only known when it runs.
- */
+/** Children run side by side: the longest counts. With `concurrency`, their number is unknown. */
 function runs(stage: StagePlan, { node, runs: longestRuns }: Around): WorstCase {
   const { timeoutMs, worstCaseMs: limit } = waiting(stage);
   const takeTurns = node.given.has("concurrency");
@@ -53,7 +49,7 @@ function runs(stage: StagePlan, { node, runs: longestRuns }: Around): WorstCase 
   return { timeoutMs, worstCaseMs: limit === null ? longest : Math.min(limit, longest ?? limit) };
 }
 
-/** Of the workflows that a child may be; null when one of them has no worst case, or it may be any. */
+/** Null when one of the possible workflows has no worst case, or when it may be any. */
 function longestChild({ workflows }: StagePlan, runs: LongestRuns): number | null {
   const times = workflows?.map((name) => runs.get(name) ?? null) ?? [null];
   const known = times.filter((ms) => ms !== null);
@@ -91,7 +87,7 @@ function workflowPolicy({
   return { values: options, computed };
 }
 
-/** After how many ms a node ends whatever is going on in it; undefined when it has no such limit. */
+/** After how many ms a node ends whatever runs in it; undefined without such a limit. */
 export function limitOf({ stages, options }: NodePlan): number | undefined {
   // That of a parent or a loop covers all that is in it; that of any other node is its one stage's.
   const isWhole = stages.some(({ kind }) => kind === "children" || kind === "loop");

@@ -1,7 +1,6 @@
 import type { Shape } from "../plan/stage-kinds.js";
 import type { Graph, GraphWorkflow } from "./model.js";
 
-/** A graph in the language of Graphviz. */
 export function dot(graph: Graph): string {
   const lines = [
     "digraph workflows {",

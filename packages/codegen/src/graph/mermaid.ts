@@ -30,7 +30,7 @@ function subgraph({ name, nodes, edges }: GraphWorkflow): string[] {
   ];
 }
 
-/** Boxes; a double border for what starts other runs, round ends for what waits, and the usual signs for decisions and loops. */
+/** A double border starts other runs, round ends wait, a diamond decides, a hexagon repeats. */
 const brackets: Readonly<Record<Shape, readonly [string, string]>> = {
   run: ["[", "]"],
   fanOut: ["[[", "]]"],

@@ -3,7 +3,6 @@ import { stagesOf } from "../plan/functions.js";
 import type { NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { stageKind, type Shape } from "../plan/stage-kinds.js";
 
-/** What the drawing of a plan consists of, whatever it is drawn in. */
 export interface Graph {
   readonly workflows: readonly GraphWorkflow[];
   /** Workflows that are started as children, but not drawn themselves. */
@@ -20,16 +19,14 @@ export interface Graph {
 export interface GraphWorkflow {
   readonly name: string;
   readonly file: string;
-  /** Also those inside others. */
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
 }
 
-/** From one node to the next. */
 export interface GraphEdge {
   readonly from: string;
   readonly to: string;
-  /** When the run goes this way: the case of a branch, `next pass` and `done` of a loop. Absent when it always does. */
+  /** When the run goes this way: a case, `next pass`, `done`. Absent when it always does. */
   readonly label?: string;
 }
 
@@ -42,11 +39,9 @@ export interface GraphNode {
   readonly runs: readonly string[];
   /** How it is run: `retry 5×`, `timeout 30s`, `8 at once`. */
   readonly policies: readonly string[];
-  /** Whether it starts other runs. */
   readonly fansOut: boolean;
 }
 
-/** The graph of one workflow, or of all. */
 export function graphOf({ workflows }: ProjectPlan, only?: string): Graph {
   const drawn = workflows.filter(({ name }) => only === undefined || name === only);
   const children = drawn.flatMap((workflow) =>
@@ -73,7 +68,6 @@ function graphWorkflow({ name, file, nodes }: WorkflowPlan): GraphWorkflow {
 
 type Exit = Omit<GraphEdge, "to">;
 
-/** The edges along a line of nodes, and inside each of them. */
 function edgesOf(nodes: readonly NodePlan[]): GraphEdge[] {
   return nodes.flatMap((node, index) => {
     const next = nodes[index + 1];

@@ -1,4 +1,4 @@
-/** A workflow of some thousand nodes, or of some hundred branches inside each other, stays far below these. */
+/** A workflow of thousands of nodes, or hundreds of nested branches, stays far below these. */
 const maxDepth = 4_000;
 const maxValues = 2_000_000;
 const maxItems = 100_000;
@@ -7,7 +7,7 @@ const maxText = 1_000_000;
 /** Names that mean something on every object. */
 const unsafeKeys = new Set(["__proto__", "constructor", "prototype"]);
 
-/** What keeps a parsed JSON value from being looked at any further; undefined when nothing does. Without recursion. */
+/** Why a parsed JSON value must not be read further; undefined if it may. Without recursion. */
 export function boundsProblem(json: unknown): string | undefined {
   const open: { value: unknown; depth: number }[] = [{ value: json, depth: 0 }];
   let seen = 0;

@@ -9,9 +9,7 @@ interface Nodes {
 /** What is asked of every workflow of an app, also of those that have not changed. */
 export interface Digest {
   readonly nodes: number;
-  /** The names of its action stages. */
   readonly actions: readonly string[];
-  /** Its nodes by their storage names. */
   readonly stored: readonly StoredNode[];
   /** Whether it has a node that starts one child. */
   readonly startsChild: boolean;
@@ -40,12 +38,7 @@ function stagesIn(nodes: readonly WrittenNode[]): WrittenNode["stages"] {
   ]);
 }
 
-/**
- * A workflow of which only some fields are at hand; the others are there as soon as one of them is asked for.
- *
- * @param fields the names of all, in order
- * @param load gives it whole, the same each time
- */
+/** A workflow with some `known` fields; `load` gives the others when one of them is read. */
 export function lazyWorkflow<Workflow extends Nodes>(
   known: Partial<Workflow>,
   fields: readonly string[],

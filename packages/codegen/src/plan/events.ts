@@ -9,7 +9,7 @@ export interface AwaitedEvents {
   readonly isWhole: boolean;
 }
 
-/** What a run of a workflow waits for; with `below` also the runs of the workflows that it starts, and those that these start. */
+/** What a run of a workflow waits for; `below` adds the workflows that it starts, and so on. */
 export function awaitedEvents(
   { workflows }: ProjectPlan,
   workflow: string,
@@ -34,7 +34,7 @@ function namesOf({ name, given }: NodePlan): string[] | undefined {
   return isObject(anyOf.value) && anyOf.value.isWhole ? [...anyOf.value.fields.keys()] : undefined;
 }
 
-/** The workflow, and those whose runs may be below one of its. A child that cannot be seen may be of any. */
+/** The workflow and those it may start. A child that cannot be seen may be any. */
 function reachedFrom(workflow: string, workflows: readonly WorkflowPlan[]): Set<string> {
   const reached = new Set([workflow]);
   for (const name of reached) {

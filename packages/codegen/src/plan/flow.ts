@@ -10,7 +10,6 @@ export type Following =
   /** A step has been undone. */
   | { readonly at: "undone" };
 
-/** What follows what in a workflow. */
 export class Flow {
   readonly #after = new Map<StagePlan, Following>();
 
@@ -18,7 +17,7 @@ export class Flow {
     this.#link(nodes, { at: "end" });
   }
 
-  /** What follows a stage; of a branch or a loop, what follows it as a whole. Also of a compensation that the workflow has no more. */
+  /** What follows a stage, even a removed compensation; for a branch or loop, what follows it all. */
   after(stage: StagePlan): Following {
     return this.#after.get(stage) ?? { at: stage.isAside ? "undone" : "end" };
   }

@@ -25,7 +25,7 @@ export function completionName(stageName: string): string {
   return `${stageIdentifier(stageName)}Done`;
 }
 
-/** The functions that a stage is compiled to. A mutation or query by reference has none: the user's is called directly. */
+/** The functions of a stage. A mutation or query by reference has none: it is called directly. */
 function functionsOf(stage: StagePlan): GeneratedFunction[] {
   const own = { name: stageIdentifier(stage.name), stage, label: stage.label };
   const { goes } = stageKind(stage.kind);
@@ -36,7 +36,7 @@ function functionsOf(stage: StagePlan): GeneratedFunction[] {
   return goes === "within" && stage.reference === undefined ? [own] : [];
 }
 
-/** The functions of a workflow's stages, in order; `resume` and `reference` come with every workflow. */
+/** The functions of all stages, in order; every workflow also has `resume` and `reference`. */
 export function generatedFunctions(workflow: WorkflowPlan): GeneratedFunction[] {
   return allNodes(workflow.nodes).flatMap(functionsOfNode);
 }

@@ -1,10 +1,9 @@
 import type * as z from "zod";
 import type { Place } from "../diagnostics/diagnostic.js";
 
-/** A value as far as it can be seen in a definition. Undefined is one that is only known when it runs. */
+/** A value as far as a definition shows it. Undefined is only known when it runs. */
 export type Known = string | number | boolean | KnownObject | KnownOther | undefined;
 
-/** An object by its fields. */
 export interface KnownObject {
   readonly fields: GivenOptions;
   /** Whether it has no others: none is spread into it, or has a computed name. */

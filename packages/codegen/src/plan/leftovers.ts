@@ -4,11 +4,7 @@ import type { Leftover, WorkflowPlan, WrittenPlan } from "./schema.js";
 import type { Earlier } from "./storage-names.js";
 import type { StoredNode } from "./stored-nodes.js";
 
-/**
- * The action stages and nodes that were there in earlier plans and are not there now, by workflow, and the workflows that are gone: runs
- * may still be at them, or have their results. A tombstone stays until it is dropped; new ones are made of what the baseline has, whatever
- * was generated since.
- */
+/** What runs may still be at or have results of. Tombstones stay until dropped; new: baseline only. */
 export function leftoversOf(
   { baseline, last: all, drops = false }: Earlier,
   workflows: readonly WorkflowPlan[],
@@ -36,7 +32,7 @@ interface Gone {
   readonly nodes: Map<string, StoredNode>;
 }
 
-/** The action stages and the nodes of earlier plans, by workflow, with those that were gone from others. */
+/** Action stages and nodes of earlier plans by workflow, with what was gone from others. */
 function goneIn(plans: readonly WrittenPlan[], others: readonly WrittenPlan[]): Map<string, Gone> {
   const all = new Map<string, Gone>();
   const add = (workflow: string, stages: readonly string[], nodes: readonly StoredNode[] = []) => {
@@ -78,12 +74,7 @@ export interface LeftFunction {
   readonly isCompletion: boolean;
 }
 
-/**
- * The functions that action stages leave behind only to end the runs that are at them, or to send them on: those whose name something else
- * has taken meanwhile are left out.
- *
- * @param workflow the one whose stages they were; undefined when it is gone too
- */
+/** Functions that only end or redirect runs at removed actions, unless their names are taken. */
 export function leftFunctions(
   workflow: WorkflowPlan | undefined,
   { stages }: Pick<Leftover, "stages">,

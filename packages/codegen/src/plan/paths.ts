@@ -1,26 +1,25 @@
 import { posix } from "node:path";
 
-/** The folder under the functions folder that holds what the compiler writes, where the config says none. */
+/** The default folder, under the functions folder, that holds what the compiler writes. */
 export const usualOutput = "_workflows";
 
 /** The part of the plan in an output folder that holds for all workflows. */
 export const planFileIn = (output: string): string => `${output}/plan.json`;
 
-/** The plan of one workflow. */
 export const workflowPlanIn = (output: string, workflow: string): string =>
   `${output}/${workflow}.plan.json`;
 
 /** Whether a file of an output folder is a part of the plan. */
 export const isPlanFile = (path: string): boolean => /(^|[./])plan\.json$/.test(path);
 
-/** The list of all workflows in an output folder, one a line; and what tells git to keep both lines of two branches. */
+/** The list of workflows, one a line, and what tells git to keep both lines of a merge. */
 export const listFileIn = (output: string): string => `${output}/workflows.ts`;
 export const attributesIn = (output: string): string => `${output}/.gitattributes`;
 
-/** As many characters as Convex allows in a name of a path: a folder, a file with its ending, a function. */
+/** How many characters Convex allows for a folder, a file with its ending, or a function. */
 export const maxPathSegment = 64;
 
-/** Names of folders that Convex or the compiler has another use for, wherever they stand; and those at the top of the functions folder. */
+/** Folder names with another use for Convex or the compiler: anywhere, and at the top. */
 const reserved = /^(_generated|node_modules)$/i;
 const reservedAtTop = /^(_deps|_system|actions)$/i;
 
@@ -37,33 +36,30 @@ export function isOutputFolder(value: unknown): value is string {
   );
 }
 
-/** The output folder that a config says; where it says none, or one that cannot be, the usual one. */
+/** The output folder of a config; the default if it has none or one that is not allowed. */
 export function outputOf(config: { readonly output?: unknown } | undefined): string {
   return isOutputFolder(config?.output) ? config.output : usualOutput;
 }
 
-/** Whether two folders are one on macOS and Windows, where names that differ only in case are the same. */
+/** Whether two folders are one on macOS and Windows, which ignore case. */
 export const isSameFolder = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
-/** The file under the functions folder that holds what is the same for all workflows. By its name, with two dots, no entry point of Convex. */
+/** Settings for all workflows. Two dots in its name keep it from being a Convex entry point. */
 export const configFile = "stepwise.config.ts";
 
-/** The app's own config, in which it mounts components: Convex takes the first of them that is there. */
+/** The app's own config, which mounts components: Convex takes the first one that exists. */
 export const convexConfigFiles = ["convex.config.ts", "convex.config.js"] as const;
 
-/** The name under which the component is mounted where the config says none: that of its package. */
+/** The default name under which the component is mounted: that of its package. */
 export const usualComponent = "workflow";
 
-/** A relative module name as a file of the functions folder, without its ending; undefined for a package. */
+/** A relative module as a file of the functions folder, without its ending; else undefined. */
 export function resolveModule(file: string, module: string): string | undefined {
   if (!module.startsWith("./") && !module.startsWith("../")) return undefined;
   return withoutEnding(posix.join(posix.dirname(file), module));
 }
 
-/**
- * A relative module name as it is written in a folder at the top of the functions folder, such as `_workflows/`; others stay as they are. So
- * plans have it, wherever the output folder is.
- */
+/** A relative module as written in a folder such as `_workflows/`, wherever the output folder is. */
 export function moduleFromOutput(file: string, module: string): string {
   if (!module.startsWith("./") && !module.startsWith("../") && module !== "." && module !== "..")
     return module;

@@ -20,13 +20,7 @@ interface KnownPart extends Omit<PlanPart, "workflows"> {
   };
 }
 
-/**
- * `readPlanFile` of a file that was read before: its workflow is parsed only when something looks into it.
- *
- * @param id tells the text from any other that was at its path
- * @param read gives the text
- * @throws PlanUnreadable
- */
+/** `readPlanFile` of a known text, named by `id`: its workflow is parsed only when it is used. */
 export function partOnce(
   before: ReadBefore,
   { path, id, of = path }: { readonly path: string; readonly id: string; readonly of?: string },

@@ -22,24 +22,13 @@ export class PlanOutdated extends PlanUnreadable {}
 
 const anyVersion = z.object({ generatedBy: z.literal("workflow-codegen"), version: z.number() });
 
-/**
- * Reads a plan that stands in one text.
- *
- * @param of what is read, for messages: `deployed.json`
- * @throws PlanUnreadable
- */
+/** Reads a plan in one text; `of` names it in messages. @throws PlanUnreadable */
 export const readPlan = (text: string, of: string): WrittenPlan => parsed(text, of, writtenPlan);
 
 /** What one file of a plan holds: what the app says for all workflows, or one workflow. */
 export type PlanPart = Pick<WrittenPlan, "config" | "workflows" | "removed">;
 
-/**
- * Reads one file of a plan in a folder.
- *
- * @param path of the file: its name says which workflow it holds
- * @param of what is read, for messages. Default: its path
- * @throws PlanUnreadable
- */
+/** Reads one file of a plan; its path names the workflow it holds. @throws PlanUnreadable */
 export function readPlanFile(text: string, path: string, of = path): PlanPart {
   const name = /(\w+)\.plan\.json$/.exec(path)?.[1];
   if (name === undefined) return { ...parsed(text, of, appPlan), workflows: [] };
@@ -53,7 +42,6 @@ export function readPlanFile(text: string, path: string, of = path): PlanPart {
   };
 }
 
-/** One plan of what its files hold. */
 export function joinedPlan(parts: readonly PlanPart[]): WrittenPlan {
   const config = parts.find((part) => part.config !== undefined)?.config;
   const removed = parts.flatMap((part) => part.removed ?? []);
@@ -66,7 +54,7 @@ export function joinedPlan(parts: readonly PlanPart[]): WrittenPlan {
   };
 }
 
-/** A plan may come from anywhere: it is bounded before its schema, which is recursive, looks at it. */
+/** A plan may come from anywhere: it is bounded before the recursive schema reads it. */
 function parsed<T>(text: string, of: string, schema: z.ZodType<T>): T {
   const json = parseJson(text, of);
   const problem = boundsProblem(json);

@@ -7,7 +7,7 @@ import { isOutputFolder, maxPathSegment } from "./paths.js";
 import { stageKindNames } from "./stage-kinds.js";
 import { planVersion } from "./version.js";
 
-/* Names of the last plan come into generated code and into the names of files; so they are looked at, as those of definitions are. */
+/* Names of the last plan become code and file names, so they are checked like new ones. */
 const identifier = z
   .string()
   .max(maxPathSegment)
@@ -22,14 +22,13 @@ export type FunctionKind = z.infer<typeof functionKind>;
 
 /** What has one step record and one line of control flow; see docs/generated-code.md. */
 export const stage = z.object({
-  /** By storage names: `save`, or `chapters.output`, `chapters.finalize`, `charge.compensate`; of a case `route.big.x`, of a body `agent.think`. */
+  /** By storage names: `save`, `chapters.output`, `charge.compensate`, `route.big.x`. */
   name: stageName,
   kind: z.enum(stageKindNames),
   /** The names of the scope that its handler reads; `["*"]` for all of them. */
   reads: z.array(z.string()),
   /** The user's function, such as `internal.documents.outline`, when there is no inline handler. */
   reference: z.string().optional(),
-  /** Whether the `args` of that ask for `info`. */
   info: z.literal(true).optional(),
   /** The names that its `recover` reads; absent without one. */
   recover: z.array(z.string()).optional(),
@@ -43,13 +42,13 @@ export const stage = z.object({
 
 export const node = z.object({
   name: z.string(),
-  /** The name that its results are stored under: the first that it had. Absent when it is its name. */
+  /** The name its results are stored under: its first one. Absent when it is its name. */
   storage: identifier.optional(),
   kind: z.string(),
   stages: z.array(stage),
-  /** Those options whose values can be seen: retry, timeout, concurrency, tolerate, maxIterations and their like. */
+  /** Options whose values can be seen: retry, timeout, concurrency, tolerate, maxIterations, … */
   options: z.record(z.string(), z.json()),
-  /** Of the node's source, without white space and comments, and without the nodes in its bodies. */
+  /** Of the node's source without white space, comments, and the nodes in its bodies. */
   hash: z.string(),
   /** The cases of a branch, the body of a loop. */
   get bodies() {
@@ -59,16 +58,14 @@ export const node = z.object({
 
 /** Nodes that stand inside another one. */
 export const body = z.object({
-  /** That of the case; `body` of a loop. */
   key: z.string(),
-  /** That of a case, if it is another name. */
   storage: identifier.optional(),
   get nodes() {
     return z.array(node);
   },
 });
 
-/** Of the source of something, without white space and comments, and with what it names. Absent in plans of before there was one. */
+/** Of source without white space and comments, and what it names. Absent in old plans. */
 const sourceHash = z.string().optional();
 
 export const input = z.discriminatedUnion("kind", [
@@ -85,7 +82,6 @@ export const input = z.discriminatedUnion("kind", [
 
 export const workflow = z.object({
   name: identifier,
-  /** The file of its definition, relative to the functions folder. */
   file: z.string(),
   input,
   options: z.record(z.string(), z.json()),
@@ -94,12 +90,12 @@ export const workflow = z.object({
   nodes: z.array(node),
 });
 
-/** What an earlier version of a workflow leaves behind, so that no run is at a function that is not there. */
+/** What an earlier version leaves behind, so that no run is at a function that is gone. */
 export const leftover = z.object({
   workflow: identifier,
   /** Its action stages that are gone, among them compensations. */
   stages: z.array(stageName),
-  /** The storage names of its nodes that are gone, with the hashes of these, so that another node is not given their results. */
+  /** Its removed nodes by storage name, with hashes, so that no other node gets their results. */
   nodes: z.array(z.object({ name: stageName, hash: z.string() })).optional(),
 });
 export type Leftover = z.infer<typeof leftover>;
@@ -114,7 +110,6 @@ export const appConfig = z.object({
   component: identifier.optional(),
   maxParallelism: z.number().optional(),
   logLevel: z.enum(logLevels).optional(),
-  /** A duration. */
   retention: z.union([z.string(), z.number()]).optional(),
   retry: z.json().optional(),
   /** The folder that generated code stands in. Default: `_workflows`. */
@@ -126,27 +121,21 @@ const generatedBy = z.literal("workflow-codegen");
 const version = z.literal(planVersion);
 const hashedWorkflow = workflow.extend({ hash: z.string() });
 
-/** `plan.json` in the output folder: what holds for all workflows. */
 export const appPlan = z.object({
   generatedBy,
-  /** The compiler's own version. */
   compiler: z.string().optional(),
   version,
-  /** Absent when the app has none. */
   config: appConfig.optional(),
 });
 
-/** `<workflow>.plan.json`: one file for each workflow, so that branches which add different ones can be merged. */
+/** `<workflow>.plan.json`: one file per workflow, so that branches can be merged. */
 export const workflowPlanFile = z.object({
   generatedBy,
   version,
-  /** Absent when the workflow is gone. */
   workflow: hashedWorkflow.optional(),
-  /** Absent when there is nothing. */
   removed: leftover.optional(),
 });
 
-/** All of a plan. */
 export const writtenPlan = z.object({
   ...appPlan.shape,
   workflows: z.array(hashedWorkflow),
@@ -154,29 +143,22 @@ export const writtenPlan = z.object({
 });
 export type WrittenPlan = z.infer<typeof writtenPlan>;
 
-/*
- * In memory a plan also knows its places, for messages. They are not written: they would change with every edit above them.
- */
+/* In memory a plan also has places, for messages. Written, every edit above would change them. */
 
 /** How a stage is run, as far as that is written out. */
 export interface Policy {
   /** Options whose values can be seen. */
   readonly values: Readonly<Record<string, z.core.util.JSONType>>;
-  /** The names of those that are computed. */
   readonly computed: readonly string[];
-  /** All options beside them. */
   readonly given: GivenOptions;
 }
 
-/** One entry of a workflow's `renamed`. */
 export interface Renaming {
   readonly old: string;
-  /** What the node is called now. */
   readonly now: string;
   readonly place: Place;
 }
 
-/** What a handler reads, and where. */
 export interface Read {
   readonly name: string;
   readonly place: Place;
@@ -191,15 +173,14 @@ export interface Reader {
 
 export interface StagePlan extends z.infer<typeof stage> {
   readonly place: Place;
-  /** The path of its node: `agent.think` of `agent.think.compensate`. */
   readonly node: string;
-  /** Where its code is found among the definition's nodes: `chapters`, `finalize`; `agent`, `body`, `think`. */
+  /** Where its code is in the definition: `chapters`, `finalize`; `agent`, `body`, `think`. */
   readonly code: readonly string[];
   /** Whether it stands in no sequence: a compensation. */
   readonly isAside: boolean;
   /** How a person calls it: `step "outline"`, `parent "chapters", finalize`. */
   readonly label: string;
-  /** The same in the middle of a sentence, and seen from another stage of its node: `the children of "chapters"`, `its children`. */
+  /** The same inside a sentence, and from another stage of its node: `its children`. */
   readonly mention: { readonly elsewhere: string; readonly within: string };
   readonly readers: readonly Reader[];
   /** Its retry, timeout and isolate. */
@@ -211,13 +192,10 @@ export interface NodePlan extends z.infer<typeof node> {
   readonly bodies?: BodyPlan[];
   /** Its name, after those of the nodes and cases around it: `route.big.x`. */
   readonly path: string;
-  /** The place of its name. */
   readonly place: Place;
   /** All its options, also those whose values cannot be seen. */
   readonly given: GivenOptions;
-  /** Whether the user chose its name. */
   readonly isNamed: boolean;
-  /** Whether the workflow ends with it. */
   readonly endsWorkflow: boolean;
   /** Whether later nodes can read what it makes: a sleep makes nothing. */
   readonly hasOutput: boolean;
@@ -234,9 +212,7 @@ export interface BodyPlan extends z.infer<typeof body> {
   readonly place: Place;
   /** The names that its first node could read, in order. */
   readonly visible: readonly string[];
-  /** Whether something in it could not be read, which has been reported. */
   readonly hasUnreadNodes: boolean;
-  /** Whether a node's name in it is computed. */
   readonly hasUnknownNames: boolean;
 }
 
@@ -250,7 +226,6 @@ export type InputPlan =
 export interface WorkflowPlan extends z.infer<typeof workflow> {
   readonly input: InputPlan;
   readonly nodes: NodePlan[];
-  /** The place of its name. */
   readonly place: Place;
   /** All its options, also those whose values cannot be seen. */
   readonly given: GivenOptions;
@@ -259,20 +234,17 @@ export interface WorkflowPlan extends z.infer<typeof workflow> {
   readonly renamings: readonly Renaming[];
   /** The storage names that are other names, by the paths of nodes and cases. Default: none is. */
   readonly storageNames?: ReadonlyMap<string, string>;
-  /** Whether a node's name is computed, so that a name which nothing seems to give may be that node's. */
+  /** Whether a node's name is computed, so that a missing name may be that node's. */
   readonly hasUnknownNames: boolean;
-  /** Whether one of its nodes could not be read, which has been reported. */
   readonly hasUnreadNodes: boolean;
 }
 
-/** What was read in the app's config. */
 export interface ConfigPlan {
   readonly values: AppConfig;
   readonly given: GivenOptions;
 }
 
 export interface ProjectPlan {
-  /** Default: the app has none. */
   readonly config?: ConfigPlan;
   readonly workflows: readonly WorkflowPlan[];
   /** What workflows and stages that are gone leave behind. Default: nothing. */

@@ -1,7 +1,7 @@
-/** How a node is drawn: what is run, what starts other runs, what waits, what decides, what repeats. */
+/** How a node is drawn: it runs, starts other runs, waits, decides, or repeats. */
 export type Shape = "run" | "fanOut" | "wait" | "decision" | "loop";
 
-/** What the compiler has to know of a kind of stage, besides how one is read and how it is written. */
+/** What the compiler knows of a kind of stage, besides how it is read and written. */
 interface StageKind {
   /**
    * How a run goes through one. `queued`: it is an action, which reports to a completion. `within`: in the transaction that arrives, as a

@@ -3,16 +3,12 @@ import { membersOf, type Member, type StoredNode } from "./stored-nodes.js";
 import { digestOf } from "./digest.js";
 import { planHash } from "./write.js";
 
-/*
- * A node's results are stored under the first name that it had. Which that is stands in the plan, so only those entries of `renamed` count
- * that the plan before does not have.
- */
+/* Results are stored under a node's first name. Only entries of `renamed` new to the plan count. */
 
-/** What is known of the versions before. */
 export interface Earlier {
   /** What may be deployed. Default: what was written last. */
   readonly baseline?: WrittenPlan | undefined;
-  /** What was written last; several where a merge has left conflicts, or where more may be deployed. */
+  /** What was written last; several after a merge conflict, or if more may be deployed. */
   readonly last: readonly WrittenPlan[];
   /** Whether nothing that is gone since then is left behind. Default: false. */
   readonly drops?: boolean;
@@ -171,7 +167,7 @@ function namesOf({ name: first }: Member, { members, prefixes, renamed }: OldLin
   return names;
 }
 
-/** The new name of a member; undefined if it has none, also where an entry leads to another one that is still there beside it. */
+/** The new name of a member; undefined without one, or if it leads to one that still exists. */
 function newName(
   member: Member,
   old: OldLine,

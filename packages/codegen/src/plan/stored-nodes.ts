@@ -5,7 +5,6 @@ type Written = WrittenPlan["workflows"][number]["nodes"][number];
 /** A node, or the case of a branch, which has no hash. */
 export interface Member {
   readonly name: string;
-  /** Its storage name. */
   readonly storage: string;
   readonly kind: string;
   readonly hash?: string;
@@ -27,7 +26,6 @@ export interface StoredNode {
   readonly hash: string;
 }
 
-/** All nodes of a workflow by their storage names. */
 export function storedNodes(nodes: readonly Written[]): StoredNode[] {
   const all = (members: readonly Member[], prefix: string): StoredNode[] =>
     members.flatMap(({ storage, hash, inside }) => [

@@ -49,15 +49,12 @@ function writtenWorkflowOf(placed: WorkflowPlan): WrittenWorkflow {
   return written;
 }
 
-/*
- * Each takes what is written out of what is known, in the order of the schema. By hand, as the schema's library takes longer to load
- * than a small app to compile; that nothing is forgotten is seen by its types, and by a test against the schema.
- */
+/* By hand, as zod loads slower than a small app compiles. Types and a test keep it complete. */
 
 /** With each field named, also those that may be absent. */
 type Every<T> = { [Field in keyof Required<T>]: T[Field] };
 
-/** Nothing where nothing is said, so that an app without a config has the plan that it always had. */
+/** Empty without settings, so that an app without a config keeps its plan. */
 function configOf(config: ProjectPlan["config"]): Pick<WrittenPlan, "config"> {
   if (config === undefined || Object.keys(config.values).length === 0) return {};
   const { component, maxParallelism, logLevel, retention, retry, output } = config.values;
@@ -75,7 +72,6 @@ const picked = <T, Field extends keyof T>(
   of: T,
   ...fields: readonly Field[]
 ): Pick<Every<T>, Field> =>
-  // Each of the fields is set.
   Object.fromEntries(fields.map((field) => [field, of[field]])) as Pick<Every<T>, Field>;
 
 const importOf = (name: ImportedName): Every<ImportedName> =>

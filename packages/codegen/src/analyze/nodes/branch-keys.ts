@@ -4,13 +4,9 @@ import type { DefinitionFile } from "../definition-file.js";
 import { functionOf, stringOf, type FunctionNode } from "../functions.js";
 import { knownValue } from "../known.js";
 
-/** Keys that an `on` can give, each with where it is written. */
 export type Keys = Map<string, Node>;
 
-/**
- * All that the `on` of a branch can give: what it returns, and what its type says beyond that where it is written out, as a return type or an
- * assertion. So a case can be kept that nothing chooses any more. Undefined when not all of it can be seen.
- */
+/** All keys that `on` can give, by its returns and written type; undefined if some are unseen. */
 export function keysOf(on: Node, file: DefinitionFile): Keys | undefined {
   const fn = functionOf(on, file);
   if (fn === undefined || isTyped(on, file)) return undefined;
@@ -24,7 +20,7 @@ export function keysOf(on: Node, file: DefinitionFile): Keys | undefined {
   return isKnown || type !== undefined ? keys : undefined;
 }
 
-/** Whether the type of an expression is written at it, or at the const that it names: it may say more than the expression. */
+/** Whether an expression, or its const, has a written type: it may say more than the expression. */
 function isTyped(value: Node, { source }: DefinitionFile): boolean {
   const isTypedAt = (node: Node | undefined): boolean => {
     if (Node.isAsExpression(node)) return !isConst(node) || isTypedAt(node.getExpression());

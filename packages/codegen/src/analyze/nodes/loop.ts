@@ -7,7 +7,7 @@ import { ofNode, optionSource, type NodeKind } from "./node-kind.js";
 const order = [["state"], ["initial"], ["body"], ["until"]];
 const planned = ["maxIterations", "timeout"];
 
-/** `.loop(name, { state?, initial, body, until, maxIterations, timeout? })`: one stage, and those of its body. */
+/** `.loop(name, { state?, initial, body, until, … })`: one stage, and those of its body. */
 export const loop: NodeKind = {
   known: [...order.flat(), ...planned],
   order,

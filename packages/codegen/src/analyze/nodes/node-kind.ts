@@ -12,24 +12,21 @@ import { reportMissing, reportOrder, reportUnknown } from "./option-rules.js";
 
 /** Where a line of nodes stands: a workflow's own, that of a case, or the body of a loop. */
 export interface Surroundings {
-  /** What the names of its stages begin with, with the dot: empty at the top level, `route.big.`, `agent.`. */
+  /** What its stage names begin with, with the dot: nothing at the top, `route.big.`, `agent.`. */
   readonly prefix: string;
-  /** Where its nodes are found among the definition's: nowhere at the top level, `agent`, `body`. */
+  /** Where its nodes are in the definition's: nowhere at the top level, `agent`, `body`. */
   readonly code: readonly string[];
-  /** The names that its first node may read. */
   readonly scope: readonly string[];
 }
 
-/** A line of nodes that was read. */
 export interface ReadNodes {
   readonly nodes: NodePlan[];
-  /** Whether one of them could not be read, which has been reported. */
   readonly hasUnreadNodes: boolean;
   /** Whether the name of one of them, or of one inside them, is computed. */
   readonly hasUnknownNames: boolean;
 }
 
-/** What the analysis of a node needs to know of what is around it. In `scope` are the names that a handler of this node may read. */
+/** What is around a node. `scope` holds the names that a handler of this node may read. */
 export interface NodeContext extends Surroundings {
   readonly file: DefinitionFile;
   readonly workflow: string;
@@ -39,7 +36,6 @@ export interface NodeContext extends Surroundings {
   readonly readNodes: (calls: readonly NodeCall[], inside: Surroundings) => ReadNodes;
 }
 
-/** A node whose name and options have been read. */
 export interface Read {
   readonly call: NodeCall;
   readonly named: Named;
@@ -71,7 +67,7 @@ interface NodeParts {
   readonly bodies?: BodyPlan[];
   /** Those that are given with their places. Default: the ones that were read. */
   readonly options?: Options;
-  /** The part of the source that its hash is of. Default: its options; without any all that it is called with, but its name. */
+  /** The source its hash is of. Default: its options, or without any its arguments but the name. */
   readonly source?: readonly Node[];
 }
 
@@ -119,16 +115,14 @@ export function analyzeNode(
 /** A node's name, and what follows from it. */
 export interface Named {
   readonly name: string;
-  /** Where the name is written. */
   readonly at: Node;
-  /** Its name, after those of the nodes and cases around it. */
   readonly path: string;
   readonly code: readonly string[];
   /** How a person calls it: `step "agent.think"`. */
   readonly label: string;
 }
 
-/** The name of a node, which must be written out. Whether it is a good one is for the rules of `check`. */
+/** The name of a node, which must be written out. `check` has the rules for names. */
 function readName(call: NodeCall, { file, workflow, prefix, code }: NodeContext) {
   const [at = call.kindNode] = call.call.getArguments();
   const name = literalName(call);
@@ -176,7 +170,7 @@ export const ofPart = (
   mention: { elsewhere: `the ${part} of ${quote(name)}`, within: `its ${part}` },
 });
 
-/** The source of options as a hash is made of it: whatever order they stand in, which says nothing. */
+/** The source of options for a hash, whatever order they are in. */
 export function optionSource(options: Options): Node[] {
   return [...options.values()]
     .sort((a, b) => (a.name < b.name ? -1 : 1))

@@ -3,10 +3,8 @@ import type { DefinitionFile } from "../definition-file.js";
 import { handlerKinds } from "../handlers.js";
 import type { Options } from "../options.js";
 
-/** How a handler is run; with every handler. */
 export const policies: readonly string[] = ["retry", "timeout", "isolate"];
 
-/** Reports options that nothing knows. */
 export function reportUnknown(
   options: Options,
   known: readonly string[],
@@ -40,7 +38,7 @@ const needed: ReadonlySet<string> = new Set([
   "step",
 ]);
 
-/** Reports the options of a node that stand in an order in which TypeScript infers `unknown` or `any`. */
+/** Reports options in an order in which TypeScript infers `unknown` or `any`. */
 export function reportOrder(
   options: Options,
   order: readonly (readonly string[])[],
@@ -60,7 +58,6 @@ export function reportOrder(
   }
 }
 
-/** Reports the options that a node cannot do without. */
 export function reportMissing(
   options: Options,
   needed: Readonly<Record<string, string>>,

@@ -12,10 +12,7 @@ import { policies, reportMissing, reportUnknown } from "./option-rules.js";
 const order = [handlerKinds, ["children", "tolerate"], ["reduce"], ["finalize"]];
 const planned = [...policies, "concurrency", "tolerate", "sensitive"];
 
-/**
- * `.parent(name, { action? | mutation? | query?, children, reduce?, finalize?, recover? })`: the stage of its handler, whose output
- * `children` and `finalize` see as `output`; that of its children; that of its finalize, which sees their outputs as `children`.
- */
+/** `.parent(name, { action? | mutation? | query?, children, reduce?, finalize?, … })`. */
 export const parent: NodeKind = {
   known: [...new Set([...order.flat(), "recover", ...planned])],
   order,
@@ -47,7 +44,7 @@ function outputStage(visible: readonly string[], read: Read): StagePlan | undefi
   return handler && policy && stagePlan({ ...handler, ...part, visible, policy }, context.file);
 }
 
-/** The timeout of a parent is that of all its stages together, not of one attempt of its handler. */
+/** The timeout of a parent covers all its stages, not one attempt of its handler. */
 function ofHandler({ policy }: Handler): Policy {
   const { timeout: _, ...values } = policy.values;
   return { ...policy, values, computed: policy.computed.filter((name) => name !== "timeout") };
@@ -55,7 +52,7 @@ function ofHandler({ policy }: Handler): Policy {
 
 const isHandler = (name: string): boolean => handlerKinds.some((kind) => kind === name);
 
-/** @param around what `recover` may read: not the `output` of the handler, which may have failed. */
+/** @param around what `recover` may read: not the handler's `output`, which may have failed */
 function childrenStage(
   visible: readonly string[],
   around: readonly string[],

@@ -7,7 +7,7 @@ import { policies, reportUnknown } from "./option-rules.js";
 
 const planned = [...policies, "sensitive"];
 
-/** `.step(name, { action | mutation | query, … })`: the stage of its function, and that of what undoes it. */
+/** `.step(name, { action | mutation | query, … })`: its function, and what undoes it. */
 export const step: NodeKind = {
   known: [...handlerKinds, "args", ...planned, "recover", "compensate"],
   // A compensation sees what either of them gives; these see nothing of each other.
