@@ -3,11 +3,10 @@ import type { SourceText } from "../discover/discover.js";
 import { digestOf, lazyWorkflow, type Digest } from "../plan/digest.js";
 import { hashOf, knowWritten, planHash } from "../plan/write.js";
 import type { WorkflowPlan } from "../plan/schema.js";
-import type { FileFacts } from "./file-facts.js";
+import { type FileFacts, allReexports, type Reexport } from "./reexports.js";
 import type { FileReader } from "./file-reader.js";
 import { importCycles, type ModuleFacts } from "./import-cycles.js";
 import type { ReadModule } from "./module-file.js";
-import { allReexports, type Reexport } from "./reexports.js";
 import { areStillGiven, workflowsOf, type Answers, type Workflows } from "./workflows.js";
 
 export interface Analysis {
@@ -90,7 +89,7 @@ export class Analyzer {
       if (found.facts === undefined) unread.add(source.file);
       else facts.push(found.facts);
     }
-    const reexports = await allReexports(facts, read, (file, text) => this.#reexports(file, text));
+    const reexports = await allReexports(facts, read, this.#reexports);
     const known = workflowsOf(facts, unread, reexports, read);
     const analysis = { workflows: [] as WorkflowPlan[], diagnostics: [] as Diagnostic[] };
     const origins = new Map<WorkflowPlan, string>();
@@ -114,7 +113,7 @@ export class Analyzer {
       output,
       workflows: analysis.workflows,
       read,
-      factsOf: (file, text) => this.#moduleFacts(file, text),
+      factsOf: this.#moduleFacts,
     });
     analysis.diagnostics.push(...cycles);
     if (!this.#once) this.#reader?.keepOnly(new Set(hashes.keys()));
@@ -156,28 +155,22 @@ export class Analyzer {
     return workflows;
   }
 
+  /** Loading ts-morph takes longer than compiling: only where there is something to parse. */
   async #open({ file }: SourceText, parsed: Set<string>): Promise<FileReader> {
     parsed.add(file);
-    return await this.#load();
-  }
-
-  /** Loading ts-morph takes longer than compiling: only where there is something to parse. */
-  async #load(): Promise<FileReader> {
     this.#reader ??= new (await import("./file-reader.js")).FileReader(this.#once);
     return this.#reader;
   }
 
-  async #reexports(file: string, text: string): Promise<readonly Reexport[]> {
-    return await this.#remembered(`reexports ${file}`, text, async () =>
-      (await import("./reexports-of.js")).parseReexports(file, text),
+  readonly #reexports = (file: string, text: string): Promise<readonly Reexport[]> =>
+    this.#remembered(`reexports ${file}`, text, async () =>
+      (await import("./module-edges.js")).parseReexports(file, text),
     );
-  }
 
-  async #moduleFacts(file: string, text: string): Promise<ModuleFacts> {
-    return await this.#remembered(`imports ${file}`, text, async () =>
+  readonly #moduleFacts = (file: string, text: string): Promise<ModuleFacts> =>
+    this.#remembered(`imports ${file}`, text, async () =>
       (await import("./module-edges.js")).parseModuleFacts(file, text),
     );
-  }
 
   /** What was made of a text under a key, or is made of it now. */
   async #remembered<Made>(key: string, text: string, make: () => Promise<Made>): Promise<Made> {
@@ -235,7 +228,7 @@ function readAnew(
   return {
     file: source.file,
     hash,
-    ...(facts === undefined ? {} : { facts }),
+    facts,
     finishing: finishing.key,
     answers: found.answers,
     outside: Object.fromEntries([...found.outside].map(([file, text]) => [file, hashIn(text)])),

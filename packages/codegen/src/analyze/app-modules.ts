@@ -1,10 +1,10 @@
 import { isBuiltin } from "node:module";
 import { ts, type TypeScript } from "../ts-morph.js";
 import { boundNames } from "./declared-names.js";
-import { bareSource } from "./depth.js";
+import { bareSource } from "./descendants.js";
 import { importsOf, type Import } from "./modules.js";
 import { moduleFile, type ReadModule } from "./module-file.js";
-import { reexportsOf } from "./reexports-of.js";
+import { reexportsOf } from "./module-edges.js";
 
 /** What a name at the top of a file stands for: a variable's value, or a declaration. */
 export interface Declared {

@@ -1,5 +1,5 @@
 import { Node, ts } from "../ts-morph.js";
-import type { Expression } from "../plan/expression.js";
+import type { Expression } from "../plan/schema.js";
 import { eachBelow, identifiersIn } from "./descendants.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 

@@ -5,19 +5,16 @@ import { AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { reportUnseenChains } from "./continued.js";
 import { findDefinitions, type FoundDefinition, type FoundInFile } from "./definitions.js";
-import { tooDeep, unlessTooDeep } from "./depth.js";
-import type { FileFacts } from "./file-facts.js";
+import { tooDeep, unlessTooDeep } from "./descendants.js";
+import type { FileFacts } from "./reexports.js";
 import type { ReadModule } from "./module-file.js";
-import { moduleFactsOf } from "./module-edges.js";
+import { moduleFactsOf, reexportsOf } from "./module-edges.js";
 import { checkRuntime, usedModules } from "./node-runtime.js";
 import { reportMissingValues } from "./missing-values.js";
-import { reportOwnChild } from "./own-child.js";
+import { reportOwnChild } from "./children.js";
 import { Parser } from "./parser.js";
-import { reexportsOf } from "./reexports-of.js";
 import { recording, type Answers, type Workflows } from "./workflows.js";
 import { workflowPlan } from "./workflow.js";
-
-export { parseReexports } from "./reexports-of.js";
 
 /** A file whose definitions were found, and not yet read. */
 interface FoundFile {

@@ -6,9 +6,8 @@ import type {
   MethodDeclaration,
 } from "ts-morph";
 import { Node, VariableDeclarationKind } from "../ts-morph.js";
-import { isAssigned } from "./assignments.js";
+import { isAssigned, isDeclaredBetween, nameOf, usesOf } from "./scoping.js";
 import type { DefinitionFile } from "./definition-file.js";
-import { isDeclaredBetween, nameOf, usesOf } from "./scoping.js";
 
 /** A function whose body the compiler can read. */
 export type FunctionNode =

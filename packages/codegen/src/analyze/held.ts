@@ -1,10 +1,9 @@
 import type { ArrayLiteralExpression, CallExpression, ObjectLiteralExpression } from "ts-morph";
 import { Node } from "../ts-morph.js";
-import { isAssigned } from "./assignments.js";
+import { isAssigned, isDeclaredBetween, nameOf, usesOf } from "./scoping.js";
 import type { DefinitionFile } from "./definition-file.js";
 import { constantOf, unwrap } from "./functions.js";
 import { isImported } from "./modules.js";
-import { isDeclaredBetween, nameOf, usesOf } from "./scoping.js";
 
 type Literal = ObjectLiteralExpression | ArrayLiteralExpression;
 

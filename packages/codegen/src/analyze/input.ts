@@ -1,8 +1,7 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import type { CallExpression, Identifier } from "ts-morph";
 import { Node, ts, type TypeScript, VariableDeclarationKind } from "../ts-morph.js";
-import type { ImportedName } from "../plan/expression.js";
-import type { InputPlan } from "../plan/schema.js";
+import type { ImportedName, InputPlan } from "../plan/schema.js";
 import { definitionModule, moduleFromOutput } from "../plan/paths.js";
 import type { AppModules } from "./app-modules.js";
 import { isDeclaredInFile } from "./declared-names.js";

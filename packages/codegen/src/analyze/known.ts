@@ -109,18 +109,11 @@ class Folding {
   }
 }
 
-const globals: ReadonlyMap<string, number> = new Map([
-  ["NaN", NaN],
-  ["Infinity", Infinity],
-]);
-
-const numbers: ReadonlyMap<string, number> = new Map([
-  ["NaN", NaN],
-  ["POSITIVE_INFINITY", Infinity],
-  ["NEGATIVE_INFINITY", -Infinity],
-  ["MAX_VALUE", Number.MAX_VALUE],
-  ["MAX_SAFE_INTEGER", Number.MAX_SAFE_INTEGER],
-]);
+const { POSITIVE_INFINITY, NEGATIVE_INFINITY, MAX_VALUE, MAX_SAFE_INTEGER } = Number;
+const globals: ReadonlyMap<string, number> = new Map(Object.entries({ NaN, Infinity }));
+const numbers: ReadonlyMap<string, number> = new Map(
+  Object.entries({ NaN, POSITIVE_INFINITY, NEGATIVE_INFINITY, MAX_VALUE, MAX_SAFE_INTEGER }),
+);
 
 const isScalar = (value: Known): value is Scalar =>
   value !== undefined && typeof value !== "object";

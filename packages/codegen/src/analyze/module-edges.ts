@@ -1,8 +1,8 @@
 import { ts, type TypeScript } from "../ts-morph.js";
-import { bareSource } from "./depth.js";
-import { childrenOf } from "./descendants.js";
+import { bareSource, childrenOf } from "./descendants.js";
 import type { ModuleEdge, ModuleFacts } from "./import-cycles.js";
 import { importsOf, requiredModule } from "./modules.js";
+import type { Reexport } from "./reexports.js";
 
 export function parseModuleFacts(file: string, text: string): ModuleFacts {
   const source = bareSource(file, text);
@@ -30,7 +30,7 @@ export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
   return { edges, functions: source.statements.flatMap(functionName) };
 }
 
-function specifierOf(statement: TypeScript.Statement): TypeScript.StringLiteral | undefined {
+export function specifierOf(statement: TypeScript.Statement): TypeScript.StringLiteral | undefined {
   if (ts.isImportEqualsDeclaration(statement)) return requiredModule(statement);
   if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return undefined;
   const { moduleSpecifier } = statement;
@@ -38,7 +38,7 @@ function specifierOf(statement: TypeScript.Statement): TypeScript.StringLiteral 
 }
 
 /** The local names that an import gives for values; undefined if its module always loads. */
-function namesOf(statement: TypeScript.Statement): string[] | undefined {
+export function namesOf(statement: TypeScript.Statement): string[] | undefined {
   if (ts.isExportDeclaration(statement)) return statement.isTypeOnly ? [] : undefined;
   if (ts.isImportEqualsDeclaration(statement))
     return statement.isTypeOnly ? [] : [statement.name.text];
@@ -136,3 +136,30 @@ function isBody(part: TypeScript.Node): boolean {
 
 const nameIn = ({ name }: TypeScript.PropertyAssignment): string =>
   ts.isIdentifier(name) || ts.isStringLiteral(name) ? name.text : "";
+
+/** Parses a file that is no definition, to see what it hands on. */
+export function parseReexports(file: string, text: string): Reexport[] {
+  const source = bareSource(file, text);
+  return source === undefined ? [] : reexportsOf(source);
+}
+
+/** `export … from "…"`, and exports of what the file imports. */
+export function reexportsOf(source: TypeScript.SourceFile): Reexport[] {
+  const imports = importsOf(source);
+  return source.statements.flatMap((statement): Reexport[] => {
+    if (!ts.isExportDeclaration(statement) || statement.isTypeOnly) return [];
+    const { moduleSpecifier, exportClause } = statement;
+    const isFrom = moduleSpecifier !== undefined && ts.isStringLiteral(moduleSpecifier);
+    const from = isFrom ? moduleSpecifier.text : undefined;
+    if (exportClause === undefined || ts.isNamespaceExport(exportClause)) {
+      const exported = exportClause?.name.text ?? "*";
+      return from === undefined ? [] : [{ exported, imported: "*", module: from }];
+    }
+    return exportClause.elements.flatMap(({ name, propertyName, isTypeOnly }): Reexport[] => {
+      const local = (propertyName ?? name).text;
+      const found = from === undefined ? imports.get(local) : { imported: local, module: from };
+      if (isTypeOnly || found === undefined) return [];
+      return [{ exported: name.text, imported: found.imported, module: found.module }];
+    });
+  });
+}

@@ -1,10 +1,10 @@
 import { builtinModules } from "node:module";
-import type { ImportDeclaration } from "ts-morph";
 import { Node, SyntaxKind, ts, type TypeScript } from "../ts-morph.js";
 import { diagnostic, quote, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
 import type { DefinitionFile } from "./definition-file.js";
-import { callsIn, identifiersIn } from "./descendants.js";
+import { callsIn, identifiersIn, wrapped } from "./descendants.js";
 import { stringOf } from "./functions.js";
+import { namesOf, specifierOf } from "./module-edges.js";
 import { isGenerated, moduleFile, type ReadModule } from "./module-file.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
@@ -19,34 +19,24 @@ export interface UsedModule {
 /** The modules whose values a definition file uses, not those imported for types alone. */
 export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[] {
   const { source, placeOf } = file;
-  const imported = source.getImportDeclarations().flatMap((declaration): UsedModule[] => {
-    const module = declaration.getModuleSpecifierValue();
-    const place = placeOf(declaration.getModuleSpecifier());
-    if (declaration.isTypeOnly() || !mayMatter(module, file.file, read)) return [];
-    const names = valueNames(declaration);
+  const written = source.compilerNode.statements.flatMap((statement): UsedModule[] => {
+    const specifier = specifierOf(statement);
+    const names = namesOf(statement);
+    // Without a name of a value, it is an import of types.
+    if (specifier === undefined || names?.length === 0) return [];
+    const module = specifier.text;
+    const place = placeOf(wrapped(specifier, source));
+    if (!ts.isImportDeclaration(statement)) return [{ module, place }];
+    if (!mayMatter(module, file.file, read)) return [];
     // An import without names is there for what it does.
     if (names === undefined) return [{ module, place }];
-    const id = identifiersIn(source, (text) => names.has(text)).find(
-      (each) => isReference(each) && isValue(each),
-    );
-    return id === undefined
-      ? []
-      : [{ module, place, use: { name: id.getText(), place: placeOf(id) } }];
-  });
-  const exported = source.getExportDeclarations().flatMap((declaration): UsedModule[] => {
-    const specifier = declaration.getModuleSpecifier();
-    if (specifier === undefined || declaration.isTypeOnly()) return [];
-    return [{ module: specifier.getLiteralText(), place: placeOf(specifier) }];
-  });
-  const required = source.getStatements().flatMap((statement): UsedModule[] => {
-    if (!Node.isImportEqualsDeclaration(statement) || statement.isTypeOnly()) return [];
-    const reference = statement.getModuleReference();
-    const name = Node.isExternalModuleReference(reference) ? reference.getExpression() : undefined;
-    const module = stringOf(name);
-    return module === undefined || name === undefined ? [] : [{ module, place: placeOf(name) }];
+    const uses = identifiersIn(source, (text) => names.includes(text));
+    const id = uses.find((each) => isReference(each) && isValue(each));
+    const use = id && { name: id.getText(), place: placeOf(id) };
+    return use === undefined ? [] : [{ module, place, use }];
   });
   const mayLoad = /\b(import|require)\s*\(/.test(source.getFullText());
-  return [...imported, ...exported, ...required, ...(mayLoad ? loadedModules(file) : [])];
+  return [...written, ...(mayLoad ? loadedModules(file) : [])];
 }
 
 /** For most imports the name says enough; looking for uses takes time. */
@@ -76,20 +66,8 @@ function loadedModules({ source, placeOf }: DefinitionFile): UsedModule[] {
   });
 }
 
-/** The local names of what is imported as a value; undefined for an import without names. */
-function valueNames(declaration: ImportDeclaration): Set<string> | undefined {
-  if (declaration.getImportClause() === undefined) return undefined;
-  const named = declaration
-    .getNamedImports()
-    .filter((each) => !each.isTypeOnly())
-    .map((each) => each.getAliasNode()?.getText() ?? each.getName());
-  const whole = [declaration.getDefaultImport(), declaration.getNamespaceImport()];
-  return new Set([...named, ...whole.flatMap((id) => id?.getText() ?? [])]);
-}
-
-function isValue(id: Node): boolean {
-  return !id.getAncestors().some((each) => Node.isTypeNode(each) || isImportPart(each));
-}
+const isValue = (id: Node): boolean =>
+  !id.getAncestors().some((each) => Node.isTypeNode(each) || isImportPart(each));
 
 const isImportPart = (node: Node): boolean =>
   Node.isImportDeclaration(node) || Node.isExportDeclaration(node);

@@ -2,7 +2,7 @@ import type { SourceFile } from "ts-morph";
 import { Project, ScriptTarget, ts } from "../ts-morph.js";
 import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
-import { tooDeep, unlessTooDeep } from "./depth.js";
+import { tooDeep, unlessTooDeep } from "./descendants.js";
 import { definitionFile, placeAt, type DefinitionFile } from "./definition-file.js";
 
 export interface ParsedFile {

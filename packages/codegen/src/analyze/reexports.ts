@@ -1,5 +1,5 @@
-import type { FileFacts } from "./file-facts.js";
 import { moduleFile, modulePath, type ReadModule } from "./module-file.js";
+import type { ModuleFacts } from "./import-cycles.js";
 
 /** A name that a file hands on from another one. */
 export interface Reexport {
@@ -68,3 +68,16 @@ export function placesOf(
 }
 
 export const withoutEnding = (file: string): string => file.replace(/\.[jt]s$/, "");
+
+/** What other definition files may need to know of one, as data. */
+export interface FileFacts {
+  readonly file: string;
+  /** Its workflows, by their exported names and the names of their variables. */
+  readonly definitions: readonly { readonly name: string; readonly local: string }[];
+  /** Every variable that a workflow is assigned to, also where something is wrong with it. */
+  readonly locals: readonly string[];
+  /** The modules that it imports values from. */
+  readonly imports: readonly string[];
+  readonly reexports: readonly Reexport[];
+  readonly module: ModuleFacts;
+}

@@ -1,7 +1,6 @@
 import { nearest } from "../diagnostics/nearest.js";
-import type { FileFacts } from "./file-facts.js";
+import { type FileFacts, placesOf, withoutEnding, type Reexports } from "./reexports.js";
 import { modulePath, type ReadModule } from "./module-file.js";
-import { placesOf, withoutEnding, type Reexports } from "./reexports.js";
 
 /** A name as a file has it: its own, or that of a module which it imports from. */
 export interface Target {

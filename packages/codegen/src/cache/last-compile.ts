@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Baseline } from "../compatibility/baseline.js";
-import type { Change } from "../compatibility/change.js";
+import type { Change } from "../compatibility/lines.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { discoverAll, readText, type SourceText } from "../discover/discover.js";
 import { refsState } from "../git/refs.js";

@@ -1,7 +1,13 @@
-import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
+import { diagnostic, type Diagnostic, quote } from "../diagnostics/diagnostic.js";
 import { textOf } from "../plan/known.js";
 import { logLevels } from "../plan/log-levels.js";
-import { isOutputFolder, maxPathSegment } from "../plan/paths.js";
+import {
+  isOutputFolder,
+  maxPathSegment,
+  configFile,
+  usualOutput,
+  convexConfigFiles,
+} from "../plan/paths.js";
 import type { ConfigPlan } from "../plan/schema.js";
 import { checkRetry, duration, each, isWhole, type Rule } from "./options.js";
 
@@ -37,4 +43,52 @@ export function checkConfig({ given: options }: ConfigPlan): Diagnostic[] {
       return diagnostic("configValue", place, message, hint);
     }),
   );
+}
+
+/** What is wrong with the output folder; `elsewhere` are other folders with generated code. */
+export function checkOutputFolder(
+  output: string,
+  config: ConfigPlan | undefined,
+  elsewhere: readonly string[],
+  read: (file: string) => string | undefined,
+): Diagnostic[] {
+  const place = config?.given.get("output")?.place ?? { file: configFile, line: 1, column: 1 };
+  const around = output === usualOutput ? [] : foldersAround(output);
+  const components = around.filter((folder) => read(`${folder}/convex.config.ts`) !== undefined);
+  return [
+    ...elsewhere.map((folder) => {
+      const message = `the output folder is ${quote(output)}, but generated code stands in ${quote(folder)}: runs in flight call its functions there`;
+      const hint = `keep \`output: ${quote(folder)}\`; to move it, wait until no run is in flight, delete the folder ${quote(folder)}, and generate again`;
+      return diagnostic("configValue", place, message, hint);
+    }),
+    ...components.map((folder) => {
+      const message = `the output folder ${quote(output)} is in ${quote(folder)}, which is a component: its functions are none of the app`;
+      const hint =
+        "choose a folder outside of components: Convex deploys what is in one as part of it";
+      return diagnostic("configValue", place, message, hint);
+    }),
+  ];
+}
+
+/** A folder, and those around it: `a`, `a/b`. */
+function foldersAround(folder: string): string[] {
+  const names = folder.split("/");
+  return names.map((_name, at) => names.slice(0, at + 1).join("/"));
+}
+
+export interface ConvexConfig {
+  readonly file: string;
+  readonly text: string | undefined;
+}
+
+/** The app's own config; undefined if there is none and Convex has generated nothing either. */
+export function convexConfig(read: (file: string) => string | undefined): ConvexConfig | undefined {
+  for (const file of convexConfigFiles) {
+    const text = read(file);
+    if (text !== undefined) return { file, text };
+  }
+  const isApp = ["_generated/api.d.ts", "_generated/api.ts"].some(
+    (file) => read(file) !== undefined,
+  );
+  return isApp ? { file: convexConfigFiles[0], text: undefined } : undefined;
 }

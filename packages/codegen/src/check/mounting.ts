@@ -1,7 +1,7 @@
 import { diagnostic, quote, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { howToMount, mountedAstray } from "../init/convex-config.js";
+import type { ConvexConfig } from "./config.js";
 import { configFile } from "../plan/paths.js";
-import type { ConvexConfig } from "./convex-config.js";
 
 /** Reports if the app plainly does not mount the component under the name generated code uses. */
 export function checkMounting({ file, text }: ConvexConfig, wanted: string): Diagnostic[] {

@@ -4,7 +4,18 @@ import { allNodes } from "../plan/flow.js";
 import { capitalized, functionsOfNode } from "../plan/functions.js";
 import { maxPathSegment } from "../plan/paths.js";
 import type { WorkflowPlan } from "../plan/schema.js";
-import { isBuiltInMember, isReservedWord } from "./reserved.js";
+
+/** Words that cannot name an exported const, and globals that a module cannot declare. */
+const reservedWords = new Set(
+  (
+    "arguments await break case catch class const continue debugger default delete do else enum eval export extends false " +
+    "finally for function if implements import in instanceof interface let new null package private protected public return " +
+    "static super switch this throw true try typeof var void while with yield undefined NaN Infinity globalThis exports require module"
+  ).split(" "),
+);
+
+/** Members that every object has: a field of such a name would be found where there is none. */
+const builtInMembers = new Set(Object.getOwnPropertyNames(Object.prototype));
 
 /** Names of a scope, and of what every generated file exports. */
 const reservedForNodes =
@@ -43,7 +54,7 @@ function problemOf(name: string, what: "workflow" | "node" | "case"): Problem | 
     return ["notAnIdentifier", `${quoted} cannot be the name of a ${what}`, hint];
   }
   if (what === "case") return undefined;
-  if (isReservedWord(name)) {
+  if (reservedWords.has(name)) {
     const message = `${quoted} is a reserved word of JavaScript, so it cannot be the name of a ${what}`;
     return ["reservedWord", message, `choose another name, such as "${name}It"`];
   }
@@ -56,7 +67,7 @@ function problemOf(name: string, what: "workflow" | "node" | "case"): Problem | 
       "a module that exports a function of this name is taken for a promise when it is imported";
     return ["reservedName", message, hint];
   }
-  if (isBuiltInMember(name))
+  if (builtInMembers.has(name))
     return ["reservedName", message, "every JavaScript object has a member of this name"];
   return isReserved ? ["reservedName", message, `reserved are ${reserved.join(", ")}`] : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Answer } from "../cache/last-compile.js";
 import type { Written } from "../compile.js";
-import type { Compatibility } from "../compatibility/change.js";
+import type { Compatibility } from "../compatibility/lines.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { readText } from "../discover/discover.js";
 import { sidesOf } from "../write/own-files.js";

@@ -1,5 +1,5 @@
 import type { Answer } from "../cache/last-compile.js";
-import type { Change } from "../compatibility/change.js";
+import type { Change } from "../compatibility/lines.js";
 import {
   Compiler,
   writeGenerated,

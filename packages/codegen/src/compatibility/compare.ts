@@ -1,10 +1,8 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import { outputOf, usualComponent } from "../plan/paths.js";
 import type { WrittenPlan } from "../plan/schema.js";
-import { type Change, type WorkflowThen } from "./change.js";
-import { linePairs } from "./lines.js";
+import { type Change, type WorkflowThen, linePairs, type NodeThen } from "./lines.js";
 import { compareLine } from "./nodes.js";
-import { compareUndoing } from "./undoing.js";
 
 /** What changed between two plans, and what becomes of runs in flight: see docs/deploying.md. */
 export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
@@ -104,4 +102,28 @@ type Input = WorkflowThen["input"];
 function isOtherInput(before: Input, now: Input): boolean {
   if (before.hash !== undefined && now.hash !== undefined) return before.hash !== now.hash;
   return differ({ ...before, hash: undefined }, { ...now, hash: undefined });
+}
+
+/** The compensations that are gone; `now` is undefined when the workflow is gone. */
+export function compareUndoing(before: WorkflowThen, now: WorkflowThen | undefined): Change[] {
+  const names = new Set(now && stageNames(now.nodes));
+  return stageNames(before.nodes)
+    .filter((name) => name.endsWith(ending) && !names.has(name))
+    .map((name): Change => {
+      const message =
+        "its compensation is removed: a run that is past the step does not undo it when it fails";
+      const node = name.slice(0, -ending.length);
+      return { workflow: before.name, node, compatibility: "loses", message, hint };
+    });
+}
+
+const ending = ".compensate";
+const hint =
+  "keep the step with its compensation until no run that has completed it can still fail";
+
+function stageNames(nodes: readonly NodeThen[]): string[] {
+  return nodes.flatMap(({ stages, bodies = [] }) => [
+    ...stages.map(({ name }) => name),
+    ...bodies.flatMap((body) => stageNames(body.nodes)),
+  ]);
 }

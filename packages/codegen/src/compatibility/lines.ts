@@ -1,4 +1,21 @@
-import type { NodeThen, WorkflowThen } from "./change.js";
+import type { WrittenPlan } from "../plan/schema.js";
+
+export type WorkflowThen = WrittenPlan["workflows"][number];
+export type NodeThen = WorkflowThen["nodes"][number];
+
+/** Runs in flight go on; go on if told the new name; do not undo that node; or stop at it. */
+export type Compatibility = "safe" | "rename" | "loses" | "stops";
+
+export interface Change {
+  readonly workflow: string;
+  readonly node?: string;
+  readonly compatibility: Compatibility;
+  /** What has changed, and what that means for runs in flight. */
+  readonly message: string;
+  /** Whether results that a run has made before the deploy are handed to what reads them now. */
+  readonly reuses?: true;
+  readonly hint?: string;
+}
 
 /** A node of one of the two plans. */
 export interface Placed {
@@ -87,3 +104,19 @@ const top = { stored: "", inside: "" };
 /** With an empty name: what the paths of all nodes begin with. */
 export const joined = (inside: string, name: string): string =>
   inside === "" ? name : `${inside}.${name}`;
+
+export function longestCommon(first: readonly string[], second: readonly string[]): string[] {
+  let row: string[][] = second.map(() => []);
+  for (const item of first) {
+    const next: string[][] = [];
+    for (const [at, other] of second.entries()) {
+      const before = at === 0 ? [] : (row[at - 1] ?? []);
+      const left = next[at - 1] ?? [];
+      const above = row[at] ?? [];
+      const best = left.length > above.length ? left : above;
+      next.push(item === other && before.length + 1 > best.length ? [...before, item] : best);
+    }
+    row = next;
+  }
+  return row.at(-1) ?? [];
+}

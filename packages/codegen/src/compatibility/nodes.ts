@@ -1,14 +1,16 @@
 import { quote } from "../diagnostics/diagnostic.js";
-import { type Change, type NodeThen } from "./change.js";
-import type { LinePair, Placed } from "./lines.js";
-import { longestCommon } from "./order.js";
+import { type Change, type NodeThen, type LinePair, type Placed, longestCommon } from "./lines.js";
 import { stageKind } from "../plan/stage-kinds.js";
 
+type Rule = (line: LinePair) => Omit<Change, "workflow">[];
+
+/** What became of the nodes of one line. */
 export function compareLine(line: LinePair, workflow: string): Change[] {
-  return [goneNodes, renamedNodes, changedNodes, movedNodes, addedNodes].flatMap((rule) =>
-    rule(line, workflow),
-  );
+  const rules: readonly Rule[] = [goneNodes, renamedNodes, changedNodes, movedNodes, addedNodes];
+  return rules.flatMap((rule) => rule(line)).map((change) => ({ workflow, ...change }));
 }
+
+const safe = (node: string, message: string) => ({ node, compatibility: "safe", message }) as const;
 
 const find = (nodes: readonly Placed[], stored: string): Placed | undefined =>
   nodes.find((node) => node.stored === stored);
@@ -17,39 +19,30 @@ const missingIn = (other: readonly Placed[], nodes: readonly Placed[]): Placed[]
   nodes.filter(({ stored }) => find(other, stored) === undefined);
 
 /** A removed node stops the runs that are at it, unless it has another name now. */
-function goneNodes({ before, now }: LinePair, workflow: string): Change[] {
+function goneNodes({ before, now }: LinePair): ReturnType<Rule> {
   const added = new Set(missingIn(before, now));
-  return missingIn(now, before).map((gone): Change => {
-    const about = { workflow, node: gone.path };
-    const renamed = [...added].find((node) => isRenamed(gone, node, before, now));
-    if (renamed === undefined && !canBeAt(gone, before)) {
+  return missingIn(now, before).map((gone) => {
+    const { path: node } = gone;
+    const renamed = [...added].find((each) => isRenamed(gone, each, before, now));
+    if (renamed !== undefined) {
+      added.delete(renamed);
+      const name = quote(renamed.node.name);
+      const message = `the node seems to be renamed to ${name}: runs that are at it stop, and ${name} has no result in runs that are past it`;
+      return { node, compatibility: "rename", message, hint: sayRenamed(gone, renamed) };
+    }
+    if (!canBeAt(gone, before)) {
       const message =
         "the node is removed: runs go on without it, but for one that is paused there, which stops";
-      return { ...about, compatibility: "safe", message };
+      return safe(node, message);
     }
-    if (renamed === undefined) {
-      const which = gone.node.bodies === undefined ? "at it" : "at it or inside it";
-      return {
-        ...about,
-        compatibility: "stops",
-        message: `the node is removed: runs that are ${which} stop; those before or after it go on`,
-        hint: waitsForEver(gone)
-          ? repairHint("end")
-          : "keep the node until no run is at it any more, or let those runs be started anew",
-      };
-    }
-    added.delete(renamed);
-    return {
-      ...about,
-      compatibility: "rename",
-      message: `the node seems to be renamed to ${quote(renamed.node.name)}: runs that are at it stop, and ${quote(renamed.node.name)} has no result in runs that are past it`,
-      hint: sayRenamed(gone, renamed),
-    };
+    const which = gone.node.bodies === undefined ? "at it" : "at it or inside it";
+    const message = `the node is removed: runs that are ${which} stop; those before or after it go on`;
+    const hint = waitsForEver(gone)
+      ? "nothing wakes runs that wait for it: call `workflow.repair(ctx, workflows)` after the deploy, and they end"
+      : "keep the node until no run is at it any more, or let those runs be started anew";
+    return { node, compatibility: "stops", message, hint };
   });
 }
-
-const repairHint = (then: string): string =>
-  `nothing wakes runs that wait for it: call \`workflow.repair(ctx, workflows)\` after the deploy, and they ${then}`;
 
 function waitsForEver({ node: { kind, options } }: Placed): boolean {
   return kind === "event" && !("timeout" in options);
@@ -63,28 +56,20 @@ const sayRenamed = (old: Placed, now: Placed): string =>
 /** Whether a node has the code that another one had: they seem to have changed names. */
 function isOther(other: Placed, old: Placed, placed: Placed, now: readonly Placed[]): boolean {
   const { kind, hash } = placed.node;
-  return (
-    other.node.kind === kind &&
-    // A sleep has no result.
-    kind !== "sleep" &&
-    other.node.hash === hash &&
-    old.node.hash !== hash &&
-    find(now, other.stored)?.node.hash !== hash
-  );
+  // A sleep has no result.
+  const isLike = other.node.kind === kind && kind !== "sleep" && other.node.hash === hash;
+  return isLike && old.node.hash !== hash && find(now, other.stored)?.node.hash !== hash;
 }
 
 /** The same kind of node with the same stages, between the same neighbours. */
-function isRenamed(
+const isRenamed = (
   gone: Placed,
   added: Placed,
   before: readonly Placed[],
   now: readonly Placed[],
-): boolean {
-  return (
-    shape(gone.node) === shape(added.node) &&
-    neighbour(gone, before, now) === neighbour(added, now, before)
-  );
-}
+): boolean =>
+  shape(gone.node) === shape(added.node) &&
+  neighbour(gone, before, now) === neighbour(added, now, before);
 
 /** What a node is made of, whatever it is called. */
 function shape({ kind, stages, bodies = [] }: NodeThen): string {
@@ -94,55 +79,41 @@ function shape({ kind, stages, bodies = [] }: NodeThen): string {
 }
 
 /** The last node before this one that both plans have. */
-function neighbour(
-  node: Placed,
-  within: readonly Placed[],
-  other: readonly Placed[],
-): string | undefined {
-  const earlier = within.slice(0, within.indexOf(node));
+function neighbour(node: Placed, line: readonly Placed[], other: readonly Placed[]) {
+  const earlier = line.slice(0, line.indexOf(node));
   return earlier.findLast(({ stored }) => find(other, stored) !== undefined)?.stored;
 }
 
 /** A node that has another name now, and keeps its results. */
-function renamedNodes({ before, now }: LinePair, workflow: string): Change[] {
-  return before.flatMap(({ node, stored, path }): Change[] => {
+function renamedNodes({ before, now }: LinePair): ReturnType<Rule> {
+  return before.flatMap(({ node, stored, path }) => {
     const placed = find(now, stored);
     if (placed === undefined || placed.node.name === node.name) return [];
     const message = `renamed to ${quote(placed.path)}: runs that are at it go on there, and those that are past it keep its result`;
-    return [{ workflow, node: path, compatibility: "safe", message }];
+    return safe(path, message);
   });
 }
 
 /** A node under the same name goes on with its new code if what a run waits for is still there. */
-function changedNodes({ before, now }: LinePair, workflow: string): Change[] {
-  return before.flatMap((old): Change[] => {
+function changedNodes({ before, now }: LinePair): ReturnType<Rule> {
+  return before.flatMap((old): ReturnType<Rule> => {
     const placed = find(now, old.stored);
     if (placed === undefined || own(old) === own(placed)) return [];
-    const about = { workflow, node: placed.path };
+    const { path: node } = placed;
     const stopping = [...lostStages(old, placed, before), ...tooManyPasses(old, placed)];
-    if (stopping.length > 0) {
-      return stopping.map((message) => ({
-        ...about,
-        compatibility: "stops",
-        message,
-        hint: "give the changed node a new name, and keep the old one until no run is at it",
-      }));
-    }
+    const keep = "give the changed node a new name, and keep the old one until no run is at it";
+    if (stopping.length > 0)
+      return stopping.map((message) => ({ node, compatibility: "stops", message, hint: keep }));
     const other = before.find((each) => isOther(each, old, placed, now));
-    if (other !== undefined)
-      return [
-        {
-          ...about,
-          compatibility: "rename",
-          message: `the node seems to be what ${quote(other.path)} was: runs that have done ${quote(old.path)} hand the result of that to the readers of ${quote(placed.path)}`,
-          hint: sayRenamed(other, placed),
-        },
-      ];
+    if (other !== undefined) {
+      const message = `the node seems to be what ${quote(other.path)} was: runs that have done ${quote(old.path)} hand the result of that to the readers of ${quote(node)}`;
+      return [{ node, compatibility: "rename", message, hint: sayRenamed(other, placed) }];
+    }
     const message =
       newHandler(old, placed) ??
       "changed: runs in flight go on, and run the new code when they get there";
     const reuses = old.node.hash === placed.node.hash ? {} : { reuses: true as const };
-    return [{ ...about, compatibility: "safe", message, ...reuses }];
+    return [{ ...safe(node, message), ...reuses }];
   });
 }
 
@@ -198,33 +169,30 @@ const sameStage = (old: Stage, now: Placed): Stage | undefined =>
 const partOf = ({ name }: Stage): string | undefined =>
   /(?:^|\.)(output|finalize|compensate)$/.exec(name)?.[1];
 
-function movedNodes(line: LinePair, workflow: string): Change[] {
+function movedNodes(line: LinePair): ReturnType<Rule> {
   const { before, now } = line;
   const names = (nodes: readonly Placed[], other: readonly Placed[]) =>
     nodes.map(({ stored }) => stored).filter((each) => find(other, each) !== undefined);
   const [then, order] = [names(before, now), names(now, before)];
   const kept = new Set(longestCommon(then, order));
-  return now.flatMap((moved): Change[] => {
+  return now.flatMap((moved): ReturnType<Rule> => {
     const { stored, path } = moved;
     if (!order.includes(stored)) return [];
-    const about = { workflow, node: path, compatibility: "safe" } as const;
-    const overtaken = now.filter(
+    const first = now.find(
       (each) =>
         order.indexOf(each.stored) > order.indexOf(stored) &&
         then.indexOf(each.stored) < then.indexOf(stored) &&
-        order.includes(each.stored) &&
         canBeAt(find(before, each.stored) ?? each, before),
     );
-    const [first] = overtaken;
     const readers = first === undefined ? [] : readersAfter(now.indexOf(first), moved, line);
     if (first !== undefined && readers.length > 0) {
       const message = `moved before ${quote(first.path)}: runs that are there or past it, and have not run it, do not run it, and ${inThem(readers)}`;
-      return [{ ...about, message, hint: workWithout(readers) }];
+      return [{ ...safe(path, message), hint: workWithout(readers) }];
     }
     if (kept.has(stored)) return [];
     const message =
       "moved: runs in flight go on in the new order from where they are, and what they have done is not done again";
-    return [{ ...about, message }];
+    return [safe(path, message)];
   });
 }
 
@@ -265,19 +233,19 @@ function waitsIn({ stages, options, bodies = [] }: NodeThen): boolean {
 }
 
 /** A new node: runs that are past its place never run it, and later nodes miss its result. */
-function addedNodes(line: LinePair, workflow: string): Change[] {
+function addedNodes(line: LinePair): ReturnType<Rule> {
   const { inside, before, now } = line;
-  return missingIn(before, now).map((added): Change => {
-    const later = now.slice(now.indexOf(added) + 1);
-    const about = { workflow, node: added.path, compatibility: "safe" } as const;
-    if (!later.some(({ stored }) => find(before, stored) !== undefined)) {
+  return missingIn(before, now).map((added) => {
+    const after = now.indexOf(added) + 1;
+    if (!now.slice(after).some(({ stored }) => find(before, stored) !== undefined)) {
       const where = inside === "" ? "at the end" : `at the end of ${inside}`;
-      return { ...about, message: `added ${where}: runs in flight run it too` };
+      return safe(added.path, `added ${where}: runs in flight run it too`);
     }
-    const readers = readersAfter(now.indexOf(added) + 1, added, line);
+    const readers = readersAfter(after, added, line);
     const message = "added: runs that are past its place do not run it";
-    if (readers.length === 0) return { ...about, message };
-    return { ...about, message: `${message}, and ${inThem(readers)}`, hint: workWithout(readers) };
+    if (readers.length === 0) return safe(added.path, message);
+    const hint = workWithout(readers);
+    return { ...safe(added.path, `${message}, and ${inThem(readers)}`), hint };
   });
 }
 

@@ -1,9 +1,15 @@
 import { allNodes, Flow, type Following } from "../plan/flow.js";
-import type { ImportedName } from "../plan/expression.js";
+import type {
+  ImportedName,
+  BodyPlan,
+  Leftover,
+  NodePlan,
+  StagePlan,
+  WorkflowPlan,
+} from "../plan/schema.js";
 import { capitalized, generatedFunctions, stageIdentifier, stagesOf } from "../plan/functions.js";
 import { leftFunctions } from "../plan/leftovers.js";
 import { definitionModule, moduleIn, usualOutput } from "../plan/paths.js";
-import type { BodyPlan, Leftover, NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { property, quoted } from "./code.js";
 import { laidOut } from "./layout.js";
 

@@ -125,8 +125,8 @@ function explainNode(node: NodePlan, around: Around): NodeExplained {
     const { kind, reference, reads, isAside } = stage;
     const [, part = ""] = /(\.(?:output|finalize|compensate))$/.exec(stage.name) ?? [];
     const name = node.path + part;
-    const executions = sum([around.executions.get(stage) ?? 0]);
-    const transactions = sum([executions - actionsOf(stage)]);
+    const executions = rounded(around.executions.get(stage) ?? 0);
+    const transactions = rounded(executions - actionsOf(stage));
     const own = { name, kind, reference, rootExecutions: executions, transactions, reads };
     const worst = worstCase(stage, { node, ...around });
     return { ...own, ...worst, ...(isAside ? { isCompensation: true } : {}) };
@@ -178,21 +178,21 @@ function openEnded(node: NodeExplained): string[] {
   return [...own.map(({ name }) => name), ...passes, ...inside];
 }
 
-const sumOf = (bounds: readonly Bound[]): Bound => ({
-  rootExecutions: sum(bounds.map((bound) => bound.rootExecutions)),
-  transactions: sum(bounds.map((bound) => bound.transactions)),
-  worstCaseMs: all(bounds, (times) => times.reduce((total, ms) => total + ms, 0)),
-});
+const sumOf = (bounds: readonly Bound[]): Bound =>
+  merged(bounds, (numbers) => numbers.reduce((total, number) => total + number, 0));
 
-const greatestOf = (bounds: readonly Bound[]): Bound => ({
-  rootExecutions: Math.max(0, ...bounds.map((bound) => bound.rootExecutions)),
-  transactions: Math.max(0, ...bounds.map((bound) => bound.transactions)),
-  worstCaseMs: all(bounds, (times) => Math.max(0, ...times)),
+const greatestOf = (bounds: readonly Bound[]): Bound =>
+  merged(bounds, (numbers) => Math.max(0, ...numbers));
+
+const merged = (bounds: readonly Bound[], made: (of: readonly number[]) => number): Bound => ({
+  rootExecutions: rounded(made(bounds.map((bound) => bound.rootExecutions))),
+  transactions: rounded(made(bounds.map((bound) => bound.transactions))),
+  worstCaseMs: all(bounds, made),
 });
 
 const times = (bound: Bound, count: number | null): Bound => ({
-  rootExecutions: sum([bound.rootExecutions * (count ?? 1)]),
-  transactions: sum([bound.transactions * (count ?? 1)]),
+  rootExecutions: rounded(bound.rootExecutions * (count ?? 1)),
+  transactions: rounded(bound.transactions * (count ?? 1)),
   worstCaseMs: bound.worstCaseMs === null || count === null ? null : bound.worstCaseMs * count,
 });
 
@@ -206,6 +206,4 @@ const limited = (ms: number | null, limit: number | undefined): number | null =>
   limit === undefined ? ms : Math.min(ms ?? limit, limit);
 
 /** Of hundredths, without the crumbs of binary fractions. */
-function sum(numbers: readonly number[]): number {
-  return Math.round(numbers.reduce((total, number) => total + number, 0) * 100) / 100;
-}
+const rounded = (number: number): number => Math.round(number * 100) / 100;

@@ -1,8 +1,7 @@
-import { digestOf } from "./digest.js";
+import { digestOf, type StoredNode } from "./digest.js";
 import { completionName, generatedFunctions, stageIdentifier } from "./functions.js";
 import type { Leftover, WorkflowPlan, WrittenPlan } from "./schema.js";
 import type { Earlier } from "./storage-names.js";
-import type { StoredNode } from "./stored-nodes.js";
 
 /** What runs may still be at or have results of. Tombstones stay until dropped; new: baseline only. */
 export function leftoversOf(

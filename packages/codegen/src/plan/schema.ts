@@ -1,11 +1,25 @@
 import * as z from "zod";
 import type { Place } from "../diagnostics/diagnostic.js";
-import { importedName, type Expression } from "./expression.js";
 import type { GivenOptions } from "./known.js";
 import { logLevels } from "./log-levels.js";
 import { isOutputFolder, maxPathSegment } from "./paths.js";
 import { stageKindNames } from "./stage-kinds.js";
 import { planVersion } from "./version.js";
+
+/** The `input` of a definition as written, cut at the names that the generated file imports. */
+export interface Expression {
+  readonly parts: readonly (string | { readonly name: string; readonly shorthand: boolean })[];
+}
+
+/** How a name comes into a definition's file. */
+export const importedName = z.object({
+  local: z.string(),
+  /** The name in its module, in quotes if it is no identifier; `*` for the whole module. */
+  imported: z.string(),
+  module: z.string(),
+  typeOnly: z.boolean(),
+});
+export type ImportedName = z.infer<typeof importedName>;
 
 /* Names of the last plan become code and file names, so they are checked like new ones. */
 const identifier = z

@@ -1,6 +1,5 @@
 import type { NodePlan, WorkflowPlan, WrittenPlan } from "./schema.js";
-import { membersOf, type Member, type StoredNode } from "./stored-nodes.js";
-import { digestOf } from "./digest.js";
+import { membersOf, type Member, type StoredNode, digestOf } from "./digest.js";
 import { planHash } from "./write.js";
 
 /* Results are stored under a node's first name. Only entries of `renamed` new to the plan count. */

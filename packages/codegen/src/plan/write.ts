@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { compilerVersion } from "../version.js";
 import { digestOf, lazyWorkflow } from "./digest.js";
-import type { ImportedName } from "./expression.js";
 import type {
+  ImportedName,
   BodyPlan,
   InputPlan,
   NodePlan,

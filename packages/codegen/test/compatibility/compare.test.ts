@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { compileSources } from "../../src/compile.js";
 import { compare } from "../../src/compatibility/compare.js";
-import { longestCommon } from "../../src/compatibility/order.js";
+import { longestCommon } from "../../src/compatibility/lines.js";
 import type { WrittenPlan } from "../../src/plan/schema.js";
 import { toWritten } from "../../src/plan/write.js";
 

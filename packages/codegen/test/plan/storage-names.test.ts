@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Compiler, compileSources } from "../../src/compile.js";
-import { storedNodes } from "../../src/plan/stored-nodes.js";
+import { storedNodes } from "../../src/plan/digest.js";
 import type { WrittenPlan } from "../../src/plan/schema.js";
 import { toWritten } from "../../src/plan/write.js";
 

@@ -28,14 +28,7 @@ export function reportUnknown(
 /** Options whose absence is reported, by whichever kind of node. */
 const needed: ReadonlySet<string> = new Set([
   ...handlerKinds,
-  "children",
-  "on",
-  "cases",
-  "initial",
-  "body",
-  "until",
-  "maxIterations",
-  "step",
+  ..."children on cases initial body until maxIterations step".split(" "),
 ]);
 
 /** Reports options in an order in which TypeScript infers `unknown` or `any`. */
