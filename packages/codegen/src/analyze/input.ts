@@ -26,7 +26,7 @@ export function readWorkflowOptions(
   );
 }
 
-/** Reads the `input`: an exported const to import, or a closed one to copy, so no type is circular. */
+/** Reads the `input`: an exported const to import, or closed, to be copied. */
 export function readInput(
   options: Options,
   at: Node,

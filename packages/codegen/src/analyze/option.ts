@@ -13,11 +13,8 @@ export function readOption(
   property: ReturnType<ObjectLiteralExpression["getProperties"]>[number],
 ): Option | undefined {
   if (Node.isShorthandPropertyAssignment(property)) {
-    return {
-      name: property.getName(),
-      nameNode: property.getNameNode(),
-      value: property.getNameNode(),
-    };
+    const nameNode = property.getNameNode();
+    return { name: property.getName(), nameNode, value: nameNode };
   }
   if (!Node.isPropertyAssignment(property) && !Node.isMethodDeclaration(property)) return undefined;
   const nameNode = property.getNameNode();

@@ -14,10 +14,8 @@ export function checkDuplicateWorkflows(workflows: ProjectPlan["workflows"]): Di
   return repeated(workflows, (workflow) => workflow.name.toLowerCase()).map(([first, second]) => {
     const message = duplicateWorkflow(first, second);
     const hint = "rename one: a workflow is known by its name in the whole app";
-    return diagnostic("duplicateWorkflow", second.place, message, hint, {
-      message: "the other one",
-      place: first.place,
-    });
+    const other = { message: "the other one", place: first.place };
+    return diagnostic("duplicateWorkflow", second.place, message, hint, other);
   });
 }
 
@@ -42,10 +40,8 @@ function checkLine(workflow: WorkflowPlan, line: readonly NodePlan[]): Diagnosti
     .map(([first, second]) => {
       const message = `workflow ${quote(workflow.name)} has two nodes named ${quote(second.name)}`;
       const hint = "rename one: handlers see the outputs of earlier nodes by their names";
-      return diagnostic("duplicateNode", second.place, message, hint, {
-        message: "the first one",
-        place: first.place,
-      });
+      const other = { message: "the first one", place: first.place };
+      return diagnostic("duplicateNode", second.place, message, hint, other);
     });
 }
 
@@ -68,11 +64,8 @@ function checkHidden(
       isEvent(node) && isEvent(outer)
         ? waitAgain(node.name)
         : "rename one: what reads that name could mean either";
-    const hidden = diagnostic("hiddenName", node.place, message, hint, {
-      message: "the other one",
-      place: outer.place,
-    });
-    return [hidden, ...inner];
+    const other = { message: "the other one", place: outer.place };
+    return [diagnostic("hiddenName", node.place, message, hint, other), ...inner];
   });
 }
 
@@ -87,18 +80,13 @@ export function checkFunctions(workflow: WorkflowPlan): Diagnostic[] {
   const all = allNodes(workflow.nodes).toReversed();
   const nodes = [...new Map(all.map((node) => [node.path, node])).values()].reverse();
   const functions = nodes.flatMap((node) =>
-    functionsOfNode(node).map((generated) => ({
-      ...generated,
-      place: node.place,
-    })),
+    functionsOfNode(node).map((generated) => ({ ...generated, place: node.place })),
   );
   return repeated(functions, ({ name }) => name).map(([first, second]) => {
     const message = `in workflow ${quote(workflow.name)} both ${first.label} and ${second.label} would be compiled to a function named ${second.name}`;
     const hint = "rename one of the nodes";
-    return diagnostic("functionCollision", second.place, message, hint, {
-      message: first.label,
-      place: first.place,
-    });
+    const other = { message: first.label, place: first.place };
+    return diagnostic("functionCollision", second.place, message, hint, other);
   });
 }
 

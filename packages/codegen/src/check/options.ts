@@ -111,11 +111,7 @@ function ownersOf(node: NodePlan): Owner[] {
   const label = node.isNamed ? `${node.kind} ${quote(node.path)}` : node.kind;
   return [
     { given: node.given, label, stages },
-    ...parts.map((part) => ({
-      label: part.label,
-      stages: [part],
-      given: part.policy.given,
-    })),
+    ...parts.map((part) => ({ label: part.label, stages: [part], given: part.policy.given })),
   ];
 }
 

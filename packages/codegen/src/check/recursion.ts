@@ -9,7 +9,7 @@ interface Sure {
   readonly starts: WorkflowPlan;
 }
 
-/** Workflows whose every run starts another one below it. A parent does not count: it may start none. */
+/** Workflows whose every run starts another one below it. A parent may start none. */
 export function checkRecursion(workflows: readonly WorkflowPlan[]): Diagnostic[] {
   const byName = new Map(workflows.map((workflow) => [workflow.name, workflow]));
   const found: Diagnostic[] = [];

@@ -24,12 +24,8 @@ function checkFinalizeIsLast({ name, nodes }: WorkflowPlan): Diagnostic[] {
   if (finalize === undefined || after === undefined) return [];
   const message = `workflow ${quote(name)} has a node after its finalize, where it has ended`;
   const hint = "move .finalize() to the end";
-  return [
-    diagnostic("afterFinalize", after.place, message, hint, {
-      message: "the finalize",
-      place: finalize.place,
-    }),
-  ];
+  const other = { message: "the finalize", place: finalize.place };
+  return [diagnostic("afterFinalize", after.place, message, hint, other)];
 }
 
 /** A pass that does nothing would be made again and again. A case that does nothing is one. */

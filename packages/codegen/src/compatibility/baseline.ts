@@ -16,7 +16,7 @@ export interface Baseline {
   readonly hint?: string;
 }
 
-/** Chooses a baseline; `hashesAfter` gives the workflows' hashes if a plan is the one before them. */
+/** Chooses a baseline; `hashesAfter` gives the workflows' hashes as they would be after a plan. */
 export type ChooseBaseline = (
   hashesAfter: (plan: WrittenPlan) => ReadonlyMap<string, string>,
   before: ReadBefore,

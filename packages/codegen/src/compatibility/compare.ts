@@ -30,33 +30,29 @@ export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
   );
 }
 
-function goneWorkflow({ name }: WorkflowThen): Change {
-  return {
-    workflow: name,
-    compatibility: "stops",
-    message: "the workflow is removed or renamed: all its runs stop where they are",
-    hint: `keep the workflow ${quote(name)}, started by nobody, until its runs have ended`,
-  };
+const stops = ({ name }: WorkflowThen, message: string, hint: string): Change => ({
+  workflow: name,
+  compatibility: "stops",
+  message,
+  hint,
+});
+
+function goneWorkflow(workflow: WorkflowThen): Change {
+  const message = "the workflow is removed or renamed: all its runs stop where they are";
+  const hint = `keep the workflow ${quote(workflow.name)}, started by nobody, until its runs have ended`;
+  return stops(workflow, message, hint);
 }
 
 const componentOf = ({ config }: WrittenPlan): string => config?.component ?? usualComponent;
 
-function movedWorkflow({ name }: WorkflowThen, from: string, to: string): Change {
-  return {
-    workflow: name,
-    compatibility: "stops",
-    message: `the component is ${quote(to)} now: runs that are in ${quote(from)} are not known there, and go on no more`,
-    hint: `keep it mounted as ${quote(from)} until no run is in flight`,
-  };
+function movedWorkflow(workflow: WorkflowThen, from: string, to: string): Change {
+  const message = `the component is ${quote(to)} now: runs that are in ${quote(from)} are not known there, and go on no more`;
+  return stops(workflow, message, `keep it mounted as ${quote(from)} until no run is in flight`);
 }
 
-function otherFolder({ name }: WorkflowThen, from: string, to: string): Change {
-  return {
-    workflow: name,
-    compatibility: "stops",
-    message: `its generated code stands in ${quote(to)} now: runs in flight call functions in ${quote(from)}, which are not there any more`,
-    hint: `keep \`output: ${quote(from)}\` until no run is in flight`,
-  };
+function otherFolder(workflow: WorkflowThen, from: string, to: string): Change {
+  const message = `its generated code stands in ${quote(to)} now: runs in flight call functions in ${quote(from)}, which are not there any more`;
+  return stops(workflow, message, `keep \`output: ${quote(from)}\` until no run is in flight`);
 }
 
 function newWorkflow({ name }: WorkflowThen): Change {

@@ -3,7 +3,7 @@ import { completionName, generatedFunctions, stageIdentifier } from "./functions
 import type { Leftover, WorkflowPlan, WrittenPlan } from "./schema.js";
 import type { Earlier } from "./storage-names.js";
 
-/** What runs may still be at or have results of. Tombstones stay until dropped; new: baseline only. */
+/** What runs may still be at or have results of. Tombstones stay until they are dropped. */
 export function leftoversOf(
   { baseline, last: all, drops = false }: Earlier,
   workflows: readonly WorkflowPlan[],
