@@ -57,7 +57,6 @@ function configOf(file: DefinitionFile): ConfigPlan {
   return { values: values as AppConfig, given };
 }
 
-/** Whether all of a value can be seen. */
 function isSeen(value: Known): boolean {
   if (!isObject(value)) return value !== undefined;
   return value.isWhole && [...value.fields.values()].every((field) => isSeen(field.value));
@@ -113,5 +112,4 @@ function objectOf(file: DefinitionFile): Node | undefined {
   return undefined;
 }
 
-/** Where to point at in a file that lacks something. */
 const firstOf = ({ source }: DefinitionFile): Node => source.getStatements()[0] ?? source;

@@ -10,7 +10,6 @@ import { readsOf, type Reads } from "./reads.js";
 
 export const handlerKinds: readonly FunctionKind[] = ["action", "mutation", "query"];
 
-/** What a stage runs. */
 export interface Handler {
   readonly kind: FunctionKind;
   readonly at: Node;

@@ -1,7 +1,6 @@
 import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
 import { moduleFile, modulePaths, type ReadModule } from "./module-file.js";
 
-/** One import of values. */
 export interface ModuleEdge {
   readonly module: string;
   /** The names of that module that are read while this one is loaded. */
@@ -128,7 +127,6 @@ function withoutEnds(whole: Graph): Graph {
   return new Map(rest.map(([file, edges]) => [file, edges.filter(({ to }) => !gone.has(to))]));
 }
 
-/** The shortest way from one module to another, both included. */
 function pathBetween(from: string, to: string, graph: Graph): string[] | undefined {
   const before = new Map<string, string | undefined>([[from, undefined]]);
   for (const file of before.keys()) {

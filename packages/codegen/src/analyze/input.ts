@@ -12,7 +12,6 @@ import { readOptions, type Options } from "./options.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 import { sourceHash, textOf } from "./tokens.js";
 
-/** The options of `defineWorkflow({ … })`. */
 export function readWorkflowOptions(
   root: CallExpression,
   workflow: string,
@@ -122,7 +121,6 @@ function loadedModule(part: TypeScript.Node): { load: string; name: string } | u
   };
 }
 
-/** The names an expression takes from outside itself. */
 function freeNames(expression: Node): Identifier[] {
   const inside = identifiersIn(expression);
   const all = Node.isIdentifier(expression) ? [expression] : inside;

@@ -11,7 +11,6 @@ const stepwise = "@stepwise/workflow";
 const importIt = `write \`import { ${define} } from "${stepwise}"\``;
 const callIt = `call it where the workflow is, as in \`export const name = ${define}({ … })\`; another name is given to it by \`import { ${define} as other }\``;
 
-/** A use of `defineWorkflow` by which a workflow is not seen. */
 interface Misuse {
   readonly at: Node;
   readonly what: string;

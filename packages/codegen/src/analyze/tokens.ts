@@ -66,7 +66,6 @@ export function textOf(node: Node): string {
   }, "");
 }
 
-/** Whether two tokens are written with a space between them. */
 function isApart(before: string, token: string): boolean {
   if (/[\w$]$/.test(before) && /^[\w$"'`]/.test(token)) return true;
   if (before === "{" || token === "}") return before + token !== "{}";

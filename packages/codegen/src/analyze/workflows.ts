@@ -10,7 +10,6 @@ export interface Target {
   readonly name: string;
 }
 
-/** What a name in a file stands for. */
 export interface FoundWorkflow {
   /** The workflow's name; null for a definition that was reported; absent for anything else. */
   readonly workflow?: string | null;

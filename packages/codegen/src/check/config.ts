@@ -70,7 +70,6 @@ export function checkOutputFolder(
   ];
 }
 
-/** A folder, and those around it: `a`, `a/b`. */
 function foldersAround(folder: string): string[] {
   const names = folder.split("/");
   return names.map((_name, at) => names.slice(0, at + 1).join("/"));

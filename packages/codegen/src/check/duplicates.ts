@@ -8,7 +8,6 @@ interface Named {
   readonly place: Place;
 }
 
-/** Two workflows of one name; both places are shown. */
 export function checkDuplicateWorkflows(workflows: ProjectPlan["workflows"]): Diagnostic[] {
   // Names that differ only in case are one file on macOS and Windows, and one interface.
   return repeated(workflows, (workflow) => workflow.name.toLowerCase()).map(([first, second]) => {

@@ -79,7 +79,6 @@ function suggestion(name: string): string {
   return text === "" ? "" : `: ${quote(text.slice(0, 1).toLowerCase() + text.slice(1))}`;
 }
 
-/** Functions whose names Convex would refuse. */
 export function checkFunctionLengths(workflow: WorkflowPlan): Diagnostic[] {
   // A node has several functions; the longest of them says it all.
   return allNodes(workflow.nodes).flatMap((node) => {

@@ -12,7 +12,6 @@ export interface Baseline {
   readonly plan?: WrittenPlan;
   /** Where it is from, to be shown: `origin/main (1f2e3d4)`. */
   readonly from: string;
-  /** What to do, when none was found. */
   readonly hint?: string;
 }
 

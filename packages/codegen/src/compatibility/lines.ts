@@ -17,7 +17,6 @@ export interface Change {
   readonly hint?: string;
 }
 
-/** A node of one of the two plans. */
 export interface Placed {
   readonly node: NodeThen;
   readonly stored: string;
@@ -50,7 +49,6 @@ export interface GoneCase {
   readonly keys: readonly string[];
 }
 
-/** The lines that both plans have, and the cases that are gone. */
 export function linePairs(
   before: WorkflowThen,
   now: WorkflowThen,

@@ -84,7 +84,6 @@ function neighbour(node: Placed, line: readonly Placed[], other: readonly Placed
   return earlier.findLast(({ stored }) => find(other, stored) !== undefined)?.stored;
 }
 
-/** A node that has another name now, and keeps its results. */
 function renamedNodes({ before, now }: LinePair): ReturnType<Rule> {
   return before.flatMap(({ node, stored, path }) => {
     const placed = find(now, stored);

@@ -10,11 +10,9 @@ interface Bound {
   /** A branch counts its most expensive case; a loop all passes, or one if that is computed. */
   readonly rootExecutions: number;
   readonly transactions: number;
-  /** Null when that depends on something else. */
   readonly worstCaseMs: number | null;
 }
 
-/** What a run of a workflow costs and takes. */
 export interface WorkflowExplained extends Bound {
   readonly name: string;
   readonly file: string;
@@ -37,7 +35,6 @@ export interface NodeExplained extends Bound {
   /** How many passes a loop makes at most; null when that is computed. */
   readonly maxPasses?: number | null;
   readonly stages: readonly StageExplained[];
-  /** The cases of a branch, the body of a loop. */
   readonly bodies?: readonly BodyExplained[];
 }
 

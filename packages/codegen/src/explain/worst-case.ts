@@ -68,7 +68,6 @@ function attempts({ policy }: StagePlan, { workflow }: Around): WorstCase {
   return { attempts, timeoutMs, worstCaseMs };
 }
 
-/** As long as its timeout, if it has one. */
 function waiting({ policy }: StagePlan): WorstCase {
   const timeoutMs = timeoutOf(policy);
   return { timeoutMs, worstCaseMs: timeoutMs ?? null };

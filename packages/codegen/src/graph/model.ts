@@ -78,7 +78,6 @@ function edgesOf(nodes: readonly NodePlan[]): GraphEdge[] {
 
 const to = (exit: Exit, { path }: NodePlan): GraphEdge => ({ ...exit, to: path });
 
-/** From where a run leaves a node. */
 function exitsOf(node: NodePlan): Exit[] {
   const shape = shapeOf(node);
   if (shape === "loop") return [{ from: node.path, label: "done" }];

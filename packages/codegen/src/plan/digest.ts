@@ -45,7 +45,6 @@ export interface Digest {
   readonly nodes: number;
   readonly actions: readonly string[];
   readonly stored: readonly StoredNode[];
-  /** Whether it has a node that starts one child. */
   readonly startsChild: boolean;
 }
 

@@ -3,11 +3,9 @@ import type { BodyPlan, NodePlan, StagePlan } from "./schema.js";
 /** Where a run goes on: at a stage, or where the line it is on has come to its end. */
 export type Following =
   | { readonly at: "stage"; readonly stage: StagePlan }
-  /** The last node of the workflow has ended. */
   | { readonly at: "end" }
   /** The last node of a case, or of a pass of a loop. */
   | { readonly at: "endOfBody"; readonly body: BodyPlan }
-  /** A step has been undone. */
   | { readonly at: "undone" };
 
 export class Flow {

@@ -20,7 +20,6 @@ export function capitalized(name: string): string {
   return name.slice(0, 1).toUpperCase() + name.slice(1);
 }
 
-/** The name of the completion of an action stage. */
 export function completionName(stageName: string): string {
   return `${stageIdentifier(stageName)}Done`;
 }

@@ -65,7 +65,6 @@ const alphabetically = (
   [b]: readonly [string, unknown],
 ): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** A function that a stage leaves behind. */
 export interface LeftFunction {
   readonly stage: string;
   readonly name: string;

@@ -44,9 +44,7 @@ export const stage = z.object({
   /** The user's function, such as `internal.documents.outline`, when there is no inline handler. */
   reference: z.string().optional(),
   info: z.literal(true).optional(),
-  /** The names that its `recover` reads; absent without one. */
   recover: z.array(z.string()).optional(),
-  /** The names that the `until` of a loop reads. */
   until: z.array(z.string()).optional(),
   /** Whether the outputs of children are folded by a `reduce`. */
   reduce: z.literal(true).optional(),
@@ -64,13 +62,11 @@ export const node = z.object({
   options: z.record(z.string(), z.json()),
   /** Of the node's source without white space, comments, and the nodes in its bodies. */
   hash: z.string(),
-  /** The cases of a branch, the body of a loop. */
   get bodies() {
     return z.array(body).optional();
   },
 });
 
-/** Nodes that stand inside another one. */
 export const body = z.object({
   key: z.string(),
   storage: identifier.optional(),
@@ -207,7 +203,6 @@ export interface NodePlan extends z.infer<typeof node> {
   /** Its name, after those of the nodes and cases around it: `route.big.x`. */
   readonly path: string;
   readonly place: Place;
-  /** All its options, also those whose values cannot be seen. */
   readonly given: GivenOptions;
   readonly isNamed: boolean;
   readonly endsWorkflow: boolean;
@@ -241,7 +236,6 @@ export interface WorkflowPlan extends z.infer<typeof workflow> {
   readonly input: InputPlan;
   readonly nodes: NodePlan[];
   readonly place: Place;
-  /** All its options, also those whose values cannot be seen. */
   readonly given: GivenOptions;
   /** Those of its options that it does not have itself, but by the app's config. Default: none. */
   readonly inherited?: Pick<AppConfig, "retry">;

@@ -13,7 +13,6 @@ export interface Earlier {
   readonly drops?: boolean;
 }
 
-/** Workflows whose stages are under storage names. */
 export function withStorageNames(
   workflows: readonly WorkflowPlan[],
   { baseline, last }: Earlier,

@@ -61,7 +61,6 @@ export interface NodeKind {
   parts(read: Read): NodeParts;
 }
 
-/** What the plan of a node is made of. */
 interface NodeParts {
   readonly stages: readonly (StagePlan | undefined)[];
   readonly bodies?: BodyPlan[];
