@@ -22,7 +22,7 @@ afterAll(async () => {
 const REPAIR = `
 import { WorkflowManager } from "@stepwise/workflow";
 import { internalMutationGeneric } from "convex/server";
-import { components, internal } from "./_generated/api";
+import { components } from "./_generated/api";
 import { workflows } from "./_workflows/index";
 const workflow = new WorkflowManager(components.workflow);
 export const repair = internalMutationGeneric((ctx) => workflow.repair(ctx, workflows));
@@ -33,6 +33,7 @@ export const resume = internalMutationGeneric((ctx, { runId }) => workflow.resum
 const textOf = (nodes: string): string => `
 import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
+import { internal } from "./_generated/api";
 export const kid = defineWorkflow({ input: z.object({}) }).sleep("rest", "1h").step("grown", { query: () => 1 });
 export const flow = defineWorkflow({ input: z.object({}) })${nodes};`;
 const filesOf = (nodes: string): Files => ({
