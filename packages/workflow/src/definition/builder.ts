@@ -12,7 +12,7 @@ import type {
   Recovering,
   ReferenceStep,
   Returned,
-  UndoReference,
+  AnyUndo,
 } from "./node.js";
 import type { Absent, ParentNode, ParentOutput } from "./parent.js";
 import type { AnySchema, InferInput, InferOutput } from "./schema.js";
@@ -63,21 +63,11 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
   Events
 > {
   /** One Convex function: an inline handler `(ctx, scope, info)`, or a reference with `args`. */
-  step<
-    const Name extends string,
-    Result,
-    Recovered = never,
-    Undo extends UndoReference = UndoReference,
-  >(
+  step<const Name extends string, Result, Recovered = never, Undo extends AnyUndo = AnyUndo>(
     name: Free<Scope, Name>,
     node: InlineStep<ScopeOf<Scope>, Result, Recovered, Undo>,
   ): With<Input, Scope, Name, Stored<Result> | Stored<Given<Recovered>>, Events>;
-  step<
-    const Name extends string,
-    Reference,
-    Recovered = never,
-    Undo extends UndoReference = UndoReference,
-  >(
+  step<const Name extends string, Reference, Recovered = never, Undo extends AnyUndo = AnyUndo>(
     name: Free<Scope, Name>,
     node: ReferenceStep<Reference, ScopeOf<Scope>, Recovered, Undo>,
   ): With<Input, Scope, Name, Returned<Reference> | Stored<Given<Recovered>>, Events>;
@@ -146,8 +136,8 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
     Input,
     Scope,
     Name,
-    { [Key in keyof Cases]: OutputOfCase<Cases[Key]> }[keyof Cases],
-    Events | { [Key in keyof Cases]: EventsOfCase<Cases[Key]> }[keyof Cases],
+    OutputOfCase<Cases[keyof Cases]>,
+    Events | EventsOfCase<Cases[keyof Cases]>,
     {
       [Key in keyof Cases & string]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
     }[keyof Cases & string]
@@ -200,9 +190,5 @@ export function defineWorkflow<Schema extends AnySchema>(
   options: WorkflowOptions<Schema>,
 ): Builder<InferInput<Schema>, [["input", InferOutput<Schema>]], null> {
   // The builder's type grows with every call; its value is one and the same object.
-  return new Definer(options) as unknown as Builder<
-    InferInput<Schema>,
-    [["input", InferOutput<Schema>]],
-    null
-  >;
+  return new Definer(options) as never;
 }

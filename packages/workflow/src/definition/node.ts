@@ -42,26 +42,23 @@ export type AnyReference<Kind extends FunctionKind = FunctionKind> = FunctionRef
   any
 >;
 
-export type UndoReference = AnyReference<"action" | "mutation">;
+export type AnyUndo = AnyReference<"action" | "mutation">;
+
+interface ArgsFor<Scope, Reference> {
+  /** The function's arguments; `info` has the idempotency key and the attempt. */
+  args: (scope: Scope, info: CallInfo) => ArgsOf<Reference>;
+}
 
 /**
  * Undoes a step, inline or as a reference with `args`. Its scope is that of the step with `output`,
  * the step's result, and `error`, why the run is being undone. Its own result is dropped, but a
  * referenced function fails if its result is no Convex value.
  */
-type Compensation<Scope, Undo extends UndoReference> = (
+type Compensation<Scope, Undo extends AnyUndo> = (
   | { action: Handler<ActionCtx, Scope, unknown>; mutation?: never; args?: never }
   | { mutation: Handler<MutationCtx, Scope, unknown>; action?: never; args?: never }
-  | {
-      action: Undo & AnyReference<"action">;
-      mutation?: never;
-      args: (scope: Scope, info: CallInfo) => FunctionArgs<Undo>;
-    }
-  | {
-      mutation: Undo & AnyReference<"mutation">;
-      action?: never;
-      args: (scope: Scope, info: CallInfo) => FunctionArgs<Undo>;
-    }
+  | ({ action: Undo & AnyReference<"action">; mutation?: never } & ArgsFor<Scope, Undo>)
+  | ({ mutation: Undo & AnyReference<"mutation">; action?: never } & ArgsFor<Scope, Undo>)
 ) &
   Pick<Policy, "retry" | "timeout">;
 
@@ -75,7 +72,7 @@ export interface Recovering<Scope, Recovered> {
 }
 
 /** A step's options. The order matters to inference: handler, recover, compensate. */
-interface StepOptions<Scope, Result, Recovered, Undo extends UndoReference>
+interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo>
   extends Policy, Recovering<Scope, Recovered> {
   /**
    * Its result, its arguments, and the message and data of its errors are neither shown, logged,
@@ -94,10 +91,9 @@ interface StepOptions<Scope, Result, Recovered, Undo extends UndoReference>
   >;
 }
 
-export type InlineStep<Scope, Result, Recovered, Undo extends UndoReference> = Inline<
-  Scope,
-  Result
-> & { args?: never } & StepOptions<Scope, Stored<Result>, Recovered, Undo> &
+export type InlineStep<Scope, Result, Recovered, Undo extends AnyUndo> = Inline<Scope, Result> & {
+  args?: never;
+} & StepOptions<Scope, Stored<Result>, Recovered, Undo> &
   Valid<Result> &
   ValidAt<"recover", Recovered>;
 
@@ -116,14 +112,13 @@ type Referenced<Reference, Kind extends FunctionKind> =
 
 type WithArticle<Kind extends FunctionKind> = Kind extends "action" ? "an action" : `a ${Kind}`;
 
-export type ReferenceStep<Reference, Scope, Recovered, Undo extends UndoReference> = (
+export type ReferenceStep<Reference, Scope, Recovered, Undo extends AnyUndo> = (
   | { action: Referenced<Reference, "action">; mutation?: never; query?: never }
   | { mutation: Referenced<Reference, "mutation">; action?: never; query?: never }
   | { query: Referenced<Reference, "query">; action?: never; mutation?: never }
-) & {
-  /** The function's arguments; `info` has the idempotency key and the attempt. */
-  args: (scope: Scope, info: CallInfo) => ArgsOf<Reference>;
-} & StepOptions<Scope, Returned<Reference>, Recovered, Undo> &
+) &
+  ArgsFor<Scope, Reference> &
+  StepOptions<Scope, Returned<Reference>, Recovered, Undo> &
   ValidAt<"recover", Recovered>;
 
 /** Makes the output of a workflow or of a parent: inline, or a reference with `args`. */
@@ -133,10 +128,8 @@ export type FinalizeNode<Scope, Result, Final extends AnyReference> = (
       | { action: Final & AnyReference<"action">; mutation?: never; query?: never }
       | { mutation: Final & AnyReference<"mutation">; action?: never; query?: never }
       | { query: Final & AnyReference<"query">; action?: never; mutation?: never }
-    ) & {
-      /** The function's arguments; `info` has the idempotency key and the attempt. */
-      args: (scope: Scope, info: CallInfo) => FunctionArgs<Final>;
-    })
+    ) &
+      ArgsFor<Scope, Final>)
 ) &
   Policy;
 

@@ -24,15 +24,8 @@ export type Inside<Scope extends Entries, Names> = Exclude<Names & string, Names
 
 /** They have a meaning of their own in a scope, or in generated code. */
 type Reserved =
-  | "output"
-  | "children"
-  | "loop"
-  | "error"
-  | "run"
-  | "resume"
-  | "reference"
-  | "finalize"
-  | "compensate";
+  | ("output" | "children" | "loop" | "error" | "finalize" | "compensate")
+  | ("run" | "resume" | "reference");
 
 /** A name that a node can have here, or why it cannot. */
 export type Free<Scope extends Entries, Name> = Name extends Reserved
@@ -59,15 +52,5 @@ type WithoutLoop<Scope extends Entries, Kept extends Entries = []> = Scope exten
   infer First extends readonly [string, unknown],
   ...infer Rest extends Entries,
 ]
-  ? WithoutLoop<
-      Rest,
-      First extends readonly ["loop", unknown] ? LoopOr<First, Kept> : [...Kept, First]
-    >
-  : Kept;
-
-/* `never`, the name of a silent node, fits "loop" too. */
-type LoopOr<First extends readonly [string, unknown], Kept extends Entries> = [First[0]] extends [
-  never,
-]
-  ? [...Kept, First]
+  ? WithoutLoop<Rest, "loop" extends First[0] ? Kept : [...Kept, First]>
   : Kept;
