@@ -49,14 +49,9 @@ export function misshapeOf(
   );
 }
 
-function tooLarge(what: string): Misshape {
-  return { isTooLarge: true, text: `has ${what}` };
-}
+const tooLarge = (what: string): Misshape => ({ isTooLarge: true, text: `has ${what}` });
 
-function firstOf<Each>(
-  all: Iterable<Each>,
-  look: (each: Each) => Misshape | undefined,
-): Misshape | undefined {
+function firstOf<Each>(all: Iterable<Each>, look: (each: Each) => Misshape | undefined) {
   for (const each of all) {
     const found = look(each);
     if (found !== undefined) return found;

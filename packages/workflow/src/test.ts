@@ -69,11 +69,7 @@ export function register(t: Registry, name = "workflow"): void {
  *   expect(refund).toHaveBeenCalledOnce();
  * });
  */
-export function testKit(
-  t: Registry & TestedApp,
-  vi: FakeTimers,
-  options: KitOptions = {},
-): TestKit {
+export function testKit(t: Registry & TestedApp, vi: FakeTimers, options: KitOptions = {}) {
   const all = { ...modules, "./component/tables.js": () => import("./test/functions.js") };
   t.registerComponent(options.name ?? "workflow", schema, all);
   const load = async () => await Promise.all(Object.values(all).map((one) => one()));

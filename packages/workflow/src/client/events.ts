@@ -48,31 +48,26 @@ export async function sendEvent(
   const run = runArgs([reference, which]);
   const sent = await ctx.runMutation(component.events.send, { ...run, workflow, ...event });
   const cannot = `Cannot send "${name}" to ${described(run)}`;
+  const refused = (why: string) => new Error(`${cannot}: ${why}`);
   switch (sent.kind) {
     case "taken":
     case "kept":
       return sent.kind;
     case "unknown":
-      throw new Error(`${cannot}: there is no such run`);
+      throw refused("there is no such run");
     case "ended":
-      throw new Error(
-        `${cannot}: it takes no events any more: it is ${ENDS[sent.state] ?? sent.state}`,
-      );
+      throw refused(`it takes no events any more: it is ${ENDS[sent.state] ?? sent.state}`);
     case "past":
-      throw new Error(`${cannot}: it is past every node that takes such an event`);
+      throw refused("it is past every node that takes such an event");
     case "full":
-      throw new Error(
-        `${cannot}: it keeps ${sent.kept} of them, one for each node that will still take one`,
-      );
+      throw refused(`it keeps ${sent.kept} of them, one for each node that will still take one`);
     case "tooLarge":
       throw new Failure(
         "tooLarge",
         `${cannot}: as each of its nodes takes it, it takes ${sent.bytes} bytes in all; at most ${sent.most} can be kept. ${PASS_AN_ID}`,
       );
     default:
-      throw new Error(
-        `${cannot}: ${problems.get(sent.stage)?.message ?? "the node does not take it"}`,
-      );
+      throw refused(problems.get(sent.stage)?.message ?? "the node does not take it");
   }
 }
 

@@ -35,6 +35,8 @@ import {
   type WhichRun,
 } from "./which-run.js";
 
+type AnyWorkflow = WorkflowReference<never>;
+
 /** The id of a run, as `start` returns it. */
 export type RunId = string;
 /** Validates a run's id, for the arguments of your functions. */
@@ -42,9 +44,8 @@ export const vRunId = v.string();
 
 export interface WorkflowManagerOptions {
   /**
-   * How many steps run at once in the whole app, from 0 (paused) to 200. The next start applies a
-   * change; `components.workflow.config.update` applies it at once. Default: what is stored; 10 at
-   * first.
+   * Steps that run at once in the whole app, from 0 (paused) to 200. Default: what is stored; 10 at
+   * first. The next start applies a change; `components.workflow.config.update` does at once.
    */
   maxParallelism?: number;
   /**
@@ -106,9 +107,8 @@ export class WorkflowManager {
     checkCompiled(workflow);
     const starts = [{ input: workflow.parse(input), key: options.key }];
     const all = await startAll(this.component, ctx, workflow, starts, options, this.#settings);
-    const [started] = all;
-    if (started === undefined) throw new Error("A run that was started has no id");
-    return started;
+    // There is one result for each start.
+    return all[0]!;
   }
 
   /**
@@ -140,7 +140,7 @@ export class WorkflowManager {
    * @param run the run's id, or `{ key }` with which it was started.
    * @returns null if there is no such run of the workflow.
    */
-  async status<Workflow extends WorkflowReference<never>>(
+  async status<Workflow extends AnyWorkflow>(
     ctx: QueryRunner,
     workflow: Workflow,
     run: RunOrKey,
@@ -159,7 +159,7 @@ export class WorkflowManager {
    * large.
    * @returns an empty page if there is no such run of the workflow.
    */
-  async steps<Workflow extends WorkflowReference<never>>(
+  async steps<Workflow extends AnyWorkflow>(
     ctx: QueryRunner,
     workflow: Workflow,
     runId: RunId,
@@ -175,7 +175,7 @@ export class WorkflowManager {
    * than asked for, or empty, and not be the last.
    * @throws if the filters do not go together, or the workflow has no such node.
    */
-  async list<Workflow extends WorkflowReference<never> = WorkflowReference<never>>(
+  async list<Workflow extends AnyWorkflow = AnyWorkflow>(
     ctx: QueryRunner,
     filter: ListFilter<Workflow>,
     page: PageOptions,
@@ -194,10 +194,7 @@ export class WorkflowManager {
    *   no such run, or it has ended, is past all nodes that take it, or would keep more than a
    *   document holds.
    */
-  async sendEvent<
-    Workflow extends WorkflowReference<never>,
-    const Name extends EventName<Workflow>,
-  >(
+  async sendEvent<Workflow extends AnyWorkflow, const Name extends EventName<Workflow>>(
     ctx: MutationRunner,
     workflow: Workflow,
     run: RunOrKey,
@@ -240,11 +237,7 @@ export class WorkflowManager {
     return await this.#steer(ctx, "resume", which);
   }
 
-  async #steer(
-    ctx: MutationRunner,
-    verb: "cancel" | "pause" | "resume",
-    which: WhichRun,
-  ): Promise<boolean> {
+  async #steer(ctx: MutationRunner, verb: "cancel" | "pause" | "resume", which: WhichRun) {
     const run = runArgs(which);
     const result = await ctx.runMutation(this.component.steering[verb], run);
     if (result === "unknown") throw unknownRun(verb, run);
@@ -259,7 +252,7 @@ export class WorkflowManager {
    * @throws if there is no such run of the workflow, or no such node, it goes on or is being
    *   undone, another run of its key goes on, or it is a child.
    */
-  async restart<Workflow extends WorkflowReference<never>>(
+  async restart<Workflow extends AnyWorkflow>(
     ctx: MutationRunner,
     workflow: Workflow,
     runId: RunId,
@@ -297,12 +290,9 @@ export class WorkflowManager {
    *   event without a timeout. They come to their node as it is now; if that was removed, they end
    *   with `removedNode`.
    */
-  async repair(
-    ctx: MutationRunner,
-    workflows?: Readonly<Record<string, WorkflowReference<never>>>,
-  ): Promise<void> {
-    const plans =
-      workflows && Object.values(workflows).map(({ name, plan }) => ({ workflow: name, plan }));
+  async repair(ctx: MutationRunner, workflows?: Readonly<Record<string, AnyWorkflow>>) {
+    const all = workflows && Object.values(workflows);
+    const plans = all?.map(({ name, plan }) => ({ workflow: name, plan }));
     await ctx.runMutation(this.component.steering.repair, { plans });
   }
 }

@@ -57,11 +57,9 @@ export async function timelineOf(
   const { records, generation, error, isDone, continueCursor } = found;
   const skipped = new Skipped(stored, seen);
   const called = (stage: string) => placeOf(stored, stage).called;
-  const skippedEntry = (stage: string): TimelineEntry => ({
-    node: called(stage),
-    state: "skipped",
-    errors: [],
-  });
+  const skippedEntry = (stage: string): TimelineEntry => {
+    return { node: called(stage), state: "skipped", errors: [] };
+  };
   const entries: TimelineEntry[] = records.flatMap((record) => [
     ...skipped.before(record, record.generation < generation).map(skippedEntry),
     entryOf(record, stored),

@@ -28,16 +28,15 @@ export function describeThrown(thrown: unknown): Problem {
   if (!(thrown instanceof ConvexError)) return problemOf("thrown", cleaned(thrown.message));
   const data = thrown.data as Value;
   if (isMarked(data)) return data[MARKER];
-  if (isNonRetryableError(thrown)) return nonRetryable(thrown.data);
+  if (isNonRetryableError(thrown)) {
+    const { message, data: given } = thrown.data;
+    return problemOf("nonRetryable", message, given ?? undefined);
+  }
   return problemOf("thrown", typeof data === "string" ? data : cleaned(thrown.message), data);
 }
 
 function isMarked(data: Value): data is { [MARKER]: Problem } {
   return typeof data === "object" && data !== null && MARKER in data;
-}
-
-function nonRetryable({ message, data }: { message: string; data: Value }): Problem {
-  return problemOf("nonRetryable", message, data === null ? undefined : data);
 }
 
 /** A problem that fits into a document. Its message says if data was dropped. */
@@ -96,7 +95,7 @@ function textOf(value: unknown, above: readonly unknown[] = []): string {
   if (value instanceof Error) return String(value);
   if ("toJSON" in value) return JSON.stringify(value) ?? String(value);
   const fields = Object.entries(value).map(
-    ([name, field]) => `${JSON.stringify(name)}:${inside(field)}`,
+    ([key, field]) => `${JSON.stringify(key)}:${inside(field)}`,
   );
   return `{${fields.join(",")}}`;
 }

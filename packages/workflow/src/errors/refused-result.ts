@@ -7,11 +7,7 @@ import { cleaned, Failure } from "./failure.js";
  *   value, which Convex refuses inside the function; `removedNode` if there is no such function
  *   (any more).
  */
-export async function callFor<Result>(
-  stage: string,
-  args: unknown,
-  call: () => Promise<Result>,
-): Promise<Result> {
+export async function callFor<Result>(stage: string, args: unknown, call: () => Promise<Result>) {
   // The caller's own arguments are refused in the same words.
   convexToJson((args ?? {}) as Value);
   try {

@@ -71,16 +71,8 @@ export function compiled(
   const following = new Map<string, Arrive>();
   const recovers = new Map<string, Recover>();
   const reads = new Map<string, readonly string[]>();
-  const own: Bound = {
-    component,
-    workflow,
-    definition,
-    functions,
-    following,
-    recovers,
-    reads,
-    retry,
-  };
+  const maps = { following, recovers, reads };
+  const own: Bound = { component, workflow, definition, functions, retry, ...maps };
   const removedProblem = (stage: string): Problem => ({
     kind: "removedNode",
     message: `Workflow "${workflow}" has no node "${stage}" any more`,

@@ -164,12 +164,7 @@ export class Run extends Transaction {
    * @param at what has failed: the stage, or the node of which it is a part.
    * @returns what follows, if the node has recovered.
    */
-  async failed(
-    problem: Problem,
-    retryAt: number | null,
-    next?: Arrive,
-    at = this.stage,
-  ): Promise<Arrive | undefined> {
+  async failed(problem: Problem, retryAt: number | null, next?: Arrive, at = this.stage) {
     const error = this.errorAt(at, problem, this.token.attempt);
     if (retryAt !== null) {
       this.outcome = { kind: "retry", error, dueAt: retryAt };

@@ -29,19 +29,16 @@ export function readableScope(
       `The ${name} of "${called}" in workflow "${workflow}" reads "${key}", which the generated code does not load. Run workflow-codegen. If that changes nothing, name it in the parameters: ({ ${key} }) => …`,
     );
   };
+  const checked =
+    <Result>(trap: (target: object, key: string | symbol) => Result) =>
+    (target: object, key: string | symbol) => {
+      check(key);
+      return trap(target, key);
+    };
   return new Proxy(scope, {
-    get(target, key) {
-      check(key);
-      return Reflect.get(target, key);
-    },
-    has(target, key) {
-      check(key);
-      return Reflect.has(target, key);
-    },
-    getOwnPropertyDescriptor(target, key) {
-      check(key);
-      return Reflect.getOwnPropertyDescriptor(target, key);
-    },
+    get: checked<unknown>(Reflect.get),
+    has: checked(Reflect.has),
+    getOwnPropertyDescriptor: checked(Reflect.getOwnPropertyDescriptor),
     ownKeys(target) {
       visible().forEach(check);
       return Reflect.ownKeys(target);

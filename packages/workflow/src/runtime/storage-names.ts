@@ -8,10 +8,7 @@ export type StorageNames = Readonly<Record<string, string>>;
 const present = new WeakMap<Nodes, ReadonlyMap<string, string>>();
 
 /** A definition with its nodes and cases under their storage names, as the run time needs it. */
-export function underStorageNames(
-  definition: AnyDefinition,
-  names: StorageNames | undefined,
-): AnyDefinition {
+export function underStorageNames(definition: AnyDefinition, names: StorageNames | undefined) {
   if (names === undefined) return definition;
   const keyed = (
     members: Nodes,

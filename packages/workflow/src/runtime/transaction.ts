@@ -266,10 +266,8 @@ export class Transaction {
       const isSensitive = this.#fused.some(({ sensitive }) => sensitive);
       const thrown = describeThrown(error);
       const problem = isSensitive ? withoutValues(thrown) : thrown;
-      const failing = this.failing(
-        this.stage,
-        this.errorAt(this.stage, problem, this.token.attempt),
-      );
+      const told = this.errorAt(this.stage, problem, this.token.attempt);
+      const failing = this.failing(this.stage, told);
       return await this.#settle({ ...failing, sensitive: isSensitive || failing.sensitive });
     });
     if (stale && this.#fused.length > 0)

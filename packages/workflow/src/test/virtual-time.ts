@@ -94,9 +94,8 @@ export class VirtualTime {
       if (await isSo()) return true;
       if (!(await this.#next())) return false;
     }
-    throw new Error(
-      `There was no end after ${MAX_INSTANTS} timers: something schedules itself for ever`,
-    );
+    const what = "something schedules itself for ever";
+    throw new Error(`There was no end after ${MAX_INSTANTS} timers: ${what}`);
   }
 
   /** @returns whether the scheduled functions that run now have ended. */

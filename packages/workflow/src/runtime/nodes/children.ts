@@ -23,15 +23,8 @@ export async function children(
     const value = given(await run.scopeFor(stage, "children", reads));
     run.beginDeadline(stage);
     const made = await newChildren(called, value, references);
-    run.goOn({
-      kind: "children",
-      children: {
-        ...run.facts(stage),
-        ...made,
-        concurrency: concurrency ?? made.concurrency,
-        tolerate,
-      },
-    });
+    const limits = { concurrency: concurrency ?? made.concurrency, tolerate };
+    run.goOn({ kind: "children", children: { ...run.facts(stage), ...made, ...limits } });
   });
 }
 

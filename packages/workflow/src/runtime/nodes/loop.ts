@@ -68,15 +68,8 @@ export async function endPass(
     return await run.fail(stage, describeThrown(error));
   }
   run.pass = outer;
-  run.add({
-    ...run.facts(stage),
-    kind: "loop",
-    startedAt: Date.now(),
-    output: state,
-    iteration: isOver ? iteration : iteration + 1,
-    isOver,
-    exists: true,
-  });
+  const record = { ...run.facts(stage), kind: "loop" as const, startedAt: Date.now(), isOver };
+  run.add({ ...record, output: state, iteration: iteration + (isOver ? 0 : 1), exists: true });
   if (isOver) return await next(run);
   beginIteration(run, stage, state, iteration + 1);
   await body(run);

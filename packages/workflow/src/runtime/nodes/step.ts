@@ -36,27 +36,22 @@ export async function action(run: Run, stage: string): Arrival {
   });
 }
 
-/** Runs a mutation in a nested transaction, here or, if it is full, in the next one. */
-export async function mutation(
+type Nested = (
   run: Run,
   stage: string,
   reads: readonly string[],
   next: Arrive,
   call?: Call,
-): Arrival {
-  await execute(run, { kind: "mutation", stage, reads, call }, next);
-}
+) => Arrival;
 
-/** The same for a query stage. */
-export async function query(
-  run: Run,
-  stage: string,
-  reads: readonly string[],
-  next: Arrive,
-  call?: Call,
-): Arrival {
-  await execute(run, { kind: "query", stage, reads, call }, next);
-}
+/** Runs a mutation or query in a nested transaction, here or, if it is full, in the next one. */
+const nestedIn =
+  (kind: Executed["kind"]): Nested =>
+  (run, stage, reads, next, call) =>
+    execute(run, { kind, stage, reads, call }, next);
+
+export const mutation = nestedIn("mutation");
+export const query = nestedIn("query");
 
 async function execute(run: Run, executed: Executed, next: Arrive): Arrival {
   const { kind, stage, reads, call } = executed;
