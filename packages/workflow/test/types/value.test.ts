@@ -11,7 +11,7 @@ const options = { initial: () => 0, until: () => true, maxIterations: 3 };
 const untyped = (): any => begin();
 
 describe("the value of a definition", () => {
-  test("holds its options, and its nodes by name in the order written, as they were given", () => {
+  test("holds its options, and its nodes by name in the order written, each with its kind", () => {
     const input = z.object({ a: z.string() });
     const step = { action, retry: true, recover: () => 2, compensate: { mutation: () => null } };
     const parent = { children: () => [child(begin(), { a: "" })], tolerate: "all" as const };
@@ -24,10 +24,10 @@ describe("the value of a definition", () => {
       .finalize(finalize);
     expect(definition.options).toEqual({ input, timeout: "1h", renamed: { old: "step" } });
     expect(Object.keys(definition.nodes)).toEqual(["step", "parent", "event", "finalize"]);
-    expect(definition.nodes.step).toBe(step);
-    expect(definition.nodes.parent).toBe(parent);
-    expect(definition.nodes.event).toBe(event);
-    expect(definition.nodes.finalize).toBe(finalize);
+    expect(definition.nodes.step).toEqual({ kind: "step", ...step });
+    expect(definition.nodes.parent).toEqual({ kind: "parent", ...parent });
+    expect(definition.nodes.event).toEqual({ kind: "event", ...event });
+    expect(definition.nodes.finalize).toEqual({ kind: "finalize", ...finalize });
   });
 
   test("holds the duration of a sleep, and the workflow and args of a child", () => {
@@ -39,9 +39,9 @@ describe("the value of a definition", () => {
       .sleep("computed", computed)
       .child("one", leaf, args);
     expect(nodes).toEqual({
-      fixed: { duration: "10m" },
-      computed: { duration: computed },
-      one: { workflow: leaf, args },
+      fixed: { kind: "sleep", duration: "10m" },
+      computed: { kind: "sleep", duration: computed },
+      one: { kind: "child", workflow: leaf, args },
     });
     expect(nodes.one.workflow).toBe(leaf);
   });
@@ -64,14 +64,20 @@ describe("the value of a definition", () => {
             .branch("which", { on, cases: { big: (b) => b.step("y", y) } })
             .step("last", x),
       });
+    const steps = { x: { kind: "step", ...x }, y: { kind: "step", ...y } };
     expect(nodes).toEqual({
-      route: { on: either, cases: { big: { x, y }, none: {} } },
+      route: { kind: "branch", on: either, cases: { big: steps, none: {} } },
       agent: {
+        kind: "loop",
         ...options,
         body: {
-          inner: { ...options, body: { rest: { duration: 1 }, x } },
-          which: { on, cases: { big: { y } } },
-          last: x,
+          inner: {
+            kind: "loop",
+            ...options,
+            body: { rest: { kind: "sleep", duration: 1 }, x: steps.x },
+          },
+          which: { kind: "branch", on, cases: { big: { y: steps.y } } },
+          last: steps.x,
         },
       },
     });
