@@ -49,7 +49,7 @@ export async function leftovers(app: Deployment): Promise<Record<string, unknown
   return {
     activeRuns: await count("runs", ({ endedAt }) => endedAt === undefined),
     activeSteps: await count("steps", ({ endedAt }) => endedAt === undefined),
-    wakes: await count("steps", ({ wakeAt }) => wakeAt !== undefined),
+    wakes: await count("steps", ({ entersAt }) => entersAt !== undefined),
     deadlines: await count("deadlines"),
     childPages: await count("childPages"),
     continuations: await count("continuations"),

@@ -328,12 +328,12 @@ export class SteeredApp {
       if (seen.state !== state) this.#problems.push(`${runId} is ${state}, but seen ${seen.state}`);
       if (seen.stalled && !this.#isHarmed) this.#problems.push(`${runId} is stalled`);
     }
-    for (const { _id, state, seats = Infinity, joined } of steps) {
+    for (const { _id, state, concurrency = Infinity, joined } of steps) {
       if (state !== "waiting" || joined === true) continue;
       const going = runs.filter(
         (run) => run.parentStep === _id && /running|compensating/.test(run.state),
       );
-      if (going.length > seats) this.#problems.push(`${going.length} children of ${_id} run`);
+      if (going.length > concurrency) this.#problems.push(`${going.length} children of ${_id} run`);
     }
   }
 
@@ -377,7 +377,9 @@ export class SteeredApp {
   async #runs(): Promise<RunRow[]> {
     return await this.app.rows("runs");
   }
-  async #steps(): Promise<(StepRow & { readonly seats?: number; readonly joined?: boolean })[]> {
+  async #steps(): Promise<
+    (StepRow & { readonly concurrency?: number; readonly joined?: boolean })[]
+  > {
     return await this.app.rows("steps");
   }
   async #log(): Promise<Line[]> {

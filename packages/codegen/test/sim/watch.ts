@@ -2,6 +2,10 @@ import type { Commit, Deployment } from "@stepwise/testing";
 import type { RunRow, Steered, StepRow, Still } from "../differential/invariants.js";
 import { isEnd } from "../differential/interpreter.js";
 
+interface Parent {
+  readonly concurrency?: number;
+  readonly joined?: boolean;
+}
 type Row<Kind> = Kind & Readonly<Record<string, unknown>>;
 
 /** Looks at every commit: what must hold after each, and what is to be known of runs in the end. */
@@ -83,9 +87,9 @@ export class Watch {
     const count = (this.#going.get(parent) ?? 0) + change;
     this.#going.set(parent, count);
     const { documents } = this.deployment.store.table("workflow", "steps").documents;
-    const { seats, joined } = (documents.get(parent) ?? {}) as { seats?: number; joined?: boolean };
-    if (seats !== undefined && joined !== true && change > 0 && count > seats)
-      this.problems.add(`${count} children of ${parent} go on, of ${seats}`);
+    const { concurrency = Infinity, joined } = (documents.get(parent) ?? {}) as Parent;
+    if (joined !== true && change > 0 && count > concurrency)
+      this.problems.add(`${count} children of ${parent} go on, of ${concurrency}`);
   }
 
   #still({ _id, generation = 1 }: RunRow, why: Still["why"]): void {
