@@ -25,13 +25,14 @@ export interface StageParts extends Reading {
   readonly recover?: Reading;
   readonly until?: Reading;
   readonly reduce?: true;
+  readonly isolate?: true | undefined;
   readonly workflows?: string[];
 }
 
 /** A stage of the plan. Its reads are in the order of the scope, however a handler is written. */
 export function stagePlan(parts: StageParts, file: DefinitionFile): StagePlan {
   const { name, kind, node, code, label, mention, policy, isAside = false } = parts;
-  const { reference, info, reduce, workflows, recover, until } = parts;
+  const { reference, info, reduce, isolate, workflows, recover, until } = parts;
   const readings = [parts, recover, until].filter((each) => each !== undefined);
   return {
     name,
@@ -42,6 +43,7 @@ export function stagePlan(parts: StageParts, file: DefinitionFile): StagePlan {
     recover: recover && ordered(recover),
     until: until && ordered(until),
     reduce,
+    isolate,
     workflows,
     node,
     code,

@@ -121,9 +121,11 @@ function lostStages(old: Placed, now: Placed, line: readonly Placed[]): string[]
     const same = sameStage(stage, now);
     if (same !== undefined) return same.kind !== stage.kind && isWaitedAt(stage);
     const part = partOf(stage);
-    // A removed compensation has a change of its own. A finalize may have its own `isolate`.
+    // A removed compensation has a change of its own.
     if (part === "compensate") return false;
-    return isWaitedAt(stage) || part !== "output" || beginsTransaction(old, line);
+    if (isWaitedAt(stage) || part === undefined) return true;
+    // The children end in a transaction of their own, and a finalize runs in it.
+    return part === "finalize" ? stage.isolate === true : beginsTransaction(old, line);
   });
   if (lost.length === 0) return [];
   const stages = lost.map(({ name, kind }) => `${name} (${kind})`).join(" and ");

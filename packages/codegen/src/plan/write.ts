@@ -91,7 +91,7 @@ const bodyOf = (body: BodyPlan): Every<NonNullable<WrittenNode["bodies"]>[number
 
 const stageOf = (stage: StagePlan): Every<WrittenStage> => ({
   ...picked(stage, "name", "kind", "reads", "reference", "info"),
-  ...picked(stage, "recover", "until", "reduce", "workflows"),
+  ...picked(stage, "recover", "until", "reduce", "isolate", "workflows"),
 });
 
 /** A workflow whose written form has been made before, though only its hash is at hand. */

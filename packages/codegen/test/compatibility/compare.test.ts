@@ -101,6 +101,20 @@ test.each<[what: string, before: string, now: string, compatibility: string[]]>(
     parent("").replace(/, finalize: .*/, " })"),
     ["flow.p: stops"],
   ],
+  ...["mutation: () => 1", "query: () => 1, isolate: false"].map(
+    (finalize): [string, string, string, string[]] => [
+      `a parent that loses a finalize at which no run can be, ${finalize}`,
+      parent("").replace("action: () => 1", finalize),
+      parent("").replace(/, finalize: .*/, " })"),
+      ["flow.p: safe"],
+    ],
+  ),
+  [
+    "a parent that loses a finalize with a transaction of its own",
+    parent("").replace("action: () => 1", "mutation: () => 1, isolate: true"),
+    parent("").replace(/, finalize: .*/, " })"),
+    ["flow.p: stops"],
+  ],
   [
     "a parent that becomes a step",
     parent(""),

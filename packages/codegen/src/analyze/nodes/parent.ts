@@ -97,5 +97,8 @@ function finalizeStage(
   if (option === undefined || options === undefined) return undefined;
   reportUnknown(options, [...handlerKinds, "args", ...policies], part.label, file);
   const handler = readHandler(options, option.nameNode, part.label, file);
-  return handler && stagePlan({ ...handler, ...part, visible }, file);
+  if (handler === undefined) return undefined;
+  const { values, computed } = handler.policy;
+  const isolate = values["isolate"] === true || computed.includes("isolate") ? true : undefined;
+  return stagePlan({ ...handler, ...part, visible, isolate }, file);
 }
