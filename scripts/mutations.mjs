@@ -12,8 +12,8 @@ const GUARDS = [
   },
   {
     guard: "attempt: a report counts only for the present attempt",
-    find: "return step.attempt === token.attempt && ACTIVE_STATES",
-    replace: "return ACTIVE_STATES",
+    find: "return step.attempt === token.attempt && hasNotEnded(step);",
+    replace: "return hasNotEnded(step);",
   },
   {
     guard: "generation: an earlier drain ends when another has begun",
@@ -37,8 +37,8 @@ const GUARDS = [
   },
   {
     guard: "cancel flag: a child that ends after its parent gives its place to no sibling",
-    find: 'if (parent.state !== "waiting" || parent.joined === true)\n    return',
-    replace: "if (parent.joined === true)\n    return",
+    find: "if (!isWaitingForChildren(parent))\n    return { undone",
+    replace: "if (parent.joined === true)\n    return { undone",
   },
   {
     guard: "watchdog: lost works are found",
