@@ -1,5 +1,5 @@
 import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
-import { moduleFile, modulePaths, type ReadModule } from "./module-file.js";
+import { moduleFileAnywhere, modulePaths, type ReadModule } from "./module-file.js";
 
 export interface ModuleEdge {
   readonly module: string;
@@ -82,10 +82,12 @@ async function graphOf(
     const [file, facts] = next;
     functions.set(file, new Set(facts.functions));
     for (const edge of facts.edges) {
-      const inOutput = modulePaths(file, edge.module, read)
+      const paths = modulePaths(file, edge.module, read);
+      const inOutput = paths
         .flatMap((path) => [`${path}/index.ts`, `${path}.ts`])
         .find((path) => graph.has(path) && isIn(output, path));
-      const found = inOutput === undefined ? moduleFile(file, edge.module, read) : undefined;
+      const found =
+        inOutput === undefined ? moduleFileAnywhere(file, edge.module, read, paths) : undefined;
       const to = inOutput ?? found?.file;
       if (to === undefined) continue;
       pending.push({ from: file, to, edge });

@@ -31,14 +31,28 @@ function insideFunctions(path: string, read: ReadModule): string {
   return endings.some(isSame) ? inside : path;
 }
 
-/** The file of the app that a module's name stands for; not one that is generated. */
-export function moduleFile(
+/** A file that a module's name stands for, with its path without the ending. */
+export interface ModuleFile {
+  readonly path: string;
+  readonly file: string;
+  readonly text: string;
+}
+
+/** The file of the functions folder that a module's name stands for; not one that is generated. */
+export function moduleFile(from: string, module: string, read: ReadModule): ModuleFile | undefined {
+  const inside = (path: string) => (path.startsWith("..") ? undefined : read(path));
+  return moduleFileAnywhere(from, module, inside, modulePaths(from, module, read));
+}
+
+/** The same, also in the folders around the functions folder. */
+export function moduleFileAnywhere(
   from: string,
   module: string,
   read: ReadModule,
-): { path: string; file: string; text: string } | undefined {
-  for (const path of modulePaths(from, module, read)) {
-    if (path.startsWith("..") || isGenerated(path)) continue;
+  paths: readonly string[] = modulePaths(from, module, read),
+): ModuleFile | undefined {
+  for (const path of paths) {
+    if (isGenerated(path)) continue;
     for (const ending of endings) {
       const text = read(path + ending);
       if (text !== undefined) return { path, file: path + ending, text };

@@ -18,7 +18,9 @@ async function problems(
   const sources = [...all]
     .filter(([file]) => file.endsWith(".workflow.ts"))
     .map(([file, text]) => ({ file, text }));
-  const { diagnostics } = await new Compiler().compileSources(sources, (file) => all.get(file));
+  const { diagnostics } = await new Compiler().compileSources(sources, (file) =>
+    all.get(file.replace(/^\.\.\/convex\//, "")),
+  );
   return diagnostics;
 }
 
@@ -78,6 +80,20 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
     expect(found[0]?.message).toMatch(
       /a\.workflow\.ts -> (all\.ts -> )?b\.workflow\.ts -> a\.work/,
     );
+  });
+
+  test("one by way of a file outside the functions folder", async () => {
+    const waits = '.event("e", { schema: waits })';
+    const found = await problems({
+      "../tsconfig.json": '{ "compilerOptions": { "paths": { "@/*": ["./*"] } } }',
+      "a.workflow.ts": flow("a", 'import { b } from "@/lib/flows";', children("b()")),
+      "b.workflow.ts": flow("b", 'import { waits } from "../lib/flows";', waits),
+      "../lib/flows.ts":
+        'import { b as one } from "../convex/b.workflow";\nexport { a } from "../convex/a.workflow";\nexport const b = () => one, waits = 1;',
+    });
+    expect(found.map(({ message }) => message)).toEqual([
+      expect.stringContaining("b.workflow.ts -> ../lib/flows.ts -> b.workflow.ts"),
+    ]);
   });
 
   test.each([
