@@ -17,6 +17,8 @@ type AppSchema = SchemaDefinition<GenericSchema, boolean>;
 export interface BackEnd {
   readonly t: AppTest;
   readonly counter: Counter;
+  /** The tables of the app's schema; undefined when any table may be written. */
+  readonly tables?: readonly string[] | undefined;
   /** The app's modules, by the path that Convex knows them by, such as `_workflows/index`. */
   load(module: string): Promise<unknown>;
   /** The folder among these that generated code stands in. */
@@ -53,6 +55,7 @@ export async function openBackEnd(
     return {
       t,
       counter,
+      tables: app.schema.schemaValidation ? Object.keys(app.schema.tables) : undefined,
       close,
       output,
       load: async (module) => await app.modules[`./${module}.js`]?.(),

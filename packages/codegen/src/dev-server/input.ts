@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import type { AppTest } from "./back-end.js";
+import { suggestion } from "../diagnostics/nearest.js";
+import type { AppTest, BackEnd } from "./back-end.js";
 
 /** A file to put into the app's storage before the run; its id becomes a field of the input. */
 export interface StoredFile {
@@ -49,15 +50,22 @@ export interface SeedTable {
  * Inserts documents, in their order.
  *
  * @returns the value with the ids of the documents in the place of their labels
- * @throws when a document does not fit its table, or a label is unknown or given twice
+ * @throws when a table is not in the schema, a document does not fit its table, or a label is unknown
+ *   or given twice
  */
 export async function withSeed(
-  t: AppTest,
+  { t, tables }: Pick<BackEnd, "t" | "tables">,
   value: unknown,
   seed: readonly SeedTable[],
 ): Promise<unknown> {
   const ids = new Map<string, string>();
   for (const { table, documents } of seed) {
+    if (tables?.includes(table) === false) {
+      const hint = suggestion(table, tables, "tables");
+      throw new Error(
+        `The schema has no table ${JSON.stringify(table)}, which the seed names. ${hint}`,
+      );
+    }
     for (const [index, { _id: label, ...fields }] of documents.entries()) {
       const what = `The seeded document ${index + 1} of "${table}"`;
       if (label !== undefined && (typeof label !== "string" || ids.has(label)))

@@ -76,7 +76,7 @@ export async function runWorkflow(options: RunWorkflowOptions): Promise<RunOutco
     checkComponent(back, options.component ?? usualComponent);
     await logErrorsOnly(back);
     tell({ type: "mounted", functionsDir });
-    const seeded = seed === undefined ? input : await withSeed(back.t, input, seed);
+    const seeded = seed === undefined ? input : await withSeed(back, input, seed);
     const filled = await withStoredFiles(back.t, seeded, files);
     const runId = await startRun(back, workflow, filled);
     tell({ type: "started", runId, workflow });

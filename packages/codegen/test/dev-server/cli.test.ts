@@ -52,7 +52,15 @@ vi.setConfig({ testTimeout: 180_000 });
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await writeApp({ "convex.config.ts": convexConfig(), "flows.workflow.ts": FLOWS });
+  const schema = `import { defineSchema, defineTable } from "convex/server";
+import { v } from "convex/values";
+export default defineSchema({ people: defineTable(v.any()), orders: defineTable(v.any()) });
+`;
+  app = await writeApp({
+    "convex.config.ts": convexConfig(),
+    "flows.workflow.ts": FLOWS,
+    "schema.ts": schema,
+  });
 });
 afterAll(async () => await app.remove());
 
@@ -139,6 +147,9 @@ test("--seed inserts documents, which the input names; functions see .env.local 
     'The table "orders" in seed.json is not a list',
   );
   expect(seed("[]").stderr).toContain("seed.json is not an object of tables");
+  expect(seed('{ "order": [] }').stderr).toContain(
+    'The schema has no table "order", which the seed names. Did you mean "orders"?',
+  );
 });
 
 test("--quiet prints the output, and of a run that fails why", () => {
