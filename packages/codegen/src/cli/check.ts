@@ -35,7 +35,7 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
     ? await driftOf(functionsDir, files, { folders: [output] })
     : { written: [], removed: [], edited: [] };
   const isUpToDate = drift.written.length + drift.removed.length === 0;
-  const answer = answerOf(compiled);
+  const answer = answerOf(functionsDir, compiled);
   const [before] =
     deployed === undefined && ok && !isUpToDate ? (await lastPlan(functionsDir, output)).plans : [];
   const changes = before === undefined ? answer.changes : compare(before, toWritten(plan));

@@ -58,7 +58,7 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   const folder = displayPath(terminal.cwd, functionsDir);
   const result = await compileLatest({ functionsDir, force, baseline });
   if (!json) printDiagnostics(result.diagnostics, folder, terminal);
-  const answer = answerOf(result);
+  const answer = answerOf(functionsDir, result);
   const { written, refused } = await write(functionsDir, result, { force, json });
   // A warning may be of what was there before: the next run tells what is left of them.
   const ok = written !== undefined;

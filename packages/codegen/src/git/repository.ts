@@ -53,6 +53,11 @@ export class Repository {
     return this.#maybe(["symbolic-ref", "--quiet", "--short", "HEAD"]);
   }
 
+  /** Whether a path in the folder is one that git is told to ignore. */
+  ignores(path: string): boolean {
+    return this.#maybe(["check-ignore", "--", path]) !== undefined;
+  }
+
   /** The files of the folder in a commit, relative to it, with the hash of each text. */
   files(commit: string): [path: string, id: string][] {
     const folder = this.prefix === "" ? "." : this.prefix;

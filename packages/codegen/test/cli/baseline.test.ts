@@ -230,6 +230,17 @@ test("a plan of an earlier version is no baseline, but what --against names must
   await expect(workflowCodegen("check", "--against", "HEAD")).rejects.toThrow("plan of version 1");
 });
 
+test("a folder of generated code that git ignores is said to be one, as there is nothing to compare", async () => {
+  await writeFile(join(root, ".gitignore"), "node_modules\n_workflows\n");
+  await commit("charge");
+  git("checkout", "-qb", "topic");
+  await commit("bill");
+  for (const _ of ["compiled", "unchanged"])
+    expect((await workflowCodegen("check")).out).toMatch(
+      /Compared with main \(\w+\), which has no workflows yet\.\n  hint: git ignores _workflows, so no commit has a plan/,
+    );
+});
+
 test("nothing that the repository names is run", async () => {
   await commit("charge");
   const ran = join(root, "ran");

@@ -198,7 +198,7 @@ test("a definition that was saved while the compiler ran is compiled by the next
   const functionsDir = join(app(), "convex");
   const compiled = await compile({ functionsDir });
   const { files, sources, consulted } = compiled;
-  const answer = answerOf(compiled);
+  const answer = answerOf(functionsDir, compiled);
   await appendFile(join(functionsDir, "leaves.workflow.ts"), "\n// saved meanwhile\n");
   await writeGenerated(functionsDir, files);
   const outputs = new Map(files.map(({ path, text }) => [path, text]));
