@@ -72,11 +72,15 @@ test("a broken definition ends nothing and writes nothing; once it is mended, th
 });
 
 test("a saved config is answered as a definition is", async () => {
-  const config = (options: string) =>
-    writeFile(
+  // What is awaited must not be what was said before: a file that is being written may be seen empty,
+  // and then mended.
+  const config = (options: string) => {
+    printed = { out: "", err: "" };
+    return writeFile(
       join(app, "convex/stepwise.config.ts"),
       `import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig(${options});\n`,
     );
+  };
   await config("{ maxParallelism: 7 }");
   await says("wrote convex/_workflows/index.ts");
   await config("{ maxParallelism: 700 }");
