@@ -3,6 +3,7 @@ import { quote } from "../diagnostics/diagnostic.js";
 import { hashOf } from "../plan/write.js";
 import { Module, type AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./definition-file.js";
+import { boundNames } from "./declared-names.js";
 import { childrenOf } from "./descendants.js";
 import { isReference } from "./scoping.js";
 
@@ -74,7 +75,7 @@ function isApart(before: string, token: string): boolean {
 
 const operators = new Set("=> = == != === !== ? && || ?? + - * / % | & as satisfies".split(" "));
 
-/** A hash of source and what it names, but not of layout, called functions or workflows. */
+/** A hash of source and what it names; of what functions name only what their own file declares. */
 export function sourceHash(
   nodes: readonly Node[],
   file: DefinitionFile,
@@ -92,7 +93,7 @@ export function sourceHash(
   return hashOf(tokens.join("\n"));
 }
 
-/** Collects what the names in an expression stand for, but for those inside functions. */
+/** Collects what the names in an expression stand for, but for imports inside functions. */
 function addNamed(
   whole: TypeScript.Node,
   module: Module,
@@ -105,17 +106,26 @@ function addNamed(
     named.set(found.node, found.module);
     addNamed(found.node, found.module, modules, named);
   };
-  const visit = (part: TypeScript.Node): void => {
-    if (ts.isFunctionLike(part) || ts.isTypeNode(part)) return;
-    if (ts.isIdentifier(part)) add(modules.find(part.text, module));
-    else if (ts.isPropertyAccessExpression(part)) {
+  /** @param own the names that the functions around it take, in a function. */
+  const visit = (part: TypeScript.Node, own?: ReadonlySet<string>): void => {
+    if (ts.isTypeNode(part)) return;
+    if (ts.isFunctionLike(part)) {
+      const taken = part.parameters.flatMap(({ name }) => boundNames(name));
+      const inside = new Set([...(own ?? []), ...taken]);
+      ts.forEachChild(part, (child) => visit(child, inside));
+    } else if (ts.isIdentifier(part)) {
+      if (own === undefined) return add(modules.find(part.text, module));
+      const node = own.has(part.text) ? undefined : module.declared(part.text);
+      add(node && { node, module });
+    } else if (ts.isPropertyAccessExpression(part)) {
       const { expression, name } = part;
-      if (ts.isIdentifier(expression)) add(modules.member(name.text, expression.text, module));
-      visit(expression);
+      if (own === undefined && ts.isIdentifier(expression))
+        add(modules.member(name.text, expression.text, module));
+      visit(expression, own);
     } else if (ts.isPropertyAssignment(part)) {
-      if (ts.isComputedPropertyName(part.name)) visit(part.name);
-      visit(part.initializer);
-    } else ts.forEachChild(part, visit);
+      if (ts.isComputedPropertyName(part.name)) visit(part.name, own);
+      visit(part.initializer, own);
+    } else ts.forEachChild(part, (child) => visit(child, own));
   };
   visit(whole);
 }

@@ -9,7 +9,7 @@ const FILES: Readonly<Record<string, string>> = {
 import { child, defineWorkflow as define } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
-import { address as place } from "./schemas";
+import { address as place, clean } from "./schemas";
 import * as shared from "./barrel";
 const retention = "7 days";
 export const size = z.number().max(10);
@@ -19,7 +19,8 @@ const held = { action: () => "held", timeout: limits.held };
 const unused = 1;
 const price = async () => helper('price')
 function pack() { return helper("pack"); }
-function helper(text: string) { return text; }
+function helper(text: string) { const cleaned = clean(text) + separator; return cleaned; }
+const separator = "-", text = 1;
 const policy = { maxAttempts: 3, initialBackoffMs: 100, base: 2 };
 const pause = "1h";
 const answerLength = 2;
@@ -52,6 +53,7 @@ import { postcode } from "./postcode";
 const where = z.object({ street: z.string(), postcode });
 export { where as address };
 export const elsewhere = 1;
+export const clean = (text: string) => text.trim();
 `,
   "postcode.ts": `
 import { z } from "zod";
@@ -95,6 +97,8 @@ test.each<[what: string, file: string, from: string, to: string]>([
   ["options that are a const", flow, '"held", timeout', '"kept", timeout'],
   ["a const that those options name", flow, 'held: "1m"', 'held: "3m"'],
   ["a handler that is a const", flow, "helper('price')", "helper('cost')"],
+  ["a function of the file that a handler calls", flow, "return cleaned", "return cleaned + 1"],
+  ["a const that such a function names", flow, '"-"', '"_"'],
   ["a handler that is a function", flow, 'helper("pack")', 'helper("wrap")'],
   ["a retry that is a const", flow, "maxAttempts: 3", "maxAttempts: 5"],
   ["a compensation that is a const", flow, "mutation: () => null", "mutation: () => 0"],
@@ -126,7 +130,8 @@ test.each<[what: string, file: string, from: string, to: string]>([
   ["a comment in an input that is copied", flow, "// An order.", "/* An order, of a customer */"],
   ["a comment in another file", "schemas.ts", "A street and a postcode", "An address"],
   ["a comment in what is used of it", "postcode.ts", "z.string()", "z /* five */ .string()"],
-  ["what a handler calls", flow, "return text", "return text + 1"],
+  ["what a handler calls of another file", "schemas.ts", "text.trim()", "text.trimEnd()"],
+  ["a const of the name of a parameter", flow, "text = 1", "text = 2"],
   ["a const that nothing names", flow, "unused = 1", "unused = 2"],
   ["what nothing uses of another file", "schemas.ts", "elsewhere = 1", "elsewhere = 2"],
   ["a workflow that is started as a child", flow, '() => "other"', '() => "another"'],
