@@ -2,6 +2,7 @@ import type { FunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import { describe, expect, test, vi } from "vitest";
 import { components, internal } from "./convex/_generated/api.js";
+import { isOf } from "./component.js";
 import { dying, TestApp, useTestApp, type Faults } from "./harness.js";
 
 /** The handle of a function that a deploy took away. A deployment refuses to schedule it; convex-test does not know that. */
@@ -38,7 +39,7 @@ async function cancel(runId: string): Promise<boolean> {
 async function pending(app: TestApp = use.app) {
   return await app.inComponent(async (ctx) => {
     const jobs = await ctx.db.system.query("_scheduled_functions").collect();
-    return jobs.filter(({ state, name }) => state.kind === "pending" && name !== "watchdog:sweep");
+    return jobs.filter((job) => job.state.kind === "pending" && !isOf("watchdog:sweep")(job));
   });
 }
 

@@ -3,6 +3,7 @@ import { makeFunctionReference } from "convex/server";
 import type { Value } from "convex/values";
 import { describe, expect, test } from "vitest";
 import { internal } from "./convex/_generated/api.js";
+import { isOf } from "./component.js";
 import { dying, TestApp, useTestApp } from "./harness.js";
 
 const use = useTestApp();
@@ -187,7 +188,7 @@ describe("what would break if", () => {
     const id = await use.app.start("list", { leaves: [{ n: 1, ms: 1_500_000 }] });
     await use.app.drive();
     expect(await use.app.status("list", id)).toMatchObject({ state: "completed", output: [10] });
-    const looks = use.app.counter.calls.filter(({ name }) => name === "watchdog:sweep");
+    const looks = use.app.counter.calls.filter(isOf("watchdog:sweep"));
     expect(looks.length).toBeLessThanOrEqual(7);
   });
 });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { internal } from "./convex/_generated/api.js";
+import { type ComponentFunction, isOf } from "./component.js";
 import { dying, TestApp, useTestApp, type Faults } from "./harness.js";
 
 /* Faults that pass: the run goes on as if they had not been. */
@@ -13,7 +14,10 @@ const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 
 /** The first calls of a function fail. */
-function first(times: number, fails: (name: string) => boolean): NonNullable<Faults["fails"]> {
+function first(
+  times: number,
+  fails: (name: ComponentFunction) => boolean,
+): NonNullable<Faults["fails"]> {
   let left = times;
   return (name) => fails(name) && left-- > 0;
 }
@@ -126,14 +130,14 @@ describe("what should end a sleep fails in a way that cannot be caught", () => {
     const scheduled = () =>
       app.inComponent(async (ctx) =>
         (await ctx.db.system.query("_scheduled_functions").collect())
-          .filter(({ state, name }) => state.kind === "pending" && name !== "watchdog:sweep")
+          .filter((job) => job.state.kind === "pending" && !isOf("watchdog:sweep")(job))
           .map(({ name }) => name),
       );
     const steer = async (how: "pause" | "resume", runId: string) =>
       await app.t.mutation(internal.manager[how], { runId });
     const id = await app.start("naps", {});
     await app.pass(SECOND);
-    const waking = ["engine/entry:enter", "features/lost:checkLate"];
+    const waking: ComponentFunction[] = ["engine/entry:enter", "features/lost:checkLate"];
     expect(await scheduled()).toEqual(waking);
     await steer("pause", id);
     expect(await scheduled()).toEqual([]);
@@ -150,7 +154,7 @@ describe("what should end a sleep fails in a way that cannot be caught", () => {
 describe("a recovery that throws", () => {
   /** Of an action whose machine died nothing can be recovered, so many times. */
   async function stranded(times: number): Promise<{ app: TestApp; id: string }> {
-    const recovers = (name: string) =>
+    const recovers = (name: ComponentFunction) =>
       name === "watchdog:recover" || name === "features/lost:recover";
     const throws = first(times, recovers);
     const { settle, fails } = dying(1);

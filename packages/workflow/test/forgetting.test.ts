@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { internal } from "./convex/_generated/api.js";
+import { isOf } from "./component.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
@@ -28,9 +29,7 @@ describe("passes are forgotten", () => {
       expect(await passesOf("thin.one")).toEqual(keptOf(110));
       expect(await passesOf("fat.next")).toEqual([1, 2]);
       await use.app.expectNothingLeft();
-      const pages = use.app.counter.calls.filter(
-        ({ name: of }) => of === "features/iterations:removeMoreIterations",
-      );
+      const pages = use.app.counter.calls.filter(isOf("features/iterations:removeMoreIterations"));
       expect(pages.length).toBeLessThan(10);
       expect(pages.filter(({ failed }) => failed)).toEqual([]);
     },

@@ -8,6 +8,7 @@ import * as lib from "../src/component/lib.js";
 import { spanLongTimers } from "../src/test/long-timers.js";
 import { settleArgs, type Settlement } from "../src/component/validators.js";
 import { modules as component, schema as componentSchema } from "../src/test.js";
+import { type ComponentFunction, isOf } from "./component.js";
 import { components, internal } from "./convex/_generated/api.js";
 import schema from "./convex/schema.js";
 
@@ -25,8 +26,8 @@ await Promise.all(
 /** What is made to go wrong, by the arguments of the call. */
 export interface Faults {
   settle?: (args: Settlement) => boolean;
-  /** Any function of the component, such as `entering:deliver`: fails before it has done anything. */
-  fails?: (name: string, args: unknown) => boolean;
+  /** Any function of the component fails before it has done anything. */
+  fails?: (name: ComponentFunction, args: unknown) => boolean;
   /** Not a fault: is told of each document that a call of `settle` writes. */
   writes?: (args: Settlement, document: string) => void;
   /** Nor is this: how many of the newest commits a stale snapshot lacks; asked for each. */
@@ -75,7 +76,9 @@ function failing(modules: Modules, fails: NonNullable<Faults["fails"]>): Modules
         if (typeof value !== "function" || !("_handler" in value)) return [name, value];
         const real = value._handler as (ctx: unknown, args: unknown) => unknown;
         const handler = (ctx: unknown, args: unknown) => {
-          if (fails(`${file}:${name}`, args)) throw new Error("injected fault");
+          // The generated types list what the modules export.
+          if (fails(`${file}:${name}` as ComponentFunction, args))
+            throw new Error("injected fault");
           return real(ctx, args);
         };
         return [name, Object.create(value, { _handler: { value: handler } }) as unknown];
@@ -206,7 +209,7 @@ export class TestApp {
           largeArgs: (await ctx.db.query("largeArgs").collect()).length,
           // The pool's one last look comes after the last run; it is nobody's.
           scheduled: jobs.filter(
-            ({ state, name }) => state.kind === "pending" && name !== "watchdog:sweep",
+            (job) => job.state.kind === "pending" && !isOf("watchdog:sweep")(job),
           ).length,
           failedJobs: jobs.filter(({ state }) => state.kind === "failed").length,
         };

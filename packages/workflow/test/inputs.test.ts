@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { WorkflowManager } from "../src/index.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { workflows } from "./convex/_workflows/index.js";
+import { isOf } from "./component.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
@@ -14,7 +15,7 @@ describe("input", () => {
   test("[S14] start names the workflow and every issue with its path, and there is no run", async () => {
     const start = use.app.start("parsed", { count: 0, text: 5 });
     await expect(start).rejects.toThrow(/workflow "parsed".*\n.*input\.count:.*\n.*input\.text:/);
-    expect(use.app.counter.totals(({ name }) => name === "lib:start").executions).toBe(0);
+    expect(use.app.counter.totals(isOf("lib:start")).executions).toBe(0);
   });
 
   test("[S14] a caller that catches goes on with its transaction", async () => {

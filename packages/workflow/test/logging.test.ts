@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { WorkflowManager, type LogLevel } from "../src/index.js";
 import { logEnded } from "../src/component/core/log.js";
 import { testKit } from "../src/test.js";
+import type { ComponentFunction } from "./component.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { workflows } from "./convex/_workflows/index.js";
 import componentSchema from "../src/component/schema.js";
@@ -435,7 +436,7 @@ describe("secrets", () => {
       if (slot === undefined || (event !== "lost" && outcome.kind === "failed")) return false;
       throw new Error("the value s3cret could not be stored");
     };
-    const fails = (name: string) => event === "lost" && name === "reporting:keep";
+    const fails = (name: ComponentFunction) => event === "lost" && name === "reporting:keep";
     const runId = await run("whispers", { fails: "open" }, { settle: leaks, fails });
     expect(told(event)[0]).toEqual({
       by: event === "lost" ? "warn" : "error",

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { TableNames } from "../src/component/_generated/dataModel.js";
 import { internal } from "./convex/_generated/api.js";
+import { isOf } from "./component.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
@@ -40,8 +41,7 @@ async function rows(): Promise<Record<string, number>> {
 }
 
 function removals(): number {
-  return use.app.counter.calls.filter(({ name }) => name === "features/retention:removeExpired")
-    .length;
+  return use.app.counter.calls.filter(isOf("features/retention:removeExpired")).length;
 }
 
 describe("cleanup", () => {
@@ -199,9 +199,7 @@ describe("retention", () => {
     await use.app.drive();
     expect(await rows()).toEqual({});
     expect(removals()).toBe(1);
-    const pages = use.app.counter.calls.filter(
-      ({ name }) => name === "features/retention:removeMore",
-    );
+    const pages = use.app.counter.calls.filter(isOf("features/retention:removeMore"));
     expect(pages.length).toBeGreaterThan(1);
     await use.app.expectNothingLeft();
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Id } from "../src/component/_generated/dataModel.js";
 import { internal } from "./convex/_generated/api.js";
+import { isOf } from "./component.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
@@ -33,7 +34,7 @@ async function scheduled(): Promise<string[]> {
   return await use.app.inComponent(async (ctx) => {
     const jobs = await ctx.db.system.query("_scheduled_functions").collect();
     return jobs
-      .filter(({ state, name }) => state.kind === "pending" && name !== "watchdog:sweep")
+      .filter((job) => job.state.kind === "pending" && !isOf("watchdog:sweep")(job))
       .map(({ name, scheduledTime }) => `${name} ${scheduledTime}`)
       .sort();
   });
@@ -309,7 +310,7 @@ describe("a scheduled function that was canceled or cleaned away by hand", () =>
     await use.app.drive();
     expect(await use.app.status("patient", id)).toMatchObject({ state: "completed" });
     const { calls } = use.app.counter;
-    expect(calls.filter(({ name }) => name === "watchdog:sweep").length).toBeGreaterThan(1);
+    expect(calls.filter(isOf("watchdog:sweep")).length).toBeGreaterThan(1);
     expect(calls.filter(({ name }) => name.endsWith("patient:allFinalize"))).toHaveLength(1);
   });
 

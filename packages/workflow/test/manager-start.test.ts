@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { isOf } from "./component.js";
 import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
@@ -218,9 +219,8 @@ describe("startBatch", () => {
 
   test("is one call into the component where it fits, and several where it does not", async () => {
     const calls = () =>
-      use.app.counter.calls.filter(
-        ({ name, component }) => component !== "" && name === "lib:start",
-      ).length;
+      use.app.counter.calls.filter((call) => call.component !== "" && isOf("lib:start")(call))
+        .length;
     const inputs = (count: number) => Array.from({ length: count }, (_none, n) => ({ n }));
     await use.app.t.mutation(internal.manager.startBatch, { name: "leaf", inputs: inputs(500) });
     expect(calls()).toBe(1);

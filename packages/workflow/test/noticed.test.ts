@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { internal } from "./convex/_generated/api.js";
+import { type ComponentFunction, isOf } from "./component.js";
 import { useTestApp } from "./harness.js";
 
 /* How soon it is noticed that something was lost, and what it costs to watch. */
@@ -12,7 +13,7 @@ const HOUR = 60 * MINUTE;
 /** An action runs for a day: the pool is busy. */
 const makeBusy = async () => await use.app.start("leaf", { n: 1, ms: 24 * HOUR });
 const stateOf = async (name: string, id: string) => (await use.app.status(name, id))?.state;
-const looks = () => use.app.counter.totals(({ name }) => name === "watchdog:sweep").rootExecutions;
+const looks = () => use.app.counter.totals(isOf("watchdog:sweep")).rootExecutions;
 
 /** When the watchdog looks next. */
 async function nextLook(): Promise<number> {
@@ -34,17 +35,17 @@ async function loseAction(kind: "failed" | "canceled"): Promise<void> {
 }
 
 /** Cancels by hand what is scheduled of a function, and what would look after it. */
-async function cancelScheduled(name: string): Promise<void> {
+async function cancelScheduled(name: ComponentFunction): Promise<void> {
   await cancelAlone(name);
   await cancelAlone(
     name === "engine/entry:enter" ? "features/lost:checkLate" : "features/deadlines:checkLate",
   );
 }
 
-async function cancelAlone(name: string): Promise<void> {
+async function cancelAlone(name: ComponentFunction): Promise<void> {
   await use.app.inComponent(async (ctx) => {
     const jobs = await ctx.db.system.query("_scheduled_functions").collect();
-    const pending = jobs.filter((job) => job.name === name && job.state.kind === "pending");
+    const pending = jobs.filter((job) => isOf(name)(job) && job.state.kind === "pending");
     expect(pending).toHaveLength(1);
     await ctx.scheduler.cancel(pending[0]!._id);
   });

@@ -20,6 +20,7 @@ import { WorkflowManager } from "../src/index.js";
 import { modules as component, schema as componentSchema } from "../src/test.js";
 import { components } from "./convex/_generated/api.js";
 import schema from "./convex/schema.js";
+import { isOf } from "./component.js";
 
 /*
  * The pool in this component keeps the promises that it keeps in the workpool component. A work is a run of one action; a chain is a run
@@ -152,7 +153,7 @@ function create(): PoolWithSuccessors {
           .map(({ message }) => message);
       }),
     inDatabase: (look) => inComponent((ctx) => look(ctx as PoolMutationCtx)),
-    looks: () => counter.totals((call) => call.name === "watchdog:sweep").rootExecutions,
+    looks: () => counter.totals(isOf("watchdog:sweep")).rootExecutions,
   };
 }
 

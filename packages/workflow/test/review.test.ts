@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { Page, TimelineEntry } from "../src/index.js";
 import { internal as component } from "../src/component/_generated/api.js";
 import type { Doc } from "../src/component/_generated/dataModel.js";
+import { isOf } from "./component.js";
 import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
@@ -197,7 +198,7 @@ describe("sizes", () => {
     const id = await use.app.start("heavyState", { bytes: 950_000, passes: 1 });
     await use.app.drive();
     expect(await use.app.status("heavyState", id)).toMatchObject({ state: "completed" });
-    const settled = use.app.counter.calls.filter(({ name }) => name.endsWith("lib:settle"));
+    const settled = use.app.counter.calls.filter(isOf("lib:settle"));
     expect(settled.filter(({ failed }) => failed)).toEqual([]);
     const done = use.app.counter.calls.filter(({ name }) => /heavyState:go[A-R]$/.test(name));
     expect(done).toHaveLength(18);

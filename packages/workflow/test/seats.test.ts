@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Status } from "../src/index.js";
 import { components, internal } from "./convex/_generated/api.js";
+import { isOf } from "./component.js";
 import { TestApp, useTestApp } from "./harness.js";
 
 const use = useTestApp();
@@ -147,7 +148,7 @@ describe("very many children that all begin", () => {
       ({ how, name }) => how === "root" && !name.startsWith("watchdog:"),
     );
     expect(roots.length / of).toBeLessThan(2.2);
-    const filling = roots.filter(({ name }) => name === "features/children:insertNext");
+    const filling = roots.filter(isOf("features/children:insertNext"));
     // Each page of it starts 200; one more inserts.
     expect(filling.length).toBeLessThan(12);
     for (const { total } of filling) {
@@ -160,9 +161,7 @@ describe("very many children that all begin", () => {
   test("[S59] pages of children leave half of the bytes that the smallest class takes in a second to others", async () => {
     await use.app.start("gathersMany", { of: 3_000 });
     await use.app.drive();
-    const pages = use.app.counter.calls.filter(
-      ({ name }) => name === "features/children:insertNext",
-    );
+    const pages = use.app.counter.calls.filter(isOf("features/children:insertNext"));
     expect(pages).toHaveLength(5);
     for (const { startedAt: from } of pages) {
       const second = pages.filter(
@@ -257,9 +256,7 @@ describe("one more ends badly than is let pass", () => {
     const id = await use.app.start("manyBad", { rests: [...rests, ...well(5, HOUR)] });
     await use.app.drive();
     expect(await use.app.status("manyBad", id)).toMatchObject({ state: "completed", output: 5 });
-    const recounts = use.app.counter.calls.filter(
-      ({ name }) => name === "features/failing:recount",
-    );
+    const recounts = use.app.counter.calls.filter(isOf("features/failing:recount"));
     expect(recounts.length).toBeLessThanOrEqual((150 * 250) / SECOND);
     expect(recounts.length).toBeGreaterThan(20);
     for (const { total } of recounts) expect(total.documentsRead).toBeLessThan(20);
@@ -271,7 +268,7 @@ describe("one more ends badly than is let pass", () => {
       await use.app.inComponent(async (ctx) => {
         const jobs = await ctx.db.system.query("_scheduled_functions").collect();
         const rows = await ctx.db.query("continuations").collect();
-        const recount = jobs.filter(({ name }) => name === "features/failing:recount");
+        const recount = jobs.filter(isOf("features/failing:recount"));
         return [recount.filter(({ state }) => state.kind === "pending").length, rows.length];
       });
     const id = await use.app.start("fiveBad", { rests: [...badly(1, 10), ...well(9, DAY)] });

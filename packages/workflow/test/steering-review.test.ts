@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { internal as component } from "../src/component/_generated/api.js";
 import { components, internal } from "./convex/_generated/api.js";
 import type { Id } from "../src/component/_generated/dataModel.js";
+import { isOf } from "./component.js";
 import { TestApp, useTestApp } from "./harness.js";
 
 const use = useTestApp();
@@ -20,14 +21,14 @@ async function restart(name: string, runId: string, from?: string): Promise<void
 }
 
 /** The pool's last look, and the last rounds of its drain. */
-const OF_POOL = ["watchdog:sweep", "watchdog:drainLine"];
+const isOfPool = isOf("watchdog:sweep", "watchdog:drainLine");
 
 /** The scheduled functions that are still to come, but for the pool's own. */
 async function scheduled(app: TestApp = use.app): Promise<string[]> {
   return await app.inComponent(async (ctx) => {
     const jobs = await ctx.db.system.query("_scheduled_functions").collect();
     return jobs
-      .filter(({ state, name }) => state.kind === "pending" && !OF_POOL.includes(name))
+      .filter((job) => job.state.kind === "pending" && !isOfPool(job))
       .map(({ name }) => name);
   });
 }
@@ -667,8 +668,7 @@ test("[S120] a repair comes to its end though what is scheduled is more than one
   });
   expect(await use.app.status("echo", last)).toMatchObject({ stalled: true });
   await repair();
-  const pages = () =>
-    use.app.counter.calls.filter(({ name }) => name === "features/repair:repairMore");
+  const pages = () => use.app.counter.calls.filter(isOf("features/repair:repairMore"));
   await use.app.drive(async () => {
     const left = await use.app.inComponent((ctx) => ctx.db.query("continuations").collect());
     return left.length === 0 || pages().length > 20;

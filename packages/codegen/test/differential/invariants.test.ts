@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { checkTable, isOf } from "../../../workflow/test/component.js";
 import type { Line } from "./behaviour.js";
 import { brokenOf, INVARIANTS, type Rest, type RunRow, type StepRow } from "./invariants.js";
 
@@ -10,9 +11,15 @@ const line = (what: Line["what"], stage: string, attempt = 1, saw: Line["saw"] =
   saw,
 });
 
+// Here an id is what it is called by.
+const runId = "r" as RunRow["_id"];
+const error = { kind: "thrown", workflow: "w", node: "third", attempt: 1, message: "" } as const;
+
 const step = (stage: string, at: number, more: Partial<StepRow> = {}): StepRow => ({
-  _id: stage,
-  run: "r",
+  _id: stage as StepRow["_id"],
+  _creationTime: at,
+  createdAt: 0,
+  run: runId,
   stage,
   kind: "mutation",
   state: "completed",
@@ -23,12 +30,15 @@ const step = (stage: string, at: number, more: Partial<StepRow> = {}): StepRow =
 });
 
 const run: RunRow = {
-  _id: "r",
+  _id: runId,
+  _creationTime: 0,
   workflow: "w",
+  entry: "w:resume",
+  index: 0,
   state: "failed",
   startedAt: 0,
   endedAt: 9,
-  error: { kind: "thrown" },
+  error,
 };
 
 const handler = () => null;
@@ -49,12 +59,12 @@ const SOUND: Rest = {
   steps: [
     step("first", 1, { undoable: true, output: "one" }),
     step("second", 2, { undoable: true }),
-    step("third", 3, { kind: "action", state: "failed", endedAt: 5, errors: [{}, {}] }),
+    step("third", 3, { kind: "action", state: "failed", endedAt: 5, errors: [error, error] }),
     step("second.compensate", 6),
     step("first.compensate", 7),
   ],
   undos: [],
-  inbox: [{ run: "r", value: "event 1" }],
+  inbox: [{ run: runId, value: "event 1" }],
   underWay: { waiting: 0 },
   jobs: [],
   hasFaults: false,
@@ -112,7 +122,7 @@ const BREAKS: readonly (readonly Partial<Rest>[])[] = [
     { steps: without("first.compensate") },
     { steps: [...SOUND.steps, step("first.compensate", 8)] },
     { runs: [{ ...run, state: "completed", error: undefined }] },
-    { undos: [{ run: "r" }] },
+    { undos: [{ run: runId }] },
   ],
   [{ steps: [...without("second.compensate"), step("second.compensate", 8)] }],
   [
@@ -126,6 +136,14 @@ const BREAKS: readonly (readonly Partial<Rest>[])[] = [
     { sent: [{ run: "r", generation: 1, value: "event 1", answer: "taken" }] },
   ],
 ];
+
+test("a table or a function that the component does not have cannot be looked for", () => {
+  expect(() => checkTable("seats")).toThrow('The component has no table "seats"');
+  // @ts-expect-error: There is no such function.
+  isOf("entering:deliver");
+  // @ts-expect-error: Nor such a field.
+  expect(run.wakeAt).toBeUndefined();
+});
 
 describe("the invariants", () => {
   test("hold of a run that has come to its end as it should", () => {

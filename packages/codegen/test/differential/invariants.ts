@@ -1,3 +1,4 @@
+import { type Doc, isOf } from "../../../workflow/test/component.js";
 import type { Job } from "../edits/deployed.js";
 import { canonical, type Line } from "./behaviour.js";
 import type { Definition, Node, Nodes, Workflows } from "./interpreter.js";
@@ -7,40 +8,8 @@ import type { Definition, Node, Nodes, Workflows } from "./interpreter.js";
  * for, and a sentence.
  */
 
-/** As much of the component's rows as is looked at. */
-export interface RunRow {
-  readonly _id: string;
-  readonly workflow: string;
-  readonly state: string;
-  readonly startedAt: number;
-  readonly endedAt?: number;
-  readonly generation?: number;
-  readonly parentRun?: string;
-  readonly parentStep?: string;
-  readonly root?: string;
-  readonly error?: unknown;
-  readonly endsAs?: string;
-  readonly paused?: boolean;
-  readonly onCompleteError?: string;
-}
-export interface StepRow {
-  readonly _id: string;
-  readonly run: string;
-  readonly stage: string;
-  readonly pass?: readonly number[];
-  readonly generation?: number;
-  readonly kind: string;
-  readonly state: string;
-  readonly attempt: number;
-  readonly startedAt: number;
-  readonly endedAt?: number;
-  readonly output?: unknown;
-  readonly undo?: string;
-  readonly undoable?: boolean;
-  readonly undone?: boolean;
-  readonly errors?: readonly unknown[];
-  readonly names?: readonly string[];
-}
+export type RunRow = Doc<"runs">;
+export type StepRow = Doc<"steps">;
 
 /** What was seen of a run of the top level while it was steered. */
 export interface Steered {
@@ -78,8 +47,8 @@ export interface Rest {
   readonly runs: readonly RunRow[];
   /** In the order in which they were inserted. */
   readonly steps: readonly StepRow[];
-  readonly undos: readonly { readonly run: string }[];
-  readonly inbox: readonly { readonly run: string; readonly value: unknown }[];
+  readonly undos: readonly Pick<Doc<"undos">, "run">[];
+  readonly inbox: readonly Pick<Doc<"inbox">, "run" | "value">[];
   /** By table, how many rows there are that only something has which is under way. */
   readonly underWay: Readonly<Record<string, number>>;
   readonly jobs: readonly Job[];
@@ -105,8 +74,8 @@ interface Invariant {
   broken(rest: Rest): string[];
 }
 
-const FINAL = ["completed", "failed", "canceled", "timedOut"];
-const BAD = ["failed", "canceled", "timedOut"];
+const BAD: readonly RunRow["state"][] = ["failed", "canceled", "timedOut"];
+const FINAL: readonly RunRow["state"][] = ["completed", ...BAD];
 
 export const INVARIANTS: readonly Invariant[] = [
   {
@@ -166,7 +135,7 @@ export const INVARIANTS: readonly Invariant[] = [
         .map(([table, count]) => `${count} rows in ${table}`),
       // The watchdog's one last look is nobody's.
       ...jobs
-        .filter(({ name, state }) => state.kind === "pending" && name !== "watchdog:sweep")
+        .filter((job) => job.state.kind === "pending" && !isOf("watchdog:sweep")(job))
         .map(({ name }) => `${name} is scheduled`),
       ...steps
         .filter(({ endedAt }) => endedAt === undefined)
@@ -207,7 +176,9 @@ export const INVARIANTS: readonly Invariant[] = [
     says: "[S25] what a mutation wrote stays only where its record says that it is completed",
     broken: ({ log, steps, runs }) => {
       const known = new Map(steps.map((step) => [keyOf(step), step]));
-      const generations = new Map(runs.map(({ _id, generation = 1 }) => [_id, generation]));
+      const generations = new Map<string, number>(
+        runs.map(({ _id, generation = 1 }) => [_id, generation]),
+      );
       return log
         .filter(({ what, key }) => {
           const { run, generation, isInLoop } = partsOf(key);
@@ -224,7 +195,7 @@ export const INVARIANTS: readonly Invariant[] = [
       const attempts = new Map<string, number[]>();
       for (const { what, key, attempt } of log)
         if (what === "begins") attempts.set(key, [...(attempts.get(key) ?? []), attempt]);
-      const names = new Map(runs.map(({ _id, workflow }) => [_id, workflow]));
+      const names = new Map<string, string>(runs.map(({ _id, workflow }) => [_id, workflow]));
       return [...attempts].flatMap(([key, begun]) => {
         const { run, stage } = partsOf(key);
         const most = mostAttempts(workflows, names.get(run), stage);
@@ -267,7 +238,7 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     says: "[S23] what a handler saw of earlier nodes is what is stored of them",
     broken: ({ log, runs, steps, workflows }) => {
-      const byId = new Map(runs.map((run) => [run._id, run]));
+      const byId = new Map<string, RunRow>(runs.map((run) => [run._id, run]));
       const outputs = new Map(
         steps.map(({ run, stage, output }) => [`${run} ${stage}`, canonical(output ?? null)]),
       );
@@ -386,6 +357,11 @@ function nameOf({ _id, workflow }: RunRow): string {
 
 function state({ state: is, endedAt, endsAs, paused, error }: RunRow): string {
   return JSON.stringify({ is, endedAt, endsAs, paused, error });
+}
+
+/** Whether it counts among its siblings that may go on at once. */
+export function isGoing({ state: is }: RunRow): boolean {
+  return is === "running" || is === "compensating";
 }
 
 /** The idempotency key of a step record. */

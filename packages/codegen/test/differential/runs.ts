@@ -1,5 +1,6 @@
 import { vitestTimers } from "@stepwise/testing";
 import { vi } from "vitest";
+import type { Doc, TableNames } from "../../../workflow/test/component.js";
 import { Deployment, type Version } from "../edits/deployed.js";
 import { effectsOf, expected as expectedBy, INPUT, type Outcome, type Script } from "./expected.js";
 import type { Fault, Workflows } from "./interpreter.js";
@@ -38,13 +39,15 @@ export async function actual(
 
 /** What must not be left when all has come to rest: by what it is, how much of it there is. */
 export async function leftovers(app: Deployment): Promise<Record<string, unknown>> {
-  const count = async (table: string, isLeft: (row: Row) => boolean = () => true) =>
-    (await app.rows(table)).filter(isLeft).length;
+  const count = async <Table extends TableNames>(
+    table: Table,
+    isLeft: (row: Doc<Table>) => boolean = () => true,
+  ) => (await app.rows(table)).filter(isLeft).length;
   const jobs = await app.jobs();
   const bad = new Set(
     (await app.rows("runs"))
-      .filter((run) => run["root"] === undefined && run["state"] !== "completed")
-      .map((run) => run["_id"]),
+      .filter(({ root, state }) => root === undefined && state !== "completed")
+      .map(({ _id }) => _id),
   );
   return {
     activeRuns: await count("runs", ({ endedAt }) => endedAt === undefined),
@@ -62,8 +65,6 @@ export async function leftovers(app: Deployment): Promise<Record<string, unknown
     violations: app.violations.map(({ message }) => message),
   };
 }
-type Row = Readonly<Record<string, unknown>>;
-
 export const NOTHING_LEFT: Record<string, unknown> = {
   activeRuns: 0,
   activeSteps: 0,

@@ -1,10 +1,18 @@
 import type { Timers } from "@stepwise/testing";
 import { Deployment, type Job, type Version } from "../edits/deployed.js";
 import type { Line } from "./behaviour.js";
-import type { Rest, RunRow, Sent, Steered, StepRow, Still } from "./invariants.js";
+import {
+  isGoing,
+  type Rest,
+  type RunRow,
+  type Sent,
+  type Steered,
+  type StepRow,
+  type Still,
+} from "./invariants.js";
 import { eventsIn } from "./events-in.js";
 import { isEnd, type Workflows } from "./interpreter.js";
-import { OF_RUNS, UNDER_WAY, UNWATCHED } from "./tables.js";
+import { OF_RUNS, UNDER_WAY, isUnwatched } from "./tables.js";
 
 /** What is done from outside. Which run, node or event it is done to is a number from 0 to 1, among those that there are by then. */
 export type Deed =
@@ -198,7 +206,7 @@ export class SteeredApp {
         resume: paused === true,
         restart: isEnd(state),
         cleanup: isEnd(state),
-        cancel: /running|pending/.test(state),
+        cancel: state === "running" || state === "pending",
         pause: state === "running" && paused !== true && acts(_id),
       })[deed.does];
     const run =
@@ -313,7 +321,7 @@ export class SteeredApp {
     const one = pending[Math.floor(which * pending.length)];
     const lost = what === "one" ? (one === undefined ? [] : [one]) : pending;
     this.#isHarmed ||= lost.length > 0;
-    this.#needsRepair ||= lost.some(({ name }) => UNWATCHED.test(name));
+    this.#needsRepair ||= lost.some(isUnwatched);
     return await this.app.lose(({ _id }) => lost.some((job) => job._id === _id), { gone });
   }
 
@@ -330,9 +338,7 @@ export class SteeredApp {
     }
     for (const { _id, state, concurrency = Infinity, joined } of steps) {
       if (state !== "waiting" || joined === true) continue;
-      const going = runs.filter(
-        (run) => run.parentStep === _id && /running|compensating/.test(run.state),
-      );
+      const going = runs.filter((run) => run.parentStep === _id && isGoing(run));
       if (going.length > concurrency) this.#problems.push(`${going.length} children of ${_id} run`);
     }
   }
@@ -377,9 +383,7 @@ export class SteeredApp {
   async #runs(): Promise<RunRow[]> {
     return await this.app.rows("runs");
   }
-  async #steps(): Promise<
-    (StepRow & { readonly concurrency?: number; readonly joined?: boolean })[]
-  > {
+  async #steps(): Promise<StepRow[]> {
     return await this.app.rows("steps");
   }
   async #log(): Promise<Line[]> {

@@ -1,3 +1,5 @@
+import { type ComponentFunction, isOf, type TableNames } from "../../../workflow/test/component.js";
+
 /** Tables whose rows are there only while something is under way. */
 export const UNDER_WAY = [
   "deadlines",
@@ -6,7 +8,7 @@ export const UNDER_WAY = [
   "waiting",
   "largeArgs",
   "setAside",
-];
+] as const satisfies readonly TableNames[];
 /** Those besides that have no row when all runs are gone. What stays is the pool's own, and when something expires. */
 export const OF_RUNS = [
   "runs",
@@ -16,8 +18,15 @@ export const OF_RUNS = [
   "inbox",
   "undos",
   ...UNDER_WAY,
-];
+] as const satisfies readonly TableNames[];
 
-/** What nobody notices that it was lost, while all sleeps: a `repair` brings it back. */
-export const UNWATCHED =
-  /^(watchdog:(sweep|drainLine)|engine\/entry:enter|features\/(deadlines:expire|retention:))/;
+const UNWATCHED: readonly ComponentFunction[] = [
+  "watchdog:sweep",
+  "watchdog:drainLine",
+  "engine/entry:enter",
+  "features/deadlines:expire",
+  "features/retention:removeExpired",
+  "features/retention:removeMore",
+];
+/** Whether nobody notices that a function was lost, while all sleeps: a `repair` brings it back. */
+export const isUnwatched = isOf(...UNWATCHED);

@@ -2,6 +2,7 @@ import { Counter, vitestTimers, type Timers, type Violation } from "@stepwise/te
 import { modules as component, schema as componentSchema } from "@stepwise/workflow/test";
 import { defineSchema, makeFunctionReference } from "convex/server";
 import { vi } from "vitest";
+import { checkTable, type Doc, isOf, type TableNames } from "../../../workflow/test/component.js";
 import type { Modules, Version } from "./releases.js";
 
 export { type Files, Releases, type Version } from "./releases.js";
@@ -121,9 +122,9 @@ export class Deployment {
 
   /** How many scheduled functions of the component are still to come, but for the watchdog's last look. */
   async pending(): Promise<number> {
-    return (await this.jobs()).filter(
-      ({ state, name }) => state.kind === "pending" && name !== "watchdog:sweep",
-    ).length;
+    const jobs = await this.jobs();
+    return jobs.filter((job) => job.state.kind === "pending" && !isOf("watchdog:sweep")(job))
+      .length;
   }
 
   /** The scheduled functions of the component, those that have ended too. */
@@ -149,9 +150,9 @@ export class Deployment {
   }
 
   /** All rows of one of the component's tables. */
-  async rows<Row = Readonly<Record<string, unknown>>>(table: string): Promise<Row[]> {
-    // Whoever asks knows what is in it.
-    return (await this.#inspect(({ db }) => db.query(table).collect())) as Row[];
+  async rows<Table extends TableNames>(table: Table): Promise<Doc<Table>[]> {
+    checkTable(table);
+    return await this.#inspect(({ db }) => db.query(table).collect());
   }
 
   /** What a deployment would have refused, but convex-test lets pass. */
@@ -178,15 +179,6 @@ interface Inside {
   readonly scheduler: { cancel(id: string): Promise<void> };
 }
 
-interface StepSeen {
-  readonly _id: string;
-  readonly run: string;
-  readonly stage: string;
-  readonly state: string;
-  readonly endedAt?: number;
-  readonly output?: unknown;
-}
-
 export interface Job {
   readonly _id: string;
   readonly name: string;
@@ -196,13 +188,8 @@ export interface Job {
 
 /** As much of the component's tables as is looked at. */
 interface Inspected {
-  get(id: string): Promise<{
-    state: string;
-    outputStep?: string;
-    error?: { kind: string; node: string; message: string };
-  } | null>;
-  query(table: "steps"): { collect(): Promise<StepSeen[]> };
-  query(table: string): { collect(): Promise<Readonly<Record<string, unknown>>[]> };
+  get(id: string): Promise<Doc<"runs"> | null>;
+  query<Table extends TableNames>(table: Table): { collect(): Promise<Doc<Table>[]> };
   /** Nobody but the platform deletes scheduled functions; convex-test lets a test do it. */
   delete(table: "_scheduled_functions", id: string): Promise<void>;
   readonly system: { query(table: "_scheduled_functions"): { collect(): Promise<Job[]> } };

@@ -42,7 +42,7 @@ async function endedUnder(now: string, before: string, place = "nap") {
   const deployment = new Deployment(then);
   const id = (await deployment.call("start", { name: "flow", input: {} })) as string;
   const isThere = async () =>
-    (await deployment.rows<{ stage: string; endedAt?: number }>("steps")).some(
+    (await deployment.rows("steps")).some(
       ({ stage, endedAt }) => stage === place && endedAt === undefined,
     );
   await deployment.drive(isThere);

@@ -238,19 +238,13 @@ describe("a loop of more than a hundred passes", () => {
     maxIterations: 1_000,
   })${gives(name)}`;
   const isThere = async (app: Deployment, id: string, version: number) => {
-    const steps = await app.rows<Step>("steps");
+    const steps = await app.rows("steps");
     const pass = version === 0 ? 150 : 160;
     return steps.some((one) => one.run === id && one.pass?.[0] === pass && one.state === "waiting");
   };
-  interface Step {
-    readonly run: string;
-    readonly stage: string;
-    readonly state: string;
-    readonly pass?: readonly number[];
-  }
   /** Of which passes a run has records, whatever the loop was called then. */
   async function passesOf(app: Deployment, id: string): Promise<number[]> {
-    const steps = await app.rows<Step>("steps");
+    const steps = await app.rows("steps");
     const inside = steps.filter(({ run, stage }) => run === id && stage.endsWith(".add"));
     return inside.map(({ pass = [] }) => pass[0] ?? 0).sort((one, other) => one - other);
   }
@@ -399,7 +393,7 @@ test.each(EACH)(
     await deployment.call("steering:restart", { runId: id, from: "c" });
     expect(await ended(deployment, id)).toMatchObject({ state: "completed" });
     expect(await deployment.logged()).toEqual(["made", "made"]);
-    const stages = (await deployment.rows<{ stage: string }>("steps")).map(({ stage }) => stage);
+    const stages = (await deployment.rows("steps")).map(({ stage }) => stage);
     expect(stages.sort()).toEqual(["a", "last", "nap"]);
   },
 );
@@ -498,7 +492,7 @@ describe("[S116] results stay with their node", () => {
       page: { node: string }[];
     };
     expect(page.map(({ node }) => node)).toEqual(["way", "way.right.say", "worse"]);
-    const stages = (await deployment.rows<{ stage: string }>("steps")).map(({ stage }) => stage);
+    const stages = (await deployment.rows("steps")).map(({ stage }) => stage);
     expect(stages.sort()).toEqual(["bad", "route", "route.left.ask"]);
   });
 

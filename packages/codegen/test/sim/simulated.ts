@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   CLASSES,
   Deployment,
@@ -6,13 +7,14 @@ import {
   installTimers,
   textOf,
 } from "@stepwise/testing";
+import { checkTable, type Doc, type TableNames } from "../../../workflow/test/component.js";
+import type { Job } from "../edits/deployed.js";
 import type { Line } from "../differential/behaviour.js";
 import { eventsIn } from "../differential/events-in.js";
 import { comparable, effectsOf, expected } from "../differential/expected.js";
 import { brokenOf, type RunRow, type Sent, type StepRow } from "../differential/invariants.js";
 import { type Fault, isEnd, type Workflows } from "../differential/interpreter.js";
-import { OF_RUNS, UNDER_WAY, UNWATCHED } from "../differential/tables.js";
-import { isDeepStrictEqual } from "node:util";
+import { OF_RUNS, UNDER_WAY, isUnwatched } from "../differential/tables.js";
 import { type App, compiled } from "./app.js";
 import type { Blow, Deed, Entry, Scenario } from "./scenario.js";
 import { Watch } from "./watch.js";
@@ -108,7 +110,7 @@ class Simulation {
       timesOut: (path) => {
         if (path.name.startsWith("manage:") || of("mutation", path) === undefined) return false;
         // One that is gone for good, and looked after by nobody.
-        this.#needsRepair ||= UNWATCHED.test(path.name);
+        this.#needsRepair ||= isUnwatched(path);
         return true;
       },
       staleLag: () => (staleLag === 0 ? 0 : (this.#events * 7) % (staleLag + 1)),
@@ -162,11 +164,11 @@ class Simulation {
   }
 
   #lose(does: string, which: number): void {
-    const jobs = this.#rows<Job>(JOBS).filter(({ state }) => state.kind === "pending");
+    const jobs = this.#jobs().filter(({ state }) => state.kind === "pending");
     const job = jobs[Math.floor(which * jobs.length)];
     if (job === undefined) return;
     this.#note(`${does} ${job.name}`);
-    this.#needsRepair ||= UNWATCHED.test(job.name);
+    this.#needsRepair ||= isUnwatched(job);
     const table = { component: "workflow", name: JOBS };
     // A row of the scheduler's, as it was.
     const next = { ...job, state: { kind: "canceled" } } as never;
@@ -227,6 +229,8 @@ class Simulation {
   async #call(name: string, args: Record<string, unknown>): Promise<unknown> {
     const answer = await this.#deployment.mutation(`manage:${name}`, args).catch((e: unknown) => e);
     const said = answer instanceof Error ? `refused: ${answer.message}` : String(answer);
+    // Whatever is refused else may be by right.
+    if (said.includes("Could not find")) this.#problems.push(`${name} was ${said}`);
     this.#note(`${name} ${JSON.stringify(args)}: ${said}`);
     return answer;
   }
@@ -246,7 +250,7 @@ class Simulation {
   async #check(): Promise<void> {
     const { plan } = this.scenario;
     const underWay = UNDER_WAY.map((table) => [table, this.#rows(table).length] as const);
-    const slots = this.#rows<{ work?: string }>("slots").filter(({ work }) => work !== undefined);
+    const slots = this.#rows("slots").filter(({ work }) => work !== undefined);
     const broken = brokenOf({
       workflows: this.#workflows,
       runs: this.#runs(),
@@ -254,7 +258,7 @@ class Simulation {
       undos: this.#rows("undos"),
       inbox: this.#rows("inbox"),
       underWay: { ...Object.fromEntries(underWay), slots: slots.length },
-      jobs: this.#rows<Job>(JOBS),
+      jobs: this.#jobs(),
       hasFaults: plan.length > 0,
       violations: [],
       log: this.#deployment.rows<Line>("", "log"),
@@ -304,9 +308,7 @@ class Simulation {
     const isTie = told.error?.key !== undefined && told.error.cause?.kind === "timedOut";
     if (told.isAmbiguous || isTie || told.effects.length > MOST_EFFECTS) return false;
     const log = this.#deployment.rows<Line>("", "log").map(({ text }) => text);
-    const end = this.#steps().find(
-      ({ _id }) => _id === (run as { outputStep?: string }).outputStep,
-    );
+    const end = this.#steps().find(({ _id }) => _id === run.outputStep);
     const error = run.error as Fault | undefined;
     const seen = {
       state: run.state,
@@ -324,8 +326,12 @@ class Simulation {
   #note(what: string): void {
     this.#history.push(`${this.#events} ${what}`);
   }
-  #rows<Row = Readonly<Record<string, unknown>>>(table: string): Row[] {
-    return this.#deployment.rows<Row>("workflow", table);
+  #rows<Table extends TableNames>(table: Table): Doc<Table>[] {
+    checkTable(table);
+    return this.#deployment.rows<Doc<Table>>("workflow", table);
+  }
+  #jobs(): Job[] {
+    return this.#deployment.rows<Job>("workflow", JOBS);
   }
   #runs(): RunRow[] {
     return this.#rows("runs");
@@ -333,13 +339,6 @@ class Simulation {
   #steps(): StepRow[] {
     return this.#rows("steps");
   }
-}
-
-interface Job {
-  readonly _id: string;
-  readonly name: string;
-  readonly state: { readonly kind: string };
-  readonly args: readonly unknown[];
 }
 
 function show(value: unknown): string {

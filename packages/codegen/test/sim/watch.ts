@@ -1,12 +1,28 @@
 import type { Commit, Deployment } from "@stepwise/testing";
-import type { RunRow, Steered, StepRow, Still } from "../differential/invariants.js";
+import type { Doc, TableNames } from "../../../workflow/test/component.js";
+import {
+  isGoing,
+  type RunRow,
+  type Steered,
+  type StepRow,
+  type Still,
+} from "../differential/invariants.js";
 import { isEnd } from "../differential/interpreter.js";
 
-interface Parent {
-  readonly concurrency?: number;
-  readonly joined?: boolean;
+/** What one write has made of a document. */
+interface Change<Table extends TableNames> {
+  readonly old: Doc<Table> | undefined;
+  readonly next: Doc<Table> | undefined;
 }
-type Row<Kind> = Kind & Readonly<Record<string, unknown>>;
+
+/** A write as one to this table of the component, if it is. */
+function changeOf<Table extends TableNames>(
+  table: Table,
+  { table: written, old, next }: Commit["writes"][number],
+): Change<Table> | undefined {
+  // What a table holds is for its schema to say.
+  return written.path === `workflow/${table}` ? ({ old, next } as Change<Table>) : undefined;
+}
 
 /** Looks at every commit: what must hold after each, and what is to be known of runs in the end. */
 export class Watch {
@@ -24,25 +40,20 @@ export class Watch {
   }
 
   #see({ writes }: Commit): void {
-    for (const { table, id, old, next } of writes) {
-      // What a table holds is for its schema to say.
-      if (table.path === "log") this.#logged += Number(old === undefined);
-      else if (table.path === "workflow/runs")
-        this.#run(
-          id,
-          old as unknown as Row<RunRow> | undefined,
-          next as unknown as Row<RunRow> | undefined,
-        );
-      else if (table.path === "workflow/steps" && old !== undefined && next !== undefined)
-        this.#step(old as unknown as StepRow, next as unknown as StepRow);
-      else if (table.path === "workflow/slots")
-        this.#held += Number(next?.["work"] !== undefined) - Number(old?.["work"] !== undefined);
+    for (const write of writes) {
+      if (write.table.path === "log") this.#logged += Number(write.old === undefined);
+      const run = changeOf("runs", write);
+      if (run !== undefined) this.#run(write.id, run);
+      const { old, next } = changeOf("steps", write) ?? {};
+      if (old !== undefined && next !== undefined) this.#step(old, next);
+      const slot = changeOf("slots", write);
+      this.#held += Number(slot?.next?.work !== undefined) - Number(slot?.old?.work !== undefined);
     }
     if (this.mostParallel > 0 && this.#held > this.mostParallel)
       this.problems.add(`${this.#held} slots are held of ${this.mostParallel}`);
   }
 
-  #run(id: string, old: RunRow | undefined, next: RunRow | undefined): void {
+  #run(id: string, { old, next }: Change<"runs">): void {
     this.#siblings(old, next);
     const { root } = next ?? old!;
     const isTop = root === undefined;
@@ -79,15 +90,14 @@ export class Watch {
 
   /** No more children of a parent go on than may. */
   #siblings(old: RunRow | undefined, next: RunRow | undefined): void {
-    const isGoing = (run: RunRow | undefined) =>
-      run !== undefined && /running|compensating/.test(run.state);
-    const change = Number(isGoing(next)) - Number(isGoing(old));
+    const going = (run: RunRow | undefined) => Number(run !== undefined && isGoing(run));
+    const change = going(next) - going(old);
     const parent = (next ?? old)?.parentStep;
     if (change === 0 || parent === undefined) return;
     const count = (this.#going.get(parent) ?? 0) + change;
     this.#going.set(parent, count);
     const { documents } = this.deployment.store.table("workflow", "steps").documents;
-    const { concurrency = Infinity, joined } = (documents.get(parent) ?? {}) as Parent;
+    const { concurrency = Infinity, joined } = (documents.get(parent) ?? {}) as Partial<StepRow>;
     if (joined !== true && change > 0 && count > concurrency)
       this.problems.add(`${count} children of ${parent} go on, of ${concurrency}`);
   }
