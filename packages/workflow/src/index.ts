@@ -16,7 +16,7 @@ export {
   type OnComplete,
   type OnCompleteOption,
   type RunResult,
-} from "./client/on-complete.js";
+} from "./client/start.js";
 export type { StartBatchOptions, StartOptions } from "./client/start.js";
 export type {
   ActiveNode,

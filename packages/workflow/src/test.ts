@@ -1,11 +1,11 @@
 import type { convexTest } from "convex-test";
 import schema from "./component/schema.js";
-import { TestKit, type KitOptions, type TestedApp } from "./test/kit.js";
+import { type KitOptions, type TestedApp, TestKit } from "./test/kit.js";
 import type { FakeTimers } from "./test/virtual-time.js";
 
 export { schema };
 export type { Ended, KitOptions, TestKit, Timer } from "./test/kit.js";
-export type { Stub } from "./test/stubs.js";
+export type { Stub } from "./test/kit.js";
 
 /** The component's modules, by hand: only Vite knows `import.meta.glob`. */
 export const modules: Record<string, () => Promise<unknown>> = {

@@ -2,13 +2,13 @@ import { Counter, vitestTimers } from "@stepwise/testing";
 import { mutationGeneric } from "convex/server";
 import { v } from "convex/values";
 import { afterEach, beforeEach, expect, vi } from "vitest";
-import type { Status } from "../src/index.js";
 import type { MutationCtx } from "../src/component/_generated/server.js";
 import * as lib from "../src/component/lib.js";
-import { spanLongTimers } from "../src/test/long-timers.js";
 import { settleArgs, type Settlement } from "../src/component/validators.js";
+import type { Status } from "../src/index.js";
 import { modules as component, schema as componentSchema } from "../src/test.js";
 import { type ComponentFunction, isOf } from "./component.js";
+import { spanLongTimers } from "../src/test/virtual-time.js";
 import { components, internal } from "./convex/_generated/api.js";
 import schema from "./convex/schema.js";
 

@@ -1,15 +1,14 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { nodeNamed, stagesAt } from "../src/client/nodes.js";
-import { defineWorkflow } from "../src/definition/index.js";
 import type { AnyDefinition } from "../src/definition/definition.js";
+import { defineWorkflow } from "../src/definition/index.js";
 import { eventsOf } from "../src/runtime/nodes/event.js";
-import { placeOf } from "../src/runtime/place.js";
+import { placeOf, underStorageNames } from "../src/runtime/place.js";
 import { readsOf } from "../src/runtime/reads.js";
 import type { WorkflowReference } from "../src/runtime/reference.js";
-import { underStorageNames } from "../src/runtime/storage-names.js";
 import { stubOf } from "../src/runtime/stubs.js";
-import { stubNode } from "../src/test/stubs.js";
+import { stubNode } from "../src/test/kit.js";
 
 /* A definition whose nodes have other names than those that their results are stored under. */
 

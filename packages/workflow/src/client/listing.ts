@@ -1,8 +1,8 @@
 import type { PaginationOptions } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
-import type { StepError } from "../definition/step-error.js";
+import type { StepError } from "../definition/context.js";
 import type { WorkflowReference } from "../runtime/reference.js";
-import { nodeNamed, stagesAt, type NodePath } from "./nodes.js";
+import { nodeNamed, type NodePath, stagesAt } from "./nodes.js";
 import type { RunState } from "./status.js";
 import type { QueryRunner } from "./which-run.js";
 

@@ -1,22 +1,22 @@
 import { checkLogLevel, checkMaxParallelism, type LogLevel } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { durationMs, type Duration } from "../rules.js";
+import { type Duration, durationMs } from "../rules.js";
 import { firstStageOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
-import { sendEvent, type EventName, type EventPayload } from "./events.js";
+import { type EventName, type EventPayload, sendEvent } from "./events.js";
 import {
-  listRuns,
   type ListedRun,
   type ListFilter,
+  listRuns,
   type Page,
   type PageOptions,
 } from "./listing.js";
-import { asCalled, nodeNamed, type NodeName } from "./nodes.js";
-import type { OnComplete } from "./on-complete.js";
+import { asCalled, type NodeName, nodeNamed } from "./nodes.js";
 import {
   beginningOf,
   checkCompiled,
+  type OnComplete,
   parsedAt,
   startAll,
   type StartBatchOptions,
@@ -24,14 +24,14 @@ import {
   type StartSettings,
 } from "./start.js";
 import type { Status } from "./status.js";
-import { timelineOf, type TimelineEntry } from "./timeline.js";
+import { type TimelineEntry, timelineOf } from "./timeline.js";
 import {
-  refusal,
-  runArgs,
-  unknownRun,
   type MutationRunner,
   type QueryRunner,
+  refusal,
+  runArgs,
   type RunOrKey,
+  unknownRun,
   type WhichRun,
 } from "./which-run.js";
 

@@ -2,9 +2,8 @@ import type { AnyDefinition } from "../definition/definition.js";
 import { suggestion } from "../rules.js";
 import { eventsOf } from "../runtime/nodes/event.js";
 import { insideOf } from "../runtime/nodes/kinds.js";
-import { allNodes, placeOf, stageNames } from "../runtime/place.js";
+import { allNodes, placeOf, presentKey, stageNames } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
-import { presentKey } from "../runtime/storage-names.js";
 
 /** The names of a workflow's nodes of the top level. */
 export type NodeName<Workflow> = Workflow extends { readonly "~definition": infer Definition }

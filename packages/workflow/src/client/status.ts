@@ -1,5 +1,5 @@
+import type { StepError } from "../definition/context.js";
 import type { WorkflowOutput } from "../definition/definition.js";
-import type { StepError } from "../definition/step-error.js";
 import type { EventName } from "./events.js";
 import type { StagePath } from "./nodes.js";
 

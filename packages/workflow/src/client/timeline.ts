@@ -1,8 +1,8 @@
 import type { FunctionReturnType } from "convex/server";
 import type { Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
+import type { StepError } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
-import type { StepError } from "../definition/step-error.js";
 import { allNodes, placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import type { Page, PageOptions } from "./listing.js";

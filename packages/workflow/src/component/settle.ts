@@ -1,6 +1,6 @@
 import { completeWork, isOwnJob, type SlotId } from "@stepwise/workpool/core";
 import { v } from "convex/values";
-import { withoutValues } from "../errors/without-values.js";
+import { withoutValues } from "../errors/failure.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { voidMutation } from "./core/continuations.js";
 import type { Run, RunId, Step } from "./core/documents.js";
@@ -11,12 +11,12 @@ import { actionWork, beginAction, beginStage, startWork } from "./engine/begin.j
 import { setDeadline } from "./engine/deadlines.js";
 import { scheduleEntry } from "./engine/entry.js";
 import { marksOf, newRecord, NO_ENTRY, tokenOf } from "./engine/records.js";
-import { recordFused, recordOutcome, type Progress } from "./engine/transition.js";
+import { type Progress, recordFused, recordOutcome } from "./engine/transition.js";
 import { startChildren } from "./features/children.js";
 import { undone } from "./features/compensation.js";
 import { endRun, finishUndone } from "./features/ending.js";
 import { removeOldIterations } from "./features/iterations.js";
-import { vErrorKind, type Fused, type Next, type Outcome, type Settlement } from "./validators.js";
+import { type Fused, type Next, type Outcome, type Settlement, vErrorKind } from "./validators.js";
 
 /**
  * The transition: records what happened, and begins what comes next. A token that is stale or repeated changes nothing, but gives back its slot.

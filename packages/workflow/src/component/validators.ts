@@ -1,5 +1,5 @@
-import { v, type Infer, type ObjectType } from "convex/values";
-import type { ErrorKind, StepError } from "../definition/step-error.js";
+import { type Infer, type ObjectType, v } from "convex/values";
+import { ERROR_KINDS, type StepError } from "../definition/context.js";
 
 /** One of some words. */
 export const oneOf = <Word extends string>(...words: Word[]) =>
@@ -32,18 +32,7 @@ export const vStepKind = oneOf(
 );
 export type StepKind = Infer<typeof vStepKind>;
 
-export const vErrorKind = oneOf(
-  "thrown",
-  "nonRetryable",
-  "timedOut",
-  "canceled",
-  "childFailed",
-  "invalidInput",
-  "invalidOutput",
-  "tooLarge",
-  "lost",
-  "removedNode",
-) satisfies { type: ErrorKind };
+export const vErrorKind = oneOf(...ERROR_KINDS);
 
 /** A {@link StepError}. Its `cause` is one again, to any depth, which validators cannot say. */
 export const vError = v.object({

@@ -1,23 +1,21 @@
-import type { Children, Tolerate } from "./children.js";
-import type { Definition, Finalized, WorkflowOptions } from "./definition.js";
-import { Definer } from "./definer.js";
 import type { Duration } from "../rules.js";
+import { Definer } from "./definer.js";
+import type { Definition, Finalized, WorkflowOptions } from "./definition.js";
 import type { Awaited, EventNode, EventOutput, Named, Schemas } from "./event.js";
 import type { LoopNode, StateOf } from "./loop.js";
 import type {
   AnyReference,
+  AnyUndo,
   FinalizeNode,
   FinalOutput,
   InlineStep,
   Recovering,
   ReferenceStep,
   Returned,
-  AnyUndo,
 } from "./node.js";
-import type { Absent, ParentNode, ParentOutput } from "./parent.js";
-import type { AnySchema, InferInput, InferOutput } from "./schema.js";
+import type { Absent, Children, ParentNode, ParentOutput, Tolerate } from "./parent.js";
 import type { Entries, Free, Inside, NamesOf, ScopeOf } from "./scope.js";
-import type { Given, Stored, ValidAt } from "./values.js";
+import type { AnySchema, Given, InferInput, InferOutput, Stored, ValidAt } from "./values.js";
 
 /** What the callback of a case or a body returns: its builder, with the nodes it added. */
 export interface Sequence<Output, Events = unknown, Names = unknown> {

@@ -1,5 +1,5 @@
 import type { NodeKind, WorkflowOptions } from "./definition.js";
-import type { AnySchema } from "./schema.js";
+import type { AnySchema } from "./values.js";
 
 type Nodes = Record<string, unknown>;
 

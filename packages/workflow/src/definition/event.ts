@@ -1,6 +1,5 @@
 import type { Duration } from "../rules.js";
-import type { AnySchema, InferInput, InferOutput } from "./schema.js";
-import type { ValidAt } from "./values.js";
+import type { AnySchema, InferInput, InferOutput, ValidAt } from "./values.js";
 
 /** By the event's name, what parses its payload. */
 export type Schemas = Readonly<Record<string, AnySchema>>;

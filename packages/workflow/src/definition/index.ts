@@ -6,8 +6,8 @@ export {
   type ChildrenOutput,
   type Settled,
   type Tolerate,
-} from "./children.js";
-export { defineConfig, type Config } from "./config.js";
+} from "./parent.js";
+export { defineConfig, type Config } from "./definition.js";
 export type { ActionCtx, CallInfo, Info, MutationCtx, QueryCtx, Register } from "./context.js";
 export type {
   Definition,
@@ -18,6 +18,6 @@ export type {
 } from "./definition.js";
 export type { Duration } from "../rules.js";
 export type { Retry } from "./node.js";
-export type { AnySchema, InferInput, InferOutput } from "./schema.js";
+export type { AnySchema, InferInput, InferOutput } from "./values.js";
 export type { Loop } from "./scope.js";
-export type { ErrorKind, StepError } from "./step-error.js";
+export type { ErrorKind, StepError } from "./context.js";

@@ -1,8 +1,7 @@
-import type { Builder, Sequence } from "./builder.js";
 import type { Duration } from "../rules.js";
-import type { AnySchema, InferOutput } from "./schema.js";
+import type { Builder, Sequence } from "./builder.js";
 import type { Entries, InLoop, ScopeOf } from "./scope.js";
-import type { ValidAt } from "./values.js";
+import type { AnySchema, InferOutput, ValidAt } from "./values.js";
 
 /** A loop's state: that of `state`, else of `initial`. */
 export type StateOf<Initial, Schema extends AnySchema> = [Schema] extends [never]

@@ -1,8 +1,7 @@
 import type { FunctionArgs, FunctionReference, FunctionReturnType } from "convex/server";
-import type { ActionCtx, CallInfo, Info, MutationCtx, QueryCtx } from "./context.js";
 import type { Duration } from "../rules.js";
+import type { ActionCtx, CallInfo, Info, MutationCtx, QueryCtx, StepError } from "./context.js";
 import type { Simplify } from "./scope.js";
-import type { StepError } from "./step-error.js";
 import type { Given, Misfit, Stored, Valid, ValidAt } from "./values.js";
 
 export type FunctionKind = "action" | "mutation" | "query";

@@ -1,5 +1,6 @@
-import type { ChildOutput, ChildrenOutput, Tolerate } from "./children.js";
 import type { Duration } from "../rules.js";
+import type { StepError } from "./context.js";
+import type { AnyDefinition, Definition } from "./definition.js";
 import type { AnyReference, FinalizeNode, Inline, NoHandler, Policy, Recovering } from "./node.js";
 import type { Simplify } from "./scope.js";
 import type { Given, IsAny, Stored, Valid, ValidAt } from "./values.js";
@@ -20,7 +21,8 @@ type IsAbsent<T> =
         : false
       : false;
 
-type OutputOf<Handled> = IsAbsent<Handled> extends true ? unknown : { output: Stored<Handled> };
+type HandlerOutput<Handled> =
+  IsAbsent<Handled> extends true ? unknown : { output: Stored<Handled> };
 
 /** What stands under `children` for `finalize`, and in the output without one. */
 type Gathered<C, Tolerated, Reduced> =
@@ -28,7 +30,7 @@ type Gathered<C, Tolerated, Reduced> =
 
 /** What a parent gives that has no `finalize`. */
 export type ParentOutput<C, Handled, Tolerated, Reduced> = Simplify<
-  OutputOf<Handled> & { children: Gathered<C, Tolerated, Reduced> }
+  HandlerOutput<Handled> & { children: Gathered<C, Tolerated, Reduced> }
 >;
 
 /** Reduces the children's outputs to one value, page by page, in the order of the children. */
@@ -62,7 +64,7 @@ export type ParentNode<
     /** Of the whole node, with its children. When it is over, they are canceled. Default: none. */
     timeout?: Duration;
     /** Gives the children, from the scope and the handler's `output`. Called once. */
-    children: (scope: Simplify<Scope & OutputOf<Handled>>) => C;
+    children: (scope: Simplify<Scope & HandlerOutput<Handled>>) => C;
     /**
      * How many children run at once at most; waiting ones count too. It may be more than
      * `maxParallelism`: then actions queue. Default: `maxParallelism`, or all if the workflow of
@@ -85,8 +87,68 @@ export type ParentNode<
     sensitive?: boolean;
     /** Makes the node's output after the last child. Default: `{ output, children }`. */
     finalize?: FinalizeNode<
-      Simplify<Scope & OutputOf<Handled> & { children: Gathered<C, Tolerated, Reduced> }>,
+      Simplify<Scope & HandlerOutput<Handled> & { children: Gathered<C, Tolerated, Reduced> }>,
       Result,
       Final
     >;
   };
+
+/** A child to start. See {@link child} and {@link childNamed}. */
+export interface Child<Output> {
+  readonly "~output"?: () => Output;
+  readonly workflow: AnyDefinition | string;
+  readonly input: unknown;
+}
+
+/** What `children` may give: a list or a record of `child(workflow, input)`. */
+export type Children = readonly Child<unknown>[] | Readonly<Record<string, Child<unknown>>>;
+
+/** How many children may end badly. A percentage, from 0 to 100, is rounded down. */
+export type Tolerate = { failures: number } | { percentage: number } | "all";
+
+/** The result of a child whose parent tolerates bad ends. */
+export type Settled<Output> = { ok: true; output: Output } | { ok: false; error: StepError };
+
+type OutputOf<C, Tolerated> =
+  C extends Child<infer Output> ? (Tolerated extends Tolerate ? Settled<Output> : Output) : never;
+
+/** The children's outputs, with `tolerate` their results, in order or by key. */
+export type ChildrenOutput<C, Tolerated = undefined> = C extends readonly unknown[]
+  ? OutputOf<C[number], Tolerated>[]
+  : { [Key in keyof C]: OutputOf<C[Key], Tolerated> };
+
+export type ChildOutput<C, Tolerated> = OutputOf<
+  C extends readonly unknown[] ? C[number] : C[keyof C],
+  Tolerated
+>;
+
+/**
+ * One child of a parent, for its `children`.
+ * @param workflow the definition that the child runs.
+ * @param input parsed with the workflow's schema; if that fails, the child fails with
+ *   `invalidInput`.
+ */
+export function child<Input, Output>(
+  workflow: Definition<Input, unknown, Output>,
+  input: NoInfer<Input>,
+): Child<Output> {
+  return { workflow, input };
+}
+
+/**
+ * The same for a workflow that is its own descendant, whose type would be circular: by its name.
+ * The compiler checks that there is such a workflow, but not the types of its input and output.
+ * @typeParam Output the workflow's output.
+ * @param workflow the name under which the workflow is exported.
+ *
+ * @example
+ * export const countFiles = defineWorkflow({ input: z.object({ folder: z.string() }) })
+ *   .step("found", { action: internal.files.list, args: ({ input }) => input })
+ *   .parent("below", {
+ *     children: ({ found }) => found.folders.map((folder) => childNamed<number>("countFiles", { folder })),
+ *   })
+ *   .finalize({ mutation: (_ctx, { found, below }) => sum([found.files, ...below.children]) });
+ */
+export function childNamed<Output>(workflow: string, input: unknown): Child<Output> {
+  return { workflow, input };
+}

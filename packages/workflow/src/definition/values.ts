@@ -1,4 +1,5 @@
-import type { Value } from "convex/values";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { GenericValidator, Infer, Value } from "convex/values";
 
 /*
  * Checks in types whether a handler's result can be stored. If not, a string literal that names the
@@ -65,3 +66,20 @@ export type Stored<T> = IsAny<T> extends true ? T : T extends void | undefined ?
 
 /** Why a result cannot be stored; `Else` if it can. */
 export type Misfit<T, Else> = [Problem<T>] extends [never] ? Else : Problem<T>;
+
+/** What `input` takes: any Standard Schema (zod, valibot, arktype …), or a Convex validator. */
+export type AnySchema = StandardSchemaV1 | GenericValidator;
+
+/** What `workflow.start` takes for it. */
+export type InferInput<Schema> = Schema extends StandardSchemaV1
+  ? StandardSchemaV1.InferInput<Schema>
+  : Schema extends GenericValidator
+    ? Infer<Schema>
+    : never;
+
+/** What handlers see of it: parsed, with defaults and transformations. */
+export type InferOutput<Schema> = Schema extends StandardSchemaV1
+  ? StandardSchemaV1.InferOutput<Schema>
+  : Schema extends GenericValidator
+    ? Infer<Schema>
+    : never;

@@ -1,12 +1,12 @@
 import {
-  internalActionGeneric,
-  internalMutationGeneric,
-  internalQueryGeneric,
   type GenericActionCtx,
   type GenericMutationCtx,
   type GenericQueryCtx,
+  internalActionGeneric,
+  internalMutationGeneric,
+  internalQueryGeneric,
 } from "convex/server";
-import { v, type ObjectType } from "convex/values";
+import { type ObjectType, v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { Info } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
@@ -17,14 +17,14 @@ import { checkedOutput } from "../values.js";
 import { attemptOf, identityOf, nestedInfo, report } from "./attempt.js";
 import {
   actionArgs,
+  type Bound,
+  type Completion,
   completionArgs,
   functionsOf,
   nestedArgs,
-  resumeArgs,
-  type Bound,
-  type Completion,
   type Recover,
   type Resume,
+  resumeArgs,
   type StepAction,
   type StepMutation,
   type StepQuery,
@@ -32,12 +32,10 @@ import {
 import { eventsOf } from "./nodes/event.js";
 import { kindOf } from "./nodes/kinds.js";
 import { retryAt } from "./options.js";
-import { checkUpToDate, placeOf } from "./place.js";
-import { policyOf, readsOf } from "./reads.js";
-import { referenceTo, type Facts, type WorkflowReference } from "./reference.js";
-import { Run, type Arrive } from "./run.js";
-import { readableScope } from "./scope.js";
-import { underStorageNames, type StorageNames } from "./storage-names.js";
+import { checkUpToDate, placeOf, type StorageNames, underStorageNames } from "./place.js";
+import { policyOf, readableScope, readsOf } from "./reads.js";
+import { type Facts, referenceTo, type WorkflowReference } from "./reference.js";
+import { type Arrive, Run } from "./run.js";
 import { stubOf } from "./stubs.js";
 
 /* The context and the scope of a handler were checked where it was written. */

@@ -1,4 +1,4 @@
-export type { InferInput } from "../definition/schema.js";
+export type { InferInput } from "../definition/values.js";
 export { compiled, removedWorkflow, type Compiled } from "./compiled.js";
 export type { Completion, Resume, StepAction, StepMutation, StepQuery } from "./functions.js";
 export type { WorkflowReference } from "./reference.js";

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { validate } from "convex-helpers/validators";
-import { v, type GenericValidator, type Value } from "convex/values";
-import type { AnySchema } from "../definition/schema.js";
+import { type GenericValidator, v, type Value } from "convex/values";
+import type { AnySchema } from "../definition/values.js";
 import { Failure } from "../errors/failure.js";
 import { checkStorable } from "../values.js";
 

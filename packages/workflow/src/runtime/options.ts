@@ -1,14 +1,14 @@
 import {
   checkRetryBehavior,
   DEFAULT_RETRY_BEHAVIOR,
-  retryDelayMs,
   type RetryBehavior,
+  retryDelayMs,
 } from "@stepwise/workpool/core";
 import { createFunctionHandle } from "convex/server";
 import type { ActionFunction } from "../component/validators.js";
+import type { ErrorKind } from "../definition/context.js";
 import type { Retry } from "../definition/node.js";
-import type { ErrorKind } from "../definition/step-error.js";
-import { durationMs, literalText, MAX_ATTEMPTS, MAX_ITERATIONS, type Duration } from "../rules.js";
+import { type Duration, durationMs, literalText, MAX_ATTEMPTS, MAX_ITERATIONS } from "../rules.js";
 import type { Bound } from "./functions.js";
 import { placeOf } from "./place.js";
 import { policyOf } from "./reads.js";

@@ -1,6 +1,5 @@
 import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
-import { insideOf, kindOf, stagesOf, type Nodes } from "./nodes/kinds.js";
-import { presentKey } from "./storage-names.js";
+import { insideOf, kindOf, type Nodes, stagesOf } from "./nodes/kinds.js";
 
 /** A sequence of nodes around a stage: the workflow's, a case's, or a loop's body. */
 interface Sequence {
@@ -145,3 +144,43 @@ function differenceOf(stages: readonly string[], known: readonly string[]): stri
   const moved = stages.find((stage, index) => stage !== known[index]);
   return moved === undefined ? undefined : `"${moved}" stands elsewhere in the definition`;
 }
+
+/** The storage names of nodes and cases that were renamed, by their paths in the definition. */
+export type StorageNames = Readonly<Record<string, string>>;
+
+/** The present names of members that stand under their storage names. */
+const present = new WeakMap<Nodes, ReadonlyMap<string, string>>();
+
+/** A definition with its nodes and cases under their storage names, as the run time needs it. */
+export function underStorageNames(definition: AnyDefinition, names: StorageNames | undefined) {
+  if (names === undefined) return definition;
+  const keyed = (
+    members: Nodes,
+    prefix: string,
+    inside: (member: Nodes[string], prefix: string) => Nodes[string],
+  ): Nodes => {
+    const storageName = (name: string) => names[prefix + name] ?? name;
+    const entries = Object.entries(members);
+    const result = Object.fromEntries(
+      entries.map(([name, member]) => [storageName(name), inside(member, `${prefix}${name}.`)]),
+    );
+    present.set(result, new Map(entries.map(([name]) => [storageName(name), name])));
+    return result;
+  };
+  const nodesOf = (nodes: Nodes, prefix: string): Nodes =>
+    keyed(nodes, prefix, (node, within) => {
+      const stored = kindOf(node).stored;
+      if (stored === undefined) return node;
+      const nodesWithin = (inside: Nodes) => nodesOf(inside, within);
+      return stored(node, nodesWithin, (cases) => keyed(cases, within, nodesOf));
+    });
+  return { ...definition, nodes: nodesOf(definition.nodes, "") };
+}
+
+/** The present name of a node or a case. @param members those that it stands among. */
+export const presentKey = (members: Nodes, key: string): string =>
+  present.get(members)?.get(key) ?? key;
+
+/** The storage name of a node or a case by its present name; undefined if there is none. */
+export const storageKey = (members: Nodes, name: string): string | undefined =>
+  Object.keys(members).find((key) => presentKey(members, key) === name);

@@ -2,7 +2,7 @@ import { createFunctionHandle } from "convex/server";
 import type { Value } from "convex/values";
 import type { Beginning } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
-import type { AnySchema } from "../definition/schema.js";
+import type { AnySchema } from "../definition/values.js";
 import { durationMs } from "../rules.js";
 import type { Bound } from "./functions.js";
 import { parseValue } from "./input.js";

@@ -1,6 +1,6 @@
 import type { Value } from "convex/values";
 import type { StepKind } from "../component/validators.js";
-import type { StepError } from "../definition/step-error.js";
+import type { StepError } from "../definition/context.js";
 import { describeThrown, type Problem } from "../errors/failure.js";
 import { checkedOutput, copied } from "../values.js";
 import { branch, endBranch } from "./nodes/branch.js";
@@ -9,7 +9,7 @@ import { event } from "./nodes/event.js";
 import { endPass, loop } from "./nodes/loop.js";
 import { sleep } from "./nodes/sleep.js";
 import { action, mutation, query } from "./nodes/step.js";
-import { hasUndoables, placeOf, recordOf, type Place } from "./place.js";
+import { hasUndoables, type Place, placeOf, recordOf } from "./place.js";
 import { Transaction } from "./transaction.js";
 
 /** What arriving at a stage gives: nothing, but it is awaited. */

@@ -10,19 +10,16 @@ import type {
   Settlement,
   Token,
 } from "../component/validators.js";
-import type { StepError } from "../definition/step-error.js";
-import { describeThrown, Failure, type Problem } from "../errors/failure.js";
-import { withoutValues } from "../errors/without-values.js";
+import type { StepError } from "../definition/context.js";
+import { describeThrown, Failure, type Problem, withoutValues } from "../errors/failure.js";
 import { durationMs } from "../rules.js";
 import { copied } from "../values.js";
-import { AtHand, keyOf } from "./at-hand.js";
-import { Budget } from "./budget.js";
+import { AtHand, Budget, keyOf } from "./at-hand.js";
 import type { Bound } from "./functions.js";
 import { kindOf, stagesOf } from "./nodes/kinds.js";
 import { optionOf } from "./options.js";
 import { firstStageOf, placeOf, recordOf, topLevelOf } from "./place.js";
-import { marksOf, readsOf, type Marks } from "./reads.js";
-import { readableScope } from "./scope.js";
+import { type Marks, marksOf, readableScope, readsOf } from "./reads.js";
 
 export interface TransactionOptions {
   readonly slot?: string | undefined;

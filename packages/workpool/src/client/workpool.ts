@@ -19,12 +19,12 @@ import {
   enqueue,
   enqueueBatch,
   type EnqueueOptions,
-  type EnqueueSettings,
   type MutationRunner,
   type OnComplete,
   type QueryRunner,
   type RetryOption,
   type WorkFunction,
+  type WorkKind,
 } from "./enqueue.js";
 import { vOnCompleteArgs, type WorkId, type WorkStatus } from "./validators.js";
 
@@ -84,85 +84,22 @@ export class Workpool {
    * @returns the work's id.
    * @throws if an option is not allowed, or the arguments or the context are too large.
    */
-  async enqueueAction<Fn extends WorkFunction<"action">, Callback extends OnComplete = OnComplete>(
-    ctx: MutationRunner,
-    fn: Fn,
-    args: FunctionArgs<Fn>,
-    options?: EnqueueOptions<Callback> & RetryOption,
-  ): Promise<WorkId> {
-    const all = { ...options, ...this.actionSettings(options) };
-    return await enqueue(this.component, ctx, "action", fn, args, all);
-  }
-
-  /** Enqueues an action for each of `argsList`; see {@link enqueueAction}. @returns the ids, in the order of the arguments. */
-  async enqueueActionBatch<
-    Fn extends WorkFunction<"action">,
-    Callback extends OnComplete = OnComplete,
-  >(
-    ctx: MutationRunner,
-    fn: Fn,
-    argsList: readonly FunctionArgs<Fn>[],
-    options?: EnqueueOptions<Callback> & RetryOption,
-  ): Promise<WorkId[]> {
-    const all = { ...options, ...this.actionSettings(options) };
-    return await enqueueBatch(this.component, ctx, "action", fn, argsList, all);
-  }
+  readonly enqueueAction = this.one("action");
+  /** Enqueues an action for each of `argsList`. @returns the ids, in the order of the arguments. */
+  readonly enqueueActionBatch = this.batch("action");
 
   /**
    * Enqueues a mutation. It runs exactly once, in a transaction of its own. If it throws, its writes are
    * rolled back and it has failed: mutations are not retried. Parameters as in {@link enqueueAction}.
    */
-  async enqueueMutation<
-    Fn extends WorkFunction<"mutation">,
-    Callback extends OnComplete = OnComplete,
-  >(
-    ctx: MutationRunner,
-    fn: Fn,
-    args: FunctionArgs<Fn>,
-    options?: EnqueueOptions<Callback>,
-  ): Promise<WorkId> {
-    const all = { ...options, ...this.settings };
-    return await enqueue(this.component, ctx, "mutation", fn, args, all);
-  }
-
-  /** Enqueues a mutation for each of `argsList`; see {@link enqueueMutation}. @returns the ids, in the order of the arguments. */
-  async enqueueMutationBatch<
-    Fn extends WorkFunction<"mutation">,
-    Callback extends OnComplete = OnComplete,
-  >(
-    ctx: MutationRunner,
-    fn: Fn,
-    argsList: readonly FunctionArgs<Fn>[],
-    options?: EnqueueOptions<Callback>,
-  ): Promise<WorkId[]> {
-    const all = { ...options, ...this.settings };
-    return await enqueueBatch(this.component, ctx, "mutation", fn, argsList, all);
-  }
+  readonly enqueueMutation = this.one("mutation");
+  /** Enqueues a mutation for each of `argsList`. @returns the ids, in the order of the arguments. */
+  readonly enqueueMutationBatch = this.batch("mutation");
 
   /** Enqueues a query, for what it hands to `onComplete`. Otherwise as {@link enqueueMutation}. */
-  async enqueueQuery<Fn extends WorkFunction<"query">, Callback extends OnComplete = OnComplete>(
-    ctx: MutationRunner,
-    fn: Fn,
-    args: FunctionArgs<Fn>,
-    options?: EnqueueOptions<Callback>,
-  ): Promise<WorkId> {
-    const all = { ...options, ...this.settings };
-    return await enqueue(this.component, ctx, "query", fn, args, all);
-  }
-
-  /** Enqueues a query for each of `argsList`; see {@link enqueueQuery}. @returns the ids, in the order of the arguments. */
-  async enqueueQueryBatch<
-    Fn extends WorkFunction<"query">,
-    Callback extends OnComplete = OnComplete,
-  >(
-    ctx: MutationRunner,
-    fn: Fn,
-    argsList: readonly FunctionArgs<Fn>[],
-    options?: EnqueueOptions<Callback>,
-  ): Promise<WorkId[]> {
-    const all = { ...options, ...this.settings };
-    return await enqueueBatch(this.component, ctx, "query", fn, argsList, all);
-  }
+  readonly enqueueQuery = this.one("query");
+  /** Enqueues a query for each of `argsList`. @returns the ids, in the order of the arguments. */
+  readonly enqueueQueryBatch = this.batch("query");
 
   /**
    * Cancels a work. One that waits (for a slot, for its time, or for its next attempt) never starts, and its callback gets `canceled`, in
@@ -264,20 +201,47 @@ export class Workpool {
     return registered as ReturnType<typeof this.defineOnComplete<DataModel, Context, Returns>>;
   }
 
-  private get settings(): EnqueueSettings {
-    const { maxParallelism, logLevel } = this.options;
-    return { maxParallelism, logLevel };
+  private one<Kind extends WorkKind>(kind: Kind): EnqueueOne<Kind> {
+    return async (ctx, fn, args, options) =>
+      await enqueue(this.component, ctx, kind, fn, args, this.withSettings(kind, options));
   }
 
-  private actionSettings({ retry }: RetryOption = {}): EnqueueSettings {
-    const { retryActionsByDefault = false, defaultRetryBehavior = DEFAULT_RETRY_BEHAVIOR } =
-      this.options;
-    const wanted = retry ?? retryActionsByDefault;
-    if (wanted === false) return this.settings;
-    const retryBehavior = wanted === true ? defaultRetryBehavior : wanted;
-    return { ...this.settings, retryBehavior };
+  private batch<Kind extends WorkKind>(kind: Kind): EnqueueBatch<Kind> {
+    return async (ctx, fn, argsList, options) =>
+      await enqueueBatch(this.component, ctx, kind, fn, argsList, this.withSettings(kind, options));
+  }
+
+  private withSettings<Options extends RetryOption>(kind: WorkKind, options?: Options) {
+    const { maxParallelism, logLevel, retryActionsByDefault = false } = this.options;
+    const { defaultRetryBehavior = DEFAULT_RETRY_BEHAVIOR } = this.options;
+    const retry = kind === "action" && (options?.retry ?? retryActionsByDefault);
+    const retryBehavior = retry === true ? defaultRetryBehavior : retry || undefined;
+    return { ...options, maxParallelism, logLevel, retryBehavior };
   }
 }
+
+type OptionsOf<Kind extends WorkKind, Callback extends OnComplete> = EnqueueOptions<Callback> &
+  (Kind extends "action" ? RetryOption : { retry?: undefined });
+
+type EnqueueOne<Kind extends WorkKind> = <
+  Fn extends WorkFunction<Kind>,
+  Callback extends OnComplete = OnComplete,
+>(
+  ctx: MutationRunner,
+  fn: Fn,
+  args: FunctionArgs<Fn>,
+  options?: OptionsOf<Kind, Callback>,
+) => Promise<WorkId>;
+
+type EnqueueBatch<Kind extends WorkKind> = <
+  Fn extends WorkFunction<Kind>,
+  Callback extends OnComplete = OnComplete,
+>(
+  ctx: MutationRunner,
+  fn: Fn,
+  argsList: readonly FunctionArgs<Fn>[],
+  options?: OptionsOf<Kind, Callback>,
+) => Promise<WorkId[]>;
 
 /** One call into the component asks for so many states: it is a transaction of its own where an action asks. */
 const STATUS_BATCH = 1_000;

@@ -1,10 +1,10 @@
 import { getConvexSize, type Value } from "convex/values";
-import type { StepError } from "../../definition/step-error.js";
+import type { StepError } from "../../definition/context.js";
 import { Failure } from "../../errors/failure.js";
 import { inPages } from "../../values.js";
 import type { QueryCtx } from "../_generated/server.js";
-import type { Run, RunId, Step } from "./documents.js";
 import type { Read } from "../validators.js";
+import type { Run, RunId, Step } from "./documents.js";
 import { keyOf, lastOwnUndo, nameOf, stepRead } from "./steps.js";
 
 /** How many bytes of children's outputs one transaction gathers. It may read 16 MiB, with their runs and all else. */

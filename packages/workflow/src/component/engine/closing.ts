@@ -8,7 +8,7 @@ import {
   slotOf,
 } from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
-import { withoutValues } from "../../errors/without-values.js";
+import { withoutValues } from "../../errors/failure.js";
 import type { MutationCtx } from "../_generated/server.js";
 import type { Run, Step, StepId } from "../core/documents.js";
 import { logThrown } from "../core/log.js";

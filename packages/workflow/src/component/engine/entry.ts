@@ -1,7 +1,7 @@
 import { keepLooking, leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { v } from "convex/values";
-import type { ErrorKind } from "../../definition/step-error.js";
+import type { ErrorKind } from "../../definition/context.js";
 import { describeThrown, type Problem } from "../../errors/failure.js";
 import { internal } from "../_generated/api.js";
 import type { Id } from "../_generated/dataModel.js";
@@ -12,9 +12,9 @@ import { logStarted, logStep } from "../core/log.js";
 import { pool } from "../core/pool.js";
 import { cancelCheck, LATE_MS } from "../core/scheduled.js";
 import { isActive, stepWithId } from "../core/steps.js";
-import { vToken, type Event, type Token } from "../validators.js";
+import { type Event, type Token, vToken } from "../validators.js";
 import { beginDeadline } from "./deadlines.js";
-import { tokenOf, type StepOf } from "./records.js";
+import { type StepOf, tokenOf } from "./records.js";
 
 /* The component enters a workflow through its generated entry function: it says which step it is about, and what has happened to it. */
 

@@ -1,5 +1,5 @@
 import { getConvexSize, type Value } from "convex/values";
-import type { StepError } from "../../definition/step-error.js";
+import type { StepError } from "../../definition/context.js";
 import type { MutationCtx } from "../_generated/server.js";
 import type { Step, StepId } from "../core/documents.js";
 import { cancelScheduled } from "../core/scheduled.js";

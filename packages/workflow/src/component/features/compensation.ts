@@ -1,11 +1,11 @@
 import { hasRoom } from "@stepwise/workpool/core";
 import { getConvexSize } from "convex/values";
-import type { StepError } from "../../definition/step-error.js";
+import type { StepError } from "../../definition/context.js";
 import { internal } from "../_generated/api.js";
 import type { Doc } from "../_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
-import type { Run, RunId, Step, StepId } from "../core/documents.js";
 import { continueLater, ROOM_ABOVE } from "../core/continuations.js";
+import type { Run, RunId, Step, StepId } from "../core/documents.js";
 import { activeSteps, hasChildIn, lastOwnUndo, stepRead, UNENDED } from "../core/steps.js";
 import { beginStage } from "../engine/begin.js";
 import { NO_ENTRY } from "../engine/records.js";

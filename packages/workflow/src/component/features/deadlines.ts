@@ -1,11 +1,11 @@
 import { cancelPending, isOwnJob } from "@stepwise/workpool/core";
 import { v } from "convex/values";
+import type { StepError } from "../../definition/context.js";
 import { durationText } from "../../rules.js";
-import type { StepError } from "../../definition/step-error.js";
 import type { Doc } from "../_generated/dataModel.js";
+import type { MutationCtx } from "../_generated/server.js";
 import { voidMutation } from "../core/continuations.js";
 import type { Step } from "../core/documents.js";
-import type { MutationCtx } from "../_generated/server.js";
 import { activeSteps } from "../core/steps.js";
 import { startWork } from "../engine/begin.js";
 import { withdraw } from "../engine/closing.js";

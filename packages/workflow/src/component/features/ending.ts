@@ -1,11 +1,11 @@
 import { hasRoom, type Work } from "@stepwise/workpool/core";
 import { v } from "convex/values";
-import type { StepError } from "../../definition/step-error.js";
+import type { StepError } from "../../definition/context.js";
 import { internal } from "../_generated/api.js";
 import type { Doc } from "../_generated/dataModel.js";
 import type { MutationCtx } from "../_generated/server.js";
-import type { Run, RunId, Step, StepId } from "../core/documents.js";
 import { continuation, continueLater, ROOM_ABOVE, voidMutation } from "../core/continuations.js";
+import type { Run, RunId, Step, StepId } from "../core/documents.js";
 import { logEnded } from "../core/log.js";
 import { goesOn } from "../core/runs.js";
 import { outputInRun } from "../core/scope.js";

@@ -1,6 +1,6 @@
 import { Failure } from "../../errors/failure.js";
+import { presentKey, storageKey } from "../place.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
-import { presentKey, storageKey } from "../storage-names.js";
 
 /** Goes on with the case that `on` names. The branch's record is there from now on. */
 export async function branch(

@@ -1,8 +1,7 @@
 import type { AnyDefinition, CompiledNode } from "../../definition/definition.js";
 import { msUntil } from "../options.js";
-import { allNodes } from "../place.js";
+import { allNodes, presentKey } from "../place.js";
 import type { Arrival, Arrive, Run } from "../run.js";
-import { presentKey } from "../storage-names.js";
 import { kindOf } from "./kinds.js";
 
 /** Waits for an event, unless one came early. @param reads what its `timeout` reads. */
