@@ -17,12 +17,11 @@ import { beginDeadline } from "./deadlines.js";
 import { failStep, scheduleEntry } from "./entry.js";
 import { marksOf, newRecord, tokenOf, type RunOf, type StepOf } from "./records.js";
 
-/** A larger scope is loaded by the function that needs it: arguments are kept for a week in `_scheduled_functions`. */
+/** A larger scope is loaded by the function: arguments are kept for a week. */
 const MAX_SCOPE_BYTES = 256 * 1024;
 /** A larger input has a record of its own: runs are read by the hundred to list them. */
 const MAX_INPUT_IN_RUN_BYTES = 1024;
 
-/** Inserts a run, and its input. */
 export async function insertRun(
   ctx: MutationCtx,
   fields: WithoutSystemFields<Run>,
@@ -43,10 +42,7 @@ export function knownInput(input: unknown): Known {
   return new Map([[keyOf({ stage: "input" }), input]]);
 }
 
-/**
- * Begins a new run at its first stage, and its deadline.
- * @param how `start` is given its first work. @returns what `start` gives.
- */
+/** Begins a new run at its first stage. @param how `start` gets its work. @returns its result. */
 export async function beginRun(
   ctx: MutationCtx,
   run: Run,
@@ -63,7 +59,9 @@ export async function beginRun(
   return true;
 }
 
-/** Gives a work to the pool. If a deploy took its function away its run fails, not this transaction. @returns whether it was given. */
+/**
+ * Gives a work to the pool. If its function is gone, its run fails. @returns whether it was given.
+ */
 export async function startWork(ctx: MutationCtx, work: Work): Promise<boolean> {
   try {
     await enqueueWork(ctx, work, pool);
@@ -78,7 +76,7 @@ export async function startWork(ctx: MutationCtx, work: Work): Promise<boolean> 
   }
 }
 
-/** Inserts the record of an action stage. @returns the work to give to the pool. */
+/** Inserts the record of an action. @returns its work. */
 export async function beginAction(
   ctx: MutationCtx,
   of: RunOf,
@@ -106,7 +104,6 @@ export async function beginStage(
   await scheduleEntry(ctx, { ...record, _id: step }, { at, scope, isGuarded: stage.afterFailure });
 }
 
-/** The work that runs an attempt of an action step. */
 export async function actionWork(
   ctx: MutationCtx,
   step: StepOf & Pick<Step, "errors">,
@@ -119,7 +116,7 @@ export async function actionWork(
   return { work: step._id, ...action, args: { token: tokenOf(step), scope, previousError } };
 }
 
-/** What a stage reads, as an argument; null if it is too large for that or sensitive. */
+/** What a stage reads, as an argument; null if it is sensitive or too large. */
 async function scopeArgument(
   ctx: MutationCtx,
   run: RunId,

@@ -15,7 +15,7 @@ import { logThrown } from "../core/log.js";
 import { pool } from "../core/pool.js";
 import { cancelScheduled } from "../core/scheduled.js";
 
-/** Calls a run's `onComplete` in a nested transaction. What it throws is stored in the run. @param sensitive the run's error is not logged. */
+/** Calls a run's `onComplete`, nested. @param sensitive the run's error is not logged. */
 export async function callOnComplete(ctx: MutationCtx, run: Run, sensitive: boolean) {
   if (run.onComplete === undefined) return;
   const stored = await ctx.db
@@ -45,7 +45,7 @@ export async function callOnComplete(ctx: MutationCtx, run: Run, sensitive: bool
   }
 }
 
-/** Cancels what is scheduled for a step, and takes it out of the pool. An action that runs goes on to its end. */
+/** Cancels what is scheduled for a step. An action that runs goes on to its end. */
 export async function stopStep(ctx: MutationCtx, step: Step): Promise<void> {
   await cancelScheduled(ctx, step);
   if (step.kind !== "action" || step.state !== "running") return;

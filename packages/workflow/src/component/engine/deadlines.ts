@@ -5,7 +5,6 @@ import type { MutationCtx } from "../_generated/server.js";
 import { cancelCheck, cancelScheduled, isLost, LATE_MS } from "../core/scheduled.js";
 import type { Deadline } from "../validators.js";
 
-/** Begins a deadline: of a whole run, or of one of its parents or loops. */
 export async function beginDeadline(
   ctx: MutationCtx,
   run: RunId,
@@ -26,21 +25,20 @@ async function scheduleDeadline(
   await ctx.db.patch("deadlines", _id, { job, check: await scheduleCheck(ctx, _id, at) });
 }
 
-/** Nothing may be watched by then: another function checks whether the first was lost, ever later if the scheduler is far behind. */
+/** Checks whether the deadline was lost, as nothing else may be watching it by then. */
 export async function scheduleCheck(ctx: MutationCtx, deadline: Id<"deadlines">, at: number) {
   const now = Date.now();
   const due = Math.max(at, now) + Math.max(LATE_MS, now - at);
   return await ctx.scheduler.runAt(due, internal.features.deadlines.checkLate, { deadline });
 }
 
-/** Schedules a deadline anew if its function was lost. @returns whether it was. */
+/** Schedules a lost deadline again. @returns whether it was lost. */
 export async function rearmDeadline(ctx: MutationCtx, deadline: Doc<"deadlines">) {
   const wasLost = await isLost(ctx, deadline);
   if (wasLost) await scheduleDeadline(ctx, deadline);
   return wasLost;
 }
 
-/** Begins the deadline of a parent or a loop, or lifts it. */
 export async function setDeadline(ctx: MutationCtx, run: RunId, { ms, ...where }: Deadline) {
   const { stage, pass } = where;
   const ofStage = ctx.db
@@ -54,7 +52,6 @@ export async function setDeadline(ctx: MutationCtx, run: RunId, { ms, ...where }
   else if (begun.length === 0) await beginDeadline(ctx, run, ms, where);
 }
 
-/** Lifts the deadlines of a run that has ended. */
 export async function liftDeadlines(ctx: MutationCtx, run: RunId): Promise<void> {
   const all = ctx.db.query("deadlines").withIndex("by_run", (q) => q.eq("run", run));
   for (const deadline of await all.collect()) await lift(ctx, deadline);
@@ -65,7 +62,7 @@ export async function lift(ctx: MutationCtx, deadline: Doc<"deadlines">): Promis
   await cancelScheduled(ctx, deadline);
 }
 
-/** Whether a step belongs to the node of a deadline: of a parent its handler, its children, or its finalize. */
+/** Whether a step belongs to the node of a deadline. */
 export function isUnder({ stage, pass }: Doc<"deadlines">, step: Step): boolean {
   if (stage === undefined || String(pass ?? []) !== String(step.pass ?? [])) return false;
   return step.stage === stage || step.stage.startsWith(`${stage}.`);

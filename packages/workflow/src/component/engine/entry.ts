@@ -16,9 +16,10 @@ import { type Event, type Token, vToken } from "../validators.js";
 import { beginDeadline } from "./deadlines.js";
 import { type StepOf, tokenOf } from "./records.js";
 
-/* The component enters a workflow through its generated entry function: it says which step it is about, and what has happened to it. */
+/*
+ * The component enters a workflow through its generated function: it names the step and the event.
+ */
 
-/** How a step is entered. */
 export interface EntryOptions {
   /** What has happened. Default: the run arrives there. */
   event?: Event;
@@ -36,8 +37,8 @@ export interface EntryOptions {
 type Stepped = StepOf & Pick<Step, "stage" | "held"> & Partial<Pick<Step, "check">>;
 
 /**
- * Schedules the entry of a step and records it, so that it can be watched, canceled and scheduled anew. An entry that is due at once is the entry
- * function itself, which the watchdog watches; a later one goes through {@link enter}. The entry of a held step is only recorded.
+ * Schedules the entry of a step. One that is due at once is the generated function itself, which
+ * the watchdog watches; a later one is {@link enter}. The entry of a held step is only recorded.
  */
 export async function scheduleEntry(
   ctx: MutationCtx,
@@ -74,7 +75,7 @@ export async function scheduleEntry(
   return job;
 }
 
-/** @returns undefined for a run that begins in {@link enter}, and if a deploy took the workflow away: `enter` fails the run then. */
+/** @returns undefined if {@link enter} is needed: the run begins, or its workflow is gone. */
 async function scheduleAtOnce(ctx: MutationCtx, args: { token: Token; fuse: boolean }) {
   const run = await ctx.db.get("runs", args.token.run as RunId);
   if (run === null || run.state === "pending") return undefined;
@@ -104,7 +105,7 @@ interface EnterOptions {
   otherwise?: typeof failStep;
 }
 
-/** Enters a step in this transaction, and if that fails once more without fusion: a scheduled mutation that throws is gone for good. */
+/** Enters a step in this transaction, and once more without fusion if that fails. */
 export async function enterStep(
   ctx: MutationCtx,
   token: Token,
@@ -138,7 +139,6 @@ export async function enterStep(
   }
 }
 
-/** The run cannot go on at a step: it is settled as failed. */
 export async function failStep(
   ctx: MutationCtx,
   step: StepId,

@@ -1,16 +1,13 @@
 import type { Step } from "../core/documents.js";
 import type { Stage, Token } from "../validators.js";
 
-/** What every record of a run begins with. */
 export type RunOf = Pick<Step, "run" | "generation" | "plan" | "createdAt" | "childOf">;
 export type StepOf = Omit<RunOf, "createdAt"> & Pick<Step, "_id" | "attempt" | "pass">;
 
-/** The token of the next transaction or attempt of a step. */
 export function tokenOf({ _id, run, attempt, pass, generation, plan, childOf }: StepOf): Token {
   return { run, step: _id, attempt, pass, generation, plan, childOf };
 }
 
-/** The fields that a new record begins with. */
 export function newRecord(
   { run, generation, plan, createdAt, childOf }: RunOf,
   { stage, called, pass = [] }: Pick<Stage, "stage" | "called" | "pass">,
@@ -29,7 +26,7 @@ export const NO_ENTRY = {
   dueAt: undefined,
 };
 
-/** What a stage's record says of the stage. Only with what is set, so that it can also be patched. */
+/** What a record says of its stage. Only what is set, as it is also patched. */
 export function marksOf({ sensitive, undoable }: Pick<Stage, "sensitive" | "undoable">) {
   return {
     ...(sensitive === true ? { sensitive } : {}),

@@ -9,21 +9,19 @@ import type { Fused, Settlement } from "../validators.js";
 import { scheduleEntry } from "./entry.js";
 import { marksOf, newRecord, NO_ENTRY } from "./records.js";
 
-/** The state of one settlement while it is written. */
 export interface Progress {
   /** The step that the token names. */
   readonly step: Step;
   /** The ids and outputs of the stages that ended here. */
   readonly ids: Map<string, StepId>;
   readonly known: Map<string, unknown>;
-  /** The loops that have come further. */
+  /** The loops that began another iteration. */
   readonly loops: LoopStep[];
 }
 
-/** Records what became of the step of the token. */
 export async function recordOutcome(ctx: MutationCtx, progress: Progress, { outcome }: Settlement) {
   const { step } = progress;
-  // An action that was thought lost has reported after all, or an event was sent before its time was up.
+  // A lost action has reported after all, or an event came before its timeout.
   const isOvertaken =
     step.kind === "action"
       ? outcome.kind !== "open"
@@ -68,7 +66,7 @@ export function errorsBeside(
   return bytes > MAX_RECORD_BYTES ? undefined : errors;
 }
 
-/** The errors of a step's attempts with one more. If they are too many, those after the first are dropped, oldest first. */
+/** Adds an error. If they are too many, those after the first are dropped, oldest first. */
 function withError(step: Step, error: StepError): StepError[] {
   const errors = [...(step.errors ?? []), error];
   while (errors.length > 2 && getConvexSize(errors) > MAX_ERRORS_BYTES) errors.splice(1, 1);
@@ -87,7 +85,7 @@ export async function recordFused(
   const isArrival = outcome.kind === "open" && keyOf(step) === keyOf(fused);
   const isBegun = fused.exists === true && !isArrival;
   const begun = isBegun ? await stepRead(ctx, step.run, fused) : null;
-  // A deploy may have put a branch around what the run is at. A loop needs the state in its record.
+  // A deploy may have added a branch around it. A loop needs the state in its record.
   if (isBegun && begun === null && kind !== "branch")
     throw new Error(`The run goes on with "${stage}", but was never there`);
   const fields = await fieldsOf(ctx, progress, fused);
@@ -113,7 +111,6 @@ export async function recordFused(
     await addUndo(ctx, { _id: id, run: step.run }, fused.loop);
 }
 
-/** What the record of a stage that was executed here says of it. */
 async function fieldsOf(ctx: MutationCtx, progress: Progress, fused: Fused) {
   const { kind, startedAt, output, error, iteration, chosen } = fused;
   const isInCase = chosen !== undefined && output === undefined;
@@ -135,10 +132,10 @@ async function fieldsOf(ctx: MutationCtx, progress: Progress, fused: Fused) {
 }
 
 const FINALIZE = ".finalize";
-/** One document might not hold both a parent's output and what its children's outputs were reduced to. */
+/** A document may not hold a parent's output and the reduced outputs together. */
 const NOT_REDUCED = { reduced: undefined };
 
-/** The output as a field of the stage's record. The output of a parent's finalize is stored in the parent's record. */
+/** Stores an output in the stage's record; that of a parent's finalize, in the parent's. */
 async function storeOutput(
   ctx: MutationCtx,
   progress: Progress,
@@ -166,7 +163,7 @@ async function storeOutput(
   return {};
 }
 
-/** A step with a compensation is completed. @param loop the loop around it, as the step has seen it. */
+/** @param loop the state of the loop around it, as the step saw it. */
 export async function addUndo(
   ctx: MutationCtx,
   { _id, run }: Pick<Step, "_id" | "run">,

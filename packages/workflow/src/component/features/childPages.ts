@@ -7,13 +7,10 @@ import { pool } from "../core/pool.js";
 
 /* Children that are still to be inserted wait in pages. */
 
-/** A deployment refuses mutations within a second in which so much was written; half of it is left to others. */
+/** A deployment refuses to write more within a second; half of it is left to others. */
 const BYTES_PER_SECOND = { s16: 4 << 20, others: 8 << 20 };
 
-/**
- * Inserts the next page in a transaction of its own.
- * @param bytes how much this one writes: the deployment has time for twice as much. @param putOffMs how much later it comes.
- */
+/** Inserts the next page later. @param bytes written here: the wait allows for twice as much. */
 export async function insertLater(ctx: MutationCtx, step: StepId, bytes = 0, putOffMs = 0) {
   const { class: name } = await ctx.meta.getDeploymentMetadata();
   const perSecond = name === "s16" ? BYTES_PER_SECOND.s16 : BYTES_PER_SECOND.others;
@@ -24,7 +21,7 @@ export async function insertLater(ctx: MutationCtx, step: StepId, bytes = 0, put
   await keepLooking(ctx, pool);
 }
 
-/** Deletes what is still to be inserted: as much as fits into this transaction, the rest in others. */
+/** Deletes the pages that are left: some in this transaction, the others in later ones. */
 export async function dropPages(ctx: MutationCtx, step: StepId): Promise<void> {
   if (!(await dropSomePages(ctx, step)))
     await continueLater(ctx, internal.features.childPages.dropMorePages, step);

@@ -20,7 +20,7 @@ import { addRefused } from "./failing.js";
 
 type Inserted = { run: RunId; first: Stage }[];
 
-/** Inserts a page of children. @param runningBelow the caller begins those before this place, in this transaction. @returns these. */
+/** Inserts a page of children. @returns those before `runningBelow`: the caller begins them. */
 async function insertPage(
   ctx: MutationCtx,
   id: StepId,
@@ -37,7 +37,6 @@ async function insertPage(
     if (beginning === undefined) throw new Error(`A child of "${parent.stage}" has no workflow`);
     const { workflow, plan, entry, first, timeoutMs } = beginning;
     const index = page.from + offset;
-    // A child whose input was refused has failed already.
     const state = error !== undefined ? "failed" : index < runningBelow ? "running" : "pending";
     const child = {
       workflow,
@@ -63,23 +62,22 @@ async function insertPage(
   return running;
 }
 
-/** What a child writes beside its input: its run, with the entries of its indexes. */
+/** What a child writes apart from its input: its run, with its index entries. */
 const BYTES_BESIDE_INPUT = 2 * 1024;
 
-/** How many bytes are written as these children are inserted. */
 function bytesOf(pages: readonly (readonly NewChild[])[]): number {
   const children = pages.flat();
   return getConvexSize(children as Value) + children.length * BYTES_BESIDE_INPUT;
 }
 
-/** Up to so many children, of so many bytes, are inserted by the transaction that arrives; of more, the first page only. */
+/** More children, or more bytes, are inserted page by page: the first page at once. */
 const MAX_AT_ONCE = 1_000;
 const MAX_BYTES_AT_ONCE = 3 << 20;
-/** While more works wait than the pool runs, children of so many bytes come within the next seconds: many parents may insert theirs now. */
+/** In a crowded pool, so many bytes are inserted within seconds: many parents may arrive now. */
 const MIN_BYTES_PUT_OFF = 32 << 10;
 const MAX_PUT_OFF_MS = 3_000;
 
-/** Inserts the children of a parent and starts as many as may run at once. @param arrived the parent's record, if it has one already. */
+/** Inserts a parent's children, and starts some. @param arrived its record, if there is one. */
 export async function startChildren(
   ctx: MutationCtx,
   of: RunOf & Pick<Step, "held">,
@@ -88,7 +86,7 @@ export async function startChildren(
 ): Promise<void> {
   const { begins, pages, keyed, tolerate } = children;
   const total = pages.reduce((sum, page) => sum + page.length, 0);
-  // More than the pool runs at once would only wait in its queue, and others behind them. `maxParallelism: 0` pauses the pool.
+  // More than `maxParallelism` would only wait in the queue, ahead of others. 0 pauses the pool.
   const concurrency =
     children.concurrency ??
     ((await readGate(ctx))?.maxParallelism || (await defaultMaxParallelism(ctx)));
@@ -131,7 +129,7 @@ export async function startChildren(
   else if (running.length < record.concurrency) await startWaitingLater(ctx, step);
 }
 
-/** Begins children that were inserted as running. Those for which there is no room wait. @returns whether there are none. */
+/** Begins children, as far as there is room; the others wait. @returns whether all began. */
 async function beginInserted(
   ctx: MutationCtx,
   parent: StepId,
@@ -152,7 +150,6 @@ async function beginInserted(
   return goesOn;
 }
 
-/** Inserts the next page of children that are to be. */
 export const insertNext = voidMutation({ step: v.id("steps") }, async (ctx, { step }) => {
   if (!isWaitingForChildren(await ctx.db.get("steps", step))) return;
   const [page, following] = await ctx.db

@@ -11,8 +11,9 @@ import { beginStage } from "../engine/begin.js";
 import { NO_ENTRY } from "../engine/records.js";
 
 /*
- * What a run has done that can be undone is in `undos`: its own steps, and children with such steps. What was completed last is undone first,
- * on all levels. The row of a child has the time of the last thing it has done, and moves back as that is undone.
+ * `undos` holds what a run can undo: its own steps, and children with such steps. The newest is
+ * undone first, on all levels, so a child's row has the time of the newest thing that is left in
+ * it.
  */
 
 /** A child is completed: what can be undone of it can be undone of its parent. */
@@ -25,7 +26,7 @@ export async function addChildUndo(ctx: MutationCtx, child: Run): Promise<void> 
   await ctx.db.insert("undos", above);
 }
 
-/** What was completed last of all that a run, or a child of it, can undo. */
+/** The newest thing that a run, or a child of it, can undo. */
 export async function lastUndo(ctx: QueryCtx, run: RunId): Promise<Doc<"undos"> | null> {
   const own = await lastOwnUndo(ctx, run);
   const ofChild = await ctx.db
@@ -43,8 +44,8 @@ function completedAt({ at, _creationTime }: Doc<"undos">): number {
 }
 
 /**
- * Goes on undoing a run that is compensating, or a child of one, unless a compensation of it runs.
- * @returns the run that is compensating if nothing is left to undo: the caller ends it.
+ * Undoes the next step of a compensating run, or of its child, unless a compensation runs.
+ * @returns the compensating run if nothing is left to undo: the caller ends it.
  */
 export async function undoNext(ctx: MutationCtx, id: RunId): Promise<Run | null> {
   const run = await ctx.db.get("runs", id);
@@ -69,7 +70,7 @@ export async function undoNext(ctx: MutationCtx, id: RunId): Promise<Run | null>
   return null;
 }
 
-/** The row of a child that is complete, and is undone with the run above it. */
+/** The row of a completed child that is undone together with the run above it. */
 async function undoOf(ctx: QueryCtx, child: RunId): Promise<Doc<"undos"> | null> {
   return await ctx.db
     .query("undos")
@@ -77,7 +78,7 @@ async function undoOf(ctx: QueryCtx, child: RunId): Promise<Doc<"undos"> | null>
     .unique();
 }
 
-/** Something of a run was undone: its row above moves back, or is deleted with the last of it. @returns as {@link undoNext}. */
+/** Updates the row above a run of which something was undone. @returns as {@link undoNext}. */
 export async function undoAbove(ctx: MutationCtx, id: RunId): Promise<Run | null> {
   const above = await undoOf(ctx, id);
   if (above === null) return await undoNext(ctx, id);
@@ -90,7 +91,7 @@ export async function undoAbove(ctx: MutationCtx, id: RunId): Promise<Run | null
   return await undoAbove(ctx, above.run);
 }
 
-/** A compensation has ended. @param error why it failed: listed in the error of the run that is compensating. @returns as {@link undoNext}. */
+/** A compensation has ended. @param error lists it in its run. @returns as {@link undoNext}. */
 export async function undone(ctx: MutationCtx, step: Step, error?: StepError) {
   if (step.undo === undefined) return null;
   const record = await ctx.db.get("steps", step._id);
@@ -107,7 +108,7 @@ export async function undone(ctx: MutationCtx, step: Step, error?: StepError) {
   return null;
 }
 
-/** Marks a step that was undone, and its node of the top level: a restart cannot keep its result. */
+/** Marks an undone step, and the node around it: a restart cannot keep its result. */
 async function markUndone(ctx: MutationCtx, id: StepId): Promise<void> {
   const step = await ctx.db.get("steps", id);
   // A parent is marked with its first child; its record may be large.
@@ -120,7 +121,7 @@ async function markUndone(ctx: MutationCtx, id: StepId): Promise<void> {
     await ctx.db.patch("steps", around._id, { undone: true });
 }
 
-/** Lists errors of compensations in the error of the run that is compensating: this one, or the first above it. */
+/** Lists errors of compensations in the run that is compensating: this one, or one above it. */
 async function listErrors(ctx: MutationCtx, id: RunId, errors: readonly StepError[]) {
   const run = await ctx.db.get("runs", id);
   if (run === null) return;
@@ -143,11 +144,14 @@ function withListed(of: StepError, errors: readonly StepError[]): StepError {
   return all.length === before.length ? of : { ...of, compensationErrors: all };
 }
 
-/** How many errors of compensations a run's error lists, and how large they are together; the others are in the step records. */
+/** The other errors of compensations are only in the step records. */
 const MAX_LISTED = 20;
 const MAX_LISTED_BYTES = 512 * 1024;
 
-/** A child has ended after its parent: it may be the last that the run above waits for before it is undone. @returns as {@link undoNext}. */
+/**
+ * A child has ended after its parent, which may be the last thing that the run above waits for
+ * before it is undone. @returns as {@link undoNext}.
+ */
 export async function childOfClosedEnded(
   ctx: MutationCtx,
   parent: Step,
@@ -165,7 +169,7 @@ export async function childOfClosedEnded(
   return await undoNext(ctx, run._id);
 }
 
-/** The parent that a compensating run waits for: its children are being undone, or have to end first. */
+/** The parent whose children a compensating run waits for. */
 export async function parentBeingUndone(ctx: QueryCtx, run: RunId) {
   const steps = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run));
   const last = await steps.order("desc").first();

@@ -10,7 +10,7 @@ import { insertLater } from "./childPages.js";
 import { addChildUndo, childOfClosedEnded } from "./compensation.js";
 import { endRecount, failIfTooMany, failParent, isTolerated } from "./failing.js";
 
-/** Among how many running siblings a child that ends picks one at random: those that end together seldom conflict. */
+/** Children that end together pick from so many siblings, so that they seldom conflict. */
 const CANDIDATES = 64;
 /** How often it picks from a stale snapshot before it reads the index itself. */
 const PICKS = 3;
@@ -19,7 +19,7 @@ export const MAX_STARTED_AT_ONCE = 200;
 /** How many running children are read at most. If there are more, each starts its own successor. */
 const MAX_RUNNING_READ = 4_000;
 
-/** Starts waiting children in their order, until as many run as may. If none is left, the parent joins them. */
+/** Starts waiting children in order, as many as may run. If none is left, the parent joins them. */
 export async function startWaiting(ctx: MutationCtx, id: StepId): Promise<void> {
   const parent = await ctx.db.get("steps", id);
   if (!isWaitingForChildren(parent) || parent.held) return;
@@ -45,7 +45,6 @@ function allMayRun({ concurrency = 1, total = 0 }: Step): boolean {
   return concurrency >= total;
 }
 
-/** How many more of a parent's children may run. */
 async function freePlaces(ctx: MutationCtx, parent: Step): Promise<number> {
   if (allMayRun(parent)) return Infinity;
   const { _id: id, concurrency = 1 } = parent;
@@ -57,7 +56,7 @@ async function freePlaces(ctx: MutationCtx, parent: Step): Promise<number> {
   return taken < most ? concurrency - taken : 0;
 }
 
-/** Starts the other waiting children in a transaction of its own, as if there were a page to insert first. */
+/** Starts the other waiting children in a later transaction, like a page to insert. */
 export async function startWaitingLater(ctx: MutationCtx, id: StepId): Promise<void> {
   const parent = await ctx.db.get("steps", id);
   // What was started here may have failed it.
@@ -67,12 +66,11 @@ export async function startWaitingLater(ctx: MutationCtx, id: StepId): Promise<v
 }
 
 /**
- * A child has ended: a waiting sibling starts, or the parent joins its children, or it fails.
- *
- * No child writes a document that another child writes. It proves that it is not the last one by a point read of one sibling that still
- * runs, found in a stale snapshot; only the last ones read the index itself.
- * @param of `hadBegun`: a child that was canceled before makes no room. `undoable`: it may have done something that can be undone.
- * @returns `work`: the sibling's first, for the slot of this child. `undone`: the run above, if it was compensating and all is undone.
+ * A child has ended: a waiting sibling starts, or the parent joins its children, or fails. No child
+ * writes a document that another child writes: a point read of a running sibling proves that it is
+ * not the last.
+ * @param of `hadBegun`: otherwise it makes no room. `undoable`: it may have something to undo.
+ * @returns `work`: the sibling's first, for this slot. `undone`: the run above, if all is undone.
  */
 export async function childEnded(
   ctx: MutationCtx,
@@ -94,7 +92,7 @@ export async function childEnded(
   return {};
 }
 
-/** Starts a sibling in the place of a child, or joins the children. @returns the sibling's work. */
+/** Starts a sibling in the place of a child, or joins the children. @returns its work. */
 async function makeRoom(ctx: MutationCtx, parent: Step, child: Run, hadBegun: boolean) {
   const works: Work[] = [];
   const handOver = async (_ctx: MutationCtx, work: Work) => works.push(work) > 0;
@@ -112,7 +110,10 @@ async function makeRoom(ctx: MutationCtx, parent: Step, child: Run, hadBegun: bo
 /** Begins the first work of a child. @returns whether it could. */
 type Start = (ctx: MutationCtx, work: Work) => Promise<boolean>;
 
-/** Starts the sibling `concurrency` places further on, so that children that end together never conflict; else any. @returns whether one waited. */
+/**
+ * Starts the sibling `concurrency` places further on, so that children that end together do not
+ * conflict, or else any. @returns whether one waited.
+ */
 async function startNextSibling(ctx: MutationCtx, parent: Step, child: Run, start: Start) {
   const { _id, concurrency = 1, total = 0 } = parent;
   for (
@@ -162,7 +163,7 @@ async function pickOf(ctx: MutationCtx, args: ObjectType<typeof pickArgs>): Prom
   );
 }
 
-/** Up to two of a parent's children, from some place behind the first that waits, or before the last that runs. */
+/** Up to two children: after the first that waits, or before the last that runs. */
 export const pick = internalQuery({
   args: { ...pickArgs, random: v.number() },
   returns: v.array(v.id("runs")),
@@ -189,20 +190,18 @@ export const pick = internalQuery({
   },
 });
 
-/** Whether a child has begun and not ended. */
 async function isAnyGoing(ctx: QueryCtx, parent: StepId): Promise<boolean> {
   for (const state of ["running", "compensating"] as const)
     if ((await childrenIn(ctx, parent, state).first()) !== null) return true;
   return false;
 }
 
-/** Starts a child if it still waits. @returns whether it did. */
 async function startIfWaiting(ctx: MutationCtx, parent: Step, id: RunId, start: Start) {
   const run = await ctx.db.get("runs", id);
   return run !== null && (await begin(ctx, parent, run, start)) !== null;
 }
 
-/** Starts a child. @returns whether it could begin; null if it does not wait any more. */
+/** Starts a child. @returns whether it could begin; null if it no longer waits. */
 async function begin(ctx: MutationCtx, parent: Step, run: Run, start: Start) {
   if (run.state !== "pending" || run.first === undefined) return null;
   const begun = { state: "running" as const, first: undefined, startedAt: Date.now() };

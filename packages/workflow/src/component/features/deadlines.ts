@@ -15,7 +15,7 @@ import { tokenOf } from "../engine/records.js";
 import { endRun } from "./ending.js";
 import { failWith } from "./failing.js";
 
-/** A deadline was due some seconds ago: it is scheduled anew if it was lost. */
+/** Schedules a deadline again if it was lost. */
 export const checkLate = voidMutation(
   { deadline: v.id("deadlines") },
   async (ctx, { deadline: id }) => {
@@ -54,7 +54,7 @@ export const expire = voidMutation(
   },
 );
 
-/** Tells the run that a node has failed, which asks its `recover`. @returns false if the run is not there. */
+/** Tells the run that a node failed, so that it recovers. @returns false if it is not there. */
 async function failNode(ctx: MutationCtx, deadline: Doc<"deadlines">, error: StepError) {
   const steps: Step[] = [];
   for await (const step of activeSteps(ctx, deadline.run))

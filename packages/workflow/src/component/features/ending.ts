@@ -22,7 +22,7 @@ import { endRecount } from "./failing.js";
 import { removeOldIterations } from "./iterations.js";
 import { expireLater } from "./retention.js";
 
-/** How many runs one transaction cancels, on all levels of a tree together. */
+/** How many runs one transaction cancels, on all levels together. */
 const PAGE = 250;
 /** How many children one page cancels: it is repeated for each sibling that ends meanwhile. */
 const SMALL_PAGE = 25;
@@ -36,14 +36,12 @@ interface Bad {
   error: StepError;
   /** The storage name of the stage that failed. Default: the name that the error says. */
   stage?: string | undefined;
-  /** The step at which the run has failed. */
   at?: Step;
-  /** The error's message is not logged. Default: false. */
+  /** Its message is not logged. Default: false. */
   sensitive?: boolean;
 }
 interface Completed {
   state: "completed";
-  /** The record that holds the output, and the output. */
   outputStep: StepId | undefined;
   output: unknown;
   undoable?: boolean;
@@ -51,8 +49,8 @@ interface Completed {
 type End = Completed | Bad;
 
 /**
- * Ends a run: nothing of it stays scheduled, and its parent goes on. A run that ends badly and can be undone is `compensating` first.
- * @returns the work to put in the slot that becomes free: that of a sibling.
+ * Ends a run; its parent goes on. A run that ends badly with something to undo is `compensating`
+ * first. @returns the sibling's work for the slot that becomes free.
  */
 export async function endRun(
   ctx: MutationCtx,
@@ -88,7 +86,7 @@ export async function endRun(
   return undefined;
 }
 
-/** Ends a run that was compensating. @param run as compensation gives it: null if it goes on. */
+/** Ends a run that was compensating. @param run null if it is not finished. */
 export async function finishUndone(ctx: MutationCtx, run: Run | null): Promise<void> {
   if (run?.endsAs === undefined || run.error === undefined) return;
   const { endsAs: state, error, sensitiveError: sensitive = false } = run;
@@ -96,13 +94,13 @@ export async function finishUndone(ctx: MutationCtx, run: Run | null): Promise<v
   if (next !== undefined) await startWork(ctx, next);
 }
 
-/** Whether a run completes after the run above it has ended, but was not canceled yet: then nobody would undo what it has done. */
+/** Whether it completes after the run above has ended: then nobody would undo it. */
 async function isTooLate(ctx: MutationCtx, { parentRun }: Run, { undoable }: Completed) {
   if (parentRun === undefined || undoable !== true) return false;
   return (await ctx.db.get("runs", parentRun))?.endedAt !== undefined;
 }
 
-/** A run is at its end. @returns as {@link endRun}. */
+/** @returns as {@link endRun}. */
 async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | undefined> {
   const { state } = end;
   const result =
@@ -131,7 +129,7 @@ async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | u
   return work;
 }
 
-/** Cancels a run that has not ended and is not being undone. @returns whether it was canceled. */
+/** @returns whether it was canceled: it had not ended, and was not being undone. */
 export async function cancelRun(ctx: MutationCtx, run: Run, page?: Page): Promise<boolean> {
   if (!goesOn(run)) return false;
   const error: StepError = {
@@ -146,7 +144,10 @@ export async function cancelRun(ctx: MutationCtx, run: Run, page?: Page): Promis
   return true;
 }
 
-/** Closes the active records of a run: as canceled, or failed around the stage that has failed. @returns those of parents. */
+/**
+ * Closes the active records of a run: those around the failed stage failed, the others were
+ * canceled. @returns those of parents.
+ */
 async function closeSteps(
   ctx: MutationCtx,
   run: RunId,
@@ -178,7 +179,7 @@ async function closeStep(ctx: MutationCtx, step: Step, state: BadEnd, page: Page
   await cancelChildren(ctx, step, page);
 }
 
-/** Whether a run that ends badly waits for children: what they do is undone before what the run did earlier. */
+/** Whether it waits for children: what they did is undone before what it did earlier. */
 async function hasToWaitFor(
   ctx: MutationCtx,
   { _id, undoableBelow }: Step,
@@ -189,8 +190,8 @@ async function hasToWaitFor(
 }
 
 /**
- * Cancels a parent's children. Many of them are canceled in transactions that follow: this one then reads nothing that children write as they
- * end. No child starts any more, as the parent's record has ended.
+ * Cancels a parent's children: many in later transactions, so that this one reads nothing that they
+ * write as they end. None starts any more.
  */
 async function cancelChildren(ctx: MutationCtx, parent: Step, page: Page): Promise<void> {
   if (isCanceledLater(parent) || (await cancelSomeChildren(ctx, parent._id, page)))
@@ -215,7 +216,7 @@ async function cancelSomeChildren(ctx: MutationCtx, parent: StepId, page: Page) 
   return isFull;
 }
 
-/** Cancels few children in the transaction in which their parent fails. */
+/** Cancels a few children in the transaction in which their parent fails. */
 export const cancelFewChildren = voidMutation(
   { parent: v.id("steps") },
   async (ctx, { parent }) => {
@@ -232,7 +233,7 @@ export const cancelMoreChildren = continuation<StepId>(async (ctx, parent) => {
   return isMore ? parent : null;
 });
 
-/** Goes on undoing if the transaction in which something was undone had no room for that. */
+/** Goes on undoing, if the transaction before had no room for it. */
 export const undoMore = continuation<RunId>(async (ctx, run) => {
   await finishUndone(ctx, await undoAbove(ctx, run));
   return null;

@@ -60,7 +60,7 @@ export async function failWith(ctx: MutationCtx, parent: Step, error: StepError)
   else await ctx.runMutation(internal.features.ending.cancelFewChildren, { parent: parent._id });
 }
 
-/** How many causes stand inside each other: a document may be nested 16 deep, and the innermost has data. */
+/** A document may be nested 16 deep, and the innermost error has data. */
 const MAX_CAUSES = 6;
 
 /** The error with its causes; of a longer chain the first ones and the innermost. */
@@ -73,21 +73,18 @@ function withCauses(error: StepError, most: number): StepError {
 }
 
 /*
- * How many children of a parent have failed. Each failed child inserts a row of its own, and a recount, a second later, adds the rows to a sum:
- * no child writes what another writes. A child leaves itself to a recount only if it has read that one is scheduled. If the sum allows few
- * more, a child reads the rows itself, so that a small limit holds at once.
+ * How many children have failed: each inserts a row, and a recount adds the rows to a sum a second
+ * later, so that no two children write one document. Near the limit a child reads the rows.
  */
 
-/** If the sum allows no more than this, each child reads the rows itself. These conflict, and a completion is repeated four times only. */
+/** Near the limit each child reads the rows. These conflict, and retries are limited. */
 const READ_AT_ONCE = 2;
-/** How long after a failed child the recount comes, in ms: a burst has one. */
+/** How long after a failed child the recount comes, in ms. */
 const RECOUNT_AFTER_MS = 1_000;
-/** How many rows a recount adds to the sum at most; the rest in another transaction. */
 const ROWS_AT_ONCE = 100;
 
 type Parent = Pick<Step, "_id" | "tolerate" | "total">;
 
-/** How many failed children a parent tolerates. */
 function limitOf({ tolerate = { failures: 0 }, total = 0 }: Parent): number {
   if (tolerate === "all") return Infinity;
   const { failures, percentage = 0 } = tolerate as { failures?: number; percentage?: number };
@@ -101,7 +98,7 @@ function hasLimit(parent: Parent): boolean {
   return limit > 0 && limit < (parent.total ?? 0);
 }
 
-/** Records that a child has failed. @returns whether its parent tolerates it; a recount may still find that there were too many. */
+/** Records a failed child. @returns whether it is tolerated; a recount may still find too many. */
 export async function isTolerated(ctx: MutationCtx, parent: Parent): Promise<boolean> {
   if (!hasLimit(parent)) return limitOf(parent) > 0;
   await ctx.db.insert("failedChildren", { parent: parent._id });
@@ -117,7 +114,6 @@ export async function isTolerated(ctx: MutationCtx, parent: Parent): Promise<boo
   return true;
 }
 
-/** Adds children that were inserted as failed. */
 export async function addRefused(ctx: MutationCtx, parent: Parent, refused: number): Promise<void> {
   if (refused === 0 || !hasLimit(parent)) return;
   const sum = await sumOf(ctx, parent._id);
@@ -134,7 +130,6 @@ export async function hasTooManyFailed(ctx: QueryCtx, parent: Parent): Promise<b
   return rest < 0 || (await rowsOf(ctx, parent._id, rest + 1)).length > rest;
 }
 
-/** Adds rows to the sum, and fails the parent if there are too many. */
 export const recount = continuation<StepId>(async (ctx, id) => {
   const parent = await ctx.db.get("steps", id);
   const sum = await sumOf(ctx, id);
@@ -154,7 +149,6 @@ export const recount = continuation<StepId>(async (ctx, id) => {
   return isDone ? null : id;
 });
 
-/** Cancels the recount of a parent that waits for its children no more. */
 export async function endRecount(ctx: MutationCtx, parent: Parent): Promise<void> {
   if (!hasLimit(parent)) return;
   const sum = await sumOf(ctx, parent._id);

@@ -5,7 +5,7 @@ import type { RunId, Step, StepId } from "../core/documents.js";
 import { continuation, continueLater } from "../core/continuations.js";
 import { removeChildren } from "./retention.js";
 
-/** How many of a loop's newest iterations keep their records, and the first one does. While it lasts, up to twice as many do. */
+/** The first and so many of the newest iterations keep their records; twice as many meanwhile. */
 const KEPT_ITERATIONS = 100;
 
 /** Iterations of a loop to be removed: from `from` up to, but without, `to`. */
@@ -16,15 +16,13 @@ type Old = {
   pass: number[];
   from: number;
   to: number;
-  /** Those in which something can be undone, as far as was read. */
   undoable: number[];
   at: Position;
 };
 
-/** Up to where records were read: first those that are `permanent`, then the others. */
+/** Up to where records were read: the `permanent` ones first. */
 type Position = { permanent: boolean; pass: number[]; createdAt: number };
 
-/** A loop that has come further, or to its end. */
 export interface LoopStep extends Pick<Step, "_id" | "run" | "pass"> {
   readonly iteration: number;
   /** Its iteration when this was last called. */
@@ -33,8 +31,8 @@ export interface LoopStep extends Pick<Step, "_id" | "run" | "pass"> {
 }
 
 /**
- * Removes the records of old iterations, but for those in which something can be undone. It does so in transactions of their own, every 100
- * iterations and at the end, so that each iteration costs the same.
+ * Removes the records of old iterations, except where something can be undone. It does so every 100
+ * iterations, so that each iteration costs the same.
  */
 export async function removeOldIterations(
   ctx: MutationCtx,
@@ -105,7 +103,7 @@ async function firstAfter(ctx: MutationCtx, old: Old, at: Position): Promise<Ste
   return (await same.first()) ?? (await further.first());
 }
 
-/** What follows a position: the records of that iteration, then those of the iterations after it and inside it. */
+/** The records after a position: of its iteration, then of the iterations after it. */
 function recordsAfter(ctx: MutationCtx, { run, pass, to }: Old, at: Position) {
   const permanent = at.permanent ? true : undefined;
   const records = () => ctx.db.query("steps");

@@ -21,9 +21,11 @@ import { attemptFailed, scheduleEntry } from "../engine/entry.js";
 import type { Event } from "../validators.js";
 import { insertLater } from "./childPages.js";
 
-/* Steps that nothing will go on with by itself: their entry has failed or was lost, or the pool has lost their action. */
+/* Steps that are stuck: their entry failed or was lost, or the pool lost their action. */
 
-/** Schedules the entry of a step anew if it will not come. One that failed is called once more, without fusion; then the step fails. */
+/**
+ * Schedules a lost entry again. One that failed is tried once without fusion; then the step fails.
+ */
 export async function rearmLate(ctx: MutationCtx, step: Step): Promise<void> {
   if (step.held === true || !hasNotEnded(step)) {
     await ctx.db.patch("steps", step._id, { entersAt: undefined });
@@ -45,7 +47,7 @@ export async function rearmLate(ctx: MutationCtx, step: Step): Promise<void> {
   }
 }
 
-/** An entry was due some seconds ago: it is scheduled anew if it was lost. */
+/** Schedules an entry again if it was lost. */
 export const checkLate = voidMutation({ step: v.id("steps") }, async (ctx, { step: id }) => {
   const step = await ctx.db.get("steps", id);
   if (step === null || !(await isOwnJob(ctx, step.check))) return;
@@ -53,7 +55,6 @@ export const checkLate = voidMutation({ step: v.id("steps") }, async (ctx, { ste
   else await rearmLate(ctx, step);
 });
 
-/** Schedules the entry of a step that waits. An action in the pool has none. */
 export async function rearm(ctx: MutationCtx, step: Step, isLastTry = false) {
   if (step.inserting === true) return await insertLater(ctx, step._id);
   const event = eventOf(step);
@@ -62,7 +63,7 @@ export async function rearm(ctx: MutationCtx, step: Step, isLastTry = false) {
   await scheduleEntry(ctx, step, { event, at, isLastTry });
 }
 
-/** With what a step is entered; undefined if it is not. */
+/** The event with which a step is entered, if it is. */
 function eventOf({ kind, state, event, dueAt }: Step): Event | undefined {
   if (event !== undefined) return event;
   if (kind === "entry" || state === "pending") return { kind: "arrive" };
@@ -72,7 +73,7 @@ function eventOf({ kind, state, event, dueAt }: Step): Event | undefined {
   return { kind: "due", of: kind };
 }
 
-/** Whether an action that should run is neither in the queue nor in a slot, and its run will not be told. */
+/** Whether an action is neither in the queue nor in a slot, and its run will not be told. */
 export async function isStranded(ctx: QueryCtx, step: Step): Promise<boolean> {
   const { kind, state, held, entersAt, _id } = step;
   if (kind !== "action" || state !== "running" || held === true || entersAt !== undefined)
@@ -80,7 +81,7 @@ export async function isStranded(ctx: QueryCtx, step: Step): Promise<boolean> {
   return !(await isWaiting(ctx, _id)) && (await slotOf(ctx, _id)) === null;
 }
 
-/** Tells a run that its action is lost, if it is. If that throws, another look or repair tries it again. */
+/** Tells a run that its action is lost. If that throws, another check tries it again. */
 export async function recoverStranded(ctx: MutationCtx, step: Step): Promise<void> {
   try {
     const transactionLimits = await leaveRoom(ctx, ROOM_TO_COMPLETE);

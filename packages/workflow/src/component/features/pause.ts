@@ -11,28 +11,27 @@ import { startWaiting } from "./concurrency.js";
 import { rearm } from "./lost.js";
 
 /*
- * A pause marks the active records of a run, and of those under it, as `held`: nothing that is held is scheduled. What runs ends, and what it
- * reports is recorded; what comes next gets a record that is held too.
+ * A pause marks active records as `held`, down the tree: nothing that is held is scheduled. What
+ * runs ends and is recorded; the records that follow are held too.
  */
 
 /** How many runs one transaction pauses or resumes. */
 const PAGE = 250;
-/** How many the present transaction still may. */
 interface Page {
   remaining: number;
 }
 
-/** A page of children ends at `after` of the parent `step`. `since`: when the pause or its end was decided, in the order of commits. */
+/** The children of `step` after `after`. `since`: when it was decided, in the order of commits. */
 type Rest = { step: StepId; after: number; held: boolean; since?: bigint };
 
-/** Pauses a run and those under it: a page of them here, the others in transactions that follow. */
+/** Pauses a run and those under it: some here, the others in later transactions. */
 export async function pauseRun(ctx: MutationCtx, run: Run): Promise<void> {
-  // Also of one that is paused already: a resume of a run above may still be on its way here.
+  // Also if it is paused already: a resume of a run above may still be on its way here.
   await ctx.db.patch("runs", run._id, { paused: true, pausedAt: ctx.db.vars.commitTs });
   if (run.paused !== true) await applyToRun(ctx, run._id, { held: true }, { remaining: PAGE });
 }
 
-/** Resumes a run that was paused, in the same way. */
+/** Resumes a run in the same way. */
 export async function resumeRun(ctx: MutationCtx, run: Run): Promise<void> {
   await ctx.db.patch("runs", run._id, { paused: undefined });
   await applyToRun(ctx, run._id, { held: false }, { remaining: PAGE });
@@ -55,7 +54,7 @@ async function applyToRun(
   }
 }
 
-/** Applies it to the children that run. Those that wait do not start while the parent's record is held. */
+/** Applies it to running children. Waiting ones do not start while the parent is held. */
 async function applyToChildren(ctx: MutationCtx, rest: Rest, page: Page): Promise<void> {
   const following = await applyToSomeChildren(ctx, rest, page);
   if (following !== null) await continueLater(ctx, internal.features.pause.applyMore, following);
@@ -80,7 +79,7 @@ async function applyToSomeChildren(ctx: MutationCtx, rest: Rest, page: Page): Pr
   return page.remaining === 0 ? { ...rest, after } : null;
 }
 
-/** Resumes children that were paused themselves. @returns whether these were all. */
+/** @returns whether all children that were paused themselves were resumed. */
 async function releaseOwnPauses(ctx: MutationCtx, rest: Rest, page: Page): Promise<boolean> {
   const paused = ctx.db
     .query("runs")
@@ -99,13 +98,12 @@ async function releaseOwnPauses(ctx: MutationCtx, rest: Rest, page: Page): Promi
   return page.remaining > 0;
 }
 
-/** Whether a run was paused after it was decided to resume it. */
 function isPausedSince({ paused, pausedAt }: Run, { since }: Rest): boolean {
   // A placeholder is of this transaction.
   return paused === true && since !== undefined && typeof pausedAt === "bigint" && pausedAt > since;
 }
 
-/** The next page of children, unless the parent's record says that something else has been decided meanwhile. */
+/** The next page of children, unless something else was decided meanwhile. */
 export const applyMore = continuation<Rest>(async (ctx, rest, at) => {
   const parent = await ctx.db.get("steps", rest.step);
   if (parent === null || parent.endedAt !== undefined) return null;
@@ -114,7 +112,7 @@ export const applyMore = continuation<Rest>(async (ctx, rest, at) => {
   return await applyToSomeChildren(ctx, { ...since, ...rest }, { remaining: PAGE });
 });
 
-/** Holds a step: what was scheduled is canceled, and an action that has not begun leaves the pool. */
+/** Holds a step: cancels what is scheduled, and takes an action out of the pool's queue. */
 async function hold(ctx: MutationCtx, step: Step): Promise<void> {
   if (step.held === true) return;
   // A lost action has a job, which tells its run.
@@ -136,7 +134,6 @@ async function hold(ctx: MutationCtx, step: Step): Promise<void> {
   });
 }
 
-/** Releases a step that was held: it is entered at once if that was due meanwhile. */
 async function release(ctx: MutationCtx, held: Step): Promise<void> {
   const step = { ...held, held: undefined };
   // A step may resume its own run.
@@ -153,7 +150,7 @@ async function release(ctx: MutationCtx, held: Step): Promise<void> {
   if (step.kind === "children") await startWaiting(ctx, step._id);
 }
 
-/** Whether an event that a step waits for came in time, while it was held. */
+/** Whether an event that a step waits for came in time while it was held. */
 async function hasEarlyEvent(
   ctx: MutationCtx,
   { run, state, names = [], storedNames = names, dueAt = Infinity }: Step,

@@ -13,13 +13,13 @@ import { isStranded, rearmLate, recoverStranded } from "./lost.js";
 import { repairRetention } from "./retention.js";
 import { watchContinuations } from "./watch.js";
 
-/** How many records a page reads at most, and how many bytes of them; what is scheduled for them is read as well. */
+/** How much a page reads, without the scheduled functions of its records. */
 const PAGE = 100;
 const MAX_PAGE_BYTES = 4 << 20;
-/** What is repaired, one after the other. Events only if plans are given. */
+/** What is repaired, in this order. Events only if plans are given. */
 const ORDER = ["steps", "deadlines", "actions", "events"] as const;
 
-/** Where a repair has come to. `most`: how many there was room for at the cursor. */
+/** Where a repair is. `most`: how many rows there was room for. */
 type Place = {
   what: (typeof ORDER)[number];
   cursor: string | null;
@@ -28,10 +28,9 @@ type Place = {
 };
 
 /**
- * Has everything go on whose scheduled function was lost: canceled or removed by hand, or not restored from a backup. A page in this
- * transaction, each further one in its own.
- * @param plans those that are deployed. A run of another plan that waits for an event without a limit comes to its node once more, which may be
- *   gone.
+ * Schedules again what was lost: canceled, removed by hand, or not restored from a backup.
+ * @param plans the deployed ones: a run of another plan that waits for an event without a timeout
+ *   comes to its node again.
  */
 export async function repairAll(ctx: MutationCtx, plans?: Plans): Promise<void> {
   // Actions that run or wait in the queue are the pool's.
@@ -42,10 +41,9 @@ export async function repairAll(ctx: MutationCtx, plans?: Plans): Promise<void> 
   if (rest !== null) await continueLater(ctx, internal.features.repair.repairMore, rest);
 }
 
-/** The next page of {@link repairAll}. */
 export const repairMore = continuation<Place>(repairPage);
 
-/** @returns where the next page begins; null after the last. */
+/** @returns the next page; null after the last. */
 async function repairPage(ctx: MutationCtx, { what, cursor, most = PAGE, ...rest }: Place) {
   const found = await rowsOf(ctx, what, {
     cursor,
@@ -53,7 +51,7 @@ async function repairPage(ctx: MutationCtx, { what, cursor, most = PAGE, ...rest
     maximumBytesRead: MAX_PAGE_BYTES,
   });
   for (const [done, row] of found.page.entries()) {
-    // No cursor leads behind what was done, so the page begins anew, and ends there.
+    // No cursor points behind the rows that are done, so the page begins anew, and ends there.
     if (!(await hasRoomInPage(ctx)))
       return { what, cursor, ...rest, ...(done > 0 ? { most: done } : {}) };
     if ("at" in row) await rearmDeadline(ctx, row);

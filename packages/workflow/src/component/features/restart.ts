@@ -24,7 +24,7 @@ type Node = Infer<typeof vNode>;
 export const restartFields = {
   begin: vBeginning,
   nodes: v.array(vNode),
-  /** The node to begin at; what does not depend on it keeps its result. Default: the run begins anew. */
+  /** Keeps the results that do not depend on this node. Default: everything is done again. */
   from: v.optional(v.string()),
 };
 
@@ -41,7 +41,7 @@ type Progress = {
   kept: string[];
 };
 
-/** Begins a new generation of a run that has ended. The run is `pending` while what is done again is removed, in pages. */
+/** Begins a new generation. The run is `pending` while old records are removed, in pages. */
 export async function restartRun(
   ctx: MutationCtx,
   { _id: run, generation: before = 1 }: Run,
@@ -71,10 +71,9 @@ export async function restartRun(
   if (rest !== null) await continueLater(ctx, internal.features.restart.restartMore, rest);
 }
 
-/** The next page of {@link restartRun}. */
 export const restartMore = continuation<Progress>(restartPage);
 
-/** @returns how far it has come; null if the run has begun, or has ended. */
+/** @returns the progress; null if the run has begun or ended. */
 async function restartPage(ctx: MutationCtx, progress: Progress): Promise<Progress | null> {
   const { run, generation, restart } = progress;
   const { nodes, from } = restart;
@@ -104,7 +103,7 @@ async function restartPage(ctx: MutationCtx, progress: Progress): Promise<Progre
   return null;
 }
 
-/** Whether a node keeps its result: it has one, which was not undone, and nothing that it reads is done again. */
+/** Whether a node keeps its result: it was not undone, and nothing that it reads is done again. */
 async function isKept(
   ctx: MutationCtx,
   run: RunId,
@@ -119,7 +118,7 @@ async function isKept(
   return record?.state === "completed" && record.undone !== true;
 }
 
-/** Removes the records of a node and of all inside it. @returns false if this page has no room for the rest. */
+/** Removes the records of a node and of all inside it. @returns false if there was no room. */
 async function removeNode(ctx: MutationCtx, run: RunId, name: string): Promise<boolean> {
   const steps = () => ctx.db.query("steps");
   return await removeSteps(
@@ -131,7 +130,7 @@ async function removeNode(ctx: MutationCtx, run: RunId, name: string): Promise<b
   );
 }
 
-/** Removes the records of everything but the input. @returns as {@link removeNode}. */
+/** @returns as {@link removeNode}. */
 async function removeAll(ctx: MutationCtx, run: RunId): Promise<boolean> {
   const steps = () => ctx.db.query("steps");
   return await removeSteps(

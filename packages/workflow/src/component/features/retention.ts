@@ -17,12 +17,12 @@ import { stopStep } from "../engine/closing.js";
 import { liftDeadlines } from "../engine/deadlines.js";
 import { dropPages } from "./childPages.js";
 
-/** How long after a run has expired it is removed, in ms, with all that have expired by then. */
+/** Expired runs are removed together, so long after the first of them expired, in ms. */
 const BATCH_MS = 60_000;
 /** A removal that is so late may be lost: another is scheduled. */
 const LATE_MS = 60_000;
 
-/** Schedules the removal of a run of the top level that ends. @returns the fields of its document for that. */
+/** Schedules the removal of a run that ends. @returns the fields of its document for that. */
 export async function expireLater(ctx: MutationCtx, { parentRun, retentionMs }: Run) {
   if (parentRun !== undefined || retentionMs === undefined) return {};
   const expiresAt = Date.now() + retentionMs;
@@ -41,7 +41,7 @@ async function scheduleRemoval(ctx: MutationCtx, next: Doc<"expiries"> | null, a
   else await ctx.db.patch("expiries", next._id, { at, job });
 }
 
-/** Removes expired runs, as many as fit into one transaction, and schedules the next removal. */
+/** Removes expired runs, as many as there is room for, and schedules the next removal. */
 export const removeExpired = voidMutation({}, async (ctx) => {
   let following = await firstToExpire(ctx);
   while (following !== null && following.at <= Date.now() && (await hasRoomInPage(ctx))) {
@@ -73,7 +73,7 @@ export async function repairRetention(ctx: MutationCtx): Promise<void> {
     await scheduleRemoval(ctx, next, Math.max(next.at, Date.now()));
 }
 
-/** Removes the children of a parent in an old iteration. @returns false if they can be undone, or have not all ended: then they stay. */
+/** Removes children in an old iteration. @returns false if they go on or can be undone. */
 export async function removeChildren(ctx: MutationCtx, parent: StepId): Promise<boolean> {
   const undo = await ctx.db
     .query("undos")
@@ -90,7 +90,7 @@ export const removeMoreChildren = continuation<StepId>(async (ctx, parent) =>
   (await removeFamily(ctx, parent)) ? null : parent,
 );
 
-/** Removes a run of the top level. Its document is removed at once, so that its key is free; everything else in pages. */
+/** Removes a run. Its key is free at once; everything else is removed in pages. */
 export async function removeRun(ctx: MutationCtx, run: RunId): Promise<void> {
   await ctx.db.delete("runs", run);
   if (!(await removeRowsOf(ctx, run)))
@@ -101,7 +101,7 @@ export const removeMore = continuation<RunId>(async (ctx, run) =>
   (await removeRowsOf(ctx, run)) ? null : run,
 );
 
-/** Removes all that belongs to a run, but its own document. @returns false if this page has no room for the rest. */
+/** Removes all rows of a run except its own. @returns false if this page has no room. */
 async function removeRowsOf(
   ctx: MutationCtx,
   run: RunId,
@@ -122,14 +122,14 @@ async function removeRowsOf(
   return true;
 }
 
-/** Removes a step record with what is scheduled for it, its children, and what could undo it. @returns false if it is still there. */
+/** Removes a step with its children and what would undo it. @returns false if it is still there. */
 export async function removeStep(ctx: MutationCtx, step: Step): Promise<boolean> {
   if (!(await hasRoomInPage(ctx))) return false;
   // A step may cancel its own run and so have it removed: its report finds its record ended.
   if (await isOwnJob(ctx, step.job)) return false;
   const isParent = step.kind === "children";
   if (isParent && step.inserting === true) await dropPages(ctx, step._id);
-  // Undos go before the children: a run that is canceled before the next page then looks for none that is gone.
+  // Undos go first: a run that is canceled before the next page looks for none that is gone.
   const isAlone =
     (await removeUndos(ctx, step)) && (!isParent || (await removeFamily(ctx, step._id)));
   if (!isAlone) {
@@ -144,14 +144,14 @@ export async function removeStep(ctx: MutationCtx, step: Step): Promise<boolean>
   return true;
 }
 
-/** Removes what could undo a step, or its children. @returns as {@link removeRowsOf}. */
+/** @returns as {@link removeRowsOf}. */
 async function removeUndos(ctx: MutationCtx, { _id: step, kind, undoable }: Step) {
   if (undoable !== true && kind !== "children") return true;
   const undos = ctx.db.query("undos").withIndex("by_step", (q) => q.eq("step", step));
   return await deleteInPage(ctx, "undos", undos);
 }
 
-/** Removes the children of a parent, with what is under them. @returns as {@link removeRowsOf}. */
+/** @returns as {@link removeRowsOf}. */
 async function removeFamily(ctx: MutationCtx, parent: StepId): Promise<boolean> {
   const children = ctx.db.query("runs").withIndex("by_parent", (q) => q.eq("parentStep", parent));
   for await (const { _id, endedAt } of children) {

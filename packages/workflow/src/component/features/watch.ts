@@ -13,17 +13,16 @@ import { vWatchedTable } from "../validators.js";
 import { rearmLate, recoverStranded } from "./lost.js";
 
 /*
- * The pool's watchdog also watches what waits for scheduled functions of this component. Each function returns when to look again, in ms since
- * the epoch; null if there is nothing. That there is nothing is only concluded from the table itself, and if the pool is idle.
+ * The pool's watchdog also checks this component's scheduled functions. Each function says when to
+ * check again; null if nothing is there, which is concluded from the table itself, in an idle pool.
  */
 
-/** How many rows of a table one look handles. */
+/** How many rows of a table one check handles. */
 const PAGE = 50;
-/** How many actions that the pool has set aside one look handles. */
 const SET_ASIDE_PAGE = 20;
-/** How soon there is another look, in ms, while anything goes on. */
+/** How soon the next check comes, in ms, while anything goes on. */
 const LOOK_AGAIN_MS = 60_000;
-/** The watchdog stays on for steps that are entered within this, in ms, not for those that sleep longer. */
+/** The watchdog stays on for entries within this, in ms. */
 const SOON_MS = 60_000;
 
 export async function watchContinuations(ctx: MutationCtx, idle: boolean): Promise<number | null> {
@@ -40,7 +39,7 @@ export async function watchDeadlines(ctx: MutationCtx): Promise<number | null> {
   return found === "more" ? Date.now() : null;
 }
 
-/** Steps whose entry is late: it may have failed, and a scheduled mutation that fails is gone for good. */
+/** Steps whose entry is late: it may have failed, and is not repeated. */
 export async function watchEntries(ctx: MutationCtx, idle: boolean): Promise<number | null> {
   const now = Date.now();
   const found = await watchRows(ctx, "steps", (step) => rearmLate(ctx, step));
@@ -53,7 +52,7 @@ export async function watchEntries(ctx: MutationCtx, idle: boolean): Promise<num
   return next === null ? null : next + LATE_MS + 1;
 }
 
-/** When the next step is entered, if that is soon; for reading from a stale snapshot. */
+/** When the next entry is due, if that is soon; read from a stale snapshot. */
 export const nextEntry = internalQuery({
   args: {},
   returns: v.union(v.number(), v.null()),
@@ -68,7 +67,6 @@ async function nextEntryOf(ctx: QueryCtx): Promise<number | null> {
   return next?.entersAt ?? null;
 }
 
-/** Actions that the pool could not recover, and has set aside. */
 export async function watchSetAside(ctx: MutationCtx): Promise<number | null> {
   const rows = await ctx.db.query("setAside").take(SET_ASIDE_PAGE);
   for (const { work } of rows) {
@@ -108,7 +106,7 @@ const vLooked = v.object({
 });
 type Looked = Infer<typeof vLooked>;
 
-/** Finds rows of a table in their order, from where the last look stopped; for reading from a stale snapshot. */
+/** Finds rows from where the last check stopped; read from a stale snapshot. */
 export const findLate = internalQuery({
   args: { table: vWatchedTable },
   returns: vLooked,
@@ -140,8 +138,8 @@ async function positionIn(ctx: QueryCtx, table: WatchedTable) {
 }
 
 /**
- * Handles rows in their order, as many as one look may. They are found in a stale snapshot, and read again.
- * @returns whether there are `more`, these were `all`, or none were found: then there may be some all the same.
+ * Handles rows in order, as many as there is room for. They are found in a stale snapshot.
+ * @returns whether there are `more`, these were `all`, or none were found in the snapshot.
  */
 async function watchRows<Table extends WatchedTable>(
   ctx: MutationCtx,
