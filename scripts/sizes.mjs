@@ -1,0 +1,47 @@
+// Prints what each entry point adds to an app's bundle, minified and without `convex`, and fails if one is over its limit.
+import { readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const root = resolve(import.meta.dirname, "..");
+const dist = (name, ...path) => join(root, "packages", name, "dist", ...path);
+const modulesOf = (name) =>
+  readdirSync(dist(name, "component"))
+    .filter((file) => file.endsWith(".js"))
+    .map((file) => dist(name, "component", file));
+
+/** Limits in KB, a tenth above what was measured when they were set. */
+const entries = [
+  ["@stepwise/workflow", [dist("workflow", "index.js")], 32],
+  ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 53],
+  ["@stepwise/workflow, the component", modulesOf("workflow"), 143],
+  ["@stepwise/workpool", [dist("workpool", "client/index.js")], 7.5],
+  ["@stepwise/workpool, the component", modulesOf("workpool"), 79],
+];
+
+for (const [title, files, limit] of entries) {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: files
+        .map((file, index) => `export * as m${index} from ${JSON.stringify(file)};`)
+        .join("\n"),
+      resolveDir: root,
+    },
+    bundle: true,
+    write: false,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    external: ["convex", "convex/*"],
+    logLevel: "error",
+  });
+  const { contents } = outputFiles[0];
+  const kb = contents.length / 1000;
+  const zipped = gzipSync(contents).length / 1000;
+  const isOver = kb > limit;
+  console.log(
+    `${title}: ${kb.toFixed(1)} KB, ${zipped.toFixed(1)} KB gzipped, limit ${limit} KB${isOver ? ": TOO LARGE" : ""}`,
+  );
+  if (isOver) process.exitCode = 1;
+}
