@@ -4,13 +4,16 @@ import { components, internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
+
 const scheduledJobs = async () => {
   const jobs = await use.app.inComponent(async (ctx) =>
     ctx.db.system.query("_scheduled_functions").collect(),
   );
   return jobs.filter(({ state }) => state.kind === "pending");
 };
+
 const isPageOfCancel = ({ name }: { name: string }) => name.endsWith("cancelMoreChildren");
+
 /** The pages of a cancel come when the watchdog finds that they have been lost. */
 const delayPages = async () => {
   const pages = (await scheduledJobs()).filter(isPageOfCancel);
@@ -18,6 +21,7 @@ const delayPages = async () => {
     for (const { _id } of pages) await ctx.scheduler.cancel(_id);
   });
 };
+
 const cancel = async (runId: string) => await use.app.t.mutation(internal.runs.cancel, { runId });
 
 describe("cancel", () => {
@@ -176,5 +180,18 @@ describe("cancel", () => {
     await use.app.drive();
     expect(await cancel(ended)).toBe(false);
     expect(await use.app.status("flaky", ended)).toMatchObject({ state: "completed" });
+  });
+});
+
+describe("deep trees", () => {
+  test("[S65] [S86] 100 runs under each other are canceled, from the top", async () => {
+    const id = await use.app.start("wells", { depth: 99 });
+    await use.app.pass(1_000);
+    expect(await use.app.tree(id)).toHaveLength(100);
+    await cancel(id);
+    await use.app.drive();
+    const states = (await use.app.tree(id)).map(({ state }) => state);
+    expect(new Set(states)).toEqual(new Set(["canceled"]));
+    await use.app.expectNothingLeft();
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import * as undoables from "../src/runtime/place.js";
 import type { Settlement } from "../src/component/validators.js";
+import * as undoables from "../src/runtime/place.js";
 import { internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
 
@@ -224,4 +224,32 @@ describe("children", () => {
     expect(await stateOf("fair", id)).toBe("failed");
     expect(await use.app.log()).toEqual(["open", "make 0", "make 1", "undo 1", "undo 0", "close"]);
   });
+});
+
+const pause = async (runId: string) => await use.app.t.mutation(internal.manager.pause, { runId });
+
+const resume = async (runId: string) =>
+  await use.app.t.mutation(internal.manager.resume, { runId });
+
+describe("compensation", () => {
+  test.each(["runs on", "is paused"])(
+    "[S94] [S103] a child could not be undone whose sibling has failed, while the run above %s: that is listed",
+    async (how) => {
+      const id = await use.app.start("halfUndone", { ms: 1_000 });
+      await use.app.pass(500);
+      if (how === "is paused") await pause(id);
+      await use.app.pass(MINUTE);
+      if (how === "is paused") await resume(id);
+      await use.app.pass(MINUTE);
+      expect(await use.app.status("halfUndone", id)).toMatchObject({
+        state: "failed",
+        error: {
+          kind: "childFailed",
+          key: "1",
+          compensationErrors: [{ node: "done.compensate", message: "it cannot be undone" }],
+        },
+      });
+      await use.app.expectNothingLeft();
+    },
+  );
 });

@@ -1,11 +1,14 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
+import { isOf } from "./component.js";
+import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
 
 setFlagsFromString("--expose-gc");
+
 const collectGarbage = runInNewContext("gc") as () => void;
 
 /** What is in use, in MB, without what could be collected. */
@@ -56,4 +59,25 @@ describe("large", () => {
       output: { children: { sum: 1_999_000, last: 1_999 } },
     });
   }, 300_000);
+});
+
+describe("sizes", () => {
+  test("[S27] [S80] a large state is not sent along with every step that can be undone", async () => {
+    const id = await use.app.start("heavyState", { bytes: 950_000, passes: 1 });
+    await use.app.drive();
+    expect(await use.app.status("heavyState", id)).toMatchObject({ state: "completed" });
+    const settled = use.app.counter.calls.filter(isOf("lib:settle"));
+    expect(settled.filter(({ failed }) => failed)).toEqual([]);
+    const done = use.app.counter.calls.filter(({ name }) => /heavyState:go[A-R]$/.test(name));
+    expect(done).toHaveLength(18);
+  });
+
+  test("startBatch of 500 runs that have a timeout, from an action", async () => {
+    const inputs = Array.from({ length: 501 }, (_none, n) => ({ ms: 1_000 + n }));
+    const ids = await use.app.t.action(internal.manager.startBatchInAction, {
+      name: "bed",
+      inputs,
+    });
+    expect(new Set(ids).size).toBe(501);
+  });
 });

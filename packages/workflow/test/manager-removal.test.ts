@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { TableNames } from "../src/component/_generated/dataModel.js";
-import { internal } from "./convex/_generated/api.js";
 import { isOf } from "./component.js";
-import { useTestApp } from "./harness.js";
+import { components, internal } from "./convex/_generated/api.js";
+import { TestApp, useTestApp } from "./harness.js";
 
 const use = useTestApp();
 const MINUTE = 60_000;
@@ -10,6 +10,7 @@ const HOUR = 60 * MINUTE;
 
 const cleanup = async (runId: string) =>
   await use.app.t.mutation(internal.manager.cleanup, { runId });
+
 const cancel = async (runId: string) => await use.app.t.mutation(internal.runs.cancel, { runId });
 
 /** What the component keeps of runs: the number of rows of each table that has some. */
@@ -250,4 +251,30 @@ test("[S79] a loop that forgets passes removes their children with them", async 
   // Those of the first pass and of the newest 100.
   expect(await rows()).toMatchObject({ runs: 1 + 2 * 101 });
   await use.app.expectNothingLeft();
+});
+
+/** The pool's last look, and the last rounds of its drain. */
+const isOfPool = isOf("watchdog:sweep", "watchdog:drainLine");
+
+/** The scheduled functions that are still to come, but for the pool's own. */
+async function scheduled(app: TestApp = use.app): Promise<string[]> {
+  return await app.inComponent(async (ctx) => {
+    const jobs = await ctx.db.system.query("_scheduled_functions").collect();
+    return jobs
+      .filter((job) => job.state.kind === "pending" && !isOfPool(job))
+      .map(({ name }) => name);
+  });
+}
+
+test("[S42] [S104] cleaned up while what is under it is still being canceled: nothing of it is left, nor scheduled", async () => {
+  await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
+  const id = await use.app.start("dormitory", { rooms: 2, beds: 140, ms: 2 * HOUR });
+  await use.app.pass(1_000);
+  await cancel(id);
+  await use.app.t.mutation(internal.manager.cleanup, { runId: id });
+  const left = async (table: "runs" | "steps" | "deadlines" | "continuations") =>
+    await use.app.inComponent(async (ctx) => (await ctx.db.query(table).collect()).length);
+  await use.app.drive(async () => (await left("continuations")) === 0);
+  expect([await left("runs"), await left("steps"), await left("deadlines")]).toEqual([0, 0, 0]);
+  expect(await scheduled()).toEqual([]);
 });

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { Id } from "../src/component/_generated/dataModel.js";
-import { internal } from "./convex/_generated/api.js";
 import { isOf } from "./component.js";
+import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-
 const repair = async () => await use.app.t.mutation(internal.manager.repair, {});
 const pause = async (runId: string) => await use.app.t.mutation(internal.manager.pause, { runId });
+
 const resume = async (runId: string) =>
   await use.app.t.mutation(internal.manager.resume, { runId });
 
@@ -325,4 +325,31 @@ describe("a scheduled function that was canceled or cleaned away by hand", () =>
     await use.app.drive();
     expect(await use.app.status("slow", id)).toMatchObject({ state: "completed", stalled: false });
   });
+});
+
+test("[S120] a repair comes to its end though what is scheduled is more than one transaction reads", async () => {
+  const text = "x".repeat(200_000);
+  let last = "";
+  for (let n = 0; n < 120; n++)
+    last = await use.app.t.mutation(internal.manager.start, {
+      name: "echo",
+      input: { value: text },
+      runAfter: HOUR,
+    });
+  await use.app.inComponent(async (ctx) => {
+    const steps = ctx.db
+      .query("steps")
+      .withIndex("by_run_state", (q) => q.eq("run", last as Id<"runs">));
+    for (const { job } of await steps.collect())
+      if (job !== undefined) await ctx.scheduler.cancel(job);
+  });
+  expect(await use.app.status("echo", last)).toMatchObject({ stalled: true });
+  await repair();
+  const pages = () => use.app.counter.calls.filter(isOf("features/repair:repairMore"));
+  await use.app.drive(async () => {
+    const left = await use.app.inComponent((ctx) => ctx.db.query("continuations").collect());
+    return left.length === 0 || pages().length > 20;
+  });
+  expect(pages().length).toBeLessThan(10);
+  expect(await use.app.status("echo", last)).toMatchObject({ stalled: false });
 });

@@ -297,3 +297,27 @@ describe("a parent that fails itself", () => {
     expect((await use.app.tree(id))[1]?.state).toBe("completed");
   });
 });
+
+describe("parents", () => {
+  test("[S43] [S44] a record of children, and one without any", async () => {
+    expect(await use.app.output("recordOf", { names: ["b", "a"] })).toEqual({ b: 0, a: 10 });
+    expect(await use.app.output("recordOf", { names: [] })).toEqual({});
+  });
+
+  test("[S47] an action that finalizes is tried again by its own settings, and nothing before it is", async () => {
+    expect(await use.app.output("finalizedAgain", {})).toEqual({ attempt: 3, children: [0, 10] });
+    expect(await use.app.log()).toEqual(["handler"]);
+  });
+
+  test("[S55] every run in a tree knows its root", async () => {
+    const id = await use.app.start("grandparent", { leaves: [{ n: 1 }] });
+    await use.app.drive();
+    const roots = await use.app.inComponent(async (ctx) =>
+      (await ctx.db.query("runs").collect())
+        .filter(({ _id }) => _id !== id)
+        .map(({ root }) => root),
+    );
+    expect(roots.length).toBeGreaterThan(1);
+    expect(new Set(roots)).toEqual(new Set([id]));
+  });
+});

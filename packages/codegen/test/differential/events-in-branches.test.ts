@@ -1,8 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Deployment, Releases } from "../edits/deployed.js";
 
-/* What random workflows have found to be wrong, each made small. */
-
 const DEFINITIONS = `
 import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";

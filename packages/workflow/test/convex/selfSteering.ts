@@ -4,7 +4,7 @@ import { internal } from "./_generated/api";
 import { internalAction, internalMutation } from "./_generated/server";
 import { workflow, workflows } from "./_workflows/index";
 
-/* What steps and callbacks of the reviewed workflows do to runs. */
+/* What steps and callbacks do to their own runs. */
 
 const named = workflows as unknown as Record<string, WorkflowReference<unknown>>;
 function reference(name: string): WorkflowReference<unknown> {
@@ -88,6 +88,6 @@ export const startWith = internalMutation({
   handler: async (ctx, { name, input, callback, next }): Promise<string> =>
     await workflow.start(ctx, reference(name), input, {
       key: "only",
-      onComplete: { fn: internal.review[callback], context: { name, input: next ?? input } },
+      onComplete: { fn: internal.selfSteering[callback], context: { name, input: next ?? input } },
     }),
 });

@@ -1,9 +1,62 @@
 import { describe, expect, test } from "vitest";
-import { internal } from "./convex/_generated/api.js";
+import { internal as component } from "../src/component/_generated/api.js";
+import type { Doc } from "../src/component/_generated/dataModel.js";
 import { isOf } from "./component.js";
+import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
+
+async function stepsOf(runId: string): Promise<Doc<"steps">[]> {
+  return await use.app.inComponent(async (ctx) =>
+    (await ctx.db.query("steps").collect()).filter(({ run }) => run === runId),
+  );
+}
+
+describe("loops", () => {
+  test("[S79] of two loops one after the other each keeps its newest passes, whatever the other keeps", async () => {
+    const id = await use.app.start("twoLoops", { passes: 150 });
+    await use.app.drive();
+    expect(await use.app.status("twoLoops", id)).toMatchObject({ state: "completed" });
+    const steps = await stepsOf(id);
+    const passes = (stage: string) => steps.filter((step) => step.stage === stage).length;
+    expect(passes("first.done")).toBe(150);
+    expect(passes("second.counted")).toBeLessThanOrEqual(102);
+  });
+});
+
+async function send(name: string, run: string, event: string, payload: unknown): Promise<string> {
+  return await use.app.t.mutation(internal.manager.sendEvent, { name, run, event, payload });
+}
+
+test("[S81] loops whose bodies do nothing come to their end, in several transactions", async () => {
+  const id = await use.app.start("idleLoops", { passes: 150 });
+  for (let n = 0; n < 75; n++) await send("idleLoops", id, "word", n);
+  await use.app.drive();
+  for (let n = 75; n < 150; n++) await send("idleLoops", id, "word", n);
+  await use.app.drive();
+  expect(await use.app.status("idleLoops", id)).toMatchObject({ state: "completed", output: 149 });
+  await use.app.expectNothingLeft();
+});
+
+test("[S79] [S102] passes that were still to be forgotten when a run was restarted are not those of the new generation", async () => {
+  const id = await use.app.start("twoLoops", { passes: 5 });
+  await use.app.drive();
+  const loop = (await stepsOf(id)).find(({ stage }) => stage === "second")?._id;
+  await use.app.t.mutation(internal.manager.restart, { name: "twoLoops", runId: id });
+  await use.app.drive();
+  await use.app.inComponent(async (ctx) => {
+    const at = { permanent: true, pass: [2], createdAt: 0 };
+    const page = { run: id, loop, names: ["second"], pass: [], from: 2, to: 5, undoable: [], at };
+    const continuation = await ctx.db.insert("continuations", { fn: "", page });
+    await ctx.scheduler.runAfter(0, component.features.iterations.removeMoreIterations, {
+      continuation,
+    });
+  });
+  await use.app.drive();
+  const counted = (await stepsOf(id)).filter(({ stage }) => stage === "second.counted");
+  expect(counted).toHaveLength(5);
+});
 
 /** The numbers of the passes of which a stage has records. */
 async function passesOf(stage: string): Promise<number[]> {
@@ -72,60 +125,4 @@ describe("passes are forgotten", () => {
     expect(await passesOf("again.one")).toEqual(keptOf(140));
     await use.app.expectNothingLeft();
   });
-});
-
-describe("outputs are gathered", () => {
-  test("[S58] in loops with a large state, as much as leaves room for that", async () => {
-    await use.app.t.mutation(internal.app.log, { text: "x".repeat(950_000) });
-    const output = await use.app.output("gathersInLoops", { count: 7, fails: false });
-    expect((output as string).trim()).toMatch(/^1 7\.+$/);
-    expect(await use.app.error("gathersInLoops", { count: 12, fails: false })).toMatchObject({
-      kind: "tooLarge",
-    });
-    await use.app.expectNothingLeft();
-  });
-
-  test.each([7, 8])("[S60] there a finalize of %i fails as itself, and at once", async (count) => {
-    const begun = Date.now();
-    const id = await use.app.start("gathersInLoops", { count, fails: true });
-    const hasEnded = async () => (await use.app.status("gathersInLoops", id))?.state === "failed";
-    await use.app.drive(hasEnded);
-    expect(Date.now() - begun).toBeLessThan(5_000);
-    expect(await use.app.status("gathersInLoops", id)).toMatchObject({
-      error: { node: "outer.inner.all.finalize", message: `no, says the finalize of ${count}` },
-    });
-  });
-
-  test("[S60] [S92] the same where there is much to undo", async () => {
-    const error = await use.app.error("undoesMuch", { count: 9 });
-    expect(error).toMatchObject({ message: "no, says the finalize of 9" });
-    expect(await use.app.log()).toEqual(["undid 990000"]);
-    await use.app.expectNothingLeft();
-  });
-
-  test.each(["mutation", "action"])(
-    "[S58] more children than a transaction can read documents, for an %s",
-    async (kind) => {
-      const id = await use.app.start("lateChildren", { in: kind });
-      await use.app.pass(1_000);
-      const total = 33_000;
-      const most = 8_000;
-      for (let from = 1; from < total; from += most)
-        await use.app.inComponent(async (ctx) => {
-          const child = await ctx.db.query("runs").order("desc").first();
-          if (child?.parentStep === undefined) throw new Error("There is no child");
-          const { _id, _creationTime, ...fields } = child;
-          const done = { ...fields, state: "completed" as const, output: null, endedAt: 1 };
-          for (let index = from; index < Math.min(total, from + most); index++)
-            await ctx.db.insert("runs", { ...done, index });
-          await ctx.db.patch("steps", child.parentStep, { total });
-        });
-      await use.app.drive();
-      expect(await use.app.status("lateChildren", id)).toMatchObject({
-        state: "failed",
-        error: { kind: "tooLarge", message: expect.stringMatching(/33000 children .*reduce/) },
-      });
-    },
-    60_000,
-  );
 });

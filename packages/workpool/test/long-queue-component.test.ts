@@ -6,7 +6,7 @@ import type { Id } from "../src/component/_generated/dataModel.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
 
-/* The component with more works than a transaction may read. `crowd.test.ts` takes the core further. */
+/* The component with more works than a transaction may read. `long-queue.test.ts` takes the core further. */
 
 virtualTime();
 

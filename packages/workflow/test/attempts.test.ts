@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Info } from "../src/index.js";
+import { attemptOf } from "../src/runtime/attempt.js";
+import { internal } from "./convex/_generated/api.js";
+import { useTestApp } from "./harness.js";
+
+const use = useTestApp();
+
+describe("retry", () => {
+  test("[S32] no wait is longer than maxBackoffMs", async () => {
+    const starts: number[] = [];
+    use.app.counter.onCall(({ name, startedAt }) => {
+      if (name.endsWith("capped:attempt")) starts.push(startedAt);
+    });
+    await use.app.run("capped", {});
+    const waits = starts.slice(1).map((at, i) => at - (starts[i] ?? 0));
+    expect(waits).toHaveLength(4);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(2_001);
+    expect(waits[0]).toBeLessThanOrEqual(1_501);
+  });
+
+  test.each(["action", "mutation", "query"])(
+    "[S33] a NonRetryableError of a nested %s stops at once, and keeps its data",
+    async (of) => {
+      expect(await use.app.error("nestedRefusal", { of })).toMatchObject({
+        kind: "nonRetryable",
+        message: "never again",
+        data: { code: 9 },
+        attempt: 1,
+      });
+    },
+  );
+
+  test("[S33] so does that of a referenced one", async () => {
+    expect(await use.app.error("referencedRefusal", {})).toMatchObject({
+      kind: "nonRetryable",
+      attempt: 1,
+    });
+  });
+
+  test("[S35] the step's own settings go before the workflow's, and without any there is one attempt", async () => {
+    expect(await use.app.output("overridden", {})).toEqual(["attempt 2", "attempt 1", "attempt 4"]);
+    expect(await use.app.error("notRetried", {})).toMatchObject({ message: "once", attempt: 1 });
+  });
+});
+
+async function cancel(runId: string): Promise<void> {
+  await use.app.t.mutation(internal.runs.cancel, { runId });
+}
+
+describe("what a handler can ask", () => {
+  test("[S29] [S38] the run's id; the signal is aborted when its time is over", async () => {
+    const id = await use.app.start("watchful", { canceled: false });
+    await use.app.drive();
+    expect(await use.app.status("watchful", id)).toMatchObject({ error: { kind: "timedOut" } });
+    expect(await use.app.log()).toEqual([`${id} aborted true canceled true`]);
+  });
+
+  test("[S84] whether the run was canceled, which aborts no signal", async () => {
+    const id = await use.app.start("watchful", { canceled: true });
+    await use.app.pass(1_000);
+    await cancel(id);
+    await use.app.drive();
+    expect(await use.app.log()).toEqual([`${id} aborted false canceled true`]);
+    await use.app.expectNothingLeft();
+  });
+});
+
+describe("an attempt that computes without a pause", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  const attempt = async (handler: (info: Info) => unknown) =>
+    await attemptOf("busy", { timeout: 1_000 }, {} as Omit<Info, "signal">, handler);
+  const slept = async (ms: number) => await new Promise<void>((resolve) => setTimeout(resolve, ms));
+  const timedOut = { kind: "failed", problem: { kind: "timedOut" } };
+
+  test("[S38] at its beginning: it has timed out as soon as it pauses", async () => {
+    const begun = Date.now();
+    let signal: AbortSignal | undefined;
+    const ended = attempt(async (info) => {
+      signal = info.signal;
+      // Here the timers that come due meanwhile fire at once, and not at the next pause.
+      vi.advanceTimersByTime(1_500);
+      await slept(500);
+      return "done";
+    }).then((outcome) => [outcome, Date.now() - begun]);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await ended).toMatchObject([timedOut, 1_500]);
+    expect(signal?.aborted).toBe(true);
+  });
+
+  test.each([
+    ["gives something", () => "done"],
+    [
+      "throws",
+      () => {
+        throw new Error("late");
+      },
+    ],
+  ])("[S38] at its end, when it then %s", async (_what, end) => {
+    let signal: AbortSignal | undefined;
+    const ended = attempt(async (info) => {
+      signal = info.signal;
+      await slept(10);
+      // The clock goes on, and no timer fires.
+      vi.setSystemTime(Date.now() + 1_500);
+      return end();
+    });
+    await vi.advanceTimersByTimeAsync(10);
+    expect(await ended).toMatchObject(timedOut);
+    expect(signal?.aborted).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("[S38] without a pause at all", async () => {
+    const ended = attempt(() => void vi.setSystemTime(Date.now() + 1_001));
+    expect(await ended).toMatchObject(timedOut);
+  });
+
+  test("[S38] and is in time", async () => {
+    const ended = attempt(() => {
+      vi.setSystemTime(Date.now() + 1_000);
+      return "done";
+    });
+    expect(await ended).toEqual({ kind: "success", output: "done" });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
