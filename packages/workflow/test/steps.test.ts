@@ -58,8 +58,15 @@ describe("steps", () => {
       deep: ["invalidOutput", /result(\[0\])+ is nested more than 14 deep/],
       cyclic: ["invalidOutput", /result\[0\]\[0\]\.again.* is nested more than 14 deep/],
       dollar: ["invalidOutput", /result\[0\] has a field "\$a"/],
-      function: ["invalidOutput", /Function.* is not a supported .* at path \[0\]\.call /],
-      symbol: ["invalidOutput", /Symbol.* is not a supported .* at path \[0\]\.0 /],
+      // convex 1.46 refuses these two as well, but fails to print them.
+      function: [
+        "invalidOutput",
+        /cannot be stored: Cannot read|Function.* is not a supported .* at path \[0\]\.call /,
+      ],
+      symbol: [
+        "invalidOutput",
+        /cannot be stored: Cannot read|Symbol.* is not a supported .* at path \[0\]\.0 /,
+      ],
     } as const).flatMap(([what, comes]) =>
       ["action", "mutation"].map((kind) => [what, kind, ...comes] as const),
     ),

@@ -24,6 +24,8 @@ interface WatchOptions {
   readonly force: boolean;
   readonly baseline: ChooseBaseline;
   readonly signal: AbortSignal;
+  /** Called after the first round. */
+  readonly ready: () => void;
 }
 
 /** Compiles now, and again after every change, until the signal is aborted. No wrong definition ends it. */
@@ -37,8 +39,7 @@ export async function generateWatch(
   const rounds = new Rounds((firstChangeAt) => session.round(firstChangeAt, () => folders.sync()));
   const folders = new WatchedFolders(functionsDir, () => rounds.changed(), isWrittenHere);
   await rounds.start();
-  const folder = displayPath(terminal.cwd, functionsDir);
-  printTo(terminal).out(`Watching ${folder} for changes. Press Ctrl-C to stop.`);
+  options.ready();
   if (!signal.aborted)
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   rounds.close();

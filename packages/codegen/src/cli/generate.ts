@@ -52,7 +52,10 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   const baseline = await baselineFor(against, functionsDir, terminal.cwd);
   if (watch) {
     const signal = terminal.interrupted ?? new AbortController().signal;
-    await generateWatch(functionsDir, terminal, { force, signal, baseline });
+    const watched = displayPath(terminal.cwd, functionsDir);
+    const ready = () =>
+      printTo(terminal).out(`Watching ${watched} for changes. Press Ctrl-C to stop.`);
+    await generateWatch(functionsDir, terminal, { force, signal, baseline, ready });
     return 0;
   }
   const folder = displayPath(terminal.cwd, functionsDir);

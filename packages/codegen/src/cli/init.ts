@@ -53,7 +53,7 @@ export function init(options: InitOptions, terminal: Terminal): 0 | 1 {
       ...(install === undefined ? [] : [install]),
       "npx workflow-codegen",
       ...(isFirst ? [`npx workflow-codegen run hello --input '{ "name": "Ada" }'`] : []),
-      "npx convex dev",
+      "npx workflow-codegen dev",
     ];
     out(["Next:", ...steps.map((step) => `  $ ${step}`)].join("\n"));
   }

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { suggestion } from "../diagnostics/nearest.js";
 import { compilerVersion } from "../version.js";
 import type { CheckOptions } from "./check.js";
+import type { DevOptions } from "./dev.js";
 import type { ExplainOptions } from "./explain.js";
 import { UsageError } from "./functions-folder.js";
 import type { GenerateOptions } from "./generate.js";
@@ -56,6 +57,7 @@ function createProgram(terminal: Terminal): Command {
       ]),
     );
   addGenerate(program, terminal);
+  addDev(program, terminal);
   addInit(program, terminal);
   addCheck(program, terminal);
   addGraph(program, terminal);
@@ -109,6 +111,25 @@ function addGenerate(program: Command, terminal: Terminal): void {
       }
       const { generate } = await import("./generate.js");
       terminal.exitCode = await generate(options, terminal);
+    });
+}
+
+function addDev(program: Command, terminal: Terminal): void {
+  program
+    .command("dev")
+    .description("compile after every save, and run `convex dev` beside it")
+    .argument("[convex-options...]", "options of `convex dev`, after --")
+    .option(...dir)
+    .addHelpText(
+      "after",
+      examples(
+        ["workflow-codegen dev", "workflow-codegen dev -- --tail-logs always"],
+        "Ctrl-C ends both. When `convex dev` ends, its exit code is this command's.",
+      ),
+    )
+    .action(async (convexOptions: string[], options: DevOptions) => {
+      const { dev } = await import("./dev.js");
+      terminal.exitCode = await dev(convexOptions, options, terminal);
     });
 }
 

@@ -20,7 +20,7 @@ Next:
   $ npm install @stepwise/workflow convex zod && npm install --save-dev @stepwise/codegen
   $ npx workflow-codegen
   $ npx workflow-codegen run hello --input '{ "name": "Ada" }'
-  $ npx convex dev
+  $ npx workflow-codegen dev
 `);
   expect(Object.keys(await filesIn(app())).sort()).toEqual([
     ".prettierignore",

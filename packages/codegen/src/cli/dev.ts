@@ -1,0 +1,96 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { plural } from "./counts.js";
+import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
+import { generateWatch } from "./generate-watch.js";
+import { baselineFor } from "./plans.js";
+import { printTo, type Terminal } from "./terminal.js";
+
+export interface DevOptions {
+  readonly dir?: string;
+}
+
+/**
+ * Compiles after every save, beside `convex dev`, which starts after the first compile so that it
+ * pushes nothing old. Either one's end ends the other.
+ *
+ * @returns the exit code: 0 after Ctrl-C, else that of `convex dev`
+ */
+export async function dev(
+  convexOptions: readonly string[],
+  options: DevOptions,
+  terminal: Terminal,
+): Promise<number> {
+  const functionsDir = functionsFolder(terminal.cwd, options.dir);
+  const program = convexProgram(terminal.cwd);
+  const stop = new AbortController();
+  const interrupted = terminal.interrupted ?? interruptOfProcess();
+  interrupted.addEventListener("abort", () => stop.abort(), { once: true });
+  let code: Promise<number> | undefined;
+  const baseline = await baselineFor(undefined, functionsDir, terminal.cwd);
+  const { out } = printTo(terminal);
+  const brief = { write: (text: string) => void terminal.stdout.write(oneLine(text)) };
+  const ready = () => {
+    if (stop.signal.aborted) return;
+    out(
+      `Watching ${displayPath(terminal.cwd, functionsDir)}, beside convex dev. Ctrl-C ends both.`,
+    );
+    const args = [program, "dev", ...convexOptions];
+    const child = spawn(process.execPath, args, { cwd: terminal.cwd, stdio: "inherit" });
+    code = endOf(child, stop);
+  };
+  await generateWatch(
+    functionsDir,
+    { ...terminal, stdout: brief },
+    { force: false, baseline, signal: stop.signal, ready },
+  );
+  const ended = (await code) ?? 0;
+  if (interrupted.aborted) return 0;
+  printTo(terminal).err(`convex dev has ended with exit code ${ended}.`);
+  return ended;
+}
+
+/** Waits for the program's end, which ends the watching; when that is stopped, ends the program. */
+async function endOf(child: ChildProcess, stop: AbortController): Promise<number> {
+  // A terminal's Ctrl-C reaches the program by itself, and it gets time for its own clean-up.
+  const graceMs = process.stdin.isTTY ? 1000 : 0;
+  stop.signal.addEventListener("abort", () => {
+    setTimeout(() => child.kill(), graceMs).unref();
+  });
+  const [code] = (await once(child, "exit")) as [number | null];
+  stop.abort();
+  return code ?? 1;
+}
+
+function interruptOfProcess(): AbortSignal {
+  const interrupt = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => interrupt.abort());
+  return interrupt.signal;
+}
+
+/** The program of the `convex` package that the app has installed, here or in a folder above. */
+function convexProgram(cwd: string): string {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    const file = join(folder, "node_modules/convex/package.json");
+    if (existsSync(file)) {
+      const { bin } = JSON.parse(readFileSync(file, "utf8")) as { bin: { convex: string } };
+      return join(dirname(file), bin.convex);
+    }
+    if (dirname(folder) === folder)
+      throw new UsageError(
+        "convex is not installed, so there is no convex dev to run. Install it: npm install convex",
+      );
+  }
+}
+
+/** One line for each save: the first file, how many others, and the counts. */
+function oneLine(text: string): string {
+  const [first = "", ...others] = text.trimEnd().split("\n");
+  const last = others.pop();
+  if (last === undefined) return text;
+  const more = others.length > 0 ? ` and ${plural(others.length, "other file")}` : "";
+  return `${first}${more}; ${last}\n`;
+}
