@@ -23,6 +23,7 @@ export type {
   ChildCounts,
   NodeKind,
   OutputOf,
+  Retry,
   RunState,
   Status,
 } from "./client/status.js";

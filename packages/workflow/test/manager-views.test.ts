@@ -241,6 +241,11 @@ describe("steps", () => {
     const [attempt] = await timeline("flaky", flaky);
     expect(attempt).toMatchObject({ attempt: 3, errors: [{ attempt: 1 }, { attempt: 2 }] });
     expect(attempt?.durationMs).toBeGreaterThan(1_000);
+    const [first, second] = attempt?.retries ?? [];
+    expect([first?.attempt, second?.attempt]).toEqual([1, 2]);
+    expect(first?.nextAt).toBeGreaterThan(first?.failedAt ?? Infinity);
+    expect(second?.failedAt).toBeGreaterThanOrEqual(first?.nextAt ?? Infinity);
+    expect(attempt?.endedAt).toBeGreaterThanOrEqual(second?.nextAt ?? Infinity);
   });
 
   test("[S97] of a sensitive node no result is shown, and nothing of it is among scheduled arguments", async () => {

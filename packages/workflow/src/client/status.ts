@@ -19,6 +19,13 @@ export interface ChildCounts {
 export type NodeKind =
   "entry" | "action" | "mutation" | "query" | "children" | "sleep" | "event" | "branch" | "loop";
 
+/** A failed attempt: when it ended, and when the next was due, in ms since the epoch. */
+export interface Retry {
+  attempt: number;
+  failedAt: number;
+  nextAt: number;
+}
+
 /** What a run has reached: one stage, in one iteration of the loops around it. */
 export interface Reached<Workflow> {
   kind: NodeKind;
@@ -36,6 +43,8 @@ export interface Reached<Workflow> {
   chosen?: string;
   /** Of a parent and a `.child`. */
   children?: ChildCounts;
+  /** When its newest failed attempts ended, oldest first; absent if it was not tried again. */
+  retries?: Retry[];
   /** The errors of its attempts so far; of very many the first and the newest. */
   errors: StepError[];
 }

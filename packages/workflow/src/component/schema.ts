@@ -8,6 +8,7 @@ import {
   vEvent,
   vNewChild,
   vPass,
+  vRetry,
   vRunState,
   vStage,
   vStepKind,
@@ -108,6 +109,8 @@ export default defineSchema({
     sensitive: v.optional(v.boolean()),
     /** The error of each attempt that failed, oldest first; if they are too large, the first and the newest. */
     errors: v.optional(v.array(vError)),
+    /** When its newest attempts failed. */
+    retries: v.optional(v.array(vRetry)),
     /** Until when it waits: for its next attempt, the end of a sleep, or an event. */
     dueAt: v.optional(v.number()),
     /** The scheduled function that will enter it, when, and with which event. Absent while it is in the pool. */

@@ -48,6 +48,9 @@ export const vError = v.object({
 }) satisfies { type: StepError };
 
 /** The iterations of the loops around a stage, outermost first, each from 1. Absent outside loops. */
+/** A failed attempt that was tried again: when it failed, and when the next one was due; ms since the epoch. */
+export const vRetry = v.object({ attempt: v.number(), failedAt: v.number(), nextAt: v.number() });
+
 export const vPass = v.array(v.number());
 /** Names the record of a stage. */
 const record = { stage: v.string(), pass: v.optional(vPass) };

@@ -11,7 +11,7 @@ import { activeSteps, nameOf } from "./core/steps.js";
 import { isUnder } from "./engine/deadlines.js";
 import { parentBeingUndone } from "./features/compensation.js";
 import { isStranded } from "./features/lost.js";
-import { vError, vPass, vRunState, vStepKind, vStepState } from "./validators.js";
+import { vError, vPass, vRetry, vRunState, vStepKind, vStepState } from "./validators.js";
 
 /** The fields that are shown of every run. */
 export const runFacts = {
@@ -68,6 +68,7 @@ export const nodeFields = {
   called: v.optional(v.string()),
   chosen: v.optional(v.string()),
   children: v.optional(vChildren),
+  retries: v.optional(v.array(vRetry)),
 };
 
 async function stepFactsOf(ctx: QueryCtx, step: Step) {
@@ -79,9 +80,9 @@ async function stepFactsOf(ctx: QueryCtx, step: Step) {
 }
 
 export async function nodeFactsOf(ctx: QueryCtx, step: Step) {
-  const { called, chosen } = step;
+  const { called, chosen, retries } = step;
   const children = step.kind === "children" ? await childProgress(ctx, step) : undefined;
-  return { ...(await stepFactsOf(ctx, step)), called, chosen, children };
+  return { ...(await stepFactsOf(ctx, step)), called, chosen, children, retries };
 }
 
 const vActiveNode = v.object({

@@ -898,6 +898,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             isEstimate?: boolean;
           };
+          retries?: Array<{ attempt: number; failedAt: number; nextAt: number }>;
           stage: string;
           generation: number;
           startedAt: number;
@@ -1002,6 +1003,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             isEstimate?: boolean;
           };
+          retries?: Array<{ attempt: number; failedAt: number; nextAt: number }>;
           node: string;
           since: number;
           timesOutAt?: number;

@@ -40,7 +40,10 @@ export async function recordOutcome(ctx: MutationCtx, progress: Progress, { outc
   } else if (outcome.kind === "retry") {
     const { dueAt } = outcome;
     const errors = withError(step, outcome.error);
-    const fields = { state: "waiting" as const, attempt: step.attempt + 1, errors, dueAt };
+    const retry = { attempt: step.attempt, failedAt: Date.now(), nextAt: Math.floor(dueAt) };
+    const retries = [...(step.retries ?? []), retry].slice(-MAX_RETRIES);
+    const attempt = step.attempt + 1;
+    const fields = { state: "waiting" as const, attempt, errors, retries, dueAt };
     await scheduleEntry(ctx, step, { at: dueAt }, fields);
   } else if (step.kind === "children" && step.event !== undefined) {
     // The run goes on after the children; their record waits for the finalize.
@@ -51,6 +54,9 @@ export async function recordOutcome(ctx: MutationCtx, progress: Progress, { outc
 function badState({ kind }: StepError): "failed" | "timedOut" {
   return kind === "timedOut" ? "timedOut" : "failed";
 }
+
+/** Of so many failed attempts the times are kept. */
+const MAX_RETRIES = 50;
 
 /** How much the errors of a step's attempts may take together: every attempt reads them. */
 const MAX_ERRORS_BYTES = 128 * 1024;

@@ -1,0 +1,163 @@
+import { useId, useMemo, type ReactNode } from "react";
+import { layoutOf, type Layout, type PlanGraph } from "./layout.js";
+import { lookOf, looksOfNodes, type Step } from "./states.js";
+import { STYLES } from "./styles.js";
+import type { LiveRun } from "./use-run.js";
+
+export interface WorkflowGraphProps {
+  /** What `workflow-codegen graph --format json` writes. */
+  graph: PlanGraph;
+  /** Which of its workflows. Default: the first. */
+  workflow?: string;
+  /** What `useRun` returns: the nodes that the run is at are coloured. */
+  run?: LiveRun;
+  /** The pages of `workflow.steps`: so are the nodes that it has passed. */
+  steps?: readonly Step[];
+  /** What the graph is called for those who cannot see it. Default: by its workflow. */
+  label?: string;
+}
+
+/** The plan of a workflow as a graph, coloured by the state of a run. */
+export function WorkflowGraph({
+  graph,
+  workflow,
+  run,
+  steps = [],
+  label,
+}: WorkflowGraphProps): ReactNode {
+  const layout = useMemo(() => layoutOf(graph, workflow), [graph, workflow]);
+  const names = layout.nodes.map(({ node }) => node.name);
+  const looks = looksOfNodes(names, steps, run !== undefined && "active" in run ? run.active : []);
+  return (
+    <figure className="stepwise stepwise-graph">
+      <style>{STYLES}</style>
+      <GraphDrawing layout={layout} looks={looks} label={label ?? `Graph of ${layout.name}`} />
+      <ol className="stepwise-hidden">
+        {layout.nodes.map(({ node, details }) => (
+          <li key={node.name}>
+            {node.name}:{" "}
+            {[
+              ...details,
+              ...(looks.size > 0 ? [(looks.get(node.name) ?? lookOf(undefined)).label] : []),
+            ].join(", ")}
+          </li>
+        ))}
+      </ol>
+    </figure>
+  );
+}
+
+interface DrawingProps {
+  layout: Layout;
+  looks: ReturnType<typeof looksOfNodes>;
+  label: string;
+}
+
+function GraphDrawing({ layout: { width, height, nodes, edges }, looks, label }: DrawingProps) {
+  const arrow = useId();
+  return (
+    <svg
+      xmlns="http://www.w3.org/2000/svg"
+      role="img"
+      aria-label={label}
+      width={width}
+      height={height}
+      viewBox={`0 0 ${width} ${height}`}
+    >
+      <defs>
+        <marker
+          id={arrow}
+          viewBox="0 0 8 8"
+          refX="8"
+          refY="4"
+          markerWidth="8"
+          markerHeight="8"
+          orient="auto"
+        >
+          <path className="stepwise-arrow" d="M0 0 8 4 0 8Z" />
+        </marker>
+      </defs>
+      {edges.map(({ points, label: when, x, y }, index) => (
+        <g key={index}>
+          <path className="stepwise-edge" d={curve(points)} markerEnd={`url(#${arrow})`} />
+          {when !== undefined && (
+            <text className="stepwise-detail" x={round(x)} y={round(y + 4)}>
+              {when}
+            </text>
+          )}
+        </g>
+      ))}
+      {nodes.map((place) => (
+        <GraphNode key={place.node.name} place={place} look={looks.get(place.node.name)} />
+      ))}
+    </svg>
+  );
+}
+
+interface NodeProps {
+  place: Layout["nodes"][number];
+  look: ReturnType<typeof lookOf> | undefined;
+}
+
+function GraphNode({ place: { node, details, x, y, width, height }, look }: NodeProps) {
+  const { tone, sign, label } = look ?? lookOf(undefined);
+  const top = -height / 2;
+  const shape = shapes[node.shape] ?? box;
+  return (
+    <g
+      transform={`translate(${round(x)} ${round(y)})`}
+      data-tone={tone}
+      data-reached={look && tone !== "idle" ? "" : undefined}
+    >
+      <title>{look === undefined ? node.name : `${node.name}: ${label}`}</title>
+      <path className="stepwise-shape" d={shape(round(width), round(height))} />
+      <text y={round(top + 20)}>
+        {sign !== "" && <tspan className="stepwise-sign">{sign} </tspan>}
+        {node.name}
+      </text>
+      {details.map((line, index) => (
+        <text key={index} className="stepwise-detail" y={round(top + 36 + index * 15)}>
+          {line}
+        </text>
+      ))}
+    </g>
+  );
+}
+
+const round = (pixels: number): number => Math.round(pixels * 10) / 10;
+
+type Shape = (width: number, height: number) => string;
+
+/** A box whose sides point outwards by so much. */
+const pointed =
+  (slant: number): Shape =>
+  (w, h) =>
+    `M${-w / 2} 0 ${-w / 2 + slant} ${-h / 2}H${w / 2 - slant}L${w / 2} 0 ${w / 2 - slant} ${h / 2}H${-w / 2 + slant}Z`;
+const box: Shape = (w, h) => `M${-w / 2} ${-h / 2}H${w / 2}V${h / 2}H${-w / 2}Z`;
+const rounded: Shape = (w, h) => {
+  const r = Math.min(18, h / 2);
+  const corner = (x: number, y: number) => `a${r} ${r} 0 0 1 ${x * r} ${y * r}`;
+  return (
+    `M${-w / 2 + r} ${-h / 2}h${w - 2 * r}${corner(1, 1)}v${h - 2 * r}${corner(-1, 1)}` +
+    `h${2 * r - w}${corner(-1, -1)}v${2 * r - h}${corner(1, -1)}Z`
+  );
+};
+/** What runs is a box, what starts runs has two borders, what waits is round, what decides is pointed. */
+const shapes: Readonly<Record<string, Shape>> = {
+  run: box,
+  fanOut: (w, h) => box(w, h) + box(w - 8, h - 8),
+  wait: rounded,
+  decision: pointed(26),
+  loop: pointed(14),
+};
+
+/** A line through points, with its corners rounded. */
+function curve(points: Layout["edges"][number]["points"]): string {
+  const [first, ...rest] = points.map(({ x, y }) => ({ x: round(x), y: round(y) }));
+  if (first === undefined) return "";
+  return rest.reduce((path, point, index) => {
+    const next = rest[index + 1];
+    if (next === undefined) return `${path}L${point.x} ${point.y}`;
+    return `${path}Q${point.x} ${point.y} ${round((point.x + next.x) / 2)} ${round((point.y + next.y) / 2)}`;
+  }, `M${first.x} ${first.y}`);
+}

@@ -1,0 +1,5 @@
+export { WorkflowGraph, type WorkflowGraphProps } from "./graph.js";
+export type { PlanGraph, PlanNode } from "./layout.js";
+export type { State, Step } from "./states.js";
+export { RunTimeline, type ChildRun, type RunTimelineProps } from "./timeline.js";
+export { useRun, type LiveRun, type StatusQuery } from "./use-run.js";

@@ -1,0 +1,81 @@
+import type { ActiveNode } from "../client/status.js";
+import type { TimelineEntry } from "../client/timeline.js";
+import type { LiveRun } from "./use-run.js";
+
+/** What the components show of an entry of the timeline. An app may leave out the other fields. */
+export type Step = Pick<TimelineEntry, "node" | "state" | "errors"> &
+  Pick<Partial<TimelineEntry>, "kind" | "pass" | "attempt" | "retries" | "startedAt" | "endedAt"> &
+  Pick<Partial<TimelineEntry>, "dueAt" | "events" | "chosen" | "iteration" | "children"> &
+  Pick<Partial<TimelineEntry>, "isUndone" | "isPaused">;
+
+/** The state of a run, a node or a child. */
+export type State = LiveRun["state"] | Step["state"];
+
+/** The colours, each with a sign: a state is never told by its colour alone. */
+export type Tone = "idle" | "active" | "waiting" | "good" | "bad" | "stopped";
+
+interface Look {
+  readonly tone: Tone;
+  readonly sign: string;
+  readonly label: string;
+}
+
+const LOOKS: Readonly<Record<State, Look>> = {
+  loading: { tone: "idle", sign: "…", label: "loading" },
+  missing: { tone: "idle", sign: "?", label: "not found" },
+  pending: { tone: "waiting", sign: "◷", label: "waiting to start" },
+  running: { tone: "active", sign: "▶", label: "running" },
+  waiting: { tone: "waiting", sign: "◷", label: "waiting" },
+  completed: { tone: "good", sign: "✓", label: "completed" },
+  compensating: { tone: "bad", sign: "↩", label: "being undone" },
+  failed: { tone: "bad", sign: "✕", label: "failed" },
+  timedOut: { tone: "bad", sign: "✕", label: "timed out" },
+  canceled: { tone: "stopped", sign: "■", label: "canceled" },
+  skipped: { tone: "idle", sign: "–", label: "skipped" },
+};
+
+const IDLE: Look = { tone: "idle", sign: "", label: "not reached" };
+
+/** How a state is shown; without one, as a node that no run has reached. */
+export function lookOf(state: State | undefined): Look {
+  return state === undefined ? IDLE : LOOKS[state];
+}
+
+/** How a step is shown: undone and paused ones look different. */
+export function lookOfStep({ node, state, isUndone, isPaused }: Step): Look {
+  if (isUndone === true || (node.endsWith(".compensate") && state === "completed"))
+    return { tone: "stopped", sign: "↩", label: "undone" };
+  if (isPaused === true) return { tone: "stopped", sign: "‖", label: "paused" };
+  return lookOf(state);
+}
+
+const PARTS = [".output", ".finalize", ".compensate"];
+
+/** The node that a stage belongs to: `charge` of `charge.compensate`. */
+function nodeOf(stage: string, nodes: ReadonlySet<string>): string | undefined {
+  if (nodes.has(stage)) return stage;
+  const part = PARTS.find((each) => stage.endsWith(each));
+  const node = part === undefined ? undefined : stage.slice(0, -part.length);
+  return node !== undefined && nodes.has(node) ? node : undefined;
+}
+
+const GOES_ON: ReadonlySet<string> = new Set(["pending", "running", "waiting"]);
+
+/** How each node is shown: as what goes on at it, else as what was last done at it. */
+export function looksOfNodes(
+  names: readonly string[],
+  steps: readonly Step[],
+  active: readonly ActiveNode[],
+): Map<string, Look> {
+  const nodes = new Set(names);
+  const shown = new Map<string, Step>();
+  const current = active.map(({ paused, ...each }) => ({ ...each, isPaused: paused }));
+  for (const step of [...steps, ...current] satisfies Step[]) {
+    const node = nodeOf(step.node, nodes);
+    if (node === undefined) continue;
+    const before = shown.get(node);
+    if (before !== undefined && GOES_ON.has(before.state) && !GOES_ON.has(step.state)) continue;
+    shown.set(node, step);
+  }
+  return new Map([...shown].map(([node, step]) => [node, lookOfStep(step)]));
+}

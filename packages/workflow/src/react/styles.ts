@@ -1,0 +1,59 @@
+/**
+ * The components' style. The colours are variables: set `--stepwise-…` on `.stepwise` to change
+ * them, for one of the two schemes or for both.
+ */
+export const STYLES = `
+.stepwise {
+  --stepwise-text: #1c2024; --stepwise-muted: #60646c; --stepwise-line: #d3d6da; --stepwise-surface: #fff;
+  --stepwise-good: #18794e; --stepwise-active: #0d74ce; --stepwise-waiting: #8f6400;
+  --stepwise-bad: #c62a2f; --stepwise-stopped: #60646c; --stepwise-idle: #b4b8be;
+  color: var(--stepwise-text); color-scheme: light dark; container-type: inline-size;
+  font: 14px/1.4 system-ui, sans-serif; margin: 0;
+}
+@media (prefers-color-scheme: dark) {
+  .stepwise {
+    --stepwise-text: #edeef0; --stepwise-muted: #b0b4ba; --stepwise-line: #43484e; --stepwise-surface: #18191b;
+    --stepwise-good: #3dd68c; --stepwise-active: #70b8ff; --stepwise-waiting: #ffca16;
+    --stepwise-bad: #ff9592; --stepwise-stopped: #b0b4ba; --stepwise-idle: #5a6169;
+  }
+}
+.stepwise [data-tone="good"] { --tone: var(--stepwise-good); }
+.stepwise [data-tone="active"] { --tone: var(--stepwise-active); }
+.stepwise [data-tone="waiting"] { --tone: var(--stepwise-waiting); }
+.stepwise [data-tone="bad"] { --tone: var(--stepwise-bad); }
+.stepwise [data-tone="stopped"] { --tone: var(--stepwise-stopped); }
+.stepwise [data-tone="idle"] { --tone: var(--stepwise-idle); }
+.stepwise ol, .stepwise ul { list-style: none; margin: 0; padding: 0; }
+.stepwise p { margin: 0; }
+.stepwise-state { color: var(--tone); display: inline-block; font-weight: 600; margin-inline-end: .6em !important; }
+.stepwise-took { color: var(--stepwise-muted); display: inline-block; }
+.stepwise-row { align-items: center; border-block-end: 1px solid var(--stepwise-line); display: grid;
+  gap: 0 1em; grid-template-columns: minmax(7em, 1fr) minmax(10em, 1fr) 3fr; min-block-size: 2.1em; }
+.stepwise-name { overflow-wrap: anywhere; }
+.stepwise-result { color: var(--tone); }
+.stepwise-result small, .stepwise-counts, .stepwise summary { color: var(--stepwise-muted); font-size: .9em; }
+.stepwise-bars { block-size: 1em; display: block; position: relative; }
+.stepwise-bars [data-kind] { block-size: 100%; background: var(--tone); border-radius: 2px; box-sizing: border-box;
+  min-inline-size: 3px; position: absolute; }
+.stepwise-bars [data-kind="waiting"] { background: none; block-size: 50%; border: 1px dashed var(--tone); inset-block-start: 25%; }
+.stepwise-bars [data-failed] { background: var(--stepwise-bad); }
+.stepwise-folds { border: 0; color: var(--stepwise-muted); font-size: .8em; }
+.stepwise-folds > .stepwise-bars { grid-column: 3; }
+.stepwise-folds > .stepwise-bars > span { position: absolute; transform: translateX(-50%); white-space: nowrap; }
+.stepwise-errors, .stepwise-counts { padding-block: .3em; padding-inline-start: .9em; }
+.stepwise-errors li { color: var(--stepwise-bad); overflow-wrap: anywhere; }
+.stepwise-counts progress { accent-color: var(--stepwise-good); inline-size: 8em; margin-inline-end: .6em; }
+@container (max-width: 560px) {
+  .stepwise-row { grid-template-columns: 1fr auto; padding-block: .3em; }
+  .stepwise-bars, .stepwise-folds > .stepwise-bars { grid-column: 1 / -1; }
+}
+.stepwise svg { block-size: auto; display: block; max-inline-size: 100%; }
+.stepwise text { fill: var(--stepwise-text); font-family: system-ui, sans-serif; font-size: 13px; text-anchor: middle; }
+.stepwise .stepwise-detail { fill: var(--stepwise-muted); font-size: 11px; }
+.stepwise .stepwise-shape { fill: var(--stepwise-surface); stroke: var(--tone); stroke-width: 1.5; }
+.stepwise [data-reached] .stepwise-shape { stroke-width: 2.5; }
+.stepwise [data-reached] .stepwise-sign { fill: var(--tone); font-weight: 600; }
+.stepwise .stepwise-edge { fill: none; stroke: var(--stepwise-muted); }
+.stepwise .stepwise-arrow { fill: var(--stepwise-muted); }
+.stepwise-hidden { block-size: 1px; clip-path: inset(50%); inline-size: 1px; overflow: hidden; position: absolute; }
+`;

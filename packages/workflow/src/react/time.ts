@@ -1,0 +1,85 @@
+import { useEffect, useState } from "react";
+
+const UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1_000],
+] as const;
+
+/** A duration in one unit, such as `2.5 h`; below a second in ms. */
+export function durationText(ms: number): string {
+  const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? (["ms", 1] as const);
+  const count = ms / size;
+  const digits = count < 10 && size > 1 ? 1 : 0;
+  return `${Number(count.toFixed(digits))} ${unit}`;
+}
+
+/** The present time, each second anew while something goes on. */
+export function useNow(goesOn: boolean): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (!goesOn) return;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, [goesOn]);
+  return now;
+}
+
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+  /** It is an attempt that runs, or a wait. */
+  readonly kind: "running" | "waiting";
+  readonly hasFailed?: boolean;
+  readonly title: string;
+}
+
+/** A stretch of time without any work, drawn shorter than it was. */
+export interface Fold {
+  /** Its place, from 0 to 1, and how long it was. */
+  readonly at: number;
+  readonly ms: number;
+}
+
+export interface TimeScale {
+  /** A time's place between the beginning, 0, and the end, 1. */
+  readonly place: (time: number) => number;
+  readonly folds: readonly Fold[];
+}
+
+/** How much longer idle time may be drawn than all work together is. */
+const IDLE_SHARE = 0.15;
+const SHORTEST_FOLD_MS = 5_000;
+
+/** A scale from the first to the last time, on which long stretches without work are folded. */
+export function timeScale(spans: readonly Span[]): TimeScale {
+  const times = [...new Set(spans.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b);
+  const running = spans.filter(({ kind }) => kind === "running");
+  const pieces = times.slice(1).map((to, index) => {
+    const from = times[index] ?? to;
+    const isIdle = !running.some((span) => span.from < to && span.to > from);
+    return { from, to, ms: to - from, isIdle };
+  });
+  const worked = pieces.reduce((sum, { ms, isIdle }) => sum + (isIdle ? 0 : ms), 0);
+  const longest = Math.max(SHORTEST_FOLD_MS, worked * IDLE_SHARE);
+  let whole = 0;
+  const drawn = pieces.map(({ from, to, ms, isIdle }) => {
+    const width = isIdle ? Math.min(ms, longest) : ms;
+    whole += width;
+    return { from, to, ms, width, start: whole - width, isFolded: width < ms };
+  });
+  const share = (part: number) => part / (whole || 1);
+  return {
+    place: (time) => {
+      const piece = drawn.find(({ to }) => time <= to);
+      if (piece === undefined) return drawn.length === 0 ? 0 : 1;
+      const passed = Math.max(0, time - piece.from) / piece.ms;
+      return share(piece.start + passed * piece.width);
+    },
+    folds: drawn
+      .filter(({ isFolded }) => isFolded)
+      .map(({ ms, start, width }) => ({ at: share(start + width / 2), ms })),
+  };
+}

@@ -1,0 +1,179 @@
+import type { ReactNode } from "react";
+import type { ListedRun } from "../client/listing.js";
+import type { ChildCounts } from "../client/status.js";
+import { spansOf } from "./spans.js";
+import { lookOf, lookOfStep, type Step } from "./states.js";
+import { STYLES } from "./styles.js";
+import { durationText, timeScale, useNow, type Span, type TimeScale } from "./time.js";
+import type { LiveRun } from "./use-run.js";
+
+/** A child in the timeline: what `workflow.list` tells of it. */
+export type ChildRun = Pick<ListedRun, "runId" | "workflow" | "state" | "startedAt"> &
+  Partial<Pick<ListedRun, "endedAt" | "index" | "childKey">>;
+
+export interface RunTimelineProps {
+  /** What `useRun` returns. */
+  run: LiveRun;
+  /** The pages of `workflow.steps`, together. */
+  steps: readonly Step[];
+  /** The children of a step, to be listed below it. Default: they are only counted. */
+  childRunsOf?: (step: Step) => readonly ChildRun[] | undefined;
+  /** What the timeline is called for those who cannot see it. Default: by its workflow. */
+  label?: string;
+}
+
+/**
+ * A run as a waterfall: a row for each step, with a bar for each attempt and for each wait. Long
+ * times without work are folded. It shows whatever state the run is in, and follows it.
+ */
+export function RunTimeline({ run, steps, childRunsOf, label }: RunTimelineProps): ReactNode {
+  const known = "runId" in run ? run : undefined;
+  const endedAt = known && "endedAt" in known ? known.endedAt : undefined;
+  const clock = useNow(known !== undefined && endedAt === undefined);
+  const now = endedAt ?? clock;
+  const rows = steps.map((step) => {
+    const below = (childRunsOf?.(step) ?? []).map((child) => childStep(child, step.node));
+    return { step, spans: spansOf(step, now), below };
+  });
+  const ofChildren = rows.flatMap(({ below }) => below.flatMap((child) => spansOf(child, now)));
+  const scale = timeScale([...rows.flatMap(({ spans }) => spans), ...ofChildren]);
+  const { sign, label: state, tone } = lookOf(run.state);
+  const title = known && `${known.workflow} · ${durationText(now - known.startedAt)}`;
+  return (
+    <section
+      className="stepwise"
+      aria-label={label ?? (known ? `Timeline of ${known.workflow}` : "Timeline")}
+      aria-busy={run.state === "loading"}
+    >
+      <style>{STYLES}</style>
+      <p className="stepwise-state" data-tone={tone} role="status">
+        <span aria-hidden>{sign}</span> {state}
+      </p>
+      <p className="stepwise-took">{title}</p>
+      <ol>
+        {scale.folds.length > 0 && <Folds scale={scale} />}
+        {rows.map(({ step, spans, below }) => (
+          <li key={[step.node, ...(step.pass ?? [])].join(" ")}>
+            <Row step={step} spans={spans} scale={scale} />
+            {below.length > 0 && (
+              <details open={below.length <= 8}>
+                <summary>{below.length} children</summary>
+                <ol>
+                  {below.map((child) => (
+                    <li key={child.runId}>
+                      <Row step={child} spans={spansOf(child, now)} scale={scale} />
+                    </li>
+                  ))}
+                </ol>
+              </details>
+            )}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** A child as a row of its own, below its parent. */
+function childStep({ state, index = 0, childKey, ...child }: ChildRun, parent: string) {
+  const node = `${parent}.${child.workflow} ${childKey ?? `#${index + 1}`}`;
+  const shown = state === "compensating" ? ("running" as const) : state;
+  return { ...child, node, kind: "action" as const, state: shown, errors: [] };
+}
+
+interface RowProps {
+  step: Step;
+  spans: readonly Span[];
+  scale: TimeScale;
+}
+
+function Row({ step, spans, scale }: RowProps) {
+  const { node, pass = [], children, errors, events = [], chosen, state } = step;
+  const { tone, sign, label } = lookOfStep(step);
+  const path = node.split(".");
+  const note = state === "waiting" && events.length > 0 ? `for ${events.join(" or ")}` : chosen;
+  const [from, to] = [spans[0]?.from, spans.at(-1)?.to];
+  return (
+    <>
+      <div className="stepwise-row" data-tone={tone}>
+        <span className="stepwise-name" style={{ paddingInlineStart: `${path.length - 1}em` }}>
+          {[path.at(-1), ...pass.map((each) => `#${each}`)].join(" ")}
+        </span>
+        <span className="stepwise-result">
+          <span aria-hidden>{sign}</span> {label} {note}{" "}
+          {from !== undefined && to !== undefined && <small>{durationText(to - from)}</small>}
+        </span>
+        <Bars spans={spans} scale={scale} />
+      </div>
+      {children !== undefined && <Counts counts={children} />}
+      {errors.length > 0 && (
+        <details className="stepwise-errors">
+          <summary>{errors.length === 1 ? "1 error" : `${errors.length} errors`}</summary>
+          <ul>
+            {errors.map(({ attempt, message }, index) => (
+              <li key={index}>
+                Attempt {attempt}: {message}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
+  );
+}
+
+const percent = (share: number): string => `${Number((100 * share).toFixed(2))}%`;
+
+function Bars({ spans, scale }: Omit<RowProps, "step">) {
+  const text = spans.map(({ title }) => title).join(", ");
+  return (
+    <span className="stepwise-bars" role="img" aria-label={text || "no time"}>
+      {spans.map(({ from, to, kind, hasFailed, title }, index) => {
+        const start = scale.place(from);
+        const size = {
+          insetInlineStart: percent(start),
+          inlineSize: percent(scale.place(to) - start),
+        };
+        return (
+          <span
+            key={index}
+            data-kind={kind}
+            data-failed={hasFailed || undefined}
+            title={title}
+            style={size}
+          />
+        );
+      })}
+    </span>
+  );
+}
+
+function Counts({ counts: { total, done, failed, running, isEstimate } }: { counts: ChildCounts }) {
+  const text = [
+    `${done} of ${total} done`,
+    failed > 0 && `${failed} failed`,
+    running > 0 && `${running} running`,
+  ];
+  return (
+    <p className="stepwise-counts">
+      <progress max={total} value={done + failed} aria-label="children that have ended" />
+      {isEstimate === true ? "about " : ""}
+      {text.filter(Boolean).join(", ")}
+    </p>
+  );
+}
+
+/** Above the bars: where time is drawn shorter than it was. */
+function Folds({ scale }: { scale: TimeScale }) {
+  return (
+    <li className="stepwise-row stepwise-folds" aria-hidden>
+      <span className="stepwise-bars">
+        {scale.folds.map(({ at, ms }) => (
+          <span key={at} style={{ insetInlineStart: percent(at) }}>
+            {durationText(ms)}
+          </span>
+        ))}
+      </span>
+    </li>
+  );
+}

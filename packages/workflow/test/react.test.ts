@@ -1,0 +1,209 @@
+import { ConvexProvider, type ConvexReactClient } from "convex/react";
+import { makeFunctionReference } from "convex/server";
+import { createElement } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+import { expect, expectTypeOf, test } from "vitest";
+import type { Status, WorkflowReference } from "../src/index.js";
+import { RunTimeline, useRun, WorkflowGraph, type LiveRun, type Step } from "../src/react/index.js";
+
+const run: LiveRun = {
+  runId: "r1",
+  workflow: "order",
+  isOutdated: false,
+  generation: 1,
+  startedAt: 0,
+  endedAt: 7_200_300,
+  active: [],
+  paused: false,
+  stalled: false,
+  state: "completed",
+  output: null,
+};
+const error = {
+  message: "No truck",
+  kind: "thrown" as const,
+  workflow: "order",
+  node: "ship",
+  attempt: 1,
+};
+const step = (node: string, of: Partial<Step> = {}): Step => ({
+  node,
+  kind: "action",
+  state: "completed",
+  attempt: 1,
+  startedAt: 0,
+  endedAt: 100,
+  errors: [],
+  ...of,
+});
+
+const rows = (steps: Step[], of: Partial<LiveRun> = {}) =>
+  renderToStaticMarkup(
+    createElement(RunTimeline, { run: { ...run, ...of } as LiveRun, steps }),
+  ).split('class="stepwise-row');
+const bars = (html: string) => [...html.matchAll(/title="([^"]*)"/g)].map(([, title]) => title);
+
+test("a timeline has a bar for each attempt and for each wait between two", () => {
+  const retries = [
+    { attempt: 1, failedAt: 200, nextAt: 450 },
+    { attempt: 2, failedAt: 600, nextAt: 1_100 },
+  ];
+  const [, row = ""] = rows([
+    step("ship", { attempt: 3, retries, endedAt: 1_400, errors: [error] }),
+  ]);
+  expect(bars(row)).toEqual([
+    "attempt 1 failed after 200 ms",
+    "waited 250 ms",
+    "attempt 2 failed after 150 ms",
+    "waited 500 ms",
+    "attempt 3 ran for 300 ms",
+  ]);
+  expect(row).toContain("Attempt 1: No truck");
+});
+
+test("a timeline folds long times without work, and says how long they were", () => {
+  const [, folds = "", ship = "", pause = "", tell = ""] = rows([
+    step("ship", { endedAt: 200 }),
+    step("pause", { kind: "sleep", startedAt: 200, endedAt: 7_200_200 }),
+    step("tell", { startedAt: 7_200_200, endedAt: 7_200_300 }),
+  ]);
+  expect(folds).toContain("2 h");
+  expect(ship).toContain("one attempt ran for 200 ms");
+  expect(pause).toContain('data-kind="waiting"');
+  expect(pause).toContain("waited 2 h");
+  expect(Number(/inset-inline-start:([\d.]+)%/.exec(tell)?.[1])).toBeLessThan(99.9);
+});
+
+test("a timeline tells states, errors, undone steps and children in words", () => {
+  const counts = { total: 40, done: 12, failed: 1, running: 8 };
+  const html = rows([
+    step("reserve", { isUndone: true }),
+    step("pages", { kind: "children", state: "waiting", endedAt: undefined, children: counts }),
+    step("ask", { kind: "event", state: "waiting", events: ["decision"], endedAt: undefined }),
+    step("ship", { state: "skipped", startedAt: undefined, endedAt: undefined }),
+  ]).slice(-4);
+  expect(html[0]).toContain("undone");
+  expect(html[1]).toContain("12 of 40 done, 1 failed, 8 running");
+  expect(html[2]).toContain("waiting for decision");
+  expect(html[3]).toContain("skipped");
+});
+
+test("a timeline lists the children that it is given, below their parent", () => {
+  const child = {
+    runId: "c1",
+    workflow: "page",
+    state: "failed",
+    startedAt: 0,
+    endedAt: 90,
+  } as const;
+  const html = renderToStaticMarkup(
+    createElement(RunTimeline, {
+      run,
+      steps: [step("pages", { kind: "children" })],
+      childRunsOf: ({ node }) => (node === "pages" ? [{ ...child, index: 4 }] : undefined),
+    }),
+  );
+  expect(html).toMatch(/1 children.*page #5.*failed/s);
+});
+
+test("a run that is loading or unknown is shown as such", () => {
+  expect(rows([], { state: "loading" })[0]).toContain('aria-busy="true"');
+  const missing = createElement(RunTimeline, { run: { state: "missing" }, steps: [] });
+  expect(renderToStaticMarkup(missing)).toContain("not found");
+});
+
+const node = (name: string, shape = "run") => ({
+  name,
+  kind: "step",
+  shape,
+  runs: ["action"],
+  policies: [],
+});
+const graph = {
+  workflows: [
+    {
+      name: "order",
+      nodes: [
+        node("reserve"),
+        node("route", "decision"),
+        node("route.big.ship"),
+        node("retry", "loop"),
+      ],
+      edges: [
+        { from: "reserve", to: "route" },
+        { from: "route", to: "route.big.ship", label: "big" },
+        { from: "route.big.ship", to: "retry" },
+        { from: "retry", to: "retry", label: "next pass" },
+      ],
+    },
+  ],
+  children: [{ workflow: "order", node: "reserve", child: "stock" }],
+};
+const nodesOf = (html: string) =>
+  [...html.matchAll(/data-tone="(\w+)"[^>]*><title>([^<]*)/g)].map(
+    ([, tone, title]) => `${title}, ${tone}`,
+  );
+
+test("a graph shows each node, coloured by where the run is and was", () => {
+  const active = [
+    { node: "route.big.ship", kind: "action", state: "running", since: 0, attempt: 1, errors: [] },
+  ];
+  const steps = [step("reserve"), step("route", { kind: "branch" }), step("reserve.compensate")];
+  const live = { ...run, state: "running", endedAt: undefined, active } as unknown as LiveRun;
+  const html = renderToStaticMarkup(createElement(WorkflowGraph, { graph, run: live, steps }));
+  expect(nodesOf(html)).toEqual([
+    "reserve: undone, stopped",
+    "route: completed, good",
+    "route.big.ship: running, active",
+    "retry, idle",
+  ]);
+  expect(html).toMatch(/<ol.*reserve: action, starts stock, undone<.*retry: action, not reached</s);
+  expect(html).toContain(">next pass<");
+});
+
+test("a graph of a workflow that is not in it is refused", () => {
+  const unknown = createElement(WorkflowGraph, { graph, workflow: "ordre" });
+  expect(() => renderToStaticMarkup(unknown)).toThrow('The graph has no workflow "ordre"');
+});
+
+test("what users write is shown as text", () => {
+  const [, row = ""] = rows([
+    step("ship", { errors: [{ ...error, message: "<script>x</script>" }] }),
+  ]);
+  expect(row).toContain("&lt;script&gt;");
+});
+
+type Ordered = WorkflowReference<{ id: string }> & {
+  readonly "~definition": { readonly "~output": () => { tracking: string } };
+};
+const status = makeFunctionReference<"query", { id: string }, Status<Ordered> | null>(
+  "orders:status",
+);
+
+/** What `useRun` returns while the client knows so much of the query. */
+function seen(result: unknown): unknown {
+  let found: unknown;
+  const Page = () => {
+    found = useRun(status, { id: "1" });
+    return null;
+  };
+  // As much of a client as a first render asks for.
+  const client = {
+    watchQuery: () => ({
+      localQueryResult: () => result,
+      onUpdate: () => () => {},
+      journal: () => undefined,
+    }),
+  } as unknown as ConvexReactClient;
+  renderToStaticMarkup(createElement(ConvexProvider, { client }, createElement(Page)));
+  return found;
+}
+
+test("useRun gives a query's status, also while there is none", () => {
+  expect(seen(undefined)).toEqual({ state: "loading" });
+  expect(seen(null)).toEqual({ state: "missing" });
+  expect(seen(run)).toEqual(run);
+  expectTypeOf(useRun<typeof status>).returns.toEqualTypeOf<
+    { state: "loading" } | { state: "missing" } | Status<Ordered>
+  >();
+});
