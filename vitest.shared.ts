@@ -25,6 +25,9 @@ export function project(
     test: {
       name,
       include: ["test/**/*.test.ts"],
+      tags: [
+        { name: "large", description: "Takes a second or more: only `npm run verify` runs it." },
+      ],
       // Time is virtual, so a test takes what it computes; on a machine that is busy with other things that may be long.
       testTimeout: 60_000,
       onConsoleLog: isShown,

@@ -31,34 +31,38 @@ function source(count: number, isBad: (index: number) => boolean) {
   return { t, kit, begin, customers };
 }
 
-test("1,000 records in 10 pages: those that are good are there, of the others it is told what is wrong", async () => {
-  const { t, kit, begin, customers } = source(1_000, (index) => index % 100 === 42);
-  const runId = await begin();
-  expect(await kit.runToEnd(importCustomers, runId)).toMatchObject({
-    state: "completed",
-    output: { imported: 990, failed: 10 },
-  });
-  expect(await customers()).toBe(990);
-  const { report } = await t.query(api.imports.progress, { runId });
-  expect(report?.problems).toHaveLength(10);
-  expect(report?.problems[9]).toBe("No mail arrives at nobody942");
-  expect((await kit.timeline(runId)).slice(0, 12)).toEqual([
-    "pages completed",
-    "pages.page #1 completed",
-    "pages.customers #1 completed",
-    "  [0..41] importCustomer completed",
-    "    checked completed",
-    "    saved completed",
-    "  [42] importCustomer failed",
-    "    checked failed, 2 attempts",
-    "  [43..99] importCustomer completed",
-    "    checked completed",
-    "    saved completed",
-    "pages.sum #1 completed",
-  ]);
-}, 300_000);
+test(
+  "1,000 records in 10 pages: those that are good are there, of the others it is told what is wrong",
+  { tags: ["large"], timeout: 300_000 },
+  async () => {
+    const { t, kit, begin, customers } = source(1_000, (index) => index % 100 === 42);
+    const runId = await begin();
+    expect(await kit.runToEnd(importCustomers, runId)).toMatchObject({
+      state: "completed",
+      output: { imported: 990, failed: 10 },
+    });
+    expect(await customers()).toBe(990);
+    const { report } = await t.query(api.imports.progress, { runId });
+    expect(report?.problems).toHaveLength(10);
+    expect(report?.problems[9]).toBe("No mail arrives at nobody942");
+    expect((await kit.timeline(runId)).slice(0, 12)).toEqual([
+      "pages completed",
+      "pages.page #1 completed",
+      "pages.customers #1 completed",
+      "  [0..41] importCustomer completed",
+      "    checked completed",
+      "    saved completed",
+      "  [42] importCustomer failed",
+      "    checked failed, 2 attempts",
+      "  [43..99] importCustomer completed",
+      "    checked completed",
+      "    saved completed",
+      "pages.sum #1 completed",
+    ]);
+  },
+);
 
-test("a client sees how far it has come", async () => {
+test("a client sees how far it has come", { tags: ["large"] }, async () => {
   const { t, kit, begin } = source(250, (index) => index === 150);
   const runId = await begin();
   expect(await t.query(api.imports.progress, { runId })).toMatchObject({ page: 0, report: null });
@@ -75,17 +79,21 @@ test("a client sees how far it has come", async () => {
   });
 });
 
-test("a source that is mostly wrong stops the import, and what was imported before stays", async () => {
-  const { kit, begin, customers } = source(300, (index) => index >= 100);
-  const runId = await begin();
-  expect(await kit.runToEnd(importCustomers, runId)).toMatchObject({
-    state: "failed",
-    error: { kind: "childFailed", node: "pages.customers" },
-  });
-  expect(await customers()).toBe(100);
-});
+test(
+  "a source that is mostly wrong stops the import, and what was imported before stays",
+  { tags: ["large"] },
+  async () => {
+    const { kit, begin, customers } = source(300, (index) => index >= 100);
+    const runId = await begin();
+    expect(await kit.runToEnd(importCustomers, runId)).toMatchObject({
+      state: "failed",
+      error: { kind: "childFailed", node: "pages.customers" },
+    });
+    expect(await customers()).toBe(100);
+  },
+);
 
-test("the same source imported twice gives every customer once", async () => {
+test("the same source imported twice gives every customer once", { tags: ["large"] }, async () => {
   const { kit, begin, customers } = source(120, () => false);
   for (const runId of [await begin(), await begin()])
     expect(await kit.runToEnd(importCustomers, runId)).toMatchObject({

@@ -44,16 +44,20 @@ let words: string | undefined;
 const edit = async (file: string, change: (text: string) => string) =>
   await writeFile(path(file), change(await readFile(path(file), "utf8")));
 
-test("a compilation parses what has changed since the one before it, and nothing else", async () => {
-  words = undefined;
-  expect((await compileAnew()).length).toBe(discover(join(app, "convex")).length);
-  expect(await compileAnew()).toEqual([]);
-  await edit("leaves.workflow.ts", (text) => `${text}\n// edited\n`);
-  expect(await compileAnew()).toEqual(["leaves.workflow.ts"]);
-  await edit("leaves.workflow.ts", (text) => text.replace('.step("check"', '.step("look"'));
-  expect(await compileAnew()).toEqual(["leaves.workflow.ts"]);
-  expect(await compileAnew()).toEqual([]);
-});
+test(
+  "a compilation parses what has changed since the one before it, and nothing else",
+  { tags: ["large"] },
+  async () => {
+    words = undefined;
+    expect((await compileAnew()).length).toBe(discover(join(app, "convex")).length);
+    expect(await compileAnew()).toEqual([]);
+    await edit("leaves.workflow.ts", (text) => `${text}\n// edited\n`);
+    expect(await compileAnew()).toEqual(["leaves.workflow.ts"]);
+    await edit("leaves.workflow.ts", (text) => text.replace('.step("check"', '.step("look"'));
+    expect(await compileAnew()).toEqual(["leaves.workflow.ts"]);
+    expect(await compileAnew()).toEqual([]);
+  },
+);
 
 test("after one edit one file is parsed, and of the other workflows nothing but what is known of each is read", async () => {
   await compileAnew();
@@ -65,42 +69,50 @@ test("after one edit one file is parsed, and of the other workflows nothing but 
   expect(compiler.read.filter((key) => key.startsWith("plans "))).toEqual([]);
 });
 
-test("a workflow more or less has only those files parsed that name it", async () => {
-  await compileAnew();
-  await writeFile(
-    path("another.workflow.ts"),
-    `import { defineWorkflow } from "@stepwise/workflow";
+test(
+  "a workflow more or less has only those files parsed that name it",
+  { tags: ["large"] },
+  async () => {
+    await compileAnew();
+    await writeFile(
+      path("another.workflow.ts"),
+      `import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 export const another = defineWorkflow({ input: z.object({}) }).step("only", { query: () => 1 });`,
-  );
-  expect(await compileAnew()).toEqual(["another.workflow.ts"]);
-  await rm(path("another.workflow.ts"));
-  expect(await compileAnew()).toEqual([]);
-  await edit("leaves.workflow.ts", (text) => text.replaceAll("countWords", "countAll"));
-  expect(await compileAnew()).toEqual(["leaves.workflow.ts", "trees.workflow.ts"]);
-});
-
-test("a file that a definition imports has it parsed again when it changes", async () => {
-  await edit(
-    "leaves.workflow.ts",
-    (text) =>
-      `import { words } from "./words";\n${text.replace('input.text.split(" ")', "words(input.text)")}`,
-  );
-  for (const version of [
-    undefined,
-    "export const words = (text: string) => [text];\n",
-    '"use node";\nexport const words = (text: string) => [text];\n',
-    undefined,
-  ]) {
-    words = version;
-    if (version === undefined) await rm(path("words.ts"), { force: true });
-    else await writeFile(path("words.ts"), version);
-    expect(await compileAnew()).toContain("leaves.workflow.ts");
+    );
+    expect(await compileAnew()).toEqual(["another.workflow.ts"]);
+    await rm(path("another.workflow.ts"));
     expect(await compileAnew()).toEqual([]);
-  }
-});
+    await edit("leaves.workflow.ts", (text) => text.replaceAll("countWords", "countAll"));
+    expect(await compileAnew()).toEqual(["leaves.workflow.ts", "trees.workflow.ts"]);
+  },
+);
 
-test("what was edited by hand, or is gone, is written again", async () => {
+test(
+  "a file that a definition imports has it parsed again when it changes",
+  { tags: ["large"] },
+  async () => {
+    await edit(
+      "leaves.workflow.ts",
+      (text) =>
+        `import { words } from "./words";\n${text.replace('input.text.split(" ")', "words(input.text)")}`,
+    );
+    for (const version of [
+      undefined,
+      "export const words = (text: string) => [text];\n",
+      '"use node";\nexport const words = (text: string) => [text];\n',
+      undefined,
+    ]) {
+      words = version;
+      if (version === undefined) await rm(path("words.ts"), { force: true });
+      else await writeFile(path("words.ts"), version);
+      expect(await compileAnew()).toContain("leaves.workflow.ts");
+      expect(await compileAnew()).toEqual([]);
+    }
+  },
+);
+
+test("what was edited by hand, or is gone, is written again", { tags: ["large"] }, async () => {
   await compileAnew();
   await edit("_workflows/countWords.ts", (text) => `${text}// by hand\n`);
   await rm(path("_workflows/checkSpelling.ts"));
@@ -109,20 +121,24 @@ test("what was edited by hand, or is gone, is written again", async () => {
   for (const { path: file, text } of files) expect(await readFile(path(file), "utf8")).toBe(text);
 });
 
-test("a memory that is damaged, or of another compiler, is as good as none", async () => {
-  await compileAnew();
-  const folder = join(app, "node_modules/.cache/stepwise");
-  const [name = ""] = (await readdir(folder)).filter((each) => each.startsWith("compiled"));
-  const text = await readFile(join(folder, name), "utf8");
-  const other = text.replace(/^\S+/, "0.0.1");
-  for (const broken of ["", "{}", text.slice(0, -20), text.replace("countWords", "x"), other]) {
-    await writeFile(join(folder, name), broken);
-    expect((await compileAnew()).length).toBeGreaterThan(0);
-    expect(await compileAnew()).toEqual([]);
-  }
-});
+test(
+  "a memory that is damaged, or of another compiler, is as good as none",
+  { tags: ["large"] },
+  async () => {
+    await compileAnew();
+    const folder = join(app, "node_modules/.cache/stepwise");
+    const [name = ""] = (await readdir(folder)).filter((each) => each.startsWith("compiled"));
+    const text = await readFile(join(folder, name), "utf8");
+    const other = text.replace(/^\S+/, "0.0.1");
+    for (const broken of ["", "{}", text.slice(0, -20), text.replace("countWords", "x"), other]) {
+      await writeFile(join(folder, name), broken);
+      expect((await compileAnew()).length).toBeGreaterThan(0);
+      expect(await compileAnew()).toEqual([]);
+    }
+  },
+);
 
-test("after thirty random edits it is what a new compiler gives", async () => {
+test("after thirty random edits it is what a new compiler gives", { tags: ["large"] }, async () => {
   const random = randomOf(7);
   const sources = discover(join(app, "convex"));
   for (let round = 0; round < 30; round++) {

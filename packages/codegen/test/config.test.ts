@@ -25,13 +25,17 @@ const config = (options: string) =>
 const reading = (text: string | undefined) => (file: string) =>
   file === "stepwise.config.ts" ? text : undefined;
 
-test("an empty config, and none at all, change nothing of what is generated", async () => {
-  const without = await compileSources(sources);
-  for (const text of [config("{}"), config("{ retry: undefined }")]) {
-    const { files } = await new Compiler().compileSources(sources, reading(text));
-    expect(files).toEqual(without.files);
-  }
-});
+test(
+  "an empty config, and none at all, change nothing of what is generated",
+  { tags: ["large"] },
+  async () => {
+    const without = await compileSources(sources);
+    for (const text of [config("{}"), config("{ retry: undefined }")]) {
+      const { files } = await new Compiler().compileSources(sources, reading(text));
+      expect(files).toEqual(without.files);
+    }
+  },
+);
 
 test("a compiler that is used again gives what a new one gives, whatever the config was before", async () => {
   const compiler = new Compiler();

@@ -107,32 +107,36 @@ describe("the functions that arrive", () => {
   });
 });
 
-test("what arrives runs the example to its end, started by a client", async () => {
-  const timers = installTimers();
-  try {
-    const counter = new Counter();
-    const t = counter.convexTest(app);
-    t.registerComponent("workflow", component.schema, component.modules);
-    const text = await readFile(`${EXAMPLE}/input/gpl-3.txt`);
-    const storageId = await t.run(async (ctx) => await ctx.storage.store(new Blob([text])));
+test(
+  "what arrives runs the example to its end, started by a client",
+  { tags: ["large"], timeout: 60_000 },
+  async () => {
+    const timers = installTimers();
+    try {
+      const counter = new Counter();
+      const t = counter.convexTest(app);
+      t.registerComponent("workflow", component.schema, component.modules);
+      const text = await readFile(`${EXAMPLE}/input/gpl-3.txt`);
+      const storageId = await t.run(async (ctx) => await ctx.storage.store(new Blob([text])));
 
-    const user = t.withIdentity({ subject: "ada" });
-    const args = { title: "GNU General Public License", storageId };
-    const runId = (await user.mutation(documents["upload"]!, args)) as string;
-    const progress = async () => await user.query(documents["progress"]!, { runId });
-    const done = async () => ((await progress()) as { state: string }).state !== "running";
-    await counter.drive({ timers, done, patienceMs: 500 });
+      const user = t.withIdentity({ subject: "ada" });
+      const args = { title: "GNU General Public License", storageId };
+      const runId = (await user.mutation(documents["upload"]!, args)) as string;
+      const progress = async () => await user.query(documents["progress"]!, { runId });
+      const done = async () => ((await progress()) as { state: string }).state !== "running";
+      await counter.drive({ timers, done, patienceMs: 500 });
 
-    expect(await progress()).toMatchObject({ state: "completed", active: [], words: 5607 });
-    expect(await user.query(documents["report"]!, { storageId })).toMatchObject({
-      title: "GNU General Public License",
-      sections: 19,
-      analysis: { words: 5607, frequentWords: [{ word: "license", count: 97 }, {}, {}, {}, {}] },
-    });
-    expect(counter.violations).toEqual([]);
-    // The same file again is the same run.
-    expect(await user.mutation(documents["upload"]!, args)).toBe(runId);
-  } finally {
-    timers.uninstall();
-  }
-}, 60_000);
+      expect(await progress()).toMatchObject({ state: "completed", active: [], words: 5607 });
+      expect(await user.query(documents["report"]!, { storageId })).toMatchObject({
+        title: "GNU General Public License",
+        sections: 19,
+        analysis: { words: 5607, frequentWords: [{ word: "license", count: 97 }, {}, {}, {}, {}] },
+      });
+      expect(counter.violations).toEqual([]);
+      // The same file again is the same run.
+      expect(await user.mutation(documents["upload"]!, args)).toBe(runId);
+    } finally {
+      timers.uninstall();
+    }
+  },
+);

@@ -12,7 +12,7 @@ const other = {
   text: `${head.replace("const flow", "const other")}.step("class", { query: () => 1 });\n`,
 };
 
-test("two thousand nodes in a chain compile", async () => {
+test("two thousand nodes in a chain compile", { tags: ["large"], timeout: 120_000 }, async () => {
   const nodes = Array.from({ length: 2000 }, (_, at) => {
     const before = at === 0 ? "input" : `s${at - 1}`;
     return `.step("s${at}", { query: (_ctx, { ${before} }) => ({ ${before} }) })`;
@@ -24,7 +24,7 @@ test("two thousand nodes in a chain compile", async () => {
   expect(files.find(({ path }) => path.endsWith("/flow.ts"))?.text).toContain(
     'own.query("s1999", nodes.s1999.query)',
   );
-}, 120_000);
+});
 
 const nested = (kind: "branch" | "loop" | "bracket", depth: number): string => {
   let inside = 'b.step("last", { query: () => 1 })';
@@ -47,6 +47,7 @@ test.each([
   ["5,000 brackets", `.step("s", { query: () => ${"[".repeat(5000)}${"]".repeat(5000)} })`],
 ])(
   "%s in one another are compiled, or one problem at a place; the other files are checked",
+  { tags: ["large"], timeout: 60_000 },
   async (_what, nodes) => {
     const { diagnostics } = await compileSources([source(nodes), other]);
     const [first, second] = [
@@ -56,5 +57,4 @@ test.each([
     if (second !== undefined) expect(first).toMatch(/^a\.workflow\.ts SW(1901|1005)$/);
     expect(diagnostics.every(({ place }) => place.line > 0)).toBe(true);
   },
-  60_000,
 );

@@ -19,6 +19,7 @@ test("no code stands for two problems", () => {
 
 test.each(["ingestDocument.ts", "index.ts"])(
   "docs/generated-code.md shows %s as it is generated",
+  { tags: ["large"] },
   async (name) => {
     const generated = await readFile(join(fixtures, "documents/expected/_workflows", name), "utf8");
     // In the page, code is laid out for this repository.
@@ -79,30 +80,36 @@ function mountedBy(config: string): Record<string, string> {
   );
 }
 
-test("every TypeScript example of the pages for users compiles, and has no type errors", async () => {
-  const scratch = scratchFolder("pages");
-  await rm(scratch, { recursive: true, force: true });
-  const problems: unknown[] = [];
-  for (const page of pages)
-    for (const [version, app] of appsOf(page, await read(page)).entries()) {
-      const folder = join(scratch, page.replace(/\W/g, "-"), `${version}`);
-      const write = async (path: string, text: string) => {
-        await mkdir(dirname(join(folder, path)), { recursive: true });
-        await writeFile(join(folder, path), text);
-      };
-      for (const [path, code] of Object.entries(app)) await write(path, code);
-      const functionsDir = join(folder, "convex");
-      const { diagnostics, files } = await compile({ functionsDir });
-      problems.push(...diagnostics.map(({ code, message, place }) => [page, code, message, place]));
-      for (const { path, text } of files) await write(`convex/${path}`, text);
-      const config = app["convex/convex.config.ts"] ?? usualConfig;
-      await writeGeneratedTypes(functionsDir, mountedBy(config));
-      const server = "convex/_generated/server.d.ts";
-      await cp(join(root, "examples/documents", server), join(folder, server));
-    }
-  const types = ["node", "vite/client"];
-  expect([...problems, ...(await typeErrors(scratch, { types }))]).toEqual([]);
-}, 120_000);
+test(
+  "every TypeScript example of the pages for users compiles, and has no type errors",
+  { tags: ["large"], timeout: 120_000 },
+  async () => {
+    const scratch = scratchFolder("pages");
+    await rm(scratch, { recursive: true, force: true });
+    const problems: unknown[] = [];
+    for (const page of pages)
+      for (const [version, app] of appsOf(page, await read(page)).entries()) {
+        const folder = join(scratch, page.replace(/\W/g, "-"), `${version}`);
+        const write = async (path: string, text: string) => {
+          await mkdir(dirname(join(folder, path)), { recursive: true });
+          await writeFile(join(folder, path), text);
+        };
+        for (const [path, code] of Object.entries(app)) await write(path, code);
+        const functionsDir = join(folder, "convex");
+        const { diagnostics, files } = await compile({ functionsDir });
+        problems.push(
+          ...diagnostics.map(({ code, message, place }) => [page, code, message, place]),
+        );
+        for (const { path, text } of files) await write(`convex/${path}`, text);
+        const config = app["convex/convex.config.ts"] ?? usualConfig;
+        await writeGeneratedTypes(functionsDir, mountedBy(config));
+        const server = "convex/_generated/server.d.ts";
+        await cp(join(root, "examples/documents", server), join(folder, server));
+      }
+    const types = ["node", "vite/client"];
+    expect([...problems, ...(await typeErrors(scratch, { types }))]).toEqual([]);
+  },
+);
 
 const anchorsOf = (text: string) =>
   [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>

@@ -3,11 +3,15 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder, typeErrors } from "./type-check.js";
 
-test("an onComplete checks under exactOptionalPropertyTypes, against the built types of the package", async () => {
-  const scratch = scratchFolder("exact");
-  await rm(scratch, { recursive: true, force: true });
-  await mkdir(scratch, { recursive: true });
-  await cp(new URL("exact/on-complete.ts", import.meta.url), join(scratch, "on-complete.ts"));
-  const options = { exactOptionalPropertyTypes: true, customConditions: [] };
-  expect(await typeErrors(scratch, options)).toEqual([]);
-}, 120_000);
+test(
+  "an onComplete checks under exactOptionalPropertyTypes, against the built types of the package",
+  { tags: ["large"], timeout: 120_000 },
+  async () => {
+    const scratch = scratchFolder("exact");
+    await rm(scratch, { recursive: true, force: true });
+    await mkdir(scratch, { recursive: true });
+    await cp(new URL("exact/on-complete.ts", import.meta.url), join(scratch, "on-complete.ts"));
+    const options = { exactOptionalPropertyTypes: true, customConditions: [] };
+    expect(await typeErrors(scratch, options)).toEqual([]);
+  },
+);

@@ -21,11 +21,15 @@ test.each([
     '.step("s", { query: () => 1, recover: charge })',
     "`(error, { input }) => charge(error, { input })`",
   ],
-])("an imported function where a handler stands is to be wrapped: %s", async (nodes, hint) => {
-  expect(await found(nodes)).toMatchObject([
-    { code: "SW1206", hint: expect.stringContaining(hint) },
-  ]);
-});
+])(
+  "an imported function where a handler stands is to be wrapped: %s",
+  { tags: ["large"] },
+  async (nodes, hint) => {
+    expect(await found(nodes)).toMatchObject([
+      { code: "SW1206", hint: expect.stringContaining(hint) },
+    ]);
+  },
+);
 
 test("a misspelt kind of function is marked where it stands", async () => {
   const nodes = '.step("s", { retry: true, acton: () => 1 })';

@@ -35,15 +35,19 @@ test("a link to a folder with definitions, however deep, is reported; in a circl
   expect({ ok, workflows: plan.workflows }).toEqual({ ok: true, workflows: [] });
 });
 
-test("a link to a folder without definitions is none of the compiler's business; one to a file is followed", async () => {
-  await mkdir(join(app, "pictures"));
-  await symlink("../pictures", join(functionsDir, "pictures"));
-  await symlink("../shared", join(functionsDir, "node_modules"));
-  await symlink("../shared/deep/mail.workflow.ts", join(functionsDir, "mail.workflow.ts"));
-  const { diagnostics, plan } = await compile({ functionsDir });
-  expect(diagnostics).toEqual([]);
-  expect(plan.workflows.map(({ name }) => name)).toEqual(["mail"]);
-});
+test(
+  "a link to a folder without definitions is none of the compiler's business; one to a file is followed",
+  { tags: ["large"] },
+  async () => {
+    await mkdir(join(app, "pictures"));
+    await symlink("../pictures", join(functionsDir, "pictures"));
+    await symlink("../shared", join(functionsDir, "node_modules"));
+    await symlink("../shared/deep/mail.workflow.ts", join(functionsDir, "mail.workflow.ts"));
+    const { diagnostics, plan } = await compile({ functionsDir });
+    expect(diagnostics).toEqual([]);
+    expect(plan.workflows.map(({ name }) => name)).toEqual(["mail"]);
+  },
+);
 
 test("one that is made later is seen although no definition has changed", async () => {
   await writeFile(join(app, "package.json"), "{}");

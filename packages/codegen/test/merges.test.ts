@@ -75,6 +75,7 @@ test.each([
   ["before and after all others", ["aaa", "zzz"]],
 ])(
   "two branches that each add a workflow merge without a conflict: %s",
+  { tags: ["large"] },
   async (_where, [ours = "", theirs = ""]) => {
     const base = { apple: step("a"), cherry: step("c") };
     const { drift, list, plans } = await merged(
@@ -98,17 +99,21 @@ test("so they do where a parent may start children of any workflow", async () =>
   expect(drift.written.filter((path) => path !== "_workflows/workflows.ts")).toEqual([]);
 });
 
-test("so do two branches that change different workflows, and one that removes a workflow and one that adds one", async () => {
-  const base = { apple: step("a"), cherry: step("c"), damson: step("d") };
-  await merged(base, { apple: step("a") + step("b") }, { cherry: step("c") + step("b") });
-  git("add", "--all");
-  git("commit", "--quiet", "--allow-empty", "--message=generated");
-  git("branch", "--quiet", "-D", "theirs");
-  const { plans } = await merged({}, { cherry: undefined }, { elder: step("e") }).catch(
-    (error: Error) => {
-      throw new Error(`${error.message}\n${git("status")}`);
-    },
-  );
-  expect(plans).toContain("_workflows/elder.plan.json");
-  expect(plans).toContain("_workflows/cherry.plan.json");
-});
+test(
+  "so do two branches that change different workflows, and one that removes a workflow and one that adds one",
+  { tags: ["large"] },
+  async () => {
+    const base = { apple: step("a"), cherry: step("c"), damson: step("d") };
+    await merged(base, { apple: step("a") + step("b") }, { cherry: step("c") + step("b") });
+    git("add", "--all");
+    git("commit", "--quiet", "--allow-empty", "--message=generated");
+    git("branch", "--quiet", "-D", "theirs");
+    const { plans } = await merged({}, { cherry: undefined }, { elder: step("e") }).catch(
+      (error: Error) => {
+        throw new Error(`${error.message}\n${git("status")}`);
+      },
+    );
+    expect(plans).toContain("_workflows/elder.plan.json");
+    expect(plans).toContain("_workflows/cherry.plan.json");
+  },
+);

@@ -19,6 +19,7 @@ const longest = "a".repeat(64);
 
 test.each(["generated", "generated/workflows", "a/b/c/d", "_1", "2", `x/${longest}`, "a/actions"])(
   "generated code may stand in %s",
+  { tags: ["large"] },
   async (output) => {
     const { ok, diagnostics, files } = await compiled(JSON.stringify(output));
     expect({ ok, diagnostics }).toEqual({ ok: true, diagnostics: [] });

@@ -33,28 +33,32 @@ async function inTurn(versions: readonly (readonly SourceText[])[]): Promise<voi
   }
 }
 
-test("a compiler that is used again gives what a new one would, whatever changed", async () => {
-  await inTurn([
-    sources,
-    sources,
-    // What "anything" may start, and the index, depend on which workflows there are.
-    [...sources, another],
-    sources,
-    edited("leaves.workflow.ts", "countWords", "countAll"),
-    edited("leaves.workflow.ts", "checkSpelling", "spelling"),
-    edited("leaves.workflow.ts", "export const", "const"),
-    edited("leaves.workflow.ts", ");", ")"),
-    edited("leaves.workflow.ts", "z.object(", "z.object"),
-    sources,
-    sources.slice(0, 1),
-    sources.slice(1),
-    [],
-    sources.toReversed(),
-    edited("trees.workflow.ts", '"pages"', '"sheets"'),
-    edited("trees.workflow.ts", "concurrency: 4", "concurrency: 0"),
-    sources,
-  ]);
-});
+test(
+  "a compiler that is used again gives what a new one would, whatever changed",
+  { tags: ["large"] },
+  async () => {
+    await inTurn([
+      sources,
+      sources,
+      // What "anything" may start, and the index, depend on which workflows there are.
+      [...sources, another],
+      sources,
+      edited("leaves.workflow.ts", "countWords", "countAll"),
+      edited("leaves.workflow.ts", "checkSpelling", "spelling"),
+      edited("leaves.workflow.ts", "export const", "const"),
+      edited("leaves.workflow.ts", ");", ")"),
+      edited("leaves.workflow.ts", "z.object(", "z.object"),
+      sources,
+      sources.slice(0, 1),
+      sources.slice(1),
+      [],
+      sources.toReversed(),
+      edited("trees.workflow.ts", '"pages"', '"sheets"'),
+      edited("trees.workflow.ts", "concurrency: 4", "concurrency: 0"),
+      sources,
+    ]);
+  },
+);
 
 test("what a file hands on is looked up again when that file has changed", async () => {
   const compiler = new Compiler();
@@ -82,7 +86,7 @@ export const user = defineWorkflow({ input: z.object({}) }).parent("p", { childr
   expect(await startedBy(undefined)).toBeUndefined();
 });
 
-test("the same after a hundred random edits", async () => {
+test("the same after a hundred random edits", { tags: ["large"] }, async () => {
   const random = randomOf(1);
   const versions = Array.from({ length: 100 }, () => {
     const chosen = Math.floor(random() * sources.length);

@@ -37,35 +37,39 @@ afterAll(async () => {
   await releases.remove();
 });
 
-test("[S97] of a sensitive event or parent no result is shown, and nothing of it is among scheduled arguments", async () => {
-  vi.useRealTimers();
-  const version = await releases.release({ "flow.workflow.ts": DEFINITIONS });
-  vi.useFakeTimers();
-  const app = new Deployment(version);
-  const runId = (await app.call("start", { name: "flow", input: {} })) as string;
-  // The first is kept until the run waits for it, the second is waited for.
-  await app.call("send", { name: "flow", runId, event: "early", value: SECRET });
-  await app.drive(async () => (await app.see(runId)).active.some(({ node }) => node === "late"));
-  await app.call("send", { name: "flow", runId, event: "late", value: SECRET });
-  await app.drive();
-  expect(await app.see(runId)).toMatchObject({
-    state: "completed",
-    output: ["s3cret handledgrown".length, "s3cretgrowngrown".length],
-  });
-  const { page } = await app.ask<{ page: { node: string; isSensitive?: true }[] }>("steps", {
-    name: "flow",
-    runId,
-  });
-  expect(page.map(({ node, isSensitive = false }) => [node, isSensitive])).toEqual([
-    ["early", true],
-    ["late", true],
-    ["handled.output", true],
-    ["handled", true],
-    ["handled.finalize", true],
-    ["folded.output", true],
-    ["folded", true],
-    ["open", false],
-  ]);
-  expect(JSON.stringify(page)).not.toContain(SECRET);
-  expect(JSON.stringify(await app.jobs())).not.toContain(SECRET);
-});
+test(
+  "[S97] of a sensitive event or parent no result is shown, and nothing of it is among scheduled arguments",
+  { tags: ["large"] },
+  async () => {
+    vi.useRealTimers();
+    const version = await releases.release({ "flow.workflow.ts": DEFINITIONS });
+    vi.useFakeTimers();
+    const app = new Deployment(version);
+    const runId = (await app.call("start", { name: "flow", input: {} })) as string;
+    // The first is kept until the run waits for it, the second is waited for.
+    await app.call("send", { name: "flow", runId, event: "early", value: SECRET });
+    await app.drive(async () => (await app.see(runId)).active.some(({ node }) => node === "late"));
+    await app.call("send", { name: "flow", runId, event: "late", value: SECRET });
+    await app.drive();
+    expect(await app.see(runId)).toMatchObject({
+      state: "completed",
+      output: ["s3cret handledgrown".length, "s3cretgrowngrown".length],
+    });
+    const { page } = await app.ask<{ page: { node: string; isSensitive?: true }[] }>("steps", {
+      name: "flow",
+      runId,
+    });
+    expect(page.map(({ node, isSensitive = false }) => [node, isSensitive])).toEqual([
+      ["early", true],
+      ["late", true],
+      ["handled.output", true],
+      ["handled", true],
+      ["handled.finalize", true],
+      ["folded.output", true],
+      ["folded", true],
+      ["open", false],
+    ]);
+    expect(JSON.stringify(page)).not.toContain(SECRET);
+    expect(JSON.stringify(await app.jobs())).not.toContain(SECRET);
+  },
+);

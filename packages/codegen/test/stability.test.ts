@@ -9,25 +9,35 @@ import { fixtures } from "./golden.js";
 
 const functionsDir = join(fixtures, "parents", "convex");
 
-test("the output does not depend on the order in which files are found", async () => {
-  const sources = discover(functionsDir);
-  expect(sources.length).toBeGreaterThan(1);
-  const [forwards, backwards] = [
-    await compileSources(sources),
-    await compileSources(sources.toReversed()),
-  ];
-  expect(backwards.files).toEqual(forwards.files);
-});
+test(
+  "the output does not depend on the order in which files are found",
+  { tags: ["large"] },
+  async () => {
+    const sources = discover(functionsDir);
+    expect(sources.length).toBeGreaterThan(1);
+    const [forwards, backwards] = [
+      await compileSources(sources),
+      await compileSources(sources.toReversed()),
+    ];
+    expect(backwards.files).toEqual(forwards.files);
+  },
+);
 
-test("the output does not depend on line ends or a byte order mark", async () => {
-  const { normalized } = await import("../src/discover/discover.js");
-  const sources = discover(functionsDir);
-  const onWindows = sources.map(({ file, text }) => ({
-    file,
-    text: normalized(`\ufeff${text.replaceAll("\n", "\r\n")}`),
-  }));
-  expect((await compileSources(onWindows)).files).toEqual((await compile({ functionsDir })).files);
-});
+test(
+  "the output does not depend on line ends or a byte order mark",
+  { tags: ["large"] },
+  async () => {
+    const { normalized } = await import("../src/discover/discover.js");
+    const sources = discover(functionsDir);
+    const onWindows = sources.map(({ file, text }) => ({
+      file,
+      text: normalized(`\ufeff${text.replaceAll("\n", "\r\n")}`),
+    }));
+    expect((await compileSources(onWindows)).files).toEqual(
+      (await compile({ functionsDir })).files,
+    );
+  },
+);
 
 test("an edit that adds lines or comments, or formats anew, changes nothing", async () => {
   const [source] = discover(join(fixtures, "steps", "convex"));

@@ -130,29 +130,37 @@ test.each([
     file: "stepwise.config.ts",
     why: "it is no file",
   },
-])("$what is one problem with its place, and the other files are checked", async (each) => {
-  await put("wrong.workflow.ts", define("wrong", "class"));
-  await each.make();
-  const { diagnostics, files } = await compile({ functionsDir });
-  expect(diagnostics.map(({ code }) => code).sort()).toEqual(["SW1003", "SW1906"]);
-  const found = diagnostics.find(({ code }) => code === "SW1906");
-  expect(found?.place).toMatchObject({ file: each.file, line: 1, column: 1 });
-  expect(found?.message).toContain(`${each.file} cannot be read: `);
-  expect(found?.message).toContain(each.why);
-  expect(files).toEqual([]);
-});
+])(
+  "$what is one problem with its place, and the other files are checked",
+  { tags: ["large"] },
+  async (each) => {
+    await put("wrong.workflow.ts", define("wrong", "class"));
+    await each.make();
+    const { diagnostics, files } = await compile({ functionsDir });
+    expect(diagnostics.map(({ code }) => code).sort()).toEqual(["SW1003", "SW1906"]);
+    const found = diagnostics.find(({ code }) => code === "SW1906");
+    expect(found?.place).toMatchObject({ file: each.file, line: 1, column: 1 });
+    expect(found?.message).toContain(`${each.file} cannot be read: `);
+    expect(found?.message).toContain(each.why);
+    expect(files).toEqual([]);
+  },
+);
 
-test("a plan that cannot be read is one problem, and nothing is written over it", async () => {
-  await runProgram(terminal(), []);
-  const plan = join(functionsDir, "_workflows/plan.json");
-  await rm(plan);
-  await symlink("plan.json", plan);
-  printed = "";
-  const out = terminal();
-  await runProgram(out, []);
-  expect(out.exitCode).toBe(1);
-  expect(printed).toMatch(/convex\/_workflows\/plan\.json:1:1 error SW1904: .*leads to itself/);
-});
+test(
+  "a plan that cannot be read is one problem, and nothing is written over it",
+  { tags: ["large"] },
+  async () => {
+    await runProgram(terminal(), []);
+    const plan = join(functionsDir, "_workflows/plan.json");
+    await rm(plan);
+    await symlink("plan.json", plan);
+    printed = "";
+    const out = terminal();
+    await runProgram(out, []);
+    expect(out.exitCode).toBe(1);
+    expect(printed).toMatch(/convex\/_workflows\/plan\.json:1:1 error SW1904: .*leads to itself/);
+  },
+);
 
 test.each([["generate"], ["check"], ["explain"], ["graph"]])(
   "%s says in one line what is wrong with a functions folder or convex.json that cannot be read",

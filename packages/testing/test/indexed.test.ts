@@ -54,9 +54,13 @@ async function history(seed: number, indexes: boolean): Promise<unknown[]> {
 }
 
 describe("with indexes, all that is seen is what convex-test alone gives", () => {
-  test.each(Array.from({ length: 20 }, (_, i) => i + 1))("seed %i", async (seed) => {
-    expect(await history(seed, true)).toStrictEqual(await history(seed, false));
-  });
+  test.each(Array.from({ length: 20 }, (_, i) => i + 1))(
+    "seed %i",
+    { tags: ["large"] },
+    async (seed) => {
+      expect(await history(seed, true)).toStrictEqual(await history(seed, false));
+    },
+  );
 });
 
 test("a query's results are those of its start, whatever is written while they are read", async () => {

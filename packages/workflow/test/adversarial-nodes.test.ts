@@ -273,13 +273,17 @@ describe("compensation", () => {
     expect(await trips()).toEqual(["undo own"]);
   });
 
-  test("[S92] [S86] children are still being canceled while one is undone: that happens once", async () => {
-    const id = await use.app.start("crowd", { of: 600 });
-    await use.app.drive();
-    expect(await stateOf("crowd", id)).toBe("failed");
-    expect(await trips()).toEqual(["unbooking 0", "unbooked 0"]);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S92] [S86] children are still being canceled while one is undone: that happens once",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("crowd", { of: 600 });
+      await use.app.drive();
+      expect(await stateOf("crowd", id)).toBe("failed");
+      expect(await trips()).toEqual(["unbooking 0", "unbooked 0"]);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S95] a child fails while a sibling can be undone: the run is compensating until that is done, and then undoes itself", async () => {
     const id = await use.app.start("tour", {
@@ -360,6 +364,7 @@ describe("compensation", () => {
 
   test.each(["action", "mutation"])(
     "[S94] very many %ss fail for very long reasons: the run ends all the same",
+    { tags: ["large"] },
     async (kind) => {
       const error = await use.app.error("stubborn", { passes: 30, bytes: 60_000, in: kind });
       expect(error.message).toBe("it fails");
@@ -370,14 +375,18 @@ describe("compensation", () => {
     },
   );
 
-  test("[S79] [S92] what is undone of a pass long ago sees what that pass made", async () => {
-    const id = await use.app.start("manyPasses", { passes: 250 });
-    await use.app.drive();
-    expect(await stateOf("manyPasses", id)).toBe("failed");
-    const log = await use.app.log();
-    expect(log).toHaveLength(250);
-    expect(log).toEqual(Array.from({ length: 250 }, (_, n) => `a${250 - n} b${250 - n}`));
-  });
+  test(
+    "[S79] [S92] what is undone of a pass long ago sees what that pass made",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("manyPasses", { passes: 250 });
+      await use.app.drive();
+      expect(await stateOf("manyPasses", id)).toBe("failed");
+      const log = await use.app.log();
+      expect(log).toHaveLength(250);
+      expect(log).toEqual(Array.from({ length: 250 }, (_, n) => `a${250 - n} b${250 - n}`));
+    },
+  );
 });
 
 describe("limits", () => {
@@ -416,11 +425,15 @@ describe("limits", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S27] what is executed together leaves too little to write it down: it is executed apart", async () => {
-    const status = await use.app.run("fullTransaction", {});
-    expect(status).toMatchObject({ state: "completed", output: "done" });
-    expect(await use.app.slotsHeld()).toBe(0);
-  });
+  test(
+    "[S27] what is executed together leaves too little to write it down: it is executed apart",
+    { tags: ["large"] },
+    async () => {
+      const status = await use.app.run("fullTransaction", {});
+      expect(status).toMatchObject({ state: "completed", output: "done" });
+      expect(await use.app.slotsHeld()).toBe(0);
+    },
+  );
 
   test.each([
     { of: 33, bytes: 254_000, megabytes: 0 },
@@ -428,6 +441,7 @@ describe("limits", () => {
     { of: 8, bytes: 990_000, megabytes: 7 },
   ])(
     "[S56] children with inputs as large as they may be, in a pool that is busy: %o",
+    { tags: ["large"] },
     async (input) => {
       await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 50 });
       for (let n = 0; n < 50; n++) await use.app.start("leaf", { n, ms: MINUTE });
@@ -442,6 +456,7 @@ describe("limits", () => {
     { of: 700, bad: 351, bytes: 60_000 },
   ])(
     "[S50] very many children fail for very long reasons: %o",
+    { tags: ["large"], timeout: 120_000 },
     async (input) => {
       await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 100 });
       await use.app.start("badReasons", input);
@@ -450,7 +465,6 @@ describe("limits", () => {
       expect(top?.state).toBe(input.bad === 350 ? "completed" : "failed");
       await use.app.expectNothingLeft();
     },
-    120_000,
   );
 
   test.each([
@@ -458,6 +472,7 @@ describe("limits", () => {
     { passes: 250, heavy: 60 },
   ])(
     "[S79] [S80] a megabyte of state, for more passes than are kept: %o",
+    { tags: ["large"], timeout: 120_000 },
     async (input) => {
       const id = await use.app.start("heavyLoop", { ...input, bytes: 990_000 });
       await use.app.drive();
@@ -465,16 +480,19 @@ describe("limits", () => {
       expect((await use.app.tree(id))[0]?.steps.length).toBeLessThanOrEqual(103);
       await use.app.expectNothingLeft();
     },
-    120_000,
   );
 
-  test("[S81] loops in branches in loops, with nothing between them", async () => {
-    expect(await use.app.output("maze", { outer: 7, inner: 70 })).toEqual({
-      names: ["input", "outer"],
-      outer: ["loop 70", "case", "none", "loop 70", "case", "none", "loop 70"],
-    });
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S81] loops in branches in loops, with nothing between them",
+    { tags: ["large"] },
+    async () => {
+      expect(await use.app.output("maze", { outer: 7, inner: 70 })).toEqual({
+        names: ["input", "outer"],
+        outer: ["loop 70", "case", "none", "loop 70", "case", "none", "loop 70"],
+      });
+      await use.app.expectNothingLeft();
+    },
+  );
 });
 
 describe("children", () => {
@@ -516,6 +534,7 @@ describe("children", () => {
     { of: 1_101, bad: [700], tolerate: false, state: "failed" },
   ])(
     "[S17] [S49] children are refused for their inputs, in pages: %o",
+    { tags: ["large"] },
     async ({ state, ...input }) => {
       const id = await use.app.start("refused", input);
       await use.app.drive();
@@ -525,14 +544,18 @@ describe("children", () => {
     },
   );
 
-  test("[S17] [S111] a child is refused while others are inserted, and what tells its run is lost: it is told again", async () => {
-    const id = await use.app.start("refused", { of: 2_501, bad: [0], tolerate: false });
-    await use.app.drive(async () => (await use.app.tree(id)).length > 1);
-    expect(await cancelJobs("refused:resume")).toBe(1);
-    await use.app.drive();
-    expect(await stateOf("refused", id)).toBe("failed");
-    expect(await rows("childPages")).toBe(0);
-  });
+  test(
+    "[S17] [S111] a child is refused while others are inserted, and what tells its run is lost: it is told again",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("refused", { of: 2_501, bad: [0], tolerate: false });
+      await use.app.drive(async () => (await use.app.tree(id)).length > 1);
+      expect(await cancelJobs("refused:resume")).toBe(1);
+      await use.app.drive();
+      expect(await stateOf("refused", id)).toBe("failed");
+      expect(await rows("childPages")).toBe(0);
+    },
+  );
 
   test("[S110] the function that a child begins with is gone: it fails, and the sibling that made room for it does not", async () => {
     const id = await use.app.start("patientPairs", { of: 3 });
@@ -651,19 +674,23 @@ describe("what is lost", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S92] [S86] a run ends by itself after the one above it was canceled, and before it is canceled too: it is undone", async () => {
-    await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
-    const bookings = Array.from({ length: 4 }, (_, n) => ({ n, ms: MINUTE + 5_000 }));
-    const id = await use.app.start("tours", { of: 60, bookings });
-    await use.app.pass(MINUTE);
-    await cancel(id);
-    // Nobody notices within some seconds; by then those end whose parents are canceled.
-    expect(await cancelJobs("cancelMoreChildren")).toBeGreaterThan(0);
-    await use.app.drive();
-    expect(await stateOf("tours", id)).toBe("canceled");
-    const log = await use.app.log();
-    const counted = (text: string) => log.filter((line) => line.startsWith(text)).length;
-    expect(counted("unbooked")).toBe(counted("book "));
-    await use.app.expectNothingLeft();
-  }, 120_000);
+  test(
+    "[S92] [S86] a run ends by itself after the one above it was canceled, and before it is canceled too: it is undone",
+    { tags: ["large"], timeout: 120_000 },
+    async () => {
+      await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
+      const bookings = Array.from({ length: 4 }, (_, n) => ({ n, ms: MINUTE + 5_000 }));
+      const id = await use.app.start("tours", { of: 60, bookings });
+      await use.app.pass(MINUTE);
+      await cancel(id);
+      // Nobody notices within some seconds; by then those end whose parents are canceled.
+      expect(await cancelJobs("cancelMoreChildren")).toBeGreaterThan(0);
+      await use.app.drive();
+      expect(await stateOf("tours", id)).toBe("canceled");
+      const log = await use.app.log();
+      const counted = (text: string) => log.filter((line) => line.startsWith(text)).length;
+      expect(counted("unbooked")).toBe(counted("book "));
+      await use.app.expectNothingLeft();
+    },
+  );
 });

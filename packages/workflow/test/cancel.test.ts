@@ -184,14 +184,18 @@ describe("cancel", () => {
 });
 
 describe("deep trees", () => {
-  test("[S65] [S86] 100 runs under each other are canceled, from the top", async () => {
-    const id = await use.app.start("wells", { depth: 99 });
-    await use.app.pass(1_000);
-    expect(await use.app.tree(id)).toHaveLength(100);
-    await cancel(id);
-    await use.app.drive();
-    const states = (await use.app.tree(id)).map(({ state }) => state);
-    expect(new Set(states)).toEqual(new Set(["canceled"]));
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S65] [S86] 100 runs under each other are canceled, from the top",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("wells", { depth: 99 });
+      await use.app.pass(1_000);
+      expect(await use.app.tree(id)).toHaveLength(100);
+      await cancel(id);
+      await use.app.drive();
+      const states = (await use.app.tree(id)).map(({ state }) => state);
+      expect(new Set(states)).toEqual(new Set(["canceled"]));
+      await use.app.expectNothingLeft();
+    },
+  );
 });

@@ -50,6 +50,7 @@ async function meddle(random: () => number, id: string): Promise<void> {
 
 test.each(Array.from({ length: 12 }, (_, seed) => seed))(
   "[S92] [S93] [S95] [S101] whatever happens when: what a run that ends badly has made is undone once, the latest first, and then it has ended (%s)",
+  { tags: ["large"] },
   async (seed) => {
     const random = seeded(seed);
     const id = await use.app.t.mutation(internal.manager.start, {

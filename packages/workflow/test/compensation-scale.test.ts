@@ -57,48 +57,64 @@ describe("more runs than one transaction cancels", () => {
   /* Those that wait for their turn are canceled too, so the last baskets are left to the next transactions. */
   const size = { baskets: 6, items: 80 };
 
-  test("[S93] [S95] canceled: compensating until all below is undone", async () => {
-    const id = await start("shop", { ...size, ms: 2 * HOUR });
-    await use.app.pass(MINUTE / 2);
-    expect(await cancel(id)).toBe(true);
-    expect(await stateOf("shop", id)).toBe("compensating");
-    expect(await cancel(id)).toBe(false);
-    await use.app.drive();
-    expect(await expectUndone("shop", id, "canceled")).toHaveLength(12);
-  });
+  test(
+    "[S93] [S95] canceled: compensating until all below is undone",
+    { tags: ["large"] },
+    async () => {
+      const id = await start("shop", { ...size, ms: 2 * HOUR });
+      await use.app.pass(MINUTE / 2);
+      expect(await cancel(id)).toBe(true);
+      expect(await stateOf("shop", id)).toBe("compensating");
+      expect(await cancel(id)).toBe(false);
+      await use.app.drive();
+      expect(await expectUndone("shop", id, "canceled")).toHaveLength(12);
+    },
+  );
 
-  test("[S41] [S93] [S95] timed out: compensating until all below is undone", async () => {
-    const id = await start("shop", { ...size, ms: 2 * HOUR });
-    await use.app.drive();
-    expect(await expectUndone("shop", id, "timedOut")).toHaveLength(12);
-  });
+  test(
+    "[S41] [S93] [S95] timed out: compensating until all below is undone",
+    { tags: ["large"] },
+    async () => {
+      const id = await start("shop", { ...size, ms: 2 * HOUR });
+      await use.app.drive();
+      expect(await expectUndone("shop", id, "timedOut")).toHaveLength(12);
+    },
+  );
 
-  test("[S48] [S93] [S95] failed by one item: compensating until all below is undone", async () => {
-    const id = await start("shop", { ...size, ms: 2 * HOUR, failing: 400 });
-    await use.app.drive();
-    expect(await expectUndone("shop", id, "failed")).toHaveLength(12);
-  });
+  test(
+    "[S48] [S93] [S95] failed by one item: compensating until all below is undone",
+    { tags: ["large"] },
+    async () => {
+      const id = await start("shop", { ...size, ms: 2 * HOUR, failing: 400 });
+      await use.app.drive();
+      expect(await expectUndone("shop", id, "failed")).toHaveLength(12);
+    },
+  );
 });
 
 describe("1,000 children", () => {
-  test("[S92] [S93] [S95] those that go on are undone first, then those that are complete, the latest first", async () => {
-    const id = await start("fair", { items: 1_000, slow: 50 });
-    await use.app.pass(MINUTE);
-    await cancel(id);
-    use.app.counter.clear();
-    await use.app.drive();
-    // Each is undone in a transaction of its own, which reads the same whatever else is left.
-    const costs = use.app.counter.calls
-      .filter(({ name, how }) => /(item|piece):resume$/.test(name) && how === "root")
-      .map(({ total }) => total.documentsRead);
-    expect(costs).toHaveLength(1_000);
-    expect(Math.max(...costs)).toBeLessThan(40);
-    const undone = await expectUndone("fair", id, "canceled");
-    expect(undone).toHaveLength(1_000);
-    // A piece is complete in the transaction in which it was made.
-    const completed = lines(await use.app.log(), "make ").filter((n) => Number(n) < 950);
-    expect(undone.slice(50)).toEqual(completed.toReversed());
-  }, 120_000);
+  test(
+    "[S92] [S93] [S95] those that go on are undone first, then those that are complete, the latest first",
+    { tags: ["large"], timeout: 120_000 },
+    async () => {
+      const id = await start("fair", { items: 1_000, slow: 50 });
+      await use.app.pass(MINUTE);
+      await cancel(id);
+      use.app.counter.clear();
+      await use.app.drive();
+      // Each is undone in a transaction of its own, which reads the same whatever else is left.
+      const costs = use.app.counter.calls
+        .filter(({ name, how }) => /(item|piece):resume$/.test(name) && how === "root")
+        .map(({ total }) => total.documentsRead);
+      expect(costs).toHaveLength(1_000);
+      expect(Math.max(...costs)).toBeLessThan(40);
+      const undone = await expectUndone("fair", id, "canceled");
+      expect(undone).toHaveLength(1_000);
+      // A piece is complete in the transaction in which it was made.
+      const completed = lines(await use.app.log(), "make ").filter((n) => Number(n) < 950);
+      expect(undone.slice(50)).toEqual(completed.toReversed());
+    },
+  );
 });
 
 describe("loops of more than 100 passes", () => {
@@ -118,6 +134,7 @@ describe("loops of more than 100 passes", () => {
     ["an action", "r", "x"],
   ])(
     "[S79] [S92] what undoes a step of a pass long ago, as %s, sees what that pass had made, and the loop as it was",
+    { tags: ["large"] },
     async (kind, one, two) => {
       const id = await use.app.start("rounds", { passes: 150, in: kind.split(" ")[1] });
       await use.app.drive();
@@ -135,7 +152,7 @@ describe("loops of more than 100 passes", () => {
     },
   );
 
-  test("[S79] [S92] the same of a loop inside another", async () => {
+  test("[S79] [S92] the same of a loop inside another", { tags: ["large"] }, async () => {
     const id = await use.app.start("spiral", { outer: 2, inner: 160 });
     await use.app.drive();
     expect(await stateOf("spiral", id)).toBe("failed");
@@ -147,14 +164,18 @@ describe("loops of more than 100 passes", () => {
     );
   });
 
-  test("[S80] a loop that can be undone reads in its last passes what it reads in others", async () => {
-    const id = await use.app.start("rounds", { passes: 400, in: "mutation" });
-    await use.app.drive(async () => (await stateOf("rounds", id)) === "compensating");
-    const costs = use.app.counter.calls
-      .filter(({ name, how }) => name.endsWith("rounds:resume") && how === "root")
-      .map(({ total }) => total.documentsRead);
-    const most = (from: number, to: number) =>
-      Math.max(...costs.slice(Math.floor(costs.length * from), Math.floor(costs.length * to)));
-    expect(most(0.8, 0.95)).toBeLessThanOrEqual(most(0.3, 0.45));
-  });
+  test(
+    "[S80] a loop that can be undone reads in its last passes what it reads in others",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("rounds", { passes: 400, in: "mutation" });
+      await use.app.drive(async () => (await stateOf("rounds", id)) === "compensating");
+      const costs = use.app.counter.calls
+        .filter(({ name, how }) => name.endsWith("rounds:resume") && how === "root")
+        .map(({ total }) => total.documentsRead);
+      const most = (from: number, to: number) =>
+        Math.max(...costs.slice(Math.floor(costs.length * from), Math.floor(costs.length * to)));
+      expect(most(0.8, 0.95)).toBeLessThanOrEqual(most(0.3, 0.45));
+    },
+  );
 });

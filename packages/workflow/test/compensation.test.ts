@@ -179,13 +179,17 @@ describe("children", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S65] [S93] on 60 levels, where undoing the deepest leaves hardly anything of its transaction", async () => {
-    const { compensationErrors } = await use.app.error("thirstyAll", { levels: 60 });
-    expect(compensationErrors).toBeUndefined();
-    const undone = Array.from({ length: 61 }, (_, level) => `undo ${level}`);
-    expect(await use.app.log()).toEqual(undone);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S65] [S93] on 60 levels, where undoing the deepest leaves hardly anything of its transaction",
+    { tags: ["large"] },
+    async () => {
+      const { compensationErrors } = await use.app.error("thirstyAll", { levels: 60 });
+      expect(compensationErrors).toBeUndefined();
+      const undone = Array.from({ length: 61 }, (_, level) => `undo ${level}`);
+      expect(await use.app.log()).toEqual(undone);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S65] [S92] [S93] on 60 levels, canceled: the deepest is undone first", async () => {
     const id = await use.app.start("shaft", { depth: 60 });

@@ -39,30 +39,38 @@ describe("how many children run at once", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S53] at most `concurrency` run at once, though they hold no slot", async () => {
-    const id = await use.app.start("fiftyRest", { rests: well(120, HOUR) });
-    for (const running of [50, 50, 20]) {
-      await use.app.pass(SECOND);
-      expect(await childrenIn("running", id)).toHaveLength(running);
-      await use.app.pass(HOUR);
-    }
-    await use.app.drive();
-    expect(await use.app.status("fiftyRest", id)).toMatchObject({ output: 120 });
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S53] at most `concurrency` run at once, though they hold no slot",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("fiftyRest", { rests: well(120, HOUR) });
+      for (const running of [50, 50, 20]) {
+        await use.app.pass(SECOND);
+        expect(await childrenIn("running", id)).toHaveLength(running);
+        await use.app.pass(HOUR);
+      }
+      await use.app.drive();
+      expect(await use.app.status("fiftyRest", id)).toMatchObject({ output: 120 });
+      await use.app.expectNothingLeft();
+    },
+  );
 
-  test("[S43] a concurrency above maxParallelism is honoured: what needs a slot waits in the pool's line", async () => {
-    const id = await use.app.start("fiftyWork", { of: 60 });
-    await use.app.pass(SECOND);
-    expect(await childrenIn("running", id)).toHaveLength(50);
-    expect(await use.app.slotsHeld()).toBe(SLOTS);
-    await use.app.drive();
-    expect(await use.app.status("fiftyWork", id)).toMatchObject({
-      state: "completed",
-      output: Array.from({ length: 60 }, (_, n) => n * 10),
-    });
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S43] a concurrency above maxParallelism is honoured: what needs a slot waits in the pool's line",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("fiftyWork", { of: 60 });
+      await use.app.pass(SECOND);
+      expect(await childrenIn("running", id)).toHaveLength(50);
+      expect(await use.app.slotsHeld()).toBe(SLOTS);
+      await use.app.drive();
+      expect(await use.app.status("fiftyWork", id)).toMatchObject({
+        state: "completed",
+        output: Array.from({ length: 60 }, (_, n) => n * 10),
+      });
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S43] without a concurrency, children that only work begin as the pool has slots for them", async () => {
     const id = await use.app.start("works", { of: 30 });
@@ -75,6 +83,7 @@ describe("how many children run at once", () => {
 
   test.each(["asksAll", "asksLast", "asksByName", "asksAllThrough", "asksTeams"])(
     "[S43] without a concurrency, all begin where one may wait: %s asks all, and waits for all",
+    { tags: ["large"] },
     async (name) => {
       const id = await use.app.start(name, { of: 30 });
       await use.app.pass(SECOND);
@@ -109,85 +118,105 @@ describe("how many children run at once", () => {
 });
 
 describe("very many children that all begin", () => {
-  test("[S43] [S56] they are started in pages, whatever their number: a child costs two root executions, and some documents", async () => {
-    const of = 1_050;
-    const id = await use.app.start("allRest", { of, ms: HOUR });
-    await use.app.pass(60 * SECOND);
-    expect((await use.app.status("allRest", id))?.active).toMatchObject([
-      { children: { total: of, done: 0, failed: 0, running: of } },
-    ]);
-    // As if half of them had ended: both halves are too many to be counted.
-    await use.app.inComponent(async (ctx) => {
-      const runs = await ctx.db.query("runs").collect();
-      for (const { _id, index, parentStep } of runs)
-        if (parentStep !== undefined && index < of / 2)
-          await ctx.db.patch("runs", _id, { state: "completed" });
-    });
-    expect((await use.app.status("allRest", id))?.active).toMatchObject([
-      { children: { total: of, done: of / 2, failed: 0, running: of / 2, isEstimate: true } },
-    ]);
-    await use.app.inComponent(async (ctx) => {
-      const runs = await ctx.db.query("runs").collect();
-      for (const { _id, state } of runs)
-        if (state === "completed") await ctx.db.patch("runs", _id, { state: "running" });
-    });
-    await use.app.drive();
-    expect(await use.app.status("allRest", id)).toMatchObject({ state: "completed", output: of });
-    const roots = use.app.counter.calls.filter(
-      ({ how, name }) => how === "root" && !name.startsWith("watchdog:"),
-    );
-    expect(roots.length / of).toBeLessThan(2.2);
-    const filling = roots.filter(isOf("features/children:insertNext"));
-    // Each page of it starts 200; one more inserts.
-    expect(filling.length).toBeLessThan(12);
-    for (const { total } of filling) {
-      expect(total.documentsRead).toBeLessThan(2_000);
-      expect(total.documentsWritten).toBeLessThan(2_500);
-    }
-    await use.app.expectNothingLeft();
-  }, 120_000);
-
-  test("[S59] pages of children leave half of the bytes that the smallest class takes in a second to others", async () => {
-    await use.app.start("gathersMany", { of: 3_000 });
-    await use.app.drive();
-    const pages = use.app.counter.calls.filter(isOf("features/children:insertNext"));
-    expect(pages).toHaveLength(5);
-    for (const { startedAt: from } of pages) {
-      const second = pages.filter(
-        (page) => page.startedAt >= from && page.startedAt < from + 1_000,
-      );
-      // An entry of an index counts too, and a run has a dozen of them.
-      const bytes = second.reduce((sum, { total }) => sum + 2 * total.bytesWritten, 0);
-      expect(bytes).toBeLessThan(2 << 20);
-      expect(second.length).toBeLessThanOrEqual(2);
-    }
-  });
-
-  test("[S43] [S59] those that have ended before all have begun are not forgotten", async () => {
-    expect(await use.app.output("allRest", { of: 1_050, ms: 0 })).toBe(1_050);
-    await use.app.expectNothingLeft();
-  }, 120_000);
-
-  test("[S53] a large concurrency is reached, and not passed", async () => {
-    const id = await use.app.start("halfRest", { of: 700, ms: HOUR });
-    for (const [running, done] of [
-      [510, 0],
-      [190, 510],
-    ]) {
+  test(
+    "[S43] [S56] they are started in pages, whatever their number: a child costs two root executions, and some documents",
+    { tags: ["large"], timeout: 120_000 },
+    async () => {
+      const of = 1_050;
+      const id = await use.app.start("allRest", { of, ms: HOUR });
       await use.app.pass(60 * SECOND);
-      const { children } = (await use.app.status("halfRest", id))?.active[0] ?? {};
-      expect(children).toMatchObject({ running, done });
-      await use.app.pass(HOUR);
-    }
-    await use.app.drive();
-    expect(await use.app.status("halfRest", id)).toMatchObject({ output: 700 });
-    await use.app.expectNothingLeft();
-  }, 120_000);
+      expect((await use.app.status("allRest", id))?.active).toMatchObject([
+        { children: { total: of, done: 0, failed: 0, running: of } },
+      ]);
+      // As if half of them had ended: both halves are too many to be counted.
+      await use.app.inComponent(async (ctx) => {
+        const runs = await ctx.db.query("runs").collect();
+        for (const { _id, index, parentStep } of runs)
+          if (parentStep !== undefined && index < of / 2)
+            await ctx.db.patch("runs", _id, { state: "completed" });
+      });
+      expect((await use.app.status("allRest", id))?.active).toMatchObject([
+        { children: { total: of, done: of / 2, failed: 0, running: of / 2, isEstimate: true } },
+      ]);
+      await use.app.inComponent(async (ctx) => {
+        const runs = await ctx.db.query("runs").collect();
+        for (const { _id, state } of runs)
+          if (state === "completed") await ctx.db.patch("runs", _id, { state: "running" });
+      });
+      await use.app.drive();
+      expect(await use.app.status("allRest", id)).toMatchObject({ state: "completed", output: of });
+      const roots = use.app.counter.calls.filter(
+        ({ how, name }) => how === "root" && !name.startsWith("watchdog:"),
+      );
+      expect(roots.length / of).toBeLessThan(2.2);
+      const filling = roots.filter(isOf("features/children:insertNext"));
+      // Each page of it starts 200; one more inserts.
+      expect(filling.length).toBeLessThan(12);
+      for (const { total } of filling) {
+        expect(total.documentsRead).toBeLessThan(2_000);
+        expect(total.documentsWritten).toBeLessThan(2_500);
+      }
+      await use.app.expectNothingLeft();
+    },
+  );
 
-  test("[S46] 8,193 of them without a finalize: the list is too large, and the error names reduce", async () => {
-    const error = await use.app.error("gathersMany", { of: 8_193 });
-    expect(error).toMatchObject({ kind: "tooLarge", node: "all" });
-    expect(error.message).toMatch(/8193 children.*8192 elements.*reduce/);
-    await use.app.expectNothingLeft();
-  }, 120_000);
+  test(
+    "[S59] pages of children leave half of the bytes that the smallest class takes in a second to others",
+    { tags: ["large"] },
+    async () => {
+      await use.app.start("gathersMany", { of: 3_000 });
+      await use.app.drive();
+      const pages = use.app.counter.calls.filter(isOf("features/children:insertNext"));
+      expect(pages).toHaveLength(5);
+      for (const { startedAt: from } of pages) {
+        const second = pages.filter(
+          (page) => page.startedAt >= from && page.startedAt < from + 1_000,
+        );
+        // An entry of an index counts too, and a run has a dozen of them.
+        const bytes = second.reduce((sum, { total }) => sum + 2 * total.bytesWritten, 0);
+        expect(bytes).toBeLessThan(2 << 20);
+        expect(second.length).toBeLessThanOrEqual(2);
+      }
+    },
+  );
+
+  test(
+    "[S43] [S59] those that have ended before all have begun are not forgotten",
+    { tags: ["large"], timeout: 120_000 },
+    async () => {
+      expect(await use.app.output("allRest", { of: 1_050, ms: 0 })).toBe(1_050);
+      await use.app.expectNothingLeft();
+    },
+  );
+
+  test(
+    "[S53] a large concurrency is reached, and not passed",
+    { tags: ["large"], timeout: 120_000 },
+    async () => {
+      const id = await use.app.start("halfRest", { of: 700, ms: HOUR });
+      for (const [running, done] of [
+        [510, 0],
+        [190, 510],
+      ]) {
+        await use.app.pass(60 * SECOND);
+        const { children } = (await use.app.status("halfRest", id))?.active[0] ?? {};
+        expect(children).toMatchObject({ running, done });
+        await use.app.pass(HOUR);
+      }
+      await use.app.drive();
+      expect(await use.app.status("halfRest", id)).toMatchObject({ output: 700 });
+      await use.app.expectNothingLeft();
+    },
+  );
+
+  test(
+    "[S46] 8,193 of them without a finalize: the list is too large, and the error names reduce",
+    { tags: ["large"], timeout: 120_000 },
+    async () => {
+      const error = await use.app.error("gathersMany", { of: 8_193 });
+      expect(error).toMatchObject({ kind: "tooLarge", node: "all" });
+      expect(error.message).toMatch(/8193 children.*8192 elements.*reduce/);
+      await use.app.expectNothingLeft();
+    },
+  );
 });

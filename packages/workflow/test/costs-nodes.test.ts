@@ -74,6 +74,7 @@ test("[S56] children that end at the same time write no document in common", asy
 
 test.each(["longLoop", "longActionLoop"])(
   "[S80] %s: every transaction reads and writes as much as the first ones; every hundredth pass has old ones forgotten, in a transaction of its own",
+  { tags: ["large"] },
   async (name) => {
     const passes = 450;
     await use.app.start(name, { passes });
@@ -101,24 +102,30 @@ test.each(["longLoop", "longActionLoop"])(
   },
 );
 
-test("[S80] what passes cost with all that is done for them is the same at the 1,000th as at the 200th", async () => {
-  const cost = async (passes: number) => {
-    use.app.counter.clear();
-    const id = await use.app.start("longLoop", { passes });
-    await use.app.drive(async () => (await use.app.status("longLoop", id))?.state === "completed");
-    const { documentsRead, documentsWritten, bytesRead } = use.app.counter.totals(
-      ({ name }) => !name.startsWith("watchdog:"),
-    );
-    return { documentsRead, documentsWritten, bytesRead };
-  };
-  const [from200, to400, from800, to1000] = [
-    await cost(200),
-    await cost(400),
-    await cost(800),
-    await cost(1_000),
-  ];
-  for (const count of ["documentsRead", "documentsWritten", "bytesRead"] as const) {
-    const [early, late] = [to400[count] - from200[count], to1000[count] - from800[count]];
-    expect(Math.abs(late - early) / early, count).toBeLessThan(0.05);
-  }
-});
+test(
+  "[S80] what passes cost with all that is done for them is the same at the 1,000th as at the 200th",
+  { tags: ["large"] },
+  async () => {
+    const cost = async (passes: number) => {
+      use.app.counter.clear();
+      const id = await use.app.start("longLoop", { passes });
+      await use.app.drive(
+        async () => (await use.app.status("longLoop", id))?.state === "completed",
+      );
+      const { documentsRead, documentsWritten, bytesRead } = use.app.counter.totals(
+        ({ name }) => !name.startsWith("watchdog:"),
+      );
+      return { documentsRead, documentsWritten, bytesRead };
+    };
+    const [from200, to400, from800, to1000] = [
+      await cost(200),
+      await cost(400),
+      await cost(800),
+      await cost(1_000),
+    ];
+    for (const count of ["documentsRead", "documentsWritten", "bytesRead"] as const) {
+      const [early, late] = [to400[count] - from200[count], to1000[count] - from800[count]];
+      expect(Math.abs(late - early) / early, count).toBeLessThan(0.05);
+    }
+  },
+);

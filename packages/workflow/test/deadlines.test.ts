@@ -97,6 +97,7 @@ test.each([
   ["sleeps", "wholeDay", 25, "completed"],
 ] as const)(
   "[S111] of many %s that are late, and stay so, one is lost: it is noticed though it is the last",
+  { tags: ["large"] },
   async (what, name, hours, state) => {
     const ids: string[] = [];
     for (let n = 0; n < 120; n++) ids.push(await use.app.start(name, {}));

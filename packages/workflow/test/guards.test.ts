@@ -92,6 +92,7 @@ async function leftOf(runId: string, stage: string, pass: number[]): Promise<voi
 
 test.each(["documents read", "documents written", "queries", "jobs"] as const)(
   "[S27] steps that together use more %s than a transaction has end, in several transactions",
+  { tags: ["large"] },
   async (what) => {
     await use.app.output("uses", { what });
     const resumes = use.app.counter.calls.filter(({ name }) => name.endsWith("uses:resume"));
@@ -218,20 +219,24 @@ function heapUsed(): number {
   return process.memoryUsage().heapUsed / 1_000_000;
 }
 
-test("[S79] [S80] a thousand passes more of a long loop, each with 10 kB, take no more memory", async () => {
-  const id = await use.app.start("readsPages", { pages: 1_400 });
-  const after = async (passes: number) => {
-    await use.app.drive(async () => {
-      const active = (await use.app.status("readsPages", id))?.active;
-      return (active?.find(({ kind }) => kind === "loop")?.iteration ?? 0) >= passes;
-    });
-    // What the counter has been told belongs to no loop.
-    use.app.counter.clear();
-    return heapUsed();
-  };
-  const before = await after(300);
-  const growth = (await after(1_300)) - before;
-  expect(await use.app.status("readsPages", id)).toMatchObject({ state: "running" });
-  // What convex-test keeps of scheduled functions; the pages would be ten.
-  expect(growth).toBeLessThan(3);
-});
+test(
+  "[S79] [S80] a thousand passes more of a long loop, each with 10 kB, take no more memory",
+  { tags: ["large"] },
+  async () => {
+    const id = await use.app.start("readsPages", { pages: 1_400 });
+    const after = async (passes: number) => {
+      await use.app.drive(async () => {
+        const active = (await use.app.status("readsPages", id))?.active;
+        return (active?.find(({ kind }) => kind === "loop")?.iteration ?? 0) >= passes;
+      });
+      // What the counter has been told belongs to no loop.
+      use.app.counter.clear();
+      return heapUsed();
+    };
+    const before = await after(300);
+    const growth = (await after(1_300)) - before;
+    expect(await use.app.status("readsPages", id)).toMatchObject({ state: "running" });
+    // What convex-test keeps of scheduled functions; the pages would be ten.
+    expect(growth).toBeLessThan(3);
+  },
+);

@@ -49,35 +49,47 @@ describe("children that are still being inserted", () => {
     await use.app.expectNothingLeft();
   };
 
-  test("[S59] [S103] paused and resumed again and again: none is there twice", async () => {
-    const id = await begun();
-    for (let n = 0; n < 3; n++) {
+  test(
+    "[S59] [S103] paused and resumed again and again: none is there twice",
+    { tags: ["large"] },
+    async () => {
+      const id = await begun();
+      for (let n = 0; n < 3; n++) {
+        await pause(id);
+        await resume(id);
+      }
+      await complete(id);
+    },
+  );
+
+  test(
+    "[S59] [S103] paused: the others are inserted, and none of them begins",
+    { tags: ["large"] },
+    async () => {
+      const id = await begun();
       await pause(id);
+      await use.app.drive();
+      expect(await inserting()).toBe(0);
+      const works = () => use.app.counter.calls.filter(({ name }) => name.endsWith("quick:n"));
+      expect(works().length).toBeLessThan(1_000);
+      await use.app.expectNothingLeft();
       await resume(id);
-    }
-    await complete(id);
-  });
+      await complete(id);
+      expect(works()).toHaveLength(1_001);
+    },
+  );
 
-  test("[S59] [S103] paused: the others are inserted, and none of them begins", async () => {
-    const id = await begun();
-    await pause(id);
-    await use.app.drive();
-    expect(await inserting()).toBe(0);
-    const works = () => use.app.counter.calls.filter(({ name }) => name.endsWith("quick:n"));
-    expect(works().length).toBeLessThan(1_000);
-    await use.app.expectNothingLeft();
-    await resume(id);
-    await complete(id);
-    expect(works()).toHaveLength(1_001);
-  });
-
-  test("[S59] [S103] [S120] paused, and restored from a backup: all are there when it is resumed", async () => {
-    const id = await begun();
-    await pause(id);
-    await restore();
-    await repair();
-    await use.app.pass(HOUR);
-    await resume(id);
-    await complete(id);
-  });
+  test(
+    "[S59] [S103] [S120] paused, and restored from a backup: all are there when it is resumed",
+    { tags: ["large"] },
+    async () => {
+      const id = await begun();
+      await pause(id);
+      await restore();
+      await repair();
+      await use.app.pass(HOUR);
+      await resume(id);
+      await complete(id);
+    },
+  );
 });

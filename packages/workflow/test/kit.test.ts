@@ -28,27 +28,35 @@ function newApp(options: KitOptions = {}) {
 }
 
 describe("runToEnd", () => {
-  test("gives the status of a run that has ended, in virtual time", async () => {
-    const { kit, begun } = newApp();
-    const runId = await kit.start(workflows.sleeps, { ms: 5 * MINUTE });
-    const status = await kit.runToEnd(workflows.sleeps, runId);
-    expect(status).toMatchObject({ state: "completed", endedAt: begun + 15 * MINUTE });
-    expect(Date.now()).toBe(begun + 15 * MINUTE);
-  });
+  test(
+    "gives the status of a run that has ended, in virtual time",
+    { tags: ["large"] },
+    async () => {
+      const { kit, begun } = newApp();
+      const runId = await kit.start(workflows.sleeps, { ms: 5 * MINUTE });
+      const status = await kit.runToEnd(workflows.sleeps, runId);
+      expect(status).toMatchObject({ state: "completed", endedAt: begun + 15 * MINUTE });
+      expect(Date.now()).toBe(begun + 15 * MINUTE);
+    },
+  );
 
-  test("its output is typed by the workflow; a run may have ended badly", async () => {
-    const { kit } = newApp();
-    const runId = await kit.start(workflows.kinds, { n: 2 });
-    const status = await kit.runToEnd(workflows.kinds, runId);
-    if (status.state !== "completed") throw new Error(status.error.message);
-    expectTypeOf(status.output.doubled).toEqualTypeOf<number>();
-    expect(status.output.doubled).toBe(4);
-    const failing = await kit.start(workflows.saga, { fail: "ship" });
-    expect(await kit.runToEnd(workflows.saga, failing)).toMatchObject({
-      state: "failed",
-      error: { message: "no ship" },
-    });
-  });
+  test(
+    "its output is typed by the workflow; a run may have ended badly",
+    { tags: ["large"] },
+    async () => {
+      const { kit } = newApp();
+      const runId = await kit.start(workflows.kinds, { n: 2 });
+      const status = await kit.runToEnd(workflows.kinds, runId);
+      if (status.state !== "completed") throw new Error(status.error.message);
+      expectTypeOf(status.output.doubled).toEqualTypeOf<number>();
+      expect(status.output.doubled).toBe(4);
+      const failing = await kit.start(workflows.saga, { fail: "ship" });
+      expect(await kit.runToEnd(workflows.saga, failing)).toMatchObject({
+        state: "failed",
+        error: { message: "no ship" },
+      });
+    },
+  );
 
   test("a run that waits for what will not come by itself: it says where", async () => {
     const { kit, t } = newApp();
@@ -394,7 +402,7 @@ describe("timeline", () => {
     ]);
   });
 
-  test("more children than one query reads, and more outputs", async () => {
+  test("more children than one query reads, and more outputs", { tags: ["large"] }, async () => {
     const t = new Counter().convexTest({ schema, modules });
     const kit = testKit(t, vi);
     const many = await kit.start(workflows.folded, { of: 600 });
@@ -460,17 +468,21 @@ test("runsOf finds the children of a run, in the order of their creation", async
   });
 });
 
-test("stubs that wait 100 ms in 300 children are not waited for in real time", async () => {
-  const { kit } = newApp({ patienceMs: 10_000 });
-  kit.stub(workflows.leaf, "work", async () => {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    return 1;
-  });
-  const leaves = Array.from({ length: 300 }, (_, n) => ({ n }));
-  const runId = await kit.start(workflows.list, { leaves });
-  // With the patience that real input gets, this test would run out of time at the first of them.
-  expect(await kit.runToEnd(workflows.list, runId)).toMatchObject({ state: "completed" });
-});
+test(
+  "stubs that wait 100 ms in 300 children are not waited for in real time",
+  { tags: ["large"] },
+  async () => {
+    const { kit } = newApp({ patienceMs: 10_000 });
+    kit.stub(workflows.leaf, "work", async () => {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return 1;
+    });
+    const leaves = Array.from({ length: 300 }, (_, n) => ({ n }));
+    const runId = await kit.start(workflows.list, { leaves });
+    // With the patience that real input gets, this test would run out of time at the first of them.
+    expect(await kit.runToEnd(workflows.list, runId)).toMatchObject({ state: "completed" });
+  },
+);
 
 test("the component may be mounted under another name", async () => {
   const t = convexTest({ schema, modules, transactionLimits: true });

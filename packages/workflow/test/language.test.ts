@@ -147,30 +147,34 @@ describe("recover of a child and a parent", () => {
 });
 
 describe("the timeout of a loop", () => {
-  test("[S130] is over all passes: the run fails at the loop, and what was done is undone", async () => {
-    const id = await use.app.start("limitedLoop", { passes: 100 });
-    const begun = Date.now();
-    await use.app.pass(30 * MINUTE);
-    const status = await use.app.status("limitedLoop", id);
-    expect(status?.active.find(({ node }) => node === "poll")).toMatchObject({
-      timesOutAt: begun + HOUR,
-    });
-    await use.app.drive();
-    expect(await use.app.status("limitedLoop", id)).toMatchObject({
-      state: "failed",
-      endedAt: begun + HOUR,
-      error: {
-        kind: "timedOut",
-        node: "poll",
-        message: '"poll" took longer than its timeout of 1h',
-      },
-    });
-    expect(await use.app.steps(id)).toContain("poll timedOut");
-    expect(await use.app.log()).toEqual(["undone"]);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S130] is over all passes: the run fails at the loop, and what was done is undone",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("limitedLoop", { passes: 100 });
+      const begun = Date.now();
+      await use.app.pass(30 * MINUTE);
+      const status = await use.app.status("limitedLoop", id);
+      expect(status?.active.find(({ node }) => node === "poll")).toMatchObject({
+        timesOutAt: begun + HOUR,
+      });
+      await use.app.drive();
+      expect(await use.app.status("limitedLoop", id)).toMatchObject({
+        state: "failed",
+        endedAt: begun + HOUR,
+        error: {
+          kind: "timedOut",
+          node: "poll",
+          message: '"poll" took longer than its timeout of 1h',
+        },
+      });
+      expect(await use.app.steps(id)).toContain("poll timedOut");
+      expect(await use.app.log()).toEqual(["undone"]);
+      await use.app.expectNothingLeft();
+    },
+  );
 
-  test("[S130] what runs inside is canceled", async () => {
+  test("[S130] what runs inside is canceled", { tags: ["large"] }, async () => {
     const id = await use.app.start("limitedLoop", { passes: 100, inChild: true });
     await use.app.drive();
     expect(await use.app.status("limitedLoop", id)).toMatchObject({ state: "failed" });
@@ -179,10 +183,14 @@ describe("the timeout of a loop", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S42] [S130] a loop that ends in time leaves no timer, and what follows has time", async () => {
-    const id = await use.app.start("limitedLoop", { passes: 59 });
-    await use.app.drive();
-    expect(await use.app.status("limitedLoop", id)).toMatchObject({ state: "completed" });
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S42] [S130] a loop that ends in time leaves no timer, and what follows has time",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("limitedLoop", { passes: 59 });
+      await use.app.drive();
+      expect(await use.app.status("limitedLoop", id)).toMatchObject({ state: "completed" });
+      await use.app.expectNothingLeft();
+    },
+  );
 });

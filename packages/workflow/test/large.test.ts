@@ -18,47 +18,59 @@ function heapUsed(): number {
 }
 
 describe("large", () => {
-  test("[S79] [S80] a loop of 5,000 passes comes to its end; of most passes nothing is kept", async () => {
-    const id = await use.app.start("longLoop", { passes: 5_000 });
-    await use.app.drive();
-    expect(await use.app.status("longLoop", id)).toMatchObject({
-      state: "completed",
-      output: 5_000,
-    });
-    const kept = await use.app.inComponent(
-      async (ctx) => (await ctx.db.query("steps").collect()).length,
-    );
-    // Those of the first pass and of the newest 100, of the loop itself, and of what comes after it.
-    expect(kept).toBe(1 + 100 + 2);
-    const costs = use.app.counter.calls
-      .filter(({ name, how }) => how === "root" && name.endsWith("longLoop:resume"))
-      .map(({ total }) => [total.documentsRead, total.documentsWritten, total.bytesRead]);
-    // A transaction executes several passes: not the first and the last ones, which begin and end.
-    const [first, last] = [costs.slice(1, 6), costs.slice(-9, -4)];
-    expect(last).toEqual(first);
-  }, 120_000);
+  test(
+    "[S79] [S80] a loop of 5,000 passes comes to its end; of most passes nothing is kept",
+    { tags: ["large"], timeout: 120_000 },
+    async () => {
+      const id = await use.app.start("longLoop", { passes: 5_000 });
+      await use.app.drive();
+      expect(await use.app.status("longLoop", id)).toMatchObject({
+        state: "completed",
+        output: 5_000,
+      });
+      const kept = await use.app.inComponent(
+        async (ctx) => (await ctx.db.query("steps").collect()).length,
+      );
+      // Those of the first pass and of the newest 100, of the loop itself, and of what comes after it.
+      expect(kept).toBe(1 + 100 + 2);
+      const costs = use.app.counter.calls
+        .filter(({ name, how }) => how === "root" && name.endsWith("longLoop:resume"))
+        .map(({ total }) => [total.documentsRead, total.documentsWritten, total.bytesRead]);
+      // A transaction executes several passes: not the first and the last ones, which begin and end.
+      const [first, last] = [costs.slice(1, 6), costs.slice(-9, -4)];
+      expect(last).toEqual(first);
+    },
+  );
 
-  test("[S56] 10,000 children: all outputs, in order, none missing or doubled", async () => {
-    const before = heapUsed();
-    const id = await use.app.start("tenThousand", { of: 10_000, concurrency: 200 });
-    await use.app.drive();
-    // The documents and the counter's calls are kept; what every query found is not.
-    expect(heapUsed() - before).toBeLessThan(400);
-    expect(await use.app.status("tenThousand", id)).toMatchObject({
-      state: "completed",
-      output: { count: 10_000, inOrder: true },
-    });
-    await use.app.expectNothingLeft();
-  }, 300_000);
+  test(
+    "[S56] 10,000 children: all outputs, in order, none missing or doubled",
+    { tags: ["large"], timeout: 300_000 },
+    async () => {
+      const before = heapUsed();
+      const id = await use.app.start("tenThousand", { of: 10_000, concurrency: 200 });
+      await use.app.drive();
+      // The documents and the counter's calls are kept; what every query found is not.
+      expect(heapUsed() - before).toBeLessThan(400);
+      expect(await use.app.status("tenThousand", id)).toMatchObject({
+        state: "completed",
+        output: { count: 10_000, inOrder: true },
+      });
+      await use.app.expectNothingLeft();
+    },
+  );
 
-  test("[S57] 2,000 outputs are folded, in several transactions, in order", async () => {
-    const id = await use.app.start("folds", { of: 2_000 });
-    await use.app.drive();
-    expect(await use.app.status("folds", id)).toMatchObject({
-      state: "completed",
-      output: { children: { sum: 1_999_000, last: 1_999 } },
-    });
-  }, 300_000);
+  test(
+    "[S57] 2,000 outputs are folded, in several transactions, in order",
+    { tags: ["large"], timeout: 300_000 },
+    async () => {
+      const id = await use.app.start("folds", { of: 2_000 });
+      await use.app.drive();
+      expect(await use.app.status("folds", id)).toMatchObject({
+        state: "completed",
+        output: { children: { sum: 1_999_000, last: 1_999 } },
+      });
+    },
+  );
 });
 
 describe("sizes", () => {
@@ -72,12 +84,16 @@ describe("sizes", () => {
     expect(done).toHaveLength(18);
   });
 
-  test("startBatch of 500 runs that have a timeout, from an action", async () => {
-    const inputs = Array.from({ length: 501 }, (_none, n) => ({ ms: 1_000 + n }));
-    const ids = await use.app.t.action(internal.manager.startBatchInAction, {
-      name: "bed",
-      inputs,
-    });
-    expect(new Set(ids).size).toBe(501);
-  });
+  test(
+    "startBatch of 500 runs that have a timeout, from an action",
+    { tags: ["large"] },
+    async () => {
+      const inputs = Array.from({ length: 501 }, (_none, n) => ({ ms: 1_000 + n }));
+      const ids = await use.app.t.action(internal.manager.startBatchInAction, {
+        name: "bed",
+        inputs,
+      });
+      expect(new Set(ids).size).toBe(501);
+    },
+  );
 });

@@ -124,21 +124,29 @@ describe("at INFO", () => {
     expect(events()).toEqual(["started"]);
   });
 
-  test("of a batch the first 100 are logged, and how many more there are", async () => {
-    const inputs = Array.from({ length: 150 }, (_, n) => ({ n }));
-    await use.app.t.mutation(internal.manager.startBatch, { name: "leaf", inputs });
-    expect(lines).toHaveLength(101);
-    expect(lines.at(-1)).toEqual({ by: "info", event: "started", workflow: "leaf", more: 50 });
-    lines = [];
-    await use.app.drive();
-    expect(lines).toHaveLength(150);
-  });
+  test(
+    "of a batch the first 100 are logged, and how many more there are",
+    { tags: ["large"] },
+    async () => {
+      const inputs = Array.from({ length: 150 }, (_, n) => ({ n }));
+      await use.app.t.mutation(internal.manager.startBatch, { name: "leaf", inputs });
+      expect(lines).toHaveLength(101);
+      expect(lines.at(-1)).toEqual({ by: "info", event: "started", workflow: "leaf", more: 50 });
+      lines = [];
+      await use.app.drive();
+      expect(lines).toHaveLength(150);
+    },
+  );
 
-  test("more children than a log has lines write none of their own", async () => {
-    await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 100 });
-    await run("gathered", { n: 300 });
-    expect(events()).toEqual(["started", "ended"]);
-  });
+  test(
+    "more children than a log has lines write none of their own",
+    { tags: ["large"] },
+    async () => {
+      await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 100 });
+      await run("gathered", { n: 300 });
+      expect(events()).toEqual(["started", "ended"]);
+    },
+  );
 
   test("nor do children that are canceled with their run", async () => {
     const runId = await start("list", { leaves: [1, 2, 3].map((n) => ({ n, ms: HOUR })) });
@@ -210,30 +218,41 @@ describe("at the level that there is at first", () => {
     ]);
   });
 
-  test("[S48] a child that failed tells why; the run above it, which child it was", async () => {
-    const root = await run("list", {
-      leaves: [
-        { n: 0, ms: HOUR },
-        { n: 1, fails: true },
-      ],
-    });
-    const common = { by: "warn", event: "ended", state: "failed" };
-    expect(lines).toMatchObject([
-      { ...common, root, workflow: "leaf", node: "work", kind: "thrown", message: "leaf 1 fails" },
-      {
-        ...common,
-        runId: root,
-        workflow: "list",
-        node: "all",
-        kind: "childFailed",
-        key: "1",
-        message: 'Child 1 of "all" (leaf) failed',
-        cause: { kind: "thrown", workflow: "leaf", node: "work" },
-      },
-    ]);
-    expect(lines[0]?.["runId"]).not.toBe(root);
-    expect(lines[1]).not.toHaveProperty("root");
-  });
+  test(
+    "[S48] a child that failed tells why; the run above it, which child it was",
+    { tags: ["large"] },
+    async () => {
+      const root = await run("list", {
+        leaves: [
+          { n: 0, ms: HOUR },
+          { n: 1, fails: true },
+        ],
+      });
+      const common = { by: "warn", event: "ended", state: "failed" };
+      expect(lines).toMatchObject([
+        {
+          ...common,
+          root,
+          workflow: "leaf",
+          node: "work",
+          kind: "thrown",
+          message: "leaf 1 fails",
+        },
+        {
+          ...common,
+          runId: root,
+          workflow: "list",
+          node: "all",
+          kind: "childFailed",
+          key: "1",
+          message: 'Child 1 of "all" (leaf) failed',
+          cause: { kind: "thrown", workflow: "leaf", node: "work" },
+        },
+      ]);
+      expect(lines[0]?.["runId"]).not.toBe(root);
+      expect(lines[1]).not.toHaveProperty("root");
+    },
+  );
 
   test("[S54] of a failure far below the innermost cause is told, on each level", async () => {
     await run("grandparent", { leaves: [{ n: 3, fails: true }] });
@@ -377,20 +396,24 @@ describe("levels", () => {
     await expect(setLevel("LOUD" as LogLevel)).rejects.toThrow("LOUD");
   });
 
-  test("tests with the kit are quiet, but for errors; unless they say otherwise", async () => {
-    for (const logLevel of [undefined, "WARN"] as const) {
-      lines = [];
-      const t = convexTest({ schema, modules, transactionLimits: true });
-      const kit = testKit(t, vi, logLevel === undefined ? {} : { logLevel });
-      const runId = await kit.start(workflows.saga, { fail: "undo" });
-      expect(await kit.runToEnd(workflows.saga, runId)).toMatchObject({ state: "failed" });
-      expect(events()).toEqual(
-        logLevel === undefined
-          ? ["compensationFailed"]
-          : ["retrying", "compensationFailed", "ended"],
-      );
-    }
-  });
+  test(
+    "tests with the kit are quiet, but for errors; unless they say otherwise",
+    { tags: ["large"] },
+    async () => {
+      for (const logLevel of [undefined, "WARN"] as const) {
+        lines = [];
+        const t = convexTest({ schema, modules, transactionLimits: true });
+        const kit = testKit(t, vi, logLevel === undefined ? {} : { logLevel });
+        const runId = await kit.start(workflows.saga, { fail: "undo" });
+        expect(await kit.runToEnd(workflows.saga, runId)).toMatchObject({ state: "failed" });
+        expect(events()).toEqual(
+          logLevel === undefined
+            ? ["compensationFailed"]
+            : ["retrying", "compensationFailed", "ended"],
+        );
+      }
+    },
+  );
 });
 
 describe("secrets", () => {
@@ -482,6 +505,7 @@ describe("secrets", () => {
   describe.each(["throwsSecrets", "aboveSecrets"])("%s", (name) => {
     test.each(["thrown", "data", "nonRetryable", "recover", "mutation"])(
       "[S97] what the error of a sensitive node says is nowhere to be found: %s",
+      { tags: ["large"] },
       async (as) => {
         await setLevel("DEBUG");
         // Without faults; and with an action that cannot complete, so that the component keeps its report.

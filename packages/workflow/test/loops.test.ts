@@ -14,30 +14,41 @@ async function stepsOf(runId: string): Promise<Doc<"steps">[]> {
 }
 
 describe("loops", () => {
-  test("[S79] of two loops one after the other each keeps its newest passes, whatever the other keeps", async () => {
-    const id = await use.app.start("twoLoops", { passes: 150 });
-    await use.app.drive();
-    expect(await use.app.status("twoLoops", id)).toMatchObject({ state: "completed" });
-    const steps = await stepsOf(id);
-    const passes = (stage: string) => steps.filter((step) => step.stage === stage).length;
-    expect(passes("first.done")).toBe(150);
-    expect(passes("second.counted")).toBeLessThanOrEqual(102);
-  });
+  test(
+    "[S79] of two loops one after the other each keeps its newest passes, whatever the other keeps",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("twoLoops", { passes: 150 });
+      await use.app.drive();
+      expect(await use.app.status("twoLoops", id)).toMatchObject({ state: "completed" });
+      const steps = await stepsOf(id);
+      const passes = (stage: string) => steps.filter((step) => step.stage === stage).length;
+      expect(passes("first.done")).toBe(150);
+      expect(passes("second.counted")).toBeLessThanOrEqual(102);
+    },
+  );
 });
 
 async function send(name: string, run: string, event: string, payload: unknown): Promise<string> {
   return await use.app.t.mutation(internal.manager.sendEvent, { name, run, event, payload });
 }
 
-test("[S81] loops whose bodies do nothing come to their end, in several transactions", async () => {
-  const id = await use.app.start("idleLoops", { passes: 150 });
-  for (let n = 0; n < 75; n++) await send("idleLoops", id, "word", n);
-  await use.app.drive();
-  for (let n = 75; n < 150; n++) await send("idleLoops", id, "word", n);
-  await use.app.drive();
-  expect(await use.app.status("idleLoops", id)).toMatchObject({ state: "completed", output: 149 });
-  await use.app.expectNothingLeft();
-});
+test(
+  "[S81] loops whose bodies do nothing come to their end, in several transactions",
+  { tags: ["large"] },
+  async () => {
+    const id = await use.app.start("idleLoops", { passes: 150 });
+    for (let n = 0; n < 75; n++) await send("idleLoops", id, "word", n);
+    await use.app.drive();
+    for (let n = 75; n < 150; n++) await send("idleLoops", id, "word", n);
+    await use.app.drive();
+    expect(await use.app.status("idleLoops", id)).toMatchObject({
+      state: "completed",
+      output: 149,
+    });
+    await use.app.expectNothingLeft();
+  },
+);
 
 test("[S79] [S102] passes that were still to be forgotten when a run was restarted are not those of the new generation", async () => {
   const id = await use.app.start("twoLoops", { passes: 5 });
@@ -76,6 +87,7 @@ function keptOf(last: number): number[] {
 describe("passes are forgotten", () => {
   test.each(["fatAndThin", "fatUndoable"])(
     "[S79] %s: beside passes of another loop that are more than one transaction can read",
+    { tags: ["large"] },
     async (name) => {
       await use.app.start(name, { inner: 20, bytes: 900_000, passes: 110 });
       await use.app.drive();

@@ -340,7 +340,7 @@ describe("pause", () => {
     expect(calls).toHaveLength(1);
   });
 
-  test("[S103] what is under it, on all levels, in pages", async () => {
+  test("[S103] what is under it, on all levels, in pages", { tags: ["large"] }, async () => {
     const leaves = Array.from({ length: 150 }, (_none, n) => ({ n, ms: 1_000 }));
     await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
     const id = await use.app.start("wide", { lists: 3, leaves });
@@ -360,50 +360,61 @@ describe("pause", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S103] paused and resumed before the pages are through: the last word counts", async () => {
-    const leaves = Array.from({ length: 150 }, (_none, n) => ({ n, ms: 1_000 }));
-    await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
-    const id = await use.app.start("wide", { lists: 3, leaves });
-    await use.app.pass(500);
-    await pause(id);
-    await resume(id);
-    await pause(id);
-    await use.app.drive();
-    expect(await use.app.status("wide", id)).toMatchObject({ state: "running", paused: true });
-    const begun = () =>
-      use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work")).length;
-    const before = begun();
-    await use.app.pass(HOUR);
-    expect(begun()).toBe(before);
-    await resume(id);
-    await pause(id);
-    await resume(id);
-    await use.app.drive();
-    expect(await use.app.status("wide", id)).toMatchObject({ state: "completed" });
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S103] paused and resumed before the pages are through: the last word counts",
+    { tags: ["large"] },
+    async () => {
+      const leaves = Array.from({ length: 150 }, (_none, n) => ({ n, ms: 1_000 }));
+      await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
+      const id = await use.app.start("wide", { lists: 3, leaves });
+      await use.app.pass(500);
+      await pause(id);
+      await resume(id);
+      await pause(id);
+      await use.app.drive();
+      expect(await use.app.status("wide", id)).toMatchObject({ state: "running", paused: true });
+      const begun = () =>
+        use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work")).length;
+      const before = begun();
+      await use.app.pass(HOUR);
+      expect(begun()).toBe(before);
+      await resume(id);
+      await pause(id);
+      await resume(id);
+      await use.app.drive();
+      expect(await use.app.status("wide", id)).toMatchObject({ state: "completed" });
+      await use.app.expectNothingLeft();
+    },
+  );
 
-  test("[S103] a child paused while the pages of a resume from above are still to come stays paused", async () => {
-    const id = await use.app.start("napping", { of: 300 });
-    await use.app.pass(1_000);
-    const child = (await use.app.tree(id)).find(({ index }) => index === 290)!.runId;
-    const pages = async () =>
-      (await use.app.inComponent((ctx) => ctx.db.query("continuations").collect())).length;
-    await pause(child);
-    await pause(id);
-    await use.app.drive(async () => (await pages()) === 0);
-    await resume(id);
-    expect(await pages()).toBe(1);
-    // It was paused before, and is again: the last word counts.
-    await pause(child);
-    await use.app.drive(async () => (await pages()) === 0);
-    expect(await use.app.status("naps", child)).toMatchObject({ paused: true });
-    await use.app.drive();
-    expect(await use.app.log()).toHaveLength(299);
-    await resume(child);
-    await use.app.drive();
-    expect(await use.app.status("napping", id)).toMatchObject({ state: "completed", output: 300 });
-  });
+  test(
+    "[S103] a child paused while the pages of a resume from above are still to come stays paused",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("napping", { of: 300 });
+      await use.app.pass(1_000);
+      const child = (await use.app.tree(id)).find(({ index }) => index === 290)!.runId;
+      const pages = async () =>
+        (await use.app.inComponent((ctx) => ctx.db.query("continuations").collect())).length;
+      await pause(child);
+      await pause(id);
+      await use.app.drive(async () => (await pages()) === 0);
+      await resume(id);
+      expect(await pages()).toBe(1);
+      // It was paused before, and is again: the last word counts.
+      await pause(child);
+      await use.app.drive(async () => (await pages()) === 0);
+      expect(await use.app.status("naps", child)).toMatchObject({ paused: true });
+      await use.app.drive();
+      expect(await use.app.log()).toHaveLength(299);
+      await resume(child);
+      await use.app.drive();
+      expect(await use.app.status("napping", id)).toMatchObject({
+        state: "completed",
+        output: 300,
+      });
+    },
+  );
 
   test("[S41] [S103] timeouts go on counting: the run ends, and is undone, though it is paused", async () => {
     const id = await use.app.start("tooLong", { ms: 2 * HOUR });

@@ -113,21 +113,25 @@ describe("cleanup", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S104] in pages where there is much; at once it is gone for all who ask, and its key is free", async () => {
-    const leaves = Array.from({ length: 900 }, (_none, n) => ({ n, ms: HOUR }));
-    const id = await use.app.start("list", { leaves }, "k");
-    await use.app.pass(1_000);
-    // The cancel goes on in pages too: what it has not reached is removed as it is.
-    await cancel(id);
-    await cleanup(id);
-    expect(await use.app.status("list", id)).toBeNull();
-    const again = await use.app.start("list", { leaves: [] }, "k");
-    expect(again).not.toBe(id);
-    expect((await rows())["runs"]).toBeGreaterThan(100);
-    await use.app.drive();
-    expect(await rows()).toEqual({ runs: 1, steps: 3 });
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S104] in pages where there is much; at once it is gone for all who ask, and its key is free",
+    { tags: ["large"] },
+    async () => {
+      const leaves = Array.from({ length: 900 }, (_none, n) => ({ n, ms: HOUR }));
+      const id = await use.app.start("list", { leaves }, "k");
+      await use.app.pass(1_000);
+      // The cancel goes on in pages too: what it has not reached is removed as it is.
+      await cancel(id);
+      await cleanup(id);
+      expect(await use.app.status("list", id)).toBeNull();
+      const again = await use.app.start("list", { leaves: [] }, "k");
+      expect(again).not.toBe(id);
+      expect((await rows())["runs"]).toBeGreaterThan(100);
+      await use.app.drive();
+      expect(await rows()).toEqual({ runs: 1, steps: 3 });
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S104] what the pool has set aside of it goes too", async () => {
     const id = await use.app.start("slow", { ms: 1_000 });
@@ -175,35 +179,44 @@ describe("retention", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S105] runs that end one after the other are removed in batches, by one scheduled function each", async () => {
-    for (let n = 0; n < 50; n++) {
-      await use.app.start("brief", { leaves: [] });
-      await use.app.pass(2_000);
-    }
-    use.app.counter.clear();
-    await use.app.drive();
-    expect(await rows()).toEqual({});
-    // They ended within 100 s: the first removal comes a minute after the first of them has expired.
-    expect(removals()).toBe(2);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S105] runs that end one after the other are removed in batches, by one scheduled function each",
+    { tags: ["large"] },
+    async () => {
+      for (let n = 0; n < 50; n++) {
+        await use.app.start("brief", { leaves: [] });
+        await use.app.pass(2_000);
+      }
+      use.app.counter.clear();
+      await use.app.drive();
+      expect(await rows()).toEqual({});
+      // They ended within 100 s: the first removal comes a minute after the first of them has expired.
+      expect(removals()).toBe(2);
+      await use.app.expectNothingLeft();
+    },
+  );
 
-  test("[S105] in pages: a removal that is too much for one transaction goes on in the next", async () => {
-    const id = await use.app.start("brief", { leaves: [{ n: 1 }] });
-    await use.app.pass(MINUTE);
-    await use.app.inComponent(async (ctx) => {
-      const runs = await ctx.db.query("runs").collect();
-      const { _id, _creationTime, ...child } = runs.find(({ parentRun }) => parentRun === id)!;
-      for (let index = 1; index < 1_500; index++) await ctx.db.insert("runs", { ...child, index });
-    });
-    use.app.counter.clear();
-    await use.app.drive();
-    expect(await rows()).toEqual({});
-    expect(removals()).toBe(1);
-    const pages = use.app.counter.calls.filter(isOf("features/retention:removeMore"));
-    expect(pages.length).toBeGreaterThan(1);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S105] in pages: a removal that is too much for one transaction goes on in the next",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("brief", { leaves: [{ n: 1 }] });
+      await use.app.pass(MINUTE);
+      await use.app.inComponent(async (ctx) => {
+        const runs = await ctx.db.query("runs").collect();
+        const { _id, _creationTime, ...child } = runs.find(({ parentRun }) => parentRun === id)!;
+        for (let index = 1; index < 1_500; index++)
+          await ctx.db.insert("runs", { ...child, index });
+      });
+      use.app.counter.clear();
+      await use.app.drive();
+      expect(await rows()).toEqual({});
+      expect(removals()).toBe(1);
+      const pages = use.app.counter.calls.filter(isOf("features/retention:removeMore"));
+      expect(pages.length).toBeGreaterThan(1);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S105] a run that is restarted is not removed by its former end; one that is cleaned up needs no removal", async () => {
     const id = await use.app.start("brief", { leaves: [], ms: 0 });
@@ -244,14 +257,18 @@ describe("retention", () => {
   });
 });
 
-test("[S79] a loop that forgets passes removes their children with them", async () => {
-  const id = await use.app.start("crowded", { passes: 110, of: 2 });
-  await use.app.drive();
-  expect(await use.app.status("crowded", id)).toMatchObject({ state: "completed", output: 110 });
-  // Those of the first pass and of the newest 100.
-  expect(await rows()).toMatchObject({ runs: 1 + 2 * 101 });
-  await use.app.expectNothingLeft();
-});
+test(
+  "[S79] a loop that forgets passes removes their children with them",
+  { tags: ["large"] },
+  async () => {
+    const id = await use.app.start("crowded", { passes: 110, of: 2 });
+    await use.app.drive();
+    expect(await use.app.status("crowded", id)).toMatchObject({ state: "completed", output: 110 });
+    // Those of the first pass and of the newest 100.
+    expect(await rows()).toMatchObject({ runs: 1 + 2 * 101 });
+    await use.app.expectNothingLeft();
+  },
+);
 
 /** The pool's last look, and the last rounds of its drain. */
 const isOfPool = isOf("watchdog:sweep", "watchdog:drainLine");
@@ -266,15 +283,19 @@ async function scheduled(app: TestApp = use.app): Promise<string[]> {
   });
 }
 
-test("[S42] [S104] cleaned up while what is under it is still being canceled: nothing of it is left, nor scheduled", async () => {
-  await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
-  const id = await use.app.start("dormitory", { rooms: 2, beds: 140, ms: 2 * HOUR });
-  await use.app.pass(1_000);
-  await cancel(id);
-  await use.app.t.mutation(internal.manager.cleanup, { runId: id });
-  const left = async (table: "runs" | "steps" | "deadlines" | "continuations") =>
-    await use.app.inComponent(async (ctx) => (await ctx.db.query(table).collect()).length);
-  await use.app.drive(async () => (await left("continuations")) === 0);
-  expect([await left("runs"), await left("steps"), await left("deadlines")]).toEqual([0, 0, 0]);
-  expect(await scheduled()).toEqual([]);
-});
+test(
+  "[S42] [S104] cleaned up while what is under it is still being canceled: nothing of it is left, nor scheduled",
+  { tags: ["large"] },
+  async () => {
+    await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
+    const id = await use.app.start("dormitory", { rooms: 2, beds: 140, ms: 2 * HOUR });
+    await use.app.pass(1_000);
+    await cancel(id);
+    await use.app.t.mutation(internal.manager.cleanup, { runId: id });
+    const left = async (table: "runs" | "steps" | "deadlines" | "continuations") =>
+      await use.app.inComponent(async (ctx) => (await ctx.db.query(table).collect()).length);
+    await use.app.drive(async () => (await left("continuations")) === 0);
+    expect([await left("runs"), await left("steps"), await left("deadlines")]).toEqual([0, 0, 0]);
+    expect(await scheduled()).toEqual([]);
+  },
+);

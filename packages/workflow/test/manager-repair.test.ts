@@ -124,7 +124,7 @@ describe("after a restore", () => {
     expect(await use.app.log()).toContain("undo reserve 7: canceled");
   });
 
-  test("[S120] [S59] children that are still to be inserted", async () => {
+  test("[S120] [S59] children that are still to be inserted", { tags: ["large"] }, async () => {
     const id = await use.app.start("folds", { of: 1_001 });
     await use.app.drive(async () => (await pagesLeft()) > 0);
     await restore();
@@ -137,38 +137,44 @@ describe("after a restore", () => {
     });
   });
 
-  test("[S120] what goes on in pages: a cancel, a restart, a removal", async () => {
-    const leaves = Array.from({ length: 260 }, (_none, n) => ({ n, ms: HOUR }));
-    const canceled = await use.app.start("list", { leaves });
-    await use.app.pass(1_000);
-    await use.app.t.mutation(internal.runs.cancel, { runId: canceled });
-    const chain = await use.app.start("chain", {});
-    await use.app.drive(async () => (await use.app.status("chain", chain))?.state === "completed");
-    await clutter(chain);
-    await use.app.t.mutation(internal.manager.restart, { name: "chain", runId: chain });
-    await restore();
-    await repair();
-    await use.app.drive();
-    expect(await use.app.status("chain", chain)).toMatchObject({
-      state: "completed",
-      generation: 2,
-    });
-    const states = await use.app.inComponent(async (ctx) => {
-      const runs = await ctx.db.query("runs").collect();
-      return runs.filter(({ root }) => root !== undefined).map(({ state }) => state);
-    });
-    expect(new Set(states)).toEqual(new Set(["canceled"]));
-    await clutter(chain);
-    await use.app.t.mutation(internal.manager.cleanup, { runId: chain });
-    await restore();
-    await repair();
-    await use.app.drive();
-    const left = await use.app.inComponent(async (ctx) => {
-      const steps = await ctx.db.query("steps").collect();
-      return steps.filter(({ run }) => run === (chain as Id<"runs">)).length;
-    });
-    expect(left).toBe(0);
-  });
+  test(
+    "[S120] what goes on in pages: a cancel, a restart, a removal",
+    { tags: ["large"] },
+    async () => {
+      const leaves = Array.from({ length: 260 }, (_none, n) => ({ n, ms: HOUR }));
+      const canceled = await use.app.start("list", { leaves });
+      await use.app.pass(1_000);
+      await use.app.t.mutation(internal.runs.cancel, { runId: canceled });
+      const chain = await use.app.start("chain", {});
+      await use.app.drive(
+        async () => (await use.app.status("chain", chain))?.state === "completed",
+      );
+      await clutter(chain);
+      await use.app.t.mutation(internal.manager.restart, { name: "chain", runId: chain });
+      await restore();
+      await repair();
+      await use.app.drive();
+      expect(await use.app.status("chain", chain)).toMatchObject({
+        state: "completed",
+        generation: 2,
+      });
+      const states = await use.app.inComponent(async (ctx) => {
+        const runs = await ctx.db.query("runs").collect();
+        return runs.filter(({ root }) => root !== undefined).map(({ state }) => state);
+      });
+      expect(new Set(states)).toEqual(new Set(["canceled"]));
+      await clutter(chain);
+      await use.app.t.mutation(internal.manager.cleanup, { runId: chain });
+      await restore();
+      await repair();
+      await use.app.drive();
+      const left = await use.app.inComponent(async (ctx) => {
+        const steps = await ctx.db.query("steps").collect();
+        return steps.filter(({ run }) => run === (chain as Id<"runs">)).length;
+      });
+      expect(left).toBe(0);
+    },
+  );
 
   test("[S103] [S120] what is paused stays so, and goes on when it is resumed", async () => {
     const begun = Date.now();
@@ -191,7 +197,7 @@ describe("after a restore", () => {
     expect(await use.app.status("sleeper", sleeper)).toMatchObject({ endedAt: begun + 2 * HOUR });
   });
 
-  test("[S120] in pages: 120 runs", async () => {
+  test("[S120] in pages: 120 runs", { tags: ["large"] }, async () => {
     const inputs = Array.from({ length: 120 }, () => ({ ms: HOUR }));
     const ids = await use.app.t.mutation(internal.manager.startBatch, { name: "sleeper", inputs });
     await use.app.pass(MINUTE);
@@ -287,7 +293,7 @@ describe("a scheduled function that was canceled or cleaned away by hand", () =>
     expect(await use.app.status("slow", busy)).toMatchObject({ state: "completed" });
   });
 
-  test("[S111] of a page of something: the next look notices", async () => {
+  test("[S111] of a page of something: the next look notices", { tags: ["large"] }, async () => {
     const chain = await use.app.start("chain", {});
     await use.app.drive();
     await clutter(chain);
@@ -327,29 +333,33 @@ describe("a scheduled function that was canceled or cleaned away by hand", () =>
   });
 });
 
-test("[S120] a repair comes to its end though what is scheduled is more than one transaction reads", async () => {
-  const text = "x".repeat(200_000);
-  let last = "";
-  for (let n = 0; n < 120; n++)
-    last = await use.app.t.mutation(internal.manager.start, {
-      name: "echo",
-      input: { value: text },
-      runAfter: HOUR,
+test(
+  "[S120] a repair comes to its end though what is scheduled is more than one transaction reads",
+  { tags: ["large"] },
+  async () => {
+    const text = "x".repeat(200_000);
+    let last = "";
+    for (let n = 0; n < 120; n++)
+      last = await use.app.t.mutation(internal.manager.start, {
+        name: "echo",
+        input: { value: text },
+        runAfter: HOUR,
+      });
+    await use.app.inComponent(async (ctx) => {
+      const steps = ctx.db
+        .query("steps")
+        .withIndex("by_run_state", (q) => q.eq("run", last as Id<"runs">));
+      for (const { job } of await steps.collect())
+        if (job !== undefined) await ctx.scheduler.cancel(job);
     });
-  await use.app.inComponent(async (ctx) => {
-    const steps = ctx.db
-      .query("steps")
-      .withIndex("by_run_state", (q) => q.eq("run", last as Id<"runs">));
-    for (const { job } of await steps.collect())
-      if (job !== undefined) await ctx.scheduler.cancel(job);
-  });
-  expect(await use.app.status("echo", last)).toMatchObject({ stalled: true });
-  await repair();
-  const pages = () => use.app.counter.calls.filter(isOf("features/repair:repairMore"));
-  await use.app.drive(async () => {
-    const left = await use.app.inComponent((ctx) => ctx.db.query("continuations").collect());
-    return left.length === 0 || pages().length > 20;
-  });
-  expect(pages().length).toBeLessThan(10);
-  expect(await use.app.status("echo", last)).toMatchObject({ stalled: false });
-});
+    expect(await use.app.status("echo", last)).toMatchObject({ stalled: true });
+    await repair();
+    const pages = () => use.app.counter.calls.filter(isOf("features/repair:repairMore"));
+    await use.app.drive(async () => {
+      const left = await use.app.inComponent((ctx) => ctx.db.query("continuations").collect());
+      return left.length === 0 || pages().length > 20;
+    });
+    expect(pages().length).toBeLessThan(10);
+    expect(await use.app.status("echo", last)).toMatchObject({ stalled: false });
+  },
+);

@@ -244,27 +244,34 @@ describe("restart", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S102] in pages, where there is much to remove: pending until then, and it can be canceled", async () => {
-    const id = await failedChain();
-    await clutter(id, "b", 1_500);
-    await restart("chain", id, "b");
-    expect(await use.app.status("chain", id)).toMatchObject({ state: "pending", generation: 2 });
-    await expect(restart("chain", id)).rejects.toThrow(/it goes on/);
-    await use.app.drive();
-    expect(await use.app.status("chain", id)).toMatchObject({ state: "completed" });
-    expect(await timeline("chain", id)).toHaveLength(5);
-    await clutter(id, "b", 1_500);
-    await restart("chain", id, "b");
-    await use.app.t.mutation(internal.runs.cancel, { runId: id });
-    await use.app.drive();
-    expect(await use.app.status("chain", id)).toMatchObject({ state: "canceled", generation: 3 });
-    // What was removed already is done again, though it be before the node.
-    await restart("chain", id, "d");
-    await use.app.drive();
-    expect(await use.app.status("chain", id)).toMatchObject({ state: "completed", generation: 4 });
-    expect(await logAfter("mended")).toEqual(["b", "d", "b", "d"]);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S102] in pages, where there is much to remove: pending until then, and it can be canceled",
+    { tags: ["large"] },
+    async () => {
+      const id = await failedChain();
+      await clutter(id, "b", 1_500);
+      await restart("chain", id, "b");
+      expect(await use.app.status("chain", id)).toMatchObject({ state: "pending", generation: 2 });
+      await expect(restart("chain", id)).rejects.toThrow(/it goes on/);
+      await use.app.drive();
+      expect(await use.app.status("chain", id)).toMatchObject({ state: "completed" });
+      expect(await timeline("chain", id)).toHaveLength(5);
+      await clutter(id, "b", 1_500);
+      await restart("chain", id, "b");
+      await use.app.t.mutation(internal.runs.cancel, { runId: id });
+      await use.app.drive();
+      expect(await use.app.status("chain", id)).toMatchObject({ state: "canceled", generation: 3 });
+      // What was removed already is done again, though it be before the node.
+      await restart("chain", id, "d");
+      await use.app.drive();
+      expect(await use.app.status("chain", id)).toMatchObject({
+        state: "completed",
+        generation: 4,
+      });
+      expect(await logAfter("mended")).toEqual(["b", "d", "b", "d"]);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test.each(["b", undefined])(
     "[S83] [S102] canceled before all pages are through (from %s): what was to be removed is, and what is kept is undone",

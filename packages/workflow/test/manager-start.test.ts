@@ -231,7 +231,7 @@ describe("startBatch", () => {
     expect(calls()).toBe(5);
   });
 
-  test("600 runs whose first node is no action, from an action", async () => {
+  test("600 runs whose first node is no action, from an action", { tags: ["large"] }, async () => {
     const inputs = Array.from({ length: 600 }, (_none, n) => ({ n }));
     const ids = await use.app.t.action(internal.manager.startBatchInAction, {
       name: "quick",

@@ -41,34 +41,40 @@ const told = (entries: readonly TimelineEntry[]) =>
   entries.map(({ node, state }) => `${node} ${state}`);
 
 describe("status", () => {
-  test("[S96] an action that waits for a slot, one that runs, one that waits for its next attempt", async () => {
-    const ids: string[] = [];
-    for (let n = 0; n < 11; n++) ids.push(await use.app.start("slow", { ms: 1_000 }));
-    const begun = Date.now();
-    await use.app.pass(10);
-    expect(await use.app.status("slow", ids[0]!)).toMatchObject({
-      state: "running",
-      generation: 1,
-      isOutdated: false,
-      paused: false,
-      stalled: false,
-      active: [{ node: "wait", kind: "action", state: "running", since: begun, attempt: 1 }],
-    });
-    expect((await use.app.status("slow", ids[10]!))?.active).toMatchObject([{ state: "pending" }]);
-    const flaky = await use.app.start("flaky", { goodAttempt: 2 });
-    await use.app.drive(async () => {
-      const status = await use.app.status("flaky", flaky);
-      return status?.active[0]?.state === "waiting";
-    });
-    expect((await use.app.status("flaky", flaky))?.active).toMatchObject([
-      {
-        node: "attempt",
-        attempt: 2,
-        dueAt: expect.any(Number),
-        errors: [{ message: "attempt 1 failed", attempt: 1 }],
-      },
-    ]);
-  });
+  test(
+    "[S96] an action that waits for a slot, one that runs, one that waits for its next attempt",
+    { tags: ["large"] },
+    async () => {
+      const ids: string[] = [];
+      for (let n = 0; n < 11; n++) ids.push(await use.app.start("slow", { ms: 1_000 }));
+      const begun = Date.now();
+      await use.app.pass(10);
+      expect(await use.app.status("slow", ids[0]!)).toMatchObject({
+        state: "running",
+        generation: 1,
+        isOutdated: false,
+        paused: false,
+        stalled: false,
+        active: [{ node: "wait", kind: "action", state: "running", since: begun, attempt: 1 }],
+      });
+      expect((await use.app.status("slow", ids[10]!))?.active).toMatchObject([
+        { state: "pending" },
+      ]);
+      const flaky = await use.app.start("flaky", { goodAttempt: 2 });
+      await use.app.drive(async () => {
+        const status = await use.app.status("flaky", flaky);
+        return status?.active[0]?.state === "waiting";
+      });
+      expect((await use.app.status("flaky", flaky))?.active).toMatchObject([
+        {
+          node: "attempt",
+          attempt: 2,
+          dueAt: expect.any(Number),
+          errors: [{ message: "attempt 1 failed", attempt: 1 }],
+        },
+      ]);
+    },
+  );
 
   test("[S96] a sleep says until when, an event for what, a loop which pass it is at", async () => {
     const id = await use.app.start("told", { passes: 2 });
@@ -85,26 +91,30 @@ describe("status", () => {
     ]);
   });
 
-  test("[S96] a parent says how many of its children are done, have failed, and run", async () => {
-    const many = Array.from({ length: 6 }, (_none, n) => ({ n, ms: 100 * (n + 1) }));
-    const id = await use.app.start("twoAtOnce", { leaves: many });
-    await use.app.pass(350);
-    // 0 and 1 ended at 100 and 200, 2 began at 100 and ends at 400, 3 at 200.
-    expect((await use.app.status("twoAtOnce", id))?.active).toMatchObject([
-      { node: "all", children: { total: 6, done: 2, failed: 0, running: 2 } },
-    ]);
-    const bad = await use.app.start("tolerant", { bad: 2, of: 4, ms: 1_000 });
-    await use.app.pass(10_000);
-    const entries = await timeline("tolerant", bad);
-    expect(entries.find(({ node }) => node === "some")?.children).toEqual({
-      total: 4,
-      done: 2,
-      failed: 2,
-      running: 0,
-    });
-  });
+  test(
+    "[S96] a parent says how many of its children are done, have failed, and run",
+    { tags: ["large"] },
+    async () => {
+      const many = Array.from({ length: 6 }, (_none, n) => ({ n, ms: 100 * (n + 1) }));
+      const id = await use.app.start("twoAtOnce", { leaves: many });
+      await use.app.pass(350);
+      // 0 and 1 ended at 100 and 200, 2 began at 100 and ends at 400, 3 at 200.
+      expect((await use.app.status("twoAtOnce", id))?.active).toMatchObject([
+        { node: "all", children: { total: 6, done: 2, failed: 0, running: 2 } },
+      ]);
+      const bad = await use.app.start("tolerant", { bad: 2, of: 4, ms: 1_000 });
+      await use.app.pass(10_000);
+      const entries = await timeline("tolerant", bad);
+      expect(entries.find(({ node }) => node === "some")?.children).toEqual({
+        total: 4,
+        done: 2,
+        failed: 2,
+        running: 0,
+      });
+    },
+  );
 
-  test("[S96] of 1,500 children it reads a bounded number", async () => {
+  test("[S96] of 1,500 children it reads a bounded number", { tags: ["large"] }, async () => {
     const id = await use.app.start("tenThousand", { of: 1_500, concurrency: 200 });
     await use.app.drive(async () => {
       const active = (await use.app.status("tenThousand", id))?.active[0];
@@ -379,14 +389,18 @@ describe("steps", () => {
     },
   );
 
-  test("[S97] results that are large together make pages that are shorter, and none fails", async () => {
-    const id = await use.app.start("hoards", {});
-    await use.app.drive();
-    const first = await page("hoards", id);
-    expect(first.isDone).toBe(false);
-    expect(first.page.length).toBeGreaterThan(0);
-    expect(await timeline("hoards", id)).toHaveLength(8);
-  });
+  test(
+    "[S97] results that are large together make pages that are shorter, and none fails",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("hoards", {});
+      await use.app.drive();
+      const first = await page("hoards", id);
+      expect(first.isDone).toBe(false);
+      expect(first.page.length).toBeGreaterThan(0);
+      expect(await timeline("hoards", id)).toHaveLength(8);
+    },
+  );
 
   test("a cursor that is none is refused; an unknown run has no timeline", async () => {
     const id = await use.app.start("leaf", { n: 1 });
@@ -500,25 +514,33 @@ describe("list", () => {
     expect(found).toEqual(all);
   });
 
-  test("[S98] a page reads a bounded number of runs, however few of them fit", async () => {
-    const { plan } = workflows.leaf;
-    await use.app.inComponent(async (ctx) => {
-      const run = { workflow: "leaf", entry: "", index: 0, startedAt: 0, endedAt: 0 };
-      for (let n = 0; n < 1_500; n++)
-        await ctx.db.insert("runs", { ...run, state: "completed", plan: n === 0 ? "older" : plan });
-    });
-    use.app.counter.clear();
-    const filter = { workflow: "leaf", outdated: true };
-    const args = { filter, page: { numItems: 10, cursor: null } };
-    const first = (await use.app.t.query(
-      internal.manager.list,
-      args,
-    )) as unknown as Page<ListedRun>;
-    expect(first).toMatchObject({ page: [], isDone: false });
-    expect(use.app.counter.totals().documentsRead).toBeLessThanOrEqual(1_001);
-    const second = await list(filter, 10, first.continueCursor);
-    expect(second.page).toHaveLength(1);
-  });
+  test(
+    "[S98] a page reads a bounded number of runs, however few of them fit",
+    { tags: ["large"] },
+    async () => {
+      const { plan } = workflows.leaf;
+      await use.app.inComponent(async (ctx) => {
+        const run = { workflow: "leaf", entry: "", index: 0, startedAt: 0, endedAt: 0 };
+        for (let n = 0; n < 1_500; n++)
+          await ctx.db.insert("runs", {
+            ...run,
+            state: "completed",
+            plan: n === 0 ? "older" : plan,
+          });
+      });
+      use.app.counter.clear();
+      const filter = { workflow: "leaf", outdated: true };
+      const args = { filter, page: { numItems: 10, cursor: null } };
+      const first = (await use.app.t.query(
+        internal.manager.list,
+        args,
+      )) as unknown as Page<ListedRun>;
+      expect(first).toMatchObject({ page: [], isDone: false });
+      expect(use.app.counter.totals().documentsRead).toBeLessThanOrEqual(1_001);
+      const second = await list(filter, 10, first.continueCursor);
+      expect(second.page).toHaveLength(1);
+    },
+  );
 
   test("[S119] it finds runs of older plans", async () => {
     const older = await use.app.start("leaf", { n: 1 });

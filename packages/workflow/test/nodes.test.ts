@@ -170,9 +170,13 @@ describe("child", () => {
     expect(error.key).toBeUndefined();
   });
 
-  test("[S65] a workflow may be its own descendant, to a depth of 100", async () => {
-    expect(await use.app.output("descends", { depth: 100 })).toBe(101);
-  });
+  test(
+    "[S65] a workflow may be its own descendant, to a depth of 100",
+    { tags: ["large"] },
+    async () => {
+      expect(await use.app.output("descends", { depth: 100 })).toBe(101);
+    },
+  );
 });
 
 describe("tolerance", () => {

@@ -35,6 +35,7 @@ describe("outputs are gathered", () => {
 
   test.each(["mutation", "action"])(
     "[S58] more children than a transaction can read documents, for an %s",
+    { tags: ["large"], timeout: 60_000 },
     async (kind) => {
       const id = await use.app.start("lateChildren", { in: kind });
       await use.app.pass(1_000);
@@ -56,6 +57,5 @@ describe("outputs are gathered", () => {
         error: { kind: "tooLarge", message: expect.stringMatching(/33000 children .*reduce/) },
       });
     },
-    60_000,
   );
 });

@@ -114,6 +114,7 @@ describe("children", () => {
 describe("what a parent's children make", () => {
   test.each(["bulkyMutation", "bulkyAction"])(
     "[S56] [S58] %s: 12 MiB of outputs reach finalize; beyond, the parent fails with tooLarge, and does not hang",
+    { tags: ["large"] },
     async (name) => {
       const bytes = 30_000;
       const most = Math.floor((12 << 20) / bytes);
@@ -129,6 +130,7 @@ describe("what a parent's children make", () => {
 
   test.each(["bulkyMutation", "bulkyAction"])(
     "[S56] [S58] %s: outputs of a megabyte each",
+    { tags: ["large"] },
     async (name) => {
       expect(await use.app.output(name, { count: 12, bytes: 999_990 })).toBe(12);
       for (const count of [13, 16, 24])
@@ -138,50 +140,70 @@ describe("what a parent's children make", () => {
     },
   );
 
-  test("[S56] a finalize that gets 12 MiB of outputs can read besides, and the run goes on", async () => {
-    await use.app.t.mutation(internal.app.log, { text: "x".repeat(950_000) });
-    const output = await use.app.output("bulkyReading", { count: 419, bytes: 30_000 });
-    expect(output).toEqual([419, 950_000]);
-  });
-
-  test("[S58] [S60] one that reads more than is left then fails, as itself", async () => {
-    for (let n = 0; n < 3; n++)
+  test(
+    "[S56] a finalize that gets 12 MiB of outputs can read besides, and the run goes on",
+    { tags: ["large"] },
+    async () => {
       await use.app.t.mutation(internal.app.log, { text: "x".repeat(950_000) });
-    const error = await use.app.error("bulkyReading", { count: 419, bytes: 30_000 });
-    expect(error).toMatchObject({ kind: "thrown", node: "all.finalize" });
-    expect(error.message).toMatch(/Read too much data/);
-    await use.app.expectNothingLeft();
-  });
+      const output = await use.app.output("bulkyReading", { count: 419, bytes: 30_000 });
+      expect(output).toEqual([419, 950_000]);
+    },
+  );
 
-  test("[S58] thousands of children, whose runs take much beside their outputs", async () => {
-    await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 100 });
-    const error = await use.app.error("bulkyMutation", { count: 4_000, bytes: 3_000 });
-    expect(error.kind).toBe("tooLarge");
-    expect(error.message).toMatch(/less where their runs/);
-  }, 60_000);
+  test(
+    "[S58] [S60] one that reads more than is left then fails, as itself",
+    { tags: ["large"] },
+    async () => {
+      for (let n = 0; n < 3; n++)
+        await use.app.t.mutation(internal.app.log, { text: "x".repeat(950_000) });
+      const error = await use.app.error("bulkyReading", { count: 419, bytes: 30_000 });
+      expect(error).toMatchObject({ kind: "thrown", node: "all.finalize" });
+      expect(error.message).toMatch(/Read too much data/);
+      await use.app.expectNothingLeft();
+    },
+  );
 
-  test("a run of more steps than a list may hold: the tree is truncated, and tells so", async () => {
-    const id = await use.app.start("leaf", { n: 1 });
-    await use.app.drive();
-    await use.app.inComponent(async (ctx) => {
-      const step = await ctx.db.query("steps").order("desc").first();
-      if (step === null) throw new Error("There is no step");
-      const { _id, _creationTime, ...fields } = step;
-      for (let n = 0; n < 8_200; n++) await ctx.db.insert("steps", { ...fields, pass: [n] });
-    });
-    const tree = await use.app.t.query(components.workflow.views.tree, { runId: id });
-    expect(tree).toMatchObject({ truncated: true });
-    expect(tree?.runs[0]?.steps).toHaveLength(8_192);
-  });
+  test(
+    "[S58] thousands of children, whose runs take much beside their outputs",
+    { tags: ["large"], timeout: 60_000 },
+    async () => {
+      await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 100 });
+      const error = await use.app.error("bulkyMutation", { count: 4_000, bytes: 3_000 });
+      expect(error.kind).toBe("tooLarge");
+      expect(error.message).toMatch(/less where their runs/);
+    },
+  );
 
-  test("outputs that are too much to look at together: the tree is truncated, and tells so", async () => {
-    const id = await use.app.start("bulkyUnread", { count: 20, bytes: 900_000 });
-    await use.app.drive();
-    expect(await use.app.status("bulkyUnread", id)).toMatchObject({ state: "completed" });
-    const tree = await use.app.t.query(components.workflow.views.tree, { runId: id });
-    expect(tree).toMatchObject({ truncated: true });
-    expect(tree?.runs.length).toBeGreaterThan(10);
-  });
+  test(
+    "a run of more steps than a list may hold: the tree is truncated, and tells so",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("leaf", { n: 1 });
+      await use.app.drive();
+      await use.app.inComponent(async (ctx) => {
+        const step = await ctx.db.query("steps").order("desc").first();
+        if (step === null) throw new Error("There is no step");
+        const { _id, _creationTime, ...fields } = step;
+        for (let n = 0; n < 8_200; n++) await ctx.db.insert("steps", { ...fields, pass: [n] });
+      });
+      const tree = await use.app.t.query(components.workflow.views.tree, { runId: id });
+      expect(tree).toMatchObject({ truncated: true });
+      expect(tree?.runs[0]?.steps).toHaveLength(8_192);
+    },
+  );
+
+  test(
+    "outputs that are too much to look at together: the tree is truncated, and tells so",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("bulkyUnread", { count: 20, bytes: 900_000 });
+      await use.app.drive();
+      expect(await use.app.status("bulkyUnread", id)).toMatchObject({ state: "completed" });
+      const tree = await use.app.t.query(components.workflow.views.tree, { runId: id });
+      expect(tree).toMatchObject({ truncated: true });
+      expect(tree?.runs.length).toBeGreaterThan(10);
+    },
+  );
 
   test("a parent after a step that wrote much inserts its children in a transaction of its own", async () => {
     expect(await use.app.output("heavyThenChildren", { bytes: 900_000 })).toBe(8);

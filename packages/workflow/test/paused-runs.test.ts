@@ -99,41 +99,50 @@ describe("runs of a tree, each paused by itself", () => {
     expect(await use.app.status("oneBadEnd", id)).toMatchObject({ state: "completed" });
   });
 
-  test("[S103] a run that is being restarted in pages does not begin before it is resumed", async () => {
-    const id = await use.app.start("chain", {});
-    await use.app.drive();
-    await clutter(id);
-    await restart("chain", id, "b");
-    expect(await use.app.status("chain", id)).toMatchObject({ state: "pending" });
-    expect(await pause(id)).toBe(true);
-    await use.app.pass(MINUTE);
-    expect(await use.app.log()).toEqual(["a", "b", "c", "d"]);
-    expect(await use.app.status("chain", id)).toMatchObject({ state: "running", paused: true });
-    await resume(id);
-    await use.app.drive();
-    expect(await use.app.log()).toEqual(["a", "b", "c", "d", "b", "d"]);
-    expect(await use.app.status("chain", id)).toMatchObject({ state: "completed" });
-  });
+  test(
+    "[S103] a run that is being restarted in pages does not begin before it is resumed",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("chain", {});
+      await use.app.drive();
+      await clutter(id);
+      await restart("chain", id, "b");
+      expect(await use.app.status("chain", id)).toMatchObject({ state: "pending" });
+      expect(await pause(id)).toBe(true);
+      await use.app.pass(MINUTE);
+      expect(await use.app.log()).toEqual(["a", "b", "c", "d"]);
+      expect(await use.app.status("chain", id)).toMatchObject({ state: "running", paused: true });
+      await resume(id);
+      await use.app.drive();
+      expect(await use.app.log()).toEqual(["a", "b", "c", "d", "b", "d"]);
+      expect(await use.app.status("chain", id)).toMatchObject({ state: "completed" });
+    },
+  );
 
-  test("[S50] [S103] more bad ends than a parent lets pass, while it is paused: it fails afterwards", async () => {
-    await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
-    const id = await use.app.start("forgiving", { of: 140 });
-    await use.app.pass(1_000);
-    await pause(id);
-    const below = (await use.app.tree(id)).filter(({ parentRunId }) => parentRunId === id);
-    for (const { runId, index } of below) if (index % 2 === 1) await cancel(runId);
-    await use.app.pass(HOUR);
-    await resume(id);
-    await use.app.drive();
-    expect(await use.app.status("forgiving", id)).toMatchObject({ state: "failed" });
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S50] [S103] more bad ends than a parent lets pass, while it is paused: it fails afterwards",
+    { tags: ["large"] },
+    async () => {
+      await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
+      const id = await use.app.start("forgiving", { of: 140 });
+      await use.app.pass(1_000);
+      await pause(id);
+      const below = (await use.app.tree(id)).filter(({ parentRunId }) => parentRunId === id);
+      for (const { runId, index } of below) if (index % 2 === 1) await cancel(runId);
+      await use.app.pass(HOUR);
+      await resume(id);
+      await use.app.drive();
+      expect(await use.app.status("forgiving", id)).toMatchObject({ state: "failed" });
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test.each([
     ["paused", "resumed"],
     ["resumed", "paused"],
   ])(
     "[S103] a page of what was %s comes after the run was %s: the last word counts",
+    { tags: ["large"] },
     async (_first, last) => {
       await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
       const id = await use.app.start("dormitory", { rooms: 2, beds: 140, ms: 2 * HOUR });
@@ -161,45 +170,53 @@ describe("runs of a tree, each paused by itself", () => {
     },
   );
 
-  test("[S49] more bad ends than a parent lets pass, the last child being well: the error is that of a bad one", async () => {
-    await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
-    const id = await use.app.start("forgiving", { of: 140 });
-    await use.app.pass(1_000);
-    const below = (await use.app.tree(id)).filter(({ parentRunId }) => parentRunId === id);
-    for (const { runId, index } of below) if (index % 2 === 1) await cancel(runId);
-    await use.app.drive();
-    expect(await use.app.status("forgiving", id)).toMatchObject({
-      state: "failed",
-      error: {
-        kind: "childFailed",
-        key: "1",
-        cause: { message: 'The run of "leaf" was canceled' },
-      },
-    });
-    await use.app.expectNothingLeft();
-  });
-
-  test("[S86] [S103] canceled while it is resumed in pages: none below goes on any more", async () => {
-    await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
-    const leaves = Array.from({ length: 120 }, (_none, n) => ({ n, ms: 1_000 }));
-    const id = await use.app.start("wide", { lists: 5, leaves });
-    await use.app.pass(500);
-    await pause(id);
-    await use.app.pass(MINUTE);
-    await resume(id);
-    await cancel(id);
-    const woken = async () =>
-      await use.app.inComponent(async (ctx) => {
-        const jobs = await ctx.db.system.query("_scheduled_functions").collect();
-        return jobs.filter(({ name }) => name.endsWith("leaf:resume")).length;
+  test(
+    "[S49] more bad ends than a parent lets pass, the last child being well: the error is that of a bad one",
+    { tags: ["large"] },
+    async () => {
+      await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
+      const id = await use.app.start("forgiving", { of: 140 });
+      await use.app.pass(1_000);
+      const below = (await use.app.tree(id)).filter(({ parentRunId }) => parentRunId === id);
+      for (const { runId, index } of below) if (index % 2 === 1) await cancel(runId);
+      await use.app.drive();
+      expect(await use.app.status("forgiving", id)).toMatchObject({
+        state: "failed",
+        error: {
+          kind: "childFailed",
+          key: "1",
+          cause: { message: 'The run of "leaf" was canceled' },
+        },
       });
-    const before = await woken();
-    await use.app.drive();
-    expect(await woken()).toBe(before);
-    const states = (await use.app.tree(id)).map(({ state }) => state);
-    expect(states).not.toContain("running");
-    await use.app.expectNothingLeft();
-  });
+      await use.app.expectNothingLeft();
+    },
+  );
+
+  test(
+    "[S86] [S103] canceled while it is resumed in pages: none below goes on any more",
+    { tags: ["large"] },
+    async () => {
+      await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
+      const leaves = Array.from({ length: 120 }, (_none, n) => ({ n, ms: 1_000 }));
+      const id = await use.app.start("wide", { lists: 5, leaves });
+      await use.app.pass(500);
+      await pause(id);
+      await use.app.pass(MINUTE);
+      await resume(id);
+      await cancel(id);
+      const woken = async () =>
+        await use.app.inComponent(async (ctx) => {
+          const jobs = await ctx.db.system.query("_scheduled_functions").collect();
+          return jobs.filter(({ name }) => name.endsWith("leaf:resume")).length;
+        });
+      const before = await woken();
+      await use.app.drive();
+      expect(await woken()).toBe(before);
+      const states = (await use.app.tree(id)).map(({ state }) => state);
+      expect(states).not.toContain("running");
+      await use.app.expectNothingLeft();
+    },
+  );
 });
 
 const repair = async () => await use.app.t.mutation(internal.manager.repair, {});

@@ -13,24 +13,28 @@ async function restart(name: string, runId: string, from?: string): Promise<void
 }
 
 describe("a restart in pages", () => {
-  test("[S95] [S102] is canceled halfway: what has been forgotten is not waited for, and is done again", async () => {
-    await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
-    const id = await use.app.start("many", { of: 600 });
-    await use.app.drive();
-    await restart("many", id, "all");
-    expect(await use.app.status("many", id)).toMatchObject({ state: "pending" });
-    await cancel(id);
-    await use.app.drive();
-    expect(await use.app.status("many", id)).toMatchObject({ state: "canceled" });
-    await use.app.expectNothingLeft();
-    await restart("many", id, "after");
-    await use.app.drive();
-    expect(await use.app.status("many", id)).toMatchObject({ state: "completed", generation: 3 });
-    const runs = await use.app.inComponent(
-      async (ctx) => (await ctx.db.query("runs").collect()).length,
-    );
-    expect(runs).toBe(601);
-  });
+  test(
+    "[S95] [S102] is canceled halfway: what has been forgotten is not waited for, and is done again",
+    { tags: ["large"] },
+    async () => {
+      await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
+      const id = await use.app.start("many", { of: 600 });
+      await use.app.drive();
+      await restart("many", id, "all");
+      expect(await use.app.status("many", id)).toMatchObject({ state: "pending" });
+      await cancel(id);
+      await use.app.drive();
+      expect(await use.app.status("many", id)).toMatchObject({ state: "canceled" });
+      await use.app.expectNothingLeft();
+      await restart("many", id, "after");
+      await use.app.drive();
+      expect(await use.app.status("many", id)).toMatchObject({ state: "completed", generation: 3 });
+      const runs = await use.app.inComponent(
+        async (ctx) => (await ctx.db.query("runs").collect()).length,
+      );
+      expect(runs).toBe(601);
+    },
+  );
 });
 
 const MINUTE = 60_000;
@@ -86,41 +90,49 @@ describe("restarts", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S120] a page that is still to come is not scheduled twice by a repair", async () => {
-    const id = await use.app.start("chain", {});
-    await use.app.drive();
-    await clutter(id);
-    await restart("chain", id, "b");
-    const pages = async () => (await scheduled()).filter((name) => name.endsWith("restartMore"));
-    expect(await pages()).toHaveLength(1);
-    await repair();
-    await repair();
-    expect(await pages()).toHaveLength(1);
-    await use.app.drive();
-    expect(await use.app.log()).toEqual(["a", "b", "c", "d", "b", "d"]);
-  });
+  test(
+    "[S120] a page that is still to come is not scheduled twice by a repair",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("chain", {});
+      await use.app.drive();
+      await clutter(id);
+      await restart("chain", id, "b");
+      const pages = async () => (await scheduled()).filter((name) => name.endsWith("restartMore"));
+      expect(await pages()).toHaveLength(1);
+      await repair();
+      await repair();
+      expect(await pages()).toHaveLength(1);
+      await use.app.drive();
+      expect(await use.app.log()).toEqual(["a", "b", "c", "d", "b", "d"]);
+    },
+  );
 
-  test("[S86] [S101] [S102] while what is under the run is still being canceled: each begins anew, once", async () => {
-    const leaves = Array.from({ length: 120 }, (_none, n) => ({ n, ms: 1_000 }));
-    const id = await use.app.t.mutation(internal.manager.start, {
-      name: "wide",
-      input: { lists: 3, leaves },
-      context: "c",
-    });
-    await use.app.pass(500);
-    await cancel(id);
-    await restart("wide", id);
-    use.app.counter.clear();
-    await use.app.drive();
-    const works = use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work"));
-    expect(works).toHaveLength(360);
-    expect(await use.app.status("wide", id)).toMatchObject({ state: "completed", generation: 2 });
-    const states = (await use.app.tree(id)).map(({ state }) => state);
-    expect(states).toHaveLength(1 + 3 + 360);
-    expect(new Set(states)).toEqual(new Set(["completed"]));
-    expect(await ends()).toEqual(["canceled", "completed"]);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S86] [S101] [S102] while what is under the run is still being canceled: each begins anew, once",
+    { tags: ["large"] },
+    async () => {
+      const leaves = Array.from({ length: 120 }, (_none, n) => ({ n, ms: 1_000 }));
+      const id = await use.app.t.mutation(internal.manager.start, {
+        name: "wide",
+        input: { lists: 3, leaves },
+        context: "c",
+      });
+      await use.app.pass(500);
+      await cancel(id);
+      await restart("wide", id);
+      use.app.counter.clear();
+      await use.app.drive();
+      const works = use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work"));
+      expect(works).toHaveLength(360);
+      expect(await use.app.status("wide", id)).toMatchObject({ state: "completed", generation: 2 });
+      const states = (await use.app.tree(id)).map(({ state }) => state);
+      expect(states).toHaveLength(1 + 3 + 360);
+      expect(new Set(states)).toEqual(new Set(["completed"]));
+      expect(await ends()).toEqual(["canceled", "completed"]);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S92] [S102] what was kept is undone when the new generation is canceled, and then done again", async () => {
     const id = await use.app.start("saga", { fail: "no" });

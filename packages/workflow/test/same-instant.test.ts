@@ -40,6 +40,7 @@ describe("at the very moment", () => {
 
   test.each(moments)(
     "[S38] [S40] [S41] [S101] what takes $ms ms ends $by ms from when the time of the $what is over: the run ends once",
+    { tags: ["large"] },
     async ({ what, ms, by }) => {
       const id = await use.app.t.mutation(internal.manager.start, {
         name: "raced",

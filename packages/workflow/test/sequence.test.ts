@@ -109,18 +109,22 @@ describe("bad ends", () => {
 });
 
 describe("once", () => {
-  test("[S59] children are evaluated once, in as many pages as they are", async () => {
-    const { evaluations } = (await use.app.output("evaluatedOnce", { of: 3 })) as {
-      evaluations: number;
-    };
-    const status = await use.app.run("evaluatedOnce", { of: 1_200 });
-    expect(status).toMatchObject({ output: { all: 1_200, evaluations: evaluations + 1 } });
-    const runs = await use.app.tree(status.runId);
-    expect(new Set(runs.map(({ index, parentRunId }) => `${parentRunId} ${index}`)).size).toBe(
-      runs.length,
-    );
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S59] children are evaluated once, in as many pages as they are",
+    { tags: ["large"] },
+    async () => {
+      const { evaluations } = (await use.app.output("evaluatedOnce", { of: 3 })) as {
+        evaluations: number;
+      };
+      const status = await use.app.run("evaluatedOnce", { of: 1_200 });
+      expect(status).toMatchObject({ output: { all: 1_200, evaluations: evaluations + 1 } });
+      const runs = await use.app.tree(status.runId);
+      expect(new Set(runs.map(({ index, parentRunId }) => `${parentRunId} ${index}`)).size).toBe(
+        runs.length,
+      );
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S59] a page that is inserted again inserts nothing twice", async () => {
     let failures = 0;

@@ -341,13 +341,17 @@ describe("an error that nobody expects to be thrown", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S31] the errors of many attempts fit into the step's record: the first and the newest", async () => {
-    await use.app.run("longErrors", {});
-    const errors = (await record())?.errors ?? [];
-    expect(errors[0]?.attempt).toBe(1);
-    expect(errors.at(-1)?.attempt).toBe(100);
-    expect(getConvexSize(errors)).toBeLessThan(140_000);
-  });
+  test(
+    "[S31] the errors of many attempts fit into the step's record: the first and the newest",
+    { tags: ["large"] },
+    async () => {
+      await use.app.run("longErrors", {});
+      const errors = (await record())?.errors ?? [];
+      expect(errors[0]?.attempt).toBe(1);
+      expect(errors.at(-1)?.attempt).toBe(100);
+      expect(getConvexSize(errors)).toBeLessThan(140_000);
+    },
+  );
 
   test("[S31] a large output after long errors fits into the step's record", async () => {
     await use.app.output("goodAtLast", {});

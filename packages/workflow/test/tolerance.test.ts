@@ -77,25 +77,33 @@ describe("one more ends badly than is let pass", () => {
     ["that is passed by more than one", [...well(30, DAY), ...badly(154, 10)]],
     ["that is passed by one", [...badly(151, 10), ...well(30, DAY)]],
     ["that is reached, and passed later", [...badly(150, 10), ...badly(1, HOUR), ...well(30, DAY)]],
-  ])("[S49] a limit of 150 %s: the parent fails within two seconds", async (_how, rests) => {
-    const last = Math.max(...rests.filter(({ fails }) => fails).map(({ ms }) => ms));
-    const app = new TestApp({ lag: () => 100 });
-    const after = await failedAfter("manyBad", rests, app);
-    expect(after - last).toBeGreaterThanOrEqual(0);
-    expect(after - last).toBeLessThan(2 * SECOND);
-  });
+  ])(
+    "[S49] a limit of 150 %s: the parent fails within two seconds",
+    { tags: ["large"] },
+    async (_how, rests) => {
+      const last = Math.max(...rests.filter(({ fails }) => fails).map(({ ms }) => ms));
+      const app = new TestApp({ lag: () => 100 });
+      const after = await failedAfter("manyBad", rests, app);
+      expect(after - last).toBeGreaterThanOrEqual(0);
+      expect(after - last).toBeLessThan(2 * SECOND);
+    },
+  );
 
-  test("[S49] as many as may end badly, one by one: a second has one recount at most, which reads what is new", async () => {
-    const rests = Array.from({ length: 150 }, (_, n) => badly(1, n * 250)).flat();
-    const id = await use.app.start("manyBad", { rests: [...rests, ...well(5, HOUR)] });
-    await use.app.drive();
-    expect(await use.app.status("manyBad", id)).toMatchObject({ state: "completed", output: 5 });
-    const recounts = use.app.counter.calls.filter(isOf("features/failing:recount"));
-    expect(recounts.length).toBeLessThanOrEqual((150 * 250) / SECOND);
-    expect(recounts.length).toBeGreaterThan(20);
-    for (const { total } of recounts) expect(total.documentsRead).toBeLessThan(20);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S49] as many as may end badly, one by one: a second has one recount at most, which reads what is new",
+    { tags: ["large"] },
+    async () => {
+      const rests = Array.from({ length: 150 }, (_, n) => badly(1, n * 250)).flat();
+      const id = await use.app.start("manyBad", { rests: [...rests, ...well(5, HOUR)] });
+      await use.app.drive();
+      expect(await use.app.status("manyBad", id)).toMatchObject({ state: "completed", output: 5 });
+      const recounts = use.app.counter.calls.filter(isOf("features/failing:recount"));
+      expect(recounts.length).toBeLessThanOrEqual((150 * 250) / SECOND);
+      expect(recounts.length).toBeGreaterThan(20);
+      for (const { total } of recounts) expect(total.documentsRead).toBeLessThan(20);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S42] [S85] a run that is canceled, and one that comes to its end, leave no recount behind", async () => {
     const recounts = async () =>
@@ -131,12 +139,16 @@ describe("one more ends badly than is let pass", () => {
   test.each([
     ["shareOf69", 69],
     ["shareOf123", 123],
-  ])("[S50] a share that is a whole number is let pass: %s", async (name, limit) => {
-    const rests = [...badly(limit, 10), ...well(375 - limit, 10)];
-    expect(await use.app.output(name, { rests })).toBe(375);
-  });
+  ])(
+    "[S50] a share that is a whole number is let pass: %s",
+    { tags: ["large"] },
+    async (name, limit) => {
+      const rests = [...badly(limit, 10), ...well(375 - limit, 10)];
+      expect(await use.app.output(name, { rests })).toBe(375);
+    },
+  );
 
-  test("[S50] one more than that share is not", async () => {
+  test("[S50] one more than that share is not", { tags: ["large"] }, async () => {
     const rests = [...badly(70, 10), ...well(305, DAY)];
     expect(await failedAfter("shareOf69", rests, use.app)).toBeLessThan(2 * SECOND);
   });
@@ -154,6 +166,7 @@ describe("one more ends badly than is let pass", () => {
 
   test.each(SHARES.filter(([, , , limit]) => limit > 0))(
     "[S50] %s, %s: of %i children %i may end badly",
+    { tags: ["large"] },
     async (_, share, of, limit) => {
       const rests = [...badly(limit, 10), ...well(of - limit, 20)];
       expect(await use.app.output("shares", { share, rests })).toBe(limit);
@@ -163,6 +176,7 @@ describe("one more ends badly than is let pass", () => {
 
   test.each(SHARES.filter(([, , of, limit]) => limit < of))(
     "[S50] %s, %s: of %i children one more than %i fails the parent, and cancels the others",
+    { tags: ["large"] },
     async (_, share, of, limit) => {
       const rests = [...badly(limit + 1, 10), ...well(of - limit - 1, DAY)];
       const id = await use.app.start("shares", { share, rests });

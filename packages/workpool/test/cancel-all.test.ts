@@ -104,45 +104,53 @@ describe("cancelAll", () => {
     expect(await app.labels("attempt")).toHaveLength(1);
   });
 
-  test("a page ends early where its callbacks need much of the transaction, and none of them fails", async () => {
-    const app = new TestApp({ maxParallelism: 0 });
-    // Each callback writes 3,000 of the 16,000 documents that a transaction may write.
-    const { writesMuch } = internal.callbacks;
-    await app.t.mutation((ctx) =>
-      app.pool.enqueueMutationBatch(
-        ctx,
-        write,
-        Array.from({ length: 12 }, (_, i) => ({ label: `${i}` })),
-        { onComplete: writesMuch },
-      ),
-    );
-    await cancelAll(app);
-    await app.drive();
-    expect(await app.inPool((ctx) => ctx.db.query("failedCallbacks").collect())).toEqual([]);
-    const wrote = await app.t.run((ctx) =>
-      ctx.db
-        .query("events")
-        .withIndex("by_label", (q) => q.eq("label", "wrote much"))
-        .collect(),
-    );
-    expect(wrote).toHaveLength(12);
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-  });
+  test(
+    "a page ends early where its callbacks need much of the transaction, and none of them fails",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp({ maxParallelism: 0 });
+      // Each callback writes 3,000 of the 16,000 documents that a transaction may write.
+      const { writesMuch } = internal.callbacks;
+      await app.t.mutation((ctx) =>
+        app.pool.enqueueMutationBatch(
+          ctx,
+          write,
+          Array.from({ length: 12 }, (_, i) => ({ label: `${i}` })),
+          { onComplete: writesMuch },
+        ),
+      );
+      await cancelAll(app);
+      await app.drive();
+      expect(await app.inPool((ctx) => ctx.db.query("failedCallbacks").collect())).toEqual([]);
+      const wrote = await app.t.run((ctx) =>
+        ctx.db
+          .query("events")
+          .withIndex("by_label", (q) => q.eq("label", "wrote much"))
+          .collect(),
+      );
+      expect(wrote).toHaveLength(12);
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    },
+  );
 
-  test("more works than one transaction can cancel are canceled, within the limits of each transaction", async () => {
-    const app = new TestApp({ maxParallelism: 0 });
-    await app.t.mutation((ctx) =>
-      app.pool.enqueueMutationBatch(
-        ctx,
-        write,
-        Array.from({ length: 1_200 }, (_, i) => ({ label: `${i}` })),
-      ),
-    );
-    await cancelAll(app, 1_000);
-    await app.drive();
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-    expect(app.counter.violations).toEqual([]);
-  });
+  test(
+    "more works than one transaction can cancel are canceled, within the limits of each transaction",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp({ maxParallelism: 0 });
+      await app.t.mutation((ctx) =>
+        app.pool.enqueueMutationBatch(
+          ctx,
+          write,
+          Array.from({ length: 1_200 }, (_, i) => ({ label: `${i}` })),
+        ),
+      );
+      await cancelAll(app, 1_000);
+      await app.drive();
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+      expect(app.counter.violations).toEqual([]);
+    },
+  );
 
   test("a page size that cannot be meant is refused", async () => {
     const app = new TestApp();

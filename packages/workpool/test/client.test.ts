@@ -71,7 +71,7 @@ describe("function handles", () => {
 });
 
 describe("statusBatch", () => {
-  test("takes more ids than an array may hold, from an action", async () => {
+  test("takes more ids than an array may hold, from an action", { tags: ["large"] }, async () => {
     const app = new TestApp({ maxParallelism: 0 });
     const known = await app.t.mutation((ctx) =>
       app.pool.enqueueMutationBatch(ctx, write, [{ label: "a" }, { label: "b" }]),

@@ -97,17 +97,21 @@ describe("completions", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("a mutation that uses up what a transaction may schedule fails alone: the next still starts", async () => {
-    const app = new TestApp({ maxParallelism: 1 });
-    await app.t.mutation(async (ctx) => {
-      await app.pool.enqueueMutation(ctx, internal.jobs.scheduleMuch, {}, { onComplete });
-      await app.pool.enqueueMutation(ctx, internal.jobs.write, { label: "next" }, { onComplete });
-    });
-    await app.drive();
-    expect(await app.labels("ended")).toEqual(["failed", "success"]);
-    expect(await app.labels("much")).toEqual([]);
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-  });
+  test(
+    "a mutation that uses up what a transaction may schedule fails alone: the next still starts",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp({ maxParallelism: 1 });
+      await app.t.mutation(async (ctx) => {
+        await app.pool.enqueueMutation(ctx, internal.jobs.scheduleMuch, {}, { onComplete });
+        await app.pool.enqueueMutation(ctx, internal.jobs.write, { label: "next" }, { onComplete });
+      });
+      await app.drive();
+      expect(await app.labels("ended")).toEqual(["failed", "success"]);
+      expect(await app.labels("much")).toEqual([]);
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    },
+  );
 
   test("a function that does not exist fails its work, and no other", async () => {
     const app = new TestApp({ maxParallelism: 1 });
@@ -201,22 +205,26 @@ describe("large arguments", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("a batch is split by size from an action, and stays in order", async () => {
-    const app = new TestApp({ maxParallelism: 1 });
-    const argsList = Array.from({ length: 20 }, (_, i) => ({ text: "x".repeat(800_000 + i) }));
-    const ids = await app.t.action((ctx) =>
-      app.pool.enqueueActionBatch(ctx, internal.jobs.size, argsList, { onComplete }),
-    );
-    expect(app.counter.totals((call) => call.name === "lib:enqueueBatch").executions).toBe(3);
-    await app.drive();
-    const ended = (await app.events("ended")).map((event) => event.data);
-    expect(ended.map(({ workId }) => workId)).toEqual(ids);
-    expect(ended.map(({ result }) => result.returnValue)).toEqual(
-      argsList.map(({ text }) => text.length),
-    );
-  });
+  test(
+    "a batch is split by size from an action, and stays in order",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp({ maxParallelism: 1 });
+      const argsList = Array.from({ length: 20 }, (_, i) => ({ text: "x".repeat(800_000 + i) }));
+      const ids = await app.t.action((ctx) =>
+        app.pool.enqueueActionBatch(ctx, internal.jobs.size, argsList, { onComplete }),
+      );
+      expect(app.counter.totals((call) => call.name === "lib:enqueueBatch").executions).toBe(3);
+      await app.drive();
+      const ended = (await app.events("ended")).map((event) => event.data);
+      expect(ended.map(({ workId }) => workId)).toEqual(ids);
+      expect(ended.map(({ result }) => result.returnValue)).toEqual(
+        argsList.map(({ text }) => text.length),
+      );
+    },
+  );
 
-  test("4,000 works fit into one transaction", async () => {
+  test("4,000 works fit into one transaction", { tags: ["large"] }, async () => {
     const app = new TestApp({ maxParallelism: 10 });
     const argsList = Array.from({ length: 4_000 }, (_, i) => ({ label: `${i}` }));
     const ids = await app.t.mutation((ctx) =>

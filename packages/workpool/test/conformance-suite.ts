@@ -153,16 +153,20 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
       expect(await stateOf(pool)).toEqual(AT_REST);
     });
 
-    test("is not looked at after every one of many bursts, but once in 30 s at most", async () => {
-      const pool = create();
-      for (let burst = 0; burst < 50; burst++) {
-        await pool.enqueue(`burst ${burst}`, 1_000);
-        await pool.drive(12_000);
-      }
-      expect(pool.looks()).toBeLessThanOrEqual((50 * 12) / 30);
-      await pool.driveOut();
-      expect(await stateOf(pool)).toEqual(AT_REST);
-    });
+    test(
+      "is not looked at after every one of many bursts, but once in 30 s at most",
+      { tags: ["large"] },
+      async () => {
+        const pool = create();
+        for (let burst = 0; burst < 50; burst++) {
+          await pool.enqueue(`burst ${burst}`, 1_000);
+          await pool.drive(12_000);
+        }
+        expect(pool.looks()).toBeLessThanOrEqual((50 * 12) / 30);
+        await pool.driveOut();
+        expect(await stateOf(pool)).toEqual(AT_REST);
+      },
+    );
 
     test("leaves alone what takes 20 minutes, and looks at it 4 times, or 5 if the first is after 10 s", async () => {
       const pool = create();
@@ -179,17 +183,21 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
       expect(await stateOf(pool)).toEqual(AT_REST);
     });
 
-    test("sees what is lost late in a long time that is busy, within 9 minutes", async () => {
-      const pool = create();
-      await pool.setMaxParallelism(2);
-      for (let i = 0; i < 60; i++) await pool.enqueue(`${i}`, 60_000);
-      await pool.drive(12 * 60_000);
-      await pool.enqueue("lost", -1);
-      await pool.drive(20 * 60_000);
-      await endJobs(pool, "failed");
-      await pool.drive(9 * 60_000 + 1_000);
-      expect((await pool.losses()).length).toBeGreaterThanOrEqual(1);
-    });
+    test(
+      "sees what is lost late in a long time that is busy, within 9 minutes",
+      { tags: ["large"] },
+      async () => {
+        const pool = create();
+        await pool.setMaxParallelism(2);
+        for (let i = 0; i < 60; i++) await pool.enqueue(`${i}`, 60_000);
+        await pool.drive(12 * 60_000);
+        await pool.enqueue("lost", -1);
+        await pool.drive(20 * 60_000);
+        await endJobs(pool, "failed");
+        await pool.drive(9 * 60_000 + 1_000);
+        expect((await pool.losses()).length).toBeGreaterThanOrEqual(1);
+      },
+    );
 
     test("closes its gate when a work finds no slot, and opens it when nothing waits any more", async () => {
       const pool = create();
@@ -205,31 +213,35 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
       expect(await stateOf(pool)).toEqual(AT_REST);
     });
 
-    test("lets no work wait while a slot is free, as many come as it can just run", async () => {
-      const pool = create();
-      await pool.setMaxParallelism(3);
-      const random = seeded(5);
-      let waited = 0;
-      for (let i = 0; i < 80; i++) {
-        await pool.enqueue(`${i}`, 20 + Math.floor(40 * random()));
-        for (const ms of [0, Math.floor((80 * random()) / 3)]) {
-          if (ms > 0) await pool.drive(ms);
-          const { held, waiting } = await stateOf(pool);
-          if (waiting > 0 && held < 3) {
-            // The drain will see it.
-            await pool.drive(25);
-            const later = await stateOf(pool);
-            if (later.waiting > 0) expect(later.held).toBe(3);
+    test(
+      "lets no work wait while a slot is free, as many come as it can just run",
+      { tags: ["large"] },
+      async () => {
+        const pool = create();
+        await pool.setMaxParallelism(3);
+        const random = seeded(5);
+        let waited = 0;
+        for (let i = 0; i < 80; i++) {
+          await pool.enqueue(`${i}`, 20 + Math.floor(40 * random()));
+          for (const ms of [0, Math.floor((80 * random()) / 3)]) {
+            if (ms > 0) await pool.drive(ms);
+            const { held, waiting } = await stateOf(pool);
+            if (waiting > 0 && held < 3) {
+              // The drain will see it.
+              await pool.drive(25);
+              const later = await stateOf(pool);
+              if (later.waiting > 0) expect(later.held).toBe(3);
+            }
+            waited += waiting;
           }
-          waited += waiting;
         }
-      }
-      // Else it has not met its limit, and nothing was shown.
-      expect(waited).toBeGreaterThan(0);
-      await pool.driveOut();
-      expect(await pool.events("end")).toHaveLength(80);
-      expect(await stateOf(pool)).toEqual(AT_REST);
-    });
+        // Else it has not met its limit, and nothing was shown.
+        expect(waited).toBeGreaterThan(0);
+        await pool.driveOut();
+        expect(await pool.events("end")).toHaveLength(80);
+        expect(await stateOf(pool)).toEqual(AT_REST);
+      },
+    );
 
     test("raised while works wait, starts them in the new slots at once", async () => {
       const pool = create();
@@ -322,6 +334,7 @@ export function conformanceOfSuccessors(name: string, create: () => PoolWithSucc
       [3, 900],
     ])(
       "starves nobody, maxParallelism %i: whoever waits starts in a bounded time, though chains of works of %i ms want all slots",
+      { tags: ["large"] },
       async (max, ms) => {
         const LINKS = max === 1 ? 25 : 80;
         const SINGLES = 6;

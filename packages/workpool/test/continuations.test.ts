@@ -99,30 +99,38 @@ describe.each(ways)("a page that %s", (_, lose) => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("of a delayed batch that is too large for one transaction goes on: all start in time", async () => {
-    const app = await paused();
-    const now = Date.now();
-    await enqueueWrites(app, 950, 60 * SECOND);
-    await lose(app, "recovery:repairMore");
-    await app.drive(59 * SECOND);
-    expect(await app.leftovers()).toMatchObject({ works: 950, scheduled: 950, continuations: 0 });
-    await app.drive(2 * SECOND);
-    expect(await app.leftovers()).toMatchObject({ works: 950, waiting: 950 });
-    const due = await app.inPool(async (ctx) => (await ctx.db.query("works").first())!.readyAt);
-    expect(due).toBe(now + 60 * SECOND);
-  });
+  test(
+    "of a delayed batch that is too large for one transaction goes on: all start in time",
+    { tags: ["large"] },
+    async () => {
+      const app = await paused();
+      const now = Date.now();
+      await enqueueWrites(app, 950, 60 * SECOND);
+      await lose(app, "recovery:repairMore");
+      await app.drive(59 * SECOND);
+      expect(await app.leftovers()).toMatchObject({ works: 950, scheduled: 950, continuations: 0 });
+      await app.drive(2 * SECOND);
+      expect(await app.leftovers()).toMatchObject({ works: 950, waiting: 950 });
+      const due = await app.inPool(async (ctx) => (await ctx.db.query("works").first())!.readyAt);
+      expect(due).toBe(now + 60 * SECOND);
+    },
+  );
 
-  test("of a resume that is too large for one transaction goes on: no work waits while a slot is free", async () => {
-    const app = await paused();
-    // They never end, so that no completion passes a slot on.
-    await enqueueLarge(app, 4, hangWith);
-    await app.setMaxParallelism(100);
-    await lose(app, "host:drainLine");
-    await app.drive(29 * SECOND);
-    expect((await lineAndSlots(app)).held).toBe(0);
-    await app.drive(2 * SECOND);
-    expect(await lineAndSlots(app)).toMatchObject({ waiting: 0, held: 32 });
-  });
+  test(
+    "of a resume that is too large for one transaction goes on: no work waits while a slot is free",
+    { tags: ["large"] },
+    async () => {
+      const app = await paused();
+      // They never end, so that no completion passes a slot on.
+      await enqueueLarge(app, 4, hangWith);
+      await app.setMaxParallelism(100);
+      await lose(app, "host:drainLine");
+      await app.drive(29 * SECOND);
+      expect((await lineAndSlots(app)).held).toBe(0);
+      await app.drive(2 * SECOND);
+      expect(await lineAndSlots(app)).toMatchObject({ waiting: 0, held: 32 });
+    },
+  );
 
   test("of a resume whose own transaction has no room to start anything goes on", async () => {
     const app = await paused();
@@ -255,25 +263,29 @@ describe("while a raise of maxParallelism goes on in further transactions", () =
     expect(await app.labels("ended")).toEqual(Array(5).fill("success"));
   });
 
-  test("an enqueue does not pass those that wait, though slots are free", async () => {
-    const app = await paused();
-    await enqueueLarge(app, 2);
-    await app.setMaxParallelism(100);
-    const { waiting, held } = await lineAndSlots(app);
-    expect(waiting).toBeGreaterThan(0);
-    expect(held).toBeLessThan(100);
-    // One alone, and a batch.
-    await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, wait, { ms: 1 }));
-    await app.t.mutation((ctx) => app.pool.enqueueActionBatch(ctx, wait, [{ ms: 1 }, { ms: 1 }]));
-    expect(await lineAndSlots(app)).toMatchObject({ waiting: waiting + 3, held });
-    await app.driveOut();
-    expect(await lineAndSlots(app)).toEqual({ waiting: 0, held: 0, watched: false });
-    // And then one takes a slot again.
-    await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, wait, { ms: 1 }));
-    expect(await lineAndSlots(app)).toMatchObject({ waiting: 0, held: 1 });
-  });
+  test(
+    "an enqueue does not pass those that wait, though slots are free",
+    { tags: ["large"] },
+    async () => {
+      const app = await paused();
+      await enqueueLarge(app, 2);
+      await app.setMaxParallelism(100);
+      const { waiting, held } = await lineAndSlots(app);
+      expect(waiting).toBeGreaterThan(0);
+      expect(held).toBeLessThan(100);
+      // One alone, and a batch.
+      await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, wait, { ms: 1 }));
+      await app.t.mutation((ctx) => app.pool.enqueueActionBatch(ctx, wait, [{ ms: 1 }, { ms: 1 }]));
+      expect(await lineAndSlots(app)).toMatchObject({ waiting: waiting + 3, held });
+      await app.driveOut();
+      expect(await lineAndSlots(app)).toEqual({ waiting: 0, held: 0, watched: false });
+      // And then one takes a slot again.
+      await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, wait, { ms: 1 }));
+      expect(await lineAndSlots(app)).toMatchObject({ waiting: 0, held: 1 });
+    },
+  );
 
-  test("a pause ends it, and then the watch", async () => {
+  test("a pause ends it, and then the watch", { tags: ["large"] }, async () => {
     const app = await paused();
     await enqueueLarge(app, 2);
     await app.setMaxParallelism(100);

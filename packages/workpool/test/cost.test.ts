@@ -36,6 +36,7 @@ describe("what works cost, in root executions", () => {
 
   test.each([10, 100])(
     "100 actions at once, parallelism %i: 3.1 each at most",
+    { tags: ["large"] },
     async (maxParallelism) => {
       const app = new TestApp({ maxParallelism });
       await app.t.mutation((ctx) =>

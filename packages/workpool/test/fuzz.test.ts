@@ -20,6 +20,7 @@ const { ended, job, write } = internal.fuzz;
 describe("a pool under random enqueues, cancels, failures, losses, pauses and time steps", () => {
   test.each(Array.from({ length: SEEDS }, (_, i) => i + 1))(
     `keeps its promises for ${OPERATIONS / SEEDS} operations: seed %i`,
+    { tags: ["large"], timeout: 60_000 },
     async (seed) => {
       const random = seeded(seed);
       const late = seeded(100 + seed);
@@ -159,6 +160,5 @@ describe("a pool under random enqueues, cancels, failures, losses, pauses and ti
       expect(await app.leftovers()).toEqual(NOTHING_LEFT);
       expect(app.counter.violations).toEqual([]);
     },
-    60_000,
   );
 });

@@ -169,32 +169,36 @@ describe("maxParallelism", () => {
     expect(console.warn).toHaveBeenCalledTimes(1);
   });
 
-  test("a resume with more waiting than one transaction can start goes on in the next", async () => {
-    const app = new TestApp({ maxParallelism: 0 });
-    const text = "x".repeat(900_000);
-    for (let part = 0; part < 5; part++)
-      await app.t.mutation((ctx) =>
-        app.pool.enqueueActionBatch(
-          ctx,
-          internal.jobs.size,
-          Array.from({ length: 8 }, () => ({ text })),
-        ),
-      );
-    await app.setMaxParallelism(100);
-    const held = () =>
-      app.inPool(async (ctx) => {
-        const slots = await ctx.db.query("slots").collect();
-        return slots.filter((slot) => slot.work !== undefined).length;
-      });
-    await app.drive();
-    const starts = app.counter.calls.filter((call) => call.name === "host:drainLine");
-    expect(starts.length).toBeGreaterThan(2);
-    expect(await held()).toBe(0);
-    expect(await app.inPool((ctx) => ctx.db.query("works").first())).toBeNull();
-    expect(await app.gateIsOpen()).toBe(true);
-  });
+  test(
+    "a resume with more waiting than one transaction can start goes on in the next",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp({ maxParallelism: 0 });
+      const text = "x".repeat(900_000);
+      for (let part = 0; part < 5; part++)
+        await app.t.mutation((ctx) =>
+          app.pool.enqueueActionBatch(
+            ctx,
+            internal.jobs.size,
+            Array.from({ length: 8 }, () => ({ text })),
+          ),
+        );
+      await app.setMaxParallelism(100);
+      const held = () =>
+        app.inPool(async (ctx) => {
+          const slots = await ctx.db.query("slots").collect();
+          return slots.filter((slot) => slot.work !== undefined).length;
+        });
+      await app.drive();
+      const starts = app.counter.calls.filter((call) => call.name === "host:drainLine");
+      expect(starts.length).toBeGreaterThan(2);
+      expect(await held()).toBe(0);
+      expect(await app.inPool((ctx) => ctx.db.query("works").first())).toBeNull();
+      expect(await app.gateIsOpen()).toBe(true);
+    },
+  );
 
-  test("200 works that wait can be resumed at once", async () => {
+  test("200 works that wait can be resumed at once", { tags: ["large"] }, async () => {
     const app = new TestApp({ maxParallelism: 0 });
     await enqueue(app, 400, 100);
     await app.setMaxParallelism(200);

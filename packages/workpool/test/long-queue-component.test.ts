@@ -76,62 +76,66 @@ function expectWithinLimits(
 }
 
 describe("35,000 works waiting in the component", () => {
-  test("reach no limit of a transaction, whatever is done", async () => {
-    const app = new TestApp();
-    await app.setMaxParallelism(2);
-    await app.t.mutation((ctx) =>
-      app.pool.enqueueActionBatch(ctx, wait, [{ ms: 1_000 }, { ms: 1_000 }]),
-    );
-    const ids = await standInLine(app, CROWD);
-    await app.inPool(async (ctx) => {
-      const gate = await ctx.db.query("gate").first();
-      await ctx.db.patch("gate", gate!._id, { open: false, closedAt: Date.now() });
-    });
-    app.counter.clear();
+  test(
+    "reach no limit of a transaction, whatever is done",
+    { tags: ["large"], timeout: 600_000 },
+    async () => {
+      const app = new TestApp();
+      await app.setMaxParallelism(2);
+      await app.t.mutation((ctx) =>
+        app.pool.enqueueActionBatch(ctx, wait, [{ ms: 1_000 }, { ms: 1_000 }]),
+      );
+      const ids = await standInLine(app, CROWD);
+      await app.inPool(async (ctx) => {
+        const gate = await ctx.db.query("gate").first();
+        await ctx.db.patch("gate", gate!._id, { open: false, closedAt: Date.now() });
+      });
+      app.counter.clear();
 
-    const last = await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, wait, { ms: 1 }));
-    const status = (id: string) => app.t.query((ctx) => app.pool.status(ctx, id as WorkId));
-    expect(await status(last)).toMatchObject({ state: "pending" });
-    expect(await status(ids[CROWD / 2]!)).toMatchObject({ state: "pending" });
-    await app.t.mutation((ctx) => app.pool.cancel(ctx, ids[CROWD / 2]! as string as WorkId));
-    expect(await status(ids[CROWD / 2]!)).toEqual({ state: "finished" });
-    // The two that run end; of the line some run, and the pause stops them.
-    await app.drive(1_000);
-    await app.setMaxParallelism(0);
-    await app.drive(1_000);
-    const ran = (await app.labels("write")).length;
-    expect(ran).toBeGreaterThanOrEqual(2);
-    await app.setMaxParallelism(20);
-    // A drain starts them, and another pause stops the rest.
-    await app.drive(1_000, async () => {
-      if (app.counter.calls.some(({ name }) => name === "host:drainLine"))
-        await app.setMaxParallelism(0);
-    });
-    expect((await app.labels("write")).length).toBeGreaterThanOrEqual(ran + 20);
-    // A look, and all that it looks after.
-    await app.t.mutation((ctx) => app.pool.repair(ctx));
-    await app.drive(10);
-    // Most is read by the look, which counts the line for its report: up to 1,000 of it.
-    expectWithinLimits(app, { documents: 1_300, bytes: 1 << 20 });
+      const last = await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, wait, { ms: 1 }));
+      const status = (id: string) => app.t.query((ctx) => app.pool.status(ctx, id as WorkId));
+      expect(await status(last)).toMatchObject({ state: "pending" });
+      expect(await status(ids[CROWD / 2]!)).toMatchObject({ state: "pending" });
+      await app.t.mutation((ctx) => app.pool.cancel(ctx, ids[CROWD / 2]! as string as WorkId));
+      expect(await status(ids[CROWD / 2]!)).toEqual({ state: "finished" });
+      // The two that run end; of the line some run, and the pause stops them.
+      await app.drive(1_000);
+      await app.setMaxParallelism(0);
+      await app.drive(1_000);
+      const ran = (await app.labels("write")).length;
+      expect(ran).toBeGreaterThanOrEqual(2);
+      await app.setMaxParallelism(20);
+      // A drain starts them, and another pause stops the rest.
+      await app.drive(1_000, async () => {
+        if (app.counter.calls.some(({ name }) => name === "host:drainLine"))
+          await app.setMaxParallelism(0);
+      });
+      expect((await app.labels("write")).length).toBeGreaterThanOrEqual(ran + 20);
+      // A look, and all that it looks after.
+      await app.t.mutation((ctx) => app.pool.repair(ctx));
+      await app.drive(10);
+      // Most is read by the look, which counts the line for its report: up to 1,000 of it.
+      expectWithinLimits(app, { documents: 1_300, bytes: 1 << 20 });
 
-    app.counter.clear();
-    const summary = await app.t.query((ctx) => ctx.runQuery(workpool.views.summary, {}));
-    expect(summary).toMatchObject({ waiting: 1_000, waitingIsAtLeast: true });
-    const paginationOpts = { cursor: null, numItems: 1_000 };
-    await app.t.query((ctx) => ctx.runQuery(workpool.views.waiting, { paginationOpts }));
-    expectWithinLimits(app, { documents: 1_300, bytes: 1 << 20 });
+      app.counter.clear();
+      const summary = await app.t.query((ctx) => ctx.runQuery(workpool.views.summary, {}));
+      expect(summary).toMatchObject({ waiting: 1_000, waitingIsAtLeast: true });
+      const paginationOpts = { cursor: null, numItems: 1_000 };
+      await app.t.query((ctx) => ctx.runQuery(workpool.views.waiting, { paginationOpts }));
+      expectWithinLimits(app, { documents: 1_300, bytes: 1 << 20 });
 
-    // All of them are canceled, and the pages are no larger than those of a small pool, but ever so many.
-    app.counter.clear();
-    // One was canceled above, and one enqueued.
-    const left = CROWD - (await app.labels("write")).length;
-    const canceledBefore = await canceled(app);
-    await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: LIMIT }));
-    await app.driveOut();
-    expect((await canceled(app)) - canceledBefore).toBe(left);
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-    expectWithinLimits(app, { documents: 6 * LIMIT, bytes: 1 << 20 });
-    const pages = app.counter.totals((call) => call.name === "cancelAll:nextPage").executions;
-    expect(pages).toBe(Math.floor(left / LIMIT));
-  }, 600_000);
+      // All of them are canceled, and the pages are no larger than those of a small pool, but ever so many.
+      app.counter.clear();
+      // One was canceled above, and one enqueued.
+      const left = CROWD - (await app.labels("write")).length;
+      const canceledBefore = await canceled(app);
+      await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: LIMIT }));
+      await app.driveOut();
+      expect((await canceled(app)) - canceledBefore).toBe(left);
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+      expectWithinLimits(app, { documents: 6 * LIMIT, bytes: 1 << 20 });
+      const pages = app.counter.totals((call) => call.name === "cancelAll:nextPage").executions;
+      expect(pages).toBe(Math.floor(left / LIMIT));
+    },
+  );
 });

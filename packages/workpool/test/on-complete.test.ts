@@ -114,18 +114,22 @@ describe("onComplete", () => {
     },
   );
 
-  test("one that uses up its transaction does not keep the work from ending", async () => {
-    const app = new TestApp({ maxParallelism: 1 });
-    await app.t.mutation(async (ctx) => {
-      const { write } = internal.jobs;
-      await app.pool.enqueueMutation(ctx, write, { label: "a" }, { onComplete: insatiable });
-      await app.pool.enqueueMutation(ctx, write, { label: "b" });
-    });
-    await app.drive();
-    expect(await app.labels("write")).toEqual(["a", "b"]);
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-    expect(await failedCallbacks(app)).toHaveLength(1);
-  });
+  test(
+    "one that uses up its transaction does not keep the work from ending",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp({ maxParallelism: 1 });
+      await app.t.mutation(async (ctx) => {
+        const { write } = internal.jobs;
+        await app.pool.enqueueMutation(ctx, write, { label: "a" }, { onComplete: insatiable });
+        await app.pool.enqueueMutation(ctx, write, { label: "b" });
+      });
+      await app.drive();
+      expect(await app.labels("write")).toEqual(["a", "b"]);
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+      expect(await failedCallbacks(app)).toHaveLength(1);
+    },
+  );
 
   test("may not use up what it takes to record that it failed", async () => {
     const app = new TestApp();

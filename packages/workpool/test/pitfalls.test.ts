@@ -37,37 +37,41 @@ describe("what goes wrong elsewhere", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("a crashed wrapper that blocks 32 slots for minutes: works that started together crash alone", async () => {
-    const app = new TestApp({ maxParallelism: 32 });
-    const jobs = Array.from({ length: 32 + 4 * 31 + 1 }, (_, i) => ({
-      label: `${i}`,
-      ms: i === 0 ? DAY : 10 * SECOND,
-    }));
-    const ids = await app.t.mutation((ctx) =>
-      app.pool.enqueueActionBatch(ctx, sleep, jobs, { onComplete }),
-    );
-    await app.drive(SECOND);
-    const slot = await app.inPool((ctx) =>
-      ctx.db
-        .query("slots")
-        .withIndex("by_work", (q) => q.eq("work", ids[0]))
-        .first(),
-    );
-    await app.setJob(slot!.job!, "failed");
-    await app.drive(14 * SECOND);
-    // The 31 others have ended, and their slots have gone on.
-    expect(await app.labels("ended")).toEqual(Array(31).fill("success"));
-    expect(await app.labels("start")).toHaveLength(32 + 31);
-    await app.drive(20 * SECOND);
-    // Half a minute after the start the one is known to have crashed, and its slot has gone on too.
-    const ended = await app.events("ended");
-    const failed = ended.filter((event) => event.label === "failed");
-    expect(failed.map((event) => event.data.workId)).toEqual([ids[0]]);
-    expect(ended).toHaveLength(1 + 3 * 31);
-    expect(await app.labels("start")).toHaveLength(32 + 3 * 31 + 1);
-    // The one that crashed goes on by its own count, for it was only said to have crashed.
-    expect(mostAtOnce(await app.events())).toBe(32 + 1);
-  });
+  test(
+    "a crashed wrapper that blocks 32 slots for minutes: works that started together crash alone",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp({ maxParallelism: 32 });
+      const jobs = Array.from({ length: 32 + 4 * 31 + 1 }, (_, i) => ({
+        label: `${i}`,
+        ms: i === 0 ? DAY : 10 * SECOND,
+      }));
+      const ids = await app.t.mutation((ctx) =>
+        app.pool.enqueueActionBatch(ctx, sleep, jobs, { onComplete }),
+      );
+      await app.drive(SECOND);
+      const slot = await app.inPool((ctx) =>
+        ctx.db
+          .query("slots")
+          .withIndex("by_work", (q) => q.eq("work", ids[0]))
+          .first(),
+      );
+      await app.setJob(slot!.job!, "failed");
+      await app.drive(14 * SECOND);
+      // The 31 others have ended, and their slots have gone on.
+      expect(await app.labels("ended")).toEqual(Array(31).fill("success"));
+      expect(await app.labels("start")).toHaveLength(32 + 31);
+      await app.drive(20 * SECOND);
+      // Half a minute after the start the one is known to have crashed, and its slot has gone on too.
+      const ended = await app.events("ended");
+      const failed = ended.filter((event) => event.label === "failed");
+      expect(failed.map((event) => event.data.workId)).toEqual([ids[0]]);
+      expect(ended).toHaveLength(1 + 3 * 31);
+      expect(await app.labels("start")).toHaveLength(32 + 3 * 31 + 1);
+      // The one that crashed goes on by its own count, for it was only said to have crashed.
+      expect(mostAtOnce(await app.events())).toBe(32 + 1);
+    },
+  );
 
   test("write conflicts between enqueuers under load: those that look at the same moment pick slots of their own", async () => {
     const app = new HostApp();

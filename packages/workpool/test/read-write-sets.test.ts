@@ -43,28 +43,36 @@ function shared(recorded: Recorded[]): { written: string[]; read: string[] } {
 }
 
 describe("100 works that end at once, and others that are enqueued meanwhile", () => {
-  test("write conflicts between enqueuers under load: with slots free, share no document that any of them writes", async () => {
-    const { recorded, gate, watch } = await atOnce(200, 0, 80);
-    expect(shared(recorded)).toEqual({ written: [], read: [] });
-    for (const { name, reads, writes, foundNothingIn } of recorded) {
-      expect(writes.size).toBe(1);
-      expect(reads).toContain(gate);
-      // A start in a free slot has the watchdog scheduled, if it is not.
-      expect(reads.has(watch)).toBe(name === "enqueue");
-      expect(reads.size).toBe(name === "enqueue" ? 3 : 2);
-      expect([...foundNothingIn]).toEqual([]);
-    }
-  });
+  test(
+    "write conflicts between enqueuers under load: with slots free, share no document that any of them writes",
+    { tags: ["large"] },
+    async () => {
+      const { recorded, gate, watch } = await atOnce(200, 0, 80);
+      expect(shared(recorded)).toEqual({ written: [], read: [] });
+      for (const { name, reads, writes, foundNothingIn } of recorded) {
+        expect(writes.size).toBe(1);
+        expect(reads).toContain(gate);
+        // A start in a free slot has the watchdog scheduled, if it is not.
+        expect(reads.has(watch)).toBe(name === "enqueue");
+        expect(reads.size).toBe(name === "enqueue" ? 3 : 2);
+        expect([...foundNothingIn]).toEqual([]);
+      }
+    },
+  );
 
-  test("write conflicts between enqueuers under load: with others waiting, share no document that any of them writes, and write the gate not at all", async () => {
-    const { recorded, gate } = await atOnce(100, 500, 100);
-    expect(shared(recorded)).toEqual({ written: [], read: [] });
-    for (const { name, reads, writes, foundNothingIn } of recorded) {
-      expect(writes).not.toContain(gate);
-      // An enqueue has read that no drain pauses, which changes only where little waits.
-      expect([...foundNothingIn]).toEqual(name === "enqueue" ? ["drain"] : []);
-      expect(reads.size).toBeLessThanOrEqual(3);
-      expect(writes.size).toBe(name === "enqueue" ? 1 : 2);
-    }
-  });
+  test(
+    "write conflicts between enqueuers under load: with others waiting, share no document that any of them writes, and write the gate not at all",
+    { tags: ["large"] },
+    async () => {
+      const { recorded, gate } = await atOnce(100, 500, 100);
+      expect(shared(recorded)).toEqual({ written: [], read: [] });
+      for (const { name, reads, writes, foundNothingIn } of recorded) {
+        expect(writes).not.toContain(gate);
+        // An enqueue has read that no drain pauses, which changes only where little waits.
+        expect([...foundNothingIn]).toEqual(name === "enqueue" ? ["drain"] : []);
+        expect(reads.size).toBeLessThanOrEqual(3);
+        expect(writes.size).toBe(name === "enqueue" ? 1 : 2);
+      }
+    },
+  );
 });

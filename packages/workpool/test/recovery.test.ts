@@ -166,7 +166,7 @@ describe("a running work whose scheduled function will not report", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("200 at once are all seen by one look", async () => {
+  test("200 at once are all seen by one look", { tags: ["large"] }, async () => {
     const app = new TestApp({ maxParallelism: 200 });
     const labels = Array.from({ length: 200 }, (_, i) => ({ label: `${i}` }));
     await app.t.mutation((ctx) =>
@@ -185,7 +185,7 @@ describe("a running work whose scheduled function will not report", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("with large arguments are seen over several transactions", async () => {
+  test("with large arguments are seen over several transactions", { tags: ["large"] }, async () => {
     const app = new TestApp({ maxParallelism: 24 });
     const text = "x".repeat(900_000);
     await app.t.mutation(async (ctx) => {
@@ -232,7 +232,7 @@ describe("a work that only takes long", () => {
     expect(looks(app)).toBeGreaterThanOrEqual(4);
   });
 
-  test("a busy pool of short works is not looked at more often", async () => {
+  test("a busy pool of short works is not looked at more often", { tags: ["large"] }, async () => {
     const app = new TestApp({ maxParallelism: 2 });
     for (let i = 0; i < 180; i++) {
       await app.t.mutation((ctx) =>

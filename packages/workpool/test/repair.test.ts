@@ -117,22 +117,26 @@ test("a lost start is made up for, though the work was enqueued in the very tran
 });
 
 describe("a repair", () => {
-  test("of 500 works goes on over as many transactions as it takes", async () => {
-    const app = new TestApp({ maxParallelism: 20 });
-    await delayed(app, 250, 5 * SECOND);
-    await delayed(app, 250, 50 * MINUTE);
-    await app.losePending("worker:startDue");
-    await app.drive(10 * MINUTE);
-    await repair(app);
-    await app.drive(MINUTE);
-    expect(await app.labels("ended")).toHaveLength(250);
-    expect(await app.leftovers()).toMatchObject({ works: 250, continuations: 0 });
-    await app.drive(45 * MINUTE);
-    expect(await app.labels("ended")).toHaveLength(500);
-    await app.driveOut();
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-    expect(app.counter.violations).toEqual([]);
-  });
+  test(
+    "of 500 works goes on over as many transactions as it takes",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp({ maxParallelism: 20 });
+      await delayed(app, 250, 5 * SECOND);
+      await delayed(app, 250, 50 * MINUTE);
+      await app.losePending("worker:startDue");
+      await app.drive(10 * MINUTE);
+      await repair(app);
+      await app.drive(MINUTE);
+      expect(await app.labels("ended")).toHaveLength(250);
+      expect(await app.leftovers()).toMatchObject({ works: 250, continuations: 0 });
+      await app.drive(45 * MINUTE);
+      expect(await app.labels("ended")).toHaveLength(500);
+      await app.driveOut();
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+      expect(app.counter.violations).toEqual([]);
+    },
+  );
 
   test("changes nothing where nothing was lost: all starts once, and in time", async () => {
     const app = new TestApp();
@@ -250,18 +254,22 @@ describe("the watchdog, for the sake of delayed works", () => {
     expect(await app.leftovers()).toMatchObject({ waiting: 20, scheduled: 0 });
   });
 
-  test("takes no more of them than for works that are enqueued when they are due", async () => {
-    const [atOnce, before] = [new TestApp(), new TestApp()];
-    for (let i = 1; i <= 60; i++) {
-      await atOnce.t.mutation((ctx) => atOnce.pool.enqueueMutation(ctx, write, { label: "a" }));
-      await atOnce.drive(10 * SECOND);
-    }
-    await atOnce.driveOut();
-    for (let i = 0; i < 60; i++) await delayed(before, 1, i * 10 * SECOND);
-    await before.driveOut();
-    expect(await before.labels("ended")).toHaveLength(60);
-    expect(looks(before)).toBeLessThanOrEqual(looks(atOnce));
-  });
+  test(
+    "takes no more of them than for works that are enqueued when they are due",
+    { tags: ["large"] },
+    async () => {
+      const [atOnce, before] = [new TestApp(), new TestApp()];
+      for (let i = 1; i <= 60; i++) {
+        await atOnce.t.mutation((ctx) => atOnce.pool.enqueueMutation(ctx, write, { label: "a" }));
+        await atOnce.drive(10 * SECOND);
+      }
+      await atOnce.driveOut();
+      for (let i = 0; i < 60; i++) await delayed(before, 1, i * 10 * SECOND);
+      await before.driveOut();
+      expect(await before.labels("ended")).toHaveLength(60);
+      expect(looks(before)).toBeLessThanOrEqual(looks(atOnce));
+    },
+  );
 });
 
 describe("a delayed work that cannot be started", () => {

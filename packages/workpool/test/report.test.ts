@@ -16,31 +16,35 @@ const enqueueSleeps = (app: TestApp, n: number, ms: number) =>
   app.t.mutation((ctx) => app.pool.enqueueActionBatch(ctx, sleep, sleeps(n, ms)));
 
 describe("the report", () => {
-  test("comes once a minute while works end, and says what has ended in it", async () => {
-    const app = new TestApp({ maxParallelism: 2 });
-    const start = Date.now();
-    await enqueueSleeps(app, 100, 5_000);
-    await app.drive(4 * MINUTE);
-    // 2 works each 5 s.
-    const ats = reports().map((report) => Number(report.at) - start);
-    expect(ats.length).toBeGreaterThanOrEqual(3);
-    for (const [i, at] of ats.entries()) {
-      const since = ats[i - 1] ?? 0;
-      expect(at - since).toBeGreaterThanOrEqual(MINUTE);
-      expect(at - since).toBeLessThanOrEqual(MINUTE + 10_000);
-    }
-    expect(reports()[2]).toMatchObject({
-      component: "workpool",
-      failed: 0,
-      retries: 0,
-      canceled: 0,
-      running: 2,
-      failureRate: 0,
-      maxParallelism: 2,
-    });
-    expect(Number(reports()[2]?.completed)).toBeGreaterThanOrEqual(22);
-    expect(Number(reports()[2]?.completed)).toBeLessThanOrEqual(26);
-  });
+  test(
+    "comes once a minute while works end, and says what has ended in it",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp({ maxParallelism: 2 });
+      const start = Date.now();
+      await enqueueSleeps(app, 100, 5_000);
+      await app.drive(4 * MINUTE);
+      // 2 works each 5 s.
+      const ats = reports().map((report) => Number(report.at) - start);
+      expect(ats.length).toBeGreaterThanOrEqual(3);
+      for (const [i, at] of ats.entries()) {
+        const since = ats[i - 1] ?? 0;
+        expect(at - since).toBeGreaterThanOrEqual(MINUTE);
+        expect(at - since).toBeLessThanOrEqual(MINUTE + 10_000);
+      }
+      expect(reports()[2]).toMatchObject({
+        component: "workpool",
+        failed: 0,
+        retries: 0,
+        canceled: 0,
+        running: 2,
+        failureRate: 0,
+        maxParallelism: 2,
+      });
+      expect(Number(reports()[2]?.completed)).toBeGreaterThanOrEqual(22);
+      expect(Number(reports()[2]?.completed)).toBeLessThanOrEqual(26);
+    },
+  );
 
   test("counts every end once, by its kind, with and without a slot", async () => {
     const app = new TestApp({ maxParallelism: 4 });
@@ -82,32 +86,40 @@ describe("the report", () => {
     expect(first).toMatchObject({ failureRate: 2 / 4, permanentFailureRate: 1 / 3 });
   });
 
-  test("no work pays for it: no function runs for it, and no end writes more than work, slot and line", async () => {
-    const app = new TestApp({ maxParallelism: 10 });
-    await enqueueSleeps(app, 600, 2_500);
-    await app.drive(2.4 * MINUTE);
-    expect(reports().length).toBeGreaterThanOrEqual(2);
-    const ends = app.counter.calls.filter((call) => call.name === "complete:complete");
-    const more = ends.filter((call) => call.total.documentsWritten > 3);
-    expect(ends.length).toBeGreaterThan(500);
-    // The ends that make the reports, and those that open or close the gate.
-    expect(more.length).toBeLessThanOrEqual(reports().length + 2);
-    const roots = app.counter.byFunction(
-      (call) => call.parent === undefined && call.name !== "inline",
-    );
-    expect(new Set(roots.map((row) => row.name))).toEqual(
-      new Set(["worker:runAction", "watchdog:sweep"]),
-    );
-  });
+  test(
+    "no work pays for it: no function runs for it, and no end writes more than work, slot and line",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp({ maxParallelism: 10 });
+      await enqueueSleeps(app, 600, 2_500);
+      await app.drive(2.4 * MINUTE);
+      expect(reports().length).toBeGreaterThanOrEqual(2);
+      const ends = app.counter.calls.filter((call) => call.name === "complete:complete");
+      const more = ends.filter((call) => call.total.documentsWritten > 3);
+      expect(ends.length).toBeGreaterThan(500);
+      // The ends that make the reports, and those that open or close the gate.
+      expect(more.length).toBeLessThanOrEqual(reports().length + 2);
+      const roots = app.counter.byFunction(
+        (call) => call.parent === undefined && call.name !== "inline",
+      );
+      expect(new Set(roots.map((row) => row.name))).toEqual(
+        new Set(["worker:runAction", "watchdog:sweep"]),
+      );
+    },
+  );
 
-  test("is not logged above its level, but its counts are kept for the views", async () => {
-    const app = new TestApp({ maxParallelism: 2, logLevel: "WARN" });
-    await enqueueSleeps(app, 60, 5_000);
-    await app.drive(2.2 * MINUTE);
-    expect(reports()).toEqual([]);
-    const view = await app.t.query((ctx) => ctx.runQuery(components.workpool.views.summary, {}));
-    expect(view.lastReport?.succeeded).toBeGreaterThan(10);
-  });
+  test(
+    "is not logged above its level, but its counts are kept for the views",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp({ maxParallelism: 2, logLevel: "WARN" });
+      await enqueueSleeps(app, 60, 5_000);
+      await app.drive(2.2 * MINUTE);
+      expect(reports()).toEqual([]);
+      const view = await app.t.query((ctx) => ctx.runQuery(components.workpool.views.summary, {}));
+      expect(view.lastReport?.succeeded).toBeGreaterThan(10);
+    },
+  );
 
   test("an idle pool makes none", async () => {
     const app = new TestApp();

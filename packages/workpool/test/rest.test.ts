@@ -85,27 +85,31 @@ describe("a work that is alone", () => {
     expect(loggedEvents("report")).toMatchObject([{ completed: 1, succeeded: 1, running: 0 }]);
   });
 
-  test("does so once a minute: of those that follow each other closely, the last look is the watchdog's own", async () => {
-    const app = new TestApp();
-    const works = 60;
-    let flips = 0;
-    let watched = (await watchOf(app))?.watched;
-    for (let i = 0; i < works; i++) {
-      await enqueueWait(app, 100);
-      for (const ms of [50, 1_950]) {
-        await app.drive(ms);
-        const now = (await watchOf(app))?.watched;
-        if (now !== watched) flips += 1;
-        watched = now;
+  test(
+    "does so once a minute: of those that follow each other closely, the last look is the watchdog's own",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp();
+      const works = 60;
+      let flips = 0;
+      let watched = (await watchOf(app))?.watched;
+      for (let i = 0; i < works; i++) {
+        await enqueueWait(app, 100);
+        for (const ms of [50, 1_950]) {
+          await app.drive(ms);
+          const now = (await watchOf(app))?.watched;
+          if (now !== watched) flips += 1;
+          watched = now;
+        }
       }
-    }
-    // In 2 minutes: off by an end at most 3 times, and by a look at most each 30 s.
-    expect(flips).toBeLessThanOrEqual(2 * (3 + 4));
-    expect(looks(app)).toBeLessThanOrEqual(4);
-    await app.driveOut();
-    expect(await app.labels("ended")).toHaveLength(works);
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-  });
+      // In 2 minutes: off by an end at most 3 times, and by a look at most each 30 s.
+      expect(flips).toBeLessThanOrEqual(2 * (3 + 4));
+      expect(looks(app)).toBeLessThanOrEqual(4);
+      await app.driveOut();
+      expect(await app.labels("ended")).toHaveLength(works);
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    },
+  );
 
   test("is watched anew after it: one that is lost then is seen 30 s after its start", async () => {
     const app = new TestApp();
@@ -165,7 +169,7 @@ describe("the watchdog stays on at the end of the work that turned it on", () =>
     expect(await app.labels("ended")).toEqual(["success", "success"]);
   });
 
-  test("where something goes on in pages", async () => {
+  test("where something goes on in pages", { tags: ["large"] }, async () => {
     const app = new TestApp();
     const labels = Array.from({ length: 950 }, (_, i) => ({ label: `${i}` }));
     await enqueueWait(app, 100);

@@ -52,6 +52,7 @@ async function hover(load: number, ms: number, seed: number) {
 describe("at its limit", () => {
   test.each([0.8, 1, 1.1])(
     "a pool with %f of its slots wanted flips its gate twice a second at most, and nothing waits while a slot is free",
+    { tags: ["large"], timeout: 20_000 },
     async (load) => {
       const seconds = 4;
       const { app, flips, longest } = await hover(load, seconds * 1_000, 7);
@@ -63,7 +64,6 @@ describe("at its limit", () => {
       expect(mostAtOnce(events)).toBe(SLOTS);
       expect(await app.leftovers()).toEqual(NOTHING_LEFT);
     },
-    20_000,
   );
 
   test("a drain whose snapshot lacks the end of a work does not leave its slot to nobody", async () => {

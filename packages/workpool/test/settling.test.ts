@@ -49,6 +49,7 @@ describe("a work that settles itself", () => {
 
   test.each([10, 100])(
     "100 at once, parallelism %i: 2.2 root executions each at most",
+    { tags: ["large"] },
     async (max) => {
       const app = new TestApp({ maxParallelism: max });
       await app.setMaxParallelism(max);

@@ -94,15 +94,19 @@ describe("starting", () => {
     expect(new Set(order).size).toBe(60);
   });
 
-  test("while others keep coming, nothing in line is passed over for long", async () => {
-    const app = new TestApp({ maxParallelism: 3 });
-    const jobs = sleeps(600, 10);
-    await app.t.mutation((ctx) => app.pool.enqueueActionBatch(ctx, internal.jobs.sleep, jobs));
-    await app.drive();
-    const order = (await app.labels("start")).map(Number);
-    // Each pick takes the oldest with a chance of a twelfth: 280 picks without it have a chance of 3 in 10^11.
-    order.forEach((place, rank) => expect(rank - place).toBeLessThan(280));
-  });
+  test(
+    "while others keep coming, nothing in line is passed over for long",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp({ maxParallelism: 3 });
+      const jobs = sleeps(600, 10);
+      await app.t.mutation((ctx) => app.pool.enqueueActionBatch(ctx, internal.jobs.sleep, jobs));
+      await app.drive();
+      const order = (await app.labels("start")).map(Number);
+      // Each pick takes the oldest with a chance of a twelfth: 280 picks without it have a chance of 3 in 10^11.
+      order.forEach((place, rank) => expect(rank - place).toBeLessThan(280));
+    },
+  );
 
   test("no work waits while a slot is free", async () => {
     const app = new TestApp({ maxParallelism: 3 });
@@ -153,6 +157,7 @@ describe("starting later", () => {
 
   test.each(["mutation", "action"] as const)(
     "a delayed batch of more than the 1,000 functions that a transaction schedules starts in time, all of it, from a mutation or action: %s",
+    { tags: ["large"] },
     async (from) => {
       const WORKS = 1_300;
       const app = new TestApp({ maxParallelism: 0 });
@@ -190,24 +195,28 @@ describe("starting later", () => {
     },
   );
 
-  test("a delayed batch is canceled like any other, also those works that were not scheduled yet", async () => {
-    const app = new TestApp();
-    const argsList = Array.from({ length: 1_200 }, (_, i) => ({ label: `${i}` }));
-    const onComplete = internal.callbacks.ended;
-    await app.t.mutation(async (ctx) => {
-      const ids = await app.pool.enqueueMutationBatch(ctx, internal.jobs.write, argsList, {
-        runAfter: 20_000,
-        onComplete,
+  test(
+    "a delayed batch is canceled like any other, also those works that were not scheduled yet",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp();
+      const argsList = Array.from({ length: 1_200 }, (_, i) => ({ label: `${i}` }));
+      const onComplete = internal.callbacks.ended;
+      await app.t.mutation(async (ctx) => {
+        const ids = await app.pool.enqueueMutationBatch(ctx, internal.jobs.write, argsList, {
+          runAfter: 20_000,
+          onComplete,
+        });
+        await app.pool.cancel(ctx, ids.at(-1)!);
+        expect(await app.pool.status(ctx, ids.at(-2)!)).toMatchObject({ state: "pending" });
+        await app.pool.cancelAll(ctx);
       });
-      await app.pool.cancel(ctx, ids.at(-1)!);
-      expect(await app.pool.status(ctx, ids.at(-2)!)).toMatchObject({ state: "pending" });
-      await app.pool.cancelAll(ctx);
-    });
-    await app.driveOut();
-    expect(await app.labels("ended")).toEqual(Array(1_200).fill("canceled"));
-    expect(await app.labels("write")).toEqual([]);
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-  });
+      await app.driveOut();
+      expect(await app.labels("ended")).toEqual(Array(1_200).fill("canceled"));
+      expect(await app.labels("write")).toEqual([]);
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    },
+  );
 
   test("a start that comes again changes nothing", async () => {
     const app = new TestApp();

@@ -54,27 +54,31 @@ describe("a work with a timeout", () => {
     expect(await losses(app)).toEqual(["chain/0"]);
   });
 
-  test("a chain of them is looked at once a timeout, and none of its hand-overs touches the watchdog's document", async () => {
-    const app = new HostApp();
-    await app.setMaxParallelism(2);
-    await app.enqueue({ label: "chain", ms: SECOND, timeoutMs: 60 * SECOND, more: 600 });
-    await app.drive(SECOND / 2);
-    const watch = await watchOf(app);
-    transactions.length = 0;
-    await app.drive(600 * SECOND);
-    expect(transactions.length).toBeGreaterThanOrEqual(590);
-    for (const { name, reads, writes } of transactions) {
-      expect(name).toBe("complete");
-      expect(reads).not.toContain(watch!._id);
-      expect(writes).not.toContain(watch!._id);
-      // The slot, and nothing else.
-      expect(writes.size).toBe(1);
-      expect(reads.size).toBe(2);
-    }
-    expect(looks(app)).toBeLessThanOrEqual(11);
-    await app.driveOut();
-    expect(await losses(app)).toEqual([]);
-  });
+  test(
+    "a chain of them is looked at once a timeout, and none of its hand-overs touches the watchdog's document",
+    { tags: ["large"] },
+    async () => {
+      const app = new HostApp();
+      await app.setMaxParallelism(2);
+      await app.enqueue({ label: "chain", ms: SECOND, timeoutMs: 60 * SECOND, more: 600 });
+      await app.drive(SECOND / 2);
+      const watch = await watchOf(app);
+      transactions.length = 0;
+      await app.drive(600 * SECOND);
+      expect(transactions.length).toBeGreaterThanOrEqual(590);
+      for (const { name, reads, writes } of transactions) {
+        expect(name).toBe("complete");
+        expect(reads).not.toContain(watch!._id);
+        expect(writes).not.toContain(watch!._id);
+        // The slot, and nothing else.
+        expect(writes.size).toBe(1);
+        expect(reads.size).toBe(2);
+      }
+      expect(looks(app)).toBeLessThanOrEqual(11);
+      await app.driveOut();
+      expect(await losses(app)).toEqual([]);
+    },
+  );
 
   test("that a resume has taken off the line of a pool where nothing ran is watched too", async () => {
     const app = new HostApp();

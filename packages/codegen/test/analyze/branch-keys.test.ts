@@ -25,6 +25,7 @@ test.each<[what: string, on: string, rest?: string]>([
   ["one around two", `({ input }) => (input.key ? "y" : "y") as "y" | "x"`],
 ])(
   "[S124] a case that only the type gives is none that is never chosen: %s",
+  { tags: ["large"] },
   async (_what, on, rest) => {
     expect(await said(on, rest)).toEqual([]);
   },

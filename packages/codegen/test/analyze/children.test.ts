@@ -82,6 +82,7 @@ test.each<[what: string, children: string, rest?: string]>([
   ],
 ])(
   "[S10] children that may come from elsewhere may be of any workflow: %s",
+  { tags: ["large"] },
   async (_what, ...of) => {
     expect(await workflowsOf(...of)).toBeUndefined();
   },

@@ -118,7 +118,7 @@ test.each<[what: string, file: string, from: string, to: string]>([
   ["what is handed on under another name", "policies.ts", '["a", "b"]', '["a"]'],
   ["which of two names is handed on", "barrel.ts", "sort as kind", "policy as kind"],
   ["what is handed on with all else", "policies.ts", "maxAttempts: 4", "maxAttempts: 6"],
-])("a change of %s is one of the workflow", async (_what, file, from, to) => {
+])("a change of %s is one of the workflow", { tags: ["large"] }, async (_what, file, from, to) => {
   const before = await hashOf(FILES);
   expect((await hashOf(edited(file, from, to))).hash).not.toBe(before.hash);
 });

@@ -27,19 +27,27 @@ async function problems(
 const children = (other: string) => `.parent("p", { children: () => [child(${other}, {})] })`;
 
 describe("a circle of imports that breaks when it is loaded is printed", () => {
-  test("workflow files of which one reads the other while it is loaded", async () => {
-    const found = await problems({
-      "a.workflow.ts": flow("a", 'import { b } from "./b.workflow";', children("b")),
-      "b.workflow.ts": flow("b", 'import { a } from "./a.workflow";', '.child("c", a, () => ({}))'),
-    });
-    expect(found).toMatchObject([
-      {
-        code: "SW1503",
-        place: { line: 3, column: 19, length: 14 },
-        message: expect.stringContaining("b.workflow.ts -> a.workflow.ts -> b.workflow.ts"),
-      },
-    ]);
-  });
+  test(
+    "workflow files of which one reads the other while it is loaded",
+    { tags: ["large"] },
+    async () => {
+      const found = await problems({
+        "a.workflow.ts": flow("a", 'import { b } from "./b.workflow";', children("b")),
+        "b.workflow.ts": flow(
+          "b",
+          'import { a } from "./a.workflow";',
+          '.child("c", a, () => ({}))',
+        ),
+      });
+      expect(found).toMatchObject([
+        {
+          code: "SW1503",
+          place: { line: 3, column: 19, length: 14 },
+          message: expect.stringContaining("b.workflow.ts -> a.workflow.ts -> b.workflow.ts"),
+        },
+      ]);
+    },
+  );
 
   test.each([
     ["a schema", "export const schema = z.object({});", '.event("e", { schema: other.schema })'],
@@ -53,7 +61,7 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
       "export const wait = 5;",
       '.loop("l", { initial: () => 0, body: (b) => b.event("s", { schema: other.wait }), until: () => true, maxIterations: 2 })',
     ],
-  ])("%s", async (_what, exported, node) => {
+  ])("%s", { tags: ["large"] }, async (_what, exported, node) => {
     const found = await problems({
       "a.workflow.ts": flow("a", 'import * as other from "./lib/other";', node),
       "lib/other.ts": `import { z } from "zod";\nimport { a } from "../a.workflow";\n${exported}\nexport const all = () => [a];`,

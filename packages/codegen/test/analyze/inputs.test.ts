@@ -44,7 +44,7 @@ describe("an input is copied as it is written", () => {
     'z.custom<import("zod").ZodType>()',
     "z.string().refine(async (value) => await Promise.resolve(value))",
     "z.any().default(new (class { a = this; b() { return this; } })())",
-  ])("%s", async (input) => {
+  ])("%s", { tags: ["large"] }, async (input) => {
     expect(await generated(input)).toContain(`// prettier-ignore\nconst input = ${input};\n`);
   });
 

@@ -46,19 +46,23 @@ beforeEach(async () => {
   git("init", "-q", "-b", "main");
 });
 
-test("after generate and a commit, a rename on a branch is compared with the main branch", async () => {
-  await commit("charge");
-  git("checkout", "-qb", "topic");
-  await commit("bill");
-  const { code, out } = await workflowCodegen("check");
-  expect(out).toMatch(/^Compared with main \([0-9a-f]{7}\)\.$/m);
-  expect(out).toContain("needs a mapping of names order › charge");
-  expect(code).toBe(1);
-  expect(JSON.parse((await workflowCodegen("check", "--json")).out)).toMatchObject({
-    against: { from: expect.stringMatching(/^main \(/) },
-    changes: [{ workflow: "order", node: "charge", compatibility: "rename" }, { node: "bill" }],
-  });
-});
+test(
+  "after generate and a commit, a rename on a branch is compared with the main branch",
+  { tags: ["large"] },
+  async () => {
+    await commit("charge");
+    git("checkout", "-qb", "topic");
+    await commit("bill");
+    const { code, out } = await workflowCodegen("check");
+    expect(out).toMatch(/^Compared with main \([0-9a-f]{7}\)\.$/m);
+    expect(out).toContain("needs a mapping of names order › charge");
+    expect(code).toBe(1);
+    expect(JSON.parse((await workflowCodegen("check", "--json")).out)).toMatchObject({
+      against: { from: expect.stringMatching(/^main \(/) },
+      changes: [{ workflow: "order", node: "charge", compatibility: "rename" }, { node: "bill" }],
+    });
+  },
+);
 
 test("generate warns of what check will say, each time", async () => {
   await commit("charge");
@@ -262,53 +266,57 @@ test("nothing that the repository names is run", async () => {
   await expect(readFile(ran)).rejects.toThrow("ENOENT");
 });
 
-test("whatever moves the baseline is seen by a check of files that have not changed", async () => {
-  await commit("charge");
-  await commit("charge");
-  git("branch", "deployed", "HEAD~1");
-  git("checkout", "-qb", "topic");
-  await commit("bill");
-  const kept = () => unchangedSince(convex)?.against.from;
-  const moves: [string, () => unknown, RegExp][] = [
-    ["another main branch", () => git("branch", "-f", "main", "deployed"), /^main \(/],
-    ["packed", () => git("pack-refs", "--all"), /^main \(/],
-    [
-      "fetched",
-      () => git("update-ref", "refs/remotes/origin/main", "deployed"),
-      /^origin\/main \(/,
-    ],
-    [
-      "the remote's own main branch",
-      () => {
-        git("update-ref", "refs/remotes/origin/trunk", "topic~1");
-        git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk");
-      },
-      /^origin\/trunk \(/,
-    ],
-    ["it has moved", () => git("update-ref", "refs/remotes/origin/trunk", "topic~2"), /trunk \(/],
-    ["a commit", () => git("commit", "--allow-empty", "-qm", "more"), /trunk \(/],
-    ["none checked out", () => git("checkout", "-q", "--detach"), /trunk \(/],
-    ["a branch of that name", () => git("checkout", "-qb", "trunk"), /trunk \(/],
-    [
-      "no history",
-      () => writeFile(join(root, ".git/shallow"), git("rev-parse", "topic")),
-      /trunk \(/,
-    ],
-    [
-      "no repository",
-      () => rename(join(root, ".git"), join(root, "gone")),
-      /there is no git repository$/,
-    ],
-  ];
-  await workflowCodegen("check");
-  for (const [name, move, from] of moves) {
-    expect(kept(), name).toBeDefined();
-    await move();
-    expect(kept(), name).toBeUndefined();
+test(
+  "whatever moves the baseline is seen by a check of files that have not changed",
+  { tags: ["large"] },
+  async () => {
+    await commit("charge");
+    await commit("charge");
+    git("branch", "deployed", "HEAD~1");
+    git("checkout", "-qb", "topic");
+    await commit("bill");
+    const kept = () => unchangedSince(convex)?.against.from;
+    const moves: [string, () => unknown, RegExp][] = [
+      ["another main branch", () => git("branch", "-f", "main", "deployed"), /^main \(/],
+      ["packed", () => git("pack-refs", "--all"), /^main \(/],
+      [
+        "fetched",
+        () => git("update-ref", "refs/remotes/origin/main", "deployed"),
+        /^origin\/main \(/,
+      ],
+      [
+        "the remote's own main branch",
+        () => {
+          git("update-ref", "refs/remotes/origin/trunk", "topic~1");
+          git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk");
+        },
+        /^origin\/trunk \(/,
+      ],
+      ["it has moved", () => git("update-ref", "refs/remotes/origin/trunk", "topic~2"), /trunk \(/],
+      ["a commit", () => git("commit", "--allow-empty", "-qm", "more"), /trunk \(/],
+      ["none checked out", () => git("checkout", "-q", "--detach"), /trunk \(/],
+      ["a branch of that name", () => git("checkout", "-qb", "trunk"), /trunk \(/],
+      [
+        "no history",
+        () => writeFile(join(root, ".git/shallow"), git("rev-parse", "topic")),
+        /trunk \(/,
+      ],
+      [
+        "no repository",
+        () => rename(join(root, ".git"), join(root, "gone")),
+        /there is no git repository$/,
+      ],
+    ];
     await workflowCodegen("check");
-    expect(kept(), name).toMatch(from);
-  }
-});
+    for (const [name, move, from] of moves) {
+      expect(kept(), name).toBeDefined();
+      await move();
+      expect(kept(), name).toBeUndefined();
+      await workflowCodegen("check");
+      expect(kept(), name).toMatch(from);
+    }
+  },
+);
 
 test("of another working tree its own branch is looked at, and the main branch that all share", async () => {
   await commit("charge");

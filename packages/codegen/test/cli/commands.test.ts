@@ -15,7 +15,7 @@ test.each([
   { words: ["--dir=backend", "explain", "invoice"], says: /invoice/ },
   { words: ["--format", "dot", "--dir", "backend", "graph"], says: /digraph/ },
   { words: ["--json", "--dir", "backend", "generate"], says: /"ok": true/ },
-])("options may stand before the command: $words", async ({ words, says }) => {
+])("options may stand before the command: $words", { tags: ["large"] }, async ({ words, says }) => {
   await cp(join(fixtures, "placement", "convex"), join(app(), "backend"), { recursive: true });
   const { out, err } = await workflowCodegen(...words);
   expect(out + err).toMatch(says);
@@ -52,15 +52,19 @@ test("a code that no problem has is answered with the nearest one", async () => 
   });
 });
 
-test("the installed package holds the page of each problem", () => {
-  const { stdout } = spawnSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
-    cwd: packageFolder,
-    encoding: "utf8",
-  });
-  const packed: unknown = JSON.parse(stdout);
-  for (const { code } of Object.values(codes))
-    expect(JSON.stringify(packed)).toContain(`"errors/${code}.md"`);
-}, 60_000);
+test(
+  "the installed package holds the page of each problem",
+  { tags: ["large"], timeout: 60_000 },
+  () => {
+    const { stdout } = spawnSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+      cwd: packageFolder,
+      encoding: "utf8",
+    });
+    const packed: unknown = JSON.parse(stdout);
+    for (const { code } of Object.values(codes))
+      expect(JSON.stringify(packed)).toContain(`"errors/${code}.md"`);
+  },
+);
 
 test("TS7022, which TypeScript reports of a workflow that is its own child, leads to childNamed", async () => {
   expect((await workflowCodegen("explain", "TS7022")).out).toContain('childNamed<number>("folder"');

@@ -6,11 +6,14 @@ import { app, workflowCodegen } from "./command.js";
 
 const seconds = (text: string) => text.replace(/\d+(\.\d)? m?s/, "0 ms");
 
-test("generate is what happens without a command, and says what it wrote", async () => {
-  await cp(join(fixtures, "placement", "convex"), join(app(), "convex"), { recursive: true });
-  const first = await workflowCodegen();
-  expect(first.code).toBe(0);
-  expect(seconds(first.out)).toBe(`wrote convex/_workflows/index.ts
+test(
+  "generate is what happens without a command, and says what it wrote",
+  { tags: ["large"] },
+  async () => {
+    await cp(join(fixtures, "placement", "convex"), join(app(), "convex"), { recursive: true });
+    const first = await workflowCodegen();
+    expect(first.code).toBe(0);
+    expect(seconds(first.out)).toBe(`wrote convex/_workflows/index.ts
 wrote convex/_workflows/workflows.ts
 wrote convex/_workflows/.gitattributes
 wrote convex/_workflows/plan.json
@@ -20,9 +23,10 @@ wrote convex/_workflows/sendMail.plan.json
 wrote convex/_workflows/sendMail.ts
 2 workflows, 2 nodes, in 0 ms.
 `);
-  const second = await workflowCodegen("generate");
-  expect(seconds(second.out)).toBe("2 workflows, 2 nodes, in 0 ms. Everything is up to date.\n");
-});
+    const second = await workflowCodegen("generate");
+    expect(seconds(second.out)).toBe("2 workflows, 2 nodes, in 0 ms. Everything is up to date.\n");
+  },
+);
 
 test("a file that was edited by hand stays as it is, until --force is given", async () => {
   await cp(join(fixtures, "placement", "convex"), join(app(), "convex"), { recursive: true });

@@ -7,11 +7,14 @@ import { app, workflowCodegen } from "./command.js";
 const use = (feature: string) =>
   cp(join(fixtures, feature, "convex"), join(app(), "convex"), { recursive: true });
 
-test("graph draws one workflow: its nodes, how they are run, and the children they start", async () => {
-  await use("parents");
-  const { out, code, err } = await workflowCodegen("graph", "analyse");
-  expect({ code, err }).toEqual({ code: 0, err: "" });
-  expect(out).toBe(`flowchart TD
+test(
+  "graph draws one workflow: its nodes, how they are run, and the children they start",
+  { tags: ["large"] },
+  async () => {
+    await use("parents");
+    const { out, code, err } = await workflowCodegen("graph", "analyse");
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toBe(`flowchart TD
   subgraph w_analyse["analyse"]
     n_analyse.pages[["pages<br/>action<br/>children<br/>mutation<br/>4 at once"]]
     n_analyse.both[["both<br/>children"]]
@@ -25,7 +28,8 @@ test("graph draws one workflow: its nodes, how they are run, and the children th
   n_analyse.both -.-> w_checkSpelling
   n_analyse.both -.-> w_countWords
 `);
-});
+  },
+);
 
 test("graph draws all workflows; children that may be any are shown as that", async () => {
   await use("parents");

@@ -36,26 +36,30 @@ async function moved(output: string, from = "_workflows"): Promise<void> {
   await moveTo(output);
 }
 
-test("another output folder is refused while generated code stands in the former one, and says what to do", async () => {
-  const before = await paths("_workflows");
-  expect(before).toEqual(generated);
-  await moveTo("generated/workflows");
-  for (const command of [["generate"], ["check"], ["check", "--drop"], ["generate", "--force"]]) {
-    const { code, err } = await workflowCodegen(...command);
-    expect(code).toBe(1);
-    expect(err).toMatch(
-      /stepwise\.config\.ts:2:\d+ error SW1603: the output folder is "generated\/workflows", but generated code stands in "_workflows"/,
-    );
-    expect(err).toContain(
-      'keep `output: "_workflows"`; to move it, wait until no run is in flight',
-    );
-  }
-  expect(await paths("_workflows")).toEqual(before);
-  await moved("generated/workflows");
-  expect(await workflowCodegen()).toMatchObject({ code: 0, err: "" });
-  expect(await paths("generated/workflows")).toEqual(generated);
-  expect(unchangedSince(functionsDir())).toBeDefined();
-});
+test(
+  "another output folder is refused while generated code stands in the former one, and says what to do",
+  { tags: ["large"] },
+  async () => {
+    const before = await paths("_workflows");
+    expect(before).toEqual(generated);
+    await moveTo("generated/workflows");
+    for (const command of [["generate"], ["check"], ["check", "--drop"], ["generate", "--force"]]) {
+      const { code, err } = await workflowCodegen(...command);
+      expect(code).toBe(1);
+      expect(err).toMatch(
+        /stepwise\.config\.ts:2:\d+ error SW1603: the output folder is "generated\/workflows", but generated code stands in "_workflows"/,
+      );
+      expect(err).toContain(
+        'keep `output: "_workflows"`; to move it, wait until no run is in flight',
+      );
+    }
+    expect(await paths("_workflows")).toEqual(before);
+    await moved("generated/workflows");
+    expect(await workflowCodegen()).toMatchObject({ code: 0, err: "" });
+    expect(await paths("generated/workflows")).toEqual(generated);
+    expect(unchangedSince(functionsDir())).toBeDefined();
+  },
+);
 
 test("generated code of a component, which is an app of its own, is none that has moved", async () => {
   const component = inFunctions("mail/_workflows");

@@ -61,44 +61,48 @@ export const w${index} = defineWorkflow({ input: z.object({}) }).step("only", { 
 `,
   }));
 
-test("a process that is killed in the middle of writing leaves each file whole, old or new", async () => {
-  const versions = [small(100, "first"), small(100, "second")];
-  const texts = await Promise.all(versions.map(expectedOf));
-  const folder = join(app(), "convex/_workflows");
-  await mkdir(folder, { recursive: true });
-  const random = randomOf(1);
-  let halfway = 0;
-  for (let round = 0; round < 6; round++) {
-    await save(join(app(), "convex"), versions[round % 2] ?? []);
-    const child = spawn(process.execPath, [main, "--dir", "convex"], { cwd: app() });
-    const exited = once(child, "exit");
-    const watcher = watch(folder, () => {
+test(
+  "a process that is killed in the middle of writing leaves each file whole, old or new",
+  { tags: ["large"] },
+  async () => {
+    const versions = [small(100, "first"), small(100, "second")];
+    const texts = await Promise.all(versions.map(expectedOf));
+    const folder = join(app(), "convex/_workflows");
+    await mkdir(folder, { recursive: true });
+    const random = randomOf(1);
+    let halfway = 0;
+    for (let round = 0; round < 6; round++) {
+      await save(join(app(), "convex"), versions[round % 2] ?? []);
+      const child = spawn(process.execPath, [main, "--dir", "convex"], { cwd: app() });
+      const exited = once(child, "exit");
+      const watcher = watch(folder, () => {
+        watcher.close();
+        setTimeout(() => child.kill("SIGKILL"), random() * 8);
+      });
+      await exited;
       watcher.close();
-      setTimeout(() => child.kill("SIGKILL"), random() * 8);
-    });
-    await exited;
-    watcher.close();
-    const found = Object.entries(await output());
-    const written = found.map(([path, text]) => {
-      const version = texts.findIndex((expected) => expected[path] === text);
-      expect(version, `round ${round}: ${path} is of neither version`).toBeGreaterThanOrEqual(0);
-      return version;
-    });
-    if (found.length < 102 || new Set(written).size > 1) halfway++;
-  }
-  // Else nothing has been shown.
-  expect(halfway).toBeGreaterThan(0);
-  // The next one makes it right, and takes away what is old enough to belong to nobody.
-  await writeFile(join(folder, ".workflow-codegen-00000000-0000-0000-0000-000000000000.tmp"), "");
-  await writeFile(join(folder, ".mine.tmp"), "");
-  for (const name of temporaries()) utimesSync(join(folder, name), 0, 0);
-  await save(join(app(), "convex"), small(100, "third"));
-  expect(generate().status).toBe(0);
-  expect(await output()).toEqual(await expectedOf(small(100, "third")));
-  expect(temporaries()).toEqual([".mine.tmp"]);
-});
+      const found = Object.entries(await output());
+      const written = found.map(([path, text]) => {
+        const version = texts.findIndex((expected) => expected[path] === text);
+        expect(version, `round ${round}: ${path} is of neither version`).toBeGreaterThanOrEqual(0);
+        return version;
+      });
+      if (found.length < 102 || new Set(written).size > 1) halfway++;
+    }
+    // Else nothing has been shown.
+    expect(halfway).toBeGreaterThan(0);
+    // The next one makes it right, and takes away what is old enough to belong to nobody.
+    await writeFile(join(folder, ".workflow-codegen-00000000-0000-0000-0000-000000000000.tmp"), "");
+    await writeFile(join(folder, ".mine.tmp"), "");
+    for (const name of temporaries()) utimesSync(join(folder, name), 0, 0);
+    await save(join(app(), "convex"), small(100, "third"));
+    expect(generate().status).toBe(0);
+    expect(await output()).toEqual(await expectedOf(small(100, "third")));
+    expect(temporaries()).toEqual([".mine.tmp"]);
+  },
+);
 
-test("several compilers at once write what one would", async () => {
+test("several compilers at once write what one would", { tags: ["large"] }, async () => {
   const sources = small(40, "only");
   await save(join(app(), "convex"), sources);
   const ended = await Promise.all(
@@ -114,13 +118,16 @@ test("several compilers at once write what one would", async () => {
   expect(generate().stdout).toContain("Everything is up to date.");
 });
 
-test("a compiler that was slow does not write over what a later one made of a later definition", async () => {
-  const [older, newer] = [small(3, "older"), small(3, "newer")];
-  const folder = join(app(), "convex");
-  await save(folder, older);
-  // It has read the definitions when it loads what analyses them; and that it gets only when the other one has ended.
-  const go = join(app(), "go");
-  const hook = `import { existsSync, writeFileSync } from "node:fs";
+test(
+  "a compiler that was slow does not write over what a later one made of a later definition",
+  { tags: ["large"] },
+  async () => {
+    const [older, newer] = [small(3, "older"), small(3, "newer")];
+    const folder = join(app(), "convex");
+    await save(folder, older);
+    // It has read the definitions when it loads what analyses them; and that it gets only when the other one has ended.
+    const go = join(app(), "go");
+    const hook = `import { existsSync, writeFileSync } from "node:fs";
 export async function resolve(specifier, context, next) {
   if (specifier.endsWith("/file-reader.js")) {
     writeFileSync(${JSON.stringify(join(app(), "waiting"))}, "");
@@ -128,77 +135,88 @@ export async function resolve(specifier, context, next) {
   }
   return next(specifier, context);
 }`;
-  const asModule = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`;
-  const register = asModule(
-    `import { register } from "node:module"; register(${JSON.stringify(asModule(hook))});`,
-  );
-  const slow = spawn(process.execPath, ["--import", register, main], { cwd: app() });
-  const exited = once(slow, "exit");
-  await vi.waitFor(() => expect(existsSync(join(app(), "waiting"))).toBe(true), 30_000);
-  await save(folder, newer);
-  expect(generate().status).toBe(0);
-  await writeFile(go, "");
-  expect(await exited).toEqual([0, null]);
-  expect(await output()).toEqual(await expectedOf(newer));
-});
+    const asModule = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`;
+    const register = asModule(
+      `import { register } from "node:module"; register(${JSON.stringify(asModule(hook))});`,
+    );
+    const slow = spawn(process.execPath, ["--import", register, main], { cwd: app() });
+    const exited = once(slow, "exit");
+    await vi.waitFor(() => expect(existsSync(join(app(), "waiting"))).toBe(true), 30_000);
+    await save(folder, newer);
+    expect(generate().status).toBe(0);
+    await writeFile(go, "");
+    expect(await exited).toEqual([0, null]);
+    expect(await output()).toEqual(await expectedOf(newer));
+  },
+);
 
-test("definitions in the same files give the same bytes wherever and however they are compiled", async () => {
-  const sources = discover(join(fixtures, "parents", "convex"));
-  const expected = await expectedOf(sources);
-  const shuffled = sources.toSorted(() => randomOf(sources.length)() - 0.5).toReversed();
-  const onWindows = shuffled.map(({ file, text }) => ({
-    file,
-    text: `\ufeff${text.replaceAll("\n", "\r\n")}`,
-  }));
-  const machines = [
-    { folder: join(app(), "here/convex"), cwd: join(app(), "here"), sources, env: {} },
-    {
-      folder: join(app(), "un autre endroit", "ç", "back end"),
-      cwd: join(app(), "un autre endroit"),
-      sources: onWindows,
-      // Where "I" and "i" are letters of their own, and the day has begun already.
-      env: { LC_ALL: "tr_TR.UTF-8", LANG: "tr_TR.UTF-8", TZ: "Pacific/Kiritimati" },
-    },
-    {
-      folder: join(app(), "there/convex"),
-      cwd: "/",
-      sources: shuffled,
-      env: { LC_ALL: "C", LANG: "C", TZ: "America/Los_Angeles", NO_COLOR: "1", CI: "1" },
-    },
-  ];
-  for (const { folder, cwd, sources: texts, env } of machines) {
-    await mkdir(cwd, { recursive: true });
-    await save(folder, texts);
-    const args = [main, "--dir", relative(cwd, folder)];
-    const done = spawnSync(process.execPath, args, {
-      cwd,
-      env: { PATH: process.env["PATH"], ...env },
-      encoding: "utf8",
-    });
-    expect(done.stderr).toBe("");
-    expect(await output(folder), folder).toEqual(expected);
-    // Deleted, it is made again.
-    await rm(join(folder, "_workflows"), { recursive: true });
-    spawnSync(process.execPath, args, { cwd });
-    expect(await output(folder), folder).toEqual(expected);
-  }
-});
+test(
+  "definitions in the same files give the same bytes wherever and however they are compiled",
+  { tags: ["large"] },
+  async () => {
+    const sources = discover(join(fixtures, "parents", "convex"));
+    const expected = await expectedOf(sources);
+    const shuffled = sources.toSorted(() => randomOf(sources.length)() - 0.5).toReversed();
+    const onWindows = shuffled.map(({ file, text }) => ({
+      file,
+      text: `\ufeff${text.replaceAll("\n", "\r\n")}`,
+    }));
+    const machines = [
+      { folder: join(app(), "here/convex"), cwd: join(app(), "here"), sources, env: {} },
+      {
+        folder: join(app(), "un autre endroit", "ç", "back end"),
+        cwd: join(app(), "un autre endroit"),
+        sources: onWindows,
+        // Where "I" and "i" are letters of their own, and the day has begun already.
+        env: { LC_ALL: "tr_TR.UTF-8", LANG: "tr_TR.UTF-8", TZ: "Pacific/Kiritimati" },
+      },
+      {
+        folder: join(app(), "there/convex"),
+        cwd: "/",
+        sources: shuffled,
+        env: { LC_ALL: "C", LANG: "C", TZ: "America/Los_Angeles", NO_COLOR: "1", CI: "1" },
+      },
+    ];
+    for (const { folder, cwd, sources: texts, env } of machines) {
+      await mkdir(cwd, { recursive: true });
+      await save(folder, texts);
+      const args = [main, "--dir", relative(cwd, folder)];
+      const done = spawnSync(process.execPath, args, {
+        cwd,
+        env: { PATH: process.env["PATH"], ...env },
+        encoding: "utf8",
+      });
+      expect(done.stderr).toBe("");
+      expect(await output(folder), folder).toEqual(expected);
+      // Deleted, it is made again.
+      await rm(join(folder, "_workflows"), { recursive: true });
+      spawnSync(process.execPath, args, { cwd });
+      expect(await output(folder), folder).toEqual(expected);
+    }
+  },
+);
 
-test("what cannot be written is said in a sentence, without a stack", async () => {
-  const folder = join(app(), "convex");
-  await save(folder, small(1, "only"));
-  await writeFile(join(folder, "_workflows"), "mine");
-  const blocked = generate();
-  expect(blocked.status).toBe(1);
-  expect(blocked.stderr).toMatch(/^cannot write generated code: .*_workflows is no folder; .*\n$/);
-  expect(readFileSync(join(folder, "_workflows"), "utf8")).toBe("mine");
-  await rm(join(folder, "_workflows"));
-  await symlink(join(app(), "nowhere"), join(folder, "_workflows"));
-  expect(generate().stderr).toContain("_workflows is no folder");
-  expect(existsSync(join(app(), "nowhere"))).toBe(false);
-});
+test(
+  "what cannot be written is said in a sentence, without a stack",
+  { tags: ["large"] },
+  async () => {
+    const folder = join(app(), "convex");
+    await save(folder, small(1, "only"));
+    await writeFile(join(folder, "_workflows"), "mine");
+    const blocked = generate();
+    expect(blocked.status).toBe(1);
+    expect(blocked.stderr).toMatch(
+      /^cannot write generated code: .*_workflows is no folder; .*\n$/,
+    );
+    expect(readFileSync(join(folder, "_workflows"), "utf8")).toBe("mine");
+    await rm(join(folder, "_workflows"));
+    await symlink(join(app(), "nowhere"), join(folder, "_workflows"));
+    expect(generate().stderr).toContain("_workflows is no folder");
+    expect(existsSync(join(app(), "nowhere"))).toBe(false);
+  },
+);
 
-test("output that nobody reads to its end is no error", async () => {
+test("output that nobody reads to its end is no error", { tags: ["large"] }, async () => {
   await save(join(app(), "convex"), small(20, "only"));
   for (const command of ["", "graph", "explain --json", "--help", "check --json"]) {
     const piped = `"${process.execPath}" "${main}" ${command} | true`;

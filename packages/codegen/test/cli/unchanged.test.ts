@@ -55,35 +55,43 @@ function generate(...args: string[]) {
 
 const upToDate = /^5 workflows, 7 nodes, in [\d.]+ m?s\. Everything is up to date\.\n$/;
 
-test("when nothing has changed neither ts-morph nor zod nor any other library is loaded", () => {
-  const first = generate();
-  expect(first.status).toBe(0);
-  expect(first.imported).toContain("ts-morph");
-  expect(first.imported.some((url) => url.includes("/commander/"))).toBe(true);
-  const second = generate();
-  expect(second.stdout).toMatch(upToDate);
-  expect(second.imported.length).toBeGreaterThan(3);
-  expect(
-    second.imported.filter((url) => !url.startsWith("node:") && !url.includes("/dist/")),
-  ).toEqual([]);
-  const named = generate("generate", "--dir", "convex").imported;
-  expect(new Set(named)).toEqual(new Set(second.imported));
-});
+test(
+  "when nothing has changed neither ts-morph nor zod nor any other library is loaded",
+  { tags: ["large"] },
+  () => {
+    const first = generate();
+    expect(first.status).toBe(0);
+    expect(first.imported).toContain("ts-morph");
+    expect(first.imported.some((url) => url.includes("/commander/"))).toBe(true);
+    const second = generate();
+    expect(second.stdout).toMatch(upToDate);
+    expect(second.imported.length).toBeGreaterThan(3);
+    expect(
+      second.imported.filter((url) => !url.startsWith("node:") && !url.includes("/dist/")),
+    ).toEqual([]);
+    const named = generate("generate", "--dir", "convex").imported;
+    expect(new Set(named)).toEqual(new Set(second.imported));
+  },
+);
 
-test("nor by check, which says what it says of an app that it compiles", async () => {
-  expect(generate().status).toBe(0);
-  const kept = [generate("check"), generate("check", "--json", "--dir", "convex")];
-  for (const { imported } of kept)
-    expect(imported.filter((url) => !/^node:|\/dist\/|picocolors/.test(url))).toEqual([]);
-  await rm(join(app(), "node_modules"), { recursive: true });
-  const anew = [generate("check"), generate("check", "--json")];
-  expect(anew[0]?.imported).toContain("ts-morph");
-  const said = (runs: typeof kept) => runs.map(({ stdout, status }) => ({ stdout, status }));
-  expect(said(kept)).toEqual(said(anew));
-  expect(kept[0]).toMatchObject({ status: 0, stdout: expect.stringMatching(/up to date/) });
-});
+test(
+  "nor by check, which says what it says of an app that it compiles",
+  { tags: ["large"] },
+  async () => {
+    expect(generate().status).toBe(0);
+    const kept = [generate("check"), generate("check", "--json", "--dir", "convex")];
+    for (const { imported } of kept)
+      expect(imported.filter((url) => !/^node:|\/dist\/|picocolors/.test(url))).toEqual([]);
+    await rm(join(app(), "node_modules"), { recursive: true });
+    const anew = [generate("check"), generate("check", "--json")];
+    expect(anew[0]?.imported).toContain("ts-morph");
+    const said = (runs: typeof kept) => runs.map(({ stdout, status }) => ({ stdout, status }));
+    expect(said(kept)).toEqual(said(anew));
+    expect(kept[0]).toMatchObject({ status: 0, stdout: expect.stringMatching(/up to date/) });
+  },
+);
 
-test("ts-morph is loaded only when something has to be parsed", async () => {
+test("ts-morph is loaded only when something has to be parsed", { tags: ["large"] }, async () => {
   const loads = (...args: string[]) => {
     const { status, imported } = generate(...args);
     expect(status).toBe(0);
@@ -108,7 +116,7 @@ async function unchanged(): Promise<LastCompile | undefined> {
   return last;
 }
 
-test("whatever has changed, definitions or output, is seen", async () => {
+test("whatever has changed, definitions or output, is seen", { tags: ["large"] }, async () => {
   expect(await unchanged()).toBeUndefined();
   const folder = join(app(), "convex");
   const expected = await filesIn(folder);
@@ -133,22 +141,26 @@ test("whatever has changed, definitions or output, is seen", async () => {
   expect(await unchanged()).toBeUndefined();
 });
 
-test("after a compilation with errors or warnings these are told again", async () => {
-  await unchanged();
-  const leaves = join(app(), "convex/leaves.workflow.ts");
-  const text = await readFile(leaves, "utf8");
-  await writeFile(leaves, text.replace('.step("check", {', '.step("check", { retry: true,'));
-  for (const run of [1, 2]) expect((await workflowCodegen()).err, `${run}`).toContain("SW1212");
-  expect(unchangedSince(join(app(), "convex"))?.diagnostics).toMatchObject([{ code: "SW1212" }]);
-  generate();
-  const { stderr, stdout, imported } = generate();
-  expect(stderr).toContain("SW1212");
-  expect(stdout).toMatch(upToDate);
-  expect(imported).not.toContain("ts-morph");
-  await writeFile(leaves, `${text} syntax error`);
-  for (const run of [1, 2]) expect((await workflowCodegen()).code, `${run}`).toBe(1);
-  expect(unchangedSince(join(app(), "convex"))).toBeUndefined();
-});
+test(
+  "after a compilation with errors or warnings these are told again",
+  { tags: ["large"] },
+  async () => {
+    await unchanged();
+    const leaves = join(app(), "convex/leaves.workflow.ts");
+    const text = await readFile(leaves, "utf8");
+    await writeFile(leaves, text.replace('.step("check", {', '.step("check", { retry: true,'));
+    for (const run of [1, 2]) expect((await workflowCodegen()).err, `${run}`).toContain("SW1212");
+    expect(unchangedSince(join(app(), "convex"))?.diagnostics).toMatchObject([{ code: "SW1212" }]);
+    generate();
+    const { stderr, stdout, imported } = generate();
+    expect(stderr).toContain("SW1212");
+    expect(stdout).toMatch(upToDate);
+    expect(imported).not.toContain("ts-morph");
+    await writeFile(leaves, `${text} syntax error`);
+    for (const run of [1, 2]) expect((await workflowCodegen()).code, `${run}`).toBe(1);
+    expect(unchangedSince(join(app(), "convex"))).toBeUndefined();
+  },
+);
 
 test("a warning of what was there before is not told again", async () => {
   await unchanged();

@@ -52,12 +52,16 @@ async function edit(from: string | RegExp, to: string): Promise<void> {
   await writeFile(mail(), (await readFile(mail(), "utf8")).replace(from, to));
 }
 
-test("a saved definition is compiled at once, and the time it took is printed", async () => {
-  await edit('.step("send"', '.step("extra", { query: () => 1 }).step("send"');
-  await says(/wrote convex\/_workflows\/sendMail\.ts\n2 workflows, 3 nodes, in \d+ ms\./);
-  expect(await readFile(join(app, "convex/_workflows/sendMail.ts"), "utf8")).toContain("extra");
-  expect(printed.err).toBe("");
-});
+test(
+  "a saved definition is compiled at once, and the time it took is printed",
+  { tags: ["large"] },
+  async () => {
+    await edit('.step("send"', '.step("extra", { query: () => 1 }).step("send"');
+    await says(/wrote convex\/_workflows\/sendMail\.ts\n2 workflows, 3 nodes, in \d+ ms\./);
+    expect(await readFile(join(app, "convex/_workflows/sendMail.ts"), "utf8")).toContain("extra");
+    expect(printed.err).toBe("");
+  },
+);
 
 test("a broken definition ends nothing and writes nothing; once it is mended, that is said", async () => {
   const before = await filesIn(join(app, "convex/_workflows"));

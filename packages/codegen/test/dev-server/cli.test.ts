@@ -72,87 +72,107 @@ function cli(...args: string[]) {
   return { status, stdout, stderr };
 }
 
-test("the output alone goes to stdout, as JSON; progress and what functions print go to stderr", () => {
-  const { status, stdout, stderr } = cli("greet", "--input", '{ "name": "Ada" }');
-  expect(status).toBe(0);
-  expect(JSON.parse(stdout)).toBe("Hello Ada");
-  expect(stderr).toMatch(/greet › greeting: completed after \d+ ms/);
-  expect(stderr).toContain("greeting somebody");
-  expect(stderr).toMatch(/greet completed in .*\n {2}3 function executions/);
-  expect(stderr).not.toContain("\u001b");
-});
+test(
+  "the output alone goes to stdout, as JSON; progress and what functions print go to stderr",
+  { tags: ["large"] },
+  () => {
+    const { status, stdout, stderr } = cli("greet", "--input", '{ "name": "Ada" }');
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toBe("Hello Ada");
+    expect(stderr).toMatch(/greet › greeting: completed after \d+ ms/);
+    expect(stderr).toContain("greeting somebody");
+    expect(stderr).toMatch(/greet completed in .*\n {2}3 function executions/);
+    expect(stderr).not.toContain("\u001b");
+  },
+);
 
-test("a failed run exits with 1, and gives the error with its place in the definition", () => {
-  const { status, stdout, stderr } = cli("fails");
-  expect(status).toBe(1);
-  expect(stdout).toBe("");
-  const line = FLOWS.split("\n").findIndex((text) => text.includes('"doomed"')) + 1;
-  expect(stderr).toContain(`convex/flows.workflow.ts:${line}:`);
-  expect(stderr).toContain('thrown in "doomed" of fails: the disk is full');
-});
+test(
+  "a failed run exits with 1, and gives the error with its place in the definition",
+  { tags: ["large"] },
+  () => {
+    const { status, stdout, stderr } = cli("fails");
+    expect(status).toBe(1);
+    expect(stdout).toBe("");
+    const line = FLOWS.split("\n").findIndex((text) => text.includes('"doomed"')) + 1;
+    expect(stderr).toContain(`convex/flows.workflow.ts:${line}:`);
+    expect(stderr).toContain('thrown in "doomed" of fails: the disk is full');
+  },
+);
 
-test("events are sent, sleeps skipped, and chance is the same for the same seed", () => {
-  const file = join(dirname(app.functionsDir), "events.json");
-  writeFileSync(
-    file,
-    '[{ "name": "approval", "value": { "big": { "$integer": "AQAAAAAAAAA=" } } }]',
-  );
-  const args = ["asks", "--skip-time", "--random", "3", "--events"];
-  const [first, second] = [cli(...args, "@events.json"), cli(...args, "@events.json")];
-  expect(first.status).toBe(0);
-  expect(first.stderr).toMatch(/asks › rest: sleeping for 10 m/);
-  expect(first.stderr).toMatch(/asks › approval: waiting for the event "approval"/);
-  expect(JSON.parse(first.stdout)).toMatchObject({ big: { $integer: "AQAAAAAAAAA=" } });
-  expect(second.stdout).toBe(first.stdout);
-  // At a time of its own it is sent then, whether or not it is waited for by then.
-  const late = '{ "name": "approval", "value": { "big": 1 }, "at": "1h" }';
-  expect(cli(...args, late).stderr).toMatch(/approval: completed after 50 m/);
-  const missing = cli("asks", "--skip-time");
-  expect(missing.status).toBe(1);
-  expect(missing.stderr).toContain(
-    'The run cannot end: "approval" of asks waits for the event "approval", which nobody sends. Give it with --events.',
-  );
-});
+test(
+  "events are sent, sleeps skipped, and chance is the same for the same seed",
+  { tags: ["large"] },
+  () => {
+    const file = join(dirname(app.functionsDir), "events.json");
+    writeFileSync(
+      file,
+      '[{ "name": "approval", "value": { "big": { "$integer": "AQAAAAAAAAA=" } } }]',
+    );
+    const args = ["asks", "--skip-time", "--random", "3", "--events"];
+    const [first, second] = [cli(...args, "@events.json"), cli(...args, "@events.json")];
+    expect(first.status).toBe(0);
+    expect(first.stderr).toMatch(/asks › rest: sleeping for 10 m/);
+    expect(first.stderr).toMatch(/asks › approval: waiting for the event "approval"/);
+    expect(JSON.parse(first.stdout)).toMatchObject({ big: { $integer: "AQAAAAAAAAA=" } });
+    expect(second.stdout).toBe(first.stdout);
+    // At a time of its own it is sent then, whether or not it is waited for by then.
+    const late = '{ "name": "approval", "value": { "big": 1 }, "at": "1h" }';
+    expect(cli(...args, late).stderr).toMatch(/approval: completed after 50 m/);
+    const missing = cli("asks", "--skip-time");
+    expect(missing.status).toBe(1);
+    expect(missing.stderr).toContain(
+      'The run cannot end: "approval" of asks waits for the event "approval", which nobody sends. Give it with --events.',
+    );
+  },
+);
 
-test("events reach the children that wait for them, at once or from a time on", () => {
-  const value = '"value": { "big": 1 }';
-  const events = `[{ "name": "approval", ${value} }, { "name": "approval", ${value}, "at": "1h" }]`;
-  const { status, stderr } = cli("asksTwo", "--skip-time", "--events", events);
-  expect(status).toBe(0);
-  expect(stderr).toMatch(/both\[0\] asks › approval: completed after 0 ms/);
-  expect(stderr).toMatch(/both\[1\] asks › approval: completed after 50 m/);
-  expect(stderr).toMatch(/asksTwo › both: completed after 1 h/);
-  const missing = cli("asksTwo", "--skip-time");
-  expect(missing.stderr).toContain(
-    'The run cannot end: "approval" of asks waits for the event "approval" (2 runs), which nobody sends.',
-  );
-});
+test(
+  "events reach the children that wait for them, at once or from a time on",
+  { tags: ["large"] },
+  () => {
+    const value = '"value": { "big": 1 }';
+    const events = `[{ "name": "approval", ${value} }, { "name": "approval", ${value}, "at": "1h" }]`;
+    const { status, stderr } = cli("asksTwo", "--skip-time", "--events", events);
+    expect(status).toBe(0);
+    expect(stderr).toMatch(/both\[0\] asks › approval: completed after 0 ms/);
+    expect(stderr).toMatch(/both\[1\] asks › approval: completed after 50 m/);
+    expect(stderr).toMatch(/asksTwo › both: completed after 1 h/);
+    const missing = cli("asksTwo", "--skip-time");
+    expect(missing.stderr).toContain(
+      'The run cannot end: "approval" of asks waits for the event "approval" (2 runs), which nobody sends.',
+    );
+  },
+);
 
-test("--seed inserts documents, which the input names; functions see .env.local before .env", () => {
-  const folder = dirname(app.functionsDir);
-  const seed = (text: string) => {
-    writeFileSync(join(folder, "seed.json"), text);
-    return cli("reads", "--seed", "seed.json", "--input", '{ "order": "$id:first" }');
-  };
-  writeFileSync(join(folder, ".env"), "GREETING=from-env\n");
-  writeFileSync(join(folder, ".env.local"), "GREETING=from-local\n");
-  const documents = `{ "people": [{ "_id": "ada", "name": "Ada" }],
+test(
+  "--seed inserts documents, which the input names; functions see .env.local before .env",
+  { tags: ["large"] },
+  () => {
+    const folder = dirname(app.functionsDir);
+    const seed = (text: string) => {
+      writeFileSync(join(folder, "seed.json"), text);
+      return cli("reads", "--seed", "seed.json", "--input", '{ "order": "$id:first" }');
+    };
+    writeFileSync(join(folder, ".env"), "GREETING=from-env\n");
+    writeFileSync(join(folder, ".env.local"), "GREETING=from-local\n");
+    const documents = `{ "people": [{ "_id": "ada", "name": "Ada" }],
     "orders": [{ "_id": "first", "customer": "$id:ada", "total": 5 }] }`;
-  expect(seed(documents).stdout).toBe('"Ada 5 from-local"\n');
-  expect(seed('{ "orders": [{ "customer": "$id:ada" }] }').stderr).toContain(
-    'The seeded document 1 of "orders" names the document "ada", which the seed does not hold before it.',
-  );
-  expect(seed("{}").stderr).toContain('The input names the document "first"');
-  expect(seed('{ "orders": {} }').stderr).toContain(
-    'The table "orders" in seed.json is not a list',
-  );
-  expect(seed("[]").stderr).toContain("seed.json is not an object of tables");
-  expect(seed('{ "order": [] }').stderr).toContain(
-    'The schema has no table "order", which the seed names. Did you mean "orders"?',
-  );
-});
+    expect(seed(documents).stdout).toBe('"Ada 5 from-local"\n');
+    expect(seed('{ "orders": [{ "customer": "$id:ada" }] }').stderr).toContain(
+      'The seeded document 1 of "orders" names the document "ada", which the seed does not hold before it.',
+    );
+    expect(seed("{}").stderr).toContain('The input names the document "first"');
+    expect(seed('{ "orders": {} }').stderr).toContain(
+      'The table "orders" in seed.json is not a list',
+    );
+    expect(seed("[]").stderr).toContain("seed.json is not an object of tables");
+    expect(seed('{ "order": [] }').stderr).toContain(
+      'The schema has no table "order", which the seed names. Did you mean "orders"?',
+    );
+  },
+);
 
-test("--quiet prints the output, and of a run that fails why", () => {
+test("--quiet prints the output, and of a run that fails why", { tags: ["large"] }, () => {
   expect(cli("greet", "--quiet", "--input", '{ "name": "Ada" }')).toEqual({
     status: 0,
     stdout: '"Hello Ada"\n',
@@ -161,19 +181,23 @@ test("--quiet prints the output, and of a run that fails why", () => {
   expect(cli("fails", "--quiet").stderr).toMatch(/^fails failed in [^]*the disk is full/);
 });
 
-test("an event that is left over at the end is named; the exit code is that of the run", () => {
-  const twice = '[{ "name": "approval", "value": { "big": 1 } }, { "name": "approval" }]';
-  const { status, stderr } = cli("asks", "--skip-time", "--events", twice);
-  expect(status).toBe(0);
-  expect(stderr).toContain(
-    'The event "approval" was not sent: the run ended before anything waited for it, or before its time.\n',
-  );
-  const late =
-    '[{ "name": "approval", "value": { "big": 1 } }, { "name": "approval", "at": "1 day" }]';
-  expect(cli("asks", "--skip-time", "--events", late).stderr).toContain("was not sent");
-});
+test(
+  "an event that is left over at the end is named; the exit code is that of the run",
+  { tags: ["large"] },
+  () => {
+    const twice = '[{ "name": "approval", "value": { "big": 1 } }, { "name": "approval" }]';
+    const { status, stderr } = cli("asks", "--skip-time", "--events", twice);
+    expect(status).toBe(0);
+    expect(stderr).toContain(
+      'The event "approval" was not sent: the run ended before anything waited for it, or before its time.\n',
+    );
+    const late =
+      '[{ "name": "approval", "value": { "big": 1 } }, { "name": "approval", "at": "1 day" }]';
+    expect(cli("asks", "--skip-time", "--events", late).stderr).toContain("was not sent");
+  },
+);
 
-test("an edited definition is compiled again before it runs", () => {
+test("an edited definition is compiled again before it runs", { tags: ["large"] }, () => {
   const file = join(app.functionsDir, "flows.workflow.ts");
   const edited = FLOWS.replace('"Hello "', '"Bye "').replace(
     "export const fails",
@@ -191,7 +215,7 @@ test("an edited definition is compiled again before it runs", () => {
   }
 });
 
-test("generated code is run where the app's config has it stand", () => {
+test("generated code is run where the app's config has it stand", { tags: ["large"] }, () => {
   const config = join(app.functionsDir, "stepwise.config.ts");
   writeFileSync(
     config,
@@ -211,32 +235,40 @@ test("generated code is run where the app's config has it stand", () => {
   expect(existsSync(join(app.functionsDir, "_workflows/index.ts"))).toBe(true);
 });
 
-test("a definition that does not compile is not run; its diagnostics are shown", () => {
-  const file = join(app.functionsDir, "flows.workflow.ts");
-  writeFileSync(file, FLOWS.replace('"greeting"', '"not a name"'));
-  try {
-    const { status, stdout, stderr } = cli("greet");
+test(
+  "a definition that does not compile is not run; its diagnostics are shown",
+  { tags: ["large"] },
+  () => {
+    const file = join(app.functionsDir, "flows.workflow.ts");
+    writeFileSync(file, FLOWS.replace('"greeting"', '"not a name"'));
+    try {
+      const { status, stdout, stderr } = cli("greet");
+      expect(status).toBe(1);
+      expect(stdout).toBe("");
+      expect(stderr).toMatch(/flows\.workflow\.ts:5:\d+ error SW1002/);
+    } finally {
+      writeFileSync(file, FLOWS);
+    }
+  },
+);
+
+test(
+  "an error of the app's own code is told with its place in the sources",
+  { tags: ["large"] },
+  async () => {
+    const broken = await writeApp({
+      "convex.config.ts": convexConfig(),
+      "flows.workflow.ts": `${FLOWS}throw new Error("not today");\n`,
+    });
+    const { status, stderr } = cli("greet", "--dir", broken.functionsDir);
+    await broken.remove();
     expect(status).toBe(1);
-    expect(stdout).toBe("");
-    expect(stderr).toMatch(/flows\.workflow\.ts:5:\d+ error SW1002/);
-  } finally {
-    writeFileSync(file, FLOWS);
-  }
-});
+    expect(stderr).toContain("not today");
+    expect(stderr).not.toContain("chunk-");
+  },
+);
 
-test("an error of the app's own code is told with its place in the sources", async () => {
-  const broken = await writeApp({
-    "convex.config.ts": convexConfig(),
-    "flows.workflow.ts": `${FLOWS}throw new Error("not today");\n`,
-  });
-  const { status, stderr } = cli("greet", "--dir", broken.functionsDir);
-  await broken.remove();
-  expect(status).toBe(1);
-  expect(stderr).toContain("not today");
-  expect(stderr).not.toContain("chunk-");
-});
-
-test("what the user got wrong is answered in a line, without a stack", () => {
+test("what the user got wrong is answered in a line, without a stack", { tags: ["large"] }, () => {
   const answers = [
     cli("gret"),
     cli("greet", "--input", "{ name"),

@@ -39,30 +39,37 @@ const config = (options: string) => `
   export default defineConfig(${options});
 `;
 
-test("the component is found under its name, and workflows that say nothing of retry have the app's", async () => {
-  app = await writeApp({
-    "convex.config.ts": MOUNTED_AS_FLOWS,
-    "flows.workflow.ts": FLOWS,
-    "stepwise.config.ts": config(
-      '{ component: "flows", maxParallelism: 2, retention: "30 days", retry: { maxAttempts: 3, initialBackoffMs: 60_000, base: 2 } }',
-    ),
-  });
-  const run = { ...app, component: "flows", input: {}, skipTime: true };
-  expect(await runWorkflow({ ...run, workflow: "inherits" })).toMatchObject({
-    state: "completed",
-    output: 3,
-  });
-  expect(await runWorkflow({ ...run, workflow: "refuses" })).toMatchObject({
-    state: "failed",
-    error: { message: "no luck at attempt 1", attempt: 1 },
-  });
-});
+test(
+  "the component is found under its name, and workflows that say nothing of retry have the app's",
+  { tags: ["large"] },
+  async () => {
+    app = await writeApp({
+      "convex.config.ts": MOUNTED_AS_FLOWS,
+      "flows.workflow.ts": FLOWS,
+      "stepwise.config.ts": config(
+        '{ component: "flows", maxParallelism: 2, retention: "30 days", retry: { maxAttempts: 3, initialBackoffMs: 60_000, base: 2 } }',
+      ),
+    });
+    const run = { ...app, component: "flows", input: {}, skipTime: true };
+    expect(await runWorkflow({ ...run, workflow: "inherits" })).toMatchObject({
+      state: "completed",
+      output: 3,
+    });
+    expect(await runWorkflow({ ...run, workflow: "refuses" })).toMatchObject({
+      state: "failed",
+      error: { message: "no luck at attempt 1", attempt: 1 },
+    });
+  },
+);
 
-test("a run with children and a sleep goes through generated code in a nested folder", async () => {
-  app = await writeApp({
-    "convex.config.ts": convexConfig(),
-    "stepwise.config.ts": config('{ output: "generated/workflows" }'),
-    "sub/flows.workflow.ts": `
+test(
+  "a run with children and a sleep goes through generated code in a nested folder",
+  { tags: ["large"] },
+  async () => {
+    app = await writeApp({
+      "convex.config.ts": convexConfig(),
+      "stepwise.config.ts": config('{ output: "generated/workflows" }'),
+      "sub/flows.workflow.ts": `
   import { child, defineWorkflow } from "@stepwise/workflow";
   import { z } from "zod";
   import { word } from "../words";
@@ -78,45 +85,54 @@ test("a run with children and a sleep goes through generated code in a nested fo
     .step("count", { mutation: (_ctx, { leaves }) => leaves.children.length })
     .finalize({ query: (_ctx, { leaves, count }) => [count, ...leaves.children] });
 `,
-    "words.ts": `
+      "words.ts": `
   import { z } from "zod";
   export const word = z.object({ word: z.string() });
 `,
-  });
-  const input = { words: [{ word: "hey" }, { word: "ho" }] };
-  const run = { ...app, output: "generated/workflows", workflow: "tree", input, skipTime: true };
-  expect(await runWorkflow(run)).toMatchObject({
-    state: "completed",
-    output: [2, "hey!", "ho!"],
-  });
-  // Where nobody says where it is, it is looked for in the usual place.
-  await expect(runWorkflow({ ...app, workflow: "tree", input })).rejects.toThrow(
-    "There is no _workflows/index in the functions folder.",
-  );
-});
-
-test("what the component logs is shown where the config says a level, and else only errors", async () => {
-  const logged = async (options: string) => {
-    app = await writeApp({
-      "convex.config.ts": convexConfig(),
-      "flows.workflow.ts": FLOWS,
-      "stepwise.config.ts": config(options),
     });
-    const lines: string[] = [];
-    const onEvent = (event: RunEvent) => void (event.type === "log" && lines.push(event.text));
-    await runWorkflow({ ...app, workflow: "refuses", input: {}, skipTime: true, onEvent });
-    return lines.map((line) => (JSON.parse(line) as { event: string }).event);
-  };
-  expect(await logged("{}")).toEqual([]);
-  await app.remove();
-  expect(await logged('{ logLevel: "INFO" }')).toEqual(["started", "ended"]);
-});
+    const input = { words: [{ word: "hey" }, { word: "ho" }] };
+    const run = { ...app, output: "generated/workflows", workflow: "tree", input, skipTime: true };
+    expect(await runWorkflow(run)).toMatchObject({
+      state: "completed",
+      output: [2, "hey!", "ho!"],
+    });
+    // Where nobody says where it is, it is looked for in the usual place.
+    await expect(runWorkflow({ ...app, workflow: "tree", input })).rejects.toThrow(
+      "There is no _workflows/index in the functions folder.",
+    );
+  },
+);
 
-test("a component under a name that the config does not have is told with what to write", async () => {
-  app = await writeApp({ "convex.config.ts": MOUNTED_AS_FLOWS, "flows.workflow.ts": FLOWS });
-  const run = runWorkflow({ ...app, workflow: "inherits", input: {}, skipTime: true });
-  await expect(run).rejects.toThrow(
-    'The app mounts "@stepwise/workflow" under the name "flows", but generated code looks for "workflow". Say so in stepwise.config.ts:\n' +
-      '  export default defineConfig({ component: "flows" });',
-  );
-});
+test(
+  "what the component logs is shown where the config says a level, and else only errors",
+  { tags: ["large"] },
+  async () => {
+    const logged = async (options: string) => {
+      app = await writeApp({
+        "convex.config.ts": convexConfig(),
+        "flows.workflow.ts": FLOWS,
+        "stepwise.config.ts": config(options),
+      });
+      const lines: string[] = [];
+      const onEvent = (event: RunEvent) => void (event.type === "log" && lines.push(event.text));
+      await runWorkflow({ ...app, workflow: "refuses", input: {}, skipTime: true, onEvent });
+      return lines.map((line) => (JSON.parse(line) as { event: string }).event);
+    };
+    expect(await logged("{}")).toEqual([]);
+    await app.remove();
+    expect(await logged('{ logLevel: "INFO" }')).toEqual(["started", "ended"]);
+  },
+);
+
+test(
+  "a component under a name that the config does not have is told with what to write",
+  { tags: ["large"] },
+  async () => {
+    app = await writeApp({ "convex.config.ts": MOUNTED_AS_FLOWS, "flows.workflow.ts": FLOWS });
+    const run = runWorkflow({ ...app, workflow: "inherits", input: {}, skipTime: true });
+    await expect(run).rejects.toThrow(
+      'The app mounts "@stepwise/workflow" under the name "flows", but generated code looks for "workflow". Say so in stepwise.config.ts:\n' +
+        '  export default defineConfig({ component: "flows" });',
+    );
+  },
+);

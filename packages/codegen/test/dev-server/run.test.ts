@@ -154,36 +154,48 @@ describe("a run", () => {
     expect(outcome.totals.failures).toBe(0);
   });
 
-  test("is retried without waiting for the backoff when time is skipped", async () => {
-    const outcome = await run({ input: { failures: 2 } });
-    expect(outcome).toMatchObject({ state: "completed", output: { attempts: 3 } });
-    expect(outcome.durationMs).toBeGreaterThan(3_600_000 / 2);
-    const retried = events.flatMap((event) => (event.type === "progress" ? event.changes : []));
-    expect(retried.filter(({ what }) => what === "stepRetries")).toHaveLength(2);
-  });
+  test(
+    "is retried without waiting for the backoff when time is skipped",
+    { tags: ["large"] },
+    async () => {
+      const outcome = await run({ input: { failures: 2 } });
+      expect(outcome).toMatchObject({ state: "completed", output: { attempts: 3 } });
+      expect(outcome.durationMs).toBeGreaterThan(3_600_000 / 2);
+      const retried = events.flatMap((event) => (event.type === "progress" ? event.changes : []));
+      expect(retried.filter(({ what }) => what === "stepRetries")).toHaveLength(2);
+    },
+  );
 
-  test("has more than the 24.8 days that timers of JavaScript last, time skipped or not", async () => {
-    const rested = { state: "completed", output: "rested" };
-    const outcome = await run({ workflow: "patient", input: { days: 40 } });
-    expect(outcome).toMatchObject({ ...rested, durationMs: 40 * 86_400_000 });
-    // Its timeout and the end of its retention are due in months, and do not come before.
-    const now = await run({ workflow: "patient", input: { days: 0 }, skipTime: false });
-    expect(now).toMatchObject(rested);
-    expect(now.totals.rootExecutions).toBeLessThanOrEqual(4);
-  });
+  test(
+    "has more than the 24.8 days that timers of JavaScript last, time skipped or not",
+    { tags: ["large"] },
+    async () => {
+      const rested = { state: "completed", output: "rested" };
+      const outcome = await run({ workflow: "patient", input: { days: 40 } });
+      expect(outcome).toMatchObject({ ...rested, durationMs: 40 * 86_400_000 });
+      // Its timeout and the end of its retention are due in months, and do not come before.
+      const now = await run({ workflow: "patient", input: { days: 0 }, skipTime: false });
+      expect(now).toMatchObject(rested);
+      expect(now.totals.rootExecutions).toBeLessThanOrEqual(4);
+    },
+  );
 
-  test("that fails is an outcome with its error, attempt and cause", async () => {
-    const outcome = await run({ workflow: "family", input: { sizes: [0, 3] } });
-    expect(outcome.state).toBe("failed");
-    expect(outcome.error).toMatchObject({
-      kind: "childFailed",
-      workflow: "family",
-      node: "members",
-      cause: { workflow: "flaky", node: "work", attempt: 3, message: "no luck at attempt 3" },
-    });
-  });
+  test(
+    "that fails is an outcome with its error, attempt and cause",
+    { tags: ["large"] },
+    async () => {
+      const outcome = await run({ workflow: "family", input: { sizes: [0, 3] } });
+      expect(outcome.state).toBe("failed");
+      expect(outcome.error).toMatchObject({
+        kind: "childFailed",
+        workflow: "family",
+        node: "members",
+        cause: { workflow: "flaky", node: "work", attempt: 3, message: "no luck at attempt 3" },
+      });
+    },
+  );
 
-  test("tells of its children under their parent", async () => {
+  test("tells of its children under their parent", { tags: ["large"] }, async () => {
     const outcome = await run({ workflow: "family", input: { sizes: [0, 1] } });
     expect(outcome.output).toEqual([1, 2]);
     const last = events.findLast((event) => event.type === "progress");
@@ -230,16 +242,20 @@ describe("events that are to be sent", () => {
     );
   });
 
-  test("are sent at their time, where they have one; what comes early is kept", async () => {
-    const at = async (atMs: number) =>
-      await run({
-        workflow: "approved",
-        input: { wait: true },
-        events: [{ name: "approval", value: { by: "Ada" }, atMs }],
-      });
-    expect((await at(60_000)).durationMs).toBe(3_600_000);
-    expect((await at(7_200_000)).durationMs).toBe(7_200_000);
-  });
+  test(
+    "are sent at their time, where they have one; what comes early is kept",
+    { tags: ["large"] },
+    async () => {
+      const at = async (atMs: number) =>
+        await run({
+          workflow: "approved",
+          input: { wait: true },
+          events: [{ name: "approval", value: { by: "Ada" }, atMs }],
+        });
+      expect((await at(60_000)).durationMs).toBe(3_600_000);
+      expect((await at(7_200_000)).durationMs).toBe(7_200_000);
+    },
+  );
 
   test("of one name come in their order, each pass of a loop is told by itself", async () => {
     const outcome = await run({
@@ -262,7 +278,7 @@ describe("events that are to be sent", () => {
     expect(ended).toEqual([[1], [2], [3]]);
   });
 
-  test("reach a run below", async () => {
+  test("reach a run below", { tags: ["large"] }, async () => {
     const outcome = await run({
       workflow: "asks",
       events: [
@@ -305,7 +321,7 @@ describe("events that are to be sent", () => {
     expect(outcome).toMatchObject({ state: "completed", unsent: [approval, late] });
   });
 
-  test("of a name or a payload that does not fit are refused", async () => {
+  test("of a name or a payload that does not fit are refused", { tags: ["large"] }, async () => {
     await expect(
       run({ workflow: "chat", events: [{ name: "frist", value: "x", atMs: 0 }] }),
     ).rejects.toThrow(/No node of workflow "chat" waits for an event "frist"/);
@@ -315,16 +331,21 @@ describe("events that are to be sent", () => {
   });
 });
 
-test("with a seed a run waits the same between its attempts each time, without one as it likes", async () => {
-  const waits = async (random?: number) =>
-    (await run({ input: { failures: 2 }, ...(random === undefined ? {} : { random }) })).durationMs;
-  const random = Math.random;
-  const first = await waits(7);
-  expect(await waits(7)).toBe(first);
-  expect(await waits(8)).not.toBe(first);
-  expect(await waits()).not.toBe(first);
-  expect(Math.random).toBe(random);
-});
+test(
+  "with a seed a run waits the same between its attempts each time, without one as it likes",
+  { tags: ["large"] },
+  async () => {
+    const waits = async (random?: number) =>
+      (await run({ input: { failures: 2 }, ...(random === undefined ? {} : { random }) }))
+        .durationMs;
+    const random = Math.random;
+    const first = await waits(7);
+    expect(await waits(7)).toBe(first);
+    expect(await waits(8)).not.toBe(first);
+    expect(await waits()).not.toBe(first);
+    expect(Math.random).toBe(random);
+  },
+);
 
 test("what functions print is an event, not output of the process", async () => {
   await run({ input: { failures: 1 } });

@@ -37,7 +37,7 @@ describe("events for nodes in a loop that is in a case of a branch", () => {
   test.each([
     ["where the run is in another case", "waits"],
     ["where the loop is over", "asks"],
-  ])("[S73] [S74] are refused %s", async (_where, way) => {
+  ])("[S73] [S74] are refused %s", { tags: ["large"] }, async (_where, way) => {
     vi.useRealTimers();
     const version = await releases.release({ "routed.workflow.ts": DEFINITIONS });
     vi.useFakeTimers();

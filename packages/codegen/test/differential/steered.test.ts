@@ -90,7 +90,7 @@ const NUMBERS = [
 ].join(" ");
 
 describe(`${NUMBERS} whatever is done to random workflows, what must always hold holds`, () => {
-  test.each(seeds)("seed %i", async (seed) => {
+  test.each(seeds)("seed %i", { tags: ["large"] }, async (seed) => {
     const random = randomOf(7 * seed);
     const script = scriptOf(random, random() < 0.5);
     let { broken, history } = await played(seed, script);

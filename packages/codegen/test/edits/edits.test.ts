@@ -319,7 +319,7 @@ afterAll(async () => {
 
 describe.each(EDITS)("$what", ({ before: old = BASE, fate, output, ...edit }) => {
   const { definitions, acts = [] } = edit;
-  test.each(PLACES)("a run that sleeps at %s", async (place) => {
+  test.each(PLACES)("a run that sleeps at %s", { tags: ["large"] }, async (place) => {
     vi.useRealTimers();
     const files = app(old, acts[0]);
     const later = app(definitions, acts[1]);

@@ -41,6 +41,7 @@ test.each([
   [', timeout: "1h"', { timedOut: false, event: "yes" }],
 ])(
   "[S69] [S116] an event under the new name is taken by a run that waits at the node under its old one%s",
+  { tags: ["large"] },
   async (more, output) => {
     const [app, id] = await waitsWhile(
       flow(node("asked", more)),

@@ -43,6 +43,7 @@ async function sleepsWhile(now: Files): Promise<readonly [Deployment, asleep: st
 
 test.each([`(): "x" | "y" => "y"`, `() => "y" as "x" | "y"`])(
   "[S117] a case that only the type still gives, on: %s: a run in it goes on, a new one takes another",
+  { tags: ["large"] },
   async (on) => {
     const [deployment, asleep] = await sleepsWhile(app(on, X, Y));
     const young = (await deployment.call("start", { name: "flow", input: {} })) as string;
@@ -52,7 +53,7 @@ test.each([`(): "x" | "y" => "y"`, `() => "y" as "x" | "y"`])(
   },
 );
 
-test("[S117] without the case, a run in it fails", async () => {
+test("[S117] without the case, a run in it fails", { tags: ["large"] }, async () => {
   const [deployment, asleep] = await sleepsWhile(app(`() => "y"`, Y));
   await deployment.drive();
   expect(await deployment.see(asleep)).toMatchObject({

@@ -171,6 +171,7 @@ const version = (node: string): Files => ({ ...ACTS, ...flow(node) });
 describe("a name that the generated code does not load", () => {
   test.each(READERS)(
     "is an error when %s reads it, which names both",
+    { tags: ["large"] },
     async (_what, reader, node) => {
       const { state, error } = await outcomeOf(
         releases.releaseStale(version(node("b")), version(node("a"))),
@@ -187,6 +188,7 @@ describe("a name that the generated code does not load", () => {
 
   test.each(READERS)(
     "is read by %s when the compiler was run",
+    { tags: ["large"] },
     async (_what, _reader, node, output) => {
       expect(await outcomeOf(releases.release(version(node("b"))))).toMatchObject({
         state: "completed",
@@ -215,6 +217,7 @@ describe("a name that the generated code does not load", () => {
     ["JSON", "(_ctx, scope) => JSON.stringify(scope)"],
   ])(
     "is an error when %s asks for it; when the compiler was run, everything is there",
+    { tags: ["large"] },
     async (_what, handler) => {
       const stale = await outcomeOf(
         releases.releaseStale(step(handler), step("(_ctx, { a }) => a")),
@@ -249,7 +252,7 @@ describe("an action that was scheduled by an earlier version", () => {
       trying("b, added", '.step("added", { query: () => 1 })'),
       ["b made", "undefined"],
     ],
-  ])("%s", async (_what, now, output) => {
+  ])("%s", { tags: ["large"] }, async (_what, now, output) => {
     const before = trying("a");
     const versions = [await releases.release(before), await releases.release(now, before)] as const;
     const app = new Deployment(versions[0], [versions[1]]);

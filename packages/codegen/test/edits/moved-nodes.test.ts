@@ -146,17 +146,21 @@ describe.each(Object.entries(KINDS))("%s", (kind, { node, logs, output }) => {
     if (kind === "an event") await app.call("send", event);
   };
 
-  test("[S115] that moved behind the place of a run that has done it is not done again", async () => {
-    const { app, id } = await goesOn(
-      flow(node + GATE + last("x")),
-      flow(GATE + node + last("x")),
-      sendEarly,
-    );
-    await app.drive();
-    expect((await app.logged()).sort()).toEqual([...logs, "last"].sort());
-    expect(await app.see(id)).toMatchObject({ state: "completed", output, active: [] });
-    expect(await app.pending()).toBe(0);
-  });
+  test(
+    "[S115] that moved behind the place of a run that has done it is not done again",
+    { tags: ["large"] },
+    async () => {
+      const { app, id } = await goesOn(
+        flow(node + GATE + last("x")),
+        flow(GATE + node + last("x")),
+        sendEarly,
+      );
+      await app.drive();
+      expect((await app.logged()).sort()).toEqual([...logs, "last"].sort());
+      expect(await app.see(id)).toMatchObject({ state: "completed", output, active: [] });
+      expect(await app.pending()).toBe(0);
+    },
+  );
 
   test("[S115] the same where it was renamed too", async () => {
     const { app, id } = await goesOn(

@@ -55,6 +55,7 @@ test.each([
   ["neither", "", { children: [1, 2, 3] }],
 ])(
   "[S49] [S113] children that are not tolerated any more are given as they are then, to %s",
+  { tags: ["large"] },
   async (_what, more, output) => {
     const seen = await endsUnder(parent(TOLERANT + outcomes), parent(more), [1, 2, 3]);
     expect(seen).toMatchObject({ state: "completed", output });
@@ -67,6 +68,7 @@ test.each([
   ["neither", ""],
 ])(
   "[S48] [S113] a bad end that was let pass, and is not any more, fails the parent before %s",
+  { tags: ["large"] },
   async (_what, more) => {
     const seen = await endsUnder(parent(TOLERANT + outcomes), parent(more), [1, -1, 3]);
     expect(seen).toMatchObject({ state: "failed", error: { kind: "childFailed" } });
@@ -74,10 +76,14 @@ test.each([
   },
 );
 
-test("[S49] [S113] children that are tolerated by now are given as they are then", async () => {
-  const seen = await endsUnder(parent(sum), parent(TOLERANT + outcomes), [1, 2]);
-  expect(seen).toMatchObject({ state: "completed", output: [true, true] });
-});
+test(
+  "[S49] [S113] children that are tolerated by now are given as they are then",
+  { tags: ["large"] },
+  async () => {
+    const seen = await endsUnder(parent(sum), parent(TOLERANT + outcomes), [1, 2]);
+    expect(seen).toMatchObject({ state: "completed", output: [true, true] });
+  },
+);
 
 test.each([
   ["a parent that became a child", parent(sum), one],
@@ -88,7 +94,7 @@ test.each([
     parent(sum),
     `.event("kids", { schema: z.string(), timeout: "1h" })`,
   ],
-])("[S117] %s stops the runs that are at it", async (_what, before, now) => {
+])("[S117] %s stops the runs that are at it", { tags: ["large"] }, async (_what, before, now) => {
   const seen = await endsUnder(before, now, [1, 2]);
   expect(seen).toMatchObject({ state: "failed", error: { kind: "removedNode", node: "kids" } });
 });

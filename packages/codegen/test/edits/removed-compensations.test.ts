@@ -67,14 +67,18 @@ test.each([
     "a step whose name is another node's now",
     `${early}.sleep("charge", 1)${step("late", undo("late"))}${rest}`,
   ],
-])("[S117] with %s removed, the run names it, and the others are undone", async (_what, now) => {
-  const { seen, logged } = await endedUnder(flow(now), before);
-  expect(seen).toMatchObject({
-    state: "failed",
-    error: { message: "over", compensationErrors: [removed("charge")] },
-  });
-  expect(logged).toEqual(["late", "early"]);
-});
+])(
+  "[S117] with %s removed, the run names it, and the others are undone",
+  { tags: ["large"] },
+  async (_what, now) => {
+    const { seen, logged } = await endedUnder(flow(now), before);
+    expect(seen).toMatchObject({
+      state: "failed",
+      error: { message: "over", compensationErrors: [removed("charge")] },
+    });
+    expect(logged).toEqual(["late", "early"]);
+  },
+);
 
 test("[S117] [S118] with the workflow removed, its runs name every compensation that did not run", async () => {
   const { seen, logged } = await endedUnder(IMPORTS, before);
@@ -92,6 +96,7 @@ test.each([
   ["with its workflow", IMPORTS],
 ])(
   "[S117] a compensation that is under way when it is removed, %s, ends and is named",
+  { tags: ["large"] },
   async (_how, now) => {
     const slow = flow(early + step("charge", slowly) + rest);
     const { seen } = await endedUnder(now, slow, "charge.compensate");

@@ -96,7 +96,7 @@ describe.each(Object.entries(PLACES))("%s that was removed", (_what, { stage, no
   const before = first + nap + node + last;
   const now = first + nap + without + last;
 
-  test("[S117] ends a run that is at it, which is undone", async () => {
+  test("[S117] ends a run that is at it, which is undone", { tags: ["large"] }, async () => {
     const { seen, app } = await replacedAt(stage, before, now);
     expect(seen).toMatchObject({ state: "failed", error: { kind: "removedNode", node: stage } });
     expect(await app.logged()).toEqual(["first undone"]);
@@ -118,6 +118,7 @@ test.each([
   ["without isolate", ""],
 ])(
   "[S117] a first mutation that was removed, %s, ends a run that has just been started",
+  { tags: ["large"] },
   async (_what, isolate) => {
     const save = `.step("save", { mutation: ${logged("saved")}${isolate} })`;
     const { seen, app } = await replacedAt(null, save + first + last, first + last);

@@ -186,6 +186,7 @@ const ASLEEP: Record<string, readonly [node: Nodes, output: unknown]> = {
 describe.each(Object.entries(ASLEEP))("%s", (_what, [node, output]) => {
   test.each(EACH)(
     "[S116] a run of %s that is at it goes on there, said %s",
+    { tags: ["large"] },
     async (...[, , life]) => {
       const [deployment, id] = await livesThrough(life, (name) => node(name) + NAP + gives(name));
       expect(await ended(deployment, id)).toMatchObject({ state: "completed", output });
@@ -217,6 +218,7 @@ describe("what undoes it", () => {
 
   test.each(EACH)(
     "[S92] [S115] in a run of %s: it finds what was made, said %s",
+    { tags: ["large"] },
     async (...[, , life]) => {
       const [deployment, id] = await livesThrough(life, done);
       expect(await ended(deployment, id)).toMatchObject({
@@ -252,6 +254,7 @@ describe("a loop of more than a hundred passes", () => {
 
   test.each(EACH)(
     "[S79] [S116] in a run of %s: what it did under each name is forgotten, said %s",
+    { tags: ["large"] },
     async (...[, , life]) => {
       const ends = loop("return loop.iteration === 230;");
       const [deployment, id] = await livesThrough(life, ends, { isThere });
@@ -262,6 +265,7 @@ describe("a loop of more than a hundred passes", () => {
 
   test.each(EACH)(
     "[S79] [S116] in a run of %s that fails: so it is, said %s",
+    { tags: ["large"] },
     async (...[, , life]) => {
       const breaks = loop(`if (loop.iteration === 170) throw new Error("no"); return false;`);
       const [deployment, id] = await livesThrough(life, breaks, { isThere });
@@ -280,6 +284,7 @@ describe("events", () => {
 
   test.each(EACH)(
     "[S69] [S116] one that a run of %s has kept is taken, said %s",
+    { tags: ["large"] },
     async (...[, , life]) => {
       const asks: Nodes = (name) => `${NAP}.event("${name}", { schema: z.string() })${gives(name)}`;
       const [deployment, id] = await livesThrough(life, asks, {
@@ -327,6 +332,7 @@ describe("events", () => {
 
   test.each(EACH)(
     "[S69] [S116] one for a case that a run of %s is in is kept, said %s",
+    { tags: ["large"] },
     async (...[, , life]) => {
       const asks: Nodes = (
         name,
@@ -357,17 +363,23 @@ describe("events", () => {
     ].flatMap(([what, node]) =>
       EACH.map(([lives, how, life]) => [what, lives, how, node, life] as const),
     ),
-  )("[S72] [S115] one for %s is refused by a run of %s, said %s", async (...[, , , node, life]) => {
-    const [deployment, id] = await livesThrough(life, (name) => node(name) + NAP + gives(name), {
-      isThere: async (app, run) => (await app.see(run)).active.some(({ node: at }) => at === "nap"),
-    });
-    await expect(send(deployment, id, "ask", "late")).rejects.toThrow("past every node");
-    expect(await ended(deployment, id)).toMatchObject({ state: "completed", output: "told" });
-  });
+  )(
+    "[S72] [S115] one for %s is refused by a run of %s, said %s",
+    { tags: ["large"] },
+    async (...[, , , node, life]) => {
+      const [deployment, id] = await livesThrough(life, (name) => node(name) + NAP + gives(name), {
+        isThere: async (app, run) =>
+          (await app.see(run)).active.some(({ node: at }) => at === "nap"),
+      });
+      await expect(send(deployment, id, "ask", "late")).rejects.toThrow("past every node");
+      expect(await ended(deployment, id)).toMatchObject({ state: "completed", output: "told" });
+    },
+  );
 });
 
 test.each(EACH)(
   "[S102] [S115] a run of %s that is restarted behind the node keeps its result, said %s",
+  { tags: ["large"] },
   async (...[, , life]) => {
     const once: Nodes = (
       name,
@@ -384,6 +396,7 @@ test.each(EACH)(
 
 test.each(EACH)(
   "[S102] [S115] a run of %s that is restarted at the node does it again, said %s",
+  { tags: ["large"] },
   async (...[, , life]) => {
     const once: Nodes = (name) =>
       `.step("${name}", { mutation: async (ctx) => { ${log('"made"')}; return "made"; } })${NAP}
@@ -400,6 +413,7 @@ test.each(EACH)(
 
 test.each(EACH)(
   "[S102] [S115] a run of %s in whose loop something was undone does that again when it is restarted, said %s",
+  { tags: ["large"] },
   async (...[, , life]) => {
     const undoes: Nodes = (name) => `.loop("${name}", {
       initial: () => 0,
@@ -437,29 +451,37 @@ describe("[S116] results stay with their node", () => {
   const step = (name: string, result: string) => `.step("${name}", { query: () => "${result}" })`;
   const both = `.finalize({ query: (_ctx, { a, b }) => ({ a, b }) })`;
 
-  test("when two nodes swap their names, also once `renamed` is deleted", async () => {
-    const swapped = step("b", "first") + step("a", "second") + NAP + both;
-    const { seen } = await goesOn(
-      app(step("a", "first") + step("b", "second") + NAP + both),
-      app(swapped, `, renamed: { a: "b", b: "a" }`),
-      app(swapped),
-    );
-    expect(await seen()).toMatchObject({ output: { b: "first", a: "second" } });
-  });
+  test(
+    "when two nodes swap their names, also once `renamed` is deleted",
+    { tags: ["large"] },
+    async () => {
+      const swapped = step("b", "first") + step("a", "second") + NAP + both;
+      const { seen } = await goesOn(
+        app(step("a", "first") + step("b", "second") + NAP + both),
+        app(swapped, `, renamed: { a: "b", b: "a" }`),
+        app(swapped),
+      );
+      expect(await seen()).toMatchObject({ output: { b: "first", a: "second" } });
+    },
+  );
 
-  test("when a name is used again: its new readers get nothing of the node that is gone", async () => {
-    const reads = `.finalize({ query: (_ctx, { a }) => a ?? "nothing" })`;
-    const { deployment, start, seen } = await goesOn(
-      app(step("a", "old") + NAP + step("b", "b")),
-      app(NAP + step("b", "b")),
-      app(step("a", "new") + NAP + step("b", "b") + reads),
-    );
-    expect(await seen()).toMatchObject({ output: "nothing" });
-    const id = await start();
-    expect(await ended(deployment, id)).toMatchObject({ output: "new" });
-  });
+  test(
+    "when a name is used again: its new readers get nothing of the node that is gone",
+    { tags: ["large"] },
+    async () => {
+      const reads = `.finalize({ query: (_ctx, { a }) => a ?? "nothing" })`;
+      const { deployment, start, seen } = await goesOn(
+        app(step("a", "old") + NAP + step("b", "b")),
+        app(NAP + step("b", "b")),
+        app(step("a", "new") + NAP + step("b", "b") + reads),
+      );
+      expect(await seen()).toMatchObject({ output: "nothing" });
+      const id = await start();
+      expect(await ended(deployment, id)).toMatchObject({ output: "new" });
+    },
+  );
 
-  test("when a node becomes one of another kind", async () => {
+  test("when a node becomes one of another kind", { tags: ["large"] }, async () => {
     const reads = `.finalize({ query: (_ctx, { a }) => a ?? "nothing" })`;
     const { seen } = await goesOn(
       app(step("a", "old") + NAP),
@@ -468,33 +490,37 @@ describe("[S116] results stay with their node", () => {
     expect(await seen()).toMatchObject({ output: "nothing" });
   });
 
-  test("and the run shows the present names, of nodes, cases, events and errors", async () => {
-    const nodes = (branch: string, key: string, ask: string, bad: string) => `
+  test(
+    "and the run shows the present names, of nodes, cases, events and errors",
+    { tags: ["large"] },
+    async () => {
+      const nodes = (branch: string, key: string, ask: string, bad: string) => `
       .branch("${branch}", { on: () => "${key}", cases: { ${key}: (b) => b.event("${ask}", { schema: z.string() }) } })
       .step("${bad}", { action: () => { throw new Error("over"); } })`;
-    const { deployment, id } = await goesOn(
-      app(nodes("route", "left", "ask", "bad")),
-      app(
-        nodes("way", "right", "say", "worse"),
-        `, renamed: { route: "way", "route.left": "way.right", "route.left.ask": "way.right.say", bad: "worse" }`,
-      ),
-    );
-    const status = () => deployment.ask("steering:status", { runId: id });
-    const { active } = (await status()) as { active: unknown[] };
-    expect(active).toContainEqual(
-      expect.objectContaining({ node: "way.right.say", events: ["say"] }),
-    );
-    expect(active).toContainEqual(expect.objectContaining({ node: "way", chosen: "right" }));
-    await deployment.call("send", { name: "flow", runId: id, event: "say", value: "x" });
-    await deployment.drive();
-    expect(await status()).toMatchObject({ state: "failed", error: { node: "worse" } });
-    const { page } = (await deployment.ask("steps", { name: "flow", runId: id })) as {
-      page: { node: string }[];
-    };
-    expect(page.map(({ node }) => node)).toEqual(["way", "way.right.say", "worse"]);
-    const stages = (await deployment.rows("steps")).map(({ stage }) => stage);
-    expect(stages.sort()).toEqual(["bad", "route", "route.left.ask"]);
-  });
+      const { deployment, id } = await goesOn(
+        app(nodes("route", "left", "ask", "bad")),
+        app(
+          nodes("way", "right", "say", "worse"),
+          `, renamed: { route: "way", "route.left": "way.right", "route.left.ask": "way.right.say", bad: "worse" }`,
+        ),
+      );
+      const status = () => deployment.ask("steering:status", { runId: id });
+      const { active } = (await status()) as { active: unknown[] };
+      expect(active).toContainEqual(
+        expect.objectContaining({ node: "way.right.say", events: ["say"] }),
+      );
+      expect(active).toContainEqual(expect.objectContaining({ node: "way", chosen: "right" }));
+      await deployment.call("send", { name: "flow", runId: id, event: "say", value: "x" });
+      await deployment.drive();
+      expect(await status()).toMatchObject({ state: "failed", error: { node: "worse" } });
+      const { page } = (await deployment.ask("steps", { name: "flow", runId: id })) as {
+        page: { node: string }[];
+      };
+      expect(page.map(({ node }) => node)).toEqual(["way", "way.right.say", "worse"]);
+      const stages = (await deployment.rows("steps")).map(({ stage }) => stage);
+      expect(stages.sort()).toEqual(["bad", "route", "route.left.ask"]);
+    },
+  );
 
   test("and an event of one name goes to the nodes that have it now", async () => {
     const asks = (a: string, b: string) => `${NAP}.event("${a}", { schema: z.string() })

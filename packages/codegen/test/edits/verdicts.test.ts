@@ -124,6 +124,7 @@ const pairs = Object.entries(KINDS).flatMap(([before, from]) =>
 
 test.each(pairs)(
   "[S117] a run at x, %s before and %s now, stops if check says so, and else goes on",
+  { tags: ["large"] },
   async (before, now, from, to) => {
     const changes = await verdicts(from.text + LAST, to + LAST);
     const stops = changes.some(({ compatibility }) => compatibility !== "safe");
@@ -172,6 +173,7 @@ test.each([
   ],
 ])(
   "[S114] the same of the node that makes the output of %s, by its moving and its adding",
+  { tags: ["large"] },
   async (what, node, around) => {
     const gate = `.sleep("gate", "1h")`;
     const x = `.step("x", { query: () => "made" })`;
@@ -191,67 +193,83 @@ test.each([
   },
 );
 
-test("[S113] a handler added to a parent is not run for children that are going, and check says so", async () => {
-  const parent = (handler: string) =>
-    `.parent("x", { ${handler}children: () => [child(kid, {})], finalize: { query: (_ctx, scope) => "output" in scope && scope.output !== undefined ? "handled" : "not handled" } })`;
-  const [before, now] = [parent(""), parent(`query: () => "made", `)];
-  expect(await verdicts(before, now)).toContainEqual(
-    expect.objectContaining({ message: expect.stringContaining("its `output` is undefined") }),
-  );
-  expect(await goesOn(before, now, { node: "x" })).toMatchObject({ output: "not handled" });
-});
+test(
+  "[S113] a handler added to a parent is not run for children that are going, and check says so",
+  { tags: ["large"] },
+  async () => {
+    const parent = (handler: string) =>
+      `.parent("x", { ${handler}children: () => [child(kid, {})], finalize: { query: (_ctx, scope) => "output" in scope && scope.output !== undefined ? "handled" : "not handled" } })`;
+    const [before, now] = [parent(""), parent(`query: () => "made", `)];
+    expect(await verdicts(before, now)).toContainEqual(
+      expect.objectContaining({ message: expect.stringContaining("its `output` is undefined") }),
+    );
+    expect(await goesOn(before, now, { node: "x" })).toMatchObject({ output: "not handled" });
+  },
+);
 
-test("[S117] maxIterations below the passes that a run has made stops it, and check says so", async () => {
-  const loop = (most: number) =>
-    `.loop("x", { initial: () => 1, body: (b) => b.sleep("rest", "1h").step("add", { query: () => 1 }), until: ({ loop }) => loop.iteration === 4, maxIterations: ${most} })${LAST}`;
-  const changes = await verdicts(loop(9), loop(2));
-  expect(changes).toContainEqual(
-    expect.objectContaining({
-      node: "x",
-      compatibility: "stops",
-      message: expect.stringContaining("maxIterations is 2, was 9"),
-    }),
-  );
-  expect(await goesOn(loop(9), loop(2), { node: "x.rest", times: 3 })).toMatchObject({
-    state: "failed",
-  });
-  expect(
-    (await verdicts(loop(5), loop(9))).every(({ compatibility }) => compatibility === "safe"),
-  ).toBe(true);
-});
+test(
+  "[S117] maxIterations below the passes that a run has made stops it, and check says so",
+  { tags: ["large"] },
+  async () => {
+    const loop = (most: number) =>
+      `.loop("x", { initial: () => 1, body: (b) => b.sleep("rest", "1h").step("add", { query: () => 1 }), until: ({ loop }) => loop.iteration === 4, maxIterations: ${most} })${LAST}`;
+    const changes = await verdicts(loop(9), loop(2));
+    expect(changes).toContainEqual(
+      expect.objectContaining({
+        node: "x",
+        compatibility: "stops",
+        message: expect.stringContaining("maxIterations is 2, was 9"),
+      }),
+    );
+    expect(await goesOn(loop(9), loop(2), { node: "x.rest", times: 3 })).toMatchObject({
+      state: "failed",
+    });
+    expect(
+      (await verdicts(loop(5), loop(9))).every(({ compatibility }) => compatibility === "safe"),
+    ).toBe(true);
+  },
+);
 
 test.each([
   ["a query", `.step("x", { query: () => 1 })`, true],
   ["a mutation", `.step("x", { mutation: () => 1 })`, true],
   ["a mutation with isolate", `.step("x", { mutation: () => 1, isolate: true })`, false],
-])("[S115] %s that is removed: runs stop only if one can be at it", async (_what, node, isSafe) => {
-  const first = `.sleep("nap", "1h")`;
-  const changes = await verdicts(first + node + LAST, first + LAST);
-  expect(changes.every(({ compatibility }) => compatibility === "safe")).toBe(isSafe);
-  if (isSafe)
-    expect(await goesOn(first + node + LAST, first + LAST, { node: "nap" })).toMatchObject({
-      state: "completed",
-    });
-});
+])(
+  "[S115] %s that is removed: runs stop only if one can be at it",
+  { tags: ["large"] },
+  async (_what, node, isSafe) => {
+    const first = `.sleep("nap", "1h")`;
+    const changes = await verdicts(first + node + LAST, first + LAST);
+    expect(changes.every(({ compatibility }) => compatibility === "safe")).toBe(isSafe);
+    if (isSafe)
+      expect(await goesOn(first + node + LAST, first + LAST, { node: "nap" })).toMatchObject({
+        state: "completed",
+      });
+  },
+);
 
-test("[S103] [S115] a run that is paused at a mutation stops where that is removed, and check says so", async () => {
-  const pauses = `.step("a", { action: (ctx, _scope, { runId }) => ctx.runMutation(internal.steering.pause, { runId }) })`;
-  const texts = [pauses + QUERY.replace("query", "mutation") + LAST, pauses + LAST] as const;
-  expect(await verdicts(...texts)).toMatchObject([
-    {
-      node: "x",
-      message: expect.stringContaining("but for one that is paused there, which stops"),
-    },
-  ]);
-  vi.useRealTimers();
-  const [was, is] = [filesOf(texts[0]), filesOf(texts[1])];
-  const versions = [await releases.release(was), await releases.release(is, was)] as const;
-  vi.useFakeTimers();
-  const app = new Deployment(versions[0], versions);
-  const id = (await app.call("start", { name: "flow", input: {} })) as string;
-  await app.drive();
-  app.deploy(versions[1]);
-  await app.call("steering:resume", { runId: id });
-  await app.drive();
-  expect(await app.see(id)).toMatchObject({ state: "failed", error: { kind: "removedNode" } });
-});
+test(
+  "[S103] [S115] a run that is paused at a mutation stops where that is removed, and check says so",
+  { tags: ["large"] },
+  async () => {
+    const pauses = `.step("a", { action: (ctx, _scope, { runId }) => ctx.runMutation(internal.steering.pause, { runId }) })`;
+    const texts = [pauses + QUERY.replace("query", "mutation") + LAST, pauses + LAST] as const;
+    expect(await verdicts(...texts)).toMatchObject([
+      {
+        node: "x",
+        message: expect.stringContaining("but for one that is paused there, which stops"),
+      },
+    ]);
+    vi.useRealTimers();
+    const [was, is] = [filesOf(texts[0]), filesOf(texts[1])];
+    const versions = [await releases.release(was), await releases.release(is, was)] as const;
+    vi.useFakeTimers();
+    const app = new Deployment(versions[0], versions);
+    const id = (await app.call("start", { name: "flow", input: {} })) as string;
+    await app.drive();
+    app.deploy(versions[1]);
+    await app.call("steering:resume", { runId: id });
+    await app.drive();
+    expect(await app.see(id)).toMatchObject({ state: "failed", error: { kind: "removedNode" } });
+  },
+);

@@ -75,6 +75,7 @@ describe("no limit is set", () => {
     ["[S118] its workflow was removed", app(OTHER), []],
   ])(
     "%s: after a repair it has ended, and is undone as far as the code is there",
+    { tags: ["large"] },
     async (_what, now, undone) => {
       const [deployment, id] = await waitsWhile(app(flow(FIRST + waits + LAST), OTHER), now);
       await deployment.call("steering:repair", {});
@@ -87,26 +88,32 @@ describe("no limit is set", () => {
     },
   );
 
-  test("[S113] [S120] its node is still there: after two repairs it waits as before", async () => {
-    const [deployment, id] = await waitsWhile(
-      app(flow(FIRST + waits + LAST)),
-      app(flow(FIRST + waits + `.sleep("nap", "1s")` + LAST)),
-    );
-    await deployment.call("steering:repair", {});
-    await deployment.call("steering:repair", {});
-    await deployment.drive();
-    expect(await deployment.see(id)).toMatchObject({ active: [{ node: "ask", state: "waiting" }] });
-    expect(await deployment.call("send", sent(id, "ask", "yes"))).toBe("taken");
-    await deployment.drive();
-    expect(await deployment.see(id)).toMatchObject({ state: "completed", output: "last" });
-  });
+  test(
+    "[S113] [S120] its node is still there: after two repairs it waits as before",
+    { tags: ["large"] },
+    async () => {
+      const [deployment, id] = await waitsWhile(
+        app(flow(FIRST + waits + LAST)),
+        app(flow(FIRST + waits + `.sleep("nap", "1s")` + LAST)),
+      );
+      await deployment.call("steering:repair", {});
+      await deployment.call("steering:repair", {});
+      await deployment.drive();
+      expect(await deployment.see(id)).toMatchObject({
+        active: [{ node: "ask", state: "waiting" }],
+      });
+      expect(await deployment.call("send", sent(id, "ask", "yes"))).toBe("taken");
+      await deployment.drive();
+      expect(await deployment.see(id)).toMatchObject({ state: "completed", output: "last" });
+    },
+  );
 });
 
 describe("its node takes other events", () => {
   test.each([
     ["one more", `.event("ask", { anyOf: { paid: z.string() } })`],
     ["names, where it had its own", `.event("ask", { schema: z.string() })`],
-  ])("[S113] %s", async (_what, before) => {
+  ])("[S113] %s", { tags: ["large"] }, async (_what, before) => {
     const now = `.event("ask", { anyOf: { paid: z.string(), refunded: z.string() } })`;
     const [deployment, id] = await waitsWhile(app(flow(before)), app(flow(now)));
     expect(await deployment.call("send", sent(id, "refunded", "all"))).toBe("taken");
@@ -118,7 +125,7 @@ describe("its node takes other events", () => {
 describe("its time is over", () => {
   const limited = `.event("ask", { schema: z.string(), timeout: "1h" })`;
 
-  test("[S113] the limit was taken away: it waits on", async () => {
+  test("[S113] the limit was taken away: it waits on", { tags: ["large"] }, async () => {
     const now = `.event("ask", { schema: z.string() })`;
     const [deployment, id] = await waitsWhile(app(flow(limited)), app(flow(now)));
     await deployment.drive();
@@ -130,7 +137,7 @@ describe("its time is over", () => {
   test.each([
     ["a sleep became an event", `.sleep("ask", "1h")`, limited],
     ["an event became a sleep", limited, `.sleep("ask", "1h")`],
-  ])("[S117] %s of that name: the run fails", async (_what, before, now) => {
+  ])("[S117] %s of that name: the run fails", { tags: ["large"] }, async (_what, before, now) => {
     const [deployment, id] = await waitsWhile(app(flow(before + LAST)), app(flow(now + LAST)));
     await deployment.drive();
     expect(await deployment.see(id)).toMatchObject({
@@ -146,17 +153,21 @@ describe("its node was renamed", () => {
   const NAP = `.sleep("nap", "1h")`;
   const RENAMED = `, renamed: { ask: "question" }`;
 
-  test("[S69] [S116] an event that came early under the old name is taken", async () => {
-    const [deployment, id] = await waitsWhile(
-      app(flow(NAP + asks("ask"))),
-      app(flow(NAP + asks("question"), RENAMED)),
-      async (before, runId) =>
-        expect(await before.call("send", sent(runId, "ask", "early"))).toBe("kept"),
-    );
-    await deployment.drive();
-    expect(await deployment.see(id)).toMatchObject({ state: "completed", output: "early" });
-    expect(await deployment.rows("inbox")).toEqual([]);
-  });
+  test(
+    "[S69] [S116] an event that came early under the old name is taken",
+    { tags: ["large"] },
+    async () => {
+      const [deployment, id] = await waitsWhile(
+        app(flow(NAP + asks("ask"))),
+        app(flow(NAP + asks("question"), RENAMED)),
+        async (before, runId) =>
+          expect(await before.call("send", sent(runId, "ask", "early"))).toBe("kept"),
+      );
+      await deployment.drive();
+      expect(await deployment.see(id)).toMatchObject({ state: "completed", output: "early" });
+      expect(await deployment.rows("inbox")).toEqual([]);
+    },
+  );
 
   test("[S98] [S103] [S116] one that comes under the new name while the run is paused is taken when it goes on", async () => {
     const [deployment, id] = await waitsWhile(
@@ -175,6 +186,7 @@ describe("its node was renamed", () => {
 
 test.each(["action", "mutation"])(
   "[S110] the function that an %s step refers to was removed: the run fails, and is undone",
+  { tags: ["large"] },
   async (kind) => {
     const name = `internal${kind === "action" ? "Action" : "Mutation"}Generic`;
     const acts = (exported: string) =>

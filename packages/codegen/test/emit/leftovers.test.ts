@@ -31,20 +31,24 @@ const c = '.step("c", { action: () => 3 })';
 const loop = (body: string) =>
   `.loop("turn", { initial: () => 1, body: (c) => c${body}, until: () => true, maxIterations: 3 })`;
 
-test("[S117] an action that is gone leaves its functions behind, which end the runs that are at it", async () => {
-  const before = await planOf(definition("flow", a + b + loop(c)));
-  const result = await compiled(definition("flow", b), before);
-  expect(exportsOf(fileOf(result, "flow.ts"))).toEqual([
-    "reference: reference",
-    'b: action "b"',
-    'bDone: completion "b"',
-    'a: removed "a"',
-    'aDone: removedCompletion "a"',
-    'turnC: removed "turn.c"',
-    'turnCDone: removedCompletion "turn.c"',
-    "resume: resume",
-  ]);
-});
+test(
+  "[S117] an action that is gone leaves its functions behind, which end the runs that are at it",
+  { tags: ["large"] },
+  async () => {
+    const before = await planOf(definition("flow", a + b + loop(c)));
+    const result = await compiled(definition("flow", b), before);
+    expect(exportsOf(fileOf(result, "flow.ts"))).toEqual([
+      "reference: reference",
+      'b: action "b"',
+      'bDone: completion "b"',
+      'a: removed "a"',
+      'aDone: removedCompletion "a"',
+      'turnC: removed "turn.c"',
+      'turnCDone: removedCompletion "turn.c"',
+      "resume: resume",
+    ]);
+  },
+);
 
 test("they are left behind by every later compilation too, and go when the action comes back", async () => {
   const then = await planOf(definition("flow", a + b));

@@ -26,13 +26,17 @@ export const ${name("w")} = defineWorkflow({ input: z.object({}) })
 `;
 }
 
-test("generated code is laid out as Prettier would, however long names are", async () => {
-  for (let length = 1; length <= 55; length++) {
-    const { files, diagnostics } = await compileSources([
-      { file: "example.workflow.ts", text: source(length) },
-    ]);
-    expect(diagnostics).toEqual([]);
-    for (const { path, text } of files)
-      expect(await isFormatted(text, path), `length ${length}: ${text}`).toBe(true);
-  }
-}, 60_000);
+test(
+  "generated code is laid out as Prettier would, however long names are",
+  { tags: ["large"], timeout: 60_000 },
+  async () => {
+    for (let length = 1; length <= 55; length++) {
+      const { files, diagnostics } = await compileSources([
+        { file: "example.workflow.ts", text: source(length) },
+      ]);
+      expect(diagnostics).toEqual([]);
+      for (const { path, text } of files)
+        expect(await isFormatted(text, path), `length ${length}: ${text}`).toBe(true);
+    }
+  },
+);

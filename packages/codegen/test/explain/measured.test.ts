@@ -143,7 +143,7 @@ async function counted(
 
 describe("a run costs what explain says, and never more", () => {
   // What is fused is told as its share of a transaction, which may not be full.
-  test.each(Object.keys(workflows))("%s", async (name) => {
+  test.each(Object.keys(workflows))("%s", { tags: ["large"] }, async (name) => {
     const { executions, transactions, state } = await counted(name);
     expect(state).toBe("completed");
     expect(told(name)).toBeGreaterThanOrEqual(executions);

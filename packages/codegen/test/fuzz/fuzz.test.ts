@@ -74,6 +74,7 @@ const batch = 500;
 
 test(
   `${rounds} broken definitions each give a diagnostic with a place and a hint, or output that type-checks`,
+  { tags: ["large"], timeout: Math.max(240_000, rounds * 200) },
   async () => {
     const root = await mkdtemp(join(tmpdir(), "stepwise-fuzz-"));
     const functionsDir = join(root, "app", "convex");
@@ -104,7 +105,6 @@ test(
     expect(apps.sound).toBeGreaterThan(rounds / 20);
     await rm(root, { recursive: true });
   },
-  Math.max(240_000, rounds * 200),
 );
 
 /** Apps with their generated code, whose types are checked together. */

@@ -154,7 +154,7 @@ test.each<[what: string, versions: Version[], stored: string[]]>([
     ],
     ["route", "route.x.a"],
   ],
-])("[S116] of a node %s", async (_what, versions, stored) => {
+])("[S116] of a node %s", { tags: ["large"] }, async (_what, versions, stored) => {
   const plan = await lastOf(versions);
   expect(storedIn(plan)).toEqual(stored);
   // Once applied, a mapping is in the plan: generated again, it is the same.

@@ -12,6 +12,7 @@ const features = (await foldersIn(fixtures)).filter((name) => name !== "errors")
 
 test.each(features)(
   "of %s is written what the schema has, in its order, and nothing else",
+  { tags: ["large"] },
   async (feature) => {
     const { plan } = await compile({ functionsDir: join(fixtures, feature, "convex") });
     const written = toWritten(plan);
@@ -68,7 +69,7 @@ test.each([
   ["what is no object", "[]", "is not a plan that workflow-codegen has written"],
   ["no JSON", "{", "is not JSON"],
   ["another version", '{ "generatedBy": "workflow-codegen", "version": 1 }', "version 1"],
-])("a hostile plan is refused in one line: %s", (_what, text, why) => {
+])("a hostile plan is refused in one line: %s", { tags: ["large"] }, (_what, text, why) => {
   const read = () => readPlanFile(text, "_workflows/a.plan.json");
   expect(read).toThrow(PlanUnreadable);
   expect(read).toThrow(why);

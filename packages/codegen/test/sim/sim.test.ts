@@ -22,6 +22,7 @@ beforeEach(() => {
 describe("whatever befalls random workflows on a deployment, what must always hold holds", () => {
   test.each(scenarios.map((scenario) => [scenario.seed, scenario] as const))(
     "seed %i",
+    { tags: ["large"] },
     async (_seed, scenario) => {
       const { problems, history } = await simulated(scenario, app);
       expect(problems, history.join("\n")).toEqual([]);
@@ -35,14 +36,18 @@ test("the same scenario comes to the same, event by event", async () => {
   expect(other).toEqual(one);
 });
 
-test("a run that is not what the interpreter makes of its definition is a problem, and printed as a test", async () => {
-  const calm = scenarios.find(({ plan }) => plan.length === 0)!;
-  const started = calm.definition.lastIndexOf("export const");
-  const definition = `${calm.definition.slice(0, started)}export const ${calm.top} = defineWorkflow({ input: z.object({ at: z.string(), n: z.number() }) })
+test(
+  "a run that is not what the interpreter makes of its definition is a problem, and printed as a test",
+  { tags: ["large"] },
+  async () => {
+    const calm = scenarios.find(({ plan }) => plan.length === 0)!;
+    const started = calm.definition.lastIndexOf("export const");
+    const definition = `${calm.definition.slice(0, started)}export const ${calm.top} = defineWorkflow({ input: z.object({ at: z.string(), n: z.number() }) })
     .step("n1", { query: () => ("Convex" in globalThis && globalThis.Convex ? "compiled" : "interpreted") });`;
-  const scenario: Scenario = { ...calm, definition };
-  const { problems, isCompared } = await simulated(scenario);
-  expect(isCompared).toBe(true);
-  expect(problems.join()).toMatch(/"output":"compiled".*\n.*"output":"interpreted"/);
-  expect(asTest(scenario, problems)).toContain('await simulated({ definition, ...{\n  "seed"');
-});
+    const scenario: Scenario = { ...calm, definition };
+    const { problems, isCompared } = await simulated(scenario);
+    expect(isCompared).toBe(true);
+    expect(problems.join()).toMatch(/"output":"compiled".*\n.*"output":"interpreted"/);
+    expect(asTest(scenario, problems)).toContain('await simulated({ definition, ...{\n  "seed"');
+  },
+);

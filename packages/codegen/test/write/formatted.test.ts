@@ -22,28 +22,32 @@ test.each<[what: string, options: Options]>([
     { trailingComma: "none", arrowParens: "avoid", bracketSpacing: false },
   ],
   ["quoted properties", { quoteProps: "consistent", experimentalTernaries: true }],
-])("generated files in another layout, %s, are recognised and replaced", async (_what, options) => {
-  const convex = join(app(), "convex");
-  await mkdir(convex);
-  await writeFile(join(convex, "flow.workflow.ts"), text("first"));
-  await workflowCodegen();
-  const generated = Object.entries(await filesIn(join(convex, "_workflows")));
-  for (const [name, source] of generated.filter(([path]) => /\.(ts|json)$/.test(path)))
-    await writeFile(
-      join(convex, "_workflows", name),
-      await format(source, { ...options, filepath: name }),
-    );
-  const before = await readFile(join(convex, "_workflows/flow.ts"), "utf8");
-  await writeFile(join(convex, "flow.workflow.ts"), text("second"));
-  expect((await workflowCodegen()).code).toBe(0);
-  const after = await filesIn(join(convex, "_workflows"));
-  expect(after["flow.ts"]).not.toBe(before);
-  await rm(join(convex, "_workflows"), { recursive: true });
-  await workflowCodegen();
-  const fresh = await filesIn(join(convex, "_workflows"));
-  expect(after["leaf.ts"]).toBe(fresh["leaf.ts"]);
-  expect(after["index.ts"]).toBe(fresh["index.ts"]);
-});
+])(
+  "generated files in another layout, %s, are recognised and replaced",
+  { tags: ["large"] },
+  async (_what, options) => {
+    const convex = join(app(), "convex");
+    await mkdir(convex);
+    await writeFile(join(convex, "flow.workflow.ts"), text("first"));
+    await workflowCodegen();
+    const generated = Object.entries(await filesIn(join(convex, "_workflows")));
+    for (const [name, source] of generated.filter(([path]) => /\.(ts|json)$/.test(path)))
+      await writeFile(
+        join(convex, "_workflows", name),
+        await format(source, { ...options, filepath: name }),
+      );
+    const before = await readFile(join(convex, "_workflows/flow.ts"), "utf8");
+    await writeFile(join(convex, "flow.workflow.ts"), text("second"));
+    expect((await workflowCodegen()).code).toBe(0);
+    const after = await filesIn(join(convex, "_workflows"));
+    expect(after["flow.ts"]).not.toBe(before);
+    await rm(join(convex, "_workflows"), { recursive: true });
+    await workflowCodegen();
+    const fresh = await filesIn(join(convex, "_workflows"));
+    expect(after["leaf.ts"]).toBe(fresh["leaf.ts"]);
+    expect(after["index.ts"]).toBe(fresh["index.ts"]);
+  },
+);
 
 test("one whose code was edited too is not", async () => {
   const convex = join(app(), "convex");

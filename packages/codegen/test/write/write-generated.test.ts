@@ -17,7 +17,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const compiled = async (feature: string) =>
   (await compile({ functionsDir: join(fixtures, feature, "convex") })).files;
 
-test("writes everything the first time, and nothing the second", async () => {
+test("writes everything the first time, and nothing the second", { tags: ["large"] }, async () => {
   const files = await compiled("steps");
   const paths = files.map(({ path }) => path);
   expect(await writeGenerated(folder, files)).toEqual({
