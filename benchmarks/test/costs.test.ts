@@ -124,7 +124,7 @@ describe("a step costs the same in a long run as in a short one", () => {
 describe("a child of a fan-out, with a single action", () => {
   test(
     "of 1,000 takes at most 2.2 root executions, reads at most 12 documents and writes at most 6",
-    { tags: ["large"] },
+    { tags: ["large"], timeout: 120_000 },
     async () => {
       const each = await measured.shape("fanOut", 1_000);
       expect(each.rootExecutions).toBeLessThanOrEqual(2.2);
@@ -134,7 +134,6 @@ describe("a child of a fan-out, with a single action", () => {
       expect(each.documentsRead / ofFewer.documentsRead).toBeLessThan(1.1);
       expect(each.documentsWritten / ofFewer.documentsWritten).toBeLessThan(1.1);
     },
-    120_000,
   );
 });
 
