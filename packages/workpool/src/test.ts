@@ -10,6 +10,7 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/config.js": () => import("./component/config.js"),
   "./component/continuations.js": () => import("./component/continuations.js"),
   "./component/counts.js": () => import("./component/counts.js"),
+  "./component/delayed.js": () => import("./component/delayed.js"),
   "./component/enqueue.js": () => import("./component/enqueue.js"),
   "./component/events.js": () => import("./component/events.js"),
   "./component/fields.js": () => import("./component/fields.js"),

@@ -57,8 +57,8 @@ async function standInLine(app: TestApp, works: number): Promise<Id<"works">[]> 
 /** How many works were canceled that held no slot. */
 const canceled = (app: TestApp) =>
   app.inPool(async (ctx) => {
-    const tallies = await ctx.db.query("tallies").collect();
-    return tallies.reduce((sum, tally) => sum + tally.canceled, 0);
+    const counts = await ctx.db.query("counts").collect();
+    return counts.reduce((sum, { canceled }) => sum + canceled, 0);
   });
 
 /** No call has failed, nor read or written more than a part of what a transaction may. */

@@ -227,17 +227,6 @@ export default defineSchema({
     .index("by_run", ["run", "stage"])
     .index("by_at", ["at"]),
 
-  /** What goes on in transactions of its own because it is too much for one. Written by each of its pages, deleted by the last. */
-  continuations: defineTable({
-    /** The handle of the function that does a page, and what it is given. */
-    fn: v.string(),
-    page: v.any(),
-    /** When it was begun, in the order of commits. */
-    at: v.optional(v.commitTs()),
-    /** The scheduled function that will do it. Absent only while it is being inserted. */
-    job: v.optional(v.id("_scheduled_functions")),
-  }),
-
   /** At most one for each table: behind which row the watchdog's next look goes on, if the last one could not handle all. */
   sweepPositions: defineTable({
     table: vWatchedTable,

@@ -1,3 +1,4 @@
+import { oneOf } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { mutation, query } from "./_generated/server.js";
 import type { RunId } from "./core/documents.js";
@@ -8,7 +9,7 @@ import { pauseRun, resumeRun } from "./features/pause.js";
 import { repairAll } from "./features/repair.js";
 import { restartFields, restartRun } from "./features/restart.js";
 import { removeRun } from "./features/retention.js";
-import { oneOf, recordArgs, vPlans, vToken } from "./validators.js";
+import { recordArgs, vPlans, vToken } from "./validators.js";
 
 /* What becomes of a run from outside. What cannot be done changes nothing, and the answer says why. */
 

@@ -1,9 +1,6 @@
+import { oneOf } from "@stepwise/workpool/core";
 import { type Infer, type ObjectType, v } from "convex/values";
 import { ERROR_KINDS, type StepError } from "../definition/context.js";
-
-/** One of some words. */
-export const oneOf = <Word extends string>(...words: Word[]) =>
-  v.union(...words.map((word) => v.literal(word)));
 
 const END_STATES = ["completed", "failed", "canceled", "timedOut"] as const;
 export const vRunState = oneOf("pending", "running", "compensating", ...END_STATES);
@@ -19,16 +16,8 @@ export const vStepState = oneOf(...ACTIVE_STATES, ...END_STATES);
 
 /** `entry`: reached by a scheduled function, not executed yet. */
 export const vStepKind = oneOf(
-  "input",
-  "entry",
-  "action",
-  "mutation",
-  "query",
-  "children",
-  "sleep",
-  "event",
-  "branch",
-  "loop",
+  ...(["input", "entry", "action", "mutation", "query"] as const),
+  ...(["children", "sleep", "event", "branch", "loop"] as const),
 );
 export type StepKind = Infer<typeof vStepKind>;
 

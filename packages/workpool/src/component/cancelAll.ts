@@ -2,6 +2,8 @@ import { paginator } from "convex-helpers/server/pagination";
 import { v } from "convex/values";
 import {
   cancelPending,
+  continueLater,
+  HALF_OF_A_TRANSACTION,
   hasRoom,
   isSetAside,
   leaveLineCanceled,
@@ -14,8 +16,9 @@ import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { endWork } from "./complete.js";
-import { continuationArgs, goOn, goOnWith, HALF_OF_A_TRANSACTION } from "./continuations.js";
+import { continuation } from "./continuations.js";
 import { countWithoutSlot } from "./counts.js";
+import { host } from "./host.js";
 import schema from "./schema.js";
 
 /** How many works a page holds by default, and at most. */
@@ -37,16 +40,11 @@ export async function cancelEverything(ctx: MutationCtx, limit = DEFAULT_PAGE): 
     );
   const upTo = await newestAtMost(ctx, Date.now());
   const next = await cancelPage(ctx, { cursor: null, upTo, limit });
-  if (next !== null) await goOn(ctx, internal.cancelAll.nextPage, next);
+  if (next !== null) await continueLater(ctx, host, internal.cancelAll.nextPage, next);
 }
 
 /** Cancels the next page. */
-export const nextPage = internalMutation({
-  args: continuationArgs,
-  returns: v.null(),
-  handler: async (ctx, { continuation }): Promise<null> =>
-    await goOnWith<Page>(ctx, continuation, (page, failures) => cancelPage(ctx, page, failures)),
-});
+export const nextPage = continuation<Page>(cancelPage);
 
 const MOMENT_MS = 10;
 
@@ -61,13 +59,13 @@ type Page = {
 
 /**
  * Cancels one page. Running works stay, marked as canceled, so each page begins behind the one before.
- * @param failures how often this page has failed; see `goOnWith`.
+ * @param told.failures how often this page has failed in a row: it does less then.
  * @returns where the next page begins, or null after the last.
  */
 async function cancelPage(
   ctx: MutationCtx,
   { cursor, upTo, limit }: Page,
-  failures = 0,
+  { failures } = { failures: 0 },
 ): Promise<Page | null> {
   const size = failures === 0 ? limit : 1;
   let at = cursor;

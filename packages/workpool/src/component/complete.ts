@@ -1,4 +1,4 @@
-import { v, type Value } from "convex/values";
+import type { Value } from "convex/values";
 import {
   completeWork,
   endOffer,
@@ -9,7 +9,8 @@ import {
 } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalMutation, type MutationCtx } from "./_generated/server.js";
+import type { MutationCtx } from "./_generated/server.js";
+import { voidMutation } from "./continuations.js";
 import type { Counted } from "./counts.js";
 import { delayWork } from "./enqueue.js";
 import { logCompleted, logEvent } from "./events.js";
@@ -19,16 +20,14 @@ import { countEnd } from "./reports.js";
 import { callBack, removeWork } from "./work.js";
 
 /** Takes in how the attempt of an action ended. A repeated or stale report changes nothing. */
-export const complete = internalMutation({
-  args: { ...vAttempt, outcome: vOutcome },
-  returns: v.null(),
-  handler: async (ctx, { workId, attempt, slot, outcome }): Promise<null> => {
+export const complete = voidMutation(
+  { ...vAttempt, outcome: vOutcome },
+  async (ctx, { workId, attempt, slot, outcome }) => {
     const work = await expectedAttempt(ctx, workId, attempt);
     if (work === null) await logEvent(ctx, "DEBUG", "dropped", { workId, attempt });
     else await endAttempt(ctx, work, slot, outcome);
-    return null;
   },
-});
+);
 
 /** Ends an attempt of a work: it is tried again, or has ended. */
 export async function endAttempt(
@@ -53,15 +52,13 @@ export async function endAttempt(
 }
 
 /** Schedules the completion of an attempt whose action has ended, and has that watched instead of the action. */
-export const completeLater = internalMutation({
-  args: { ...vAttempt, outcome: vOutcome },
-  returns: v.null(),
-  handler: async (ctx, ended): Promise<null> => {
+export const completeLater = voidMutation(
+  { ...vAttempt, outcome: vOutcome },
+  async (ctx, ended) => {
     const job = await ctx.scheduler.runAfter(0, internal.complete.complete, ended);
     await watchReport(ctx, { work: ended.workId, slot: ended.slot }, job);
-    return null;
   },
-});
+);
 
 /** The work, if it is this attempt whose completion counts; else null. */
 export async function expectedAttempt(

@@ -1,16 +1,6 @@
-import { type Infer, v } from "convex/values";
+import { type Counts } from "../core/index.js";
 import type { MutationCtx } from "./_generated/server.js";
 
-/** How many attempts ended in which way. */
-export const vCounts = v.object({
-  succeeded: v.number(),
-  /** Failed for good. */
-  failed: v.number(),
-  /** Failed, and to be tried again. */
-  retries: v.number(),
-  canceled: v.number(),
-});
-export type Counts = Infer<typeof vCounts>;
 export type Counted = keyof Counts;
 
 export const NOTHING_COUNTED: Counts = { succeeded: 0, failed: 0, retries: 0, canceled: 0 };
@@ -45,9 +35,9 @@ export async function countWithoutSlot(
   if (howMany === 0) return;
   const shard = Math.floor(Math.random() * SHARDS);
   const row = await ctx.db
-    .query("tallies")
+    .query("counts")
     .withIndex("by_shard", (q) => q.eq("shard", shard))
     .first();
-  if (row === null) await ctx.db.insert("tallies", { shard, ...NOTHING_COUNTED, [what]: howMany });
-  else await ctx.db.patch("tallies", row._id, { [what]: row[what] + howMany });
+  if (row === null) await ctx.db.insert("counts", { shard, ...NOTHING_COUNTED, [what]: howMany });
+  else await ctx.db.patch("counts", row._id, { [what]: row[what] + howMany });
 }

@@ -1,6 +1,7 @@
 import type { Value } from "convex/values";
 import {
   checkRetryBehavior,
+  continueLater,
   enqueueWork,
   enqueueWorks,
   MOST_LOGGED_AT_ONCE,
@@ -11,7 +12,6 @@ import type { MutationCtx } from "./_generated/server.js";
 import { logEnqueued, logStarted, logWaiting, warn } from "./events.js";
 import type { Enqueue } from "./fields.js";
 import { host } from "./host.js";
-import { repairDueAt } from "./recovery.js";
 import { keepValue, workOf } from "./work.js";
 
 /** What the record of a work has that settles itself, or is delayed. */
@@ -61,7 +61,9 @@ async function delayAll(
   const { functionsScheduled } = await ctx.meta.getTransactionMetrics();
   const room = Math.max(works.length === 1 ? 1 : 0, functionsScheduled.remaining - FUNCTIONS_LEFT);
   for (const { _id } of works.slice(0, room)) await delayWork(ctx, _id, at);
-  if (works.length > room) await repairDueAt(ctx, at);
+  if (works.length === room) return;
+  const page = { cursor: null, from: at, upTo: at };
+  await continueLater(ctx, host, internal.recovery.repairMore, page);
 }
 
 /** Has a work started later. Until then it holds no slot, and one scheduled function. */

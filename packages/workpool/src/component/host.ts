@@ -10,11 +10,11 @@ import {
   type PoolHost,
 } from "../core/index.js";
 import { internal } from "./_generated/api.js";
-import { internalMutation, internalQuery, type MutationCtx } from "./_generated/server.js";
-import { reviveContinuations } from "./continuations.js";
+import { internalQuery, type MutationCtx } from "./_generated/server.js";
+import { reviveContinuations, voidMutation } from "./continuations.js";
 import { countWithoutSlot } from "./counts.js";
+import { startLate } from "./delayed.js";
 import { logCompleted, logStarted } from "./events.js";
-import { loseAttempt, startLate } from "./recovery.js";
 import { reportAlong } from "./reports.js";
 import { argsOfWork, callBack, findWork, removeWork, scheduledArgs } from "./work.js";
 
@@ -39,7 +39,8 @@ export const host: PoolHost = {
     recover: internal.watchdog.recover,
     lost: async (ctx: MutationCtx, id, slot, why) => {
       const work = await findWork(ctx, id);
-      if (work !== null) await loseAttempt(ctx, work, slot, why);
+      if (work === null) return;
+      await ctx.runMutation(internal.recovery.loseAttempt, { id: work._id, slot, why });
     },
     alsoLook: async (ctx: MutationCtx, idle) => {
       const times = [await startLate(ctx, idle)];
@@ -76,11 +77,6 @@ export const freeSlots = internalQuery({
 });
 
 /** A round of the drain: gives free slots to works in the queue. */
-export const drainLine = internalMutation({
-  args: drainArgs,
-  returns: v.null(),
-  handler: async (ctx, args): Promise<null> => {
-    await drainPoolLine(ctx, host, args);
-    return null;
-  },
+export const drainLine = voidMutation(drainArgs, async (ctx, args) => {
+  await drainPoolLine(ctx, host, args);
 });

@@ -1,16 +1,17 @@
 import { getConvexSize, type Infer, v } from "convex/values";
-import { hasRoom, isIdle, messageOf, readGate, type Tally } from "../core/index.js";
+import {
+  type Counts,
+  hasRoom,
+  isIdle,
+  messageOf,
+  readGate,
+  type SlotCounts,
+  vCounts,
+} from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server.js";
-import {
-  addCounts,
-  type Counted,
-  type Counts,
-  countsSince,
-  NOTHING_COUNTED,
-  vCounts,
-} from "./counts.js";
+import { addCounts, type Counted, countsSince, NOTHING_COUNTED } from "./counts.js";
 import { logEvent, warn } from "./events.js";
 
 /** How often there is a report at most, while works end. */
@@ -33,7 +34,7 @@ const ROOM_TO_REPORT = {
 /** The counting of one end. */
 export interface EndCount {
   /** Adds it to the counts of its slot; for `completeWork`. */
-  readonly count: (before: Tally | undefined) => Tally;
+  readonly count: (before: SlotCounts | undefined) => SlotCounts;
   /** Call it last: makes a report, if this slot has not asked for one for a minute, and one is due. */
   readonly report: (ctx: MutationCtx) => Promise<void>;
 }
@@ -47,9 +48,9 @@ export function countEnd(what: Counted): EndCount {
   return {
     count: (before) => {
       const now = Date.now();
-      const { lookedAt, ...counts } = before ?? { ...NOTHING_COUNTED, lookedAt: now };
-      due = now - lookedAt >= REPORT_EVERY_MS;
-      return { ...counts, [what]: counts[what] + 1, lookedAt: due ? now : lookedAt };
+      const { askedAt, ...counts } = before ?? { ...NOTHING_COUNTED, askedAt: now };
+      due = now - askedAt >= REPORT_EVERY_MS;
+      return { ...counts, [what]: counts[what] + 1, askedAt: due ? now : askedAt };
     },
     report: async (ctx) => {
       if (due) await reportIfDue(ctx);
@@ -179,11 +180,11 @@ type Figures = Infer<typeof vFigures>;
 export async function readFigures(ctx: QueryCtx): Promise<Figures> {
   const gate = await readGate(ctx);
   const slots = await ctx.db.query("slots").withIndex("by_number").collect();
-  const shards = await ctx.db.query("tallies").withIndex("by_shard").collect();
+  const shards = await ctx.db.query("counts").withIndex("by_shard").collect();
   const held = slots.filter((slot) => slot.work !== undefined).map((slot) => slot.startedAt);
-  const tallies = [...shards, ...slots.map((slot) => slot.tally ?? NOTHING_COUNTED)];
+  const all = [...shards, ...slots.map((slot) => slot.counts ?? NOTHING_COUNTED)];
   return {
-    totals: tallies.reduce(addCounts, NOTHING_COUNTED),
+    totals: all.reduce(addCounts, NOTHING_COUNTED),
     madeAt: gate?._creationTime ?? null,
     maxParallelism: gate?.maxParallelism ?? 0,
     running: held.length,

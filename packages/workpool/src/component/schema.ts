@@ -1,10 +1,9 @@
 import { defineSchema, defineTable } from "convex/server";
 import { v } from "convex/values";
-import { poolTables, vResultKind, vRetryBehavior } from "../core/index.js";
-import { vCounts } from "./counts.js";
+import { oneOf, poolTables, vCounts, vResultKind, vRetryBehavior } from "../core/index.js";
 
 /** What is enqueued. Queries run in a mutation, as their result has to be recorded. */
-export const vWorkKind = v.union(v.literal("action"), v.literal("mutation"), v.literal("query"));
+export const vWorkKind = oneOf("action", "mutation", "query");
 
 export default defineSchema({
   ...poolTables,
@@ -48,20 +47,6 @@ export default defineSchema({
     // For views, and for the watchdog to find starts that were lost.
     .index("by_due", ["due.at"]),
 
-  /**
-   * The rest of a `cancelAll`, a repair, or a large delayed batch. Written by each page, deleted by the
-   * last one, read by the watchdog, which revives lost ones.
-   */
-  continuations: defineTable({
-    /** The handle of the function that does a page, and what it begins with. */
-    fn: v.string(),
-    page: v.any(),
-    /** The scheduled function that will do it. Absent only while it is being inserted. */
-    job: v.optional(v.id("_scheduled_functions")),
-    /** How often in a row that has failed. */
-    failures: v.number(),
-  }),
-
   /** Arguments and contexts from 8 kB. Written and deleted with the work; read when it starts or ends. */
   largeValues: defineTable({ value: v.any() }),
 
@@ -76,7 +61,7 @@ export default defineSchema({
   }),
 
   /** Up to 8 documents that count the works that ended without a slot. Written by their cancel. */
-  tallies: defineTable({ shard: v.number(), ...vCounts.fields }).index("by_shard", ["shard"]),
+  counts: defineTable({ shard: v.number(), ...vCounts.fields }).index("by_shard", ["shard"]),
 
   /** At most one document: the last report. Written by a completion, read by each slot's once a minute. */
   reports: defineTable({

@@ -1,11 +1,11 @@
 import { paginator } from "convex-helpers/server/pagination";
 import { paginationOptsValidator, paginationResultValidator } from "convex/server";
 import { type Infer, v } from "convex/values";
-import { logLevelOf, vLogLevel, vResultKind } from "../core/index.js";
+import { logLevelOf, vCounts, vLogLevel, vResultKind } from "../core/index.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { mutation, query, type QueryCtx } from "./_generated/server.js";
-import { countsSince, NOTHING_COUNTED, vCounts } from "./counts.js";
-import { isStartLost } from "./recovery.js";
+import { countsSince, NOTHING_COUNTED } from "./counts.js";
+import { isStartLost } from "./delayed.js";
 import { readFigures } from "./reports.js";
 import schema, { vWorkKind } from "./schema.js";
 import { findWork } from "./work.js";

@@ -9,16 +9,12 @@ import {
   vLook,
 } from "../core/index.js";
 import { internalMutation, internalQuery } from "./_generated/server.js";
+import { voidMutation } from "./continuations.js";
 import { host } from "./host.js";
 
 /** One pass of the watchdog. Scheduled while works run. */
-export const sweep = internalMutation({
-  args: sweepArgs,
-  returns: v.null(),
-  handler: async (ctx, args): Promise<null> => {
-    await sweepSlots(ctx, host, args);
-    return null;
-  },
+export const sweep = voidMutation(sweepArgs, async (ctx, args) => {
+  await sweepSlots(ctx, host, args);
 });
 
 /** What the watchdog reads from a stale snapshot. */

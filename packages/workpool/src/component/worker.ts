@@ -9,13 +9,9 @@ import {
 } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import {
-  type ActionCtx,
-  internalAction,
-  internalMutation,
-  type MutationCtx,
-} from "./_generated/server.js";
+import { type ActionCtx, internalAction, type MutationCtx } from "./_generated/server.js";
 import { endWork, expectedAttempt, passOn, resultOf } from "./complete.js";
+import { voidMutation } from "./continuations.js";
 import { logStarted, logWaiting } from "./events.js";
 import { type Outcome, vAttempt } from "./fields.js";
 import { host } from "./host.js";
@@ -36,30 +32,23 @@ export const runAction = internalAction({
  * Runs an enqueued mutation or query, and ends the work in the same transaction. The work's record is
  * deleted first, so that the function cannot cancel its own work: that would cancel this very job.
  */
-export const runMutation = internalMutation({
-  args: vAttempt,
-  returns: v.null(),
-  handler: async (ctx, { workId, attempt, slot }): Promise<null> => {
-    const work = await expectedAttempt(ctx, workId, attempt);
-    if (work === null) return null;
-    const args = await argsOfWork(ctx, work);
-    const context = await removeWork(ctx, work);
-    const outcome = await outcomeOf(() => runNested(ctx, work, args));
-    await passOn(ctx, { work, context, slot }, resultOf(outcome), attempt);
-    return null;
-  },
+export const runMutation = voidMutation(vAttempt, async (ctx, { workId, attempt, slot }) => {
+  const work = await expectedAttempt(ctx, workId, attempt);
+  if (work === null) return;
+  const args = await argsOfWork(ctx, work);
+  const context = await removeWork(ctx, work);
+  const outcome = await outcomeOf(() => runNested(ctx, work, args));
+  await passOn(ctx, { work, context, slot }, resultOf(outcome), attempt);
 });
 
 /** Starts a work whose time has come, or its next attempt. If no slot is free, it joins the queue. */
-export const startDue = internalMutation({
-  args: { workId: v.id("works"), attempt: v.number() },
-  returns: v.null(),
-  handler: async (ctx, { workId, attempt }): Promise<null> => {
+export const startDue = voidMutation(
+  { workId: v.id("works"), attempt: v.number() },
+  async (ctx, { workId, attempt }) => {
     const work = await expectedAttempt(ctx, workId, attempt);
     if (work?.due !== undefined) await enqueueDue(ctx, work);
-    return null;
   },
-});
+);
 
 /** Enqueues a work whose time has come. */
 export async function enqueueDue(ctx: MutationCtx, work: Doc<"works">): Promise<void> {

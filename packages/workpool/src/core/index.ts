@@ -15,7 +15,7 @@ export { isNonRetryableError, messageOf, NonRetryableError } from "./non-retryab
 export { drainArgs } from "./drain.js";
 export { drainLine } from "./drain-line.js";
 export { completeWork, type Ended, enqueueWork, enqueueWorks } from "./pool.js";
-export { type RunResult, vResult, vResultKind, vRunResult } from "./result.js";
+export { oneOf, type RunResult, vResult, vResultKind, vRunResult } from "./result.js";
 export {
   checkRetryBehavior,
   DEFAULT_RETRY_BEHAVIOR,
@@ -24,7 +24,19 @@ export {
   type RetryBehavior,
 } from "./retry.js";
 export { restAfter } from "./rest.js";
-export { hasRoom, leaveRoom, ROOM_TO_COMPLETE, ROOM_TO_RECORD } from "./room.js";
+export {
+  HALF_OF_A_TRANSACTION,
+  hasRoom,
+  leaveRoom,
+  ROOM_TO_COMPLETE,
+  ROOM_TO_RECORD,
+} from "./room.js";
+export {
+  cancelContinuation,
+  continueLater,
+  mutationsOf,
+  scheduleContinuation,
+} from "./continuations.js";
 export { poolTables } from "./schema.js";
 export { isSetAside, setAside, takeBack } from "./set-aside.js";
 export {
@@ -39,4 +51,4 @@ export {
 export { lookAtSlots, recoverSlot, sweepSlots } from "./sweep.js";
 export { keepLooking, lookNow } from "./watch.js";
 export { lookArgs, recoverArgs, sweepArgs, vLook } from "./watch-validators.js";
-export { type Tally } from "./tally.js";
+export { type Counts, type SlotCounts, vCounts } from "./counts.js";

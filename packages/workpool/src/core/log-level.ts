@@ -1,30 +1,24 @@
-import { type Infer, v } from "convex/values";
+import type { Infer } from "convex/values";
+import { oneOf } from "./result.js";
 
-/** How much is logged: a level, and all that come after it here. */
-export const vLogLevel = v.union(
-  v.literal("DEBUG"),
-  v.literal("TRACE"),
-  v.literal("INFO"),
-  v.literal("REPORT"),
-  v.literal("WARN"),
-  v.literal("ERROR"),
-);
+/** Logged at any level. */
+export const LOUDEST = "ERROR";
+const LEVELS = ["DEBUG", "TRACE", "INFO", "REPORT", "WARN", LOUDEST] as const;
+
+/** How much is logged: a level, and all that come after it in the list. */
+export const vLogLevel = oneOf(...LEVELS);
 export type LogLevel = Infer<typeof vLogLevel>;
-
-/** How much is logged where nothing else is said. */
 export const DEFAULT_LOG_LEVEL: LogLevel = "REPORT";
-/** What has this level is logged whatever is set. */
-export const LOUDEST = "ERROR" satisfies LogLevel;
 
-const ORDER: readonly LogLevel[] = ["DEBUG", "TRACE", "INFO", "REPORT", "WARN", LOUDEST];
-
-/** Whether what has the level `at` is logged where `level` is set. */
+/** Whether what has the level `at` is logged if `level` is set. */
 export function isLogged(level: LogLevel, at: LogLevel): boolean {
-  return ORDER.indexOf(at) >= ORDER.indexOf(level);
+  return LEVELS.indexOf(at) >= LEVELS.indexOf(level);
 }
 
-/** @throws where it is none of the levels. */
+/** @throws if it is none of the levels. */
 export function checkLogLevel(logLevel: LogLevel): void {
-  if (ORDER.includes(logLevel)) return;
-  throw new Error(`logLevel is ${JSON.stringify(logLevel)}: it must be one of ${ORDER.join(", ")}`);
+  if (LEVELS.includes(logLevel)) return;
+  throw new Error(
+    `logLevel is ${JSON.stringify(logLevel)}: it must be one of ${LEVELS.join(", ")}`,
+  );
 }

@@ -5,7 +5,7 @@ import { joinLine, seeNearFirst } from "./line.js";
 import { passOn, startNearFirst, tryStart } from "./pass.js";
 import { noteWoke } from "./rest.js";
 import { claimable, freeSlot, noneIsFree, offerSlot, startInSlot } from "./slots.js";
-import { countAlong, type Tally } from "./tally.js";
+import { countAlong, type SlotCounts } from "./counts.js";
 import { keepWatch, least, type Started, watchTheWatchdog } from "./watch.js";
 
 /** How often a slot is handed to a successor in a row while others wait … */
@@ -72,7 +72,7 @@ export interface Ended {
   /** The slot that it holds, if it holds one. */
   readonly slot: SlotId | undefined;
   /** Counts the end into what has ended in the slot so far. Default: it is not counted. */
-  readonly count?: (before: Tally | undefined) => Tally;
+  readonly count?: (before: SlotCounts | undefined) => SlotCounts;
   /** Whether this transaction may still enqueue a work for the slot, and then calls `endOffer`. Default: false. */
   readonly mayEnqueue?: boolean;
 }
@@ -93,7 +93,7 @@ export async function completeWork(
     if (successor !== undefined) await enqueueWork(ctx, successor, host);
     return;
   }
-  if (ended.count !== undefined) countAlong(ctx, slot._id, ended.count(slot.tally));
+  if (ended.count !== undefined) countAlong(ctx, slot._id, ended.count(slot.counts));
   const gate = await ensureGate(ctx);
   if (slot.number >= gate.maxParallelism) {
     await ctx.db.delete("slots", slot._id);

@@ -1,5 +1,9 @@
 import { v, type Validator } from "convex/values";
 
+/** Validates one of some words. */
+export const oneOf = <Word extends string>(...words: readonly Word[]) =>
+  v.union(...words.map((word) => v.literal(word)));
+
 /** How a work ended. */
 export type RunResult<Returns = any> =
   | { kind: "success"; returnValue: Returns }
@@ -21,8 +25,4 @@ export function vRunResult<Returns extends Validator<any, "required", any>>(retu
 /** Validates the result of a work that may return anything. */
 export const vResult = vRunResult(v.any());
 
-export const vResultKind = v.union(
-  v.literal("success"),
-  v.literal("failed"),
-  v.literal("canceled"),
-);
+export const vResultKind = oneOf("success", "failed", "canceled");

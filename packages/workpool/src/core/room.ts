@@ -3,18 +3,8 @@ import type { HostMutationCtx, HostQueryCtx } from "./context.js";
 
 const MIB = 1 << 20;
 
-type Room = Required<
-  Pick<
-    TransactionLimits,
-    | "bytesRead"
-    | "bytesWritten"
-    | "databaseQueries"
-    | "documentsRead"
-    | "documentsWritten"
-    | "functionsScheduled"
-    | "scheduledFunctionArgsBytes"
-  >
->;
+type Files = "filesWritten" | "fileWriteBytes" | "filesRead" | "fileReadBytes";
+type Room = Required<Omit<TransactionLimits, Files>>;
 
 /** What the pool needs, at most, to end one work and start another with arguments of up to 1 MB. */
 export const ROOM_TO_COMPLETE: Room = {
@@ -52,19 +42,24 @@ export const ROOM_TO_RECORD: Room = {
   scheduledFunctionArgsBytes: 0,
 };
 
-/** Limits for a nested call that leave so much of the transaction to the caller, whatever the called function uses up. */
+/** A page ends when less than half of a transaction is left: the other half is its caller's. */
+export const HALF_OF_A_TRANSACTION: Room = {
+  bytesRead: 8 * MIB,
+  bytesWritten: 8 * MIB,
+  databaseQueries: 2_048,
+  documentsRead: 16_000,
+  documentsWritten: 8_000,
+  functionsScheduled: 500,
+  scheduledFunctionArgsBytes: 8 * MIB,
+};
+
+/** Limits for a nested call that leave so much of the transaction to its caller. */
 export async function leaveRoom(ctx: HostMutationCtx, room: Room): Promise<TransactionLimits> {
   const metrics = await ctx.meta.getTransactionMetrics();
-  const limit = (key: keyof Room) => Math.max(0, metrics[key].remaining - room[key]);
-  return {
-    bytesRead: limit("bytesRead"),
-    bytesWritten: limit("bytesWritten"),
-    databaseQueries: limit("databaseQueries"),
-    documentsRead: limit("documentsRead"),
-    documentsWritten: limit("documentsWritten"),
-    functionsScheduled: limit("functionsScheduled"),
-    scheduledFunctionArgsBytes: limit("scheduledFunctionArgsBytes"),
-  };
+  const limits = Object.entries(room).map(([key, left]) => {
+    return [key, Math.max(0, metrics[key as keyof Room].remaining - left)];
+  });
+  return Object.fromEntries(limits) as Room;
 }
 
 /** Whether so much of the transaction is left. */

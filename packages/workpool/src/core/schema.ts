@@ -1,7 +1,7 @@
 import { defineTable } from "convex/server";
 import { v } from "convex/values";
 import { vLogLevel } from "./log-level.js";
-import { vTally } from "./tally.js";
+import { vSlotCounts } from "./counts.js";
 
 /** The pool's tables. A host spreads them into its schema, so that a work and its slot change together. */
 export const poolTables = {
@@ -85,7 +85,7 @@ export const poolTables = {
     handOvers: v.number(),
     heldSince: v.number(),
     /** What has ended here. Written along with the slot by each end; read by whoever makes a report. */
-    tally: v.optional(vTally),
+    counts: v.optional(vSlotCounts),
   })
     .index("by_number", ["number"])
     // By number, so that enqueues read different free slots.
@@ -112,6 +112,22 @@ export const poolTables = {
 
   /** Arguments of waiting works from `QUEUED_ARGS_BYTES`. Written and deleted together with the row in `waiting`. */
   largeArgs: defineTable({ args: v.any() }),
+
+  /**
+   * What goes on in transactions of its own because it is too much for one. Written by each of its pages,
+   * deleted by the last, read by the watchdog, which schedules lost ones again.
+   */
+  continuations: defineTable({
+    /** The handle of the function that does a page, and what it begins with. */
+    fn: v.string(),
+    page: v.any(),
+    /** When it was begun, in the order of commits. */
+    at: v.optional(v.commitTs()),
+    /** The scheduled function that will do it. Absent only while it is being inserted. */
+    job: v.optional(v.id("_scheduled_functions")),
+    /** How often in a row that function has failed. */
+    failures: v.optional(v.number()),
+  }),
 
   /** Works that the pool could not process: they hold no slot. An operator's retry or cancel deletes them. */
   setAside: defineTable({ work: v.string(), error: v.string(), at: v.number() }).index("by_work", [

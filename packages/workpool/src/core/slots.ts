@@ -11,7 +11,7 @@ import type {
   SlotId,
   Work,
 } from "./context.js";
-import { takeCounts } from "./tally.js";
+import { takeCounts } from "./counts.js";
 
 /** Arguments of the host's registration of {@link freeSlotsFrom}. */
 export const freeSlotArgs = { from: v.number(), count: v.number() };

@@ -1,9 +1,9 @@
-import { cancelPending } from "@stepwise/workpool/core";
+import { cancelContinuation, cancelPending } from "@stepwise/workpool/core";
 import type { StepError } from "../../definition/context.js";
 import { internal } from "../_generated/api.js";
 import type { Doc } from "../_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
-import { cancelContinuation, continuation, continueLater } from "../core/continuations.js";
+import { continuation, continueLater } from "../core/continuations.js";
 import type { Run, Step, StepId } from "../core/documents.js";
 import { childrenIn, isCanceledLater, isWaitingForChildren, nameOf } from "../core/steps.js";
 import { scheduleEntry } from "../engine/entry.js";

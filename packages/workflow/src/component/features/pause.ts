@@ -104,7 +104,7 @@ function isPausedSince({ paused, pausedAt }: Run, { since }: Rest): boolean {
 }
 
 /** The next page of children, unless something else was decided meanwhile. */
-export const applyMore = continuation<Rest>(async (ctx, rest, at) => {
+export const applyMore = continuation<Rest>(async (ctx, rest, { at }) => {
   const parent = await ctx.db.get("steps", rest.step);
   if (parent === null || parent.endedAt !== undefined) return null;
   if ((parent.held === true) !== rest.held) return null;

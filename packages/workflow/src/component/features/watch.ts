@@ -1,10 +1,10 @@
-import { takeBack } from "@stepwise/workpool/core";
+import { scheduleContinuation, takeBack } from "@stepwise/workpool/core";
 import { stream, type QueryStream } from "convex-helpers/server/stream";
 import { v, type Infer } from "convex/values";
 import { internal } from "../_generated/api.js";
 import type { Doc } from "../_generated/dataModel.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "../_generated/server.js";
-import { hasRoomInPage, scheduleContinuation } from "../core/continuations.js";
+import { hasRoomInPage } from "../core/continuations.js";
 import { isLost, isToCome, LATE_MS, stateOfJob } from "../core/scheduled.js";
 import { hasNotEnded, stepWithId } from "../core/steps.js";
 import { rearmDeadline } from "../engine/deadlines.js";
@@ -27,7 +27,7 @@ const SOON_MS = 60_000;
 
 export async function watchContinuations(ctx: MutationCtx, idle: boolean): Promise<number | null> {
   const found = await watchRows(ctx, "continuations", async (each) => {
-    if (await isLost(ctx, each)) await scheduleContinuation(ctx, each._id, each);
+    if (await isLost(ctx, each)) await scheduleContinuation(ctx, each);
   });
   if (found === "more") return Date.now();
   const any = found === "all" || (idle && (await ctx.db.query("continuations").first()) !== null);

@@ -12,6 +12,7 @@ import type * as complete from "../complete.js";
 import type * as config from "../config.js";
 import type * as continuations from "../continuations.js";
 import type * as counts from "../counts.js";
+import type * as delayed from "../delayed.js";
 import type * as enqueue from "../enqueue.js";
 import type * as fields from "../fields.js";
 import type * as events from "../events.js";
@@ -35,6 +36,7 @@ const fullApi: ApiFromModules<{
   config: typeof config;
   continuations: typeof continuations;
   counts: typeof counts;
+  delayed: typeof delayed;
   enqueue: typeof enqueue;
   fields: typeof fields;
   events: typeof events;

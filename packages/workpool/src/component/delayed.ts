@@ -1,0 +1,67 @@
+import { v } from "convex/values";
+import { internal } from "./_generated/api.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import { internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server.js";
+
+/** A delayed start that is so late was lost, or the scheduler is behind: its job tells which. */
+const LATE_MS = 10_000;
+/** How many late starts the watchdog reads at once. */
+const LOOK_PAGE = 100;
+/** The watchdog stays on for works that are due this soon, and checks them this long after they are due. */
+const SOON_MS = 510_000;
+const LOOK_AFTER_MS = 30_000;
+
+/**
+ * Starts delayed works, and next attempts, whose scheduled start was lost: canceled, deleted or failed.
+ * @returns when to check again, for works that are due soon; or null.
+ */
+export async function startLate(ctx: MutationCtx, idle: boolean): Promise<number | null> {
+  const { lost, lastDue } = await ctx.runQuery(
+    internal.delayed.lookAtDelayed,
+    {},
+    { useStaleSnapshot: true },
+  );
+  if (lost.length > 0) await ctx.runMutation(internal.recovery.startLost, { lost });
+  // That there is none is concluded from the index itself.
+  const last = lastDue ?? (idle ? await lastDueSoon(ctx) : null);
+  return last === null ? null : last + LOOK_AFTER_MS;
+}
+
+/** When the last of the works is due that are due soon, or late. */
+async function lastDueSoon(ctx: QueryCtx): Promise<number | null> {
+  const soon = await ctx.db
+    .query("works")
+    .withIndex("by_due", (q) => q.gt("due.at", undefined).lte("due.at", Date.now() + SOON_MS))
+    .order("desc")
+    .first();
+  return soon?.due?.at ?? null;
+}
+
+/** What the watchdog needs to know of delayed works; read from a stale snapshot, as their starts write them. */
+export const lookAtDelayed = internalQuery({
+  args: {},
+  returns: v.object({
+    /** Late ones that will not start by themselves. */
+    lost: v.array(v.id("works")),
+    /** See {@link lastDueSoon}. */
+    lastDue: v.union(v.number(), v.null()),
+  }),
+  handler: async (ctx) => {
+    const now = Date.now();
+    const late = await ctx.db
+      .query("works")
+      .withIndex("by_due", (q) => q.gt("due.at", undefined).lte("due.at", now - LATE_MS))
+      .take(LOOK_PAGE);
+    const lost: Id<"works">[] = [];
+    for (const work of late) if (await isStartLost(ctx, work)) lost.push(work._id);
+    return { lost, lastDue: await lastDueSoon(ctx) };
+  },
+});
+
+/** Whether a work that waits for its time, or for its next attempt, waits in vain. */
+export async function isStartLost(ctx: QueryCtx, { due }: Doc<"works">): Promise<boolean> {
+  if (due === undefined) return false;
+  const job =
+    due.job === undefined ? null : await ctx.db.system.get("_scheduled_functions", due.job);
+  return job === null || !["pending", "inProgress"].includes(job.state.kind);
+}
