@@ -1,6 +1,5 @@
-import { v, type Infer } from "convex/values";
-import type { QueryCtx } from "./_generated/server.js";
-import type { Step } from "./core/documents.js";
+import { type Infer, v } from "convex/values";
+import type { QueryCtx, Step } from "./core/documents.js";
 import { childrenIn, lastChild } from "./core/steps.js";
 import type { RunState } from "./validators.js";
 

@@ -1,8 +1,7 @@
 import { isOwnJob } from "@stepwise/workpool/core";
-import { compareValues, getConvexSize, v, type Infer, type Value } from "convex/values";
-import type { Doc } from "./_generated/dataModel.js";
+import { compareValues, getConvexSize, type Infer, v, type Value } from "convex/values";
 import { mutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
-import type { RunId, Step } from "./core/documents.js";
+import type { Doc, RunId, Step } from "./core/documents.js";
 import { findRun, vRunOrKey } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
 import { stepRead } from "./core/steps.js";

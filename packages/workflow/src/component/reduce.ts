@@ -2,7 +2,7 @@ import { v } from "convex/values";
 import { query } from "./_generated/server.js";
 import type { RunId } from "./core/documents.js";
 import { settledOutput } from "./core/scope.js";
-import { stepRead } from "./core/steps.js";
+import { childrenFrom, stepRead } from "./core/steps.js";
 import { recordArgs } from "./validators.js";
 
 /** Outputs are read in pages of so many bytes: a transaction may read 16 MiB. */
@@ -19,10 +19,7 @@ export const outputs = query({
     const parent = await stepRead(ctx, run as RunId, of);
     const page: { key: string | number; output: unknown }[] = [];
     if (parent === null) return { outputs: page, isLast: true };
-    const children = ctx.db
-      .query("runs")
-      .withIndex("by_parent", (q) => q.eq("parentStep", parent._id).gte("index", from));
-    for await (const child of children) {
+    for await (const child of childrenFrom(ctx, parent._id, from)) {
       const output = await settledOutput(ctx, parent, child, tolerant);
       page.push({ key: child.childKey ?? child.index, output: output ?? null });
       const { bytesRead } = await ctx.meta.getTransactionMetrics();

@@ -1,9 +1,8 @@
 import { completeWork, isOwnJob, type SlotId } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { withoutValues } from "../errors/failure.js";
-import type { MutationCtx } from "./_generated/server.js";
 import { voidMutation } from "./core/continuations.js";
-import type { Run, RunId, Step } from "./core/documents.js";
+import type { MutationCtx, Run, RunId, Step } from "./core/documents.js";
 import { logStep } from "./core/log.js";
 import { pool } from "./core/pool.js";
 import { isActive, keyOf, loopAround, nameOf, stepRead, stepWithId } from "./core/steps.js";

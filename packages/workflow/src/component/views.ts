@@ -1,9 +1,8 @@
 import { isWaiting, slotOf } from "@stepwise/workpool/core";
-import { v, type Infer } from "convex/values";
-import type { Doc } from "./_generated/dataModel.js";
-import type { Run, Step } from "./core/documents.js";
+import { type Infer, v } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
 import { childProgress, vChildren } from "./childProgress.js";
+import type { Doc, Run, Step } from "./core/documents.js";
 import { findRun, runWithId, whichRun } from "./core/runs.js";
 import { isLost } from "./core/scheduled.js";
 import { outputOf } from "./core/scope.js";
@@ -179,17 +178,11 @@ const vTreeStep = v.object({
   endedAt: v.optional(v.number()),
 });
 
+/** `key`: of a child, its key among its siblings. */
 const vTreeRun = v.object({
-  runId: v.string(),
-  parentRunId: v.optional(v.string()),
+  ...runFacts,
   parentStage: v.optional(v.string()),
-  key: v.optional(v.string()),
   index: v.number(),
-  workflow: v.string(),
-  state: vRunState,
-  startedAt: v.number(),
-  endedAt: v.optional(v.number()),
-  error: v.optional(vError),
   steps: v.array(vTreeStep),
 });
 
@@ -228,16 +221,10 @@ async function treeRun(ctx: QueryCtx, run: Run): Promise<Infer<typeof vTreeRun>>
   }
   const parent = run.parentStep === undefined ? null : await ctx.db.get("steps", run.parentStep);
   return {
-    runId: run._id,
-    parentRunId: run.parentRun,
+    ...factsOf(run),
     parentStage: parent === null ? undefined : nameOf(parent),
     key: run.childKey,
     index: run.index,
-    workflow: run.workflow,
-    state: run.state,
-    startedAt: run.startedAt,
-    endedAt: run.endedAt,
-    error: run.error,
     steps: await Promise.all(
       steps.map(async (step) => ({
         ...(await stepFactsOf(ctx, step)),

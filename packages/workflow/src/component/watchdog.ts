@@ -1,18 +1,4 @@
-import {
-  drainArgs,
-  drainLine as drainLineOf,
-  freeSlotArgs,
-  freeSlotsFrom,
-  lineHead as lineHeadOf,
-  lookArgs,
-  lookAtSlots,
-  recoverArgs,
-  recoverSlot,
-  sweepArgs,
-  sweepSlots,
-  vFreeSlots,
-  vLook,
-} from "@stepwise/workpool/core";
+import * as core from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { internalMutation, internalQuery } from "./_generated/server.js";
 import { voidMutation } from "./core/continuations.js";
@@ -28,16 +14,20 @@ import { vErrorKind } from "./validators.js";
 
 /* The pool's watchdog, registered in this component: it finds actions that will never report. */
 
-export const sweep = voidMutation(sweepArgs, async (ctx, args) => {
-  await sweepSlots(ctx, pool, args);
+export const sweep = voidMutation(core.sweepArgs, async (ctx, args) => {
+  await core.sweepSlots(ctx, pool, args);
 });
 
-export const look = internalQuery({ args: lookArgs, returns: vLook, handler: lookAtSlots });
+export const look = internalQuery({
+  args: core.lookArgs,
+  returns: core.vLook,
+  handler: core.lookAtSlots,
+});
 
 export const recover = internalMutation({
-  args: recoverArgs,
+  args: core.recoverArgs,
   returns: v.boolean(),
-  handler: async (ctx, suspect) => await recoverSlot(ctx, pool, suspect),
+  handler: async (ctx, suspect) => await core.recoverSlot(ctx, pool, suspect),
 });
 
 /** What the pool's watchdog also looks after. @returns when to look again; null if there is nothing left. */
@@ -66,17 +56,17 @@ export const failAttempt = voidMutation(
 export const lineHead = internalQuery({
   args: { count: v.number() },
   returns: v.array(v.id("waiting")),
-  handler: lineHeadOf,
+  handler: core.lineHead,
 });
 
 /** The pool's free slots, read from a stale snapshot. */
 export const freeSlots = internalQuery({
-  args: freeSlotArgs,
-  returns: v.union(vFreeSlots, v.null()),
-  handler: freeSlotsFrom,
+  args: core.freeSlotArgs,
+  returns: v.union(core.vFreeSlots, v.null()),
+  handler: core.freeSlotsFrom,
 });
 
 /** A round of the pool's drain: it gives free slots to works in the queue. */
-export const drainLine = voidMutation(drainArgs, async (ctx, args) => {
-  await drainLineOf(ctx, pool, args);
+export const drainLine = voidMutation(core.drainArgs, async (ctx, args) => {
+  await core.drainLine(ctx, pool, args);
 });

@@ -1,7 +1,7 @@
 import { v } from "convex/values";
 import type { Doc, Id } from "../component/_generated/dataModel.js";
 import { query } from "../component/_generated/server.js";
-import { nameOf } from "../component/core/steps.js";
+import { childrenFrom, nameOf } from "../component/core/steps.js";
 
 /* Queries of the component's tables. They are mounted beside its own functions, in tests only. */
 
@@ -64,10 +64,7 @@ export const started = query({
 export const children = query({
   args: { stepId: v.string(), from: v.number() },
   handler: async (ctx, { stepId, from }) => {
-    const page = await ctx.db
-      .query("runs")
-      .withIndex("by_parent", (q) => q.eq("parentStep", stepId as Id<"steps">).gte("index", from))
-      .take(PAGE);
+    const page = await childrenFrom(ctx, stepId as Id<"steps">, from).take(PAGE);
     return page.map(({ _id, index, childKey = String(index), workflow, state }) => {
       return { runId: String(_id), key: childKey, workflow, state };
     });

@@ -1,17 +1,6 @@
 import { paginator } from "convex-helpers/server/pagination";
 import { v } from "convex/values";
-import {
-  cancelPending,
-  continueLater,
-  HALF_OF_A_TRANSACTION,
-  hasRoom,
-  isSetAside,
-  leaveLineCanceled,
-  messageOf,
-  setAside,
-  slotOf,
-  takeBack,
-} from "../core/index.js";
+import * as core from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
@@ -40,7 +29,7 @@ export async function cancelEverything(ctx: MutationCtx, limit = DEFAULT_PAGE): 
     );
   const upTo = await newestAtMost(ctx, Date.now());
   const next = await cancelPage(ctx, { cursor: null, upTo, limit });
-  if (next !== null) await continueLater(ctx, host, internal.cancelAll.nextPage, next);
+  if (next !== null) await core.continueLater(ctx, host, internal.cancelAll.nextPage, next);
 }
 
 /** Cancels the next page. */
@@ -142,7 +131,7 @@ export const each = internalMutation({
     let done = 0;
     let ended = 0;
     for (const id of ids) {
-      if (!(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) break;
+      if (!(await core.hasRoom(ctx, core.HALF_OF_A_TRANSACTION))) break;
       const work = await ctx.db.get("works", id);
       if (work !== null && (await cancelWork(ctx, work))) ended += 1;
       done += 1;
@@ -158,12 +147,12 @@ async function leaveUncanceled(
   { _id, due }: Doc<"works">,
   error: unknown,
 ): Promise<void> {
-  if (due?.job !== undefined) await cancelPending(ctx, due.job);
-  const wasWaiting = await leaveLineCanceled(ctx, _id);
+  if (due?.job !== undefined) await core.cancelPending(ctx, due.job);
+  const wasWaiting = await core.leaveLineCanceled(ctx, _id);
   if (wasWaiting || due !== undefined) {
     await ctx.db.patch("works", _id, { due: undefined });
-    await setAside(ctx, _id, `It could not be canceled: ${messageOf(error)}`);
-  } else if (!(await isSetAside(ctx, _id))) {
+    await core.setAside(ctx, _id, `It could not be canceled: ${core.messageOf(error)}`);
+  } else if (!(await core.isSetAside(ctx, _id))) {
     await ctx.db.patch("works", _id, { canceled: true });
   }
 }
@@ -175,20 +164,20 @@ async function leaveUncanceled(
 export async function cancelWork(ctx: MutationCtx, work: Doc<"works">): Promise<boolean> {
   const canceled = { kind: "canceled" } as const;
   const { job } = work.due ?? {};
-  if (job !== undefined) await cancelPending(ctx, job);
-  if (work.due !== undefined || (await leaveLineCanceled(ctx, work._id))) {
+  if (job !== undefined) await core.cancelPending(ctx, job);
+  if (work.due !== undefined || (await core.leaveLineCanceled(ctx, work._id))) {
     await endWork(ctx, work, undefined, canceled);
     return true;
   }
-  await takeBack(ctx, work._id);
-  const slot = await slotOf(ctx, work._id);
+  await core.takeBack(ctx, work._id);
+  const slot = await core.slotOf(ctx, work._id);
   // It was canceled before, while it ran, and still does.
   if (slot !== null && work.canceled === true) return false;
   // It has a slot, but its function may not have begun: as if canceled in the transaction that enqueued it.
   // If the function has ended and only its report is to begin, the work goes on to its end.
   if (
     slot?.job === undefined ||
-    (slot.reporting !== true && (await cancelPending(ctx, slot.job)))
+    (slot.reporting !== true && (await core.cancelPending(ctx, slot.job)))
   ) {
     await endWork(ctx, work, slot?._id, canceled);
     return slot === null;

@@ -1,12 +1,5 @@
 import type { Value } from "convex/values";
-import {
-  completeWork,
-  endOffer,
-  restAfter,
-  retryDelayMs,
-  type RunResult,
-  watchReport,
-} from "../core/index.js";
+import * as core from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
@@ -43,9 +36,9 @@ export async function endAttempt(
   } else if (work.canceled === true) {
     await endWork(ctx, work, slot, { kind: "canceled" }, attempt);
   } else {
-    await delayWork(ctx, work._id, Date.now() + retryDelayMs(retry, attempt), attempt);
+    await delayWork(ctx, work._id, Date.now() + core.retryDelayMs(retry, attempt), attempt);
     const counted = countEnd("retries");
-    await completeWork(ctx, host, { work: work._id, slot, count: counted.count });
+    await core.completeWork(ctx, host, { work: work._id, slot, count: counted.count });
     await logCompleted(ctx, work, "retrying", attempt);
     await counted.report(ctx);
   }
@@ -56,7 +49,7 @@ export const completeLater = voidMutation(
   { ...vAttempt, outcome: vOutcome },
   async (ctx, ended) => {
     const job = await ctx.scheduler.runAfter(0, internal.complete.complete, ended);
-    await watchReport(ctx, { work: ended.workId, slot: ended.slot }, job);
+    await core.watchReport(ctx, { work: ended.workId, slot: ended.slot }, job);
   },
 );
 
@@ -79,7 +72,7 @@ export async function endWork(
   ctx: MutationCtx,
   work: Doc<"works">,
   slot: Id<"slots"> | undefined,
-  result: RunResult,
+  result: core.RunResult,
   attempts = work.attempts,
 ): Promise<void> {
   const context = await removeWork(ctx, work);
@@ -90,26 +83,26 @@ export async function endWork(
 export async function passOn(
   ctx: MutationCtx,
   ended: { work: Doc<"works">; context: Value | undefined; slot: Id<"slots"> | undefined },
-  result: RunResult,
+  result: core.RunResult,
   attempts: number,
 ): Promise<void> {
   const { work, context, slot } = ended;
   const counted = countEnd(COUNTED[result.kind]);
   const mayEnqueue = work.onComplete !== undefined;
-  await completeWork(ctx, host, { work: work._id, slot, count: counted.count, mayEnqueue });
+  await core.completeWork(ctx, host, { work: work._id, slot, count: counted.count, mayEnqueue });
   await logCompleted(ctx, work, result.kind, attempts);
   await callBack(ctx, work, context, result);
-  if (mayEnqueue) await endOffer(ctx, slot);
+  if (mayEnqueue) await core.endOffer(ctx, slot);
   await counted.report(ctx);
-  await restAfter(ctx, host, work._id);
+  await core.restAfter(ctx, host, work._id);
 }
-const COUNTED: Readonly<Record<RunResult["kind"], Counted>> = {
+const COUNTED: Readonly<Record<core.RunResult["kind"], Counted>> = {
   success: "succeeded",
   failed: "failed",
   canceled: "canceled",
 };
 
-export function resultOf(outcome: Outcome): RunResult {
+export function resultOf(outcome: Outcome): core.RunResult {
   if (outcome.kind === "success") return outcome;
   return { kind: "failed", error: outcome.error };
 }

@@ -1,11 +1,5 @@
 import type { Value } from "convex/values";
-import {
-  checkRetryBehavior,
-  continueLater,
-  enqueueWork,
-  enqueueWorks,
-  MOST_LOGGED_AT_ONCE,
-} from "../core/index.js";
+import * as core from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
@@ -28,7 +22,7 @@ export async function enqueueAll(
   special: Special = {},
 ): Promise<Id<"works">[]> {
   const at = await startTime(ctx, enqueue);
-  if (enqueue.retry !== undefined) checkRetryBehavior(enqueue.retry);
+  if (enqueue.retry !== undefined) core.checkRetryBehavior(enqueue.retry);
   const works: Doc<"works">[] = [];
   const kept = at === null ? special : { ...special, due: { at } };
   for (const args of argsList) works.push(await insertWork(ctx, enqueue, args, kept));
@@ -36,17 +30,17 @@ export async function enqueueAll(
     await delayAll(ctx, works, at);
     await logEnqueued(ctx, works, at);
   } else if (works.length === 1 && works[0] !== undefined) {
-    const how = await enqueueWork(ctx, await workOf(works[0], argsList[0]), host);
+    const how = await core.enqueueWork(ctx, await workOf(works[0], argsList[0]), host);
     await logEnqueued(ctx, works, at);
     await (how === "started" ? logStarted : logWaiting)(ctx, works[0]);
   } else {
-    const started = await enqueueWorks(
+    const started = await core.enqueueWorks(
       ctx,
       await Promise.all(works.map((work, index) => workOf(work, argsList[index]))),
       host,
     );
     await logEnqueued(ctx, works, at);
-    for (const work of works.slice(0, Math.min(started, MOST_LOGGED_AT_ONCE)))
+    for (const work of works.slice(0, Math.min(started, core.MOST_LOGGED_AT_ONCE)))
       await logStarted(ctx, work);
   }
   return works.map((work) => work._id);
@@ -61,9 +55,9 @@ async function delayAll(
   const { functionsScheduled } = await ctx.meta.getTransactionMetrics();
   const room = Math.max(works.length === 1 ? 1 : 0, functionsScheduled.remaining - FUNCTIONS_LEFT);
   for (const { _id } of works.slice(0, room)) await delayWork(ctx, _id, at);
-  if (works.length === room) return;
+  if (works.length <= room) return;
   const page = { cursor: null, from: at, upTo: at };
-  await continueLater(ctx, host, internal.recovery.repairMore, page);
+  await core.continueLater(ctx, host, internal.recovery.repairMore, page);
 }
 
 /** Has a work started later. Until then it holds no slot, and one scheduled function. */

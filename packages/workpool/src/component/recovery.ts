@@ -34,13 +34,10 @@ export const loseAttempt = voidMutation(
 /** Starts delayed works, and next attempts, whose scheduled start was lost. */
 export const startLost = voidMutation({ lost: v.array(v.id("works")) }, async (ctx, { lost }) => {
   for (const [index, id] of lost.entries()) {
-    if (index === FEW || !(await hasRoom(ctx, HALF_OF_A_TRANSACTION)))
-      return void (await continueLater(
-        ctx,
-        host,
-        internal.recovery.repairMore,
-        allUpTo(Date.now()),
-      ));
+    if (index === FEW || !(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) {
+      await continueLater(ctx, host, internal.recovery.repairMore, allUpTo(Date.now()));
+      return;
+    }
     const work = await ctx.db.get("works", id);
     if (work !== null && (await isStartLost(ctx, work))) await rearm(ctx, work);
   }

@@ -61,12 +61,6 @@ export async function cancelContinuation(ctx: HostMutationCtx, id: ContinuationI
   await ctx.db.delete("continuations", id);
 }
 
-/** What a page is told: when it all began, in the order of commits, and how often the page has failed. */
-interface Told {
-  readonly at: bigint | undefined;
-  readonly failures: number;
-}
-
 /** Makes internal mutations that return nothing, for a component of which `Ctx` is the context. */
 export function mutationsOf<Ctx>() {
   const voidMutation = <Args extends PropertyValidators>(
@@ -82,9 +76,16 @@ export function mutationsOf<Ctx>() {
         return null;
       },
     });
-  /** Does one page after the other. @param doPage returns what is left to do, or null at the end. */
+  /**
+   * Does one page after the other. @param doPage returns what is left to do, or null at the end.
+   * `at`: when it all began, in the order of commits; `failures`: how often the page has failed.
+   */
   const continuation = <Page extends Value>(
-    doPage: (ctx: Ctx, page: Page, told: Told) => Promise<Page | null>,
+    doPage: (
+      ctx: Ctx,
+      page: Page,
+      told: { readonly at: bigint | undefined; readonly failures: number },
+    ) => Promise<Page | null>,
   ) =>
     voidMutation({ continuation: v.id("continuations") }, async (own, { continuation: id }) => {
       const ctx = own as HostMutationCtx;

@@ -1,10 +1,4 @@
-import {
-  continueLater as continueInPool,
-  HALF_OF_A_TRANSACTION,
-  hasRoom,
-  mutationsOf,
-  ROOM_TO_COMPLETE,
-} from "@stepwise/workpool/core";
+import * as core from "@stepwise/workpool/core";
 import type { Value } from "convex/values";
 import type { Doc, TableNames } from "../_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
@@ -12,21 +6,21 @@ import { pool } from "./pool.js";
 
 /* What is too much for one transaction is done in pages, one after the other. */
 
-export const { continuation, voidMutation } = mutationsOf<MutationCtx>();
+export const { continuation, voidMutation } = core.mutationsOf<MutationCtx>();
 
 /** What a transaction that cancels or undoes runs leaves: each run above writes how it ends, and its caller goes on. */
-export const ROOM_ABOVE = { ...ROOM_TO_COMPLETE, databaseQueries: 1_024 };
+export const ROOM_ABOVE = { ...core.ROOM_TO_COMPLETE, databaseQueries: 1_024 };
 
-type Continuation = Parameters<typeof continueInPool>[2];
+type Continuation = Parameters<typeof core.continueLater>[2];
 
 /** Goes on in a later transaction. @param fn made with {@link continuation}. @param page its argument. */
 export async function continueLater(ctx: MutationCtx, fn: Continuation, page: Value, afterMs = 0) {
-  return await continueInPool(ctx, pool, fn, page, afterMs);
+  return await core.continueLater(ctx, pool, fn, page, afterMs);
 }
 
 /** Whether a page has room for more. */
 export async function hasRoomInPage(ctx: QueryCtx): Promise<boolean> {
-  return await hasRoom(ctx, HALF_OF_A_TRANSACTION);
+  return await core.hasRoom(ctx, core.HALF_OF_A_TRANSACTION);
 }
 
 /** Deletes documents, as many as there is room for. @returns whether these were all. */

@@ -1,7 +1,9 @@
 import type { Doc, Id } from "../_generated/dataModel.js";
 
-/* Short names of the documents that nearly everything is about: runs and step records. */
+/* Short names of what nearly every function is about. */
 
+export type { Doc, Id } from "../_generated/dataModel.js";
+export type { MutationCtx, QueryCtx } from "../_generated/server.js";
 export type Run = Doc<"runs">;
 export type RunId = Id<"runs">;
 export type Step = Doc<"steps">;

@@ -1,8 +1,7 @@
 import { logEventOf, type LogLevel, logs, MOST_LOGGED_AT_ONCE } from "@stepwise/workpool/core";
 import type { StepError } from "../../definition/context.js";
-import type { MutationCtx } from "../_generated/server.js";
 import type { BadEnd } from "../validators.js";
-import type { Run, RunId } from "./documents.js";
+import type { MutationCtx, Run, RunId } from "./documents.js";
 
 /*
  * What the component logs: how runs begin and end, and what goes wrong on the way. Inputs, results and the data of errors are not logged, and of

@@ -1,6 +1,6 @@
-import { v, type Infer } from "convex/values";
-import type { QueryCtx } from "../_generated/server.js";
-import type { Run } from "./documents.js";
+import type { StepError } from "../../definition/context.js";
+import { type Infer, v } from "convex/values";
+import type { QueryCtx, Run } from "./documents.js";
 
 /** Which run: by its id, or by the key that it was started with. */
 export const vRunOrKey = v.union(v.object({ runId: v.string() }), v.object({ key: v.string() }));
@@ -55,6 +55,16 @@ export async function hasEnded(ctx: QueryCtx, run: Run): Promise<boolean> {
     .withIndex("by_root_state", (q) => q.eq("root", run._id).eq("state", "compensating"))
     .first();
   return compensating === null;
+}
+
+/** An error of the component's own. @param node the stage; empty for the whole run. */
+export function errorOf(
+  { workflow }: Pick<Run, "workflow">,
+  kind: StepError["kind"],
+  message: string,
+  node = "",
+): StepError {
+  return { message, kind, workflow, node, attempt: 1 };
 }
 
 /** Whether a run has neither ended nor is compensating. */

@@ -2,10 +2,9 @@ import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../../definition/context.js";
 import { Failure } from "../../errors/failure.js";
 import { inPages } from "../../values.js";
-import type { QueryCtx } from "../_generated/server.js";
 import type { Read } from "../validators.js";
-import type { Run, RunId, Step } from "./documents.js";
-import { keyOf, lastOwnUndo, nameOf, stepRead } from "./steps.js";
+import type { QueryCtx, Run, RunId, Step } from "./documents.js";
+import { childrenFrom, keyOf, lastOwnUndo, nameOf, stepRead } from "./steps.js";
 
 /** How many bytes of children's outputs one transaction gathers. It may read 16 MiB, with their runs and all else. */
 const MAX_GATHERED_BYTES = 12 << 20;
@@ -106,10 +105,7 @@ async function childrenOutputs(ctx: QueryCtx, run: RunId, read: Read, fits: Fits
   if (parent.reduced !== undefined) return parent.reduced.value;
   const outputs: unknown[] = [];
   const byKey: Record<string, unknown> = {};
-  const children = ctx.db
-    .query("runs")
-    .withIndex("by_parent", (q) => q.eq("parentStep", parent._id));
-  for await (const child of children) {
+  for await (const child of childrenFrom(ctx, parent._id)) {
     const output = await settledOutput(ctx, parent, child, read.tolerant);
     if (child.childKey === undefined) outputs.push(output);
     else byKey[child.childKey] = output;

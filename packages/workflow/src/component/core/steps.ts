@@ -1,7 +1,5 @@
-import type { Doc } from "../_generated/dataModel.js";
-import type { QueryCtx } from "../_generated/server.js";
-import type { Run, RunId, Step, StepId } from "./documents.js";
 import { ACTIVE_STATES, type Read, type RunState, type Token } from "../validators.js";
+import type { Doc, QueryCtx, Run, RunId, Step, StepId } from "./documents.js";
 
 /* How step records, and the children of a parent's record, are found. */
 
@@ -81,10 +79,16 @@ export function childrenIn(ctx: QueryCtx, parent: StepId, state: RunState, from 
     );
 }
 
+/** A parent's children in their order, from a place on. */
+export function childrenFrom(ctx: QueryCtx, parent: StepId, from = 0) {
+  return ctx.db
+    .query("runs")
+    .withIndex("by_parent", (q) => q.eq("parentStep", parent).gte("index", from));
+}
+
 /** The last child of a parent that was inserted. */
 export async function lastChild(ctx: QueryCtx, parent: StepId): Promise<Run | null> {
-  const children = ctx.db.query("runs").withIndex("by_parent", (q) => q.eq("parentStep", parent));
-  return await children.order("desc").first();
+  return await childrenFrom(ctx, parent).order("desc").first();
 }
 
 /** The states of a run that has not ended. */

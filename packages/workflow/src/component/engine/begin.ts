@@ -1,21 +1,14 @@
-import {
-  enqueueWork,
-  hasRoom,
-  messageOf,
-  ROOM_TO_COMPLETE,
-  type Work,
-} from "@stepwise/workpool/core";
+import * as core from "@stepwise/workpool/core";
 import type { WithoutSystemFields } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
-import type { MutationCtx } from "../_generated/server.js";
-import type { Run, RunId, Step, StepId } from "../core/documents.js";
+import type { MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import { pool } from "../core/pool.js";
-import { smallScope, type Known } from "../core/scope.js";
+import { type Known, smallScope } from "../core/scope.js";
 import { keyOf } from "../core/steps.js";
 import type { ActionFunction, Stage } from "../validators.js";
 import { beginDeadline } from "./deadlines.js";
 import { failStep, scheduleEntry } from "./entry.js";
-import { marksOf, newRecord, tokenOf, type RunOf, type StepOf } from "./records.js";
+import { marksOf, newRecord, type RunOf, type StepOf, tokenOf } from "./records.js";
 
 /** A larger scope is loaded by the function: arguments are kept for a week. */
 const MAX_SCOPE_BYTES = 256 * 1024;
@@ -62,15 +55,15 @@ export async function beginRun(
 /**
  * Gives a work to the pool. If its function is gone, its run fails. @returns whether it was given.
  */
-export async function startWork(ctx: MutationCtx, work: Work): Promise<boolean> {
+export async function startWork(ctx: MutationCtx, work: core.Work): Promise<boolean> {
   try {
-    await enqueueWork(ctx, work, pool);
+    await core.enqueueWork(ctx, work, pool);
     return true;
   } catch (error) {
     const step = await ctx.db.get("steps", work.work as StepId);
     // A transaction that is used up refuses everything.
-    if (step === null || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) throw error;
-    const message = `Its function no longer exists: ${messageOf(error)}`;
+    if (step === null || !(await core.hasRoom(ctx, core.ROOM_TO_COMPLETE))) throw error;
+    const message = `Its function no longer exists: ${core.messageOf(error)}`;
     await failStep(ctx, step._id, { kind: "removedNode", message });
     return false;
   }
@@ -83,7 +76,7 @@ export async function beginAction(
   action: ActionFunction,
   stage: Stage,
   known: Known,
-): Promise<Work> {
+): Promise<core.Work> {
   const record = { ...newRecord(of, stage), ...marksOf(stage) };
   const step = await ctx.db.insert("steps", { ...record, kind: "action", state: "running" });
   return await actionWork(ctx, { ...record, _id: step }, action, stage, known);
@@ -110,7 +103,7 @@ export async function actionWork(
   action: ActionFunction,
   { reads }: Pick<Stage, "reads">,
   known: Known,
-): Promise<Work> {
+): Promise<core.Work> {
   const scope = await scopeArgument(ctx, step.run, { reads }, known);
   const previousError = step.errors?.at(-1) ?? null;
   return { work: step._id, ...action, args: { token: tokenOf(step), scope, previousError } };

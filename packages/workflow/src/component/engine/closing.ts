@@ -1,16 +1,7 @@
-import {
-  cancelPending,
-  completeWork,
-  leaveLineCanceled,
-  leaveRoom,
-  messageOf,
-  ROOM_TO_RECORD,
-  slotOf,
-} from "@stepwise/workpool/core";
+import * as core from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { withoutValues } from "../../errors/failure.js";
-import type { MutationCtx } from "../_generated/server.js";
-import type { Run, Step, StepId } from "../core/documents.js";
+import type { MutationCtx, Run, Step, StepId } from "../core/documents.js";
 import { logThrown } from "../core/log.js";
 import { pool } from "../core/pool.js";
 import { cancelScheduled } from "../core/scheduled.js";
@@ -33,10 +24,10 @@ export async function callOnComplete(ctx: MutationCtx, run: Run, sensitive: bool
     await ctx.runMutation(
       run.onComplete as FunctionHandle<"mutation">,
       { runId: run._id, context: stored?.context ?? null, result },
-      { transactionLimits: await leaveRoom(ctx, ROOM_TO_RECORD) },
+      { transactionLimits: await core.leaveRoom(ctx, core.ROOM_TO_RECORD) },
     );
   } catch (error) {
-    const message = messageOf(error);
+    const message = core.messageOf(error);
     await logThrown(ctx, "onCompleteFailed", run, message, { sensitive: isSensitive });
     const { message: told } = isSensitive
       ? withoutValues({ kind: "thrown", message })
@@ -55,15 +46,15 @@ export async function stopStep(ctx: MutationCtx, step: Step): Promise<void> {
 
 /** Gives back the slot of an action whose report was still to be recorded. */
 export async function releaseSlot(ctx: MutationCtx, step: StepId): Promise<void> {
-  const slot = await slotOf(ctx, step);
-  if (slot !== null) await completeWork(ctx, pool, { work: step, slot: slot._id });
+  const slot = await core.slotOf(ctx, step);
+  if (slot !== null) await core.completeWork(ctx, pool, { work: step, slot: slot._id });
 }
 
 /** Takes an action out of the pool, unless it has begun. @returns whether it had not begun. */
 export async function withdraw(ctx: MutationCtx, step: StepId): Promise<boolean> {
-  if (await leaveLineCanceled(ctx, step)) return true;
-  const slot = await slotOf(ctx, step);
-  if (slot?.job === undefined || !(await cancelPending(ctx, slot.job))) return false;
-  await completeWork(ctx, pool, { work: step, slot: slot._id });
+  if (await core.leaveLineCanceled(ctx, step)) return true;
+  const slot = await core.slotOf(ctx, step);
+  if (slot?.job === undefined || !(await core.cancelPending(ctx, slot.job))) return false;
+  await core.completeWork(ctx, pool, { work: step, slot: slot._id });
   return true;
 }

@@ -1,7 +1,5 @@
 import { internal } from "../_generated/api.js";
-import type { Doc, Id } from "../_generated/dataModel.js";
-import type { RunId, Step } from "../core/documents.js";
-import type { MutationCtx } from "../_generated/server.js";
+import type { Doc, Id, MutationCtx, RunId, Step } from "../core/documents.js";
 import { cancelCheck, cancelScheduled, isLost, LATE_MS } from "../core/scheduled.js";
 import type { Deadline } from "../validators.js";
 

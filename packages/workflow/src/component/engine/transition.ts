@@ -1,7 +1,6 @@
 import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../../definition/context.js";
-import type { MutationCtx } from "../_generated/server.js";
-import type { Step, StepId } from "../core/documents.js";
+import type { MutationCtx, Step, StepId } from "../core/documents.js";
 import { cancelScheduled } from "../core/scheduled.js";
 import { keyOf, stepRead } from "../core/steps.js";
 import type { LoopStep } from "../features/iterations.js";

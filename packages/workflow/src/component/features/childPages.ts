@@ -1,8 +1,7 @@
 import { keepLooking } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
-import type { MutationCtx } from "../_generated/server.js";
-import type { StepId } from "../core/documents.js";
 import { continuation, continueLater, deleteInPage } from "../core/continuations.js";
+import type { MutationCtx, StepId } from "../core/documents.js";
 import { pool } from "../core/pool.js";
 
 /* Children that are still to be inserted wait in pages. */

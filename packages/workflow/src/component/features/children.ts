@@ -1,14 +1,7 @@
-import {
-  defaultMaxParallelism,
-  hasRoom,
-  isCrowded,
-  readGate,
-  ROOM_TO_COMPLETE,
-} from "@stepwise/workpool/core";
+import * as core from "@stepwise/workpool/core";
 import { getConvexSize, v, type Value } from "convex/values";
-import type { MutationCtx } from "../_generated/server.js";
 import { voidMutation } from "../core/continuations.js";
-import type { RunId, Step, StepId } from "../core/documents.js";
+import type { MutationCtx, RunId, Step, StepId } from "../core/documents.js";
 import { pool } from "../core/pool.js";
 import { isCanceledLater, isWaitingForChildren } from "../core/steps.js";
 import { beginRun, insertRun } from "../engine/begin.js";
@@ -89,10 +82,10 @@ export async function startChildren(
   // More than `maxParallelism` would only wait in the queue, ahead of others. 0 pauses the pool.
   const concurrency =
     children.concurrency ??
-    ((await readGate(ctx))?.maxParallelism || (await defaultMaxParallelism(ctx)));
+    ((await core.readGate(ctx))?.maxParallelism || (await core.defaultMaxParallelism(ctx)));
   const bytes = bytesOf(pages);
   const areFew = total <= MAX_AT_ONCE && bytes <= MAX_BYTES_AT_ONCE;
-  const isPutOff = bytes >= MIN_BYTES_PUT_OFF && (await isCrowded(ctx, pool));
+  const isPutOff = bytes >= MIN_BYTES_PUT_OFF && (await core.isCrowded(ctx, pool));
   const pagesAtOnce = isPutOff ? 0 : areFew ? pages.length : 1;
   const record = {
     ...NO_ENTRY,
@@ -141,7 +134,7 @@ async function beginInserted(
     const run = await ctx.db.get("runs", id);
     // One that could not begin may have ended its siblings.
     if (run?.state !== "running") continue;
-    if (!goesOn || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) {
+    if (!goesOn || !(await core.hasRoom(ctx, core.ROOM_TO_COMPLETE))) {
       goesOn = false;
       await ctx.db.patch("runs", id, { state: "pending", first });
     } else if (!(await beginRun(ctx, run, first, { childOf })))

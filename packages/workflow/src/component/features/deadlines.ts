@@ -2,10 +2,9 @@ import { cancelPending, isOwnJob } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { StepError } from "../../definition/context.js";
 import { durationText } from "../../rules.js";
-import type { Doc } from "../_generated/dataModel.js";
-import type { MutationCtx } from "../_generated/server.js";
 import { voidMutation } from "../core/continuations.js";
-import type { Step } from "../core/documents.js";
+import type { Doc, MutationCtx, Step } from "../core/documents.js";
+import { errorOf } from "../core/runs.js";
 import { activeSteps } from "../core/steps.js";
 import { startWork } from "../engine/begin.js";
 import { withdraw } from "../engine/closing.js";
@@ -40,13 +39,8 @@ export const expire = voidMutation(
     }
     const { stage, ms, called = stage } = deadline;
     const what = called === undefined ? `The run of "${run.workflow}"` : `"${called}"`;
-    const error: StepError = {
-      message: `${what} took longer than its timeout of ${durationText(ms)}`,
-      kind: "timedOut",
-      workflow: run.workflow,
-      node: called ?? "",
-      attempt: 1,
-    };
+    const message = `${what} took longer than its timeout of ${durationText(ms)}`;
+    const error = errorOf(run, "timedOut", message, called);
     if (deadline.recovers === true && (await failNode(ctx, deadline, error))) return;
     const state = stage === undefined ? "timedOut" : "failed";
     const next = await endRun(ctx, run, { state, error, stage });

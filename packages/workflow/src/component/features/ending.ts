@@ -2,12 +2,10 @@ import { hasRoom, type Work } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { StepError } from "../../definition/context.js";
 import { internal } from "../_generated/api.js";
-import type { Doc } from "../_generated/dataModel.js";
-import type { MutationCtx } from "../_generated/server.js";
 import { continuation, continueLater, ROOM_ABOVE, voidMutation } from "../core/continuations.js";
-import type { Run, RunId, Step, StepId } from "../core/documents.js";
+import type { Doc, MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import { logEnded } from "../core/log.js";
-import { goesOn } from "../core/runs.js";
+import { errorOf, goesOn } from "../core/runs.js";
 import { outputInRun } from "../core/scope.js";
 import { activeSteps, childrenIn, hasChildIn, isCanceledLater, UNENDED } from "../core/steps.js";
 import { startWork } from "../engine/begin.js";
@@ -132,13 +130,7 @@ async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | u
 /** @returns whether it was canceled: it had not ended, and was not being undone. */
 export async function cancelRun(ctx: MutationCtx, run: Run, page?: Page): Promise<boolean> {
   if (!goesOn(run)) return false;
-  const error: StepError = {
-    message: `The run of "${run.workflow}" was canceled`,
-    kind: "canceled",
-    workflow: run.workflow,
-    node: "",
-    attempt: 1,
-  };
+  const error = errorOf(run, "canceled", `The run of "${run.workflow}" was canceled`);
   const next = await endRun(ctx, run, { state: "canceled", error }, page);
   if (next !== undefined) await startWork(ctx, next);
   return true;

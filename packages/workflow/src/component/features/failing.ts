@@ -1,10 +1,9 @@
 import { cancelContinuation, cancelPending } from "@stepwise/workpool/core";
 import type { StepError } from "../../definition/context.js";
 import { internal } from "../_generated/api.js";
-import type { Doc } from "../_generated/dataModel.js";
-import type { MutationCtx, QueryCtx } from "../_generated/server.js";
 import { continuation, continueLater } from "../core/continuations.js";
-import type { Run, Step, StepId } from "../core/documents.js";
+import type { Doc, MutationCtx, QueryCtx, Run, Step, StepId } from "../core/documents.js";
+import { errorOf } from "../core/runs.js";
 import { childrenIn, isCanceledLater, isWaitingForChildren, nameOf } from "../core/steps.js";
 import { scheduleEntry } from "../engine/entry.js";
 import { dropPages } from "./childPages.js";
@@ -28,19 +27,11 @@ export async function failParent(ctx: MutationCtx, parent: Step, child: Run) {
   const key = child.childKey ?? String(child.index);
   const which = parent.single === true ? "The child" : `Child ${key}`;
   // Errors of compensations are listed once, by the run at the top.
-  const { compensationErrors, ...cause }: StepError = child.error ?? {
-    message: `The child was ${child.state}`,
-    kind: "canceled",
-    workflow: child.workflow,
-    node: "",
-    attempt: 1,
-  };
+  const { compensationErrors, ...cause }: StepError =
+    child.error ?? errorOf(child, "canceled", `The child was ${child.state}`);
+  const message = `${which} of "${nameOf(parent)}" (${child.workflow}) failed: ${cause.message}`;
   const error: StepError = {
-    message: `${which} of "${nameOf(parent)}" (${child.workflow}) failed: ${cause.message}`,
-    kind: "childFailed",
-    workflow: run.workflow,
-    node: parent.stage,
-    attempt: 1,
+    ...errorOf(run, "childFailed", message, parent.stage),
     key: parent.single === true ? undefined : key,
     cause: withCauses(cause, MAX_CAUSES),
     compensationErrors,

@@ -1,8 +1,7 @@
 import { hasRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
-import type { MutationCtx } from "../_generated/server.js";
-import type { RunId, Step, StepId } from "../core/documents.js";
 import { continuation, continueLater } from "../core/continuations.js";
+import type { MutationCtx, RunId, Step, StepId } from "../core/documents.js";
 import { removeChildren } from "./retention.js";
 
 /** The first and so many of the newest iterations keep their records; twice as many meanwhile. */

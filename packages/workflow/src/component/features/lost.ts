@@ -1,18 +1,8 @@
-import {
-  isOwnJob,
-  isWaiting,
-  keepLooking,
-  leaveRoom,
-  messageOf,
-  ROOM_TO_COMPLETE,
-  slotOf,
-  takeBack,
-} from "@stepwise/workpool/core";
+import * as core from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { internal } from "../_generated/api.js";
-import type { MutationCtx, QueryCtx } from "../_generated/server.js";
 import { voidMutation } from "../core/continuations.js";
-import type { Step, StepId } from "../core/documents.js";
+import type { MutationCtx, QueryCtx, Step, StepId } from "../core/documents.js";
 import { logThrown } from "../core/log.js";
 import { pool } from "../core/pool.js";
 import { isToCome, stateOfJob } from "../core/scheduled.js";
@@ -39,19 +29,19 @@ export async function rearmLate(ctx: MutationCtx, step: Step): Promise<void> {
   const message = `The run could not go on at "${nameOf(step)}": ${state.error}`;
   if (run === null) return;
   try {
-    const transactionLimits = await leaveRoom(ctx, ROOM_TO_COMPLETE);
+    const transactionLimits = await core.leaveRoom(ctx, core.ROOM_TO_COMPLETE);
     const failed = { step: step._id, problem: { kind: "thrown" as const, message } };
     await ctx.runMutation(internal.settle.failStep, failed, { transactionLimits });
   } catch (error) {
-    await logThrown(ctx, "stuck", run, messageOf(error), { ...step, node: nameOf(step) });
+    await logThrown(ctx, "stuck", run, core.messageOf(error), { ...step, node: nameOf(step) });
   }
 }
 
 /** Schedules an entry again if it was lost. */
 export const checkLate = voidMutation({ step: v.id("steps") }, async (ctx, { step: id }) => {
   const step = await ctx.db.get("steps", id);
-  if (step === null || !(await isOwnJob(ctx, step.check))) return;
-  if (isToCome(await stateOfJob(ctx, step.job))) await keepLooking(ctx, pool);
+  if (step === null || !(await core.isOwnJob(ctx, step.check))) return;
+  if (isToCome(await stateOfJob(ctx, step.job))) await core.keepLooking(ctx, pool);
   else await rearmLate(ctx, step);
 });
 
@@ -78,19 +68,19 @@ export async function isStranded(ctx: QueryCtx, step: Step): Promise<boolean> {
   const { kind, state, held, entersAt, _id } = step;
   if (kind !== "action" || state !== "running" || held === true || entersAt !== undefined)
     return false;
-  return !(await isWaiting(ctx, _id)) && (await slotOf(ctx, _id)) === null;
+  return !(await core.isWaiting(ctx, _id)) && (await core.slotOf(ctx, _id)) === null;
 }
 
 /** Tells a run that its action is lost. If that throws, another check tries it again. */
 export async function recoverStranded(ctx: MutationCtx, step: Step): Promise<void> {
   try {
-    const transactionLimits = await leaveRoom(ctx, ROOM_TO_COMPLETE);
+    const transactionLimits = await core.leaveRoom(ctx, core.ROOM_TO_COMPLETE);
     const { recover } = internal.features.lost;
     await ctx.runMutation(recover, { step: step._id }, { transactionLimits });
   } catch (error) {
     const run = await ctx.db.get("runs", step.run);
     if (run !== null)
-      await logThrown(ctx, "stuck", run, messageOf(error), { ...step, node: nameOf(step) });
+      await logThrown(ctx, "stuck", run, core.messageOf(error), { ...step, node: nameOf(step) });
   }
 }
 
@@ -100,6 +90,6 @@ export const recover = voidMutation(
     const step = await ctx.db.get("steps", id);
     if (step !== null && (await isStranded(ctx, step)))
       await attemptFailed(ctx, id, "lost", "Its action was lost: the pool could not recover it");
-    await takeBack(ctx, id);
+    await core.takeBack(ctx, id);
   },
 );

@@ -1,8 +1,7 @@
 import { isOwnJob } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
-import type { MutationCtx } from "../_generated/server.js";
-import type { Run, RunId, Step, StepId } from "../core/documents.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
+import type { MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import { cancelScheduled } from "../core/scheduled.js";
 import { activeSteps } from "../core/steps.js";
 import { releaseSlot, withdraw } from "../engine/closing.js";

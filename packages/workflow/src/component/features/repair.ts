@@ -1,9 +1,8 @@
 import { lookNow } from "@stepwise/workpool/core";
 import { paginator } from "convex-helpers/server/pagination";
 import { internal } from "../_generated/api.js";
-import type { MutationCtx } from "../_generated/server.js";
-import type { Step } from "../core/documents.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
+import type { MutationCtx, Step } from "../core/documents.js";
 import { pool } from "../core/pool.js";
 import { rearmDeadline } from "../engine/deadlines.js";
 import { scheduleEntry } from "../engine/entry.js";

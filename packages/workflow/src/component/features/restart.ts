@@ -1,8 +1,7 @@
-import { v, type Infer } from "convex/values";
+import { type Infer, v } from "convex/values";
 import { internal } from "../_generated/api.js";
-import type { MutationCtx } from "../_generated/server.js";
-import type { Run, RunId, Step } from "../core/documents.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
+import type { MutationCtx, Run, RunId, Step } from "../core/documents.js";
 import { logStarted } from "../core/log.js";
 import { stepRead } from "../core/steps.js";
 import { beginRun } from "../engine/begin.js";

@@ -1,8 +1,5 @@
 import { cancelPending, isOwnJob, takeBack } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
-import type { Doc } from "../_generated/dataModel.js";
-import type { MutationCtx, QueryCtx } from "../_generated/server.js";
-import type { Run, RunId, Step, StepId } from "../core/documents.js";
 import {
   continuation,
   continueLater,
@@ -10,9 +7,10 @@ import {
   hasRoomInPage,
   voidMutation,
 } from "../core/continuations.js";
+import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import { hasEnded } from "../core/runs.js";
 import { isLost } from "../core/scheduled.js";
-import { hasChildIn, UNENDED } from "../core/steps.js";
+import { childrenFrom, hasChildIn, UNENDED } from "../core/steps.js";
 import { stopStep } from "../engine/closing.js";
 import { liftDeadlines } from "../engine/deadlines.js";
 import { dropPages } from "./childPages.js";
@@ -153,8 +151,7 @@ async function removeUndos(ctx: MutationCtx, { _id: step, kind, undoable }: Step
 
 /** @returns as {@link removeRowsOf}. */
 async function removeFamily(ctx: MutationCtx, parent: StepId): Promise<boolean> {
-  const children = ctx.db.query("runs").withIndex("by_parent", (q) => q.eq("parentStep", parent));
-  for await (const { _id, endedAt } of children) {
+  for await (const { _id, endedAt } of childrenFrom(ctx, parent)) {
     if (!(await hasRoomInPage(ctx))) return false;
     const what = { isChild: true, hasEnded: endedAt !== undefined };
     if (!(await removeRowsOf(ctx, _id, what))) return false;
