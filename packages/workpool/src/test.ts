@@ -13,7 +13,6 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/delayed.js": () => import("./component/delayed.js"),
   "./component/enqueue.js": () => import("./component/enqueue.js"),
   "./component/events.js": () => import("./component/events.js"),
-  "./component/fields.js": () => import("./component/fields.js"),
   "./component/host.js": () => import("./component/host.js"),
   "./component/lib.js": () => import("./component/lib.js"),
   "./component/recovery.js": () => import("./component/recovery.js"),

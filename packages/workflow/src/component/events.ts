@@ -4,9 +4,8 @@ import { mutation, type MutationCtx, type QueryCtx } from "./_generated/server.j
 import type { Doc, RunId, Step } from "./core/documents.js";
 import { findRun, vRunOrKey } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
-import { stepRead } from "./core/steps.js";
+import { stepRead, tokenOf } from "./core/steps.js";
 import { enterStep, scheduleEntry } from "./engine/entry.js";
-import { tokenOf } from "./engine/records.js";
 import { vRunState } from "./validators.js";
 
 /** What a row of the inbox may take: a document holds 1 MiB, with its id and time. */

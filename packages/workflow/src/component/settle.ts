@@ -5,11 +5,21 @@ import { voidMutation } from "./core/continuations.js";
 import type { MutationCtx, Run, RunId, Step } from "./core/documents.js";
 import { logStep } from "./core/log.js";
 import { pool } from "./core/pool.js";
-import { isActive, keyOf, loopAround, nameOf, stepRead, stepWithId } from "./core/steps.js";
+import {
+  isActive,
+  keyOf,
+  loopAround,
+  marksOf,
+  nameOf,
+  newRecord,
+  NO_ENTRY,
+  stepRead,
+  stepWithId,
+  tokenOf,
+} from "./core/steps.js";
 import { actionWork, beginAction, beginStage, startWork } from "./engine/begin.js";
 import { setDeadline } from "./engine/deadlines.js";
 import { scheduleEntry } from "./engine/entry.js";
-import { marksOf, newRecord, NO_ENTRY, tokenOf } from "./engine/records.js";
 import { type Progress, recordFused, recordOutcome } from "./engine/transition.js";
 import { startChildren } from "./features/children.js";
 import { undone } from "./features/compensation.js";

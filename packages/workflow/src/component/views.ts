@@ -1,12 +1,11 @@
 import { isWaiting, slotOf } from "@stepwise/workpool/core";
 import { type Infer, v } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
-import { childProgress, vChildren } from "./childProgress.js";
 import type { Doc, Run, Step } from "./core/documents.js";
 import { findRun, runWithId, whichRun } from "./core/runs.js";
 import { isLost } from "./core/scheduled.js";
 import { outputOf } from "./core/scope.js";
-import { activeSteps, nameOf } from "./core/steps.js";
+import { activeSteps, childProgress, nameOf, vChildren } from "./core/steps.js";
 import { isUnder } from "./engine/deadlines.js";
 import { parentBeingUndone } from "./features/compensation.js";
 import { isStranded } from "./features/lost.js";

@@ -7,7 +7,7 @@ import { voidMutation } from "./continuations.js";
 import type { Counted } from "./counts.js";
 import { delayWork } from "./enqueue.js";
 import { logCompleted, logEvent } from "./events.js";
-import { type Outcome, vAttempt, vOutcome } from "./fields.js";
+import { type Outcome, vAttempt, vOutcome } from "./schema.js";
 import { host } from "./host.js";
 import { countEnd } from "./reports.js";
 import { callBack, removeWork } from "./work.js";

@@ -4,7 +4,7 @@ import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { logEnqueued, logStarted, logWaiting, warn } from "./events.js";
-import type { Enqueue } from "./fields.js";
+import type { Enqueue } from "./schema.js";
 import { host } from "./host.js";
 import { keepValue, workOf } from "./work.js";
 

@@ -4,7 +4,7 @@ import { mutation, query, type QueryCtx } from "./_generated/server.js";
 import { cancelEverything, cancelWork } from "./cancelAll.js";
 import { countWithoutSlot } from "./counts.js";
 import { enqueueAll } from "./enqueue.js";
-import { enqueueFields } from "./fields.js";
+import { enqueueFields } from "./schema.js";
 import { host } from "./host.js";
 import { repairDelayed } from "./recovery.js";
 import { findWork } from "./work.js";

@@ -109,7 +109,7 @@ function isRecent(at: number): boolean {
 
 /** Warns if a work waits, and none has started for 2 minutes. A paused pool is meant to make no progress. */
 async function warnOfStall(ctx: MutationCtx, figures: Figures): Promise<void> {
-  if (figures.maxParallelism === 0 || figures.backlog === 0) return;
+  if (figures.maxParallelism === 0 || figures.waiting === 0) return;
   const now = Date.now();
   // A pool that was idle had its last start long ago.
   const since = Math.max(figures.lastStartAt, figures.oldestWaitingSince ?? now);
@@ -140,14 +140,14 @@ function ratesOf({ succeeded, failed, retries, canceled }: Counts) {
 }
 
 function loadOf(figures: Figures, now: number) {
-  const { running, backlog, backlogIsAtLeast, maxParallelism } = figures;
+  const { running, waiting, waitingIsAtLeast, maxParallelism } = figures;
   const age = (since: number | null) => (since === null ? 0 : Math.floor(now - since));
   return {
     running,
-    backlog,
-    backlogIsAtLeast: backlogIsAtLeast || undefined,
+    backlog: waiting,
+    backlogIsAtLeast: waitingIsAtLeast || undefined,
     oldestWaitMs: age(figures.oldestWaitingSince),
-    longestRunMs: age(figures.oldestStartAt),
+    longestRunMs: age(figures.oldestRunningSince),
     maxParallelism,
   };
 }
@@ -156,23 +156,25 @@ function loadOf(figures: Figures, now: number) {
 const MOST_COUNTED = 1_000;
 const MOST_COUNTED_BYTES = 1 << 20;
 
-const vFigures = v.object({
-  /** What has ended since the pool was made. */
-  totals: vCounts,
-  /** When it was made, in ms since the epoch; null if nothing was ever enqueued. */
-  madeAt: v.union(v.number(), v.null()),
+/** What an operator is shown of the pool as it is. Times are in ms since the epoch; null if none. */
+export const loadFields = {
   maxParallelism: v.number(),
   running: v.number(),
-  /** Works in the queue. */
-  backlog: v.number(),
-  /** Whether there are more of them than were counted. */
-  backlogIsAtLeast: v.boolean(),
-  /** Since when the first of them waits; null if none does. */
+  /** Works in the queue; at least so many, if `waitingIsAtLeast`. */
+  waiting: v.number(),
+  waitingIsAtLeast: v.boolean(),
+  /** Since when the first work waits, and the longest running one runs. */
   oldestWaitingSince: v.union(v.number(), v.null()),
+  oldestRunningSince: v.union(v.number(), v.null()),
+};
+const vFigures = v.object({
+  ...loadFields,
+  /** What has ended since the pool was made. */
+  totals: vCounts,
+  /** When it was made; null if nothing was ever enqueued. */
+  madeAt: v.union(v.number(), v.null()),
   /** When a work last got a slot. */
   lastStartAt: v.number(),
-  /** When the longest running work got its slot; null if nothing runs. */
-  oldestStartAt: v.union(v.number(), v.null()),
 });
 type Figures = Infer<typeof vFigures>;
 
@@ -189,25 +191,25 @@ export async function readFigures(ctx: QueryCtx): Promise<Figures> {
     maxParallelism: gate?.maxParallelism ?? 0,
     running: held.length,
     lastStartAt: Math.max(0, ...slots.map((slot) => slot.startedAt)),
-    oldestStartAt: held.length === 0 ? null : Math.min(...held),
+    oldestRunningSince: held.length === 0 ? null : Math.min(...held),
     ...(await countQueue(ctx)),
   };
 }
 
 async function countQueue(
   ctx: QueryCtx,
-): Promise<Pick<Figures, "backlog" | "backlogIsAtLeast" | "oldestWaitingSince">> {
-  let backlog = 0;
+): Promise<Pick<Figures, "waiting" | "waitingIsAtLeast" | "oldestWaitingSince">> {
+  let waiting = 0;
   let bytes = 0;
   let oldestWaitingSince: number | null = null;
   for await (const row of ctx.db.query("waiting").withIndex("by_commit")) {
-    if (backlog === MOST_COUNTED || bytes > MOST_COUNTED_BYTES)
-      return { backlog, backlogIsAtLeast: true, oldestWaitingSince };
-    backlog += 1;
+    if (waiting === MOST_COUNTED || bytes > MOST_COUNTED_BYTES)
+      return { waiting, waitingIsAtLeast: true, oldestWaitingSince };
+    waiting += 1;
     bytes += getConvexSize(row.args);
     oldestWaitingSince ??= row._creationTime;
   }
-  return { backlog, backlogIsAtLeast: false, oldestWaitingSince };
+  return { waiting, waitingIsAtLeast: false, oldestWaitingSince };
 }
 
 /** For reading from a stale snapshot, so that a report depends on nothing that others write. */

@@ -5,7 +5,7 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, type MutationCtx } from "./_generated/server.js";
 import { expectedAttempt, endAttempt } from "./complete.js";
 import { enqueueAll } from "./enqueue.js";
-import { enqueueFields } from "./fields.js";
+import { enqueueFields } from "./schema.js";
 import { host } from "./host.js";
 
 /**

@@ -6,7 +6,7 @@ import type { Doc } from "./_generated/dataModel.js";
 import { mutation, query, type QueryCtx } from "./_generated/server.js";
 import { countsSince, NOTHING_COUNTED } from "./counts.js";
 import { isStartLost } from "./delayed.js";
-import { readFigures } from "./reports.js";
+import { loadFields, readFigures } from "./reports.js";
 import schema, { vWorkKind } from "./schema.js";
 import { findWork } from "./work.js";
 
@@ -48,20 +48,13 @@ const vFailedCallback = v.object({
 });
 
 const vSummary = v.object({
-  maxParallelism: v.number(),
+  ...loadFields,
   logLevel: vLogLevel,
-  running: v.number(),
-  /** Works in the queue; at least so many, if `waitingIsAtLeast`. */
-  waiting: v.number(),
-  waitingIsAtLeast: v.boolean(),
   /** Works that wait for their time, or for their next attempt; at least so many, if `delayedIsAtLeast`. */
   delayed: v.number(),
   delayedIsAtLeast: v.boolean(),
   /** Delayed works that should have started a minute ago or earlier. If it stays above 0, see `lib.repair`. */
   overdue: v.number(),
-  /** Since when the first work waits, and the longest running one runs; ms since the epoch. Null if none does. */
-  oldestWaitingSince: v.union(v.number(), v.null()),
-  oldestRunningSince: v.union(v.number(), v.null()),
   /** Callbacks that threw and are still in the table; at least so many, if there are 200. */
   failedCallbacks: v.number(),
   /** What ended between the last two reports. Null before the first. */
@@ -78,7 +71,7 @@ export const summary = query({
   args: {},
   returns: vSummary,
   handler: async (ctx): Promise<Infer<typeof vSummary>> => {
-    const figures = await readFigures(ctx);
+    const { totals, madeAt, lastStartAt: _last, ...load } = await readFigures(ctx);
     const overdueAt = Date.now() - OVERDUE_MS;
     const last = await ctx.db.query("reports").first();
     const delayed = await ctx.db
@@ -87,21 +80,16 @@ export const summary = query({
       .take(LARGEST_PAGE + 1);
     const failed = await ctx.db.query("failedCallbacks").take(LARGEST_PAGE);
     return {
-      maxParallelism: figures.maxParallelism,
+      ...load,
       logLevel: await logLevelOf(ctx),
-      running: figures.running,
-      waiting: figures.backlog,
-      waitingIsAtLeast: figures.backlogIsAtLeast,
       delayed: Math.min(delayed.length, LARGEST_PAGE),
       delayedIsAtLeast: delayed.length > LARGEST_PAGE,
       overdue: delayed.filter(({ due }) => due !== undefined && due.at <= overdueAt).length,
-      oldestWaitingSince: figures.oldestWaitingSince,
-      oldestRunningSince: figures.oldestStartAt,
       failedCallbacks: failed.length,
       lastReport: last === null ? null : { since: last.since, at: last.at, ...last.counts },
       sinceReport: {
-        since: last?.at ?? figures.madeAt,
-        ...countsSince(last?.totals ?? NOTHING_COUNTED, figures.totals),
+        since: last?.at ?? madeAt,
+        ...countsSince(last?.totals ?? NOTHING_COUNTED, totals),
       },
     };
   },

@@ -13,7 +13,7 @@ import { type ActionCtx, internalAction, type MutationCtx } from "./_generated/s
 import { endWork, expectedAttempt, passOn, resultOf } from "./complete.js";
 import { voidMutation } from "./continuations.js";
 import { logStarted, logWaiting } from "./events.js";
-import { type Outcome, vAttempt } from "./fields.js";
+import { type Outcome, vAttempt } from "./schema.js";
 import { host } from "./host.js";
 import { argsOfWork, removeWork, workOf } from "./work.js";
 

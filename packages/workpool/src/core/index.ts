@@ -11,7 +11,7 @@ export { cancelPending, isOwnJob } from "./jobs.js";
 export { logEventOf, logs, MOST_LOGGED_AT_ONCE } from "./log.js";
 export { checkLogLevel, DEFAULT_LOG_LEVEL, type LogLevel, vLogLevel } from "./log-level.js";
 export { isCrowded, isWaiting, leaveLineCanceled, lineHead } from "./line.js";
-export { isNonRetryableError, messageOf, NonRetryableError } from "./non-retryable.js";
+export { isNonRetryableError, messageOf, NonRetryableError } from "./result.js";
 export { drainArgs } from "./drain.js";
 export { drainLine } from "./drain-line.js";
 export { completeWork, type Ended, enqueueWork, enqueueWorks } from "./pool.js";
@@ -22,7 +22,7 @@ export {
   retryDelayMs,
   vRetryBehavior,
   type RetryBehavior,
-} from "./retry.js";
+} from "./result.js";
 export { restAfter } from "./rest.js";
 export {
   HALF_OF_A_TRANSACTION,

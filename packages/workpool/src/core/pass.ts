@@ -2,7 +2,7 @@ import type { Doc, PoolHost, PoolMutationCtx, Work } from "./context.js";
 import { PAUSE_MS, readDrain, ringDrain, stopDrain } from "./drain.js";
 import { mayOpen, openGate } from "./gate.js";
 import { anyWaits, leaveLineAmong, leaveLineFirst, type NearFirst, seeNearFirst } from "./line.js";
-import { messageOf } from "./non-retryable.js";
+import { messageOf } from "./result.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
 import { freeSlot, seeFreeSlots, startInSlot } from "./slots.js";

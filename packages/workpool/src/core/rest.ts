@@ -1,6 +1,6 @@
 import type { HostMutationCtx, PoolHost, PoolMutationCtx, PoolWatch } from "./context.js";
 import { seenGate } from "./gate.js";
-import { messageOf } from "./non-retryable.js";
+import { messageOf } from "./result.js";
 import { hasRoom, ROOM_TO_RECOVER } from "./room.js";
 import { isIdle } from "./slots.js";
 import { dropLook, readWatch } from "./watch.js";

@@ -1,5 +1,5 @@
 import type { Doc, HostMutationCtx, HostQueryCtx } from "./context.js";
-import { messageOf } from "./non-retryable.js";
+import { messageOf } from "./result.js";
 
 /** Keeps a work that cannot be processed, with the error, for an operator. The others go on. */
 export async function setAside(ctx: HostMutationCtx, work: string, error: unknown): Promise<void> {

@@ -1023,10 +1023,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         runs: Array<{
           runId: string;
-          parentRunId?: string;
-          parentStage?: string;
-          key?: string;
-          index: number;
           workflow: string;
           state:
             | "pending"
@@ -1036,8 +1032,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "failed"
             | "canceled"
             | "timedOut";
+          key?: string;
+          plan?: string;
+          generation: number;
+          parentRunId?: string;
           startedAt: number;
           endedAt?: number;
+          paused: boolean;
           error?: {
             message: string;
             kind:
@@ -1059,6 +1060,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             cause?: any;
             compensationErrors?: Array<any>;
           };
+          parentStage?: string;
+          index: number;
           steps: Array<{
             kind:
               | "input"

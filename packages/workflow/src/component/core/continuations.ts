@@ -18,6 +18,10 @@ export async function continueLater(ctx: MutationCtx, fn: Continuation, page: Va
   return await core.continueLater(ctx, pool, fn, page, afterMs);
 }
 
+/** Removes things in pages. @param remove returns whether these were all. */
+export const removal = <Of extends Value>(remove: (ctx: MutationCtx, of: Of) => Promise<boolean>) =>
+  continuation<Of>(async (ctx, of) => ((await remove(ctx, of)) ? null : of));
+
 /** Whether a page has room for more. */
 export async function hasRoomInPage(ctx: QueryCtx): Promise<boolean> {
   return await core.hasRoom(ctx, core.HALF_OF_A_TRANSACTION);

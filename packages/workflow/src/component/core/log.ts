@@ -71,9 +71,8 @@ export async function logThrown(
   message: string,
   { node, sensitive = false }: { node?: string; sensitive?: boolean | undefined },
 ): Promise<void> {
-  const said = sensitive ? {} : { message: cut(message) };
-  const at = node === undefined ? {} : { node };
-  await logEvent(ctx, "ERROR", event, { runId, workflow, ...at, ...said });
+  const said = sensitive ? undefined : cut(message);
+  await logEvent(ctx, "ERROR", event, { runId, workflow, node, message: said });
 }
 
 async function logEvent(
@@ -93,9 +92,9 @@ function describe(error: StepError, sensitive = false): Record<string, unknown> 
   return {
     ...(node === "" ? {} : { node, attempt }),
     kind,
-    ...(key === undefined ? {} : { key }),
-    ...(sensitive ? {} : { message: messageFor(error) }),
-    ...(innermost === undefined ? {} : { cause: placeOf(innermost) }),
+    key,
+    message: sensitive ? undefined : messageFor(error),
+    cause: innermost && placeOf(innermost),
   };
 }
 

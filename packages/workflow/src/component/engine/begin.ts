@@ -4,11 +4,10 @@ import { getConvexSize, type Value } from "convex/values";
 import type { MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import { pool } from "../core/pool.js";
 import { type Known, smallScope } from "../core/scope.js";
-import { keyOf } from "../core/steps.js";
+import { keyOf, marksOf, newRecord, type RunOf, type StepOf, tokenOf } from "../core/steps.js";
 import type { ActionFunction, Stage } from "../validators.js";
 import { beginDeadline } from "./deadlines.js";
 import { failStep, scheduleEntry } from "./entry.js";
-import { marksOf, newRecord, type RunOf, type StepOf, tokenOf } from "./records.js";
 
 /** A larger scope is loaded by the function: arguments are kept for a week. */
 const MAX_SCOPE_BYTES = 256 * 1024;

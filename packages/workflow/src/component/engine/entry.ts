@@ -9,10 +9,9 @@ import type { Id, MutationCtx, RunId, Step, StepId } from "../core/documents.js"
 import { logStarted, logStep } from "../core/log.js";
 import { pool } from "../core/pool.js";
 import { cancelCheck, LATE_MS } from "../core/scheduled.js";
-import { isActive, stepWithId } from "../core/steps.js";
+import { isActive, type StepOf, stepWithId, tokenOf } from "../core/steps.js";
 import { type Event, type Token, vToken } from "../validators.js";
 import { beginDeadline } from "./deadlines.js";
-import { type StepOf, tokenOf } from "./records.js";
 
 /*
  * The component enters a workflow through its generated function: it names the step and the event.

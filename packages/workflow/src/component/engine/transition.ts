@@ -2,11 +2,10 @@ import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../../definition/context.js";
 import type { MutationCtx, Step, StepId } from "../core/documents.js";
 import { cancelScheduled } from "../core/scheduled.js";
-import { keyOf, stepRead } from "../core/steps.js";
+import { keyOf, marksOf, newRecord, NO_ENTRY, stepRead } from "../core/steps.js";
 import type { LoopStep } from "../features/iterations.js";
 import type { Fused, Settlement } from "../validators.js";
 import { scheduleEntry } from "./entry.js";
-import { marksOf, newRecord, NO_ENTRY } from "./records.js";
 
 export interface Progress {
   /** The step that the token names. */

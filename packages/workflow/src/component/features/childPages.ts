@@ -1,6 +1,6 @@
 import { keepLooking } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
-import { continuation, continueLater, deleteInPage } from "../core/continuations.js";
+import { continueLater, deleteInPage, removal } from "../core/continuations.js";
 import type { MutationCtx, StepId } from "../core/documents.js";
 import { pool } from "../core/pool.js";
 
@@ -31,6 +31,4 @@ async function dropSomePages(ctx: MutationCtx, step: StepId): Promise<boolean> {
   return await deleteInPage(ctx, "childPages", pages);
 }
 
-export const dropMorePages = continuation<StepId>(async (ctx, step) =>
-  (await dropSomePages(ctx, step)) ? null : step,
-);
+export const dropMorePages = removal(dropSomePages);

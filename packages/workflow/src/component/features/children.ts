@@ -3,9 +3,15 @@ import { getConvexSize, v, type Value } from "convex/values";
 import { voidMutation } from "../core/continuations.js";
 import type { MutationCtx, RunId, Step, StepId } from "../core/documents.js";
 import { pool } from "../core/pool.js";
-import { isCanceledLater, isWaitingForChildren } from "../core/steps.js";
+import {
+  isCanceledLater,
+  isWaitingForChildren,
+  marksOf,
+  newRecord,
+  NO_ENTRY,
+  type RunOf,
+} from "../core/steps.js";
 import { beginRun, insertRun } from "../engine/begin.js";
-import { marksOf, newRecord, NO_ENTRY, type RunOf } from "../engine/records.js";
 import type { Beginning, NewChild, NewChildren, Stage } from "../validators.js";
 import { insertLater } from "./childPages.js";
 import { MAX_STARTED_AT_ONCE, startWaiting, startWaitingLater } from "./concurrency.js";

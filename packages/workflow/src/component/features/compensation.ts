@@ -4,9 +4,15 @@ import type { StepError } from "../../definition/context.js";
 import { internal } from "../_generated/api.js";
 import { continueLater, ROOM_ABOVE } from "../core/continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../core/documents.js";
-import { activeSteps, hasChildIn, lastOwnUndo, stepRead, UNENDED } from "../core/steps.js";
+import {
+  activeSteps,
+  hasChildIn,
+  lastOwnUndo,
+  NO_ENTRY,
+  stepRead,
+  UNENDED,
+} from "../core/steps.js";
 import { beginStage } from "../engine/begin.js";
-import { NO_ENTRY } from "../engine/records.js";
 
 /*
  * `undos` holds what a run can undo: its own steps, and children with such steps. The newest is

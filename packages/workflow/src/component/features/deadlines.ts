@@ -5,12 +5,11 @@ import { durationText } from "../../rules.js";
 import { voidMutation } from "../core/continuations.js";
 import type { Doc, MutationCtx, Step } from "../core/documents.js";
 import { errorOf } from "../core/runs.js";
-import { activeSteps } from "../core/steps.js";
+import { activeSteps, tokenOf } from "../core/steps.js";
 import { startWork } from "../engine/begin.js";
 import { withdraw } from "../engine/closing.js";
 import { isUnder, lift, rearmDeadline, scheduleCheck } from "../engine/deadlines.js";
 import { enterStep, scheduleEntry } from "../engine/entry.js";
-import { tokenOf } from "../engine/records.js";
 import { endRun } from "./ending.js";
 import { failWith } from "./failing.js";
 

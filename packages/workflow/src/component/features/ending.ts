@@ -7,11 +7,17 @@ import type { Doc, MutationCtx, Run, RunId, Step, StepId } from "../core/documen
 import { logEnded } from "../core/log.js";
 import { errorOf, goesOn } from "../core/runs.js";
 import { outputInRun } from "../core/scope.js";
-import { activeSteps, childrenIn, hasChildIn, isCanceledLater, UNENDED } from "../core/steps.js";
+import {
+  activeSteps,
+  childrenIn,
+  hasChildIn,
+  isCanceledLater,
+  NO_ENTRY,
+  UNENDED,
+} from "../core/steps.js";
 import { startWork } from "../engine/begin.js";
 import { callOnComplete, stopStep } from "../engine/closing.js";
 import { liftDeadlines } from "../engine/deadlines.js";
-import { NO_ENTRY } from "../engine/records.js";
 import type { BadEnd } from "../validators.js";
 import { dropPages } from "./childPages.js";
 import { childOfClosedEnded, lastUndo, undoAbove, undoNext } from "./compensation.js";

@@ -1,10 +1,10 @@
 import { cancelPending, isOwnJob, takeBack } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
 import {
-  continuation,
   continueLater,
   deleteInPage,
   hasRoomInPage,
+  removal,
   voidMutation,
 } from "../core/continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../core/documents.js";
@@ -84,9 +84,7 @@ export async function removeChildren(ctx: MutationCtx, parent: StepId): Promise<
   return true;
 }
 
-export const removeMoreChildren = continuation<StepId>(async (ctx, parent) =>
-  (await removeFamily(ctx, parent)) ? null : parent,
-);
+export const removeMoreChildren = removal(removeFamily);
 
 /** Removes a run. Its key is free at once; everything else is removed in pages. */
 export async function removeRun(ctx: MutationCtx, run: RunId): Promise<void> {
@@ -95,9 +93,7 @@ export async function removeRun(ctx: MutationCtx, run: RunId): Promise<void> {
     await continueLater(ctx, internal.features.retention.removeMore, run);
 }
 
-export const removeMore = continuation<RunId>(async (ctx, run) =>
-  (await removeRowsOf(ctx, run)) ? null : run,
-);
+export const removeMore = removal((ctx, run: RunId) => removeRowsOf(ctx, run));
 
 /** Removes all rows of a run except its own. @returns false if this page has no room. */
 async function removeRowsOf(

@@ -7,6 +7,13 @@
  * To regenerate, run `npx convex dev`.
  * @module
  */
+import {
+  anyApi,
+  type ApiFromModules,
+  componentsGeneric,
+  type FilterApi,
+  type FunctionReference,
+} from "convex/server";
 import type * as cancelAll from "../cancelAll.js";
 import type * as complete from "../complete.js";
 import type * as config from "../config.js";
@@ -14,21 +21,18 @@ import type * as continuations from "../continuations.js";
 import type * as counts from "../counts.js";
 import type * as delayed from "../delayed.js";
 import type * as enqueue from "../enqueue.js";
-import type * as fields from "../fields.js";
 import type * as events from "../events.js";
 import type * as host from "../host.js";
 import type * as lib from "../lib.js";
 import type * as recovery from "../recovery.js";
 import type * as reports from "../reports.js";
+import type * as fields from "../schema.js";
 import type * as setAside from "../setAside.js";
 import type * as settling from "../settling.js";
-import type * as watchdog from "../watchdog.js";
 import type * as views from "../views.js";
+import type * as watchdog from "../watchdog.js";
 import type * as work from "../work.js";
 import type * as worker from "../worker.js";
-
-import type { ApiFromModules, FilterApi, FunctionReference } from "convex/server";
-import { anyApi, componentsGeneric } from "convex/server";
 
 const fullApi: ApiFromModules<{
   cancelAll: typeof cancelAll;
@@ -38,7 +42,6 @@ const fullApi: ApiFromModules<{
   counts: typeof counts;
   delayed: typeof delayed;
   enqueue: typeof enqueue;
-  fields: typeof fields;
   events: typeof events;
   host: typeof host;
   lib: typeof lib;
