@@ -1,7 +1,9 @@
 import type { GenericSchema, SchemaDefinition } from "convex/server";
 import schema from "./component/schema.js";
 
-/** The component's modules, by path: what `t.registerComponent` takes. Listed one by one, as `import.meta.glob` is Vite's alone. */
+/**
+ * The component's modules, listed for `t.registerComponent`: only Vite knows `import.meta.glob`.
+ */
 export const modules: Record<string, () => Promise<unknown>> = {
   "./component/_generated/api.js": () => import("./component/_generated/api.js"),
   "./component/_generated/server.js": () => import("./component/_generated/server.js"),
@@ -50,5 +52,5 @@ export function register(t: ComponentRegistry, name = "workpool"): void {
 
 export { schema };
 
-/** As Convex's own components have it, for `t.registerComponent` and helpers that take a component as a whole. */
+/** As in Convex's own components: for helpers that take a component as a whole. */
 export default { register, schema, modules };

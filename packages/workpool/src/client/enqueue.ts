@@ -75,14 +75,14 @@ type StartOption =
     };
 
 export type RetryOption = {
-  /** Whether, or how, a failed attempt is tried again. Default: as the pool's `retryActionsByDefault` says. */
+  /** Whether, or how, a failed attempt is retried. Default: `retryActionsByDefault`. */
   retry?: boolean | RetryBehavior;
 };
 
 /** What the component takes, beyond the works' own arguments. */
 type Common = Omit<FunctionArgs<ComponentApi["lib"]["enqueue"]>, "args">;
 
-/** What the `Workpool` class adds to each enqueue, and the free functions take among their options. */
+/** What the `Workpool` class adds to each enqueue. */
 export type EnqueueSettings = Pick<Common, "maxParallelism" | "logLevel"> & {
   /** How a failed attempt of an action is tried again. Default: it is not. */
   retryBehavior?: RetryBehavior;
@@ -96,9 +96,8 @@ const BATCH_WORKS = 4_000;
 /**
  * Enqueues one work, as `Workpool` does; for code that is handed a component.
  * @param component the component, as `components.workpool`.
- * @param options of the enqueue and of the pool. Default: the stored pool options stay, and nothing is retried.
- * @returns the id of the work.
- * @throws if an option is not allowed, or the arguments or the context are larger than 1 MB.
+ * @param options of the enqueue and of the pool. Default: stored pool options stay; no retries.
+ * @throws if an option is invalid, or the arguments or the context are larger than 1 MB.
  */
 export async function enqueue<
   Kind extends WorkKind,
@@ -118,8 +117,8 @@ export async function enqueue<
 }
 
 /**
- * Enqueues a work for each of `argsList`, in as few calls into the component as 8 MB each allow.
- * @returns the ids, in the order of the arguments. If a call of an action fails, the works of earlier ones stay.
+ * Enqueues a work for each of `argsList`, in calls of up to 8 MB.
+ * @returns the ids, in order. If a call of an action fails, the works of earlier ones stay.
  * @throws as {@link enqueue}.
  */
 export async function enqueueBatch<

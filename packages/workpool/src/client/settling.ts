@@ -16,7 +16,7 @@ import {
 } from "./enqueue.js";
 import { vWorkId, type WorkId } from "./validators.js";
 
-/** The extra arguments of a function that settles itself: spread them into its argument validators. */
+/** The extra arguments of a function that settles itself: spread them into its validators. */
 export const settlingArgs = {
   token: v.object({ workId: vWorkId, attempt: v.number() }),
   slot: v.string(),
@@ -24,7 +24,7 @@ export const settlingArgs = {
 const vSettling = v.object(settlingArgs);
 export type SettlingArgs = Infer<typeof vSettling>;
 
-/** How an attempt ended. If the work has a `retryBehavior`, a failed one is retried unless `retryable` is false. */
+/** How an attempt ended. A failed one is retried as `retryBehavior` says, if it is `retryable`. */
 export type Settlement =
   | { kind: "success"; returnValue?: unknown }
   | { kind: "failed"; error: string; retryable?: boolean };
@@ -34,7 +34,7 @@ type Settling = FunctionReference<"action" | "mutation", FunctionVisibility, any
 
 export type SettlingOptions<Callback extends OnComplete> = EnqueueOptions<Callback> &
   EnqueueSettings & {
-    /** An attempt that has not settled some seconds after this many ms is lost, and has failed. Default: none. */
+    /** An attempt that has not settled some seconds after so many ms has failed. Default: none. */
     timeoutMs?: number;
   };
 
@@ -87,7 +87,7 @@ export async function enqueueSettling<
 /**
  * Ends an attempt of a work that settles itself, in the caller's transaction.
  * @param ended the token and the slot that the function was given.
- * @returns whether it counts: a stale or repeated token, as of an attempt that was lost, changes nothing.
+ * @returns whether it counts: a stale or repeated token changes nothing.
  */
 export async function settle(
   component: ComponentApi,
@@ -99,8 +99,8 @@ export async function settle(
 }
 
 /**
- * Calls the mutation that settles, from the action of the work. If the call fails, the mutation is
- * scheduled, and so repeated without end. If it runs twice, {@link settle} returns false the second time.
+ * Calls the mutation that settles, from an action. If the call fails, the mutation is scheduled. If
+ * it runs twice, {@link settle} returns false the second time.
  */
 export async function reportSettled<Args extends SettlingArgs>(
   component: ComponentApi,

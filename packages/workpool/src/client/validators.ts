@@ -8,7 +8,7 @@ export type WorkId = string & { __isWorkId: true };
 // The validator knows strings; the brand is for the types alone.
 export const vWorkId = v.string() as VString<WorkId>;
 
-/** What `status` gives. An id that is unknown is that of a finished work: works that have ended leave nothing behind. */
+/** What `status` gives. An unknown id is `finished`: works that have ended leave nothing behind. */
 export type WorkStatus =
   { state: "pending" | "running"; previousAttempts: number } | { state: "finished" };
 

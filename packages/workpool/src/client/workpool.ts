@@ -29,20 +29,17 @@ import {
 import { vOnCompleteArgs, type WorkId, type WorkStatus } from "./validators.js";
 
 export interface WorkpoolOptions extends WorkpoolRetryOptions {
-  /**
-   * How many works run at once: 0 (nothing starts) to 200. The first enqueue after a change applies it.
-   * Default: the stored value, which is 10 until something sets it.
-   */
+  /** How many works run at once, from 0 (paused) to 200. Default: the stored value, at first 10. */
   maxParallelism?: number;
   /**
-   * How much is logged: DEBUG (all), TRACE, INFO (each start and end), REPORT (once a minute while works
-   * end), WARN or ERROR. Applied as `maxParallelism` is. Default: the stored value, at first REPORT.
+   * How much is logged: DEBUG (all), TRACE, INFO (each start and end), REPORT (once a minute while
+   * works end), WARN or ERROR. Default: the stored value, at first REPORT.
    */
   logLevel?: LogLevel;
 }
 
 export interface WorkpoolRetryOptions {
-  /** What `retry: true` means. Default: 5 attempts, the first wait 250 ms, each twice as long as the one before. */
+  /** What `retry: true` means. Default: 5 attempts after waits of 250 ms, 500 ms, 1 s and 2 s. */
   defaultRetryBehavior?: RetryBehavior;
   /** Whether actions are retried that are enqueued without `retry`. Default: false. */
   retryActionsByDefault?: boolean;
@@ -75,22 +72,20 @@ export class Workpool {
   }
 
   /**
-   * Enqueues an action. It starts when the caller's transaction has committed, or waits for a slot if
-   * `maxParallelism` works run. With `retry`, a failed attempt is repeated.
-   *
+   * Enqueues an action. It starts when the caller's transaction has committed, or waits for a slot.
    * @param ctx of a mutation, whose transaction the enqueue is part of, or of an action.
    * @param fn a reference to the action, or a handle of it.
    * @param args its arguments; up to 1 MB.
    * @returns the work's id.
-   * @throws if an option is not allowed, or the arguments or the context are too large.
+   * @throws if an option is invalid, or the arguments or the context are too large.
    */
   readonly enqueueAction = this.one("action");
   /** Enqueues an action for each of `argsList`. @returns the ids, in the order of the arguments. */
   readonly enqueueActionBatch = this.batch("action");
 
   /**
-   * Enqueues a mutation. It runs exactly once, in a transaction of its own. If it throws, its writes are
-   * rolled back and it has failed: mutations are not retried. Parameters as in {@link enqueueAction}.
+   * Enqueues a mutation. It runs once, in a transaction of its own: if it throws, its writes are
+   * rolled back and it has failed. Parameters as in {@link enqueueAction}.
    */
   readonly enqueueMutation = this.one("mutation");
   /** Enqueues a mutation for each of `argsList`. @returns the ids, in the order of the arguments. */
@@ -102,21 +97,20 @@ export class Workpool {
   readonly enqueueQueryBatch = this.batch("query");
 
   /**
-   * Cancels a work. One that waits (for a slot, for its time, or for its next attempt) never starts, and its callback gets `canceled`, in
-   * this transaction. One that runs goes on: if it succeeds, that is its result; if it fails, it is not tried again, and its result is
-   * `canceled` where it would have been. Nothing happens to a work that is finished or unknown.
+   * Cancels a work. One that waits never starts, and its callback gets `canceled` in this
+   * transaction. One that runs goes on: if it fails, it is not retried, and its result is
+   * `canceled`. A work that is finished or unknown is ignored.
    */
   async cancel(ctx: MutationRunner, id: WorkId): Promise<void> {
     await ctx.runMutation(this.component.lib.cancel, { id });
   }
 
   /**
-   * Cancels all works that have been enqueued by now, each as {@link cancel} does. One page of them in this transaction, each further one
-   * in its own, as soon as the one before has committed; works that are enqueued from now on are left alone.
-   *
-   * @param options.limit how many works a page holds, 1 to 1,000. Default: 100. A page ends early where the callbacks of its works have used
-   * up half of what a transaction may do.
-   * @throws where the limit is out of its range.
+   * Cancels all works that have been enqueued by now, as {@link cancel} does: a page of them in
+   * this transaction, each further page in its own.
+   * @param options.limit how many works a page holds, 1 to 1,000. Default: 100. A page ends early
+   *   if its callbacks have used up half of a transaction.
+   * @throws if the limit is out of its range.
    */
   async cancelAll(ctx: MutationRunner, options: { limit?: number } = {}): Promise<void> {
     const { limit } = options;
@@ -124,25 +118,25 @@ export class Workpool {
   }
 
   /**
-   * Has everything go on whose scheduled function was lost: canceled by hand, cleaned away, or left behind by a restore from a backup. The
-   * pool notices most of that by itself, some time later; only a delayed work, or one that waits for its next attempt, stays where it is while the
-   * pool is idle. Where nothing was lost it does no harm. In pages, as {@link cancelAll}.
+   * Schedules again what was lost: canceled or removed by hand, or by a restore from a backup. The
+   * pool finds most of that itself, later; but delayed works and retries stay while it is idle.
+   * Harmless if nothing was lost. In pages, as {@link cancelAll}.
    */
   async repair(ctx: MutationRunner): Promise<void> {
     await ctx.runMutation(this.component.lib.repair, {});
   }
 
   /**
-   * The state of a work: `pending` while it waits for a slot, its time, or its next attempt; `running` while it has a slot; `finished`
-   * when it has ended, or if the id is unknown. `previousAttempts` counts those that have ended.
+   * The state of a work: `pending` while it waits for a slot, its time, or its next attempt;
+   * `running` while it has a slot; `finished` when it has ended, or if the id is unknown.
    */
   async status(ctx: QueryRunner, id: WorkId): Promise<WorkStatus> {
     return await ctx.runQuery(this.component.lib.status, { id });
   }
 
   /**
-   * The states of works, in the order of the ids; see {@link status}. A query or a mutation may ask for about 2,000 at most, as each takes
-   * two of the 4,096 ranges of an index that a transaction reads; an action for any number.
+   * The states of works, in the order of the ids; see {@link status}. A query or mutation may ask
+   * for about 2,000, as each takes two of its 4,096 index ranges; an action for any number.
    */
   async statusBatch(ctx: QueryRunner, ids: readonly WorkId[]): Promise<WorkStatus[]> {
     const states: WorkStatus[] = [];
@@ -243,7 +237,7 @@ type EnqueueBatch<Kind extends WorkKind> = <
   options?: OptionsOf<Kind, Callback>,
 ) => Promise<WorkId[]>;
 
-/** One call into the component asks for so many states: it is a transaction of its own where an action asks. */
+/** One call into the component asks for so many states. */
 const STATUS_BATCH = 1_000;
 
 /** A context that may be absent stays so in the arguments' type. */

@@ -17,11 +17,7 @@ const LARGEST_PAGE = 1_000;
 /** How many works are read at once: each comes with its arguments of up to 8 kB, and its context. */
 const READ_AT_ONCE = 5;
 
-/**
- * Cancels all works that exist now, a page in this transaction and each further one in its own.
- * @param limit how many works a page holds. Default: 100.
- * @throws if `limit` is not a whole number from 1 to 1,000.
- */
+/** Cancels all works that exist now, in pages of `limit`. @throws if it is not from 1 to 1,000. */
 export async function cancelEverything(ctx: MutationCtx, limit = DEFAULT_PAGE): Promise<void> {
   if (!Number.isInteger(limit) || limit < 1 || limit > LARGEST_PAGE)
     throw new Error(
@@ -47,9 +43,8 @@ type Page = {
 };
 
 /**
- * Cancels one page. Running works stay, marked as canceled, so each page begins behind the one before.
- * @param told.failures how often this page has failed in a row: it does less then.
- * @returns where the next page begins, or null after the last.
+ * Cancels one page: less of it if it has failed before. Running works stay, marked as canceled.
+ * @returns where the next page begins; null after the last.
  */
 async function cancelPage(
   ctx: MutationCtx,
@@ -74,9 +69,8 @@ async function cancelPage(
 }
 
 /**
- * The `_creationTime` of the newest work of this moment, else the time. Works of the caller's transaction
- * have the time of its beginning, and callbacks enqueue later ones. It reads only a few ms, so it
- * depends on no enqueue but those of the same moment.
+ * The `_creationTime` of the newest work of this moment, else the time: so works of the caller's
+ * transaction count, and the read conflicts only with enqueues of the same moment.
  */
 async function newestAtMost(ctx: MutationCtx, now: number): Promise<number> {
   const newest = await ctx.db
@@ -90,9 +84,8 @@ async function newestAtMost(ctx: MutationCtx, now: number): Promise<number> {
 }
 
 /**
- * Cancels works one after the other. One that cannot be canceled is set aside and harms no other.
- * @param failures how often its page has failed; after two, the first work is set aside unseen.
- * @returns how many of them, from the first, it came to: fewer if their callbacks need much.
+ * Cancels works. One that cannot be canceled is set aside; the first, if its page failed twice.
+ * @returns how many it came to, from the first: fewer if their callbacks need much.
  */
 async function cancelMany(
   ctx: MutationCtx,
@@ -141,7 +134,7 @@ export const each = internalMutation({
   },
 });
 
-/** Sets a work aside that cannot be canceled. One that has a slot goes on, and is not tried again. */
+/** Sets a work aside that cannot be canceled. One that runs goes on, without another attempt. */
 async function leaveUncanceled(
   ctx: MutationCtx,
   { _id, due }: Doc<"works">,
@@ -157,10 +150,7 @@ async function leaveUncanceled(
   }
 }
 
-/**
- * Cancels a work. One that has not begun ends here; a running one goes on, and is not tried again.
- * @returns whether it ended without a slot, so that no slot has counted it.
- */
+/** Cancels a work: it ends, or its present attempt is the last. @returns if no slot counted it. */
 export async function cancelWork(ctx: MutationCtx, work: Doc<"works">): Promise<boolean> {
   const canceled = { kind: "canceled" } as const;
   const { job } = work.due ?? {};
@@ -173,8 +163,7 @@ export async function cancelWork(ctx: MutationCtx, work: Doc<"works">): Promise<
   const slot = await core.slotOf(ctx, work._id);
   // It was canceled before, while it ran, and still does.
   if (slot !== null && work.canceled === true) return false;
-  // It has a slot, but its function may not have begun: as if canceled in the transaction that enqueued it.
-  // If the function has ended and only its report is to begin, the work goes on to its end.
+  // Its function may not have begun. If it has ended, and is to be reported, the work goes on.
   if (
     slot?.job === undefined ||
     (slot.reporting !== true && (await core.cancelPending(ctx, slot.job)))

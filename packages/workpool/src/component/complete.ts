@@ -44,7 +44,7 @@ export async function endAttempt(
   }
 }
 
-/** Schedules the completion of an attempt whose action has ended, and has that watched instead of the action. */
+/** Schedules the completion of an attempt, and has that watched instead of its action. */
 export const completeLater = voidMutation(
   { ...vAttempt, outcome: vOutcome },
   async (ctx, ended) => {
@@ -64,9 +64,9 @@ export async function expectedAttempt(
 }
 
 /**
- * Ends a work: deletes its record, passes its slot on, then calls its callback. In this order, what the
- * callback enqueues finds the slot free, and one that uses up the transaction harms nobody.
- * @param attempts how many have ended by now. Default: as many as its document says.
+ * Ends a work: deletes its record, hands its slot on, and calls its callback last, so that what it
+ * enqueues finds the slot free, and its failure harms nobody.
+ * @param attempts how many have ended. Default: as many as its document says.
  */
 export async function endWork(
   ctx: MutationCtx,

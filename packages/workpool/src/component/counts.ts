@@ -9,7 +9,7 @@ export function addCounts(a: Counts, b: Counts): Counts {
   return combine((what) => a[what] + b[what]);
 }
 
-/** What was added since `before`; never negative, as a slot that is removed takes its counts along. */
+/** What was added since `before`. Not negative: a slot that is removed takes its counts along. */
 export function countsSince(before: Counts, after: Counts): Counts {
   return combine((what) => Math.max(0, after[what] - before[what]));
 }
@@ -23,10 +23,12 @@ function combine(count: (what: Counted) => number): Counts {
   };
 }
 
-/** Works that end without a slot are counted in this many documents, so that two cancels rarely meet. */
+/**
+ * Works that end without a slot are counted in so many documents, so that cancels rarely conflict.
+ */
 const SHARDS = 8;
 
-/** Counts works that ended without a slot: canceled before they began, or with a function that is gone. */
+/** Counts works that ended without a slot: canceled in time, or without a function. */
 export async function countWithoutSlot(
   ctx: MutationCtx,
   what: Counted,

@@ -7,13 +7,12 @@ import { internalQuery, type MutationCtx, type QueryCtx } from "./_generated/ser
 const LATE_MS = 10_000;
 /** How many late starts the watchdog reads at once. */
 const LOOK_PAGE = 100;
-/** The watchdog stays on for works that are due this soon, and checks them this long after they are due. */
+/** The watchdog stays on for works that are due this soon, and checks them so long after that. */
 const SOON_MS = 510_000;
 const LOOK_AFTER_MS = 30_000;
 
 /**
- * Starts delayed works, and next attempts, whose scheduled start was lost: canceled, deleted or failed.
- * @returns when to check again, for works that are due soon; or null.
+ * Starts delayed works and attempts whose scheduled start was lost. @returns when to check again.
  */
 export async function startLate(ctx: MutationCtx, idle: boolean): Promise<number | null> {
   const { lost, lastDue } = await ctx.runQuery(
@@ -37,7 +36,7 @@ async function lastDueSoon(ctx: QueryCtx): Promise<number | null> {
   return soon?.due?.at ?? null;
 }
 
-/** What the watchdog needs to know of delayed works; read from a stale snapshot, as their starts write them. */
+/** What the watchdog needs to know of delayed works; read from a stale snapshot. */
 export const lookAtDelayed = internalQuery({
   args: {},
   returns: v.object({

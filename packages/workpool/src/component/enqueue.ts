@@ -46,7 +46,7 @@ export async function enqueueAll(
   return works.map((work) => work._id);
 }
 
-/** Delays works that are enqueued together: as many as this transaction can schedule, the others later. */
+/** Delays works: as many as this transaction can schedule, the others later. */
 async function delayAll(
   ctx: MutationCtx,
   works: readonly Doc<"works">[],
@@ -110,8 +110,8 @@ async function keepCallback(
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 
 /**
- * When to start a work, in ms since the epoch; null: at once. A time that can only be a mistake (seconds
- * for ms) is logged, and replaced by what the caller most likely meant. @throws if it is not a time.
+ * When to start a work, in ms since the epoch; null: now. A time in seconds, say, is corrected.
+ * @throws if it is not a time.
  */
 async function startTime(
   ctx: MutationCtx,

@@ -50,7 +50,7 @@ export async function logWaiting(ctx: MutationCtx, work: Doc<"works">): Promise<
   await logEvent(ctx, "TRACE", "waiting", { ...namesOf(work), since: Date.now() });
 }
 
-/** An attempt of a work ended, or the work ended without one. @param attempts how many have ended by now. */
+/** An attempt ended, or its work did. @param attempts how many have ended by now. */
 export async function logCompleted(
   ctx: MutationCtx,
   work: Doc<"works">,

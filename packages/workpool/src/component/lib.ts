@@ -42,10 +42,7 @@ export const cancel = mutation({
   },
 });
 
-/**
- * Cancels all works that exist now, a page in this transaction and each further one in its own.
- * @throws if `limit`, the size of a page, is not a whole number from 1 to 1,000. Default: 100.
- */
+/** Cancels all works that exist now, in pages. @throws if `limit` is not from 1 to 1,000. */
 export const cancelAll = mutation({
   args: { limit: v.optional(v.number()) },
   returns: v.null(),
@@ -55,10 +52,7 @@ export const cancelAll = mutation({
   },
 });
 
-/**
- * Makes everything go on whose scheduled function was lost, as after a restore from a backup. Delayed
- * works are handled in pages: one in this transaction, each further one in its own.
- */
+/** Schedules again what was lost, as after a restore from a backup; delayed works in pages. */
 export const repair = mutation({
   args: {},
   returns: v.null(),

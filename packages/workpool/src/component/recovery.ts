@@ -43,7 +43,7 @@ export const startLost = voidMutation({ lost: v.array(v.id("works")) }, async (c
   }
 });
 
-/** Starts all delayed works whose scheduled start was lost: a page in this transaction, the others later. */
+/** Starts delayed works whose scheduled start was lost: some here, the others later. */
 export async function repairDelayed(ctx: MutationCtx): Promise<void> {
   const next = await repairPage(ctx, allUpTo(Number.MAX_SAFE_INTEGER));
   if (next !== null) await continueLater(ctx, host, internal.recovery.repairMore, next);
@@ -85,7 +85,7 @@ async function repairPage(
   return found.isDone ? null : { cursor: found.continueCursor, from, upTo };
 }
 
-/** Starts a work whose own start was lost, now or when it is due. One that cannot start is set aside. */
+/** Starts a work again, now or when it is due. One that cannot start is set aside. */
 async function rearm(ctx: MutationCtx, work: Doc<"works">): Promise<void> {
   const { _id, due, name, fn, attempts } = work;
   if (due === undefined) return;

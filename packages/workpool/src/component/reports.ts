@@ -40,8 +40,8 @@ export interface EndCount {
 }
 
 /**
- * Counts an end, in the slot that it writes anyway. Nobody polls: the last report is read once a minute
- * by each slot in which something ends, and written by the first that finds it a minute old.
+ * Counts an end in its slot. Each slot in which something ends reads the last report once a minute,
+ * and the first that finds it a minute old makes the next: nothing polls.
  */
 export function countEnd(what: Counted): EndCount {
   let due = false;
@@ -67,10 +67,7 @@ async function reportIfDue(ctx: MutationCtx): Promise<void> {
   if (figures !== null) await report(ctx, figures, last);
 }
 
-/**
- * For the watchdog: makes a report if the last one is a minute old, or if something has ended since and
- * nothing runs any more. It warns if there is no progress.
- */
+/** For the watchdog: makes a report if one is due, or if something ended and nothing runs. */
 export async function reportAlong(ctx: MutationCtx, idle: boolean): Promise<void> {
   if (!(await hasRoom(ctx, ROOM_TO_REPORT))) return;
   const atRest = idle && (await isIdle(ctx)) && (await readGate(ctx))?.open === true;
@@ -107,7 +104,7 @@ function isRecent(at: number): boolean {
   return Date.now() - at < REPORT_EVERY_MS;
 }
 
-/** Warns if a work waits, and none has started for 2 minutes. A paused pool is meant to make no progress. */
+/** Warns if a work waits, and none has started for 2 minutes, unless the pool is paused. */
 async function warnOfStall(ctx: MutationCtx, figures: Figures): Promise<void> {
   if (figures.maxParallelism === 0 || figures.waiting === 0) return;
   const now = Date.now();

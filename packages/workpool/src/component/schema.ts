@@ -16,8 +16,7 @@ export default defineSchema({
   ...poolTables,
 
   /**
-   * One document per work that has not ended. Written by the enqueue, a retry, a delayed start and a
-   * cancel; deleted by the end. A start does not write it: the queue and the slots say what runs.
+   * One per work that has not ended. Starts do not write it: the queue and the slots say what runs.
    */
   works: defineTable({
     kind: vWorkKind,
@@ -54,10 +53,10 @@ export default defineSchema({
     // For views, and for the watchdog to find starts that were lost.
     .index("by_due", ["due.at"]),
 
-  /** Arguments and contexts from 8 kB. Written and deleted with the work; read when it starts or ends. */
+  /** Arguments and contexts from 8 kB. Written and deleted with the work. */
   largeValues: defineTable({ value: v.any() }),
 
-  /** Callbacks that threw. Written by the end of the work; read by `views` and deleted by an operator. */
+  /** Callbacks that threw. Written by the end of the work; an operator deletes them. */
   failedCallbacks: defineTable({
     workId: v.string(),
     name: v.optional(v.string()),
@@ -70,7 +69,7 @@ export default defineSchema({
   /** Up to 8 documents that count the works that ended without a slot. Written by their cancel. */
   counts: defineTable({ shard: v.number(), ...vCounts.fields }).index("by_shard", ["shard"]),
 
-  /** At most one document: the last report. Written by a completion, read by each slot's once a minute. */
+  /** At most one document: the last report. Written by a completion. */
   reports: defineTable({
     at: v.number(),
     /** When the report before was made, or the pool. */
@@ -109,7 +108,7 @@ export const enqueueFields = {
   runAt: v.optional(v.number()),
   /** Default: a failure is not tried again. */
   retry: v.optional(vRetryBehavior),
-  /** The handle of the mutation to call at the end, its context, and the results it is not called for. */
+  /** The handle of the mutation to call at the end, its context, and the results to skip. */
   onComplete: v.optional(
     v.object({
       fn: v.string(),

@@ -36,8 +36,8 @@ export const list = query({
 });
 
 /**
- * Enqueues a work again that was set aside, even if it was canceled before. @returns whether it was.
- * @throws if it still cannot be processed; nothing is changed then, and `lib.cancel` ends it.
+ * Enqueues a work again that was set aside, or even canceled. @returns whether it was.
+ * @throws if it still cannot be processed; then nothing changes, and `lib.cancel` ends it.
  */
 export const retry = mutation({
   args: { id: v.string() },

@@ -9,8 +9,7 @@ import { enqueueFields } from "./schema.js";
 import { host } from "./host.js";
 
 /**
- * Enqueues works that settle themselves: their function is scheduled as it is, with a token that it hands
- * to `settle` when it ends. @returns their ids, in the order of the arguments.
+ * Enqueues works that settle themselves: their function gets a token, which it hands to `settle`.
  */
 export const enqueue = mutation({
   args: {
@@ -35,10 +34,7 @@ const settlingArgs = {
   slot: v.string(),
 };
 
-/**
- * Ends an attempt of a work that settles itself, in the caller's transaction: so the caller records its
- * result exactly once. @returns whether the token names the attempt that is expected.
- */
+/** Ends an attempt in the caller's transaction. @returns whether the token is the expected one. */
 export const settle = mutation({
   args: {
     ...settlingArgs,
@@ -64,10 +60,7 @@ export const settle = mutation({
   },
 });
 
-/**
- * Schedules the mutation in which an attempt settles, which is repeated as long as it conflicts. It is
- * watched instead of the work's own function, which ends without having settled.
- */
+/** Schedules the mutation in which an attempt settles, which is watched from then on. */
 export const settleLater = mutation({
   args: { ...settlingArgs, fn: v.string(), args: v.any() },
   returns: v.null(),

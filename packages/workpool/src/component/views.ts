@@ -10,7 +10,7 @@ import { loadFields, readFigures } from "./reports.js";
 import schema, { vWorkKind } from "./schema.js";
 import { findWork } from "./work.js";
 
-/** How many works are read at once at most: each comes with its arguments of up to 8 kB, and its context. */
+/** Works come with arguments of up to 8 kB, and a context. */
 const LARGEST_PAGE = 200;
 
 /** Even a busy scheduler is not this late. */
@@ -50,10 +50,12 @@ const vFailedCallback = v.object({
 const vSummary = v.object({
   ...loadFields,
   logLevel: vLogLevel,
-  /** Works that wait for their time, or for their next attempt; at least so many, if `delayedIsAtLeast`. */
+  /**
+   * Works that wait for their time or their next attempt; at least so many, if `delayedIsAtLeast`.
+   */
   delayed: v.number(),
   delayedIsAtLeast: v.boolean(),
-  /** Delayed works that should have started a minute ago or earlier. If it stays above 0, see `lib.repair`. */
+  /** Delayed works that are a minute late or more. If it stays above 0, see `lib.repair`. */
   overdue: v.number(),
   /** Callbacks that threw and are still in the table; at least so many, if there are 200. */
   failedCallbacks: v.number(),
@@ -64,8 +66,7 @@ const vSummary = v.object({
 });
 
 /**
- * The pool at a glance: it counts up to 1,000 works in the queue and 200 others of each kind. Times are
- * absolute. Do not call it in a mutation: it would conflict with every start and end.
+ * The pool at a glance. Do not call it in a mutation: it would conflict with each start and end.
  */
 export const summary = query({
   args: {},
@@ -144,7 +145,7 @@ export const delayed = query({
   },
 });
 
-/** Callbacks that threw, the latest first; `at` is when. They are rolled back, and not called again. */
+/** Callbacks that threw, the latest first; `at` is when. Their writes were rolled back. */
 export const failedCallbacks = query({
   args: pageArgs,
   returns: paginationResultValidator(vFailedCallback),

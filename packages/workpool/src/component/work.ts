@@ -11,7 +11,7 @@ export async function findWork(ctx: QueryCtx, id: string): Promise<Doc<"works"> 
   return workId === null ? null : await ctx.db.get("works", workId);
 }
 
-/** A work as the pool's core takes it: the function to schedule for it, and that function's arguments. */
+/** A work as the pool's core takes it. */
 export async function workOf(
   work: Doc<"works">,
   args: Record<string, Value> | undefined,
@@ -28,8 +28,8 @@ export async function workOf(
 }
 
 /**
- * The arguments of the function that is scheduled for an action. The worker's contain the action's own,
- * as reading them would cost it a query. A function that settles itself gets its own and the token.
+ * The arguments of an action's function: the worker's hold the action's own, which saves a query. A
+ * function that settles itself gets its own and the token.
  */
 export function scheduledArgs(
   work: Doc<"works">,
@@ -52,7 +52,7 @@ export async function argsOfWork(
   return ((await keptValue(ctx, keptArgs(work))) ?? {}) as Record<string, Value>;
 }
 
-/** Deletes a work with its large values: from here on nothing else can end it. @returns its context. */
+/** Deletes a work with its large values, so that nothing else can end it. @returns its context. */
 export async function removeWork(ctx: MutationCtx, work: Doc<"works">): Promise<Value | undefined> {
   const keptContext = { inline: work.onComplete?.context, large: work.onComplete?.largeContext };
   const context = await keptValue(ctx, keptContext);
@@ -77,7 +77,9 @@ interface Kept {
   readonly large?: Id<"largeValues">;
 }
 
-/** Keeps the arguments or the context of a work. @throws if they are larger than 1 MB; `what` names them then. */
+/**
+ * Stores an argument object or a context. @throws if it is larger than 1 MB. @param what names it.
+ */
 export async function keepValue(ctx: MutationCtx, value: Value, what: string): Promise<Kept> {
   const bytes = getConvexSize(value);
   if (bytes < INLINE_BYTES) return { inline: value };
@@ -96,10 +98,7 @@ async function keptValue(ctx: MutationCtx, kept: Kept): Promise<Value | undefine
   return document.value;
 }
 
-/**
- * Calls a work's callback, if it has one for this kind of result. Call it last, when nothing of the work
- * is left: it is a nested transaction, so an error undoes its own writes only, and it is not repeated.
- */
+/** Calls a work's callback, nested and once. Call it last, when nothing of the work is left. */
 export async function callBack(
   ctx: MutationCtx,
   { _id: workId, fn, name, onComplete }: Doc<"works">,

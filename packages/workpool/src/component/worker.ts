@@ -29,8 +29,8 @@ export const runAction = internalAction({
 });
 
 /**
- * Runs an enqueued mutation or query, and ends the work in the same transaction. The work's record is
- * deleted first, so that the function cannot cancel its own work: that would cancel this very job.
+ * Runs an enqueued mutation or query, and ends its work in the same transaction. The record is
+ * deleted first: a function that could cancel its own work would cancel this job.
  */
 export const runMutation = voidMutation(vAttempt, async (ctx, { workId, attempt, slot }) => {
   const work = await expectedAttempt(ctx, workId, attempt);
@@ -41,7 +41,7 @@ export const runMutation = voidMutation(vAttempt, async (ctx, { workId, attempt,
   await passOn(ctx, { work, context, slot }, resultOf(outcome), attempt);
 });
 
-/** Starts a work whose time has come, or its next attempt. If no slot is free, it joins the queue. */
+/** Starts a work or an attempt that is due. If no slot is free, it joins the queue. */
 export const startDue = voidMutation(
   { workId: v.id("works"), attempt: v.number() },
   async (ctx, { workId, attempt }) => {
@@ -86,9 +86,8 @@ async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
 }
 
 /**
- * Reports the end of an attempt from its action: until then the work holds its slot. A mutation that an
- * action calls fails after a few conflicts; a scheduled one is repeated without end, but takes smaller
- * arguments. If an earlier call was committed after all, the later ones are stale and change nothing.
+ * Reports the end of an attempt. A mutation that an action calls fails after a few conflicts; a
+ * scheduled one is repeated, but takes smaller arguments. Repeated reports change nothing.
  */
 async function report(
   ctx: ActionCtx,
