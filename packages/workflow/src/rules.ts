@@ -44,11 +44,7 @@ function parseText(text: string): number {
   return Number(amount) * (factor ?? NaN);
 }
 
-/**
- * A duration in ms.
- * @param what whose duration it is, for the message: `The timeout of "charge"`.
- * @throws if it is not a duration.
- */
+/** A duration in ms. @param what whose it is, for the message. @throws if it is not a duration. */
 export function durationMs(duration: Duration, what?: string): number {
   const ms = parseDuration(duration);
   if (ms !== undefined) return ms;

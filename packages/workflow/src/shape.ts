@@ -10,10 +10,8 @@ export interface Misshape {
 }
 
 /**
- * Checks what Convex checks only when a document is written, and cycles, on which its own check
- * does not end.
- * @param path how messages call the value.
- * @param maxDepth how deeply lists and objects may be nested.
+ * Checks what Convex checks only when it writes a document, and cycles, which it does not survive.
+ * @param path how messages call the value. @param maxDepth of lists and objects.
  */
 export function misshapeOf(
   value: unknown,

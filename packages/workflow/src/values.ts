@@ -42,8 +42,7 @@ export function checkStorable(
 }
 
 /**
- * A handler's result as it will be stored: nothing returned is null, a field that is undefined
- * vanishes. The result of a compensation is dropped, so it can be anything.
+ * A handler's result as it will be stored: nothing returned is null; a compensation's is dropped.
  * @throws as {@link checkStorable} does.
  */
 export function checkedOutput(stage: string, result: unknown): Value {

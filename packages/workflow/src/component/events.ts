@@ -11,7 +11,7 @@ import { vRunState } from "./validators.js";
 /** What a row of the inbox may take: a document holds 1 MiB, with its id and time. */
 const MAX_KEPT_BYTES = (1 << 20) - 1_024;
 
-/** Takes the oldest event of the names out of a run's inbox that the stage does not refuse; null if there is none. */
+/** Takes the oldest event of these names that the stage does not refuse out of a run's inbox. */
 export const take = mutation({
   args: { run: v.string(), names: v.array(v.string()), stage: v.string() },
   returns: v.union(v.object({ name: v.string(), value: v.any() }), v.null()),
@@ -57,9 +57,9 @@ const vReceiver = v.object({
 type Receiver = Infer<typeof vReceiver>;
 
 /**
- * Gives a run an event: if it waits for it, it goes on in this transaction; otherwise the event is kept for the first node that takes it.
- * @returns what became of it. `past`: no node that takes it is ahead; `full`: one is kept already for each that is ahead; `refused`: the node
- *   does not take this payload; `tooLarge`: it cannot be kept with all that the nodes make of it. Nothing is changed then.
+ * Gives a run an event: it goes on with it in this transaction, or the event waits in its inbox.
+ * @returns `past`: no node ahead takes it; `full`: each of them has one already; `refused`: the
+ *   node does not take this payload; `tooLarge`: it cannot be stored. These change nothing.
  */
 export const send = mutation({
   args: {
@@ -138,8 +138,8 @@ function otherwiseThan(
 }
 
 /**
- * A run goes on with an event that it waits for. If this transaction has too little room left, the node is entered again in one of its own, and
- * finds the event in its inbox. @returns whether it went on here.
+ * A run goes on with an event. If there is no room for that here, the node is entered again later,
+ * and finds the event in the inbox. @returns whether it went on here.
  */
 async function takesUp(ctx: MutationCtx, waiting: Step, event: { name: string; value: unknown }) {
   let isTaken = true;
@@ -168,7 +168,7 @@ async function stepWaitingFor(ctx: MutationCtx, run: RunId, receivers: readonly 
   return isOver || (await isOwnJob(ctx, step?.job)) ? undefined : step;
 }
 
-/** The nodes, in their order, that the run may still come to. @param at the one that it is at, if that counts. */
+/** The nodes that the run may still come to, in order, with the one `at` which it is. */
 async function receiversAhead(
   ctx: MutationCtx,
   run: RunId,
@@ -191,7 +191,7 @@ async function isAhead(ctx: MutationCtx, run: RunId, receiver: Receiver): Promis
   return record === null || record.kind === "entry";
 }
 
-/** Whether a branch around a stage has ended, or the run is in another case: `route.big.x` may be in the case `big` of `route`. */
+/** Whether a branch around a stage has ended, or the run is in another of its cases. */
 async function isPastCase(ctx: MutationCtx, run: RunId, path: readonly string[]) {
   for (let at = 2; at < path.length; at += 2) {
     const branch = await stepRead(ctx, run, { stage: path.slice(0, at - 1).join(".") });

@@ -45,7 +45,7 @@ type Starts = ObjectType<typeof startFields>;
 /** What became of one start: the run's id, and whether it was started now or is that of its key. */
 const vStarted = v.object({ runId: v.string(), started: v.boolean() });
 
-/** Starts runs of a workflow, or finds those of the same keys. @returns what became of each start, in their order. */
+/** Starts runs, or finds those of the same keys. @returns what became of each, in order. */
 export const start = mutation({
   args: startFields,
   returns: v.array(vStarted),
@@ -59,7 +59,7 @@ export const settle = mutation({
   handler: async (ctx, settlement) => await settleStep(ctx, settlement),
 });
 
-/** The values that a stage reads, by name. `most` is how many bytes may be read for them. Default: what is left of the transaction. */
+/** What a stage reads, by name. `most`: how many bytes of it. Default: what the limits allow. */
 export const load = query({
   args: { run: v.string(), reads: v.array(vRead), most: v.optional(v.number()) },
   returns: v.any(),
@@ -80,14 +80,14 @@ export const isCanceled = query({
   },
 });
 
-/** Whether the parent of a token's run has ended its children, though this one is still to be canceled. */
+/** Whether a parent has ended its children, though this one is not canceled yet. */
 export const isCalledOff = query({
   args: { token: vToken },
   returns: v.boolean(),
   handler: async (ctx, { token }) => await isChildCalledOff(ctx, token),
 });
 
-/** Calls a mutation of the app for a stage. @throws if its result cannot be stored: so nothing of it stays. */
+/** Calls a mutation of the app for a stage. @throws if its result cannot be stored. */
 export const checked = mutation({
   args: { stage: v.string(), fn: v.string(), args: v.any() },
   returns: v.any(),

@@ -8,7 +8,7 @@ import { scheduleEntry } from "./engine/entry.js";
 import { errorsBeside } from "./engine/transition.js";
 import { vReported, vToken } from "./validators.js";
 
-/** Stores what an action has reported if its completion has failed: a scheduled mutation records it. It writes only what belongs to the step. */
+/** Stores what an action reported when its completion failed; a scheduled mutation records it. */
 export const keep = mutation({
   args: { token: vToken, slot: v.string(), report: vReported },
   returns: v.null(),

@@ -36,7 +36,9 @@ export default defineSchema({
     restarting: v.optional(v.boolean()),
     /** Given to `start` as `key`. */
     startKey: v.optional(v.string()),
-    /** Of a child: the run and step record above it, its place, and its key if the children were given as a record. */
+    /**
+     * Of a child: the run and the record above it, its place, and its key in a record of children.
+     */
     parentRun: v.optional(v.id("runs")),
     parentStep: v.optional(v.id("steps")),
     index: v.number(),
@@ -88,7 +90,7 @@ export default defineSchema({
   /** The context of `onComplete`. Written by `start`, read at the run's end. */
   contexts: defineTable({ run: v.id("runs"), context: v.any() }).index("by_run", ["run"]),
 
-  /** The record of one stage of one run, in one iteration of the loops around it; or a large input of the run. */
+  /** One stage of one run, in one iteration of the loops around it; or a large input of the run. */
   steps: defineTable({
     run: v.id("runs"),
     stage: v.string(),
@@ -107,13 +109,15 @@ export default defineSchema({
     endedAt: v.optional(v.number()),
     output: v.optional(v.any()),
     sensitive: v.optional(v.boolean()),
-    /** The error of each attempt that failed, oldest first; if they are too large, the first and the newest. */
+    /**
+     * The errors of failed attempts, oldest first; if they are too large, the first and the newest.
+     */
     errors: v.optional(v.array(vError)),
     /** When its newest attempts failed. */
     retries: v.optional(v.array(vRetry)),
     /** Until when it waits: for its next attempt, the end of a sleep, or an event. */
     dueAt: v.optional(v.number()),
-    /** The scheduled function that will enter it, when, and with which event. Absent while it is in the pool. */
+    /** What will enter it, when, and with which event. Absent while it is in the pool. */
     job: v.optional(v.id("_scheduled_functions")),
     entersAt: v.optional(v.number()),
     event: v.optional(vEvent),
@@ -171,7 +175,9 @@ export default defineSchema({
     children: v.array(vNewChild),
   }).index("by_step", ["step", "from"]),
 
-  /** One for each failed child of a parent that tolerates some, deleted when it is added to the parent's sum, which is a row too. */
+  /**
+   * A row for each failed child that a parent tolerates, until it is added to the sum, a row too.
+   */
   failedChildren: defineTable({
     parent: v.id("steps"),
     /** Of a sum: how many are in it, and what will add the others. */
@@ -227,7 +233,7 @@ export default defineSchema({
     .index("by_run", ["run", "stage"])
     .index("by_at", ["at"]),
 
-  /** At most one for each table: behind which row the watchdog's next look goes on, if the last one could not handle all. */
+  /** For each table at most one: the row after which the watchdog's next check goes on. */
   sweepPositions: defineTable({
     table: vWatchedTable,
     /** The row's key in its index. */

@@ -28,9 +28,9 @@ import { removeOldIterations } from "./features/iterations.js";
 import { type Fused, type Next, type Outcome, type Settlement, vErrorKind } from "./validators.js";
 
 /**
- * The transition: records what happened, and begins what comes next. A token that is stale or repeated changes nothing, but gives back its slot.
- * It is not stale if this transaction has ended the run itself: a step may cancel its own run, and what it did stays.
- * @throws if the run is paused and stages were executed here: the caller reports again without them.
+ * The transition: records what happened, and begins what comes next. A stale or repeated token only
+ * gives back its slot. It is not stale if a step cancels its own run: what it did stays.
+ * @throws if the run is paused and stages were executed here: the caller reports without them.
  */
 export async function settle(ctx: MutationCtx, settlement: Settlement) {
   const { token, slot, outcome, fused, next } = settlement;
@@ -42,7 +42,7 @@ export async function settle(ctx: MutationCtx, settlement: Settlement) {
     const isOwn = found !== null && (await isOwnJob(ctx, found.job));
     return { stale: !isOwn || hasDoneMore(fused) };
   }
-  // A step may pause its own run, in this transaction. A pause from elsewhere would have canceled its job.
+  // A step may pause its own run. A pause from elsewhere would have canceled its job.
   if (found.held === true && ofApp(fused).length > 0 && !(await isOwnJob(ctx, found.job)))
     throw new Error(`The run is paused: nothing of it starts`);
   const plan = planOf(found, settlement);
@@ -68,7 +68,9 @@ export async function settle(ctx: MutationCtx, settlement: Settlement) {
   return { stale: false };
 }
 
-/** The run cannot go on at a step. What an action has reported is recorded all the same, so that it can be undone. */
+/**
+ * The run cannot go on at a step. What its action reported is recorded, so that it can be undone.
+ */
 export const failStep = voidMutation(
   {
     step: v.id("steps"),
@@ -98,7 +100,7 @@ function ofApp(fused: readonly Fused[]): Fused[] {
   return fused.filter(({ kind }) => kind === "mutation" || kind === "query");
 }
 
-/** Whether something that can be undone was executed before the function that ended the run: it is executed again by itself, and recorded. */
+/** Whether something undoable was executed before what ended the run: it is executed again. */
 function hasDoneMore(fused: readonly Fused[]): boolean {
   return ofApp(fused)
     .slice(0, -1)
@@ -238,7 +240,7 @@ async function runOf(ctx: MutationCtx, step: Step): Promise<Run> {
   return run;
 }
 
-/** Stores what outputs of children were reduced to. @param from the others, from this place on, are reduced in a transaction of their own. */
+/** Stores reduced outputs. @param from the place from which others are reduced later. */
 async function storeReduced(
   ctx: MutationCtx,
   run: RunId,

@@ -11,7 +11,7 @@ import { restartFields, restartRun } from "./features/restart.js";
 import { removeRun } from "./features/retention.js";
 import { recordArgs, vPlans, vToken } from "./validators.js";
 
-/* What becomes of a run from outside. What cannot be done changes nothing, and the answer says why. */
+/* What others do to a run. If it cannot be done, nothing changes, and the answer says why. */
 
 /** Cancels a run and everything under it. */
 export const cancel = mutation({
@@ -81,7 +81,7 @@ export const cleanup = mutation({
   },
 });
 
-/** Has everything go on whose scheduled function was lost. @param plans those deployed: runs of others that wait for an event come to their node again. */
+/** Schedules again what was lost. @param plans the deployed ones, for runs that wait for events. */
 export const repair = mutation({
   args: { plans: v.optional(vPlans) },
   returns: v.null(),

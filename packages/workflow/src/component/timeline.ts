@@ -30,7 +30,9 @@ export const vRecord = v.object({
   paused: v.boolean(),
 });
 
-/** The records of a run's steps in the order in which they began, in pages; null for an unknown run, or one of another workflow. */
+/**
+ * A run's step records in the order in which they began, in pages; null if there is no such run.
+ */
 export const steps = query({
   args: { runId: v.string(), workflow: v.string(), page: vPage },
   returns: v.union(

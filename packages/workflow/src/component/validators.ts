@@ -36,10 +36,10 @@ export const vError = v.object({
   compensationErrors: v.optional(v.array(v.any())),
 }) satisfies { type: StepError };
 
-/** The iterations of the loops around a stage, outermost first, each from 1. Absent outside loops. */
-/** A failed attempt that was tried again: when it failed, and when the next one was due; ms since the epoch. */
+/** A failed attempt and when the next one was due; ms since the epoch. */
 export const vRetry = v.object({ attempt: v.number(), failedAt: v.number(), nextAt: v.number() });
 
+/** The iterations of the loops around a stage, outermost first, from 1. Absent outside loops. */
 export const vPass = v.array(v.number());
 /** Names the record of a stage. */
 const record = { stage: v.string(), pass: v.optional(vPass) };
@@ -210,9 +210,9 @@ export const vNext = v.union(
     timeoutMs: v.optional(v.number()),
     sensitive: v.optional(v.boolean()),
   }),
-  /** The outputs of the children before `from` are reduced; the rest follows in a transaction of its own. */
+  /** The outputs of the children before `from` are reduced; the rest follows later. */
   v.object({ kind: v.literal("reduce"), ...record, accumulated: v.any(), from: v.number() }),
-  /** `stage`: whose output is the run's. `undoable`: something of it, or under it, may have a compensation. */
+  /** `stage`: whose output is the run's. `undoable`: something in it may have a compensation. */
   v.object({
     kind: v.literal("complete"),
     stage: v.union(v.string(), v.null()),
@@ -258,7 +258,7 @@ export type Event = Infer<typeof vEvent>;
 export const vPlans = v.array(v.object({ workflow: v.string(), plan: v.string() }));
 export type Plans = Infer<typeof vPlans>;
 
-/** What one transaction of a run reports: what became of its step, what it executed, and what comes next. */
+/** What one transaction of a run reports. */
 export const settleArgs = {
   token: vToken,
   slot: v.optional(v.string()),

@@ -46,7 +46,7 @@ export function factsOf(run: Run) {
 const MAX_TREE = 500;
 /** How many steps of a run: a list may hold no more. */
 const MAX_TREE_STEPS = 8_192;
-/** What `tree` leaves unread of the 16 MiB that it may read: the next record may hold an output of 1 MiB. */
+/** The next record that `tree` reads may hold an output of 1 MiB. */
 const TREE_ROOM_BYTES = 2 * 1024 * 1024;
 
 /** The fields that are shown of every step. */
@@ -103,7 +103,7 @@ export const vStatus = v.object({
   onCompleteError: v.optional(v.string()),
 });
 
-/** How a run is doing: its state, where it is, and its output or error. Null for an unknown run, or one of another workflow. */
+/** A run's state, where it is, and its output or error. Null if there is no such run. */
 export const status = query({
   args: whichRun,
   returns: v.union(vStatus, v.null()),
@@ -159,7 +159,7 @@ async function activeNode(ctx: QueryCtx, step: Step, deadlines: readonly Doc<"de
   };
 }
 
-/** Whether nothing will go on with a step by itself. The watchdog finds what is due soon, and a repair everything. */
+/** Whether a step is stuck: the watchdog finds what is due soon, and a repair everything. */
 async function isStalled(ctx: QueryCtx, step: Step): Promise<boolean> {
   if (step.held === true) return false;
   if (await isStranded(ctx, step)) return true;
@@ -185,7 +185,7 @@ const vTreeRun = v.object({
   steps: v.array(vTreeStep),
 });
 
-/** A run and those under it with all their steps, oldest first: for tools. Truncated at 500 runs, 8,192 steps of one, or what a query can read. */
+/** A run and those under it, oldest first, with their steps: for tools. It may be truncated. */
 export const tree = query({
   args: { runId: v.string() },
   returns: v.union(v.object({ runs: v.array(vTreeRun), truncated: v.boolean() }), v.null()),

@@ -30,7 +30,7 @@ export const recover = internalMutation({
   handler: async (ctx, suspect) => await core.recoverSlot(ctx, pool, suspect),
 });
 
-/** What the pool's watchdog also looks after. @returns when to look again; null if there is nothing left. */
+/** What the pool's watchdog also checks. @returns when to check again; null if nothing is left. */
 export const watchAll = internalMutation({
   args: { idle: v.boolean() },
   returns: v.union(v.number(), v.null()),

@@ -25,11 +25,7 @@ export interface WorkflowOptions<Schema extends AnySchema> {
 export type NodeKind =
   "step" | "parent" | "sleep" | "event" | "branch" | "loop" | "child" | "finalize";
 
-/**
- * A node as generated code and the run time see it: its options, and its `kind`. They were checked
- * when the definition was written, and the compiler knows which there are, so generated code takes
- * them without asking.
- */
+/** A node's options and its `kind`. Generated code knows which there are, so it does not check. */
 export type CompiledNode = any;
 
 /**

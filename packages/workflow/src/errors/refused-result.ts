@@ -3,9 +3,7 @@ import { cleaned, Failure } from "./failure.js";
 
 /**
  * Calls a function of the app by reference, for a stage.
- * @throws a {@link Failure} `invalidOutput`, with the path inside it, if its result is no Convex
- *   value, which Convex refuses inside the function; `removedNode` if there is no such function
- *   (any more).
+ * @throws a {@link Failure} `invalidOutput` if Convex refuses its result, or `removedNode`.
  */
 export async function callFor<Result>(stage: string, args: unknown, call: () => Promise<Result>) {
   // The caller's own arguments are refused in the same words.
@@ -38,8 +36,7 @@ const INVOCATION = /^(?:async )?invoke\w+ .*\bregistration_impl\b/;
 /** The stage's failure if a function's result was refused; undefined if something else was. */
 function refusedResult(stage: string, error: unknown): Failure | undefined {
   if (!(error instanceof Error) || error instanceof ConvexError) return undefined;
-  // A deployment puts the stack into the message, which tells where the value came from;
-  // convex-test does not.
+  // Only a deployment puts the stack into the message, which tells where the value came from.
   const frames = [...error.message.matchAll(/^\s+at (.+)$/gm)].map(([, frame = ""]) => frame);
   const ofResult = [CONVERSION, BETWEEN, INVOCATION];
   const isRefused =

@@ -46,9 +46,8 @@ export class AtHand {
   }
 
   /**
-   * Limits for a nested call that leave enough of this transaction to record its failure and go on.
-   * After children were read, the run has no slot to hand over, but each loop around may read and
-   * write a state of a megabyte.
+   * Limits for a nested call that leave room to record its failure. After children were read, the
+   * run has no slot to hand over, but each loop around may read and write a state of 1 MB.
    */
   async limits(loops: number): Promise<TransactionLimits> {
     const bytesRead = (2.5 + 2 * loops) * MIB;
@@ -83,16 +82,10 @@ export class AtHand {
 const MAX_STAGES = 20;
 /** … and for how long, in ms: a third of the second of user time that a transaction has. */
 const MAX_MS = 300;
-/**
- * The outputs, and what their compensations are to see of a loop, go into one call to the
- * component, whose arguments may take 16 MiB.
- */
+/** Outputs go into one call to the component, whose arguments may take 16 MiB. */
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
-/**
- * What whoever pauses or cancels a run does at least: gets it, looks for what is active of it in
- * three states, and writes that and the run.
- */
+/** The least that a pause or a cancel does. */
 const STEERING = { databaseQueries: 4, documentsWritten: 2 };
 
 /** What one transaction may still do. The next stage may need half of every limit. */
@@ -119,10 +112,7 @@ export class Budget {
     return Object.values(metrics).some(({ used, remaining }) => used > remaining);
   }
 
-  /**
-   * Whether what was executed since this was asked last may have steered the run. It seldom has;
-   * but most that has not can be told so.
-   */
+  /** Whether what ran since the last call may have steered the run. Mostly it cannot have. */
   async mayBeSteered(ctx: GenericMutationCtx<any>): Promise<boolean> {
     const { databaseQueries, documentsWritten } = await ctx.meta.getTransactionMetrics();
     const now = { databaseQueries: databaseQueries.used, documentsWritten: documentsWritten.used };

@@ -36,8 +36,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export type Attempt = { kind: "success"; output: Value } | { kind: "failed"; problem: Problem };
 
 /**
- * Runs an action's handler once: its result checked, its error described, its time limited. No
- * timer fires while the handler computes, so its time is looked at again when it ends.
+ * Runs an action's handler once. No timer fires while it computes, so its time is checked again.
  */
 export async function attemptOf(
   stage: string,
@@ -73,8 +72,8 @@ export async function attemptOf(
 }
 
 /**
- * Hands an attempt's result to the completion; if that fails, once more without fusion. If that
- * fails too, the component keeps the result, and schedules a mutation that takes it in.
+ * Hands an attempt's result to the completion, at most twice. If both calls fail, the component
+ * stores the result, and schedules a mutation that records it.
  */
 export async function report(
   ctx: GenericActionCtx<any>,

@@ -226,8 +226,7 @@ export function compiled(
 }
 
 /**
- * What a removed workflow leaves behind: its runs, wherever they are, fail with `removedNode`, and
- * are undone.
+ * What is left of a removed workflow: its runs fail with `removedNode`, and are undone.
  * @param defaults where its functions are.
  */
 export function removedWorkflow(

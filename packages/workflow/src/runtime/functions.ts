@@ -13,8 +13,8 @@ import type { Retry } from "../definition/node.js";
 import type { Arrive } from "./run.js";
 
 /*
- * The generated functions: their arguments, and the types of their exports. None of these types
- * depends on a definition, so none closes a cycle through the app's `_generated/api`.
+ * The generated functions' arguments and types. These do not depend on a definition, so they close
+ * no cycle through the app's `_generated/api`.
  */
 
 export const actionArgs = {
@@ -76,9 +76,8 @@ const functionName = (stage: string): string =>
   stage.replace(/\.(\w)/g, (_dot, letter: string) => letter.toUpperCase());
 
 /**
- * References to one workflow's generated functions. A reference made by name is typed as public, so
- * each is cast to what it is.
- * @param folder where its file stands, under the functions folder.
+ * References to one workflow's generated functions, which are typed as public, and so are cast.
+ * @param folder where its file is, under the functions folder.
  */
 export function functionsOf(workflow: string, folder = "_workflows") {
   const named = <Reference>(name: string) =>

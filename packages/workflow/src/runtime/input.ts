@@ -5,11 +5,7 @@ import type { AnySchema } from "../definition/values.js";
 import { Failure } from "../errors/failure.js";
 import { checkStorable } from "../values.js";
 
-/**
- * What comes from outside stands in fields of a record's fields: of the 16 levels that a document
- * has, it has so many. An input is one of a page of children; an event is named, and told apart
- * from a timeout.
- */
+/** Of a document's 16 levels: inputs are stored in a page of children, events in a union. */
 const MAX_DEPTH = 13;
 
 /** What a value is, in messages: as a whole, and where the path of an issue begins. */
@@ -19,8 +15,8 @@ interface Named {
 }
 
 /**
- * A value from outside, parsed: with the schema's defaults and transformations.
- * @throws a {@link Failure} `invalidInput` with every issue and its path, or `tooLarge`.
+ * A value from outside, parsed. @throws a {@link Failure} `invalidInput` with every issue, or
+ * `tooLarge`.
  */
 export function parseValue(named: Named, schema: AnySchema, value: unknown): Value {
   const parsed = "~standard" in schema ? parse(named, schema, value) : check(named, schema, value);
@@ -61,10 +57,7 @@ function check(named: Named, validator: GenericValidator, value: unknown): Value
   return value as Value;
 }
 
-/**
- * What of a value does not fit a validator, as deep inside as it can be told; of a union, which of
- * its members was meant cannot.
- */
+/** Which parts of a value do not fit. Of a union it is not known which member was meant. */
 function misfits(validator: GenericValidator, value: unknown, path: string): string[] {
   if (validate(validator, value)) return [];
   const inside = misfitsInside(validator, value, path);

@@ -13,10 +13,7 @@ import type { Bound } from "./functions.js";
 import { placeOf } from "./place.js";
 import { policyOf } from "./reads.js";
 
-/*
- * Computed options of nodes, which the compiler could not check: they are held to the same ranges
- * when they are used. `what` is how messages call the option, as `optionOf` gives it.
- */
+/* Computed options, which the compiler could not check. `what` is how messages call the option. */
 
 /** How messages call an option of a stage: `The timeout of "charge" in workflow "order"`. */
 export function optionOf({ definition, workflow }: Bound, stage: string, option: string): string {
@@ -103,9 +100,7 @@ function isWhole(value: unknown, from: number): value is number {
 }
 
 /**
- * In how many ms a wait is over: a duration, a date, or a function that gives one. A sleep can be
- * negative.
- * @param scope what a function is called with.
+ * How long a wait is, in ms: a duration, a date, or a function that gives one. It can be negative.
  */
 export async function msUntil(
   own: Bound,

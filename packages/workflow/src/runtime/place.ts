@@ -119,9 +119,9 @@ export const canWait: (definition: AnyDefinition) => boolean = someNode((node) =
 });
 
 /**
- * Refuses generated code of another version of a definition, when it is loaded. It would pass by
- * nodes that it does not know, so none can be added afterwards.
- * @param known the stages that the generated code knows, in their order.
+ * Refuses generated code of another version of a definition, when it is loaded; none can be added
+ * afterwards.
+ * @param known the stages that the generated code knows, in order.
  */
 export function checkUpToDate(
   workflow: string,

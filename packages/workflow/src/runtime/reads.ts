@@ -42,8 +42,7 @@ export function marksOf(definition: AnyDefinition, stage: string): Marks {
 
 /**
  * Where the values are that a stage reads by name; `*` is everything. A name is looked up in the
- * sequence of the stage, then in those around it. Inside a parent and a compensation `output` is
- * what the handler or the step made.
+ * sequence of the stage, then in those around it.
  * @param pass the iterations of the loops around the stage, outermost first.
  */
 export function readsOf(
@@ -105,10 +104,8 @@ function everything({ node, part, sequences, loops }: Place): string[] {
 
 /**
  * A scope as a function of the definition sees it. Reading a name that was not loaded throws: the
- * generated code is older than the definition, or the compiler has missed how the function reads
- * it.
- * @param name the function, as messages call it: `args`, `recover`, `until`.
- * @param reads the names that were loaded; `*` for all.
+ * generated code is out of date, or the compiler missed how the function reads it.
+ * @param name the function, as messages call it. @param reads the loaded names; `*` for all.
  */
 export function readableScope(
   { definition, workflow }: Bound,

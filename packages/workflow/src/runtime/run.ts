@@ -40,10 +40,7 @@ function methodOf<Args extends unknown[]>(run: Run, of: (run: Run, ...args: Args
   return (...args: Args): Arrival => of(run, ...args);
 }
 
-/**
- * Where a run goes, as generated functions say it. Everything that can run in the present
- * transaction is executed there; a node that has its result already is passed by.
- */
+/** Where a run goes, as generated functions say it. What can run in this transaction does. */
 export class Run extends Transaction {
   readonly action = methodOf(this, action);
   readonly mutation = methodOf(this, mutation);
@@ -72,8 +69,7 @@ export class Run extends Transaction {
 
   /**
    * Comes to a stage, unless it has its result already.
-   * @param reads what it reads in this transaction, which must not be full; null if it does nothing
-   *   here.
+   * @param reads what it reads in this transaction; null if it does nothing here.
    * @param next what follows the node. Default: what follows an action, or a wait.
    * @param enter does what is to be done, and gives what follows at once, if anything.
    */
@@ -110,8 +106,7 @@ export class Run extends Transaction {
     } catch (thrown) {
       if (this.refused !== undefined) return;
       const problem = describeThrown(thrown);
-      // What an application throws on purpose has data, or a kind; a limit of the platform has
-      // neither.
+      // What the app throws on purpose has data or a kind; a limit of the platform has neither.
       if (again !== undefined && problem.kind === "thrown" && problem.data === undefined)
         return again();
       const error = this.errorAt(stage, problem, 1);
@@ -158,9 +153,7 @@ export class Run extends Transaction {
   }
 
   /**
-   * The stage that the token names has failed: it waits for another attempt, or its node recovers,
-   * or the run fails.
-   * @param next what follows the stage.
+   * The token's stage has failed: it waits for another attempt, or recovers, or the run fails.
    * @param at what has failed: the stage, or the node of which it is a part.
    * @returns what follows, if the node has recovered.
    */

@@ -112,11 +112,7 @@ export class Transaction {
     return await this.#atHand.read(reads, this.pass.length);
   }
 
-  /**
-   * The same for a function of the definition, whatever its parameter: a copy, so that results stay
-   * as they are.
-   * @param name the function, as messages call it.
-   */
+  /** A copy of it for a function of the definition. @param name as messages call the function. */
   async scopeFor(stage: string, name: string, reads: readonly string[]): Promise<never> {
     const scope = await this.scope(stage, reads);
     const values = Object.entries(scope).map(([key, value]) => [key, copied(value)]);
@@ -194,10 +190,7 @@ export class Transaction {
     this.#reduced = { ...this.at(stage), value };
   }
 
-  /**
-   * Begins to watch the time of a parent or a loop, at the first attempt of its first stage.
-   * @throws if its `timeout` is no duration.
-   */
+  /** Begins to time a parent or a loop. @throws if its `timeout` is no duration. */
   beginDeadline(stage: string): void {
     const { definition } = this.own;
     const { node, path } = placeOf(definition, stage);
@@ -247,10 +240,9 @@ export class Transaction {
   }
 
   /**
-   * Reports to the component. If what should come next cannot be started, the run fails with that
-   * error, but what was executed here is recorded.
-   * @throws if the caller should call again without fusion, and to roll back what was executed for
-   *   a run that went another way.
+   * Reports to the component. If what comes next cannot be started, the run fails, but what was
+   * executed here is recorded.
+   * @throws if the caller should call again, or the run went another way: all is rolled back.
    */
   async commit(): Promise<void> {
     if (this.refused !== undefined) throw this.refused;

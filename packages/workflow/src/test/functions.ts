@@ -72,8 +72,7 @@ export const children = query({
 });
 
 /**
- * The records of runs, one list for each, in the order in which they began.
- * @param from the first run, and the creation time of the last of its records that was read.
+ * The records of runs, one list for each. @param from the first run, and where its records begin.
  * @returns `next` if there are more.
  */
 export const steps = query({

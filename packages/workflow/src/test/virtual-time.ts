@@ -173,11 +173,7 @@ interface FakeClock {
 
 const spanned = new WeakSet<FakeClock>();
 
-/**
- * Lets the timers of vitest's fake clock last as long as asked, by setting several in a row:
- * convex-test schedules functions with `setTimeout`. Does nothing if time is real, or it was done
- * for this clock.
- */
+/** Lets vitest's fake timers last as long as asked, by setting several in a row. */
 export function spanLongTimers(): void {
   // Fake timers tell their clock.
   const { clock } = globalThis.setTimeout as { clock?: FakeClock };

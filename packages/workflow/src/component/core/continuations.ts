@@ -8,12 +8,12 @@ import { pool } from "./pool.js";
 
 export const { continuation, voidMutation } = core.mutationsOf<MutationCtx>();
 
-/** What a transaction that cancels or undoes runs leaves: each run above writes how it ends, and its caller goes on. */
+/** What a transaction that cancels or undoes runs leaves to the runs above, and to its caller. */
 export const ROOM_ABOVE = { ...core.ROOM_TO_COMPLETE, databaseQueries: 1_024 };
 
 type Continuation = Parameters<typeof core.continueLater>[2];
 
-/** Goes on in a later transaction. @param fn made with {@link continuation}. @param page its argument. */
+/** Goes on in a later transaction. @param fn made with {@link continuation}, called with `page`. */
 export async function continueLater(ctx: MutationCtx, fn: Continuation, page: Value, afterMs = 0) {
   return await core.continueLater(ctx, pool, fn, page, afterMs);
 }

@@ -4,8 +4,8 @@ import type { BadEnd } from "../validators.js";
 import type { MutationCtx, Run, RunId } from "./documents.js";
 
 /*
- * What the component logs: how runs begin and end, and what goes wrong on the way. Inputs, results and the data of errors are not logged, and of
- * the errors of `sensitive` nodes only their kind and place. The gate, which holds the level, is only read if something goes wrong.
+ * How runs begin and end, and what goes wrong. Inputs, results and the data of errors are not
+ * logged; of a `sensitive` node only the kind and the place. The level is read only if need be.
  */
 
 /** A line of the log holds 4 KiB. */
@@ -21,7 +21,7 @@ const LEVELS = {
   completionFailed: "ERROR",
 } as const satisfies Record<string, LogLevel>;
 
-/** Runs of the top level begin. A run whose start is logged says so: its end need not read the gate. Called last, when the gate was read. */
+/** Runs of the top level begin. A logged run says so: its end need not read the level. */
 export async function logStarted(
   ctx: MutationCtx,
   workflow: string,
@@ -63,7 +63,7 @@ export async function logStep(
   await logEvent(ctx, LEVELS[event], event, fields);
 }
 
-/** `stuck`: a run could not even be told that it cannot go on, and is tried again. `onCompleteFailed`: the app's `onComplete` has thrown. */
+/** `stuck`: a run could not be told that it cannot go on, and is tried again. */
 export async function logThrown(
   ctx: MutationCtx,
   event: "stuck" | "onCompleteFailed",
@@ -102,14 +102,14 @@ function placeOf({ kind, workflow, node }: StepError) {
   return { kind, workflow, node };
 }
 
-/** An error's own part of its message. The child has logged its part, or must not as its node is `sensitive`. */
+/** An error's own part of its message: the child logged its part, unless it is `sensitive`. */
 function messageFor({ kind, message, cause }: StepError): string | undefined {
   if (kind !== "childFailed" || cause === undefined) return cut(message);
   const rest = `: ${cause.message}`;
   return message.endsWith(rest) ? cut(message.slice(0, -rest.length)) : undefined;
 }
 
-/** A message without the value that Convex shows if one does not fit its validator: that is an input or a result. */
+/** Convex's refusals show the value, which is an input or a result: that is cut off. */
 function cut(message: string): string {
   const [text = ""] = message.split(/\n+(?:Object|Value): /);
   return text.slice(0, MAX_MESSAGE_LENGTH);

@@ -26,7 +26,7 @@ export async function runWithId(ctx: QueryCtx, runId: string): Promise<Run | nul
   return id === null ? null : await ctx.db.get("runs", id);
 }
 
-/** The run that a key names: the one that has not ended (`start` and `restart` allow one), else the one that ended last. */
+/** The run of a key that has not ended (there is at most one), else the one that ended last. */
 export async function runWithKey(ctx: QueryCtx, workflow: string, key: string) {
   const current = await unendedWithKey(ctx, workflow, key);
   if (current !== null) return current;

@@ -11,13 +11,13 @@ type JobState = SystemDataModel["_scheduled_functions"]["document"]["state"];
 /** What is so late, in ms, may have been lost. The scheduler is seldom that far behind. */
 export const LATE_MS = 15_000;
 
-/** The state of a scheduled function; undefined if there is none. It is read with its arguments, which may be large. */
+/** The state of a scheduled function, if there is one. It is read with its arguments. */
 export async function stateOfJob(ctx: QueryCtx, job: Job | undefined) {
   if (job === undefined) return undefined;
   return (await ctx.db.system.get("_scheduled_functions", job))?.state;
 }
 
-/** Whether a scheduled function is still to come, or runs right now. A mutation that runs looks as if it had not begun. */
+/** Whether a function will run, or runs now. A mutation that runs seems not to have begun. */
 export function isToCome(state: JobState | undefined): boolean {
   return state?.kind === "pending" || state?.kind === "inProgress";
 }

@@ -6,7 +6,7 @@ import type { Read } from "../validators.js";
 import type { QueryCtx, Run, RunId, Step } from "./documents.js";
 import { childrenFrom, keyOf, lastOwnUndo, nameOf, stepRead } from "./steps.js";
 
-/** How many bytes of children's outputs one transaction gathers. It may read 16 MiB, with their runs and all else. */
+/** How many bytes of outputs are gathered, of the 16 MiB that a transaction may read. */
 const MAX_GATHERED_BYTES = 12 << 20;
 /** What a child's run and the record of its output take, at most. */
 const MAX_CHILD_BYTES = 1.05 * (1 << 20);
@@ -14,15 +14,15 @@ const MAX_CHILD_BYTES = 1.05 * (1 << 20);
 const DOCUMENTS_AFTER = 1_000;
 /** The outputs of more children than this are no argument, however small they are. */
 const MAX_CHILDREN_IN_ARGUMENT = 1_000;
-/** A smaller output is in the child's run too: a transaction may read 4,096 ranges, and each record by its id is one. */
+/** A smaller output is in the child's run too, as reading its record takes one of 4,096 ranges. */
 const MAX_OUTPUT_IN_RUN_BYTES = 4 * 1024;
 
 /** What this transaction knows of outputs, by {@link keyOf}. */
 export type Known = ReadonlyMap<string, unknown>;
 
 /**
- * What a stage reads, by name. @param most how many bytes it may read. Default: what is left of the transaction.
- * @throws a {@link Failure} `tooLarge` if the outputs of a parent's children are more than can be gathered.
+ * What a stage reads, by name. @param most how many bytes. Default: what the limits allow.
+ * @throws a {@link Failure} `tooLarge` if the outputs of children are too many.
  */
 export async function loadScope(ctx: QueryCtx, run: RunId, reads: readonly Read[], most?: number) {
   const { used, remaining } = (await ctx.meta.getTransactionMetrics()).bytesRead;
@@ -98,7 +98,7 @@ async function causeOf(ctx: QueryCtx, id: RunId): Promise<StepError | undefined>
   return await causeOf(ctx, run.parentRun);
 }
 
-/** The outputs of a parent's children, as a list or by key, or what they were reduced to; as many as fit. */
+/** The outputs of children, as a list or by key, or what they were reduced to; as many as fit. */
 async function childrenOutputs(ctx: QueryCtx, run: RunId, read: Read, fits: Fits) {
   const parent = await stepRead(ctx, run, read);
   if (parent === null) return [];
@@ -115,8 +115,8 @@ async function childrenOutputs(ctx: QueryCtx, run: RunId, read: Read, fits: Fits
 }
 
 /**
- * A child's output, as its parent sees it. @param tolerant whether some may have failed, as the parent is now.
- * @throws a {@link Failure} `childFailed` if it has failed, and the parent does not tolerate that any more.
+ * A child's output, as its parent sees it. @param tolerant whether some may have failed.
+ * @throws a {@link Failure} `childFailed` if it has failed, and the parent does not tolerate that.
  */
 export async function settledOutput(ctx: QueryCtx, parent: Step, child: Run, tolerant = false) {
   const isComplete = child.state === "completed";

@@ -18,7 +18,7 @@ export async function stepWithId(ctx: QueryCtx, step: string): Promise<Step | nu
   return id === null ? null : await ctx.db.get("steps", id);
 }
 
-/** The record of a stage of a run, in one iteration of the loops around it; null if the run was never there. */
+/** The record of a stage in one iteration; null if the run was never there. */
 export async function stepRead(
   ctx: QueryCtx,
   run: RunId,
@@ -95,7 +95,7 @@ export async function lastChild(ctx: QueryCtx, parent: StepId): Promise<Run | nu
 /** The states of a run that has not ended. */
 export const UNENDED = ["compensating", "running", "pending"] as const;
 
-/** Whether a parent has a child in one of the states. It reads the last one, which is canceled and undone after the others. */
+/** Whether a child is in one of the states. It reads the last one, which is canceled last. */
 export async function hasChildIn(
   ctx: QueryCtx,
   parent: StepId,
@@ -106,7 +106,7 @@ export async function hasChildIn(
   return false;
 }
 
-/** Up to so many children are canceled by the transaction that cancels their parent: they hardly conflict with it. */
+/** Up to so many children are canceled together with their parent: they hardly conflict with it. */
 const FEW = 10;
 
 /** Whether a parent's children are canceled in transactions that follow. */
@@ -119,7 +119,7 @@ export function isWaitingForChildren(parent: Step | null): parent is Step {
   return parent?.state === "waiting" && parent.joined !== true;
 }
 
-/** Whether a child does not begin although it was not canceled yet: its parent waits no more, and cancels its children in pages. */
+/** Whether a child must not begin: its parent waits no more, and cancels its children in pages. */
 export async function isCalledOff(ctx: QueryCtx, { childOf }: Token): Promise<boolean> {
   if (childOf === undefined) return false;
   return !isWaitingForChildren(await stepWithId(ctx, childOf));
@@ -175,8 +175,8 @@ const GOING = ["running", "compensating"] as const;
 const BAD = ["failed", "canceled", "timedOut"] as const;
 
 /**
- * What the children of a parent do, without reading those that are done or wait. They start nearly in their order: so nearly all that follow
- * the first that waits wait too. If very many run at once, those that are done are read instead.
+ * How far the children are, without reading those that are done or wait: as they start in order,
+ * nearly all after the first that waits wait too. If very many run, the done ones are read.
  */
 export async function childProgress(
   ctx: QueryCtx,

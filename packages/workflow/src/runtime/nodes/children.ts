@@ -127,9 +127,8 @@ const MAX_PAGE_BYTES = 512 * 1024;
 const MAX_INPUT_BYTES = 8 * 1024 * 1024;
 
 /**
- * What `children` gave, as the component takes it. An input that does not fit its schema fails its
- * child, not the parent. If some can wait without a slot, all run at once: else those that wait
- * could keep the others from beginning, forever.
+ * What `children` gave, as the component takes it. An invalid input fails its child, not the
+ * parent. If some can wait without a slot, all run at once: no child keeps another from beginning.
  */
 export async function newChildren(
   stage: string,

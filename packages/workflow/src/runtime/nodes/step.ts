@@ -96,9 +96,8 @@ async function callGenerated(run: Run, { kind, stage, reads }: Executed): Promis
 }
 
 /**
- * Calls a mutation by reference. Its result is seen when only the whole transaction can roll it
- * back: if it cannot be stored, the caller calls again, and then the function is called inside a
- * mutation that checks.
+ * Calls a mutation by reference. If its result cannot be stored, the caller calls again, and then a
+ * mutation that checks the result is between them, and rolls back.
  */
 async function checked(
   run: Run,
