@@ -1,5 +1,6 @@
-// Writes the list of modules in each example's `_generated/api.d.ts`, as `npx convex codegen` would if it did not need a deployment.
-// With --check it writes nothing, and fails if a file is out of date.
+// Writes the list of modules in each example's `_generated/api.d.ts`, as `npx convex codegen` would
+// if it did not need a deployment. With --check it writes nothing, and fails if a file is out of
+// date.
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -7,7 +8,10 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 const check = process.argv.includes("--check");
 const root = resolve(import.meta.dirname, "..");
 
-/** The modules that Convex deploys: files with one dot in their name, except the schema and what Convex generates itself. */
+/**
+ * The modules that Convex deploys: files with one dot in their name, except the schema and what
+ * Convex generates itself.
+ */
 function modulesOf(functionsDir) {
   return readdirSync(functionsDir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /^[^.]+\.[jt]sx?$/.test(entry.name))

@@ -1,5 +1,6 @@
-// Writes `src/component/_generated/component.ts` of the two components from their built functions, as `npx convex codegen` would if it
-// did not need a deployment for it. With --check it writes nothing, and fails where a file is out of date.
+// Writes `src/component/_generated/component.ts` of the two components from their built functions,
+// as `npx convex codegen` would if it did not need a deployment for it. With --check it writes
+// nothing, and fails where a file is out of date.
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import { format, resolveConfig } from "prettier";
 

@@ -1,4 +1,5 @@
-// Compiles the workflows of every app in this repository. With --check it writes nothing, and fails where a file is out of date.
+// Compiles the workflows of every app in this repository. With --check it writes nothing, and fails
+// where a file is out of date.
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { compile, formatDiagnostic, writeGenerated } from "@stepwise/codegen";

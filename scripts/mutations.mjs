@@ -1,9 +1,13 @@
-// Takes out one guard of the components at a time, and looks for the seed that catches it: `npm run mutations [-- name]`.
-// Each should be caught within 1,000 seeds on the smallest class. No file is changed: the mutation is made while bundling.
+// Takes out one guard of the components at a time, and looks for the seed that catches it: `npm run
+// mutations [-- name]`. Each should be caught within 1,000 seeds on the smallest class. No file is
+// changed: the mutation is made while bundling.
 import { availableParallelism } from "node:os";
 import { bundleSimulator, playSeeds } from "./simulator.mjs";
 
-/** A guard, and the edit that takes it out. Its text must occur once in the sources of the components. */
+/**
+ * A guard, and the edit that takes it out. Its text must occur once in the sources of the
+ * components.
+ */
 const GUARDS = [
   {
     guard: "token: a report counts only while its step is active",

@@ -1,4 +1,5 @@
-// Random workflows on a simulated deployment, with faults: `npm run sim -- --seeds 1000 --from 1 --class s16`. Ends with 1 if a seed fails.
+// Random workflows on a simulated deployment, with faults: `npm run sim -- --seeds 1000 --from 1
+// --class s16`. Ends with 1 if a seed fails.
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { bundleSimulator, playSeeds } from "./simulator.mjs";

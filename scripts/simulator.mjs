@@ -10,7 +10,10 @@ import { build } from "esbuild";
 
 const packages = fileURLToPath(new URL("../packages/", import.meta.url));
 const entry = join(packages, "codegen/test/sim/main.ts");
-/** Bundled from their sources, so that a mutation reaches them; everything else is used as it is built. */
+/**
+ * Bundled from their sources, so that a mutation reaches them; everything else is used as it is
+ * built.
+ */
 const mutable = /^@stepwise\/(workflow\/test|workpool\/core)$/;
 
 /**
@@ -63,7 +66,8 @@ export async function bundleSimulator(mutation) {
 
 /**
  * Plays seeds, divided among processes.
- * @param options `seeds`, `from`, `class`, `shrink`, `processes`; `print` gets each line; `first`: ends at the first seed that fails.
+ * @param options `seeds`, `from`, `class`, `shrink`, `processes`; `print` gets each line; `first`:
+ *   ends at the first seed that fails.
  * @returns how many seeds were played and failed, the first that failed, and other counts.
  */
 export async function playSeeds(outfile, { print, first = false, ...options }) {

@@ -1,4 +1,5 @@
-// Prints what each entry point adds to an app's bundle, minified and without `convex`, and fails if one is over its limit.
+// Prints what each entry point adds to an app's bundle, minified and without `convex`, and fails if
+// one is over its limit.
 import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";

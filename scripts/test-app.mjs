@@ -1,5 +1,6 @@
-// Compiles the workflows of the run time's test app, whose generated files are not committed. Vitest does it before the tests of
-// `packages/workflow`; `node scripts/test-app.mjs` does it before a type check.
+// Compiles the workflows of the run time's test app, whose generated files are not committed.
+// Vitest does it before the tests of `packages/workflow`; `node scripts/test-app.mjs` does it
+// before a type check.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 

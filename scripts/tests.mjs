@@ -1,5 +1,5 @@
-// Runs the tests, and then checks that each promise of docs/semantics.md has a test. `npm test` runs those that are not tagged `large`; the
-// program `verify.mjs` runs all of them.
+// Runs the tests, and then checks that each promise of docs/semantics.md has a test. `npm test`
+// runs those that are not tagged `large`; the program `verify.mjs` runs all of them.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,8 @@ export function runTests(flags = []) {
     const told = JSON.parse(readFileSync(report, "utf8"));
     passed = told.numPassedTests;
     failed = told.numFailedTests;
-    // A file that does not even load has no tests to fail, nor has an unhandled error outside of them.
+    // A file that does not even load has no tests to fail, nor has an unhandled error outside of
+    // them.
     if (status !== 0 && failed === 0) failed = Math.max(1, told.numFailedTestSuites);
   } catch {
     failed = 1;

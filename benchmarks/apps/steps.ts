@@ -6,8 +6,8 @@ import {
 import { v } from "convex/values";
 
 /*
- * What the steps and works of every scene do, in both apps: nothing but count on, so that whatever is read or written is the
- * engine's. They never wait, so whatever time passes is the engine's too.
+ * What the steps and works of every scene do, in both apps: nothing but count on, so that whatever
+ * is read or written is the engine's. They never wait, so whatever time passes is the engine's too.
  */
 const counts = { args: { n: v.number() }, returns: v.number() };
 

@@ -1,6 +1,9 @@
 import { v } from "convex/values";
 
-/** Works of one kind, enqueued by one call into a pool of so many; both apps have `pools:enqueue` for it. */
+/**
+ * Works of one kind, enqueued by one call into a pool of so many; both apps have `pools:enqueue`
+ * for it.
+ */
 export const vWorks = v.object({
   kind: v.union(
     v.literal("action"),

@@ -50,7 +50,10 @@ export async function loadPeer(): Promise<App> {
   return await inScratch((scratch) => load("peer", scratch, []));
 }
 
-/** Works on a copy of `apps` that may be written to, in a place from which packages resolve as they do here. */
+/**
+ * Works on a copy of `apps` that may be written to, in a place from which packages resolve as they
+ * do here.
+ */
 async function inScratch<Result>(use: (scratch: string) => Promise<Result>): Promise<Result> {
   const cache = join(benchmarks, "node_modules/.cache/stepwise-benchmarks");
   await mkdir(cache, { recursive: true });
@@ -111,7 +114,10 @@ interface Component {
   modules: Modules;
 }
 
-/** The same modules, loaded once and for all: loading takes real time, which virtual time does not wait for. */
+/**
+ * The same modules, loaded once and for all: loading takes real time, which virtual time does not
+ * wait for.
+ */
 async function loaded(modules: Modules): Promise<Modules> {
   const entries = Object.entries(modules).map(async ([path, load]) => {
     const module = await load();
@@ -120,7 +126,10 @@ async function loaded(modules: Modules): Promise<Modules> {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** As for Convex's own bundler: a name with two dots, such as that of a definition file, is no module. */
+/**
+ * As for Convex's own bundler: a name with two dots, such as that of a definition file, is no
+ * module.
+ */
 function isModule(file: string): boolean {
   return /\.[jt]s$/.test(file) && basename(file).split(".").length === 2;
 }

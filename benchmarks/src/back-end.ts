@@ -2,7 +2,10 @@ import { Counter, type Timers, type Totals } from "@stepwise/testing";
 import { makeFunctionReference } from "convex/server";
 import type { App } from "./apps.js";
 
-/* Interfaces have no index signature, which the arguments of a reference must have: so this is a type. */
+/*
+ * Interfaces have no index signature, which the arguments of a reference must have: so this is a
+ * type.
+ */
 type Chain = {
   readonly kind: string;
   readonly length: number;

@@ -10,8 +10,8 @@ import { results } from "./results.js";
 import { AFTERWARDS_SCENES, CHAIN_SCENES, CROWD, SHAPE_SCENES, type ChainScene } from "./scenes.js";
 import { type Row, table } from "./table.js";
 
-// What is measured prints to the console now and then: events, and the errors that retries follow. The tables do not go that way, nor do
-// errors of the bench itself.
+// What is measured prints to the console now and then: events, and the errors that retries follow.
+// The tables do not go that way, nor do errors of the bench itself.
 const print = (text: string) => process.stdout.write(`${text}\n`);
 for (const method of ["log", "info", "debug", "warn", "error"] as const) console[method] = () => {};
 
@@ -23,9 +23,11 @@ const shapes = SHAPE_SCENES.flatMap(({ ours, n }) =>
 );
 const [ours, peer] = [await loadOurs(unique([...chains, ...shapes])), await loadPeer()];
 
-// Only now, because until here time is real; and always from the same moment, so that results are the same.
+// Only now, because until here time is real; and always from the same moment, so that results are
+// the same.
 const timers = installTimers({ now: Date.UTC(2030, 0) });
-// And with the same chance: how long a retry waits is random, and what looks for it at intervals may take one look more or less.
+// And with the same chance: how long a retry waits is random, and what looks for it at intervals
+// may take one look more or less.
 Math.random = seeded(1);
 const measured = { ours: new Measurement(ours, timers), peer: new Measurement(peer, timers) };
 

@@ -8,7 +8,10 @@ export interface BundleOptions {
   readonly root: string;
   readonly entryPoints: readonly string[];
   readonly outdir: string;
-  /** Export conditions, by which the workspace's own packages give their sources instead of their builds. */
+  /**
+   * Export conditions, by which the workspace's own packages give their sources instead of their
+   * builds.
+   */
   readonly conditions: readonly string[];
 }
 

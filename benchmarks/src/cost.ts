@@ -10,11 +10,16 @@ export interface Cost {
   readonly documentsRead: number;
   readonly documentsWritten: number;
   readonly kbRead: number;
-  /** Virtual ms in which nothing of the app's own ran, of a work those in which a slot was free; undefined where that is not looked at. */
+  /**
+   * Virtual ms in which nothing of the app's own ran, of a work those in which a slot was free;
+   * undefined where that is not looked at.
+   */
   readonly waitMs?: number | undefined;
 }
 
-/** What each of the steps takes by which one chain is longer than another: start and end cancel out. */
+/**
+ * What each of the steps takes by which one chain is longer than another: start and end cancel out.
+ */
 export function costOfStep(longer: ChainRun, shorter: ChainRun, steps: number, ms = 0): Cost {
   const each = (of: (run: ChainRun) => number) => (of(longer) - of(shorter)) / steps;
   return {

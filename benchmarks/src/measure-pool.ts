@@ -14,7 +14,10 @@ function worksOf(given: Given): Works {
   return { kind: "action", count: 1, maxParallelism: 10, ms: 0, ...given };
 }
 
-/** Measures the pool of one app. Each measurement has a fresh back end, on which a work has run, and come to rest a minute ago. */
+/**
+ * Measures the pool of one app. Each measurement has a fresh back end, on which a work has run, and
+ * come to rest a minute ago.
+ */
 export class PoolMeasurement {
   constructor(
     private readonly app: App,
@@ -39,8 +42,8 @@ export class PoolMeasurement {
   }
 
   /**
-   * All that is done in 5 minutes in which nothing can start: a pool whose slots are all taken for longer, or one that is paused
-   * (`maxParallelism` 0). A work is enqueued each 15 s.
+   * All that is done in 5 minutes in which nothing can start: a pool whose slots are all taken for
+   * longer, or one that is paused (`maxParallelism` 0). A work is enqueued each 15 s.
    */
   async stuck(maxParallelism: number): Promise<Cost> {
     const pool = await this.#warm(worksOf({}));

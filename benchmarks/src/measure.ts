@@ -3,7 +3,10 @@ import type { App } from "./apps.js";
 import { BackEnd, type ChainRun } from "./back-end.js";
 import { type Cost, costOfStep, costOfWork } from "./cost.js";
 
-/** Measures the chains of one app. Each run has a fresh back end, and is made once however often it is asked for. */
+/**
+ * Measures the chains of one app. Each run has a fresh back end, and is made once however often it
+ * is asked for.
+ */
 export class Measurement {
   readonly #runs = new Map<string, Promise<ChainRun>>();
 
@@ -12,13 +15,19 @@ export class Measurement {
     private readonly timers: Timers,
   ) {}
 
-  /** A step of a chain: what the chain takes beyond one of a single step, for each step beyond the first. */
+  /**
+   * A step of a chain: what the chain takes beyond one of a single step, for each step beyond the
+   * first.
+   */
   async step(kind: string, length: number, ms = 0): Promise<Cost> {
     const shortest = await this.run(kind, 1, ms);
     return costOfStep(await this.run(kind, length, ms), shortest, length - 1, ms);
   }
 
-  /** One of the N things in a run: what a run of N takes beyond a run of one of them. @param ms how long each of them is to take. */
+  /**
+   * One of the N things in a run: what a run of N takes beyond a run of one of them. @param ms how
+   * long each of them is to take.
+   */
   async shape(kind: string, n: number, ms = 0, sends = false): Promise<Cost> {
     const run = async (length: number) =>
       await this.#onFreshBackEnd((back) =>
@@ -34,7 +43,10 @@ export class Measurement {
     return costOfStep(await run(length), await run(1), (length - 1) * runs);
   }
 
-  /** A run of a chain of one step, from its start to its end, where one has run before. @param ms how long the step is busy. */
+  /**
+   * A run of a chain of one step, from its start to its end, where one has run before. @param ms
+   * how long the step is busy.
+   */
   async whole(kind: string, ms = 0): Promise<Cost> {
     const { totals, virtualMs } = await this.#onFreshBackEnd(async (back) => {
       await back.runChain(kind, 1, ms);

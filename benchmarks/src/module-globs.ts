@@ -10,8 +10,8 @@ const QUOTED = /["'`]([^"'`]*)["'`]/g;
 const COMPONENT_TEST = /[/\\]node_modules[/\\]@convex-dev[/\\].*[/\\]test\.[jt]s$/;
 
 /**
- * Published components list their modules with `import.meta.glob`, which only Vite has. Each call is replaced by the map from paths to
- * imports that Vite would put there.
+ * Published components list their modules with `import.meta.glob`, which only Vite has. Each call
+ * is replaced by the map from paths to imports that Vite would put there.
  */
 export const moduleGlobs: Plugin = {
   name: "module-globs",

@@ -2,8 +2,14 @@ import { type Call, Counter, type Timers, type Totals } from "@stepwise/testing"
 import { makeFunctionReference } from "convex/server";
 import type { App } from "./apps.js";
 
-/* Interfaces have no index signature, which the arguments of a reference must have: so this is a type. */
-/** Works that are enqueued by one call: what `pools:enqueue` of both apps takes; see `apps/works.ts`. */
+/*
+ * Interfaces have no index signature, which the arguments of a reference must have: so this is a
+ * type.
+ */
+/**
+ * Works that are enqueued by one call: what `pools:enqueue` of both apps takes; see
+ * `apps/works.ts`.
+ */
 export type Works = {
   readonly kind: "action" | "busyAction" | "failingAction" | "settlingAction" | "mutation";
   readonly count: number;
@@ -14,15 +20,18 @@ export type Works = {
   readonly runAfter?: number;
 };
 
-/** What some works took. The calls that enqueued them are left out, but for what the pool did within them. */
+/**
+ * What some works took. The calls that enqueued them are left out, but for what the pool did within
+ * them.
+ */
 export interface WorksRun {
   /** Until the last of them had ended. */
   readonly toEnd: Totals;
   /** Until nothing was scheduled any more. */
   readonly toRest: Totals;
   /**
-   * For how many virtual ms slots were free while works waited that were due: each slot counts. Undefined where works were retried: when
-   * those were due is not known.
+   * For how many virtual ms slots were free while works waited that were due: each slot counts.
+   * Undefined where works were retried: when those were due is not known.
    */
   readonly waitMs: number | undefined;
 }
@@ -50,7 +59,10 @@ export class Pool {
     return await this.#t.mutation(enqueue, works);
   }
 
-  /** Enqueues works, and lets them end and everything come to rest. @throws where not all of them run and succeed. */
+  /**
+   * Enqueues works, and lets them end and everything come to rest. @throws where not all of them
+   * run and succeed.
+   */
   async run(works: Works): Promise<WorksRun> {
     const first = this.mark();
     const dueAt = this.timers.now() + (works.runAfter ?? 0);

@@ -104,7 +104,8 @@ describe("on a deployment of class S256", () => {
     expect(Math.max(...looks)).toBeLessThan(60_000);
   });
 
-  // 200 ms, and about 41 ms from the end of one action to the begin of the next: 50 slots can make 207 steps a second.
+  // 200 ms, and about 41 ms from the end of one action to the begin of the next: 50 slots can make
+  // 207 steps a second.
   test("1,000 chains of 10 on 50 slots make at least 180 steps a second", async () => {
     const load = { ...LOADS["chains-50"]!, mostMs: 12_000 };
     const { perSecond, refused } = await measure(load, "ours", 1, SOURCES);

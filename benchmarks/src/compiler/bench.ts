@@ -31,7 +31,9 @@ const bare = ({ folder, functionsDir }: Project): Command => ({
   args: [parseBare, tsMorph, functionsDir],
   cwd: folder,
 });
-/** The compiler again and again: with nothing changed since, and after an edit of one definition. */
+/**
+ * The compiler again and again: with nothing changed since, and after an edit of one definition.
+ */
 const repeated = ({ folder, functionsDir, workflows }: Project) => {
   const index = Math.floor(workflows / 2);
   const file = join(functionsDir, definitionFile(index));

@@ -1,6 +1,6 @@
 /*
- * What the compiler is measured against: to import ts-morph and to parse the definition files, and nothing else.
- * Arguments: where ts-morph is, the functions folder.
+ * What the compiler is measured against: to import ts-morph and to parse the definition files, and
+ * nothing else. Arguments: where ts-morph is, the functions folder.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

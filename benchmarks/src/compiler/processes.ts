@@ -9,8 +9,9 @@ export interface Command {
 }
 
 /**
- * The shortest of several runs of each command, in ms. One after the other in turn, so that what else the machine does at some moment
- * meets all of them: the ratio of two is then of use where the times are not.
+ * The shortest of several runs of each command, in ms. One after the other in turn, so that what
+ * else the machine does at some moment meets all of them: the ratio of two is then of use where the
+ * times are not.
  */
 export function shortest<Name extends string>(
   rounds: number,

@@ -12,7 +12,10 @@ export interface Project {
 /** How many definition files share a folder. */
 const perFolder = 25;
 
-/** Writes an app with a number of workflows, each in a file of its own, as an app of that size would have them. */
+/**
+ * Writes an app with a number of workflows, each in a file of its own, as an app of that size would
+ * have them.
+ */
 export function writeProject(folder: string, workflows: number): Project {
   const functionsDir = join(folder, "convex");
   const write = (path: string, text: string) => {
@@ -63,7 +66,8 @@ const waiting = `  .event("approval", { schema: z.object({ by: z.string() }), ti
 const nameOf = (index: number): string => `document${String(index).padStart(4, "0")}`;
 
 /**
- * The text of a definition file: one workflow of six nodes, or of nine with bodies, that has the one before it as its child.
+ * The text of a definition file: one workflow of six nodes, or of nine with bodies, that has the
+ * one before it as its child.
  *
  * @param edits how often it has been edited: each edit gives the second step another name
  */

@@ -5,7 +5,8 @@ import { LOADS } from "./loads.js";
 import { measure } from "./measure.js";
 
 /*
- * One load: `node benchmarks/dist/load/main.js chains-50 --engine ours --seed 1 [--class s16] [--mutation 3-8] [--places 8]`. Without a name it lists them.
+ * One load: `node benchmarks/dist/load/main.js chains-50 --engine ours --seed 1 [--class s16]
+ * [--mutation 3-8] [--places 8]`. Without a name it lists them.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,

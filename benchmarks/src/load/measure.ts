@@ -10,7 +10,9 @@ export interface Load {
   readonly actions: number;
   /** Calls from outside: when, in ms from the beginning, which function, and with what. */
   calls(): Iterable<readonly [at: number, name: string, args: Record<string, unknown>]>;
-  /** One call of the kind, on which the engine sets up what it needs; its actions are not counted. */
+  /**
+   * One call of the kind, on which the engine sets up what it needs; its actions are not counted.
+   */
   readonly warmUp: readonly [name: string, args: Record<string, unknown>];
   /** Virtual ms after which it is given up. Default: an hour. */
   readonly mostMs?: number;

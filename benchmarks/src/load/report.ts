@@ -19,7 +19,9 @@ async function told(name: string, engine: Engine, seed: number): Promise<Told> {
   return { refused, done, perSecond, conflicts, seconds, exhausted: sum };
 }
 
-/** One row of the table: of each column the least and the most over the seeds, ours / the peer's. */
+/**
+ * One row of the table: of each column the least and the most over the seeds, ours / the peer's.
+ */
 async function row(name: string, seeds: readonly number[]): Promise<string> {
   const of: Record<Engine, Told[]> = { ours: [], peer: [] };
   for (const engine of ["ours", "peer"] as const)

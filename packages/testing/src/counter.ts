@@ -24,8 +24,8 @@ export interface CounterOptions {
   readonly indexes?: boolean;
   /**
    * How many of the newest commits of a component a query over a stale snapshot of it does not see,
-   * of those of the last second and up to 100; asked for each query. On a deployment that is chance,
-   * as transactions run at once there. Needs `indexes`. Default: none, as in convex-test.
+   * of those of the last second and up to 100; asked for each query. On a deployment that is
+   * chance, as transactions run at once there. Needs `indexes`. Default: none, as in convex-test.
    */
   readonly lag?: () => number;
 }

@@ -8,8 +8,8 @@ export interface TimerHost {
 }
 
 /**
- * Has timers last as long as they are asked to, by setting several in a row. convex-test schedules functions by `setTimeout`; those of a
- * deployment may well be due in a year.
+ * Has timers last as long as they are asked to, by setting several in a row. convex-test schedules
+ * functions by `setTimeout`; those of a deployment may well be due in a year.
  *
  * @returns a function that takes it back
  */

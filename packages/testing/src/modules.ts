@@ -81,7 +81,8 @@ function wrapFunction(
   const what = { component, name, type, counted: true };
   // Everything but the handler (validators, visibility) is inherited.
   return Object.create(registered, {
-    // The same validators: convex-test asks for them at every call, and Convex serialises them every time.
+    // The same validators: convex-test asks for them at every call, and Convex serialises them
+    // every time.
     exportArgs: { value: once(() => registered.exportArgs()) },
     exportReturns: { value: once(() => registered.exportReturns()) },
     _handler: {

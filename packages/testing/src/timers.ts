@@ -36,7 +36,9 @@ export function vitestTimers(vi: VitestClock): Timers {
 }
 
 export interface InstalledTimers extends Timers {
-  /** When the timer is due that is due next, in ms since the epoch; undefined where there is none. */
+  /**
+   * When the timer is due that is due next, in ms since the epoch; undefined where there is none.
+   */
   nextAt(): number | undefined;
   /** Gives the process its real clock back. */
   uninstall(): void;
@@ -44,7 +46,8 @@ export interface InstalledTimers extends Timers {
 
 /**
  * Fake timers for plain Node: replaces `Date`, `performance`, timeouts and intervals of the
- * process. What moves by itself (promises, microtasks, immediates, input and output) stays real. A timeout may be of any length.
+ * process. What moves by itself (promises, microtasks, immediates, input and output) stays real. A
+ * timeout may be of any length.
  *
  * @param now Where the virtual clock starts, in ms since the epoch.
  */

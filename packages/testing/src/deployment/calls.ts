@@ -5,7 +5,10 @@ import { CallError, callErrorOf } from "./failure.js";
 import { type FunctionPath, type Job, textOf } from "./job.js";
 import type { Transaction } from "./transaction.js";
 
-/** [4] [48] Runs the code of a query or mutation on its snapshot, once it has a permit, and lets pass the time that it takes. */
+/**
+ * [4] [48] Runs the code of a query or mutation on its snapshot, once it has a permit, and lets
+ * pass the time that it takes.
+ */
 export async function execute(
   backend: Backend,
   transaction: Transaction,

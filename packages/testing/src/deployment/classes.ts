@@ -2,7 +2,10 @@ import type { Span } from "./random.js";
 
 const MIB = 2 ** 20;
 
-/** What differs between deployments, or is not known of them. Numbers in brackets are facts of docs/deployment-model.md. */
+/**
+ * What differs between deployments, or is not known of them. Numbers in brackets are facts of
+ * docs/deployment-model.md.
+ */
 export interface DeploymentClass {
   /** As `ctx.meta.getDeploymentMetadata()` gives it. */
   readonly name: string;
@@ -56,7 +59,10 @@ export interface DeploymentClass {
   readonly finishedJobsMs: number;
   /** [40] From a crash until all is up again. */
   readonly restartMs: number;
-  /** [43] Whether a mutation that cancels its own job fails, as from convex 1.50 on; before it was ignored. */
+  /**
+   * [43] Whether a mutation that cancels its own job fails, as from convex 1.50 on; before it was
+   * ignored.
+   */
   readonly selfCancelFails: boolean;
 }
 

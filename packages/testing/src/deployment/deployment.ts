@@ -134,7 +134,10 @@ export class Deployment {
     this.scheduler.kick();
   }
 
-  /** A mutation of a client that waits for nothing before it; for a client's own line see {@link client}. */
+  /**
+   * A mutation of a client that waits for nothing before it; for a client's own line see {@link
+   * client}.
+   */
   async mutation(reference: Reference, args: Record<string, unknown> = {}): Promise<unknown> {
     return await this.#call(
       reference,

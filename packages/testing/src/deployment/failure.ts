@@ -1,6 +1,6 @@
 /**
- * Why a call failed: `user`, the function threw; `conflict`, its attempts are used up; `permits` and `bytes`, refused before it ran; `system`,
- * something of the deployment's own.
+ * Why a call failed: `user`, the function threw; `conflict`, its attempts are used up; `permits`
+ * and `bytes`, refused before it ran; `system`, something of the deployment's own.
  */
 export type FailureKind = "user" | "conflict" | "permits" | "bytes" | "system";
 

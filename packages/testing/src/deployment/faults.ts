@@ -1,6 +1,9 @@
 import type { FunctionPath } from "./job.js";
 
-/** How an action comes to grief: before it does anything, where it reports for the first time, after that, or by standing still. */
+/**
+ * How an action comes to grief: before it does anything, where it reports for the first time, after
+ * that, or by standing still.
+ */
 export type ActionFault = "dies at start" | "dies before report" | "dies after report" | "hangs";
 
 /** How a call by an action goes wrong. `lost`: it does not arrive, or its answer does not. */

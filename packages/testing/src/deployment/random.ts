@@ -14,7 +14,10 @@ export function seeded(seed: number): () => number {
 /** From a to b. */
 export type Span = readonly [number, number];
 
-/** What a deployment draws. Each kind has numbers of its own, so that one more of one does not change all others. */
+/**
+ * What a deployment draws. Each kind has numbers of its own, so that one more of one does not
+ * change all others.
+ */
 export class Draws {
   readonly #time: () => number;
   readonly #jitter: () => number;

@@ -120,7 +120,10 @@ export class Transaction {
         throw new CallError(`Too much in one transaction: ${usage[kind]} of ${kind}`);
   }
 
-  /** What differs of a table from what is published: what has changed since the snapshot, and own writes. */
+  /**
+   * What differs of a table from what is published: what has changed since the snapshot, and own
+   * writes.
+   */
   changesOf(table: StoredTable): ReadonlyMap<string, Document | undefined> {
     const own = this.#writes.get(table);
     const past = this.snapshot.past(table);
@@ -133,7 +136,9 @@ export class Transaction {
     return this.#undo.length;
   }
 
-  /** [12] [26] [27] Takes writes back; what was read, and the count of what was scheduled, stays. */
+  /**
+   * [12] [26] [27] Takes writes back; what was read, and the count of what was scheduled, stays.
+   */
   rollBackTo(mark: number): void {
     while (this.#undo.length > mark) this.#undo.pop()!();
   }

@@ -17,11 +17,12 @@ interface BackEnd {
 const KNOWN_DATABASE = "dd642aa74561b0e0f38146cd4ba798feec0998b6aa5f034b4d074a56fddaffd3";
 
 /**
- * convex-test looks through and sorts all documents of a component for every query; a run with some thousand children takes it hours. The
- * `t` that this returns finds the same by sorted indexes, in the app and in the components that are registered with it.
+ * convex-test looks through and sorts all documents of a component for every query; a run with some
+ * thousand children takes it hours. The `t` that this returns finds the same by sorted indexes, in
+ * the app and in the components that are registered with it.
  *
- * It is done to the objects of this one `t`, at run time, and not to convex-test's text by a plugin of a bundler: so it works in plain
- * Node, and a `convexTest()` beside it is what it was.
+ * It is done to the objects of this one `t`, at run time, and not to convex-test's text by a plugin
+ * of a bundler: so it works in plain Node, and a `convexTest()` beside it is what it was.
  *
  * @param lag how many of the newest commits of a component a stale snapshot of it lacks.
  * @throws when the source of convex-test's database is not the one whose methods are replaced
@@ -41,7 +42,10 @@ export function withIndexes<T extends Accessor>(t: T, lag?: () => number): T {
   return { ...t, registerComponent };
 }
 
-/** convex-test gives it to nobody; but it enters an asynchronous context with it whenever a method of `t` is called. */
+/**
+ * convex-test gives it to nobody; but it enters an asynchronous context with it whenever a method
+ * of `t` is called.
+ */
 function backEndOf(t: Accessor): BackEnd {
   const contexts: unknown[] = [];
   const { run } = AsyncLocalStorage.prototype;
@@ -61,7 +65,10 @@ function backEndOf(t: Accessor): BackEnd {
   return found as BackEnd;
 }
 
-/** Whether a text is that of the database of the known version, as it is or as Vite gives it where convex-test is inlined. */
+/**
+ * Whether a text is that of the database of the known version, as it is or as Vite gives it where
+ * convex-test is inlined.
+ */
 export function isKnown(source: string): boolean {
   const plain = source.replaceAll(/\(0,__vi\w*__\.(\w+)\)/g, "$1").replaceAll(/\};$/gm, "}");
   return createHash("sha256").update(plain).digest("hex") === KNOWN_DATABASE;

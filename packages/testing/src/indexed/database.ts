@@ -28,7 +28,10 @@ interface PageOptions {
 /** The pending writes of one transaction, nested or not: null is a deletion. */
 type Level = Readonly<Record<string, Document | null>>;
 
-/** The part of convex-test's `DatabaseFake` that is used or replaced. There is one for the app and one for each component. */
+/**
+ * The part of convex-test's `DatabaseFake` that is used or replaced. There is one for the app and
+ * one for each component.
+ */
 export interface Database {
   readonly _documents: Record<string, Document>;
   readonly _writes: readonly Level[];
@@ -56,20 +59,25 @@ const MAX_LAG_MS = 1_000;
 /** Documents by id as they were at some time; undefined where there was none. */
 type Images = ReadonlyMap<string, Document | undefined>;
 
-/** Pending documents of one table, as far as they are in a range and in its order, and the ids of all those written. */
+/**
+ * Pending documents of one table, as far as they are in a range and in its order, and the ids of
+ * all those written.
+ */
 interface Pending {
   readonly ids: ReadonlySet<string>;
   readonly documents: readonly Document[];
 }
 
 /**
- * Replaces the methods of `database` with which convex-test looks through and sorts all of a component's documents for every query, by
- * ones over sorted indexes; the results are the same. Two things are not kept that convex-test keeps for ever: the results of a query that
- * were read, and, once its transaction is over, those that were not.
+ * Replaces the methods of `database` with which convex-test looks through and sorts all of a
+ * component's documents for every query, by ones over sorted indexes; the results are the same. Two
+ * things are not kept that convex-test keeps for ever: the results of a query that were read, and,
+ * once its transaction is over, those that were not.
  *
  * What an index range may be, filters, search and pages stay convex-test's own.
  *
- * @param lag how many of the newest commits a stale snapshot lacks; asked for each. convex-test's lacks none.
+ * @param lag how many of the newest commits a stale snapshot lacks; asked for each. convex-test's
+ *   lacks none.
  */
 export function indexDatabase(database: Database, lag?: () => number): void {
   const original: Database = Object.getPrototypeOf(database);
@@ -117,7 +125,10 @@ export function indexDatabase(database: Database, lag?: () => number): void {
   const resolve = (query: Query): Resolved =>
     original._resolveQuerySource.call(withMethods(database, { _iterateDocs: () => {} }), query);
 
-  /** All documents in a query's range, in order. What is written after the call does not change them. */
+  /**
+   * All documents in a query's range, in order. What is written after the call does not change
+   * them.
+   */
   const inRange = (
     source: Exclude<Source, { type: "Search" }>,
     { fieldPathsToSortBy, order }: Resolved,
@@ -136,7 +147,8 @@ export function indexDatabase(database: Database, lag?: () => number): void {
     const range = cursor ? beyond(bounds, keysOf(cursor, paths.length), order) : bounds;
     const direction = order === "asc" ? 1 : -1;
     const pending = pendingIn(name, index.fields, range, direction);
-    // Committed documents move only when the outermost transaction is committed, and then all queries are over.
+    // Committed documents move only when the outermost transaction is committed, and then all
+    // queries are over.
     const { from, to } = index.positions(range);
     const [first, end] = direction === 1 ? [from, to] : [to - 1, from - 1];
     return (function* merged() {
@@ -183,7 +195,10 @@ export function indexDatabase(database: Database, lag?: () => number): void {
     return { ...resolved, sortedDocs: [...iterable(take(found, mostRowsOf(options)))] };
   };
 
-  /** convex-test throws for every part of a union that a value is not, and catches that; the traces take longer than all else. */
+  /**
+   * convex-test throws for every part of a union that a value is not, and catches that; the traces
+   * take longer than all else.
+   */
   const isValid = (table: string, document: object): boolean => {
     const limit = Error.stackTraceLimit;
     Error.stackTraceLimit = 0;
@@ -303,7 +318,10 @@ function keysOf(cursor: string, length: number): (Value | undefined)[] {
   });
 }
 
-/** How many documents a page may look at, and one more: whether there is one decides whether the page is the last. */
+/**
+ * How many documents a page may look at, and one more: whether there is one decides whether the
+ * page is the last.
+ */
 function mostRowsOf({ query, endCursor, pageSize, maximumRowsRead }: PageOptions): number {
   const mayEndEarly = !endCursor && query.operators.every((operator) => !("filter" in operator));
   const rows = mayEndEarly && !Number.isNaN(pageSize) ? Math.max(1, Math.ceil(pageSize)) : Infinity;

@@ -28,7 +28,10 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   return prototype === null || prototype.constructor?.name === "Object";
 }
 
-/** `compareValues` of Convex, with the usual cases first: it wraps both values anew for each comparison. */
+/**
+ * `compareValues` of Convex, with the usual cases first: it wraps both values anew for each
+ * comparison.
+ */
 export function compare(a: Value | undefined, b: Value | undefined): number {
   if (typeof a === "string") {
     if (a === b) return 0;
@@ -61,7 +64,10 @@ export function compareDocuments(fields: readonly Field[], a: Document, b: Docum
   return 0;
 }
 
-/** A place in an index, by the values of its first fields. All documents that begin with these are on one side of it. */
+/**
+ * A place in an index, by the values of its first fields. All documents that begin with these are
+ * on one side of it.
+ */
 export interface Bound {
   readonly values: readonly (Value | undefined)[];
   /** Whether documents that begin with the values are before the place. */

@@ -12,7 +12,10 @@ export type Source =
   | { readonly type: "IndexRange"; readonly indexName: string; readonly range: RangeFilter[] }
   | { readonly type: "Search" };
 
-/** The range that accepted filters describe: some are equal, and the next field has up to two bounds. */
+/**
+ * The range that accepted filters describe: some are equal, and the next field has up to two
+ * bounds.
+ */
 export function rangeOf(filters: readonly RangeFilter[]): Range {
   const equal = filters.filter(({ type }) => type === "Eq").map(({ value }) => valueOf(value));
   const from: Bound[] = equal.length === 0 ? [] : [{ values: equal, isAfter: false }];

@@ -7,7 +7,10 @@ import {
   type Range,
 } from "./order.js";
 
-/** The documents of a table in the order of some of their fields, the last of which tells any two apart. */
+/**
+ * The documents of a table in the order of some of their fields, the last of which tells any two
+ * apart.
+ */
 export class Index {
   readonly fields: readonly Field[];
   readonly #documents: Document[];
@@ -68,7 +71,9 @@ export class Table {
   readonly documents = new Map<string, Document>();
   readonly #indexes = new Map<string, Index>();
 
-  /** The index over these fields. It is built when it is first asked for, and kept up from then on. */
+  /**
+   * The index over these fields. It is built when it is first asked for, and kept up from then on.
+   */
   index(paths: readonly string[]): Index {
     const name = paths.join(",");
     const existing = this.#indexes.get(name);

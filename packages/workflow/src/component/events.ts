@@ -39,7 +39,9 @@ function inboxOf(ctx: QueryCtx, run: RunId, name: string) {
   return ctx.db.query("inbox").withIndex("by_run_name", (q) => q.eq("run", run).eq("name", name));
 }
 
-/** What a stage makes of an event that was kept, if that differs from what the others make of it. */
+/**
+ * What a stage makes of an event that was kept, if that differs from what the others make of it.
+ */
 function forStage({ otherwise }: Doc<"inbox">, stage: string) {
   return otherwise?.find((one) => one.stage === stage);
 }

@@ -77,7 +77,9 @@ export const vStage = v.object({
   action: v.optional(vActionFunction),
   reads: v.array(vRead),
   ...marks,
-  /** A transaction that went on with it has failed: the next one may too, and is repeated at once. */
+  /**
+   * A transaction that went on with it has failed: the next one may too, and is repeated at once.
+   */
   afterFailure: v.optional(v.boolean()),
 });
 export type Stage = Infer<typeof vStage>;

@@ -40,9 +40,13 @@ export type OnComplete = FunctionReference<
   { workId: WorkId; context?: any; result: RunResult }
 >;
 
-/** Options of every enqueue. `Callback` is the type of `onComplete`, and gives that of `context`. */
+/**
+ * Options of every enqueue. `Callback` is the type of `onComplete`, and gives that of `context`.
+ */
 export type EnqueueOptions<Callback extends OnComplete = OnComplete> = {
-  /** A mutation that is called once when the work has ended, whatever the outcome. Default: none. */
+  /**
+   * A mutation that is called once when the work has ended, whatever the outcome. Default: none.
+   */
   onComplete?: Callback | null;
   /** Kinds of results that the callback is not called for. Default: none. */
   onCompleteExcludeKinds?: RunResult["kind"][];

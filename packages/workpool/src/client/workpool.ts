@@ -88,7 +88,9 @@ export class Workpool {
    * rolled back and it has failed. Parameters as in {@link enqueueAction}.
    */
   readonly enqueueMutation = this.one("mutation");
-  /** Enqueues a mutation for each of `argsList`. @returns the ids, in the order of the arguments. */
+  /**
+   * Enqueues a mutation for each of `argsList`. @returns the ids, in the order of the arguments.
+   */
   readonly enqueueMutationBatch = this.batch("mutation");
 
   /** Enqueues a query, for what it hands to `onComplete`. Otherwise as {@link enqueueMutation}. */
@@ -183,7 +185,8 @@ export class Workpool {
     const { context, returnValue, handler } = definition;
     const registered = internalMutationGeneric({
       args: vOnCompleteArgs(context, returnValue),
-      // The data model and the validated types are the definer's; the generic builder knows neither.
+      // The data model and the validated types are the definer's; the generic builder knows
+      // neither.
       handler: async (ctx, args): Promise<null> => {
         await handler(
           ctx as GenericMutationCtx<any> as GenericMutationCtx<DataModel>,

@@ -14,7 +14,9 @@ import schema from "./schema.js";
 const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;
 
-/** How many works are read at once: each comes with its arguments of up to 8 kB, and its context. */
+/**
+ * How many works are read at once: each comes with its arguments of up to 8 kB, and its context.
+ */
 const READ_AT_ONCE = 5;
 
 /** Cancels all works that exist now, in pages of `limit`. @throws if it is not from 1 to 1,000. */

@@ -35,7 +35,9 @@ const ROOM_TO_REPORT = {
 export interface EndCount {
   /** Adds it to the counts of its slot; for `completeWork`. */
   readonly count: (before: SlotCounts | undefined) => SlotCounts;
-  /** Call it last: makes a report, if this slot has not asked for one for a minute, and one is due. */
+  /**
+   * Call it last: makes a report, if this slot has not asked for one for a minute, and one is due.
+   */
   readonly report: (ctx: MutationCtx) => Promise<void>;
 }
 
@@ -58,7 +60,9 @@ export function countEnd(what: Counted): EndCount {
   };
 }
 
-/** Makes a report if the last one is a minute old. It never fails its caller, but for a conflict. */
+/**
+ * Makes a report if the last one is a minute old. It never fails its caller, but for a conflict.
+ */
 async function reportIfDue(ctx: MutationCtx): Promise<void> {
   if (!(await hasRoom(ctx, ROOM_TO_REPORT))) return;
   const last = await ctx.db.query("reports").first();
@@ -153,7 +157,9 @@ function loadOf(figures: Figures, now: number) {
 const MOST_COUNTED = 1_000;
 const MOST_COUNTED_BYTES = 1 << 20;
 
-/** What an operator is shown of the pool as it is. Times are in ms since the epoch; null if none. */
+/**
+ * What an operator is shown of the pool as it is. Times are in ms since the epoch; null if none.
+ */
 export const loadFields = {
   maxParallelism: v.number(),
   running: v.number(),

@@ -43,7 +43,9 @@ export default defineSchema({
         excludeKinds: v.optional(v.array(vResultKind)),
       }),
     ),
-    /** Present while the work is delayed or waits for its next attempt: what starts it, and when. */
+    /**
+     * Present while the work is delayed or waits for its next attempt: what starts it, and when.
+     */
     due: v.optional(v.object({ job: v.optional(v.id("_scheduled_functions")), at: v.number() })),
     /** When it could start, in ms since the epoch. Default: when it was enqueued. */
     readyAt: v.optional(v.number()),

@@ -8,7 +8,9 @@ import { childrenIn, isCanceledLater, isWaitingForChildren, nameOf } from "../co
 import { scheduleEntry } from "../engine/entry.js";
 import { dropPages } from "./childPages.js";
 
-/** Fails a parent if more of its children have failed than it tolerates. @returns whether it did. */
+/**
+ * Fails a parent if more of its children have failed than it tolerates. @returns whether it did.
+ */
 export async function failIfTooMany(ctx: MutationCtx, parent: Step): Promise<boolean> {
   for (const state of ["failed", "canceled", "timedOut"] as const) {
     const bad = await childrenIn(ctx, parent._id, state).first();

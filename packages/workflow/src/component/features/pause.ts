@@ -121,7 +121,8 @@ async function hold(ctx: MutationCtx, step: Step): Promise<void> {
     return;
   }
   const { job } = step;
-  // Children are still inserted, but none starts. A step that pauses its own run is known by its job.
+  // Children are still inserted, but none starts. A step that pauses its own run is known by its
+  // job.
   const staysScheduled = job === undefined || step.inserting === true || (await isOwnJob(ctx, job));
   if (!staysScheduled) {
     await cancelScheduled(ctx, step);
