@@ -18,6 +18,7 @@ const checks = [
   ["lint with ESLint, as an app does", "npm", "run", "lint", "--workspace=examples/recipes"],
   ["generated files up to date", "node", "scripts/generated.mjs", "--check"],
   ["modules of the examples up to date", "node", "scripts/app-api.mjs", "--check"],
+  ["API reference and llms.txt up to date", "node", "scripts/docs.mjs", "--check"],
   ["size of what reaches an app's bundle", "node", "scripts/sizes.mjs"],
   ["component types up to date", "node", "scripts/component-api.mjs", "--check"],
   ...packages.map((name) => [

@@ -1,0 +1,153 @@
+// Writes `docs/api` from the docstrings of the built packages, and `llms.txt` from the reading order in `docs/README.md`.
+// With --check it writes nothing, and fails if a file is out of date. With --pack it copies the docs into @stepwise/workflow.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { format } from "prettier";
+import { Node, Project } from "ts-morph";
+
+const root = resolve(import.meta.dirname, "..");
+const read = (path) => readFileSync(join(root, path), "utf8");
+
+/** What apps import, by the page that describes it. */
+const entries = {
+  workflow: ["@stepwise/workflow", "packages/workflow/dist/index.d.ts"],
+  "workflow-test": ["@stepwise/workflow/test", "packages/workflow/dist/test.d.ts"],
+  workpool: ["@stepwise/workpool", "packages/workpool/dist/client/index.d.ts"],
+  codegen: ["@stepwise/codegen", "packages/codegen/dist/index.d.ts"],
+  testing: ["@stepwise/testing", "packages/testing/dist/index.d.ts"],
+};
+
+const project = new Project({
+  compilerOptions: {
+    module: 199,
+    moduleResolution: 99,
+    strict: true,
+    skipLibCheck: true,
+    types: [],
+  },
+});
+
+/** A declaration's docstring as Markdown: its text, then its tags. */
+function docsOf(declaration) {
+  const holder = Node.isVariableDeclaration(declaration)
+    ? declaration.getVariableStatement()
+    : declaration;
+  const [doc] = Node.isJSDocable(holder) ? holder.getJsDocs().slice(-1) : [];
+  if (doc === undefined) return "";
+  const plain = (text) =>
+    text
+      .replace(/\{@link (\w+)\}/g, "`$1`")
+      .replaceAll("<", "\\<")
+      .trim();
+  const tags = doc.getTags().map((tag) => {
+    const text = plain(tag.getCommentText() ?? "");
+    const name = tag.getTagName();
+    if (name === "example") return `\n\`\`\`ts\n${tag.getCommentText()}\n\`\`\`\n`;
+    if (name === "param") return `- \`${tag.getName()}\`: ${text.replace(/^- /, "")}`;
+    return `- ${name === "returns" ? "Returns" : name === "throws" ? "Throws" : name}: ${text}`;
+  });
+  return [plain(doc.getDescription()), tags.join("\n")].filter(Boolean).join("\n\n");
+}
+
+/** A declaration's text; of a long value, such as a validator, the name alone. */
+function codeOf(declaration) {
+  const isValue = Node.isVariableDeclaration(declaration);
+  const text = (isValue ? declaration.getVariableStatementOrThrow() : declaration).getText();
+  if (isValue && text.length > 600) return `const ${declaration.getName()}: …;`;
+  return text
+    .replace(/^export (?:declare )?/, "")
+    .replace(/^ +private\b.*\n/gm, "")
+    .replace(/^ +#private;\n/gm, "");
+}
+
+async function apiPage(title, file) {
+  const source = project.addSourceFileAtPath(join(root, file));
+  const parts = [
+    `# ${title}`,
+    `What \`${title}\` exports, from its docstrings. Written by \`scripts/docs.mjs\`.`,
+  ];
+  const byName = ([a], [b]) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1);
+  for (const [name, declarations] of [...source.getExportedDeclarations()].sort(byName)) {
+    const own = declarations.filter((each) => each.getSourceFile().getFilePath().startsWith(root));
+    if (own.length === 0) continue;
+    const code = own.map(codeOf).join("\n");
+    parts.push(`## ${name}`, ...own.map(docsOf).filter(Boolean), `\`\`\`ts\n${code}\n\`\`\``);
+  }
+  return await format(parts.join("\n\n"), { parser: "markdown", printWidth: 100 });
+}
+
+/** The pages of `docs/README.md` in their order, with the headings they stand under. */
+function pages() {
+  const [, ...groups] = read("docs/README.md").split("\n## ");
+  return groups.map((group) => ({
+    heading: group.slice(0, group.indexOf("\n")),
+    pages: [...group.matchAll(/^- \[(.*)\]\((.*)\): (.*)$/gm)].map(([, title, path, about]) => ({
+      title,
+      path: relative(root, resolve(root, "docs", path)),
+      about,
+    })),
+  }));
+}
+
+function llmsText() {
+  const groups = pages().map(({ heading, pages: listed }) =>
+    [
+      `## ${heading}`,
+      "",
+      ...listed.map(({ title, path, about }) => `- [${title}](${path}): ${about}`),
+    ].join("\n"),
+  );
+  const intro = `# Stepwise
+
+> Durable workflows for Convex, compiled to ordinary Convex functions. To write workflows, read the skill first: it is enough for most tasks.
+
+- [Skill](packages/workflow/SKILL.md): how to write, run and test workflows, on one page`;
+  return `${[intro, ...groups].join("\n\n")}\n`;
+}
+
+/** The docs of this version, for readers and agents that have only the package. Links out of them lead to the repository. */
+function pack() {
+  const { version, repository } = JSON.parse(read("packages/workflow/package.json"));
+  const home = repository.url.replace(/^git\+|\.git$/g, "");
+  const target = join(root, "packages/workflow/docs");
+  rmSync(target, { recursive: true, force: true });
+  const kept = pages().flatMap((group) =>
+    group.pages.filter(({ path }) => path.startsWith("docs/")),
+  );
+  for (const path of ["docs/README.md", ...kept.map((page) => page.path)]) {
+    const to = join(target, relative("docs", path));
+    mkdirSync(dirname(to), { recursive: true });
+    const text = read(path).replace(/\]\((\.\.?\/[^)]+)\)/g, (link, href) => {
+      const linked = relative(root, resolve(root, dirname(path), href));
+      return linked.startsWith("docs/")
+        ? link
+        : `](${home}/blob/@stepwise/workflow@${version}/${linked})`;
+    });
+    writeFileSync(to, text);
+  }
+  const list = read("llms.txt")
+    .replaceAll("](packages/workflow/", "](")
+    .replaceAll("](packages/", `](${home}/blob/@stepwise/workflow@${version}/packages/`);
+  writeFileSync(join(root, "packages/workflow/llms.txt"), list);
+}
+
+if (process.argv.includes("--pack")) pack();
+else {
+  const texts = { "llms.txt": llmsText() };
+  for (const [page, [title, file]] of Object.entries(entries))
+    texts[`docs/api/${page}.md`] = await apiPage(title, file);
+  for (const [path, text] of Object.entries(texts)) {
+    let before = "";
+    try {
+      before = read(path);
+    } catch {}
+    if (before === text) continue;
+    if (process.argv.includes("--check")) {
+      console.error(`${path} is out of date: run node scripts/docs.mjs`);
+      process.exitCode = 1;
+    } else {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), text);
+    }
+  }
+}
