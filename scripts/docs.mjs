@@ -111,21 +111,22 @@ function pack() {
   const home = repository.url.replace(/^git\+|\.git$/g, "");
   const target = join(root, "packages/workflow/docs");
   rmSync(target, { recursive: true, force: true });
-  const kept = pages().flatMap((group) =>
-    group.pages.filter(({ path }) => path.startsWith("docs/")),
-  );
-  for (const path of ["docs/README.md", ...kept.map((page) => page.path)]) {
+  const forUsers = pages().filter(({ heading }) => heading !== "How it works");
+  const listed = forUsers.flatMap((group) => group.pages.map(({ path }) => path));
+  const kept = ["docs/README.md", ...listed.filter((path) => path.startsWith("docs/"))];
+  for (const path of kept) {
     const to = join(target, relative("docs", path));
     mkdirSync(dirname(to), { recursive: true });
-    const text = read(path).replace(/\]\((\.\.?\/[^)]+)\)/g, (link, href) => {
+    const text = read(path).replace(/\]\(((?!\w+:|#)[^)\s]+)\)/g, (link, href) => {
       const linked = relative(root, resolve(root, dirname(path), href));
-      return linked.startsWith("docs/")
+      return kept.includes(linked.replace(/#.*/, ""))
         ? link
         : `](${home}/blob/@stepwise/workflow@${version}/${linked})`;
     });
     writeFileSync(to, text);
   }
   const list = read("llms.txt")
+    .replace(/\n## How it works[^]*/, "")
     .replaceAll("](packages/workflow/", "](")
     .replaceAll("](packages/", `](${home}/blob/@stepwise/workflow@${version}/packages/`);
   writeFileSync(join(root, "packages/workflow/llms.txt"), list);

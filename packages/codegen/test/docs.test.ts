@@ -34,12 +34,29 @@ test.each(["ingestDocument.ts", "index.ts"])(
 /** The other pages are for contributors, and the language's, whose examples packages/workflow/test/types/page.test.ts compiles. */
 const isForUsers =
   /^(?:guides\/.*|quick-start|tutorial|deploying|migrating-.*|troubleshooting)\.md$/;
+const inDocs = (
+  await Promise.all(
+    ["", "guides/", "api/"].map(async (folder) =>
+      (await readdir(join(docs, folder))).map((name) => `${folder}${name}`),
+    ),
+  )
+)
+  .flat()
+  .filter((path) => path.endsWith(".md"));
 const pages = [
   "README.md",
   "packages/workflow/README.md",
-  ...(await readdir(docs, { recursive: true }))
-    .filter((path) => isForUsers.test(path))
-    .map((path) => `docs/${path}`),
+  "packages/workflow/SKILL.md",
+  ...inDocs.filter((path) => isForUsers.test(path)).map((path) => `docs/${path}`),
+];
+const packagePages = ["workpool", "codegen", "testing"].map((name) => `packages/${name}/README.md`);
+const allPages = [
+  ...new Set([...pages, ...inDocs.map((path) => `docs/${path}`), ...packagePages]),
+  "AGENTS.md",
+  "CONTRIBUTING.md",
+  "RELEASING.md",
+  "CHANGELOG.md",
+  "llms.txt",
 ];
 
 type App = Record<string, string>;
@@ -119,9 +136,9 @@ const anchorsOf = (text: string) =>
       .replaceAll(" ", "-"),
   );
 
-test("every link of the pages for users leads to a file and a heading that exist", async () => {
+test("every link of a page leads to a file and a heading that exist", async () => {
   const broken: string[] = [];
-  for (const page of pages)
+  for (const page of allPages)
     for (const [, link = ""] of (await read(page)).matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^\w+:/.test(link)) continue;
       const [path = "", anchor] = link.split("#");
@@ -135,9 +152,43 @@ test("every link of the pages for users leads to a file and a heading that exist
   expect(broken).toEqual([]);
 });
 
+/** The names of everything in the sources: options, exports, methods, and the values they may have. */
+async function namesInSources(): Promise<ReadonlySet<string>> {
+  const folders = ["workflow", "workpool", "codegen", "testing"].map(
+    (name) => `packages/${name}/src`,
+  );
+  const names = new Set<string>();
+  for (const folder of folders)
+    for (const path of await readdir(join(root, folder), { recursive: true }))
+      if (path.endsWith(".ts"))
+        for (const [name] of (await read(`${folder}/${path}`)).matchAll(/--[\w-]+|[\w$]+/g))
+          names.add(name);
+  return names;
+}
+
+test("every option, method and export that a page lists in a table or imports exists", async () => {
+  const known = await namesInSources();
+  const unknown: string[] = [];
+  const check = (page: string, name: string) => {
+    if (!known.has(name)) unknown.push(`${page}: ${name}`);
+  };
+  for (const page of allPages) {
+    const text = await read(page);
+    for (const [, header = "", rows = ""] of text.matchAll(/^\| (.*)\n\|[ -|]+\n((?:\|.*\n)+)/gm)) {
+      if (!/^(?:option|method|member|type|function|call|export|field)/.test(header)) continue;
+      for (const [, first = ""] of rows.matchAll(/^\|((?:\\\||[^|])*)\|/gm))
+        for (const [, code = ""] of first.matchAll(/`([^`]+)`/g))
+          check(page, /^(?:workflow\.|(?:\w+\.)*\.)?(--[\w-]+|\w+)/.exec(code)?.[1] ?? code);
+    }
+    for (const [, names = ""] of text.matchAll(/^import (?:type )?\{([^}]*)\} from "@stepwise/gm))
+      for (const [name] of names.replaceAll("type ", "").matchAll(/\w+/g)) check(page, name);
+  }
+  expect(unknown).toEqual([]);
+});
+
 test("every command and option of workflow-codegen that a page shows exists", async () => {
   const unknown: string[] = [];
-  for (const page of pages)
+  for (const page of allPages)
     for (const [line, words = ""] of (await read(page)).matchAll(
       /npx workflow-codegen([^`\n&|#]*)/g,
     )) {
@@ -147,7 +198,8 @@ test("every command and option of workflow-codegen that a page shows exists", as
       const terminal = { cwd: root, color: false, stdout, stderr: stdout, exitCode: 0 };
       // Commander throws when it has shown the help.
       await runProgram(terminal, [command, "--help"]).catch(() => undefined);
-      const options = [...words.matchAll(/ (--[\w-]+)/g)].map(([, option = ""]) => option);
+      const [own = ""] = words.split(" -- ");
+      const options = [...own.matchAll(/ (--[\w-]+)/g)].map(([, option = ""]) => option);
       for (const expected of [`Usage: workflow-codegen ${command} `, ...options])
         if (!help.join("").includes(expected)) unknown.push(`${page}: ${line} (${expected})`);
     }
