@@ -6,7 +6,7 @@ import { plural } from "./counts.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
 import { generateWatch } from "./generate-watch.js";
 import { baselineFor } from "./plans.js";
-import { printTo, type Terminal } from "./terminal.js";
+import { interruptOf, printTo, type Terminal } from "./terminal.js";
 
 export interface DevOptions {
   readonly dir?: string;
@@ -26,7 +26,7 @@ export async function dev(
   const functionsDir = functionsFolder(terminal.cwd, options.dir);
   const program = convexProgram(terminal.cwd);
   const stop = new AbortController();
-  const interrupted = terminal.interrupted ?? interruptOfProcess();
+  const interrupted = interruptOf(terminal);
   interrupted.addEventListener("abort", () => stop.abort(), { once: true });
   let code: Promise<number> | undefined;
   const baseline = await baselineFor(undefined, functionsDir, terminal.cwd);
@@ -62,13 +62,6 @@ async function endOf(child: ChildProcess, stop: AbortController): Promise<number
   const [code] = (await once(child, "exit")) as [number | null];
   stop.abort();
   return code ?? 1;
-}
-
-function interruptOfProcess(): AbortSignal {
-  const interrupt = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const)
-    process.once(signal, () => interrupt.abort());
-  return interrupt.signal;
 }
 
 /** The program of the `convex` package that the app has installed, here or in a folder above. */

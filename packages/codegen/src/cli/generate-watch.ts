@@ -26,6 +26,8 @@ interface WatchOptions {
   readonly signal: AbortSignal;
   /** Called after the first round. */
   readonly ready: () => void;
+  /** Called after each round in which what is on the disk compiles. */
+  readonly onCompiled?: (result: CompileResult) => Promise<void>;
 }
 
 /** Compiles now, and again after every change, until the signal is aborted. No wrong definition ends it. */
@@ -86,6 +88,7 @@ class Session {
         this.#unread = [];
       }
       this.#print(result, written, performance.now() - startedAt);
+      if (ok) await this.options.onCompiled?.(result);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       if (message !== this.#problem) printTo(this.terminal).err(`${this.#clock()} ${message}`);

@@ -8,7 +8,9 @@ import { UsageError } from "./functions-folder.js";
 import type { GenerateOptions } from "./generate.js";
 import type { GraphOptions } from "./graph.js";
 import type { InitOptions } from "./init.js";
+import type { McpOptions } from "./mcp.js";
 import type { RunOptions } from "./run.js";
+import type { StudioOptions } from "./studio.js";
 import type { Terminal } from "./terminal.js";
 
 /** Parses the words of a command line and does what they say; options may stand before the command too. */
@@ -63,6 +65,8 @@ function createProgram(terminal: Terminal): Command {
   addGraph(program, terminal);
   addExplain(program, terminal);
   addRun(program);
+  addStudio(program, terminal);
+  addMcp(program, terminal);
   return program;
 }
 
@@ -270,6 +274,56 @@ function addRun(program: Command): void {
     .action(async (workflow: string, options: RunOptions) => {
       const { runCommand } = await import("./run.js");
       await runCommand(workflow, options);
+    });
+}
+
+/** Where `studio` and `mcp` get their runs from. */
+const sourceOptions = (command: Command): Command =>
+  command
+    .option(...dir)
+    .option("--seed <path>", "a JSON file of documents to insert first: { table: [document, …] }")
+    .option(
+      "--url <address>",
+      "the deployment whose runs are shown, in the place of the embedded back end",
+    )
+    .option("--module <name>", "the module of its functions of defineStudioApi", "studio");
+
+const deployKeyNote = "A deployment is asked with CONVEX_DEPLOY_KEY, if that is set.";
+
+function addStudio(program: Command, terminal: Terminal): void {
+  sourceOptions(program.command("studio"))
+    .description("open a local page that shows workflows and runs, live, and steers them")
+    .option("--port <number>", "the port to listen on (default: any that is free)", wholeNumber)
+    .addHelpText(
+      "after",
+      examples(
+        [
+          "workflow-codegen studio --seed seed.json",
+          "workflow-codegen studio --url https://happy-otter-123.convex.cloud",
+        ],
+        "It compiles on every save. On the embedded back end, runs and data are kept until it is closed." +
+          `\nIt listens on this machine only, and its address holds a token that is new each time.\n${deployKeyNote}`,
+      ),
+    )
+    .action(async (options: StudioOptions) => {
+      const { studio } = await import("./studio.js");
+      terminal.exitCode = await studio(options, terminal);
+    });
+}
+
+function addMcp(program: Command, terminal: Terminal): void {
+  sourceOptions(program.command("mcp"))
+    .description("offer workflows and runs to a coding agent, by the Model Context Protocol")
+    .addHelpText(
+      "after",
+      examples(
+        ["workflow-codegen mcp"],
+        `It speaks over stdin and stdout: give this command to your agent.\n${deployKeyNote}`,
+      ),
+    )
+    .action(async (options: McpOptions) => {
+      const { mcp } = await import("./mcp.js");
+      terminal.exitCode = await mcp(options, terminal);
     });
 }
 

@@ -26,3 +26,12 @@ export const processTerminal = (): Terminal => ({
   stderr: process.stderr,
   exitCode: 0,
 });
+
+/** Aborted when the user wants to stop, for a command that has something to end first. */
+export function interruptOf({ interrupted }: Terminal): AbortSignal {
+  if (interrupted !== undefined) return interrupted;
+  const interrupt = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => interrupt.abort());
+  return interrupt.signal;
+}

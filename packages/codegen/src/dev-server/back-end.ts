@@ -25,6 +25,8 @@ export interface BackEnd {
   readonly output: string;
   /** The component whose definition comes from `packageName`, if the app mounts it. */
   componentOf(packageName: string): MountedComponent | undefined;
+  /** Takes in the app's functions as they are now; data and components stay. @throws as {@link openBackEnd} */
+  reload(): Promise<void>;
   /** Removes what was written to the cache; the end of the process does so as well. */
   close(): void;
 }
@@ -48,8 +50,14 @@ export async function openBackEnd(
   process.on("exit", close);
   try {
     const app = await loadFolder(functionsDir, join(outdir, "app"));
+    let { modules } = app;
+    let reloads = 0;
+    // Each is asked for at every call, so that a reload shows.
+    const latest = Object.fromEntries(
+      Object.keys(modules).map((path) => [path, async () => await modules[path]?.()]),
+    );
     const counter = new Counter();
-    const t: AppTest = counter.convexTest({ schema: app.schema, modules: app.modules });
+    const t: AppTest = counter.convexTest({ schema: app.schema, modules: latest });
     const components = await findComponents(functionsDir, join(outdir, "config"));
     await mountAll(t, components, outdir);
     return {
@@ -58,7 +66,11 @@ export async function openBackEnd(
       tables: app.schema.schemaValidation ? Object.keys(app.schema.tables) : undefined,
       close,
       output,
-      load: async (module) => await app.modules[`./${module}.js`]?.(),
+      load: async (module) => await modules[`./${module}.js`]?.(),
+      reload: async () => {
+        // Node keeps a module for as long as the process lives, by the path of its file.
+        ({ modules } = await loadFolder(functionsDir, join(outdir, `app-${++reloads}`)));
+      },
       componentOf: (name) =>
         components.find(({ specifier }) => specifier.startsWith(`${name}/convex.config`)),
     };

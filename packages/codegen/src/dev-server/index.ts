@@ -1,3 +1,4 @@
+export { openLocalApp } from "./local-app.js";
 export type { Change } from "./changes.js";
 export type { PlannedEvent } from "./events.js";
 export { whyUnreadable, type SeedTable, type StoredFile } from "./input.js";

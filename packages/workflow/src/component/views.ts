@@ -1,10 +1,10 @@
-import { isWaiting, slotOf } from "@stepwise/workpool/core";
+import { isWaiting, readGate, slotOf } from "@stepwise/workpool/core";
 import { type Infer, v } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
 import type { Doc, Run, Step } from "./core/documents.js";
 import { findRun, runWithId, whichRun } from "./core/runs.js";
 import { isLost } from "./core/scheduled.js";
-import { outputOf } from "./core/scope.js";
+import { loadScope, outputOf } from "./core/scope.js";
 import { activeSteps, childProgress, nameOf, vChildren } from "./core/steps.js";
 import { isUnder } from "./engine/deadlines.js";
 import { parentBeingUndone } from "./features/compensation.js";
@@ -171,6 +171,48 @@ async function isStalled(ctx: QueryCtx, step: Step): Promise<boolean> {
   }
   return step.entersAt !== undefined && (await isLost(ctx, step));
 }
+
+/** What a run was started with. Null for an unknown run. */
+export const input = query({
+  args: { runId: v.string() },
+  returns: v.any(),
+  handler: async (ctx, { runId }) => {
+    const run = await runWithId(ctx, runId);
+    if (run === null) return null;
+    return (await loadScope(ctx, run._id, [{ name: "input", stage: "input" }]))["input"];
+  },
+});
+
+/** How many waiting steps are counted at most. */
+const MAX_WAITING_COUNTED = 1_000;
+
+/** How busy the steps' pool is. */
+export const pool = query({
+  args: {},
+  returns: v.object({
+    maxParallelism: v.number(),
+    running: v.number(),
+    /** Steps in the queue; at least so many, if there are 1,000. */
+    waiting: v.number(),
+    /** Since when the first of them waits; ms since the epoch. */
+    oldestWaitingSince: v.optional(v.number()),
+    /** When the watchdog looks next. Absent while nothing runs. */
+    watchdogAt: v.optional(v.number()),
+  }),
+  handler: async (ctx) => {
+    const gate = await readGate(ctx);
+    const slots = await ctx.db.query("slots").collect();
+    const queue = await ctx.db.query("waiting").withIndex("by_commit").take(MAX_WAITING_COUNTED);
+    const watch = await ctx.db.query("watch").unique();
+    return {
+      maxParallelism: gate?.maxParallelism ?? 0,
+      running: slots.filter(({ work }) => work !== undefined).length,
+      waiting: queue.length,
+      oldestWaitingSince: queue[0]?._creationTime,
+      watchdogAt: watch?.job === undefined ? undefined : watch.at,
+    };
+  },
+});
 
 const vTreeStep = v.object({
   ...stepFields,

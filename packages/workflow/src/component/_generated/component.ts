@@ -915,6 +915,20 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     >;
   };
   views: {
+    input: FunctionReference<"query", "internal", { runId: string }, any, Name>;
+    pool: FunctionReference<
+      "query",
+      "internal",
+      {},
+      {
+        maxParallelism: number;
+        running: number;
+        waiting: number;
+        oldestWaitingSince?: number;
+        watchdogAt?: number;
+      },
+      Name
+    >;
     status: FunctionReference<
       "query",
       "internal",
@@ -1023,6 +1037,10 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         runs: Array<{
           runId: string;
+          parentRunId?: string;
+          parentStage?: string;
+          key?: string;
+          index: number;
           workflow: string;
           state:
             | "pending"
@@ -1032,13 +1050,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "failed"
             | "canceled"
             | "timedOut";
-          key?: string;
-          plan?: string;
-          generation: number;
-          parentRunId?: string;
           startedAt: number;
           endedAt?: number;
-          paused: boolean;
           error?: {
             message: string;
             kind:
@@ -1060,8 +1073,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             cause?: any;
             compensationErrors?: Array<any>;
           };
-          parentStage?: string;
-          index: number;
           steps: Array<{
             kind:
               | "input"

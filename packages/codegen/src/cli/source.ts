@@ -1,0 +1,68 @@
+import { type DataSource, deploymentSource, localSource } from "@stepwise/studio";
+import { ConvexClient } from "convex/browser";
+import type { CompileResult } from "../compile.js";
+import { openLocalApp } from "../dev-server/index.js";
+import { usualComponent } from "../plan/paths.js";
+import { UsageError } from "./functions-folder.js";
+import { loadEnvironment, readSeed } from "./run-input.js";
+
+export interface SourceOptions {
+  /** A file of documents to insert first. */
+  readonly seed?: string;
+  /** The deployment whose runs are shown, in the place of the embedded back end. */
+  readonly url?: string;
+  /** The app's module with the functions of `defineStudioApi`. */
+  readonly module: string;
+}
+
+/** Where runs come from, for as long as they are shown. */
+export interface OpenSource {
+  readonly source: DataSource;
+  /** Takes in the app's functions as they are now. */
+  reload(): Promise<void>;
+  close(): Promise<void> | void;
+}
+
+/** @param onLog gets what functions on the embedded back end print */
+export async function openSource(
+  functionsDir: string,
+  result: CompileResult,
+  { seed, url, module }: SourceOptions,
+  onLog: (text: string) => void,
+): Promise<OpenSource> {
+  if (url !== undefined && seed !== undefined)
+    throw new UsageError("--url and --seed do not go together: a deployment has its own data.");
+  loadEnvironment(process.cwd());
+  return await (url === undefined
+    ? openLocal(functionsDir, result, seed, onLog)
+    : openDeployment(url, module));
+}
+
+async function openLocal(
+  functionsDir: string,
+  { plan, output }: CompileResult,
+  seedFile: string | undefined,
+  onLog: (text: string) => void,
+): Promise<OpenSource> {
+  const seed = seedFile === undefined ? [] : await readSeed(seedFile);
+  const component = plan.config?.values.component ?? usualComponent;
+  const app = await openLocalApp({ functionsDir, component, output, seed, onLog });
+  return { source: localSource(app), reload: app.reload, close: app.close };
+}
+
+/** Convex's own tools sign in with a deploy key by this, which the types of `convex` leave out. */
+interface TakesDeployKey {
+  setAdminAuth(key: string): void;
+}
+
+/** With `CONVEX_DEPLOY_KEY`, which stays in this process, internal functions can be called too. */
+function openDeployment(url: string, module: string): OpenSource {
+  const client = new ConvexClient(url);
+  const key = process.env["CONVEX_DEPLOY_KEY"];
+  if (key !== undefined) (client as unknown as TakesDeployKey).setAdminAuth(key);
+  return {
+    source: deploymentSource(client, module),
+    reload: async () => {},
+    close: async () => await client.close(),
+  };
+}

@@ -1,0 +1,56 @@
+import { serveStudio } from "@stepwise/studio";
+import type { CompileResult } from "../compile.js";
+import { explain } from "../explain/explain.js";
+import { graphOf } from "../graph/model.js";
+import { answerOf } from "./answer.js";
+import { displayPath, functionsFolder } from "./functions-folder.js";
+import { generateWatch } from "./generate-watch.js";
+import { baselineFor } from "./plans.js";
+import { openSource, type OpenSource, type SourceOptions } from "./source.js";
+import { interruptOf, printTo, type Terminal } from "./terminal.js";
+
+export interface StudioOptions extends SourceOptions {
+  readonly dir?: string;
+  readonly port?: number;
+}
+
+/** Serves the studio's page, and compiles on every save, until the user ends it. */
+export async function studio(options: StudioOptions, terminal: Terminal): Promise<0 | 1> {
+  const functionsDir = functionsFolder(terminal.cwd, options.dir);
+  const { out, err, colors } = printTo(terminal);
+  let latest: CompileResult | undefined;
+  let opened: OpenSource | undefined;
+  let close = async () => {};
+  const open = async (result: CompileResult) => {
+    const onLog = (text: string) => err(colors.dim(text));
+    opened = await openSource(functionsDir, result, options, onLog);
+    const { source } = opened;
+    const title = options.url ?? displayPath(terminal.cwd, functionsDir);
+    const plans = () => latest && plansOf(functionsDir, latest);
+    const page = await serveStudio({ source, title, plans, port: options.port });
+    close = async () => {
+      await page.close();
+      await opened?.close();
+    };
+    out(`The studio: ${colors.bold(page.url)}`);
+  };
+  await generateWatch(functionsDir, terminal, {
+    force: false,
+    signal: interruptOf(terminal),
+    baseline: await baselineFor(undefined, functionsDir, terminal.cwd),
+    ready: () => out("Watching for changes. Press Ctrl-C to stop."),
+    onCompiled: async (result) => {
+      latest = result;
+      await (opened === undefined ? open(result) : opened.reload());
+    },
+  });
+  await close();
+  return 0;
+}
+
+/** What the page shows of the compiled workflows: their graphs and costs, and what a deploy would stop. */
+function plansOf(functionsDir: string, result: CompileResult) {
+  const { workflows, children } = graphOf(result.plan);
+  const { changes } = answerOf(functionsDir, result);
+  return { workflows, children, costs: explain(result.plan), changes };
+}

@@ -1,0 +1,62 @@
+/** @module-tag large */
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { TestApp } from "../dev-server/app.js";
+import { writeShop } from "./app.js";
+
+const bin = fileURLToPath(new URL("../../bin/workflow-codegen.js", import.meta.url));
+
+let app: TestApp;
+let client: Client;
+beforeAll(async () => {
+  app = await writeShop();
+  client = new Client({ name: "test", version: "1" });
+  const cwd = dirname(app.functionsDir);
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [bin, "mcp"], cwd }),
+  );
+}, 60_000);
+afterAll(async () => {
+  await client.close();
+  await app.remove();
+});
+
+async function call(name: string, args: Record<string, unknown> = {}) {
+  const { content, isError } = await client.callTool({ name, arguments: args });
+  const [first] = content;
+  const text = first?.type === "text" ? first.text : "";
+  return {
+    isError: isError === true,
+    text,
+    value: isError === true ? undefined : JSON.parse(text),
+  };
+}
+
+test("an agent checks, explains, starts, reads and restarts", async () => {
+  expect((await call("check")).value).toMatchObject({ ok: true, problems: [] });
+  expect((await call("explain")).value).toMatchObject([{ name: "order" }, { name: "parcel" }]);
+  const started = await call("start_run", { workflow: "parcel", input: { item: "a" } });
+  const runId = started.value as string;
+  const run = async () => (await call("get_run", { runId })).value;
+  await vi.waitFor(
+    async () => expect(await run()).toMatchObject({ state: "completed", output: "packed a" }),
+    { timeout: 20_000, interval: 100 },
+  );
+  expect((await call("list_runs", { state: "completed" })).value.page).toMatchObject([{ runId }]);
+  expect((await call("timeline", { runId })).value.page).toMatchObject([
+    { node: "pack", state: "completed", output: "packed a" },
+  ]);
+  await call("restart_run", { runId });
+  expect(await run()).toMatchObject({ generation: 2 });
+});
+
+test("what cannot be done is said to the agent", async () => {
+  const unknown = await call("start_run", { workflow: "parcle", input: {} });
+  expect(unknown).toMatchObject({ isError: true });
+  expect(unknown.text).toContain("order, parcel");
+  const misfit = await call("start_run", { workflow: "parcel", input: {} });
+  expect(misfit.text).toContain("input.item");
+});

@@ -1,0 +1,118 @@
+import type { ComponentApi } from "@stepwise/workflow/_generated/component.js";
+import {
+  type GenericMutationCtx,
+  type GenericQueryCtx,
+  internalMutationGeneric,
+  internalQueryGeneric,
+  mutationGeneric,
+  queryGeneric,
+  type AnyDataModel,
+} from "convex/server";
+import { v, type Infer } from "convex/values";
+import { readFunctions, writeFunctions, type Workflows } from "./functions.js";
+
+const runId = v.string();
+const cursor = v.union(v.string(), v.null());
+const vState = v.union(
+  v.literal("pending"),
+  v.literal("running"),
+  v.literal("compensating"),
+  v.literal("completed"),
+  v.literal("failed"),
+  v.literal("canceled"),
+  v.literal("timedOut"),
+);
+
+const vRead = v.union(
+  v.object({ name: v.literal("workflows"), args: v.object({}) }),
+  v.object({
+    name: v.literal("runs"),
+    args: v.object({
+      workflow: v.optional(v.string()),
+      state: v.optional(vState),
+      node: v.optional(v.string()),
+      parent: v.optional(v.string()),
+      cursor,
+    }),
+  }),
+  v.object({ name: v.literal("run"), args: v.object({ runId }) }),
+  v.object({ name: v.literal("input"), args: v.object({ runId }) }),
+  v.object({ name: v.literal("steps"), args: v.object({ runId, cursor }) }),
+  v.object({ name: v.literal("pool"), args: v.object({}) }),
+);
+
+const vWrite = v.union(
+  v.object({
+    name: v.literal("start"),
+    args: v.object({ workflow: v.string(), input: v.any(), key: v.optional(v.string()) }),
+  }),
+  v.object({
+    name: v.literal("sendEvent"),
+    args: v.object({ runId, name: v.string(), payload: v.any() }),
+  }),
+  v.object({
+    name: v.union(
+      v.literal("cancel"),
+      v.literal("pause"),
+      v.literal("resume"),
+      v.literal("cleanup"),
+    ),
+    args: v.object({ runId }),
+  }),
+  v.object({
+    name: v.literal("restart"),
+    args: v.object({ runId, from: v.optional(v.string()) }),
+  }),
+);
+
+/** What somebody wants to see or do. */
+export type StudioCall = Infer<typeof vRead> | Infer<typeof vWrite>;
+
+export interface StudioApiOptions {
+  /** The generated `workflows`. */
+  readonly workflows: Workflows;
+  /**
+   * Throws unless the caller may see or do what `call` says: whoever may, sees the inputs and
+   * results of all runs. Without it the functions are internal, which only the app's own
+   * functions and a deploy key can call.
+   */
+  readonly authorize?: (
+    ctx: GenericQueryCtx<AnyDataModel> | GenericMutationCtx<AnyDataModel>,
+    call: StudioCall,
+  ) => Promise<void>;
+}
+
+/**
+ * The functions of an app through which the studio sees and steers its runs:
+ *
+ * ```ts
+ * // convex/studio.ts
+ * export const { read, write } = defineStudioApi(components.workflow, { workflows, authorize });
+ * ```
+ */
+export function defineStudioApi(
+  component: ComponentApi,
+  { workflows, authorize }: StudioApiOptions,
+) {
+  const reads = readFunctions(component, workflows);
+  const writes = writeFunctions(component, workflows);
+  const query = authorize === undefined ? internalQueryGeneric : queryGeneric;
+  const mutation = authorize === undefined ? internalMutationGeneric : mutationGeneric;
+  return {
+    read: query({
+      args: { call: vRead },
+      handler: async (ctx, { call }): Promise<unknown> => {
+        await authorize?.(ctx, call);
+        // The name says which arguments these are.
+        return await reads[call.name](ctx, call.args as never);
+      },
+    }),
+    write: mutation({
+      args: { call: vWrite },
+      handler: async (ctx, { call }): Promise<unknown> => {
+        await authorize?.(ctx, call);
+        return await writes[call.name](ctx, call.args as never);
+      },
+    }),
+  };
+}

@@ -1,0 +1,92 @@
+import type { ListedRun, Page, RunState, Status, TimelineEntry } from "@stepwise/workflow";
+import type { ComponentApi } from "@stepwise/workflow/_generated/component.js";
+import type { FunctionReturnType } from "convex/server";
+import type { Value } from "convex/values";
+
+/** Which runs to list. At most one of `node` and `parent`. */
+export interface RunsArgs {
+  readonly workflow?: string;
+  readonly state?: RunState;
+  /** Only runs that are at this node of `workflow`. */
+  readonly node?: string;
+  /** Only the children of this run. */
+  readonly parent?: string;
+  /** From the page before; null for the first. */
+  readonly cursor: string | null;
+}
+
+/** A workflow that is deployed. */
+export interface WorkflowSummary {
+  readonly name: string;
+  /** Its nodes on the top level, in order: a run can be restarted from each. */
+  readonly nodes: readonly string[];
+  /** An input of its form, to be filled in. */
+  readonly example: Value;
+}
+
+/** What the pages show. Each can be read once, or watched. */
+export interface Reads {
+  workflows(args: Record<string, never>): WorkflowSummary[];
+  runs(args: RunsArgs): Page<ListedRun>;
+  /** Null where there is no such run. */
+  run(args: { readonly runId: string }): Status<unknown> | null;
+  /** What a run was started with. */
+  input(args: { readonly runId: string }): Value;
+  /** The timeline of a run with its results, in pages. */
+  steps(args: { readonly runId: string; readonly cursor: string | null }): Page<TimelineEntry>;
+  /** How busy the app's pool is. */
+  pool(args: Record<string, never>): FunctionReturnType<ComponentApi["views"]["pool"]>;
+}
+
+/** What the pages do. All fail with the error that the `WorkflowManager` throws. */
+export interface Writes {
+  start(args: { workflow: string; input: Value; key?: string }): string;
+  sendEvent(args: { runId: string; name: string; payload: Value }): "taken" | "kept";
+  cancel(args: { runId: string }): boolean;
+  pause(args: { runId: string }): boolean;
+  resume(args: { runId: string }): boolean;
+  restart(args: { runId: string; from?: string }): null;
+  cleanup(args: { runId: string }): null;
+}
+
+export type ReadName = keyof Reads;
+export type WriteName = keyof Writes;
+export type ReadArgs<Name extends ReadName> = Parameters<Reads[Name]>[0];
+export type ReadResult<Name extends ReadName> = ReturnType<Reads[Name]>;
+export type WriteArgs<Name extends WriteName> = Parameters<Writes[Name]>[0];
+export type WriteResult<Name extends WriteName> = ReturnType<Writes[Name]>;
+
+/** The names, to check what comes from outside. */
+export const READS = [
+  "workflows",
+  "runs",
+  "run",
+  "input",
+  "steps",
+  "pool",
+] as const satisfies ReadName[];
+export const WRITES = [
+  "start",
+  "sendEvent",
+  "cancel",
+  "pause",
+  "resume",
+  "restart",
+  "cleanup",
+] as const satisfies WriteName[];
+
+/** Where the studio gets its runs from: the embedded back end, or a deployment. */
+export interface DataSource {
+  read<Name extends ReadName>(name: Name, args: ReadArgs<Name>): Promise<ReadResult<Name>>;
+  /**
+   * Calls `onValue` with the result now and whenever it changes, and `onError` where it cannot be had.
+   * @returns a function that ends it
+   */
+  watch<Name extends ReadName>(
+    name: Name,
+    args: ReadArgs<Name>,
+    onValue: (value: ReadResult<Name>) => void,
+    onError: (error: Error) => void,
+  ): () => void;
+  write<Name extends WriteName>(name: Name, args: WriteArgs<Name>): Promise<WriteResult<Name>>;
+}

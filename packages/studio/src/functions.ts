@@ -1,0 +1,123 @@
+import {
+  type MutationRunner,
+  type QueryRunner,
+  type Status,
+  WorkflowManager,
+  type WorkflowReference,
+} from "@stepwise/workflow";
+import type { ComponentApi } from "@stepwise/workflow/_generated/component.js";
+import type { Value } from "convex/values";
+import type {
+  ReadArgs,
+  ReadName,
+  ReadResult,
+  WriteArgs,
+  WriteName,
+  WriteResult,
+} from "./data-source.js";
+import { exampleInput } from "./example-input.js";
+
+/** The generated `workflows`. */
+export type Workflows = Readonly<Record<string, WorkflowReference<never>>>;
+
+type ReadFunctions = {
+  readonly [Name in ReadName]: (
+    ctx: QueryRunner,
+    args: ReadArgs<Name>,
+  ) => Promise<ReadResult<Name>>;
+};
+type WriteFunctions = {
+  readonly [Name in WriteName]: (
+    ctx: MutationRunner & QueryRunner,
+    args: WriteArgs<Name>,
+  ) => Promise<WriteResult<Name>>;
+};
+
+/** Rows of a page of runs. */
+const RUNS = 50;
+/** Rows of a page of a timeline. */
+const STEPS = 100;
+
+/** What the studio reads, by the manager's own functions, in the caller's transaction. */
+export function readFunctions(component: ComponentApi, workflows: Workflows): ReadFunctions {
+  const manager = new WorkflowManager(component);
+  return {
+    workflows: async () =>
+      Object.values(workflows).map(({ name, definition }) => ({
+        name,
+        nodes: Object.keys(definition.nodes),
+        example: exampleInput(definition.options.input),
+      })),
+    runs: async (ctx, { workflow, cursor, ...filter }) =>
+      await manager.list(
+        ctx,
+        { ...filter, workflow: workflow === undefined ? undefined : named(workflows, workflow) },
+        { numItems: RUNS, cursor },
+      ),
+    run: async (ctx, { runId }) => {
+      const found = await ctx.runQuery(component.views.status, { run: { runId } });
+      if (found === null) return null;
+      const workflow = workflows[found.workflow];
+      if (workflow !== undefined) return await manager.status(ctx, workflow, runId);
+      // The workflow was removed: its nodes have no other names than those that the run knew.
+      const active = found.active.map(({ called, node, ...of }) => ({
+        ...of,
+        node: called ?? node,
+      }));
+      // Its output was checked when it was stored.
+      return { ...found, active, isOutdated: true } as unknown as Status<unknown>;
+    },
+    input: async (ctx, { runId }) =>
+      (await ctx.runQuery(component.views.input, { runId })) as Value,
+    pool: async (ctx) => await ctx.runQuery(component.views.pool, {}),
+    steps: async (ctx, { runId, cursor }) => {
+      const workflow = await workflowOf(ctx, component, workflows, runId);
+      return await manager.steps(ctx, workflow, runId, { numItems: STEPS, cursor });
+    },
+  };
+}
+
+/** What the studio does. Each is one transaction, that of the caller. */
+export function writeFunctions(component: ComponentApi, workflows: Workflows): WriteFunctions {
+  const manager = new WorkflowManager(component);
+  const ofRun = async (ctx: QueryRunner, runId: string) =>
+    await workflowOf(ctx, component, workflows, runId);
+  return {
+    start: async (ctx, { workflow, input, key }) =>
+      // The workflow's schema parses it.
+      await manager.start(ctx, named(workflows, workflow), input as never, { key }),
+    sendEvent: async (ctx, { runId, name, payload }) =>
+      await manager.sendEvent(ctx, await ofRun(ctx, runId), runId, name, payload),
+    cancel: async (ctx, { runId }) => await manager.cancel(ctx, runId),
+    pause: async (ctx, { runId }) => await manager.pause(ctx, runId),
+    resume: async (ctx, { runId }) => await manager.resume(ctx, runId),
+    restart: async (ctx, { runId, from }) => {
+      await manager.restart(ctx, await ofRun(ctx, runId), runId, { from });
+      return null;
+    },
+    cleanup: async (ctx, { runId }) => {
+      await manager.cleanup(ctx, runId);
+      return null;
+    },
+  };
+}
+
+/** @throws if the app has no such workflow */
+function named(workflows: Workflows, name: string): WorkflowReference<never> {
+  const found = Object.hasOwn(workflows, name) ? workflows[name] : undefined;
+  if (found !== undefined) return found;
+  const known = Object.keys(workflows).join(", ");
+  throw new Error(`The app has no workflow ${JSON.stringify(name)}. Its workflows are: ${known}`);
+}
+
+/** @throws if there is no such run, or the app has its workflow no more */
+async function workflowOf(
+  ctx: QueryRunner,
+  component: ComponentApi,
+  workflows: Workflows,
+  runId: string,
+) {
+  const found = await ctx.runQuery(component.views.status, { run: { runId } });
+  if (found === null) throw new Error(`There is no run ${JSON.stringify(runId)}`);
+  return named(workflows, found.workflow);
+}

@@ -1,0 +1,80 @@
+import { StrictMode, useEffect, useState } from "react";
+import { createRoot } from "react-dom/client";
+import { httpSource, type About } from "./http-source.js";
+import { Problem } from "./parts.js";
+import { PoolPage } from "./pool-page.js";
+import { RunPage } from "./run-page.js";
+import { RunsPage } from "./runs-page.js";
+import { Studio } from "./studio.js";
+import { WorkflowsPage } from "./workflows-page.js";
+
+/** The token of the address, which then goes out of it; a reload finds it again. */
+function takeToken(): string {
+  const [, given] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
+  if (given !== undefined) {
+    sessionStorage.setItem("token", given);
+    history.replaceState(null, "", "#/runs");
+  }
+  return sessionStorage.getItem("token") ?? "";
+}
+
+const server = httpSource(takeToken());
+
+function App() {
+  const hash = useHash();
+  const [about, setAbout] = useState<About>();
+  const [error, setError] = useState<Error>();
+  // The plans may have changed by the time that another page is opened.
+  useEffect(() => {
+    server.about().then(setAbout, setError);
+  }, [hash]);
+  const [path = "", query] = hash.slice(1).split("?");
+  const [, place = "runs", id] = path.split("/");
+  const parts = { server, about: about ?? { title: "" } };
+  return (
+    <Studio value={parts}>
+      <header>
+        <strong>Stepwise</strong> <span>{about?.title}</span>
+        <nav aria-label="Pages">
+          <Tab name="Runs" place="runs" isHere={place === "runs"} />
+          <Tab name="Workflows" place="workflows" isHere={place === "workflows"} />
+          <Tab name="Pool" place="pool" isHere={place === "pool"} />
+        </nav>
+      </header>
+      <Problem error={error} />
+      {about === undefined ? null : place === "workflows" ? (
+        <WorkflowsPage name={id} />
+      ) : place === "pool" ? (
+        <PoolPage />
+      ) : id === undefined ? (
+        <RunsPage query={new URLSearchParams(query)} />
+      ) : (
+        <RunPage key={id} runId={id} />
+      )}
+    </Studio>
+  );
+}
+
+function Tab({ name, place, isHere }: { name: string; place: string; isHere: boolean }) {
+  return (
+    <a href={`#/${place}`} aria-current={isHere ? "page" : undefined}>
+      {name}
+    </a>
+  );
+}
+
+function useHash(): string {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const changed = () => setHash(location.hash);
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
+  }, []);
+  return hash;
+}
+
+createRoot(document.getElementById("root")!).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+);

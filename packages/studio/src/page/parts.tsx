@@ -1,0 +1,102 @@
+import { useId, useRef, useState, type FormEvent, type ReactNode } from "react";
+import { convexToJson, jsonToConvex, type JSONValue, type Value } from "convex/values";
+
+/** A value as JSON, as Convex writes it. */
+export function Json({ title, value }: { title: string; value: unknown }) {
+  if (value === undefined) return null;
+  return (
+    <section className="json">
+      <h3>{title}</h3>
+      <pre tabIndex={0}>{cut(textOf(value))}</pre>
+    </section>
+  );
+}
+
+/** More is cut off: the page stays fast, and the whole value is in the app's data. */
+const SHOWN = 20_000;
+
+function cut(text: string): string {
+  const more = text.length - SHOWN;
+  return more > 0 ? `${text.slice(0, SHOWN)}\n… and ${more} characters more` : text;
+}
+
+/** A Convex value as text that a person can edit, and back. */
+export const textOf = (value: unknown): string =>
+  JSON.stringify(convexToJson(value as Value), undefined, 2);
+export function fromText(text: unknown): Value {
+  try {
+    return jsonToConvex(JSON.parse(String(text)) as JSONValue);
+  } catch (cause) {
+    throw new Error(`This is not JSON: ${String(cause)}`, { cause });
+  }
+}
+
+export function Problem({ error }: { error: Error | undefined }) {
+  return error === undefined ? null : (
+    <p role="alert" className="problem">
+      {error.message}
+    </p>
+  );
+}
+
+/** A button that asks before it does something, and says what went wrong. */
+export function ActionButton({
+  label,
+  question,
+  act,
+  children,
+}: {
+  label: string;
+  question: string;
+  act: (form: FormData) => Promise<unknown>;
+  /** Fields of the dialog. */
+  children?: ReactNode;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const title = useId();
+  const [error, setError] = useState<Error>();
+  const [isBusy, setBusy] = useState(false);
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    act(new FormData(event.currentTarget))
+      .then(() => dialog.current?.close())
+      .catch((thrown: unknown) => setError(thrown as Error))
+      .finally(() => setBusy(false));
+  };
+  return (
+    <>
+      <button type="button" onClick={() => dialog.current?.showModal()}>
+        {label}
+      </button>
+      <dialog ref={dialog} aria-labelledby={title} onClose={() => setError(undefined)}>
+        <form onSubmit={submit}>
+          <h2 id={title}>{question}</h2>
+          {children}
+          <Problem error={error} />
+          <div className="buttons">
+            <button type="button" onClick={() => dialog.current?.close()}>
+              Back
+            </button>
+            <button type="submit" className="primary" disabled={isBusy}>
+              {label}
+            </button>
+          </div>
+        </form>
+      </dialog>
+    </>
+  );
+}
+
+/** A time of day, with the date unless that is today's. */
+export function Time({ at }: { at: number | undefined }) {
+  if (at === undefined) return <>–</>;
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return (
+    <time dateTime={date.toISOString()} title={date.toISOString()}>
+      {isToday ? date.toLocaleTimeString() : date.toLocaleString()}
+    </time>
+  );
+}

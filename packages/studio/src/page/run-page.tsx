@@ -1,0 +1,224 @@
+import { RunTimeline, WorkflowGraph } from "@stepwise/workflow/react";
+import type { Status, TimelineEntry } from "@stepwise/workflow";
+import { useState } from "react";
+import { ActionButton, fromText, Json, Problem, Time } from "./parts.js";
+import { RunList } from "./runs-page.js";
+import { useStudio, useWatched } from "./studio.js";
+
+/** One run: what it has done, where it is, and what can be done with it. */
+export function RunPage({ runId }: { runId: string }) {
+  const { about } = useStudio();
+  const run = useWatched("run", { runId });
+  const [cursors, setCursors] = useState<readonly (string | null)[]>([null]);
+  const [pages, setPages] = useState<readonly TimelineEntry[][]>([]);
+  const status = run.value;
+  if (status === undefined || status === null)
+    return (
+      <main>
+        <Problem error={run.error} />
+        {status === null && (
+          <p className="empty">
+            There is no run {runId}. It may have been removed after its retention time.
+          </p>
+        )}
+      </main>
+    );
+  const steps = pages.flat();
+  const keep = (index: number, page: TimelineEntry[]) =>
+    setPages((before) => Object.assign([...before], { [index]: page }));
+  const last = cursors.length - 1;
+  const plan = about.plans?.workflows.find(({ name }) => name === status.workflow);
+  const hasChildren = steps.some(({ children }) => children !== undefined);
+  return (
+    <main>
+      <Problem error={run.error} />
+      <div className="head">
+        <h1>
+          {status.workflow} {status.key !== undefined && <small>{status.key}</small>}
+        </h1>
+        <Steering status={status} />
+      </div>
+      <Facts status={status} />
+      {cursors.map((cursor, index) => (
+        <StepsPage
+          key={cursor}
+          runId={runId}
+          cursor={cursor}
+          onPage={(page) => keep(index, page)}
+          onMore={index === last ? (next) => setCursors([...cursors, next]) : undefined}
+        />
+      ))}
+      <RunTimeline run={status} steps={steps} />
+      {hasChildren && (
+        <details open>
+          <summary>Children</summary>
+          <RunList filter={{ parent: runId }} empty="None has begun." />
+        </details>
+      )}
+      <details>
+        <summary>Input</summary>
+        <Input runId={runId} />
+      </details>
+      {"error" in status && <Json title="Error" value={status.error} />}
+      {"output" in status && <Json title="Output" value={status.output} />}
+      <details>
+        <summary>Results of its nodes</summary>
+        {steps.map(({ node, pass = [], output, isSensitive }) =>
+          isSensitive === true ? (
+            <p key={[node, ...pass].join()}>{node}: sensitive, and not shown</p>
+          ) : (
+            <Json key={[node, ...pass].join()} title={[node, ...pass].join(" ")} value={output} />
+          ),
+        )}
+      </details>
+      {plan !== undefined && about.plans !== undefined && (
+        <details open>
+          <summary>Plan</summary>
+          <WorkflowGraph graph={about.plans} workflow={plan.name} run={status} steps={steps} />
+        </details>
+      )}
+    </main>
+  );
+}
+
+/** A page of the timeline, watched for as long as the run is shown. */
+function StepsPage(props: {
+  runId: string;
+  cursor: string | null;
+  onPage: (page: TimelineEntry[]) => void;
+  onMore: ((cursor: string) => void) | undefined;
+}) {
+  const { runId, cursor, onPage, onMore } = props;
+  const { value, error } = useWatched("steps", { runId, cursor });
+  const [shown, setShown] = useState<typeof value>();
+  if (value !== undefined && value !== shown) {
+    setShown(value);
+    queueMicrotask(() => onPage(value.page));
+  }
+  return (
+    <>
+      <Problem error={error} />
+      {value?.isDone === false && onMore !== undefined && (
+        <button type="button" onClick={() => onMore(value.continueCursor)}>
+          Show more of its nodes
+        </button>
+      )}
+    </>
+  );
+}
+
+function Input({ runId }: { runId: string }) {
+  const { value, error } = useWatched("input", { runId });
+  return (
+    <>
+      <Problem error={error} />
+      <Json title="Input" value={value} />
+    </>
+  );
+}
+
+function Facts({ status }: { status: Status<unknown> }) {
+  const facts: [string, React.ReactNode][] = [
+    ["Run", <code key="id">{status.runId}</code>],
+    ["Started", <Time key="started" at={status.startedAt} />],
+    ["Ended", <Time key="ended" at={"endedAt" in status ? status.endedAt : undefined} />],
+  ];
+  if (status.parentRunId !== undefined)
+    facts.push(["Child of", <a href={`#/runs/${status.parentRunId}`}>{status.parentRunId}</a>]);
+  if (status.generation > 1) facts.push(["Restarted", `generation ${status.generation}`]);
+  if (status.isOutdated) facts.push(["Plan", "older than what is deployed"]);
+  if (status.stalled)
+    facts.push(["Stalled", "its scheduled function was lost: call workflow.repair"]);
+  return (
+    <dl>
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** What can be done with a run in its state. */
+function Steering({ status }: { status: Status<unknown> }) {
+  const { server } = useStudio();
+  const { runId, state, workflow } = status;
+  const workflows = useWatched("workflows", {});
+  const nodes = workflows.value?.find(({ name }) => name === workflow)?.nodes ?? [];
+  const events = [...new Set(status.active.flatMap((node) => node.events ?? []))];
+  const goesOn = state === "pending" || state === "running";
+  const isChild = status.parentRunId !== undefined;
+  return (
+    <div className="buttons">
+      {goesOn && events.length > 0 && (
+        <ActionButton
+          label="Send an event"
+          question={`Send an event to ${workflow}`}
+          act={async (form) => {
+            const payload = fromText(form.get("payload"));
+            await server.write("sendEvent", { runId, name: String(form.get("name")), payload });
+          }}
+        >
+          <label>
+            Event
+            <select name="name">
+              {events.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          </label>
+          <label>
+            Payload, as JSON
+            <textarea name="payload" rows={4} defaultValue="{}" required spellCheck={false} />
+          </label>
+        </ActionButton>
+      )}
+      {goesOn && (
+        <ActionButton
+          label={status.paused ? "Resume" : "Pause"}
+          question={status.paused ? "Let the run go on?" : "Pause the run, and all below it?"}
+          act={async () => await server.write(status.paused ? "resume" : "pause", { runId })}
+        />
+      )}
+      {goesOn && (
+        <ActionButton
+          label="Cancel"
+          question="Cancel the run, and undo what has a compensation?"
+          act={async () => await server.write("cancel", { runId })}
+        />
+      )}
+      {"endedAt" in status && !isChild && (
+        <>
+          <ActionButton
+            label="Restart"
+            question="Restart the run?"
+            act={async (form) => {
+              const from = String(form.get("from"));
+              await server.write("restart", { runId, ...(from === "" ? {} : { from }) });
+            }}
+          >
+            <label>
+              From
+              <select name="from">
+                <option value="">the beginning</option>
+                {nodes.map((name) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </select>
+            </label>
+          </ActionButton>
+          <ActionButton
+            label="Remove"
+            question="Remove the run and all below it, for good?"
+            act={async () => {
+              await server.write("cleanup", { runId });
+              location.hash = "#/runs";
+            }}
+          />
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,206 @@
+import type { ListedRun, RunState } from "@stepwise/workflow";
+import { useState } from "react";
+import type { RunsArgs, WorkflowSummary } from "../data-source.js";
+import { ActionButton, fromText, Problem, textOf, Time } from "./parts.js";
+import { useStudio, useWatched } from "./studio.js";
+
+const STATES = [
+  "pending",
+  "running",
+  "compensating",
+  "completed",
+  "failed",
+  "canceled",
+  "timedOut",
+] as const satisfies RunState[];
+
+/** The runs of the top level, the newest first. The filter stands in the address. */
+export function RunsPage({ query }: { query: URLSearchParams }) {
+  const { about } = useStudio();
+  const workflows = useWatched("workflows", {});
+  const workflow = query.get("workflow") ?? "";
+  const state = query.get("state") ?? "";
+  const node = query.get("node") ?? "";
+  const nodes = about.plans?.workflows.find(({ name }) => name === workflow)?.nodes ?? [];
+  const filter = {
+    workflow: workflow || undefined,
+    state: state || undefined,
+    node: node || undefined,
+  };
+  const change = (name: string, value: string) => {
+    const changed = new URLSearchParams(query);
+    changed.set(name, value);
+    if (name === "workflow") changed.delete("node");
+    location.hash = `#/runs?${changed.toString()}`;
+  };
+  return (
+    <main>
+      <div className="head">
+        <h1>Runs</h1>
+        <StartButton workflow={workflow} all={workflows.value ?? []} />
+      </div>
+      <form className="filter" onSubmit={(event) => event.preventDefault()}>
+        <Choice name="Workflow" value={workflow} onChange={(value) => change("workflow", value)}>
+          {(workflows.value ?? []).map(({ name }) => name)}
+        </Choice>
+        <Choice name="State" value={state} onChange={(value) => change("state", value)}>
+          {STATES}
+        </Choice>
+        <Choice name="At node" value={node} onChange={(value) => change("node", value)}>
+          {nodes.map(({ name }) => name)}
+        </Choice>
+        <label>
+          Run id
+          <input
+            placeholder="open by its id"
+            onKeyDown={({ key, currentTarget: { value } }) => {
+              if (key === "Enter" && value.trim() !== "") location.hash = `#/runs/${value.trim()}`;
+            }}
+          />
+        </label>
+      </form>
+      <RunList key={JSON.stringify(filter)} filter={filter as Omit<RunsArgs, "cursor">} />
+    </main>
+  );
+}
+
+/** Starts a run, with an input of the workflow's form to fill in. */
+function StartButton({ workflow, all }: { workflow: string; all: readonly WorkflowSummary[] }) {
+  const { server } = useStudio();
+  const [chosen, setChosen] = useState<string>();
+  const name = chosen ?? (workflow === "" ? all[0]?.name : workflow) ?? "";
+  const example = all.find((each) => each.name === name)?.example ?? {};
+  return (
+    <ActionButton
+      label="Start a run"
+      question="Start a run"
+      act={async (form) => {
+        const key = String(form.get("key"));
+        const input = fromText(form.get("input"));
+        const of = { workflow: name, input, ...(key === "" ? {} : { key }) };
+        location.hash = `#/runs/${await server.write("start", of)}`;
+      }}
+    >
+      <label>
+        Workflow
+        <select value={name} onChange={({ target }) => setChosen(target.value)} required>
+          {all.map((each) => (
+            <option key={each.name}>{each.name}</option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Input, as JSON
+        <textarea
+          key={name}
+          name="input"
+          rows={8}
+          defaultValue={textOf(example)}
+          required
+          spellCheck={false}
+        />
+      </label>
+      <label>
+        Key (optional): the same key gives the same run
+        <input name="key" />
+      </label>
+    </ActionButton>
+  );
+}
+
+function Choice(props: {
+  name: string;
+  value: string;
+  onChange: (value: string) => void;
+  children: readonly string[];
+}) {
+  return (
+    <label>
+      {props.name}
+      <select value={props.value} onChange={({ target }) => props.onChange(target.value)}>
+        <option value="">any</option>
+        {props.children.map((each) => (
+          <option key={each}>{each}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Runs in pages of which each is live: one that is turned to is watched, the others are not. */
+export function RunList({ filter, empty }: { filter: Omit<RunsArgs, "cursor">; empty?: string }) {
+  const [cursors, setCursors] = useState<readonly (string | null)[]>([null]);
+  const cursor = cursors.at(-1) ?? null;
+  const { value, error } = useWatched("runs", { ...filter, cursor });
+  const rows = value?.page ?? [];
+  return (
+    <>
+      <Problem error={error} />
+      {value !== undefined && rows.length === 0 && cursor === null ? (
+        <p className="empty">
+          {empty ?? "No runs. Start one above, or from your app's functions."}
+        </p>
+      ) : (
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">State</th>
+              <th scope="col">Workflow</th>
+              <th scope="col">Key</th>
+              <th scope="col">Started</th>
+              <th scope="col">Ended</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((run) => (
+              <RunRow key={run.runId} run={run} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      <div className="buttons">
+        {cursors.length > 1 && (
+          <button type="button" onClick={() => setCursors(cursors.slice(0, -1))}>
+            Newer
+          </button>
+        )}
+        {value?.isDone === false && (
+          <button type="button" onClick={() => setCursors([...cursors, value.continueCursor])}>
+            Older
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+function RunRow({ run }: { run: ListedRun }) {
+  const name = run.childKey ?? (run.index === undefined ? run.key : `#${run.index}`);
+  return (
+    <tr>
+      <td>
+        <StateBadge state={run.state} isPaused={run.paused} />
+      </td>
+      <td>
+        <a href={`#/runs/${run.runId}`}>{run.workflow}</a>
+        {run.error && <p className="why">{run.error.message}</p>}
+      </td>
+      <td>{name}</td>
+      <td>
+        <Time at={run.startedAt} />
+      </td>
+      <td>
+        <Time at={run.endedAt} />
+      </td>
+    </tr>
+  );
+}
+
+export function StateBadge({ state, isPaused }: { state: RunState; isPaused: boolean }) {
+  return (
+    <span className={`state ${state}`}>
+      {state}
+      {isPaused && ", paused"}
+    </span>
+  );
+}

@@ -1,0 +1,45 @@
+import { createContext, useContext, useEffect, useState } from "react";
+import type { ReadArgs, ReadName, ReadResult } from "../data-source.js";
+import type { About, Server } from "./http-source.js";
+
+export interface StudioContext {
+  readonly server: Server;
+  readonly about: About;
+}
+
+export const Studio = createContext<StudioContext | undefined>(undefined);
+
+/** The server, and what it said of itself. */
+export function useStudio(): StudioContext {
+  const found = useContext(Studio);
+  if (found === undefined) throw new Error("There is no studio around this component");
+  return found;
+}
+
+/** What is known of something that is watched. After an error the last value stays. */
+export interface Watched<Value> {
+  readonly value?: Value;
+  readonly error?: Error;
+}
+
+/** Watches for as long as the component is shown. */
+export function useWatched<Name extends ReadName>(
+  name: Name,
+  args: ReadArgs<Name>,
+): Watched<ReadResult<Name>> {
+  const { server } = useStudio();
+  const key = JSON.stringify([name, args]);
+  const [watched, setWatched] = useState<{ key: string } & Watched<ReadResult<Name>>>({ key });
+  useEffect(
+    () =>
+      server.watch(
+        name,
+        args,
+        (value) => setWatched({ key, value }),
+        (error) => setWatched((before) => ({ ...before, key, error })),
+      ),
+    // The arguments are the same while their text is.
+    [server, key],
+  );
+  return watched.key === key ? watched : {};
+}
