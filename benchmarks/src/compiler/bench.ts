@@ -118,16 +118,18 @@ try {
 
   const text = `# How long the compiler takes
 
-Written by \`npm run bench\`, on ${cpus()[0]?.model.trim()} (${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB), Node ${process.versions.node}. These are times, so they are different on every machine and each time;
-what is to hold is a ratio wherever two things can be compared.
+Written by \`npm run bench\`, on ${cpus()[0]?.model.trim()} (${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB), Node ${process.versions.node}. These are times, so they
+differ between machines and runs. Where possible, the limit is a ratio of two times.
 
 ${table(rows)}
 
-Each is a whole process, from its start to its end: \`workflow-codegen\` as it is installed, on an app that is generated for it, one workflow in each
-file, of six nodes, every third of them with an event, a branch and a loop besides. Where two things are compared, they are run in turn, several times each, and the shortest time of each
-counts. _Cold_: neither output nor anything else is there from a time before. _One edit_: of a line in one handler, so that its plan changes too. _Watched_: \`generate --watch\` is
-running; a definition is saved with a step of another name, and the time is from the beginning of the save until both the workflow's file
-and that of its plan are written, at the 95th percentile; 10 ms of it are waited in case more is saved.
+Each row times a whole process: \`workflow-codegen\` as it is installed, on a generated app with one workflow of six nodes in each file. Every third
+workflow also has an event, a branch and a loop. To compare two things, the benchmark runs them in turn, several times, and takes the shortest time of each.
+
+- _Cold_: there is no output and no cache.
+- _One edit_: one line of a handler changes, and so does the plan.
+- _Watched_: \`generate --watch\` is running, and a step gets another name. The time starts when the definition is saved, and ends when the workflow's file and
+  its plan are written. The figure is the 95th percentile. It includes 10 ms in which the compiler waits for more saves.
 `;
   writeFileSync(fileURLToPath(new URL("../../compiler.md", import.meta.url)), text);
   print(`\nHow long the compiler takes\n${table(rows)}`);
