@@ -10,6 +10,7 @@ import type {
 import { capitalized, generatedFunctions, stageIdentifier, stagesOf } from "../plan/functions.js";
 import { leftFunctions } from "../plan/leftovers.js";
 import { definitionModule, moduleIn, usualOutput } from "../plan/paths.js";
+import { stageKind } from "../plan/stage-kinds.js";
 import { property, quoted } from "./code.js";
 import { laidOut } from "./layout.js";
 
@@ -62,7 +63,8 @@ export class FileScope {
       ...(input?.kind === "copy" ? input.globals : []),
       ...parameters,
     ]);
-    this.#unnamed = workflow === undefined ? [] : stagesOf(workflow);
+    this.#unnamed =
+      workflow === undefined ? [] : stagesOf(workflow).filter((stage) => !isQueued(stage));
     this.#flow = new Flow(nodes);
     this.#nodes = new Map(allNodes(nodes).map((node) => [node.path, node]));
   }
@@ -145,8 +147,10 @@ export class FileScope {
     return this.#locals.has(key);
   }
 
-  /** The function by which a run arrives somewhere. */
+  /** The function by which a run arrives somewhere; for an action, what makes it. */
   arrival(at: Following): string {
+    if (at.at === "stage" && isQueued(at.stage))
+      return `${this.name("own")}.queue(${quoted(at.stage.name)})`;
     // All stages before the ends: a node named "end" keeps its name.
     for (const { name } of this.#unnamed.splice(0))
       this.name(`to:${name}`, `to${capitalized(stageIdentifier(name))}`);
@@ -185,6 +189,8 @@ export class FileScope {
     return texts.join("\n");
   }
 }
+
+const isQueued = ({ kind }: StagePlan): boolean => stageKind(kind).goes === "queued";
 
 function importsFrom(module: string, imports: readonly Import[]): string[] {
   const isWhole = ({ imported }: Import) => imported === "*";

@@ -1,6 +1,6 @@
 import type { LogLevel } from "@stepwise/workpool/core";
 import type { Duration } from "../rules.js";
-import type { Retry } from "./node.js";
+import type { AnyReference, Retry } from "./node.js";
 import type { AnySchema } from "./values.js";
 
 /** The options of a whole workflow. */
@@ -25,8 +25,45 @@ export interface WorkflowOptions<Schema extends AnySchema> {
 export type NodeKind =
   "step" | "parent" | "sleep" | "event" | "branch" | "loop" | "child" | "finalize";
 
-/** A node's options and its `kind`. Generated code knows which there are, so it does not check. */
-export type CompiledNode = any;
+/* The options of a node were checked where it was written: generated code only hands them on. */
+type OfScope = (scope: any, info?: unknown) => any;
+type Handler = (ctx: any, scope: any, info: any) => unknown;
+
+/** The function of a node, with those members that the compiler has seen. */
+interface CompiledFunction {
+  readonly action: Handler & AnyReference<"action">;
+  readonly mutation: Handler & AnyReference<"mutation">;
+  readonly query: Handler & AnyReference<"query">;
+  readonly args: OfScope;
+}
+
+/**
+ * A node as generated code sees it, which reads only the options that the compiler has seen.
+ * @typeParam Name the paths of all nodes of the definition. @typeParam Path its own.
+ */
+export interface CompiledNode<Name extends string, Path extends string> extends CompiledFunction {
+  readonly kind: NodeKind;
+  readonly compensate: CompiledFunction;
+  readonly finalize: CompiledFunction;
+  readonly children: OfScope;
+  readonly duration: Duration | OfScope;
+  readonly on: OfScope;
+  readonly initial: OfScope;
+  readonly until: OfScope;
+  readonly body: NodesIn<Name, Path>;
+  readonly cases: { readonly [Key in CasesIn<Name, Path>]: NodesIn<Name, `${Path}.${Key}`> };
+}
+
+/** The nodes of the case or body with a path. */
+type NodesIn<Name extends string, Path extends string> = {
+  readonly [Key in NamesIn<Name, Path>]: CompiledNode<Name, `${Path}.${Key}`>;
+};
+type NamesIn<Name, Path extends string> = Name extends `${Path}.${infer Rest}`
+  ? OnTop<Rest>
+  : never;
+type CasesIn<Name, Path extends string> = Name extends `${Path}.${infer Key}.${string}`
+  ? Key
+  : never;
 
 /**
  * What `defineWorkflow()` returns. The members with `~` exist in types only.
@@ -46,7 +83,7 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
    * a child `{ workflow, args }`; the `body` of a loop and each of the `cases` of a branch are
    * nodes by name again.
    */
-  readonly nodes: { readonly [Key in OnTop<Name>]: CompiledNode };
+  readonly nodes: { readonly [Key in OnTop<Name>]: CompiledNode<Name, Key> };
 }
 
 /** Those of the names that stand on the top level. */
@@ -61,7 +98,7 @@ export interface Finalized<Input, Scope, Output, Name extends string, Events> ex
   Events
 > {
   readonly "~finalized"?: true;
-  readonly nodes: { readonly [Key in OnTop<Name> | "finalize"]: CompiledNode };
+  readonly nodes: { readonly [Key in OnTop<Name> | "finalize"]: CompiledNode<Name, Key> };
 }
 
 /* Any definition: `never` in the place of a parameter's type fits all. */

@@ -147,6 +147,11 @@ export function compiled(
       reads.set(stage, names);
       return actionOf(stage, handler);
     },
+    /** What a run does at an action: it queues it. */
+    queue:
+      (stage: string): Arrive =>
+      (run) =>
+        run.action(stage),
     /** The action of a stage that was removed from the definition: it fails. */
     removed: (stage: string) =>
       actionOf(stage, () => {

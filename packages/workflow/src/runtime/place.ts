@@ -1,5 +1,5 @@
-import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
-import { insideOf, kindOf, type Nodes, stagesOf } from "./nodes/kinds.js";
+import type { AnyDefinition } from "../definition/definition.js";
+import { type AnyNode, insideOf, kindOf, type Nodes, stagesOf } from "./nodes/kinds.js";
 
 /** A sequence of nodes around a stage: the workflow's, a case's, or a loop's body. */
 interface Sequence {
@@ -15,7 +15,7 @@ interface Sequence {
 /** Where a stage stands in its definition. */
 export interface Place {
   /** Undefined if the definition has no such node (any more). */
-  readonly node: CompiledNode;
+  readonly node: AnyNode;
   readonly path: string;
   /** The stage by the present names of its nodes. */
   readonly called: string;
@@ -62,7 +62,7 @@ interface Found {
   readonly path: string;
   /** Its storage name, among its neighbors. */
   readonly key: string;
-  readonly node: CompiledNode;
+  readonly node: AnyNode;
   readonly nodes: Nodes;
   /** The outermost loop around it. */
   readonly loop?: string | undefined;
@@ -82,7 +82,7 @@ export function allNodes(nodes: Nodes, prefix = "", loop?: string): Found[] {
 }
 
 /** The stages of a node, in the order in which a run comes to them. */
-export const stageNames = (node: CompiledNode, path: string): string[] =>
+export const stageNames = (node: AnyNode, path: string): string[] =>
   stagesOf(node).map(({ part }) => (part === "" ? path : `${path}.${part}`));
 
 /** The name of the node of the top level that a stage belongs to: `route.big.x` → `route`. */
@@ -97,7 +97,7 @@ export function firstStageOf(definition: AnyDefinition, path: string): string {
 }
 
 /** A question about workflows: whether some node is so. It is answered once for each workflow. */
-function someNode(is: (node: CompiledNode) => boolean): (definition: AnyDefinition) => boolean {
+function someNode(is: (node: AnyNode) => boolean): (definition: AnyDefinition) => boolean {
   const known = new WeakMap<AnyDefinition, boolean>();
   return (definition) => {
     const answer = known.get(definition) ?? allNodes(definition.nodes).some(({ node }) => is(node));

@@ -1,10 +1,10 @@
 import type { Read } from "../component/validators.js";
-import type { AnyDefinition, CompiledNode } from "../definition/definition.js";
+import type { AnyDefinition } from "../definition/definition.js";
 import type { Policy } from "../definition/node.js";
 import { Failure } from "../errors/failure.js";
 import { fromPagesIn } from "../values.js";
 import type { Bound } from "./functions.js";
-import { insideOf, kindOf, stagesOf } from "./nodes/kinds.js";
+import { type AnyNode, insideOf, kindOf, stagesOf } from "./nodes/kinds.js";
 import { type Place, placeOf, presentKey, storageKey } from "./place.js";
 
 /** The options that a stage runs by: its node's; a finalize and a compensation have their own. */
@@ -14,7 +14,7 @@ export function policyOf(definition: AnyDefinition, stage: string): Policy {
 }
 
 /** A node without options of its own is as secret as the node whose output it has. */
-function isSecret(node: CompiledNode): boolean {
+function isSecret(node: AnyNode): boolean {
   if (node?.sensitive === true) return true;
   const workflow = kindOf(node).workflow?.(node);
   const inside = workflow === undefined ? insideOf(node) : [workflow];

@@ -1,7 +1,7 @@
 import { completionName } from "../../plan/functions.js";
 import { commented, exportedConst, type StageLowering } from "./lowering.js";
 
-/** A stage that is queued: the action, which reports to its completion, which goes on. */
+/** A stage that is queued: the action, and the completion that it reports to. */
 export const action: StageLowering = {
   sections(stage) {
     const { file, identifier, name, reads } = stage;
@@ -10,15 +10,11 @@ export const action: StageLowering = {
     const done = completionName(stage.stage.name);
     const handler = stage.part("action");
     const value = reference === undefined ? handler : stage.callOf("Action", handler);
+    const args = [name, reads, value].join(", ");
     return [
-      stage.arriving(`queues ${identifier}`, `run.action(${name})`),
       stage.section(
-        `${reference === undefined ? "an action" : `runs ${reference}`}; then ${done}`,
-        exportedConst(
-          identifier,
-          file.runtime("StepAction"),
-          `${own}.action(${name}, ${reads}, ${value})`,
-        ),
+        reference === undefined ? "" : `runs ${reference}`,
+        exportedConst(identifier, file.runtime("StepAction"), `${own}.action(${args})`),
       ),
       commented(
         `After ${mention.elsewhere}: ${stage.following}.`,

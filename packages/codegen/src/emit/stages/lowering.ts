@@ -81,14 +81,19 @@ export class StageCode {
     return node === this.stage.node ? mention.within : mention.elsewhere;
   }
 
-  /** A declaration whose comment begins with the stage's place in the source. */
-  section(comment: string, code: string): string {
-    return commented(`${this.file.source}, ${this.stage.label}: ${comment}.`, code);
+  /** The function by which a run arrives at the stage. */
+  get arrival(): string {
+    return this.file.arrival({ at: "stage", stage: this.stage });
   }
 
-  /** The function by which a run arrives at the stage. */
+  /** A declaration whose comment begins with the stage's place in the source. */
+  section(comment: string, code: string): string {
+    const more = comment === "" ? "" : `: ${comment}`;
+    return commented(`${this.file.source}, ${this.stage.label}${more}.`, code);
+  }
+
+  /** That function. */
   arriving(comment: string, result: string): string {
-    const name = this.file.arrival({ at: "stage", stage: this.stage });
-    return this.section(comment, runFunction(name, result, this.file));
+    return this.section(comment, runFunction(this.arrival, result, this.file));
   }
 }

@@ -1,4 +1,4 @@
-import { exportedConst, type StageLowering } from "./lowering.js";
+import { commented, exportedConst, type StageLowering } from "./lowering.js";
 
 /** A mutation or query stage: it runs inside the transaction that arrives at it. */
 export function transaction(kind: "mutation" | "query"): StageLowering {
@@ -19,12 +19,9 @@ export function transaction(kind: "mutation" | "query"): StageLowering {
       }
       const type = file.runtime(`Step${capitalized}`);
       return [
-        stage.arriving(
-          `runs ${identifier}; then ${following}`,
-          `run.${kind}(${name}, ${reads}, ${next})`,
-        ),
-        stage.section(
-          `a ${kind}, inside the transaction that arrives at it`,
+        stage.arriving(`then ${following}`, `run.${kind}(${name}, ${reads}, ${next})`),
+        commented(
+          `What ${stage.arrival} runs, nested in its transaction.`,
           exportedConst(identifier, type, `${file.name("own")}.${kind}(${name}, ${handler})`),
         ),
       ];

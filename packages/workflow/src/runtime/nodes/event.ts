@@ -1,8 +1,8 @@
-import type { AnyDefinition, CompiledNode } from "../../definition/definition.js";
+import type { AnyDefinition } from "../../definition/definition.js";
 import { msUntil } from "../options.js";
 import { allNodes, presentKey } from "../place.js";
 import type { Arrival, Arrive, Run } from "../run.js";
-import { kindOf } from "./kinds.js";
+import { kindOf, type AnyNode } from "./kinds.js";
 
 /** Waits for an event, unless one came early. @param reads what its `timeout` reads. */
 export async function event(
@@ -47,7 +47,7 @@ interface Receiver {
   readonly name: string;
   /** The storage name of the event: if it has the name of its node, that of the node. */
   readonly stored: string;
-  readonly schema: CompiledNode;
+  readonly schema: AnyNode;
   /** The outermost loop around it. */
   readonly loop?: string | undefined;
 }

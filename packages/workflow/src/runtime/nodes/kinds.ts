@@ -1,15 +1,21 @@
 import type { Value } from "convex/values";
-import type { AnyDefinition, CompiledNode, NodeKind } from "../../definition/definition.js";
+import type { AnyDefinition, NodeKind } from "../../definition/definition.js";
+
+/**
+ * A node as the run time sees it: its options, and its `kind`. They were checked when the definition
+ * was written, and what is read of them depends on the kind.
+ */
+export type AnyNode = any;
 
 /** Nodes, or cases, by their names. */
-export type Nodes = Readonly<Record<string, CompiledNode>>;
+export type Nodes = Readonly<Record<string, AnyNode>>;
 
 /** One stage of a node. */
 interface StageOf {
   /** What follows the node's path in its name: `finalize` of `chapters.finalize`. */
   readonly part: "" | "output" | "finalize" | "compensate";
   /** The options of the app's function that runs there; absent if none does. */
-  readonly runs?: CompiledNode;
+  readonly runs?: AnyNode;
   /** The names that its functions see, beside those that every node sees. */
   readonly sees?: readonly string[];
 }
@@ -27,19 +33,19 @@ type Keyed = (members: Nodes) => Nodes;
 /** An event that a node takes. `isOwn`: it has the name of the node. */
 interface Taken {
   readonly name: string;
-  readonly schema: CompiledNode;
+  readonly schema: AnyNode;
   readonly isOwn: boolean;
 }
 
 /** What the run time has to know of a kind of node, beside what a run does there. */
 interface Kind {
   /** In the order in which a run comes to them. Default: the node itself. */
-  stages?(node: CompiledNode): StageOf[];
-  inside?(node: CompiledNode): Inside[];
+  stages?(node: AnyNode): StageOf[];
+  inside?(node: AnyNode): Inside[];
   /** The node with what is inside it under storage names. */
-  stored?(node: CompiledNode, nodes: Keyed, cases: Keyed): CompiledNode;
+  stored?(node: AnyNode, nodes: Keyed, cases: Keyed): AnyNode;
   /** The workflow whose output the node has. */
-  workflow?(node: CompiledNode): AnyDefinition;
+  workflow?(node: AnyNode): AnyDefinition;
   /** Default: true. */
   readonly hasOutput?: boolean;
   /** Whether its `timeout` is that of all its stages, which the component watches. */
@@ -47,11 +53,11 @@ interface Kind {
   /** Whether a run can wait there without holding a slot. */
   readonly waits?: boolean;
   readonly startsRuns?: boolean;
-  events?(node: CompiledNode, name: string): Taken[];
+  events?(node: AnyNode, name: string): Taken[];
   /** Its output from an event. Default: the event's payload. */
-  received?(node: CompiledNode, name: string, value: Value): Value;
+  received?(node: AnyNode, name: string, value: Value): Value;
   /** Its output when the time of a wait is over; undefined to wait on. Default: null. */
-  due?(node: CompiledNode): Value | undefined;
+  due?(node: AnyNode): Value | undefined;
 }
 
 const kinds: Readonly<Record<NodeKind, Kind>> = {
@@ -100,17 +106,16 @@ const kinds: Readonly<Record<NodeKind, Kind>> = {
 };
 
 /** The kind of a node. A node that is gone has none, and so the defaults. */
-export const kindOf = (node: CompiledNode): Kind => kinds[node?.kind as NodeKind] ?? {};
+export const kindOf = (node: AnyNode): Kind => kinds[node?.kind as NodeKind] ?? {};
 
-export const stagesOf = (node: CompiledNode): StageOf[] =>
-  kindOf(node).stages?.(node) ?? [{ part: "" }];
+export const stagesOf = (node: AnyNode): StageOf[] => kindOf(node).stages?.(node) ?? [{ part: "" }];
 
-export const insideOf = (node: CompiledNode): Inside[] => kindOf(node).inside?.(node) ?? [];
+export const insideOf = (node: AnyNode): Inside[] => kindOf(node).inside?.(node) ?? [];
 
-function part(name: StageOf["part"], runs: CompiledNode, ...sees: string[]): StageOf[] {
+function part(name: StageOf["part"], runs: AnyNode, ...sees: string[]): StageOf[] {
   return runs === undefined ? [] : [{ part: name, runs, sees }];
 }
 
-function hasHandler({ action, mutation, query }: CompiledNode): boolean {
+function hasHandler({ action, mutation, query }: AnyNode): boolean {
   return [action, mutation, query].some((handler) => handler !== undefined);
 }
