@@ -1,5 +1,6 @@
 // Writes `docs/api` from the docstrings of the built packages, and `llms.txt` from the reading order in `docs/README.md`.
 // With --check it writes nothing, and fails if a file is out of date. With --pack it copies the docs into @stepwise/workflow.
+// oxlint-disable-next-line no-restricted-imports -- It deletes the copies that it makes.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { format } from "prettier";

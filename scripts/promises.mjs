@@ -1,9 +1,10 @@
 // Lists the promises of docs/semantics.md with the tests that name them. Fails if one has no test that `npm test` runs, or a test names one
 // that does not exist. With the path of vitest's JSON report only tests that have passed count; without it, those that there are.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { mkdtempSync, rmSync } from "./folders.mjs";
 
 const root = join(import.meta.dirname, "..");
 const [report] = process.argv.slice(2);

@@ -1,12 +1,13 @@
 // Bundles the simulator's program, with a mutation in it if one is given, and plays seeds with it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
+import { mkdtempSync, rmSync } from "./folders.mjs";
 
 const packages = fileURLToPath(new URL("../packages/", import.meta.url));
 const entry = join(packages, "codegen/test/sim/main.ts");

@@ -1,9 +1,10 @@
 // Runs the tests, and then checks that each promise of docs/semantics.md has a test. `npm test`
 // runs those that are not tagged `large`; the program `verify.mjs` runs all of them.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { mkdtempSync, rmSync } from "./folders.mjs";
 
 /** @returns how many tests have passed and failed, and whether each promise has one. */
 export function runTests(flags = []) {

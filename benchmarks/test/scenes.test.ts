@@ -28,7 +28,7 @@ async function fanOut(kind: string, pool: number, ms: number) {
 const top = (deployment: Deployment) =>
   deployment.rows<Run>("workflow", "runs").find(({ root }) => root === undefined)!;
 
-describe("on a deployment of class S256", () => {
+describe("on a deployment of class S256", { tags: ["large"] }, () => {
   test("a fan-out of 600 with 160 ends a second completes, and no completion uses up its attempts", async () => {
     const { deployment, exhausted } = await fanOut("busyFanOut", 200, 1_200);
     await deployment.drive();

@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, rm } from "node:fs/promises";
+import { copyFile, mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { rm } from "../../../scripts/folders.mjs";
 
 const prefix = "stepwise-built-";
 const packageFolder = fileURLToPath(new URL("..", import.meta.url));

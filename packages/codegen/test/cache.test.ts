@@ -1,7 +1,8 @@
-import { cp, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { cp, readFile, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { mkdtemp, rm } from "../../../scripts/folders.mjs";
 import { Compiler, compileSources, writeGenerated } from "../src/compile.js";
 import { discover } from "../src/discover/discover.js";
 import { mutate, randomOf } from "./fuzz/mutate.js";

@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { WorkflowManagerOptions } from "@stepwise/workflow";
 import { beforeEach, expect, expectTypeOf, test } from "vitest";
+import { mkdtemp, rm } from "../../../scripts/folders.mjs";
 import { generate } from "../src/cli/generate.js";
 import { Compiler, compileSources } from "../src/compile.js";
 import { explain } from "../src/explain/explain.js";

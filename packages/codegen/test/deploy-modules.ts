@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { GenericSchema, SchemaDefinition } from "convex/server";
+import { mkdtemp } from "../../../scripts/folders.mjs";
 import type { PushedModule } from "./deploy-listener.js";
 
 type Schema = SchemaDefinition<GenericSchema, boolean>;

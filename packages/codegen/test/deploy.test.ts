@@ -1,8 +1,9 @@
-import { readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Counter, installTimers } from "@stepwise/testing";
 import { anyApi } from "convex/server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { rm } from "../../../scripts/folders.mjs";
 import { deploy, type Deployed } from "./deploy-command.js";
 import type { Push } from "./deploy-listener.js";
 import { functionsOf, modulesFolder, writeModules, type WrittenModules } from "./deploy-modules.js";

@@ -1,7 +1,8 @@
-import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { format } from "prettier";
 import { expect, test } from "vitest";
+import { rm } from "../../../scripts/folders.mjs";
 import { runProgram } from "../src/cli/program.js";
 import { compile } from "../src/compile.js";
 import { codes } from "../src/diagnostics/codes.js";

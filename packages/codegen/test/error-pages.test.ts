@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { mkdtemp, rm } from "../../../scripts/folders.mjs";
 import { compile, Compiler } from "../src/compile.js";
 import { codes } from "../src/diagnostics/codes.js";
 

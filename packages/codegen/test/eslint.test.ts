@@ -1,8 +1,9 @@
-import { cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { beforeAll, expect, test } from "vitest";
+import { rm } from "../../../scripts/folders.mjs";
 import { fixtures, foldersIn } from "./golden.js";
 import { scratchFolder, writeGeneratedTypes, writeTsconfig } from "./type-check.js";
 

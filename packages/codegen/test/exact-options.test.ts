@@ -1,6 +1,7 @@
-import { cp, mkdir, rm } from "node:fs/promises";
+import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { rm } from "../../../scripts/folders.mjs";
 import { scratchFolder, typeErrors } from "./type-check.js";
 
 test(

@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { rm } from "../../../scripts/folders.mjs";
 import { isFormatted } from "./prettier.js";
 import { scratchFolder, typeErrors } from "./type-check.js";
 

@@ -1,3 +1,4 @@
+// oxlint-disable-next-line no-restricted-imports -- What is expected is written anew only when asked for.
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 

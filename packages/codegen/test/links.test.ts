@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
+import { mkdtemp, rm } from "../../../scripts/folders.mjs";
 import { compile } from "../src/compile.js";
 import { unchangedSince } from "../src/cache/last-compile.js";
 import { filesIn } from "./golden.js";

@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { mkdtemp, rm } from "../../../scripts/folders.mjs";
 import { compile, driftOf, writeGenerated } from "../src/compile.js";
 
 /* Branches that each change other workflows are merged by git itself, as it is installed, and then compile. */

@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
+import { mkdtemp, rm } from "../../../scripts/folders.mjs";
 import { check } from "../src/cli/check.js";
 import { generate } from "../src/cli/generate.js";
 import { Compiler } from "../src/compile.js";

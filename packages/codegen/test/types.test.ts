@@ -1,6 +1,7 @@
-import { cp, rm } from "node:fs/promises";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { rm } from "../../../scripts/folders.mjs";
 import { fixtures, foldersIn } from "./golden.js";
 import { scratchFolder, typeErrors, writeGeneratedTypes } from "./type-check.js";
 

@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
+import { mkdtemp, rm } from "../../../scripts/folders.mjs";
 import { runProgram } from "../src/cli/program.js";
 import { compile } from "../src/compile.js";
 import { filesIn } from "./golden.js";

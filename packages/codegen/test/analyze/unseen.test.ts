@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
+import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
 import { compile, Compiler, type CompileResult } from "../../src/compile.js";
 
 const head =

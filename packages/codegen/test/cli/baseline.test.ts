@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
+import { rm } from "../../../../scripts/folders.mjs";
 import { unchangedSince } from "../../src/cache/last-compile.js";
 import { refsState } from "../../src/git/refs.js";
 import { app, workflowCodegen } from "./command.js";

@@ -1,6 +1,7 @@
-import { appendFile, cp, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
+import { rm } from "../../../../scripts/folders.mjs";
 import { sealed } from "../../src/emit/seal.js";
 import { filesIn, fixtures } from "../golden.js";
 import { app, workflowCodegen } from "./command.js";

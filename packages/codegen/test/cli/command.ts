@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach } from "vitest";
+import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
 import { runProgram } from "../../src/cli/program.js";
 import type { Terminal } from "../../src/cli/terminal.js";
 

@@ -1,6 +1,7 @@
-import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
+import { rm } from "../../../../scripts/folders.mjs";
 import { unchangedSince } from "../../src/cache/last-compile.js";
 import { filesIn, fixtures } from "../golden.js";
 import { app, workflowCodegen } from "./command.js";

@@ -1,9 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, utimesSync, watch } from "node:fs";
-import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { rm } from "../../../../scripts/folders.mjs";
 import { compileSources } from "../../src/compile.js";
 import { discover, type SourceText } from "../../src/discover/discover.js";
 import { builtCommand, removeBuilt } from "../built.js";

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { appendFile, cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { rm } from "../../../../scripts/folders.mjs";
 import { compile, writeGenerated } from "../../src/compile.js";
 import { sealed } from "../../src/emit/seal.js";
 import { answerOf } from "../../src/cli/answer.js";

@@ -1,7 +1,8 @@
-import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
+import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
 import { runProgram } from "../../src/cli/program.js";
 import { Compiler } from "../../src/compile.js";
 import { filesIn, fixtures } from "../golden.js";

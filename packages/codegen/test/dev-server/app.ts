@@ -1,6 +1,7 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
 import { compile, writeGenerated } from "../../src/compile.js";
 
 /** A Convex app made of text, in a folder from which the workspace's packages can be imported. */

@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { rmSync } from "../../../../scripts/folders.mjs";
 import { convexConfig, type TestApp, writeApp } from "./app.js";
 
 // The command as it is installed: needs the built packages.

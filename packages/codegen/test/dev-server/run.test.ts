@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
 import { type RunEvent, type RunWorkflowOptions, runWorkflow } from "../../src/dev-server/index.js";
 import { convexConfig, type TestApp, writeApp } from "./app.js";
 

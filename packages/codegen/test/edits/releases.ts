@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { compile, writeGenerated } from "@stepwise/codegen";
 import { build } from "esbuild";
+import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
 
 const root = fileURLToPath(new URL("../../node_modules/.cache/stepwise-edits", import.meta.url));
 

@@ -1,7 +1,8 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
 import { compile } from "../../src/compile.js";
 import { explain, type WorkflowExplained } from "../../src/explain/explain.js";
 import { Deployment, Releases, type Version } from "../edits/deployed.js";

@@ -1,7 +1,8 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
 import { Parser } from "../../src/analyze/parser.js";
 import {
   compileSources,

@@ -1,5 +1,5 @@
 import type { Commit, Deployment } from "@stepwise/testing";
-import type { Doc, TableNames } from "../../../workflow/test/component.js";
+import { type Doc, isOf, type TableNames } from "../../../workflow/test/component.js";
 import {
   isGoing,
   type RunRow,
@@ -7,6 +7,7 @@ import {
   type StepRow,
   type Still,
 } from "../differential/invariants.js";
+import type { Job } from "../edits/deployed.js";
 import { isEnd } from "../differential/interpreter.js";
 
 /** What one write has made of a document. */
@@ -32,6 +33,8 @@ export class Watch {
   /** The largest that it was set to. */
   mostParallel = 0;
   #held = 0;
+  /** Which drain of the queue is the present one. */
+  #drain = 0;
   #logged = 0;
   readonly #going = new Map<string, number>();
 
@@ -40,7 +43,11 @@ export class Watch {
   }
 
   #see({ writes }: Commit): void {
+    for (const write of writes)
+      this.#drain = changeOf("drain", write)?.next?.generation ?? this.#drain;
     for (const write of writes) {
+      if (write.old === undefined && write.table.path === "workflow/_scheduled_functions")
+        this.#scheduled(write.next as unknown as Job);
       if (write.table.path === "log") this.#logged += Number(write.old === undefined);
       const run = changeOf("runs", write);
       if (run !== undefined) this.#run(write.id, run);
@@ -51,6 +58,14 @@ export class Watch {
     }
     if (this.mostParallel > 0 && this.#held > this.mostParallel)
       this.problems.add(`${this.#held} slots are held of ${this.mostParallel}`);
+  }
+
+  /** One drain at a time: an earlier one goes on no more when another has begun. */
+  #scheduled(job: Job): void {
+    if (!isOf("watchdog:drainLine")(job)) return;
+    const [{ generation }] = job.args as readonly [{ readonly generation: number }];
+    if (generation < this.#drain)
+      this.problems.add(`drain ${generation} went on beside ${this.#drain}`);
   }
 
   #run(id: string, { old, next }: Change<"runs">): void {

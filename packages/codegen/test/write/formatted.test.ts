@@ -1,7 +1,8 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { format, type Options } from "prettier";
 import { expect, test } from "vitest";
+import { rm } from "../../../../scripts/folders.mjs";
 import { app, workflowCodegen } from "../cli/command.js";
 import { filesIn } from "../golden.js";
 

@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
 import { compile, driftOf, writeGenerated } from "../../src/compile.js";
 import { sealed } from "../../src/emit/seal.js";
 import { compilerVersion } from "../../src/version.js";

@@ -1,14 +1,15 @@
 import { execFile } from "node:child_process";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { rm } from "../../../../scripts/folders.mjs";
 
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);
 /** Below `node_modules`, where no tool looks, and from where packages are found as they are from here. */
-const cache = new URL("../../node_modules/.types/", import.meta.url);
+const cache = new URL("../../node_modules/.cache/", import.meta.url);
 
 /**
  * What `tsc` prints about a file of this folder that has the text given, under the compiler options of this package.
@@ -16,7 +17,7 @@ const cache = new URL("../../node_modules/.types/", import.meta.url);
  * @param options of the command line.
  */
 export async function compile(name: string, text: string, options: string[] = []): Promise<string> {
-  const folder = new URL(`${name}/`, cache);
+  const folder = new URL(`stepwise-${name}/`, cache);
   const at = (file: string) => fileURLToPath(new URL(file, folder));
   await mkdir(folder, { recursive: true });
   try {
