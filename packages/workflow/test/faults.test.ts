@@ -29,11 +29,11 @@ const runOf = async (app: TestApp, id: string) =>
 
 /** Both tries of the first completion fail. */
 function losing(fails: NonNullable<Faults["fails"]> = () => false): Faults {
-  let isKept = false;
+  let hasResult = false;
   return {
-    settle: () => !isKept,
+    settle: () => !hasResult,
     fails: (name, args) => {
-      isKept ||= name === "reporting:keep";
+      hasResult ||= name === "reporting:keep";
       return fails(name, args);
     },
   };

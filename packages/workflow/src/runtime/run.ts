@@ -79,7 +79,7 @@ export class Run extends Transaction {
     next: Arrive | undefined,
     enter: (place: Place) => Promise<Arrive | void>,
   ): Arrival {
-    if (await this.isKept(stage)) return await this.passBy(stage, next);
+    if (await this.hasResult(stage)) return await this.passBy(stage, next);
     if (reads !== null && (await this.isFull())) return this.goTo(stage, reads);
     let then: Arrive | void;
     try {

@@ -90,7 +90,7 @@ export class Transaction {
   }
 
   /** Whether the stage has its result already, so that the run only passes by. */
-  async isKept(stage: string): Promise<boolean> {
+  async hasResult(stage: string): Promise<boolean> {
     const { path, part } = placeOf(this.own.definition, stage);
     if (part === "compensate") return false;
     if (await this.#atHand.hasResult(topLevelOf(path))) return true;

@@ -76,11 +76,11 @@ export async function endWork(
   attempts = work.attempts,
 ): Promise<void> {
   const context = await removeWork(ctx, work);
-  await passOn(ctx, { work, context, slot }, result, attempts);
+  await endRemovedWork(ctx, { work, context, slot }, result, attempts);
 }
 
 /** Ends a work whose record is gone already; see {@link endWork}. */
-export async function passOn(
+export async function endRemovedWork(
   ctx: MutationCtx,
   ended: { work: Doc<"works">; context: Value | undefined; slot: Id<"slots"> | undefined },
   result: core.RunResult,

@@ -6,7 +6,7 @@ import type { MutationCtx } from "./_generated/server.js";
 import { logEnqueued, logStarted, logWaiting, warn } from "./events.js";
 import type { Enqueue } from "./schema.js";
 import { host } from "./host.js";
-import { keepValue, workOf } from "./work.js";
+import { storeValue, workOf } from "./work.js";
 
 /** What the record of a work has that settles itself, or is delayed. */
 type Special = Pick<Doc<"works">, "settles" | "timeoutMs" | "due">;
@@ -24,8 +24,8 @@ export async function enqueueAll(
   const at = await startTime(ctx, enqueue);
   if (enqueue.retry !== undefined) core.checkRetryBehavior(enqueue.retry);
   const works: Doc<"works">[] = [];
-  const kept = at === null ? special : { ...special, due: { at } };
-  for (const args of argsList) works.push(await insertWork(ctx, enqueue, args, kept));
+  const fields = at === null ? special : { ...special, due: { at } };
+  for (const args of argsList) works.push(await insertWork(ctx, enqueue, args, fields));
   if (at !== null) {
     await delayAll(ctx, works, at);
     await logEnqueued(ctx, works, at);
@@ -79,23 +79,23 @@ async function insertWork(
   special: Special,
 ): Promise<Doc<"works">> {
   const label = `"${name ?? fn}"`;
-  const keptArgs = await keepValue(ctx, args, `argument object for ${label}`);
+  const storedArgs = await storeValue(ctx, args, `argument object for ${label}`);
   const work = {
     kind,
     fn,
     name,
-    args: keptArgs.inline,
-    largeArgs: keptArgs.large,
+    args: storedArgs.inline,
+    largeArgs: storedArgs.large,
     attempts: 0,
     retry,
-    onComplete: await keepCallback(ctx, onComplete, label),
+    onComplete: await storeCallback(ctx, onComplete, label),
     ...special,
   };
   const _id = await ctx.db.insert("works", work);
   return { ...work, _id, _creationTime: Date.now() };
 }
 
-async function keepCallback(
+async function storeCallback(
   ctx: MutationCtx,
   onComplete: Enqueue["onComplete"],
   label: string,
@@ -103,8 +103,8 @@ async function keepCallback(
   if (onComplete === undefined) return undefined;
   const { context, ...callback } = onComplete;
   if (context === undefined) return callback;
-  const kept = await keepValue(ctx, context, `onComplete context for ${label}`);
-  return { ...callback, context: kept.inline, largeContext: kept.large };
+  const stored = await storeValue(ctx, context, `onComplete context for ${label}`);
+  return { ...callback, context: stored.inline, largeContext: stored.large };
 }
 
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;

@@ -49,30 +49,30 @@ export async function argsOfWork(
   work: Doc<"works">,
 ): Promise<Record<string, Value>> {
   // An object: it was the arguments of a function.
-  return ((await keptValue(ctx, keptArgs(work))) ?? {}) as Record<string, Value>;
+  return ((await storedValue(ctx, storedArgs(work))) ?? {}) as Record<string, Value>;
 }
 
 /** Deletes a work with its large values, so that nothing else can end it. @returns its context. */
 export async function removeWork(ctx: MutationCtx, work: Doc<"works">): Promise<Value | undefined> {
-  const keptContext = { inline: work.onComplete?.context, large: work.onComplete?.largeContext };
-  const context = await keptValue(ctx, keptContext);
-  for (const { large } of [keptContext, keptArgs(work)])
+  const storedContext = { inline: work.onComplete?.context, large: work.onComplete?.largeContext };
+  const context = await storedValue(ctx, storedContext);
+  for (const { large } of [storedContext, storedArgs(work)])
     if (large !== undefined) await ctx.db.delete("largeValues", large);
   await ctx.db.delete("works", work._id);
   return context;
 }
 
-function keptArgs(work: Doc<"works">): Kept {
+function storedArgs(work: Doc<"works">): Stored {
   return { inline: work.args, large: work.largeArgs };
 }
 
-/** From this size on, a value is kept in a document of its own. */
+/** From this size on, a value is stored in a document of its own. */
 const INLINE_BYTES = 8_000;
 /** A document holds 1 MiB; the rest is for its other fields. */
 const LARGEST_VALUE_BYTES = 1_000_000;
 
-/** Where a value is kept: in the work's document, or in one of its own. */
-interface Kept {
+/** Where a value is stored: in the work's document, or in one of its own. */
+interface Stored {
   readonly inline?: Value;
   readonly large?: Id<"largeValues">;
 }
@@ -80,7 +80,7 @@ interface Kept {
 /**
  * Stores an argument object or a context. @throws if it is larger than 1 MB. @param what names it.
  */
-export async function keepValue(ctx: MutationCtx, value: Value, what: string): Promise<Kept> {
+export async function storeValue(ctx: MutationCtx, value: Value, what: string): Promise<Stored> {
   const bytes = getConvexSize(value);
   if (bytes < INLINE_BYTES) return { inline: value };
   if (bytes > LARGEST_VALUE_BYTES)
@@ -91,10 +91,10 @@ export async function keepValue(ctx: MutationCtx, value: Value, what: string): P
   return { large: await ctx.db.insert("largeValues", { value }) };
 }
 
-async function keptValue(ctx: MutationCtx, kept: Kept): Promise<Value | undefined> {
-  if (kept.large === undefined) return kept.inline;
-  const document = await ctx.db.get("largeValues", kept.large);
-  if (document === null) throw new Error(`The large value "${kept.large}" of a work is gone`);
+async function storedValue(ctx: MutationCtx, stored: Stored): Promise<Value | undefined> {
+  if (stored.large === undefined) return stored.inline;
+  const document = await ctx.db.get("largeValues", stored.large);
+  if (document === null) throw new Error(`The large value "${stored.large}" of a work is gone`);
   return document.value;
 }
 

@@ -10,7 +10,7 @@ import {
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { type ActionCtx, internalAction, type MutationCtx } from "./_generated/server.js";
-import { endWork, expectedAttempt, passOn, resultOf } from "./complete.js";
+import { endWork, expectedAttempt, endRemovedWork, resultOf } from "./complete.js";
 import { voidMutation } from "./continuations.js";
 import { logStarted, logWaiting } from "./events.js";
 import { type Outcome, vAttempt } from "./schema.js";
@@ -38,7 +38,7 @@ export const runMutation = voidMutation(vAttempt, async (ctx, { workId, attempt,
   const args = await argsOfWork(ctx, work);
   const context = await removeWork(ctx, work);
   const outcome = await outcomeOf(() => runNested(ctx, work, args));
-  await passOn(ctx, { work, context, slot }, resultOf(outcome), attempt);
+  await endRemovedWork(ctx, { work, context, slot }, resultOf(outcome), attempt);
 });
 
 /** Starts a work or an attempt that is due. If no slot is free, it joins the queue. */

@@ -51,7 +51,7 @@ const MAX_ELEMENTS = 8_192;
 
 /** The output of a parent without a finalize, or of a `.child`. */
 export async function gather(run: Run, stage: string, next: Arrive): Arrival {
-  if (await run.isKept(stage)) return await next(run);
+  if (await run.hasResult(stage)) return await next(run);
   const { node } = placeOf(run.own.definition, stage);
   const gathered = async () => {
     const execute = async () => {
@@ -90,7 +90,7 @@ const PAGE = 1_000;
 
 /** Reduces the children's outputs in order, in further transactions if need be. */
 export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
-  if (await run.isKept(stage)) return await next(run);
+  if (await run.hasResult(stage)) return await next(run);
   const { reduce: reducing } = run.own.component;
   const { node } = placeOf(run.own.definition, stage);
   try {

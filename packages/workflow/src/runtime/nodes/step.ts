@@ -56,7 +56,7 @@ export const query = nestedIn("query");
 async function execute(run: Run, executed: Executed, next: Arrive): Arrival {
   const { kind, stage, reads, call } = executed;
   const { own, token } = run;
-  if (await run.isKept(stage)) return await next(run);
+  if (await run.hasResult(stage)) return await next(run);
   const isolate = policyOf(own.definition, stage).isolate === true;
   const isArrival = run.isArrivalAt(stage);
   if (!isArrival && (isolate || (await run.isClosed()))) return run.goTo(stage, reads);
