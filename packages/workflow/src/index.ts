@@ -1,5 +1,9 @@
-export { type LogLevel, NonRetryableError } from "@stepwise/workpool/core";
-export type { MutationRunner, QueryRunner } from "./client/which-run.js";
+export {
+  type LogLevel,
+  type MutationRunner,
+  NonRetryableError,
+  type QueryRunner,
+} from "@stepwise/workpool/core";
 export type { EventName, EventPayload } from "./client/events.js";
 export type { ListedRun, ListFilter, Page, PageOptions } from "./client/listing.js";
 export {

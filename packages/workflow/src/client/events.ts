@@ -1,3 +1,4 @@
+import type { MutationRunner } from "@stepwise/workpool/core";
 import type { FunctionArgs } from "convex/server";
 import { compareValues, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
@@ -9,7 +10,7 @@ import { parseValue, PASS_AN_ID } from "../runtime/input.js";
 import { receiversOf, storedEvent } from "../runtime/nodes/event.js";
 import { placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
-import { described, runArgs, type MutationRunner, type RunOrKey } from "./which-run.js";
+import { described, runArgs, type RunOrKey } from "./which-run.js";
 
 type EventOf<Workflow> = Workflow extends { readonly "~definition": infer Definition }
   ? Definition extends { readonly "~events"?: () => infer Events extends Receives<string, unknown> }

@@ -1,10 +1,10 @@
+import type { QueryRunner } from "@stepwise/workpool/core";
 import type { PaginationOptions } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { StepError } from "../definition/context.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { nodeNamed, type NodePath, stagesAt } from "./nodes.js";
 import type { RunState } from "./status.js";
-import type { QueryRunner } from "./which-run.js";
 
 /** Which page, as `usePaginatedQuery` asks for it. Its other options have no effect. */
 export type PageOptions = Pick<PaginationOptions, "numItems" | "cursor"> & {

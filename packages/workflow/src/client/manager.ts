@@ -1,4 +1,10 @@
-import { checkLogLevel, checkMaxParallelism, type LogLevel } from "@stepwise/workpool/core";
+import {
+  checkLogLevel,
+  checkMaxParallelism,
+  type LogLevel,
+  type MutationRunner,
+  type QueryRunner,
+} from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import { type Duration, durationMs } from "../rules.js";
@@ -25,15 +31,7 @@ import {
 } from "./start.js";
 import type { Status } from "./status.js";
 import { type TimelineEntry, timelineOf } from "./timeline.js";
-import {
-  type MutationRunner,
-  type QueryRunner,
-  refusal,
-  runArgs,
-  type RunOrKey,
-  unknownRun,
-  type WhichRun,
-} from "./which-run.js";
+import { refusal, runArgs, type RunOrKey, unknownRun, type WhichRun } from "./which-run.js";
 
 type AnyWorkflow = WorkflowReference<never>;
 

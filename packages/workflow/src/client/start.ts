@@ -1,4 +1,4 @@
-import type { LogLevel } from "@stepwise/workpool/core";
+import { type LogLevel, type MutationRunner, partsOf } from "@stepwise/workpool/core";
 import {
   createFunctionHandle,
   type FunctionArgs,
@@ -12,7 +12,6 @@ import type { StepError } from "../definition/context.js";
 import { describeThrown, Failure } from "../errors/failure.js";
 import { type Duration, durationMs } from "../rules.js";
 import type { WorkflowReference } from "../runtime/reference.js";
-import type { MutationRunner } from "./which-run.js";
 
 interface CommonOptions<Callback extends OnComplete> {
   /**
@@ -136,9 +135,10 @@ export async function startAll(
     maxParallelism,
     logLevel,
   };
-  const runs = begin.timeoutMs === undefined ? BATCH_FUNCTIONS : BATCH_FUNCTIONS / 2;
+  const items = begin.timeoutMs === undefined ? BATCH_FUNCTIONS : BATCH_FUNCTIONS / 2;
   const started = [];
-  for (const part of partsOf(starts, runs))
+  const sizeOf = (start: Starts["starts"][number]) => getConvexSize(start as Value);
+  for (const part of partsOf(starts, sizeOf, { items, bytes: BATCH_BYTES }))
     started.push(...(await ctx.runMutation(component.lib.start, { ...common, starts: part })));
   return started;
 }
@@ -151,23 +151,6 @@ export function parsedAt(workflow: WorkflowReference<never>, input: unknown, ind
     const { kind, message, data } = describeThrown(error);
     throw new Failure(kind, `Input ${index} of the batch: ${message}`, data);
   }
-}
-
-/** @param runs how many there are in a part at most. */
-function* partsOf(starts: Starts["starts"], runs: number): Generator<Starts["starts"]> {
-  let part: Starts["starts"] = [];
-  let bytes = 0;
-  for (const start of starts) {
-    const size = getConvexSize(start as Value);
-    if (part.length > 0 && (bytes + size > BATCH_BYTES || part.length === runs)) {
-      yield part;
-      part = [];
-      bytes = 0;
-    }
-    part.push(start);
-    bytes += size;
-  }
-  if (part.length > 0) yield part;
 }
 
 /** How a run ended. */

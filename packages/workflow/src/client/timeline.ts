@@ -1,3 +1,4 @@
+import type { QueryRunner } from "@stepwise/workpool/core";
 import type { FunctionReturnType } from "convex/server";
 import type { Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
@@ -8,7 +9,6 @@ import type { WorkflowReference } from "../runtime/reference.js";
 import type { Page, PageOptions } from "./listing.js";
 import { asCalled, type StagePath } from "./nodes.js";
 import type { ActiveNode, NodeKind, Reached } from "./status.js";
-import type { QueryRunner } from "./which-run.js";
 
 /**
  * An entry of a run's timeline: one stage, in one iteration of the loops around it. One that was

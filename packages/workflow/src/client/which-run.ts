@@ -1,22 +1,6 @@
-import type {
-  FunctionArgs,
-  GenericActionCtx,
-  GenericDataModel,
-  GenericMutationCtx,
-  GenericQueryCtx,
-} from "convex/server";
+import type { FunctionArgs } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { WorkflowReference } from "../runtime/reference.js";
-
-/** A mutation's or an action's context. In an action each call is a transaction of its own. */
-export type MutationRunner =
-  | Pick<GenericMutationCtx<GenericDataModel>, "runMutation">
-  | Pick<GenericActionCtx<GenericDataModel>, "runMutation">;
-
-/** Any function's context. */
-export type QueryRunner =
-  | Pick<GenericQueryCtx<GenericDataModel>, "runQuery">
-  | Pick<GenericActionCtx<GenericDataModel>, "runQuery">;
 
 /**
  * Which run of a workflow: by its id, or by the key that it was started with. A key names the run

@@ -3,26 +3,12 @@ import {
   type FunctionArgs,
   type FunctionReference,
   type FunctionVisibility,
-  type GenericActionCtx,
-  type GenericDataModel,
-  type GenericMutationCtx,
-  type GenericQueryCtx,
   getFunctionAddress,
 } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import type { RetryBehavior, RunResult } from "../core/index.js";
+import { type MutationRunner, partsOf, type RetryBehavior, type RunResult } from "../core/index.js";
 import type { WorkId } from "./validators.js";
-
-/** The part of a mutation's or an action's context that changes something in the pool. */
-export type MutationRunner =
-  | Pick<GenericMutationCtx<GenericDataModel>, "runMutation">
-  | Pick<GenericActionCtx<GenericDataModel>, "runMutation">;
-
-/** The part of any function's context that asks the pool something. */
-export type QueryRunner =
-  | Pick<GenericQueryCtx<GenericDataModel>, "runQuery">
-  | Pick<GenericActionCtx<GenericDataModel>, "runQuery">;
 
 /** What may be enqueued. */
 export type WorkKind = "action" | "mutation" | "query";
@@ -139,7 +125,7 @@ export async function enqueueBatch<
 ): Promise<WorkId[]> {
   const common = await commonOf(kind, fn, options);
   const ids: string[] = [];
-  for (const part of partsOf(common, argsList))
+  for (const part of batchesOf(common, argsList))
     ids.push(...(await ctx.runMutation(component.lib.enqueueBatch, { ...common, argsList: part })));
   return ids as WorkId[];
 }
@@ -195,22 +181,11 @@ function pathOf(fn: WorkFunction): string | undefined {
 }
 
 /** Splits a batch into calls into the component. Each work stores a copy of the context. */
-export function* partsOf<Args extends Record<string, Value>>(
+export function batchesOf<Args extends Record<string, Value>>(
   { onComplete }: Pick<Common, "onComplete">,
   argsList: readonly Args[],
 ): Generator<Args[]> {
   const contextBytes = getConvexSize(onComplete?.context);
-  let part: Args[] = [];
-  let bytes = 0;
-  for (const args of argsList) {
-    const size = getConvexSize(args) + contextBytes;
-    if (part.length > 0 && (bytes + size > BATCH_BYTES || part.length === BATCH_WORKS)) {
-      yield part;
-      part = [];
-      bytes = 0;
-    }
-    part.push(args);
-    bytes += size;
-  }
-  if (part.length > 0) yield part;
+  const sizeOf = (args: Args) => getConvexSize(args) + contextBytes;
+  return partsOf(argsList, sizeOf, { items: BATCH_WORKS, bytes: BATCH_BYTES });
 }

@@ -6,13 +6,13 @@ import {
 } from "convex/server";
 import { type Infer, v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
+import type { MutationRunner } from "../core/index.js";
 import {
+  batchesOf,
   commonOf,
   type EnqueueOptions,
   type EnqueueSettings,
-  type MutationRunner,
   type OnComplete,
-  partsOf,
 } from "./enqueue.js";
 import { vWorkId, type WorkId } from "./validators.js";
 
@@ -78,7 +78,7 @@ export async function enqueueSettling<
   const common = { ...(await commonOf(kind, fn, options)), timeoutMs: options?.timeoutMs };
   const { enqueue } = component.settling;
   const ids: string[] = [];
-  for (const part of partsOf(common, argsList))
+  for (const part of batchesOf(common, argsList))
     ids.push(...(await ctx.runMutation(enqueue, { ...common, argsList: part })));
   // The component's ids are strings to others; this is where they get their type.
   return ids as WorkId[];

@@ -1,4 +1,5 @@
 export { applyConfig, type Config, setConfig, setMaxParallelism, vConfig } from "./config.js";
+export { type MutationRunner, partsOf, type QueryRunner } from "./calls.js";
 export {
   type PoolHost,
   type PoolMutationCtx,
