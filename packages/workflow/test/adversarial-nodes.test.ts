@@ -5,7 +5,10 @@ import { components, internal } from "./convex/_generated/api.js";
 import { isOf } from "./component.js";
 import { dying, TestApp, useTestApp, type Faults } from "./harness.js";
 
-/** The handle of a function that a deploy took away. A deployment refuses to schedule it; convex-test does not know that. */
+/**
+ * The handle of a function that a deploy took away. A deployment refuses to schedule it;
+ * convex-test does not know that.
+ */
 const GONE = "function://;gone:gone";
 vi.mock(import("@stepwise/workpool/core"), async (importOriginal) => {
   const core = await importOriginal();
@@ -35,7 +38,9 @@ async function cancel(runId: string): Promise<boolean> {
   return await use.app.t.mutation(internal.runs.cancel, { runId });
 }
 
-/** The scheduled functions of the component that are still to come, but for the pool's last look. */
+/**
+ * The scheduled functions of the component that are still to come, but for the pool's last look.
+ */
 async function pending(app: TestApp = use.app) {
   return await app.inComponent(async (ctx) => {
     const jobs = await ctx.db.system.query("_scheduled_functions").collect();
@@ -411,7 +416,8 @@ describe("limits", () => {
     for (const id of ids) expect(await stateOf("messenger", id)).toBe("completed");
     expect(await use.app.log()).toHaveLength(6);
     await use.app.expectNothingLeft();
-    // Some calls were nested too deeply, and refused; these runs were told in transactions of their own.
+    // Some calls were nested too deeply, and refused; these runs were told in transactions of their
+    // own.
     const refused = use.app.counter.violations.splice(0);
     expect(new Set(refused.map(({ limit }) => limit))).toEqual(new Set(["nesting"]));
   });

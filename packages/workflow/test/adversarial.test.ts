@@ -30,7 +30,8 @@ describe("what would break if", () => {
     const id = await use.app.start("kinds", { n: 2 });
     await use.app.drive(async () => (await use.app.steps(id)).includes("counted completed"));
     const midst = await use.app.tree(id);
-    // It executes mutations that follow, finds out that they were executed before, and throws: so they are undone.
+    // It executes mutations that follow, finds out that they were executed before, and throws: so
+    // they are undone.
     await expect(reportAgain("kinds:doubled", 99)).rejects.toThrow(/went another way/);
     expect(await use.app.tree(id)).toEqual(midst);
     await use.app.drive();
@@ -68,8 +69,9 @@ describe("what would break if", () => {
   });
 
   test("a run failed where it entered: the scheduled function that does so is not canceled", async () => {
-    // A deployment drops what a canceled function schedules: here, that the parent goes on. While a mutation runs, its state is
-    // pending there; so the function is called beside the schedule, as that very job.
+    // A deployment drops what a canceled function schedules: here, that the parent goes on. While a
+    // mutation runs, its state is pending there; so the function is called beside the schedule, as
+    // that very job.
     const id = await use.app.start("aboveChildrenThrow", {});
     const pending = async () =>
       (await jobs()).find(

@@ -15,7 +15,10 @@ vi.mock(import("@stepwise/workpool/core"), async (importOriginal) => {
   };
 });
 
-/** The handle of a function that a deploy took away. A deployment refuses to schedule it; convex-test does not know that. */
+/**
+ * The handle of a function that a deploy took away. A deployment refuses to schedule it;
+ * convex-test does not know that.
+ */
 const GONE = "function://;gone:gone";
 
 const MINUTE = 60_000;

@@ -26,8 +26,9 @@ function lines(log: readonly string[], begin: string): string[] {
 }
 
 /**
- * What must hold of a run that has opened, had items made below it, and ended badly: each item is undone once, after that the run itself,
- * and after that its `onComplete` is called, once, with the state that is final; no run is left that goes on.
+ * What must hold of a run that has opened, had items made below it, and ended badly: each item is
+ * undone once, after that the run itself, and after that its `onComplete` is called, once, with the
+ * state that is final; no run is left that goes on.
  * @returns the items in the order in which they were undone.
  */
 async function expectUndone(name: string, id: string, state: string): Promise<string[]> {
@@ -54,7 +55,10 @@ async function expectUndone(name: string, id: string, state: string): Promise<st
 }
 
 describe("more runs than one transaction cancels", () => {
-  /* Those that wait for their turn are canceled too, so the last baskets are left to the next transactions. */
+  /*
+   * Those that wait for their turn are canceled too, so the last baskets are left to the next
+   * transactions.
+   */
   const size = { baskets: 6, items: 80 };
 
   test(

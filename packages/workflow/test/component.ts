@@ -14,7 +14,10 @@ type NamesIn<Api, Path extends string = ""> = {
 /** The name of a function of the component, such as `watchdog:sweep`. */
 export type ComponentFunction = NamesIn<typeof api> | NamesIn<typeof internal>;
 
-/** Whether a call or a scheduled function is of one of these functions. A name that there is not is a type error. */
+/**
+ * Whether a call or a scheduled function is of one of these functions. A name that there is not is
+ * a type error.
+ */
 export function isOf(...names: readonly ComponentFunction[]): (call: { name: string }) => boolean {
   const all = new Set<string>(names);
   return ({ name }) => all.has(name);

@@ -73,7 +73,9 @@ async function postponed(ctx: MutationCtx, job: Job, isLost: boolean) {
   };
 }
 
-/** Has the scheduler be far behind with what runs wait for; what the last of them waits for is lost. */
+/**
+ * Has the scheduler be far behind with what runs wait for; what the last of them waits for is lost.
+ */
 const waitFor = {
   timeouts: async (ctx: MutationCtx) => {
     const all = await ctx.db.query("deadlines").collect();

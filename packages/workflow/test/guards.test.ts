@@ -82,7 +82,10 @@ describe("events", () => {
   });
 });
 
-/** As if the time of an earlier pass were being watched still: a deploy may have taken the timeout away for a while. */
+/**
+ * As if the time of an earlier pass were being watched still: a deploy may have taken the timeout
+ * away for a while.
+ */
 async function leftOf(runId: string, stage: string, pass: number[]): Promise<void> {
   const at = Date.now() + HOUR;
   await use.app.inComponent(async (ctx) => {

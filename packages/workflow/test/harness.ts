@@ -93,7 +93,10 @@ function failing(modules: Modules, fails: NonNullable<Faults["fails"]>): Modules
   );
 }
 
-/** Faults of actions that die, so many of them, when they have done what they do: nothing that they report comes through. */
+/**
+ * Faults of actions that die, so many of them, when they have done what they do: nothing that they
+ * report comes through.
+ */
 export function dying(times = Infinity): Faults {
   let deaths = 0;
   return {
@@ -199,7 +202,10 @@ export class TestApp {
     });
   }
 
-  /** What must hold whenever nothing is going on: no slot is held, nothing waits, nothing is scheduled. */
+  /**
+   * What must hold whenever nothing is going on: no slot is held, nothing waits, nothing is
+   * scheduled.
+   */
   async expectNothingLeft(): Promise<void> {
     const left = await this.counter.uncounted(() =>
       this.inComponent(async (ctx) => {
@@ -230,7 +236,8 @@ export function useTestApp(): { readonly app: TestApp } {
   });
   afterEach(() => {
     vi.useRealTimers();
-    // What convex-test lets pass and a deployment does not: how deep calls are nested, how long a list is, what a canceled job schedules.
+    // What convex-test lets pass and a deployment does not: how deep calls are nested, how long a
+    // list is, what a canceled job schedules.
     expect(current?.counter.violations).toEqual([]);
   });
   return {

@@ -31,12 +31,14 @@ describe("large", () => {
       const kept = await use.app.inComponent(
         async (ctx) => (await ctx.db.query("steps").collect()).length,
       );
-      // Those of the first pass and of the newest 100, of the loop itself, and of what comes after it.
+      // Those of the first pass and of the newest 100, of the loop itself, and of what comes after
+      // it.
       expect(kept).toBe(1 + 100 + 2);
       const costs = use.app.counter.calls
         .filter(({ name, how }) => how === "root" && name.endsWith("longLoop:resume"))
         .map(({ total }) => [total.documentsRead, total.documentsWritten, total.bytesRead]);
-      // A transaction executes several passes: not the first and the last ones, which begin and end.
+      // A transaction executes several passes: not the first and the last ones, which begin and
+      // end.
       const [first, last] = [costs.slice(1, 6), costs.slice(-9, -4)];
       expect(last).toEqual(first);
     },

@@ -488,7 +488,10 @@ describe("secrets", () => {
     },
   );
 
-  /** Everything that the component and the app store, and the arguments of all functions that were scheduled. */
+  /**
+   * Everything that the component and the app store, and the arguments of all functions that were
+   * scheduled.
+   */
   const stored = async (app: TestApp) => {
     const all = async (ctx: MutationCtx, tables: readonly string[]) =>
       await Promise.all(tables.map(async (table) => await ctx.db.query(table as "runs").collect()));
@@ -508,7 +511,8 @@ describe("secrets", () => {
       { tags: ["large"] },
       async (as) => {
         await setLevel("DEBUG");
-        // Without faults; and with an action that cannot complete, so that the component keeps its report.
+        // Without faults; and with an action that cannot complete, so that the component keeps its
+        // report.
         for (const faults of [0, 2]) {
           let left = faults;
           const app = new TestApp({ settle: ({ slot }) => slot !== undefined && left-- > 0 });

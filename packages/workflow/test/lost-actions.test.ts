@@ -31,7 +31,10 @@ async function scheduled(app: TestApp = use.app): Promise<string[]> {
   });
 }
 
-/** The machines of the actions that run die: their scheduled functions are over, and nothing was reported. */
+/**
+ * The machines of the actions that run die: their scheduled functions are over, and nothing was
+ * reported.
+ */
 async function die(): Promise<void> {
   await use.app.inComponent(async (ctx) => {
     const slots = await ctx.db.query("slots").collect();

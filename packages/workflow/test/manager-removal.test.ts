@@ -190,7 +190,8 @@ describe("retention", () => {
       use.app.counter.clear();
       await use.app.drive();
       expect(await rows()).toEqual({});
-      // They ended within 100 s: the first removal comes a minute after the first of them has expired.
+      // They ended within 100 s: the first removal comes a minute after the first of them has
+      // expired.
       expect(removals()).toBe(2);
       await use.app.expectNothingLeft();
     },

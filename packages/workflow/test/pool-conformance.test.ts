@@ -23,8 +23,8 @@ import schema from "./convex/schema.js";
 import { isOf } from "./component.js";
 
 /*
- * The pool in this component keeps the promises that it keeps in the workpool component. A work is a run of one action; a chain is a run
- * of as many as it has links.
+ * The pool in this component keeps the promises that it keeps in the workpool component. A work is
+ * a run of one action; a chain is a run of as many as it has links.
  */
 
 type Job = { label: string; ms: number };

@@ -70,7 +70,9 @@ async function clutter(runId: string): Promise<void> {
   });
 }
 
-/** How often the `onComplete` of runs that were started with a context was called, and with what. */
+/**
+ * How often the `onComplete` of runs that were started with a context was called, and with what.
+ */
 async function ends(): Promise<string[]> {
   const calls = (await use.app.log()).filter((line) => line.startsWith("{"));
   return calls.map((line) => (JSON.parse(line) as { seen: string }).seen);

@@ -153,7 +153,10 @@ describe("one more ends badly than is let pass", () => {
     expect(await failedAfter("shareOf69", rests, use.app)).toBeLessThan(2 * SECOND);
   });
 
-  /** A share, the number of all children, and how many of them it lets pass: as many as are not more than that share. */
+  /**
+   * A share, the number of all children, and how many of them it lets pass: as many as are not more
+   * than that share.
+   */
   const SHARES = [
     ["33 %", "p33", 3, 0],
     ["34 %", "p34", 3, 1],

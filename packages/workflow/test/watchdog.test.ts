@@ -21,7 +21,10 @@ async function nextLook(): Promise<number> {
   return watch?.job === undefined ? Infinity : watch.at;
 }
 
-/** What becomes of the scheduled function of the action that runs: its machine dies, or somebody cancels it. */
+/**
+ * What becomes of the scheduled function of the action that runs: its machine dies, or somebody
+ * cancels it.
+ */
 async function loseAction(kind: "failed" | "canceled"): Promise<void> {
   await use.app.inComponent(async (ctx) => {
     const slots = (await ctx.db.query("slots").collect()).filter(({ job }) => job !== undefined);

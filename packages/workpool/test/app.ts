@@ -52,7 +52,8 @@ export class TestApp {
   }
 
   /**
-   * Lets everything run that is due within `ms`; without it, all there is to run but the watchdog's looks.
+   * Lets everything run that is due within `ms`; without it, all there is to run but the watchdog's
+   * looks.
    * @param between is called after each timer, when nothing moves any more.
    */
   async drive(ms = Infinity, between: () => Promise<void> = async () => {}): Promise<void> {
@@ -106,7 +107,10 @@ export class TestApp {
     return await t.runInComponent("workpool", look);
   }
 
-  /** What became of the scheduled function of the one work that runs: as after its machine died, or somebody has canceled it. */
+  /**
+   * What became of the scheduled function of the one work that runs: as after its machine died, or
+   * somebody has canceled it.
+   */
   async endJob(state: "failed" | "canceled" | "success" | "gone"): Promise<void> {
     const held = await this.inPool((ctx) =>
       ctx.db
@@ -129,7 +133,10 @@ export class TestApp {
     });
   }
 
-  /** Has the scheduled functions of this name never run, as after somebody has canceled them; and where `gone`, as after a restore from a backup. */
+  /**
+   * Has the scheduled functions of this name never run, as after somebody has canceled them; and
+   * where `gone`, as after a restore from a backup.
+   */
   async losePending(name: string, { gone = false } = {}): Promise<number> {
     return await this.inPool(async (ctx) => {
       const jobs = await ctx.db.system.query("_scheduled_functions").collect();
@@ -154,8 +161,8 @@ export class TestApp {
   }
 
   /**
-   * How many documents there are in each of the component's tables that is to be empty when nothing is left to do, and how many scheduled
-   * functions besides the watchdog's last look.
+   * How many documents there are in each of the component's tables that is to be empty when nothing
+   * is left to do, and how many scheduled functions besides the watchdog's last look.
    */
   async leftovers(): Promise<Record<string, number>> {
     return await this.inPool(async (ctx) => ({

@@ -60,7 +60,10 @@ async function endJobs(pool: PoolUnderTest, state: "failed" | "canceled" | "succ
   });
 }
 
-/** The promises that every pool keeps, as tests of the one that `create` makes. To be called in a file that has time be virtual. */
+/**
+ * The promises that every pool keeps, as tests of the one that `create` makes. To be called in a
+ * file that has time be virtual.
+ */
 export function conformance(name: string, create: () => PoolUnderTest): void {
   describe(`a pool in ${name}`, () => {
     test.each([1, 3])(
@@ -347,11 +350,12 @@ export function conformanceOfSuccessors(name: string, create: () => PoolWithSucc
         await pool.driveOut();
         const starts = await pool.events("start");
         expect(starts).toHaveLength((max + 1) * LINKS + SINGLES);
-        // Every slot takes somebody from the line at least so often: 11 works, or 2 s and the work that then still runs.
+        // Every slot takes somebody from the line at least so often: 11 works, or 2 s and the work
+        // that then still runs.
         const took = ms + 10;
         const longestHold = Math.min(11 * took, 2_000 + took);
-        // Each taking serves one of the `4 * max` oldest: the oldest itself for sure with one slot; else it is passed over 280 times in a row
-        // with a chance of (11/12)^280, or 3 in 10^11.
+        // Each taking serves one of the `4 * max` oldest: the oldest itself for sure with one slot;
+        // else it is passed over 280 times in a row with a chance of (11/12)^280, or 3 in 10^11.
         const passedOver = max === 1 ? 0 : 280;
         for (let i = 0; i < SINGLES; i++) {
           const { at } = starts.find(({ label }) => label === `${i}`)!;

@@ -19,7 +19,10 @@ const looks = (app: TestApp) =>
 /* As convex-test calls it: its context and arguments are those of any function. */
 type Handler = (ctx: any, args: any) => Promise<unknown>;
 
-/** The handler of a function of the component, to be spied on. Nobody outside is to call it, so no type has it. */
+/**
+ * The handler of a function of the component, to be spied on. Nobody outside is to call it, so no
+ * type has it.
+ */
 async function handlerOf(module: "cancelAll" | "host" | "recovery", name: string) {
   const modules = {
     cancelAll: () => import("../src/component/cancelAll.js"),
@@ -196,7 +199,8 @@ describe("a work that cannot be canceled", () => {
     const app = await paused();
     const ids = await enqueueWrites(app, 12);
     const { spy, original } = await handlerOf("cancelAll", "nextPage");
-    // As the platform does with a function whose time is up: whatever it did is undone, and nothing of it goes on.
+    // As the platform does with a function whose time is up: whatever it did is undone, and nothing
+    // of it goes on.
     spy.mockImplementation(async (ctx, args) => {
       await original(ctx, args);
       if ((await ctx.db.get("works", ids[7])) === null) throw new Error("Its time is up");

@@ -83,7 +83,8 @@ describe("an app that was written for @convex-dev/workpool", () => {
   });
 
   test("does the same with that one", { tags: ["large"] }, async () => {
-    // Loading its modules takes real time, which virtual time does not wait for: so it is run until none is left to load.
+    // Loading its modules takes real time, which virtual time does not wait for: so it is run until
+    // none is left to load.
     let ran = await runApp("before");
     for (let i = 0; i < 20 && ran.states.some((state) => state !== "finished"); i++)
       ran = await runApp("before");

@@ -8,12 +8,18 @@ import { seeded } from "./seeded.js";
 virtualTime();
 
 const OPERATIONS = 5_000;
-/** convex-test reads all of its documents for each query, and keeps the scheduled functions: many short runs take less than a long one. */
+/**
+ * convex-test reads all of its documents for each query, and keeps the scheduled functions: many
+ * short runs take less than a long one.
+ */
 const SEEDS = 10;
 /** Operations that share a transaction. */
 const TOGETHER = 25;
 const LONGEST_MS = 50;
-/** After so many timers it is looked whether a work waits though a slot is free: each time would take long. */
+/**
+ * After so many timers it is looked whether a work waits though a slot is free: each time would
+ * take long.
+ */
 const LOOK_EACH = 5;
 const { ended, job, write } = internal.fuzz;
 
@@ -33,7 +39,10 @@ describe("a pool under random enqueues, cancels, failures, losses, pauses and ti
       let hanging = 0;
       let key = 0;
       let max = 4;
-      /** What it was lately: a slot that a lower one takes away goes when its work has ended, and what began in it may still run. */
+      /**
+       * What it was lately: a slot that a lower one takes away goes when its work has ended, and
+       * what began in it may still run.
+       */
       let lately: { max: number; until: number }[] = [];
       Object.assign(seen, { running: 0, ended: new Map(), attempts: new Map() });
       let tooMany = 0;
@@ -44,7 +53,10 @@ describe("a pool under random enqueues, cancels, failures, losses, pauses and ti
         most = Math.max(most, running);
       };
 
-      /** How many looks saw a work wait, and for how many ms one of them waited at most while a slot was free. */
+      /**
+       * How many looks saw a work wait, and for how many ms one of them waited at most while a slot
+       * was free.
+       */
       const waits = { seen: 0, besideFreeMs: 0 };
       let besideFree = new Map<string, number>();
       let moments = 0;

@@ -38,7 +38,8 @@ describe("the gate", () => {
       await fill(app, 1, 100);
       expect(await app.gateIsOpen()).toBe(false);
       await app.drive(150);
-      // The third has started in the slot of the first that ended; the other found nothing waiting, and was freed.
+      // The third has started in the slot of the first that ended; the other found nothing waiting,
+      // and was freed.
       expect(await app.labels("start")).toHaveLength(3);
       await app.drive(50);
       expect(await app.gateIsOpen()).toBe(true);

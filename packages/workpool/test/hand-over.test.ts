@@ -14,7 +14,10 @@ beforeAll(async () => {
   await Promise.all(Object.values(modules).map((load) => load()));
 });
 
-/** The pool's core in a host of a few lines, whose works have successors as the steps of a workflow do. */
+/**
+ * The pool's core in a host of a few lines, whose works have successors as the steps of a workflow
+ * do.
+ */
 async function testHost(maxParallelism: number) {
   const counter = new Counter();
   const t = counter.convexTest({ schema, modules, transactionLimits: true });

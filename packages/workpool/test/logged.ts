@@ -3,7 +3,10 @@ import { beforeEach, vi } from "vitest";
 const METHODS = ["debug", "info", "warn", "error"] as const;
 type LoggedEvent = Record<string, unknown> & { event: string };
 
-/** Keeps the log of every test of a file quiet, to be read with {@link loggedEvents}. After `virtualTime()`, which restores it. */
+/**
+ * Keeps the log of every test of a file quiet, to be read with {@link loggedEvents}. After
+ * `virtualTime()`, which restores it.
+ */
 export function watchLog(): void {
   beforeEach(() => {
     for (const method of METHODS) vi.spyOn(console, method).mockImplementation(() => {});

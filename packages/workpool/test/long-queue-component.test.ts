@@ -6,7 +6,10 @@ import type { Id } from "../src/component/_generated/dataModel.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
 
-/* The component with more works than a transaction may read. `long-queue.test.ts` takes the core further. */
+/*
+ * The component with more works than a transaction may read. `long-queue.test.ts` takes the core
+ * further.
+ */
 
 virtualTime();
 
@@ -20,7 +23,8 @@ const LIMIT = 400;
 const SEED_PAGE = 5_000;
 
 /**
- * Puts works in line that do nothing, written as an enqueue writes them, and not one by one through it, which would take convex-test minutes.
+ * Puts works in line that do nothing, written as an enqueue writes them, and not one by one through
+ * it, which would take convex-test minutes.
  * @returns their ids.
  */
 async function standInLine(app: TestApp, works: number): Promise<Id<"works">[]> {
@@ -37,7 +41,8 @@ async function standInLine(app: TestApp, works: number): Promise<Id<"works">[]> 
           fn,
           args: { label: "crowd" },
           attempts: 0,
-          // A hundredth of them has a callback: it writes a document, and convex-test reads those too.
+          // A hundredth of them has a callback: it writes a document, and convex-test reads those
+          // too.
           ...(i % 100 === 0 ? { onComplete: { fn: callback } } : {}),
         });
         const args = { workId: work, attempt: 1 };
@@ -124,7 +129,8 @@ describe("35,000 works waiting in the component", () => {
       await app.t.query((ctx) => ctx.runQuery(workpool.views.waiting, { paginationOpts }));
       expectWithinLimits(app, { documents: 1_300, bytes: 1 << 20 });
 
-      // All of them are canceled, and the pages are no larger than those of a small pool, but ever so many.
+      // All of them are canceled, and the pages are no larger than those of a small pool, but ever
+      // so many.
       app.counter.clear();
       // One was canceled above, and one enqueued.
       const left = CROWD - (await app.labels("write")).length;

@@ -18,7 +18,8 @@ describe("100,000 works waiting", () => {
       const app = new HostApp();
       await app.setMaxParallelism(2);
       for (let i = 0; i < 2; i++) await app.enqueue({ label: `first${i}`, ms: 1_000 });
-      // Written as the line writes them, and not one by one through it, which would take convex-test minutes.
+      // Written as the line writes them, and not one by one through it, which would take
+      // convex-test minutes.
       const fn = await app.t.run(() => createFunctionHandle(internal.pool.run));
       for (let from = 0; from < CROWD; from += PAGE)
         await app.t.run(async (ctx) => {

@@ -8,8 +8,8 @@ import { host } from "./host/pool.js";
 import { HostApp, loadHost } from "./host-app.js";
 
 /*
- * What goes wrong elsewhere, and must not here. Each such thing has a test whose title begins with its name: here, or where the tests of
- * that part of the pool are.
+ * What goes wrong elsewhere, and must not here. Each such thing has a test whose title begins with
+ * its name: here, or where the tests of that part of the pool are.
  */
 
 virtualTime();
@@ -62,7 +62,8 @@ describe("what goes wrong elsewhere", () => {
       expect(await app.labels("ended")).toEqual(Array(31).fill("success"));
       expect(await app.labels("start")).toHaveLength(32 + 31);
       await app.drive(20 * SECOND);
-      // Half a minute after the start the one is known to have crashed, and its slot has gone on too.
+      // Half a minute after the start the one is known to have crashed, and its slot has gone on
+      // too.
       const ended = await app.events("ended");
       const failed = ended.filter((event) => event.label === "failed");
       expect(failed.map((event) => event.data.workId)).toEqual([ids[0]]);
@@ -97,7 +98,8 @@ describe("what goes wrong elsewhere", () => {
     }));
     for (let i = 0; i < 120; i++) await app.enqueue({ label: `${i}`, ms: 1 });
     const taken: string[] = [];
-    // Each of them sees the line as it was before any of the others, as transactions that run at once do.
+    // Each of them sees the line as it was before any of the others, as transactions that run at
+    // once do.
     for (let i = 0; i < 20; i++)
       await app.t
         .mutation(async (ctx) => {

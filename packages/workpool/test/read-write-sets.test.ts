@@ -7,8 +7,9 @@ virtualTime();
 beforeAll(loadHost);
 
 /**
- * Runs 100 works that all end after 1 s; at the same moment, before any of the ends, others are enqueued. convex-test runs them one after
- * the other: enqueues first, so that none gets a slot that a completion has just freed, as none would that has begun at the same time.
+ * Runs 100 works that all end after 1 s; at the same moment, before any of the ends, others are
+ * enqueued. convex-test runs them one after the other: enqueues first, so that none gets a slot
+ * that a completion has just freed, as none would that has begun at the same time.
  */
 async function atOnce(maxParallelism: number, waiting: number, enqueued: number) {
   const app = new HostApp();

@@ -94,7 +94,8 @@ describe.each([
       now + 60 * MINUTE,
     ]);
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-    // Each is one execution, as is the start in time, the look that the repair asks for, and the last one of each burst.
+    // Each is one execution, as is the start in time, the look that the repair asks for, and the
+    // last one of each burst.
     expect(roots(app) - looks(app)).toBe(2 + 1);
     expect(looks(app)).toBeLessThanOrEqual(3);
   });
@@ -225,7 +226,8 @@ describe("the watchdog, for the sake of delayed works", () => {
   test("takes no look more than without them: each that comes is the last one of the burst that its start is", async () => {
     const app = new TestApp();
     await busyFor(app, SECOND);
-    // Due 100, 220, 340 and 460 s from now: each starts in an idle pool, and would have a look of its own after it.
+    // Due 100, 220, 340 and 460 s from now: each starts in an idle pool, and would have a look of
+    // its own after it.
     for (let i = 0; i < 4; i++) await delayed(app, 1, (100 + 120 * i) * SECOND);
     await app.driveOut();
     expect(await app.labels("ended")).toHaveLength(4);

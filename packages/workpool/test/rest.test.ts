@@ -4,7 +4,10 @@ import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { loggedEvents, watchLog } from "./logged.js";
 
-/* A work that is alone in the pool takes the watchdog's last look along as it ends: so to its rest it costs what it costs to its end. */
+/*
+ * A work that is alone in the pool takes the watchdog's last look along as it ends: so to its rest
+ * it costs what it costs to its end.
+ */
 
 virtualTime();
 watchLog();

@@ -10,7 +10,10 @@ afterEach(() => {
 
 const SLOTS = 4;
 
-/** Enqueues works of 20 to 60 ms so that `load` of the slots are wanted at a time, and looks at the pool after each. */
+/**
+ * Enqueues works of 20 to 60 ms so that `load` of the slots are wanted at a time, and looks at the
+ * pool after each.
+ */
 async function hover(load: number, ms: number, seed: number) {
   const app = new TestApp({ maxParallelism: SLOTS });
   const random = seeded(seed);
@@ -18,7 +21,10 @@ async function hover(load: number, ms: number, seed: number) {
   vi.spyOn(Math, "random").mockImplementation(seeded(seed + 1));
   const end = Date.now() + ms;
   let flips = 0;
-  /** For how long a work waited while a slot was free, at most; and since when those do that wait now. */
+  /**
+   * For how long a work waited while a slot was free, at most; and since when those do that wait
+   * now.
+   */
   let longest = 0;
   let besideFree = new Map<string, number>();
   let wasOpen: boolean | undefined = true;

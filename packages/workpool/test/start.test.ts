@@ -103,7 +103,8 @@ describe("starting", () => {
       await app.t.mutation((ctx) => app.pool.enqueueActionBatch(ctx, internal.jobs.sleep, jobs));
       await app.drive();
       const order = (await app.labels("start")).map(Number);
-      // Each pick takes the oldest with a chance of a twelfth: 280 picks without it have a chance of 3 in 10^11.
+      // Each pick takes the oldest with a chance of a twelfth: 280 picks without it have a chance
+      // of 3 in 10^11.
       order.forEach((place, rank) => expect(rank - place).toBeLessThan(280));
     },
   );

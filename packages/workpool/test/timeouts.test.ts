@@ -46,7 +46,8 @@ describe("a work with a timeout", () => {
     await app.setMaxParallelism(5);
     await app.enqueue({ label: "long", ms: 60 * 60 * SECOND });
     await app.drive(300 * SECOND);
-    // Six works of 1 s, and then one that never ends: it should have by the 16th second, and is first seen by the look of the 20th.
+    // Six works of 1 s, and then one that never ends: it should have by the 16th second, and is
+    // first seen by the look of the 20th.
     await app.enqueue({ label: "chain", ms: SECOND, timeoutMs: 10 * SECOND, more: 6, lastMs: -1 });
     await app.drive(30 * SECOND);
     expect(await losses(app)).toEqual([]);

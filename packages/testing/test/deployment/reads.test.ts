@@ -10,7 +10,10 @@ const ROWS = [
   { n: 30, k: "c" },
 ];
 
-/** Whether a transaction that reads in this way, and writes elsewhere, conflicts with one that is under way. */
+/**
+ * Whether a transaction that reads in this way, and writes elsewhere, conflicts with one that is
+ * under way.
+ */
 async function conflicts(read: Read, write: (ctx: MutationCtx) => Promise<unknown>) {
   const deployment = await deployed({
     mutations: {
@@ -25,7 +28,8 @@ async function conflicts(read: Read, write: (ctx: MutationCtx) => Promise<unknow
     },
   });
   const seen = watch(deployment, "conflict");
-  // The writer validates at 220, the reader at 230: that began at 210, when nothing of it was published.
+  // The writer validates at 220, the reader at 230: that began at 210, when nothing of it was
+  // published.
   await played(deployment, [
     [0, "fill"],
     [200, "write"],

@@ -5,7 +5,10 @@ export interface Maybe {
   readonly value?: Value;
 }
 
-/** The name of a table, and which of its documents, by a number that is taken modulo how many there are. */
+/**
+ * The name of a table, and which of its documents, by a number that is taken modulo how many there
+ * are.
+ */
 export interface Place {
   readonly table: "things" | "others";
   readonly pick: number;
@@ -31,7 +34,10 @@ export interface QueryOf {
   readonly filters: readonly Filter[];
 }
 
-/** What {@link run} does. In a document, the string `commitTs` of the field `ts` stands for the time of the commit. */
+/**
+ * What {@link run} does. In a document, the string `commitTs` of the field `ts` stands for the time
+ * of the commit.
+ */
 export type Operation =
   | { readonly do: "insert"; readonly table: Place["table"]; readonly document: Fields }
   | { readonly do: "patch" | "replace"; readonly place: Place; readonly document: Fields }
@@ -42,7 +48,9 @@ export type Operation =
       readonly end: "collect" | "first" | "unique" | "take" | "count" | "limit";
       readonly most: number;
     }
-  /** Goes through a query's results, does `between` after `after` of them, and stops after `most`. */
+  /**
+   * Goes through a query's results, does `between` after `after` of them, and stops after `most`.
+   */
   | {
       readonly do: "iterate";
       readonly query: QueryOf;

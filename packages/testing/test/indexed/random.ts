@@ -129,7 +129,10 @@ export class RandomOperations {
     return { table: this.#table(), pick: this.upTo(50) };
   }
 
-  /** Of a whole document, or only some of them. One that is for the other table is refused by the schema. */
+  /**
+   * Of a whole document, or only some of them. One that is for the other table is refused by the
+   * schema.
+   */
   #fields(some: boolean): Fields {
     const fields: Record<string, { value?: Value }> = {
       kind: { value: this.#one(KINDS) },

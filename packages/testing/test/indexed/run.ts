@@ -9,7 +9,10 @@ import {
 import { type GenericId, v } from "convex/values";
 import type { Fields, Operation, Place, QueryOf } from "./operations.js";
 
-/* The functions of the app, and of its component: they do what they are told, and say what they saw. */
+/*
+ * The functions of the app, and of its component: they do what they are told, and say what they
+ * saw.
+ */
 
 const args = { operations: v.any(), fails: v.optional(v.boolean()) };
 const here = anyApi["run"]!;
@@ -118,7 +121,8 @@ function fieldsOf(ctx: Ctx, fields: Fields): Record<string, never> {
   return Object.fromEntries(entries) as Record<string, never>;
 }
 
-// The names of indexes and fields come from the test, also wrong ones, so the builders are used untyped.
+// The names of indexes and fields come from the test, also wrong ones, so the builders are used
+// untyped.
 interface Untyped {
   [Symbol.asyncIterator](): AsyncIterator<unknown>;
   [method: string]: (...args: unknown[]) => Untyped & Promise<unknown>;
@@ -173,7 +177,8 @@ async function pages(ctx: Ctx, of: Operation & { do: "pages" }): Promise<unknown
       isDone: boolean;
     };
     seen.push(found, await run(ctx, of.between));
-    // As a client reads a page again: up to where it ended, however many documents are there by now.
+    // As a client reads a page again: up to where it ended, however many documents are there by
+    // now.
     seen.push(await read({ numItems: 1, endCursor: found.continueCursor }));
     cursor = found.continueCursor;
     if (found.isDone && number % 2 === 1) break;

@@ -219,7 +219,10 @@ export const fullTransaction = defineWorkflow({ input: z.object({}) })
   .step("heavy", { mutation: internal.ballast.add, args: () => ({ megabytes: 14 }) })
   .step("after", { query: () => "done" });
 
-/** As many inputs as one transaction may write, after mutations that have written already; each is read by an action. */
+/**
+ * As many inputs as one transaction may write, after mutations that have written already; each is
+ * read by an action.
+ */
 export const bulkyInputs = defineWorkflow({
   input: z.object({ of: z.number(), bytes: z.number(), megabytes: z.number() }),
 })

@@ -66,7 +66,10 @@ export const notRetried = defineWorkflow({ input: z.object({}) }).step("attempt"
   },
 });
 
-/** Writes down what its signal and its run say of it, when its time is over and when its run was canceled. */
+/**
+ * Writes down what its signal and its run say of it, when its time is over and when its run was
+ * canceled.
+ */
 export const watchful = defineWorkflow({ input: z.object({ canceled: z.boolean() }) }).step(
   "wait",
   {

@@ -2,7 +2,10 @@ import { child, childNamed, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
 
-/* Workflows whose steps have a compensation, in trees and loops of every size. Each writes what it does, and what undoes it. */
+/*
+ * Workflows whose steps have a compensation, in trees and loops of every size. Each writes what it
+ * does, and what undoes it.
+ */
 
 /** Makes something at once, then takes its time, and fails where it is told. */
 export const item = defineWorkflow({
@@ -104,7 +107,10 @@ export const fair = defineWorkflow({
     },
   });
 
-/** Every third pass does something that can be undone, and what undoes it sees all that the pass has made. */
+/**
+ * Every third pass does something that can be undone, and what undoes it sees all that the pass has
+ * made.
+ */
 export const rounds = defineWorkflow({
   input: z.object({ passes: z.number(), in: z.enum(["action", "mutation"]) }),
 })
@@ -385,7 +391,9 @@ export const stuck = defineWorkflow({
     },
   });
 
-/** Of children on two levels that cannot be undone one is complete, the others go on; one may fail. */
+/**
+ * Of children on two levels that cannot be undone one is complete, the others go on; one may fail.
+ */
 export const jam = defineWorkflow({ input: z.object({ fails: z.boolean() }) })
   .child("before", stuck, () => ({ n: 1, ms: 0 }))
   .parent("all", {
@@ -441,11 +449,17 @@ export const indulgent = defineWorkflow({ input: z.object({}) })
     },
   });
 
-/** A tree of whatever shape and pace it is told: what is made on the way to the children, what they make, and what comes after. */
+/**
+ * A tree of whatever shape and pace it is told: what is made on the way to the children, what they
+ * make, and what comes after.
+ */
 export const maple = defineWorkflow({
   input: z.object({
     name: z.string(),
-    /** How long it waits before its children and after them, and how long it takes to be undone, in ms. */
+    /**
+     * How long it waits before its children and after them, and how long it takes to be undone, in
+     * ms.
+     */
     before: z.number(),
     after: z.number(),
     undoing: z.number(),
@@ -523,7 +537,10 @@ export const maple = defineWorkflow({
     },
   });
 
-/** On each level something is made; to undo that on the lowest takes nearly all the queries that a transaction has. */
+/**
+ * On each level something is made; to undo that on the lowest takes nearly all the queries that a
+ * transaction has.
+ */
 export const thirsty = defineWorkflow({ input: z.object({ levels: z.number() }) })
   .step("made", {
     mutation: async () => null,

@@ -2,7 +2,10 @@ import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
 
-/* Workflows that somebody has written who did not write the run time, to see what it does not expect. */
+/*
+ * Workflows that somebody has written who did not write the run time, to see what it does not
+ * expect.
+ */
 
 /** What it was told it tells itself once more. */
 export const echoes = defineWorkflow({ input: z.object({}) })

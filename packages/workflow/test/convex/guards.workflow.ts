@@ -5,7 +5,10 @@ import { sleeper } from "./nodes.workflow";
 
 /* Workflows for single promises that only one line of the run time keeps. */
 
-/** Takes a minute to undo what it has done. Where it is canceled at the first event, it has not come to the second. */
+/**
+ * Takes a minute to undo what it has done. Where it is canceled at the first event, it has not come
+ * to the second.
+ */
 export const regretted = defineWorkflow({ input: z.object({}) })
   .step("done", {
     mutation: async () => null,
@@ -90,7 +93,10 @@ export const readsPages = defineWorkflow({ input: z.object({ pages: z.number() }
   maxIterations: 100_000,
 });
 
-/** Ten passes that together use more than a transaction has of something, though each takes but a part. */
+/**
+ * Ten passes that together use more than a transaction has of something, though each takes but a
+ * part.
+ */
 export const uses = defineWorkflow({
   input: z.object({ what: z.enum(["documents read", "documents written", "queries", "jobs"]) }),
 })

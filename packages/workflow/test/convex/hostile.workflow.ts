@@ -61,7 +61,10 @@ export const bulkyAction = defineWorkflow({
   finalize: { action: async (_ctx, { children }) => children.length },
 });
 
-/** Its finalize reads a little under a megabyte of the app's besides, and an action goes on with what it gives. */
+/**
+ * Its finalize reads a little under a megabyte of the app's besides, and an action goes on with
+ * what it gives.
+ */
 export const bulkyReading = defineWorkflow({
   input: z.object({ count: z.number(), bytes: z.number() }),
 })

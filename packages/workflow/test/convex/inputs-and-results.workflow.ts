@@ -17,7 +17,10 @@ export const checkedDeeply = defineWorkflow({
   }),
 }).step("seen", { action: async (_ctx, { input }) => input });
 
-/** Checks asynchronously, and finds fault with all. Zod itself drops the promise of such a check, so it is none of zod's. */
+/**
+ * Checks asynchronously, and finds fault with all. Zod itself drops the promise of such a check, so
+ * it is none of zod's.
+ */
 export const refusing: StandardSchemaV1<{ id: string }> = {
   "~standard": {
     version: 1,

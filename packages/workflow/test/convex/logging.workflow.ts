@@ -5,7 +5,10 @@ import { internal } from "./_generated/api";
 
 export const where = z.object({ fails: z.enum(["action", "mutation", "args", "open"]) });
 
-/** Has a secret in each of its steps but the last. One of them fails with it, where its input says; and then what undoes the first does. */
+/**
+ * Has a secret in each of its steps but the last. One of them fails with it, where its input says;
+ * and then what undoes the first does.
+ */
 export const whispers = defineWorkflow({ input: where })
   .step("kept", {
     mutation: async () => "s3cret",
@@ -60,7 +63,10 @@ export const how = z.object({
   as: z.enum(["thrown", "data", "nonRetryable", "recover", "mutation"]),
 });
 
-/** Fails with a secret in its message, its data or its recover. Each attempt is told the error of the one before. */
+/**
+ * Fails with a secret in its message, its data or its recover. Each attempt is told the error of
+ * the one before.
+ */
 export const throwsSecrets = defineWorkflow({ input: how })
   .step("tried", {
     action: (_ctx, { input }, { previousError }): null => {

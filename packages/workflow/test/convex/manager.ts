@@ -10,7 +10,10 @@ import { components, internal } from "./_generated/api";
 import { internalAction, internalMutation, internalQuery } from "./_generated/server";
 import { workflow, workflows } from "./_workflows/index";
 
-/* Every member of the manager, for tests that name workflows. Their types are set aside here; test/types is about those. */
+/*
+ * Every member of the manager, for tests that name workflows. Their types are set aside here;
+ * test/types is about those.
+ */
 
 const named = workflows as unknown as Record<string, WorkflowReference<unknown>>;
 function reference(name: string): WorkflowReference<unknown> {
@@ -125,8 +128,8 @@ function keyOf(input: unknown): string {
 }
 
 /**
- * Writes down what it is called with and what it sees. As its context says it then fails, removes the run, or restarts one of that workflow
- * if it has failed.
+ * Writes down what it is called with and what it sees. As its context says it then fails, removes
+ * the run, or restarts one of that workflow if it has failed.
  */
 export const ended = internalMutation({
   args: vOnCompleteArgs(v.any()),

@@ -36,7 +36,9 @@ export const record = defineWorkflow({ input: z.object({ n: z.number() }) }).par
   }),
 });
 
-/** With a handler of its own, which fails on its first attempt, and a finalize that is an action. */
+/**
+ * With a handler of its own, which fails on its first attempt, and a finalize that is an action.
+ */
 export const handled = defineWorkflow({ input: z.object({ n: z.number() }) })
   .parent("all", {
     action: async (_ctx, { input }, { attempt }) => {

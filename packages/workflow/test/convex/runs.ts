@@ -3,7 +3,10 @@ import { v } from "convex/values";
 import { internalMutation, internalQuery } from "./_generated/server";
 import { workflow, workflows } from "./_workflows/index";
 
-/* The tests start workflows by name, so the types of their inputs are set aside here; test/types is about those. */
+/*
+ * The tests start workflows by name, so the types of their inputs are set aside here; test/types is
+ * about those.
+ */
 const named = workflows as unknown as Record<string, WorkflowReference<unknown>>;
 function reference(name: string): WorkflowReference<unknown> {
   const found = named[name];

@@ -88,7 +88,10 @@ export const neverWell = defineWorkflow({ input: z.object({}) }).step("attempt",
   retry: { maxAttempts: 100, initialBackoffMs: 20_000, base: 1 },
 });
 
-/** Its children are evaluated by a transaction that is run again: nothing of them may be there twice. */
+/**
+ * Its children are evaluated by a transaction that is run again: nothing of them may be there
+ * twice.
+ */
 let evaluations = 0;
 export const evaluatedOnce = defineWorkflow({ input: z.object({ of: z.number() }) })
   .parent("all", {

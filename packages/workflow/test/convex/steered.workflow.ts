@@ -92,7 +92,10 @@ export const patient = defineWorkflow({ input: z.object({ leaves }) })
   })
   .finalize({ query: async (_ctx, { decision, all }) => ({ decision, all }) });
 
-/** Two nodes of one event with different schemas, in a loop and after it, and one in a case that is not chosen. */
+/**
+ * Two nodes of one event with different schemas, in a loop and after it, and one in a case that is
+ * not chosen.
+ */
 export const told = defineWorkflow({
   input: z.object({ passes: z.number(), loud: z.boolean().default(false) }),
 })

@@ -3,7 +3,10 @@ import { z } from "zod";
 import { internal } from "./_generated/api";
 import { leaf } from "./parents.workflow";
 
-/* Workflows that are steered at awkward moments: by their own steps, while something of them is lost, in the middle of pages. */
+/*
+ * Workflows that are steered at awkward moments: by their own steps, while something of them is
+ * lost, in the middle of pages.
+ */
 
 /** The second of four steps that run together pauses or cancels the run. */
 export const steersItself = defineWorkflow({

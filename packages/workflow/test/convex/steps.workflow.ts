@@ -75,7 +75,10 @@ function unstorable(what: Unstorable): unknown[] {
   return [values[what]];
 }
 
-/** By reference: a function whose result is no Convex value, or which does something else that Convex refuses in the same words. */
+/**
+ * By reference: a function whose result is no Convex value, or which does something else that
+ * Convex refuses in the same words.
+ */
 export const givesNoValue = defineWorkflow({
   input: z.object({ in: z.enum(["action", "mutation", "query"]), what: z.string() }),
 }).branch("how", {
@@ -132,7 +135,10 @@ export const refusedSecrets = defineWorkflow({ input: z.object({ gives: z.boolea
     sensitive: true,
   });
 
-/** A mutation by reference, whose result is too large, between others that the same transaction executes. */
+/**
+ * A mutation by reference, whose result is too large, between others that the same transaction
+ * executes.
+ */
 export const givesMuch = defineWorkflow({ input: z.object({ goesOn: z.boolean() }) })
   .step("before", { mutation: internal.app.log, args: () => ({ text: "before" }) })
   .step("much", {

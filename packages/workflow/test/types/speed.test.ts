@@ -2,7 +2,10 @@ import { expect, test } from "vitest";
 import { chainOf } from "./chain.js";
 import { compile } from "./compiler.js";
 
-/** What it takes to check a workflow of so many nodes: the best of some times, and how many types were instantiated, which does not vary. */
+/**
+ * What it takes to check a workflow of so many nodes: the best of some times, and how many types
+ * were instantiated, which does not vary.
+ */
 async function measure(nodes: number, times: number) {
   const seconds: number[] = [];
   let instantiations = NaN;

@@ -2,7 +2,10 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { child, childNamed, defineWorkflow } from "../../src/definition/index.js";
 
-/* What a definition holds, for generated code and the run time; and what is refused of a JavaScript user. */
+/*
+ * What a definition holds, for generated code and the run time; and what is refused of a JavaScript
+ * user.
+ */
 
 const begin = () => defineWorkflow({ input: z.object({ a: z.string() }) });
 const action = async () => 1;

@@ -102,7 +102,10 @@ export const ended = internalMutation({
   },
 });
 
-/** A deployment refuses to schedule a function that does not exist; convex-test finds out when it runs it. */
+/**
+ * A deployment refuses to schedule a function that does not exist; convex-test finds out when it
+ * runs it.
+ */
 function refusingGone(ctx: MutationCtx): MutationCtx {
   const runAfter: MutationCtx["scheduler"]["runAfter"] = async (ms, fn, ...args) => {
     if (fn === (GONE as unknown)) throw new Error(`Could not find ${GONE}`);
@@ -112,7 +115,9 @@ function refusingGone(ctx: MutationCtx): MutationCtx {
 }
 const GONE = "function://;chains:gone";
 
-/** Enqueues something whose handle is no function's: what a deploy leaves behind that removed one. */
+/**
+ * Enqueues something whose handle is no function's: what a deploy leaves behind that removed one.
+ */
 export const startGone = internalMutation({
   args: { work: v.string() },
   returns: v.null(),

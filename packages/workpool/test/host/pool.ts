@@ -30,7 +30,10 @@ import {
 } from "./_generated/server.js";
 import { recording } from "./recording.js";
 
-/** A small host with all that a host may have. Its works are jobs that take a while, one after the other where they have successors. */
+/**
+ * A small host with all that a host may have. Its works are jobs that take a while, one after the
+ * other where they have successors.
+ */
 export const host: PoolHost = {
   lineHead: internal.pool.lineHead,
   freeSlots: internal.pool.freeSlots,
@@ -43,7 +46,8 @@ export const host: PoolHost = {
     look: internal.pool.look,
     recover: internal.pool.recover,
     lost: async (ctx: MutationCtx, work, _slot, why) => {
-      // What schedules another look from here on must not find this one's job: it would cancel it, as it looks as if it had not begun.
+      // What schedules another look from here on must not find this one's job: it would cancel it,
+      // as it looks as if it had not begun.
       if ((await ctx.db.query("watch").first())?.job !== undefined)
         throw new Error("A look that is going on can be canceled");
       if (work.startsWith("poison")) throw new Error("it cannot be recovered");

@@ -1,6 +1,9 @@
 import type { MutationCtx } from "./_generated/server.js";
 
-/** What one transaction read and wrote, by document id; and the tables in which it found nothing where it looked. */
+/**
+ * What one transaction read and wrote, by document id; and the tables in which it found nothing
+ * where it looked.
+ */
 export interface Recorded {
   readonly name: string;
   readonly reads: Set<string>;
@@ -12,8 +15,8 @@ export interface Recorded {
 export const transactions: Recorded[] = [];
 
 /**
- * The context, with every document noted that is read or written through it. What nested queries read from a stale snapshot is not noted: it
- * is no dependency.
+ * The context, with every document noted that is read or written through it. What nested queries
+ * read from a stale snapshot is not noted: it is no dependency.
  */
 export function recording(ctx: MutationCtx, name: string): MutationCtx {
   const recorded: Recorded = {

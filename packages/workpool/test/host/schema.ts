@@ -2,7 +2,10 @@ import { defineSchema, defineTable } from "convex/server";
 import { v } from "convex/values";
 import { poolTables } from "../../src/core/index.js";
 
-/** The smallest host of a pool: chains of works, each of which starts the next of its chain as it ends. */
+/**
+ * The smallest host of a pool: chains of works, each of which starts the next of its chain as it
+ * ends.
+ */
 export default defineSchema({
   ...poolTables,
   runs: defineTable({ chain: v.string(), link: v.number(), slot: v.id("slots"), at: v.number() }),
