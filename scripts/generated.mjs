@@ -1,11 +1,12 @@
 // Compiles the workflows of every app in this repository. With --check it writes nothing, and fails
 // where a file is out of date.
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { compile, formatDiagnostic, writeGenerated } from "@stepwise/codegen";
 
 const check = process.argv.includes("--check");
-const folders = ["examples/documents/convex", "examples/recipes/convex"];
+const apps = await readdir(resolve(import.meta.dirname, "../examples"));
+const folders = apps.map((app) => `examples/${app}/convex`);
 
 for (const folder of folders) {
   const functionsDir = resolve(import.meta.dirname, "..", folder);

@@ -15,7 +15,7 @@ const checks = [
   ["types", "npx", "turbo", "run", "types", "--output-logs=errors-only"],
   ["format", "npx", "prettier", "--check", "."],
   ["lint", "npx", "oxlint", "--deny-warnings"],
-  ["lint with ESLint, as an app does", "npm", "run", "lint", "--workspace=examples/recipes"],
+  ["lint with ESLint, as an app does", "npm", "run", "lint", "--workspace=examples/order"],
   ["generated files up to date", "node", "scripts/generated.mjs", "--check"],
   ["modules of the examples up to date", "node", "scripts/app-api.mjs", "--check"],
   ["API reference and llms.txt up to date", "node", "scripts/docs.mjs", "--check"],

@@ -9,12 +9,12 @@ import { scratchFolder, writeGeneratedTypes, writeTsconfig } from "./type-check.
 
 /*
  * Generated files stand in the middle of an app, whose linter goes over them as over all the rest. The linter is that of
- * `examples/recipes`, which has the TypeScript 6 besides that ESLint's parser needs.
+ * `examples/order`, which has the TypeScript 6 besides that ESLint's parser needs.
  */
 
 const examples = fileURLToPath(new URL("../../../examples/", import.meta.url));
-const recipes = join(examples, "recipes");
-const resolve = createRequire(join(recipes, "package.json"));
+const order = join(examples, "order");
+const resolve = createRequire(join(order, "package.json"));
 
 /** As much of ESLint, and of what configures it, as is used here. */
 interface Config {
@@ -45,7 +45,7 @@ type LinterClass = new (options: {
  * for those that ask for types, which take three times as long as all the rest.
  */
 async function strictest(tsconfig: string): Promise<unknown[]> {
-  const config = pathToFileURL(join(recipes, "eslint.config.js")).href;
+  const config = pathToFileURL(join(order, "eslint.config.js")).href;
   const { default: own } = (await import(config)) as { default: readonly Config[] };
   const { configs } = resolve("typescript-eslint") as {
     configs: Readonly<Record<string, readonly unknown[]>>;
@@ -128,7 +128,7 @@ beforeAll(async () => {
 test("generated files pass all rules of Convex for ESLint, and the strictest of typescript-eslint", () => {
   const generated = [...found].filter(([path]) => path !== "bad/convex/bad.ts");
   expect(generated.length).toBeGreaterThan(100);
-  for (const app of ["examples-documents", "examples-recipes"])
+  for (const app of ["examples-documents", "examples-order", "examples-agent"])
     expect(generated.some(([path]) => path.startsWith(`${app}/`))).toBe(true);
   expect(generated.filter(([, messages]) => messages.length > 0)).toEqual([]);
 });
