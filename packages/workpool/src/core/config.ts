@@ -33,7 +33,7 @@ export async function setConfig(
   if (logLevel !== undefined) await setLogLevel(ctx, logLevel);
 }
 
-/** Sets what the app's class asks for, if it differs from what it asked for last: what was set since stays. */
+/** Sets what the app's class asks for, if that has changed: what others have set since stays. */
 export async function applyConfig(
   ctx: HostMutationCtx,
   host: PoolHost,
@@ -51,8 +51,8 @@ export async function applyConfig(
 }
 
 /**
- * Sets how many works run at once. Raised: waiting works start in the new slots at once. Lowered: running
- * works go on, and their slots disappear as they end. 0 pauses: nothing starts, completions still count.
+ * Sets how many works run at once. New slots are filled at once; surplus slots disappear as their
+ * works end. 0 pauses the pool.
  * @throws if it is not a whole number from 0 to 200.
  */
 export async function setMaxParallelism(

@@ -10,10 +10,9 @@ import { confirmFree, freeSlotIds, seeFreeSlots } from "./slots.js";
 const QUIET_ROUNDS = 3;
 
 /**
- * One round of a drain: gives the free slots to the works that have waited longest, and has the next round scheduled, or ends.
- *
- * It ends when no slot is free, as completions then hand their slots on; and when nothing waits. Both it concludes from a serializable read. In
- * the second case it opens the gate: an enqueue that has joined the queue meanwhile has read the gate closed, and runs again.
+ * One round of a drain: gives free slots to the works that have waited longest, and schedules the
+ * next round. It ends if no slot is free, as completions then hand theirs on, or if nothing waits:
+ * then it opens the gate, and an enqueue that has read it closed meanwhile runs again.
  */
 export async function drainLine(
   ctx: HostMutationCtx,
@@ -30,7 +29,7 @@ export async function drainLine(
     await ctx.scheduler.runAfter(ms, host.drainLine, { generation, quiet: rounds });
   };
   const seen = await seeFreeSlots(ctx, host, gate);
-  // A completion that sees a drain frees its slot. Only a serializable read shows that none has done so.
+  // A completion that sees a drain frees its slot: only a serializable read shows that none did.
   const free = seen.length === 0 ? await freeSlotIds(ctx, gate) : seen;
   if (free.length === 0) {
     // With the gate open, completions would not hand their slots on.
@@ -41,7 +40,8 @@ export async function drainLine(
   if (started > 0) return await again(0, 0);
   if ((await seeLine(ctx, host, 1)).length > 0) return await again(0, 0);
   if (gate.open) {
-    // Opened by the round before: what had joined the queue by then is served, and nobody joins it any more.
+    // The round before has opened it: what was in the queue by then is served, and nothing joins
+    // it.
     if (await anyWaits(ctx)) return await again(0, 0);
     return await endDrain(ctx, host, drain);
   }
@@ -55,7 +55,7 @@ export async function drainLine(
   await endDrain(ctx, host, drain);
 }
 
-/** Gives free slots to the works that have waited longest, as far as the transaction goes. @returns how many works were started. */
+/** Gives free slots to the oldest waiting works. @returns how many works were started. */
 async function handOut(
   ctx: PoolMutationCtx,
   host: PoolHost,

@@ -4,11 +4,12 @@ import { cancelPending } from "./jobs.js";
 import { reviveWatch } from "./watch.js";
 
 /*
- * With the gate closed an enqueue joins the queue and reads no slot, so a slot may be free while a work waits. One drain at a time hands
- * such slots out. It goes on as long as it finds something to do, and nobody else takes free slots meanwhile: so it conflicts with nobody.
+ * With the gate closed an enqueue reads no slot, so a slot may be free while a work waits. One
+ * drain at a time hands such slots out. Nobody else takes free slots meanwhile, so it conflicts
+ * with nobody.
  */
 
-/** How long a drain that found nothing to do waits for more, in ms. A work that joins the queue meanwhile ends the pause. */
+/** How long a drain that found nothing waits, in ms, unless a work joins the queue. */
 export const PAUSE_MS = 20;
 /** Arguments of the host's registration of {@link drainLine}. */
 export const drainArgs = {

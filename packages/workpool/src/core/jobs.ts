@@ -1,10 +1,9 @@
 import type { HostMutationCtx, JobId } from "./context.js";
 
 /**
- * Cancels a scheduled function that has not begun; a running one is left alone. A running mutation looks
- * pending, but reads the record that names it, which the caller writes, so only one of the two commits.
- * The function that runs this code is never canceled: from convex 1.50 on that is an error.
- * @returns whether it had not begun.
+ * Cancels a scheduled function, unless it runs. A running mutation looks pending, but it reads the
+ * record that names it, which the caller writes, so only one of the two commits. The function that
+ * runs this code is never canceled. @returns whether it had not begun.
  */
 export async function cancelPending(ctx: HostMutationCtx, job: JobId): Promise<boolean> {
   if (await isOwnJob(ctx, job)) return false;

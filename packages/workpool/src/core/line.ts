@@ -11,9 +11,11 @@ import type {
 import { readGate } from "./gate.js";
 import { setAside } from "./set-aside.js";
 
-/** From this size on, arguments of waiting works are kept in a table of their own: a completion reads many rows of the queue. */
+/**
+ * Larger arguments of waiting works are stored apart: a completion reads many rows of the queue.
+ */
 const QUEUED_ARGS_BYTES = 512;
-/** A work that a completion has seen in the queue may be gone by now. After so many of them it reads the queue's first one itself. */
+/** After so many works that are gone, a completion reads the queue's first one itself. */
 const MOST_TRIED = 16;
 
 /** Puts a work at the end of the line. */
@@ -33,7 +35,7 @@ export async function joinLine(
   });
 }
 
-/** The oldest waiting works. Read by {@link leaveLineNearFirst} from a stale snapshot, through the host's registration of it. */
+/** The oldest waiting works, for reading from a stale snapshot. */
 export async function lineHead(
   ctx: HostQueryCtx,
   { count }: { count: number },
@@ -46,8 +48,8 @@ export async function lineHead(
 const FULL_WINDOW_FROM = 30;
 
 /**
- * Among how many of the oldest waiting works a completion picks: four times the pool, so that completions
- * rarely pick the same, and fewer in a small pool. One slot is first in, first out.
+ * Among how many of the oldest waiting works a completion picks: up to four times the pool, so that
+ * completions rarely pick the same. One slot is first in, first out.
  */
 export function windowOf(maxParallelism: number): number {
   if (maxParallelism <= 1) return 1;
@@ -63,7 +65,7 @@ export async function seeLine(
   return await ctx.runQuery(host.lineHead, { count }, { useStaleSnapshot: true });
 }
 
-/** Whether more works wait, as it seems, than the pool runs at once: what is enqueued now does not start soon. */
+/** Whether more works seem to wait than the pool runs at once. */
 export async function isCrowded(ctx: HostMutationCtx, host: PoolHost): Promise<boolean> {
   const gate = await readGate(ctx);
   if (gate === null || gate.open) return false;
@@ -79,8 +81,8 @@ export interface NearFirst {
 }
 
 /**
- * Sees the queue up to a random place in its window, so that completions do not conflict over its first
- * work. Random, as with fixed places a conflict would repeat, and other places would never be served.
+ * Sees the queue up to a random place in its window, so that completions do not conflict over its
+ * first work, and a conflict is not repeated.
  */
 export async function seeNearFirst(
   ctx: PoolMutationCtx,
@@ -96,7 +98,7 @@ export async function seeNearFirst(
   };
 }
 
-/** Takes one of these works off the queue, confirmed by a point read; null if none that it tries is left. */
+/** Takes one of these works off the queue, confirmed by a point read; null if none is there. */
 export async function leaveLineAmong(
   ctx: PoolMutationCtx,
   seen: readonly GenericId<"waiting">[],

@@ -2,7 +2,7 @@ import type { HostQueryCtx } from "./context.js";
 import { logLevelOf } from "./gate.js";
 import { isLogged, type LogLevel, LOUDEST } from "./log-level.js";
 
-/** A function's log holds 256 lines; of what may be many at once no more than this are logged, and the rest is for what else logs. */
+/** A function's log holds 256 lines: of many events at once, no more than this are logged. */
 export const MOST_LOGGED_AT_ONCE = 100;
 
 const WRITE: Readonly<Record<LogLevel, (line: string) => void>> = {
@@ -15,8 +15,8 @@ const WRITE: Readonly<Record<LogLevel, (line: string) => void>> = {
 };
 
 /**
- * Whether something of this level is logged. The gate says so, and whatever starts or ends a work has read the gate by then: to be asked
- * last, so that it costs nothing. For what is logged at any level it is not asked.
+ * Whether this level is logged. The gate says so, which whatever starts or ends a work has read:
+ * ask last, so that it costs nothing.
  */
 export async function logs(ctx: HostQueryCtx, level: LogLevel): Promise<boolean> {
   return level === LOUDEST || isLogged(await logLevelOf(ctx), level);
@@ -24,8 +24,7 @@ export async function logs(ctx: HostQueryCtx, level: LogLevel): Promise<boolean>
 
 /**
  * Logs an event as one line of JSON, if its level is logged.
- * @param component names who logs towards log streams, which see the logs of the whole deployment.
- * @param fields what the event says; undefined ones are left out.
+ * @param component the name by which log streams know it. @param fields undefined ones are dropped.
  */
 export async function logEventOf(
   ctx: HostQueryCtx,

@@ -5,10 +5,10 @@ import { hasRoom, ROOM_TO_RECOVER } from "./room.js";
 import { isIdle } from "./slots.js";
 import { dropLook, readWatch } from "./watch.js";
 
-/** Each write of the watchdog's document conflicts with the starts in flight, so it is rested this rarely. */
+/** Each write of the watchdog's document conflicts with starts in flight, so this is rare. */
 const REST_EVERY_MS = 60_000;
 
-/** The works whose start has turned the watchdog on and that end in this transaction, by its database. */
+/** The works that end in this transaction and whose start turned the watchdog on. */
 const woke = new WeakMap<object, string>();
 
 /** Notes that the start of a work that ends in this transaction has turned the watchdog on. */
@@ -17,8 +17,8 @@ export function noteWoke(ctx: HostMutationCtx, work: string): void {
 }
 
 /**
- * Turns the watchdog off at the end of a work that turned it on and is the only one, which saves its last
- * execution. For any other work it costs nothing. The host calls it last as a work ends.
+ * Turns the watchdog off at the end of the only work, if that turned it on: it saves an execution.
+ * For other works it costs nothing. The host calls it last.
  */
 export async function restAfter(ctx: HostMutationCtx, host: PoolHost, work: string): Promise<void> {
   if (host.watch === undefined || woke.get(ctx.db) !== work) return;
@@ -36,7 +36,7 @@ export async function restAfter(ctx: HostMutationCtx, host: PoolHost, work: stri
   await dropLook(ctx, last, { ...none, watched: false, began: undefined, restedAt: now });
 }
 
-/** Lets the host check what is its own. @returns when it wants to be called again, in ms since the epoch. */
+/** Lets the host check what is its own. @returns when to call it again, in ms since the epoch. */
 export async function lookedByHost(
   ctx: PoolMutationCtx,
   hooks: PoolWatch,

@@ -10,10 +10,7 @@ export type RunResult<Returns = any> =
   | { kind: "failed"; error: string }
   | { kind: "canceled" };
 
-/**
- * Validates the result of a work.
- * @param returns the validator of what the work's function returns.
- */
+/** Validates the result of a work. @param returns the validator of what its function returns. */
 export function vRunResult<Returns extends Validator<any, "required", any>>(returns: Returns) {
   return v.union(
     v.object({ kind: v.literal("success"), returnValue: returns }),
@@ -40,7 +37,7 @@ export const vRetryBehavior = v.object({
 });
 export type RetryBehavior = Infer<typeof vRetryBehavior>;
 
-/** The scheduler takes times up to five years ahead, and a backoff that grows without bound soon leaves them behind. */
+/** The scheduler takes times up to five years ahead. */
 const LONGEST_BACKOFF_MS = 365 * 24 * 60 * 60 * 1000;
 
 /** What `retry: true` means. */
@@ -51,8 +48,8 @@ export const DEFAULT_RETRY_BEHAVIOR: RetryBehavior = {
 };
 
 /**
- * The wait in ms between an attempt that failed and the next: `initialBackoffMs · base^(attempt−1)` times a random factor in
- * [0.5, 1.5), so that works that failed together do not come back together.
+ * The wait in ms before the next attempt: `initialBackoffMs · base^(attempt−1)` times a random
+ * factor in [0.5, 1.5), so that works that failed together do not retry together.
  * @param attempt the attempt that failed, from 1.
  */
 export function retryDelayMs(retry: RetryBehavior, attempt: number): number {
@@ -74,8 +71,8 @@ export function checkRetryBehavior(retry: RetryBehavior): void {
 const MARKER = "~nonRetryable";
 
 /**
- * Thrown by a function that shall not be tried again, whatever its retry behavior. It is known by its data, not by its class, so it
- * survives nested calls and serialisation.
+ * Thrown by a function that must not be retried. It is known by its data, not by its class, so it
+ * survives nested calls.
  */
 export class NonRetryableError extends ConvexError<{
   [MARKER]: true;
@@ -93,16 +90,13 @@ export class NonRetryableError extends ConvexError<{
   }
 }
 
-/**
- * Whether it was thrown as a {@link NonRetryableError}, here or in a function that was called. Told by what it holds: another copy of
- * this package, or of `convex`, may have made it.
- */
+/** Whether it was thrown as a {@link NonRetryableError}, even of another copy of this package. */
 export function isNonRetryableError(error: unknown): error is NonRetryableError {
   if (!(error instanceof Error) || !("data" in error)) return false;
   return typeof error.data === "object" && error.data !== null && MARKER in error.data;
 }
 
-/** What an error says: of a {@link NonRetryableError} the message it was made with, of any other its own. */
+/** An error's message; of a {@link NonRetryableError}, the one it was made with. */
 export function messageOf(error: unknown): string {
   if (isNonRetryableError(error)) return error.data.message;
   return error instanceof Error ? error.message : String(error);

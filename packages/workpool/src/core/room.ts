@@ -17,7 +17,7 @@ export const ROOM_TO_COMPLETE: Room = {
   scheduledFunctionArgsBytes: 2 * MIB,
 };
 
-/** What must be left to recover one lost work in a nested transaction, and to set it aside if that fails. */
+/** What must be left to recover a lost work, nested, and to set it aside if that fails. */
 export const ROOM_TO_RECOVER: Room = {
   bytesRead: 2 * ROOM_TO_COMPLETE.bytesRead,
   bytesWritten: 4 * ROOM_TO_COMPLETE.bytesWritten,

@@ -18,7 +18,7 @@ const FIRST_LOOK_AT_BRIEF_MS = 10_000;
 const SHORTEST_PAUSE_MS = 10_000;
 /** … and never longer than this after the one before it. */
 export const LONGEST_PAUSE_MS = 540_000;
-/** So soon after a work with a timeout has started, a look sees whether it has begun: from then on its timeout counts. */
+/** So soon after a work with a timeout has started, a check sees whether it has begun. */
 const FIRST_SEEN_MS = 5_000;
 /** A work that has not reported so long after its timeout is lost. */
 export const GRACE_MS = 5_000;
@@ -33,7 +33,7 @@ export type Started = Pick<Work, "timeoutMs" | "brief"> & {
   readonly work?: string;
 };
 
-/** The next look after `now` of those that come 1, 3, 9, 27 … times the host's first after `since`; at most 540 s after the one before it. */
+/** The next check: 1, 3, 9, 27 … times the first after `since`, at most 540 s after the last. */
 export function nextLook(watch: PoolWatch, since: number, now: number): number {
   let at = firstLook(watch);
   while (since + at <= now) at += Math.min(2 * at, LONGEST_PAUSE_MS);
@@ -46,9 +46,8 @@ function firstLook({ firstLookMs }: PoolWatch): number {
 }
 
 /**
- * Schedules the watchdog, early enough for a work that is given a free slot. Every such start calls it.
- * It keeps true that the watchdog is scheduled while a slot is held, and that its next look comes at most
- * `shortestTimeoutMs` and the grace after that was read. An overdue watchdog was lost, and is replaced.
+ * Schedules the watchdog for a work that gets a free slot: it is on while a slot is held, and
+ * checks early enough for the shortest timeout. An overdue watchdog was lost, and is replaced.
  * @returns whether the start of this work, alone, has turned it on.
  */
 export async function keepWatch(
@@ -101,7 +100,7 @@ function covers(known: number | undefined, timeoutMs = Infinity): boolean {
   return (known ?? Infinity) <= timeoutMs;
 }
 
-/** Has the watchdog look at once where neither its look nor the one in reserve has come: both were lost. */
+/** Has the watchdog check at once if both its check and the one in reserve were lost. */
 async function revive(
   ctx: PoolMutationCtx,
   hooks: PoolWatch,
@@ -112,12 +111,12 @@ async function revive(
   if (watch.at + LATE_MS + OVERDUE_MS < now) await scheduleLook(ctx, hooks, { at: now }, watch);
 }
 
-/** As {@link revive}; to be called where something rare happens in the pool, so that a busy one does not depend on its next enqueue. */
+/** As {@link revive}, for rare events, so that a busy pool does not depend on enqueues. */
 export async function reviveWatch(ctx: PoolMutationCtx, { watch }: PoolHost): Promise<void> {
   if (watch !== undefined) await revive(ctx, watch, await readWatch(ctx));
 }
 
-/** When a pool that has become busy is looked at. Where it was `last` looked at a moment ago, as between bursts, it is not so soon again. */
+/** When a pool that has become busy is checked: later, if it was `last` checked a moment ago. */
 function firstLookAt(
   watch: PoolWatch,
   { now, last, brief = false }: { now: number; last: number; brief?: boolean | undefined },
@@ -127,8 +126,8 @@ function firstLookAt(
 }
 
 /**
- * Schedules the watchdog for something that the host has scheduled in this transaction: `alsoLook` is called
- * in 30 s, or if the watchdog is on, at its next look. From then on `alsoLook` says how long it is needed.
+ * Schedules the watchdog for something that the host has scheduled: `alsoLook` is called in 30 s,
+ * or with the next check. From then on it says how long it is needed.
  */
 export async function keepLooking(ctx: HostMutationCtx, host: PoolHost): Promise<void> {
   if (host.watch === undefined) return;
@@ -159,7 +158,7 @@ export function least(one: number | undefined, other: number | undefined): numbe
   return Math.min(one, other);
 }
 
-/** Schedules another look if the watchdog was lost. Called by whoever joins the queue, where a stall would show. */
+/** Schedules another check if the watchdog was lost. Called by whoever joins the queue. */
 export async function watchTheWatchdog(
   ctx: PoolMutationCtx,
   { watch: hooks }: PoolHost,
@@ -188,8 +187,8 @@ type WatchState = Partial<
 >;
 
 /**
- * Schedules the next look, replacing any other: at a time, or at once to go on with what was seen. Also a
- * function in reserve, which schedules both again if the look fails or is lost.
+ * Schedules the next check, replacing any other: at a time, or at once to go on. A function in
+ * reserve schedules both again if the check fails or is lost.
  */
 export async function scheduleLook(
   ctx: PoolMutationCtx,
@@ -220,7 +219,7 @@ export async function dropLook(
   await ctx.db.patch("watch", watch._id, { job: undefined, reserve: undefined, ...state });
 }
 
-/** Cancels the next look. If it runs right now, only one of the two transactions commits: both write the watch. */
+/** Cancels the next check. If it runs now, only one of the two transactions commits. */
 async function cancelLook(ctx: PoolMutationCtx, watch: Doc<"watch"> | null): Promise<void> {
   for (const job of [watch?.job, watch?.reserve])
     if (job !== undefined) await cancelPending(ctx, job);
