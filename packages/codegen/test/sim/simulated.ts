@@ -304,9 +304,7 @@ class Simulation {
     } finally {
       timers.uninstall();
     }
-    // Children that begin together time out together, and any of them may be the first.
-    const isTie = told.error?.key !== undefined && told.error.cause?.kind === "timedOut";
-    if (told.isAmbiguous || isTie || told.effects.length > MOST_EFFECTS) return false;
+    if (told.isAmbiguous || isTie(told.error) || told.effects.length > MOST_EFFECTS) return false;
     const log = this.#deployment.rows<Line>("", "log").map(({ text }) => text);
     const end = this.#steps().find(({ _id }) => _id === run.outputStep);
     const error = run.error as Fault | undefined;
@@ -339,6 +337,12 @@ class Simulation {
   #steps(): StepRow[] {
     return this.#rows("steps");
   }
+}
+
+/** Children that begin together time out together, however deep below, and any of them may be the first. */
+function isTie(error: Fault | undefined): boolean {
+  if (error?.cause === undefined) return false;
+  return (error.key !== undefined && error.cause.kind === "timedOut") || isTie(error.cause);
 }
 
 function show(value: unknown): string {
