@@ -41,7 +41,7 @@ interface ComponentRegistry {
  * Registers the pool with convex-test, in vitest as in plain Node.
  *
  * @param t what `convexTest()` gave.
- * @param name the name under which the app mounts it, with that of its parent before a slash where it is nested. Default: "workpool".
+ * @param name under which the app mounts it; of a nested one, `parent/name`. Default: "workpool".
  * @example
  * const t = convexTest({ schema, modules });
  * register(t);

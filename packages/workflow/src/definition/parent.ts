@@ -145,7 +145,8 @@ export function child<Input, Output>(
  * export const countFiles = defineWorkflow({ input: z.object({ folder: z.string() }) })
  *   .step("found", { action: internal.files.list, args: ({ input }) => input })
  *   .parent("below", {
- *     children: ({ found }) => found.folders.map((folder) => childNamed<number>("countFiles", { folder })),
+ *     children: ({ found: { folders } }) =>
+ *       folders.map((folder) => childNamed<number>("countFiles", { folder })),
  *   })
  *   .finalize({ mutation: (_ctx, { found, below }) => sum([found.files, ...below.children]) });
  */

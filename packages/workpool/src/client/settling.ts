@@ -39,9 +39,9 @@ export type SettlingOptions<Callback extends OnComplete> = EnqueueOptions<Callba
   };
 
 /**
- * Enqueues works that settle themselves: the pool schedules the function as it is, and the function calls
- * {@link settle} in the mutation that records its result. So an action takes 2 root executions, not 3.
- * An action that ends without having settled is lost, and has failed.
+ * Enqueues works that settle themselves: a function is scheduled as it is, and calls {@link settle} in
+ * the mutation that records its result, so an action takes 2 root executions, not 3. An action
+ * that ends without having settled has failed.
  *
  * @param component the component, as `components.workpool`.
  * @param fn an action or a mutation whose arguments have {@link settlingArgs} among them.
@@ -53,7 +53,8 @@ export type SettlingOptions<Callback extends OnComplete> = EnqueueOptions<Callba
  *   args: { ...settlingArgs, url: v.string() },
  *   handler: async (ctx, { token, slot, url }) => {
  *     const text = await (await fetch(url)).text();
- *     await reportSettled(components.workpool, ctx, internal.pages.fetched, { token, slot, url, text });
+ *     const args = { token, slot, url, text };
+ *     await reportSettled(components.workpool, ctx, internal.pages.fetched, args);
  *   },
  * });
  * export const fetched = internalMutation({

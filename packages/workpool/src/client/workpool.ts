@@ -46,7 +46,7 @@ export interface WorkpoolRetryOptions {
 }
 
 /**
- * A pool of works: it limits how many run at once, retries actions, and calls back when a work has ended.
+ * A pool of works: it limits how many run at once, retries actions, and calls back at their end.
  *
  * @example
  * const emails = new Workpool(components.workpool, { maxParallelism: 5 });
@@ -150,19 +150,18 @@ export class Workpool {
   }
 
   /**
-   * Defines a callback, an internal mutation that is called once when a work has ended. If it throws, its writes are rolled back, it is
-   * not called again, and the error is logged and kept in the component's table `failedCallbacks`.
-   *
-   * The types come from the validators, and from how the handler declares its `ctx`. To name the data model instead, as in
-   * `defineOnComplete<DataModel>(…)`, makes context and return value `any`: TypeScript infers all type parameters or none.
+   * Defines a callback, an internal mutation that is called once when a work has ended. If it throws
+   * it is rolled back, and not called again, and the table `failedCallbacks` has the error. The types
+   * come from the validators, and from how the handler declares its `ctx`: naming the data model, as
+   * in `defineOnComplete<DataModel>(…)`, makes context and return value `any`.
    *
    * @param context the validator of the context. Default: anything, or none.
-   * @param returnValue the validator of what the work's function returns. Default: anything. One that does not fit fails the callback.
+   * @param returnValue the validator of what the work's function returns. Default: anything.
    * @example
    * export const emailed = emails.defineOnComplete({
    *   context: v.object({ user: v.id("users") }),
    *   handler: async (ctx: MutationCtx, { context, result }) => {
-   *     if (result.kind === "failed") await ctx.db.patch("users", context.user, { bounced: result.error });
+   *     if (result.kind === "failed") await ctx.db.patch("users", context.user, { bounced: true });
    *   },
    * });
    */

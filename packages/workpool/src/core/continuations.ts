@@ -24,8 +24,8 @@ type Args = { continuation: ContinuationId };
 type Row = Pick<Doc<"continuations">, "_id" | "fn" | "page">;
 
 /**
- * Goes on in a later transaction. It is watched: if its function is lost or fails, it is scheduled again.
- * @param fn made with `continuation`. @param page what it is given. @param afterMs default: at once.
+ * Goes on in a later transaction. If its function is lost or fails, it is scheduled again.
+ * @param fn made with `continuation`, called with `page`. @param afterMs default: at once.
  */
 export async function continueLater(
   ctx: HostMutationCtx,
@@ -53,7 +53,7 @@ export async function scheduleContinuation(
   await ctx.db.patch("continuations", _id, { job, page, failures });
 }
 
-/** Cancels a continuation, from outside its function: one that runs right now finds nothing to do. */
+/** Cancels a continuation, from outside its function: one that runs now finds nothing to do. */
 export async function cancelContinuation(ctx: HostMutationCtx, id: ContinuationId): Promise<void> {
   const row: Doc<"continuations"> | null = await ctx.db.get("continuations", id);
   if (row === null) return;

@@ -20,7 +20,7 @@ export const vSlotCounts = v.object({
 });
 export type SlotCounts = Infer<typeof vSlotCounts>;
 
-/** Counts that go along with this transaction's next write of a slot, by its database and the slot. */
+/** Counts for this transaction's next write of a slot, by its database and the slot. */
 const pending = new WeakMap<object, Map<GenericId<"slots">, SlotCounts>>();
 
 /** Has the next write of the slot take the counts along: a write of its own would cost too much. */

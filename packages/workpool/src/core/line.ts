@@ -56,7 +56,7 @@ export function windowOf(maxParallelism: number): number {
   return Math.ceil(maxParallelism * Math.min(4, 1 + (3 * maxParallelism) / FULL_WINDOW_FROM));
 }
 
-/** The oldest waiting works, from a stale snapshot: it creates no dependency, and proves nothing. */
+/** The oldest waiting works, from a stale snapshot: no dependency, and no proof. */
 export async function seeLine(
   ctx: PoolMutationCtx,
   host: PoolHost,
