@@ -13,6 +13,7 @@ const read = (path) => readFileSync(join(root, path), "utf8");
 const entries = {
   workflow: ["@stepwise/workflow", "packages/workflow/dist/index.d.ts"],
   "workflow-test": ["@stepwise/workflow/test", "packages/workflow/dist/test.d.ts"],
+  "workflow-react": ["@stepwise/workflow/react", "packages/workflow/dist/react/index.d.ts"],
   workpool: ["@stepwise/workpool", "packages/workpool/dist/client/index.d.ts"],
   codegen: ["@stepwise/codegen", "packages/codegen/dist/index.d.ts"],
   testing: ["@stepwise/testing", "packages/testing/dist/index.d.ts"],
