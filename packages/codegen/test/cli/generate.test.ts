@@ -133,7 +133,7 @@ test("a command that is not there is said to be so, with the nearest one", async
     'There is no command "generat". Did you mean "generate"?',
   );
   await expect(workflowCodegen("deploy", "--dir", "convex")).rejects.toThrow(
-    'There is no command "deploy". There are: generate, init, check,',
+    'There is no command "deploy". There are: generate, dev, init, check,',
   );
 });
 
