@@ -49,9 +49,9 @@ export function misshapeOf(
 
 const tooLarge = (what: string): Misshape => ({ isTooLarge: true, text: `has ${what}` });
 
-function firstOf<Each>(all: Iterable<Each>, look: (each: Each) => Misshape | undefined) {
+function firstOf<Each>(all: Iterable<Each>, check: (each: Each) => Misshape | undefined) {
   for (const each of all) {
-    const found = look(each);
+    const found = check(each);
     if (found !== undefined) return found;
   }
   return undefined;

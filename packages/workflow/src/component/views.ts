@@ -196,7 +196,7 @@ export const pool = query({
     waiting: v.number(),
     /** Since when the first of them waits; ms since the epoch. */
     oldestWaitingSince: v.optional(v.number()),
-    /** When the watchdog looks next. Absent while nothing runs. */
+    /** When the watchdog checks next. Absent while nothing runs. */
     watchdogAt: v.optional(v.number()),
   }),
   handler: async (ctx) => {

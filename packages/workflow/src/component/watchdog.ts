@@ -52,7 +52,7 @@ export const failAttempt = voidMutation(
   async (ctx, { step, kind, message }) => await attemptFailed(ctx, step, kind, message),
 );
 
-/** The pool's look along its line; see `leaveLineFirst` there. */
+/** The oldest works in the pool's queue. */
 export const lineHead = internalQuery({
   args: { count: v.number() },
   returns: v.array(v.id("waiting")),

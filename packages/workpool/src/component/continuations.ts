@@ -15,7 +15,7 @@ export const { continuation, voidMutation } = mutationsOf<MutationCtx>();
 /** Schedules lost continuations again. @returns when to check again; null if there is none. */
 export async function reviveContinuations(ctx: MutationCtx, idle: boolean): Promise<number | null> {
   const { any, lost } = await ctx.runQuery(
-    internal.continuations.look,
+    internal.continuations.findLost,
     {},
     { useStaleSnapshot: true },
   );
@@ -33,7 +33,7 @@ export async function reviveContinuations(ctx: MutationCtx, idle: boolean): Prom
 }
 
 /** Which of them are lost. Read from a stale snapshot, as each page writes its document. */
-export const look = internalQuery({
+export const findLost = internalQuery({
   args: {},
   returns: v.object({ any: v.boolean(), lost: v.array(v.id("continuations")) }),
   handler: async (ctx) => {

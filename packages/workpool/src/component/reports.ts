@@ -31,7 +31,7 @@ const ROOM_TO_REPORT = {
   scheduledFunctionArgsBytes: 0,
 };
 
-/** The counting of one end. */
+/** Counts one end. */
 export interface EndCount {
   /** Adds it to the counts of its slot; for `completeWork`. */
   readonly count: (before: SlotCounts | undefined) => SlotCounts;

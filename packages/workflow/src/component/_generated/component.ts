@@ -1037,10 +1037,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         runs: Array<{
           runId: string;
-          parentRunId?: string;
-          parentStage?: string;
-          key?: string;
-          index: number;
           workflow: string;
           state:
             | "pending"
@@ -1050,8 +1046,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "failed"
             | "canceled"
             | "timedOut";
+          key?: string;
+          plan?: string;
+          generation: number;
+          parentRunId?: string;
           startedAt: number;
           endedAt?: number;
+          paused: boolean;
           error?: {
             message: string;
             kind:
@@ -1073,6 +1074,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             cause?: any;
             compensationErrors?: Array<any>;
           };
+          parentStage?: string;
+          index: number;
           steps: Array<{
             kind:
               | "input"

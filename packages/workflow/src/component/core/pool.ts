@@ -21,7 +21,7 @@ export const pool: PoolHost = {
     });
   },
   watch: {
-    /** An action that settles itself takes 2 executions: with 4 looks, one of 9 minutes takes 6. */
+    /** An action that settles itself takes 2 executions: with 4 checks, one of 9 minutes takes 6. */
     firstLookMs: 10_000,
     sweep: internal.watchdog.sweep,
     look: internal.watchdog.look,

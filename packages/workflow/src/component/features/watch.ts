@@ -97,25 +97,25 @@ async function needsAttention(ctx: QueryCtx, row: Doc<WatchedTable>): Promise<bo
   return !isToCome(await stateOfJob(ctx, row.job));
 }
 
-const vLooked = v.object({
+const vLate = v.object({
   /** Rows whose function is probably lost, each with its key in the index. */
   found: v.array(v.object({ id: v.string(), key: v.array(v.any()) })),
   seen: v.union(v.literal("more"), v.literal("all"), v.literal("none")),
   /** The key of the last row that was read, if there are more. */
   after: v.optional(v.array(v.any())),
 });
-type Looked = Infer<typeof vLooked>;
+type Late = Infer<typeof vLate>;
 
 /** Finds rows from where the last check stopped; read from a stale snapshot. */
 export const findLate = internalQuery({
   args: { table: vWatchedTable },
-  returns: vLooked,
-  handler: async (ctx, { table }): Promise<Looked> => {
+  returns: vLate,
+  handler: async (ctx, { table }): Promise<Late> => {
     const place = await positionIn(ctx, table);
     const rows = watchedRows(ctx, table);
     const bounds = { lowerBoundInclusive: false, upperBound: [], upperBoundInclusive: true };
     const following = place === null ? rows : rows.narrow({ lowerBound: place.after, ...bounds });
-    const found: Looked["found"] = [];
+    const found: Late["found"] = [];
     let after = place?.after;
     let seen = 0;
     for await (const [row, key] of following.iterWithKeys()) {
@@ -147,7 +147,7 @@ async function watchRows<Table extends WatchedTable>(
   handle: (row: Doc<Table>) => Promise<unknown>,
 ): Promise<"more" | "all" | "none"> {
   const { findLate } = internal.features.watch;
-  const late: Looked = await ctx.runQuery(findLate, { table }, { useStaleSnapshot: true });
+  const late: Late = await ctx.runQuery(findLate, { table }, { useStaleSnapshot: true });
   let { seen, after } = late;
   let handled: typeof after;
   for (const { id, key } of late.found) {

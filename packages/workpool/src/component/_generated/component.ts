@@ -253,15 +253,15 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {},
       {
         maxParallelism: number;
-        logLevel: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
         running: number;
         waiting: number;
         waitingIsAtLeast: boolean;
+        oldestWaitingSince: number | null;
+        oldestRunningSince: number | null;
+        logLevel: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
         delayed: number;
         delayedIsAtLeast: boolean;
         overdue: number;
-        oldestWaitingSince: number | null;
-        oldestRunningSince: number | null;
         failedCallbacks: number;
         lastReport: {
           since: number;
