@@ -1,3 +1,4 @@
+// @module-tag large
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Deployment, Releases, type Files } from "./deployed.js";
 
