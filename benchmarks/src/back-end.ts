@@ -39,7 +39,7 @@ export class BackEnd {
   #begunAt = 0;
 
   constructor(
-    app: App,
+    private readonly app: App,
     private readonly timers: Timers,
   ) {
     this.#t = app.mount(this.counter);
@@ -92,20 +92,21 @@ export class BackEnd {
     const { counter, timers } = this;
     const left = [...runs];
     const done = async () => {
-      for (const run of left.slice(-1)) {
+      for (let run = left.at(-1); run !== undefined; run = left.at(-1)) {
         const counted = await this.#t.query(output, run);
         if (counted === null) return false;
         if (counted !== run.length)
           throw new Error(`${run.kind} of ${run.length} steps counted to ${counted}`);
         left.pop();
       }
-      return left.length === 0;
+      return true;
     };
     await counter.drive({ timers, done });
     const virtualMs = Date.now() - this.#begunAt;
     const totals = counter.totals();
     const last = counter.calls.length;
-    await counter.drive({ timers });
+    // Not until no timer is left: the timer of a function that was canceled goes on.
+    await counter.drive({ timers, done: async () => (await this.pendingJobs()) === 0 });
     const after = new Set(counter.calls.slice(last));
     return { totals, virtualMs, afterwards: counter.totals((call) => after.has(call)) };
   }
@@ -116,8 +117,8 @@ export class BackEnd {
     await this.counter.drive({ timers: this.timers, done: () => passed });
   }
 
-  /** How many scheduled functions are still to run, of the app and of a component. */
-  async pendingJobs(component: string): Promise<number> {
+  /** How many scheduled functions of the app and its components are still to run. */
+  async pendingJobs(): Promise<number> {
     const count = async (ctx: Inspected) => {
       const jobs = await ctx.db.system.query("_scheduled_functions").collect();
       return jobs.filter(({ state }) => ["pending", "inProgress"].includes(state.kind)).length;
@@ -127,9 +128,12 @@ export class BackEnd {
       run(look: typeof count): Promise<number>;
       runInComponent(path: string, look: typeof count): Promise<number>;
     };
-    return await this.counter.uncounted(
-      async () => (await t.run(count)) + (await t.runInComponent(component, count)),
-    );
+    return await this.counter.uncounted(async () => {
+      let pending = 0;
+      for (const { path } of this.app.parts)
+        pending += await (path === "" ? t.run(count) : t.runInComponent(path, count));
+      return pending;
+    });
   }
 }
 

@@ -190,13 +190,26 @@ describe("what is added by what goes on in a step", () => {
   });
 });
 
+describe("a look of the watchdog takes 2 executions, nested ones too", () => {
+  test("the last one, after a run", async () => {
+    expect((await measured.afterwards("inlineAction", 10)).executions).toBeLessThanOrEqual(2);
+  });
+
+  test("each of those during half an hour of actions", async () => {
+    const { totals } = await measured.run("busyAction", 10, 180_000);
+    const shorter = await measured.run("busyAction", 10, 7);
+    const looks = totals.rootExecutions - shorter.totals.rootExecutions;
+    expect(totals.executions - shorter.totals.executions).toBeLessThanOrEqual(2 * looks);
+  });
+});
+
 describe("when nothing is left to do", () => {
   test.each(chains.filter(({ length }) => length === 10))(
     "no job of a run of $kind is pending, and no limit of a deployment was exceeded",
     async ({ kind, length }) => {
       const back = new BackEnd(app, timers);
       await back.runChain(kind, length);
-      expect(await back.pendingJobs("workflow")).toBe(0);
+      expect(await back.pendingJobs()).toBe(0);
       expect(back.counter.violations).toEqual([]);
     },
   );
@@ -205,10 +218,10 @@ describe("when nothing is left to do", () => {
     const back = new BackEnd(app, timers);
     await back.startChain("inlineAction", 10);
     // The first action, the watchdog, and the one in reserve.
-    expect(await back.pendingJobs("workflow")).toBe(3);
+    expect(await back.pendingJobs()).toBe(3);
     expect(timers.nextTimer()).toBe(true);
     await back.counter.drive({ timers });
-    expect(await back.pendingJobs("workflow")).toBe(0);
+    expect(await back.pendingJobs()).toBe(0);
   });
 });
 

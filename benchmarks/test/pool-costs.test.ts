@@ -51,6 +51,19 @@ describe("root executions of each work, until the last has ended and the pool ha
   });
 });
 
+test.each<[scene: string, most: number, given: Given]>([
+  ["one action", 6, {}],
+  ["one action that settles itself", 6, settling],
+  ["one mutation", 5, { kind: "mutation" }],
+  ["an action of 9 minutes", 18, long],
+])("%s on an idle pool takes at most %d executions, nested ones too", async (_, most, given) => {
+  expect((await pool.work(given)).executions).toBeLessThanOrEqual(most);
+});
+
+test("a work that joins the queue of a paused pool reads nothing of the watchdog", async () => {
+  expect((await pool.stuck(0)).documentsRead).toBeLessThanOrEqual(65);
+});
+
 test.each([...POOL_SCENES, MORE_SCENES[1]!])(
   "no work waits while a slot is free: $title",
   async ({ works }) => {

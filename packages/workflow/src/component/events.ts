@@ -1,11 +1,11 @@
 import { isOwnJob } from "@stepwise/workpool/core";
 import { compareValues, getConvexSize, type Infer, v, type Value } from "convex/values";
 import { mutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
-import type { Doc, RunId, Step } from "./core/documents.js";
+import type { Doc, Run, RunId, Step } from "./core/documents.js";
 import { findRun, vRunOrKey } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
-import { stepRead, tokenOf } from "./core/steps.js";
-import { enterStep, scheduleEntry } from "./engine/entry.js";
+import { stepRead } from "./core/steps.js";
+import { enterNow, scheduleEntry } from "./engine/entry.js";
 import { vRunState } from "./validators.js";
 
 /** What a row of the inbox may take: a document holds 1 MiB, with its id and time. */
@@ -114,7 +114,7 @@ export const send = mutation({
     const entry = { run: id, ...event, ...(otherwise.length === 0 ? {} : { otherwise }) };
     const bytes = getConvexSize(entry);
     if (bytes > MAX_KEPT_BYTES) return { kind: "tooLarge" as const, bytes, most: MAX_KEPT_BYTES };
-    const isTaken = !isKept && (await takesUp(ctx, waiting, event));
+    const isTaken = !isKept && (await takesUp(ctx, run, waiting, event));
     if (!isTaken) {
       await ctx.db.insert("inbox", entry);
       // A paused node may have begun to wait before it took such events.
@@ -143,17 +143,23 @@ function otherwiseThan(
  * A run goes on with an event. If there is no room for that here, the node is entered again later,
  * and finds the event in the inbox. @returns whether it went on here.
  */
-async function takesUp(ctx: MutationCtx, waiting: Step, event: { name: string; value: unknown }) {
+async function takesUp(
+  ctx: MutationCtx,
+  run: Run,
+  waiting: Step,
+  event: { name: string; value: unknown },
+) {
   let isTaken = true;
   // It waits no more: the run itself may send such an event next.
-  await ctx.db.patch("steps", waiting._id, { state: "running" });
+  const state = "running" as const;
+  await ctx.db.patch("steps", waiting._id, { state });
   const otherwise = async () => {
     isTaken = false;
     await cancelScheduled(ctx, waiting);
     const fields = { kind: "entry", state: "pending", names: undefined, dueAt: undefined } as const;
     await scheduleEntry(ctx, waiting, {}, fields);
   };
-  await enterStep(ctx, tokenOf(waiting), { event: { kind: "got", ...event }, otherwise });
+  await enterNow(ctx, run, { ...waiting, state }, { event: { kind: "got", ...event }, otherwise });
   return isTaken;
 }
 

@@ -3,8 +3,10 @@ import { v } from "convex/values";
 import { internalMutation, internalQuery } from "./_generated/server.js";
 import { voidMutation } from "./core/continuations.js";
 import { pool } from "./core/pool.js";
+import { vFound } from "./core/watched.js";
 import { attemptFailed } from "./engine/entry.js";
 import {
+  findLate,
   watchContinuations,
   watchDeadlines,
   watchEntries,
@@ -21,7 +23,10 @@ export const sweep = voidMutation(core.sweepArgs, async (ctx, args) => {
 export const look = internalQuery({
   args: core.lookArgs,
   returns: core.vLook,
-  handler: core.lookAtSlots,
+  handler: async (ctx, args) => {
+    const seen = await core.lookAtSlots(ctx, args);
+    return seen.next === null ? { ...seen, added: await findLate(ctx) } : seen;
+  },
 });
 
 export const recover = internalMutation({
@@ -32,14 +37,14 @@ export const recover = internalMutation({
 
 /** What the pool's watchdog also checks. @returns when to check again; null if nothing is left. */
 export const watchAll = internalMutation({
-  args: { idle: v.boolean() },
+  args: { idle: v.boolean(), found: vFound },
   returns: v.union(v.number(), v.null()),
-  handler: async (ctx, { idle }): Promise<number | null> => {
+  handler: async (ctx, { idle, found }): Promise<number | null> => {
     const times = [
-      await watchDeadlines(ctx),
-      await watchContinuations(ctx, idle),
+      await watchDeadlines(ctx, found),
+      await watchContinuations(ctx, idle, found),
       await watchSetAside(ctx),
-      await watchEntries(ctx, idle),
+      await watchEntries(ctx, idle, found),
     ];
     const wanted = times.filter((at) => at !== null);
     return wanted.length === 0 ? null : Math.min(...wanted);

@@ -1,8 +1,7 @@
-import { v } from "convex/values";
+import { type Infer, v } from "convex/values";
 import { mutationsOf, scheduleContinuation } from "../core/index.js";
-import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server.js";
+import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 import { warn } from "./events.js";
 
 /** How many of them the watchdog checks at once. */
@@ -13,12 +12,11 @@ const CHECK_AGAIN_MS = 60_000;
 export const { continuation, voidMutation } = mutationsOf<MutationCtx>();
 
 /** Schedules lost continuations again. @returns when to check again; null if there is none. */
-export async function reviveContinuations(ctx: MutationCtx, idle: boolean): Promise<number | null> {
-  const { any, lost } = await ctx.runQuery(
-    internal.continuations.findLost,
-    {},
-    { useStaleSnapshot: true },
-  );
+export async function reviveContinuations(
+  ctx: MutationCtx,
+  idle: boolean,
+  { any, lost }: Infer<typeof vContinued>,
+): Promise<number | null> {
   for (const id of lost) {
     const continuation = await ctx.db.get("continuations", id);
     const why = continuation === null ? null : await lossOf(ctx, continuation);
@@ -33,16 +31,14 @@ export async function reviveContinuations(ctx: MutationCtx, idle: boolean): Prom
 }
 
 /** Which of them are lost. Read from a stale snapshot, as each page writes its document. */
-export const findLost = internalQuery({
-  args: {},
-  returns: v.object({ any: v.boolean(), lost: v.array(v.id("continuations")) }),
-  handler: async (ctx) => {
-    const some = await ctx.db.query("continuations").take(MOST_CHECKED);
-    const lost: Id<"continuations">[] = [];
-    for (const each of some) if ((await lossOf(ctx, each)) !== null) lost.push(each._id);
-    return { any: some.length > 0, lost };
-  },
-});
+export const vContinued = v.object({ any: v.boolean(), lost: v.array(v.id("continuations")) });
+
+export async function findLostContinuations(ctx: QueryCtx): Promise<Infer<typeof vContinued>> {
+  const some = await ctx.db.query("continuations").take(MOST_CHECKED);
+  const lost: Id<"continuations">[] = [];
+  for (const each of some) if ((await lossOf(ctx, each)) !== null) lost.push(each._id);
+  return { any: some.length > 0, lost };
+}
 
 const FAILED = "its scheduled function failed";
 

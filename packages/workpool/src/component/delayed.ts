@@ -1,7 +1,7 @@
-import { v } from "convex/values";
+import { type Infer, v } from "convex/values";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import { internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server.js";
+import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 
 /** A delayed start that is so late was lost, or the scheduler is behind: its job tells which. */
 const LATE_MS = 10_000;
@@ -14,12 +14,11 @@ const LOOK_AFTER_MS = 30_000;
 /**
  * Starts delayed works and attempts whose scheduled start was lost. @returns when to check again.
  */
-export async function startLate(ctx: MutationCtx, idle: boolean): Promise<number | null> {
-  const { lost, lastDue } = await ctx.runQuery(
-    internal.delayed.lookAtDelayed,
-    {},
-    { useStaleSnapshot: true },
-  );
+export async function startLate(
+  ctx: MutationCtx,
+  idle: boolean,
+  { lost, lastDue }: Infer<typeof vDelayed>,
+): Promise<number | null> {
   if (lost.length > 0) await ctx.runMutation(internal.recovery.startLost, { lost });
   // That there is none is concluded from the index itself.
   const last = lastDue ?? (idle ? await lastDueSoon(ctx) : null);
@@ -37,25 +36,22 @@ async function lastDueSoon(ctx: QueryCtx): Promise<number | null> {
 }
 
 /** What the watchdog needs to know of delayed works; read from a stale snapshot. */
-export const lookAtDelayed = internalQuery({
-  args: {},
-  returns: v.object({
-    /** Late ones that will not start by themselves. */
-    lost: v.array(v.id("works")),
-    /** See {@link lastDueSoon}. */
-    lastDue: v.union(v.number(), v.null()),
-  }),
-  handler: async (ctx) => {
-    const now = Date.now();
-    const late = await ctx.db
-      .query("works")
-      .withIndex("by_due", (q) => q.gt("due.at", undefined).lte("due.at", now - LATE_MS))
-      .take(LOOK_PAGE);
-    const lost: Id<"works">[] = [];
-    for (const work of late) if (await isStartLost(ctx, work)) lost.push(work._id);
-    return { lost, lastDue: await lastDueSoon(ctx) };
-  },
+export const vDelayed = v.object({
+  /** Late ones that will not start by themselves. */
+  lost: v.array(v.id("works")),
+  /** See {@link lastDueSoon}. */
+  lastDue: v.union(v.number(), v.null()),
 });
+
+export async function findLostStarts(ctx: QueryCtx): Promise<Infer<typeof vDelayed>> {
+  const late = await ctx.db
+    .query("works")
+    .withIndex("by_due", (q) => q.gt("due.at", undefined).lte("due.at", Date.now() - LATE_MS))
+    .take(LOOK_PAGE);
+  const lost: Id<"works">[] = [];
+  for (const work of late) if (await isStartLost(ctx, work)) lost.push(work._id);
+  return { lost, lastDue: await lastDueSoon(ctx) };
+}
 
 /** Whether a work that waits for its time, or for its next attempt, waits in vain. */
 export async function isStartLost(ctx: QueryCtx, { due }: Doc<"works">): Promise<boolean> {

@@ -43,11 +43,13 @@ export const host: PoolHost = {
       await ctx.runMutation(internal.recovery.loseAttempt, { id: work._id, slot, why });
     },
     alsoLook: async (ctx: MutationCtx, idle) => {
-      const times = [await startLate(ctx, idle)];
+      const { findLost } = internal.watchdog;
+      const seen = await ctx.runQuery(findLost, {}, { useStaleSnapshot: true });
+      const times = [await startLate(ctx, idle, seen.delayed)];
       // Completions make the reports; this is for when nothing ends, and for the last one of all.
       await reportAlong(ctx, idle);
       // Last, as the calls above may begin a continuation.
-      times.push(await reviveContinuations(ctx, idle));
+      times.push(await reviveContinuations(ctx, idle, seen.continued));
       const wanted = times.filter((time) => time !== null);
       return wanted.length === 0 ? null : Math.min(...wanted);
     },

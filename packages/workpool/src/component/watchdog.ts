@@ -1,7 +1,8 @@
 import { v } from "convex/values";
 import * as core from "../core/index.js";
 import { internalMutation, internalQuery } from "./_generated/server.js";
-import { voidMutation } from "./continuations.js";
+import { findLostContinuations, vContinued, voidMutation } from "./continuations.js";
+import { findLostStarts, vDelayed } from "./delayed.js";
 import { host } from "./host.js";
 
 /** One pass of the watchdog. Scheduled while works run. */
@@ -14,6 +15,16 @@ export const look = internalQuery({
   args: core.lookArgs,
   returns: core.vLook,
   handler: core.lookAtSlots,
+});
+
+/** What it needs to know of delayed works and continuations, for reading from a stale snapshot. */
+export const findLost = internalQuery({
+  args: {},
+  returns: v.object({ delayed: vDelayed, continued: vContinued }),
+  handler: async (ctx) => ({
+    delayed: await findLostStarts(ctx),
+    continued: await findLostContinuations(ctx),
+  }),
 });
 
 /** Recovers the work of one slot, if it is lost. Nested, so that an error harms no other slot. */

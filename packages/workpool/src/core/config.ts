@@ -5,7 +5,7 @@ import { addSlots, checkMaxParallelism, ensureGate, placesOf, setLogLevel } from
 import { anyWaits } from "./line.js";
 import { logs } from "./log.js";
 import { vLogLevel } from "./log-level.js";
-import { keepLooking } from "./watch.js";
+import { keepLooking, reviveWatch } from "./watch.js";
 
 /** What an app may say of a pool. */
 export const vConfig = v.object({
@@ -74,7 +74,7 @@ export async function setMaxParallelism(
   const waits = await anyWaits(ctx);
   const open = maxParallelism > 0 && !waits;
   await ctx.db.patch("gate", gate._id, { maxParallelism, open, closedAt: undefined });
-  if (!waits || maxParallelism === 0) return;
+  if (!waits || maxParallelism === 0) return await reviveWatch(ctx, host);
   await ringDrain(ctx, host, await readDrain(ctx));
   await keepLooking(ctx, host);
 }

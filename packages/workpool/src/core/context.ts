@@ -62,7 +62,10 @@ export interface PoolWatch {
   readonly firstLookMs?: number;
   /** The host's registration of {@link sweepSlots}, with the arguments `sweepArgs`. */
   readonly sweep: FunctionReference<"mutation", "internal", SweepArgs, null>;
-  /** The host's registration of {@link lookAtSlots}, with the arguments `lookArgs` and the result `vLook`: it is read from a stale snapshot. */
+  /**
+   * The host's registration of {@link lookAtSlots}, with the arguments `lookArgs` and the result `vLook`: it is
+   * read from a stale snapshot. The host may add what `alsoLook` needs of it.
+   */
   readonly look: FunctionReference<"query", "internal", LookArgs, Look>;
   /** The host's registration of {@link recoverSlot}, with the arguments `recoverArgs`: one lost work, in a transaction of its own. */
   readonly recover: FunctionReference<"mutation", "internal", Suspect, boolean>;
@@ -75,10 +78,15 @@ export interface PoolWatch {
    * Called at the end of each look, for things that the host has scheduled itself and announced with
    * `keepLooking`. It reads from a stale snapshot what others write, and serializably only if the pool is
    * `idle`, to conclude that there is nothing. What it throws is logged, and it is called again.
+   * @param added what the host's `look` has added to its last result.
    * @returns when the next look should come, in ms since the epoch: in 10 s at the earliest and 540 s at the
    * latest. While it returns a time, the watch does not end, even if no slot is held.
    */
-  readonly alsoLook?: (ctx: HostMutationCtx, idle: boolean) => Promise<number | null | void>;
+  readonly alsoLook?: (
+    ctx: HostMutationCtx,
+    idle: boolean,
+    added: unknown,
+  ) => Promise<number | null | void>;
 }
 
 /** Something that is to run in a slot. */

@@ -41,9 +41,10 @@ export async function lookedByHost(
   ctx: PoolMutationCtx,
   hooks: PoolWatch,
   idle: boolean,
+  added?: unknown,
 ): Promise<number | undefined> {
   try {
-    return (await hooks.alsoLook?.(ctx, idle)) ?? undefined;
+    return (await hooks.alsoLook?.(ctx, idle, added)) ?? undefined;
   } catch (error) {
     console.error(`The pool could not look after all that is its host's: ${messageOf(error)}`);
     // It is still to be checked.

@@ -72,7 +72,7 @@ export async function sweepSlots(
   }
   if (look.next !== null)
     return await scheduleLook(ctx, host.watch, soFar(look.next), await readWatch(ctx));
-  await finish(ctx, host, host.watch, soFar(0));
+  await finish(ctx, host, host.watch, soFar(0), look.added);
 }
 
 /** Schedules the next pass; or ends the watch, if a serializable read shows that nothing runs. */
@@ -81,12 +81,13 @@ async function finish(
   host: PoolHost,
   hooks: PoolWatch,
   seen: Seen,
+  added: unknown,
 ): Promise<void> {
   const drains = await drainAlong(ctx, host);
   // Only that nothing runs has to be sure.
   const wasIdle = seen.running !== true && (await isIdle(ctx));
   // After the drain, as that may begin something for the host to check.
-  const wanted = await lookedByHost(ctx, hooks, wasIdle);
+  const wanted = await lookedByHost(ctx, hooks, wasIdle, added);
   const watch = await readWatch(ctx);
   if (watch === null) return;
   const idle = wasIdle && (await isIdle(ctx));

@@ -56,5 +56,7 @@ export const vLook = v.object({
   running: v.boolean(),
   /** The slot number to go on from; null after the last. */
   next: v.union(v.number(), v.null()),
+  /** What the host has added for its `alsoLook`. */
+  added: v.optional(v.any()),
 });
 export type Look = Infer<typeof vLook>;

@@ -158,17 +158,19 @@ export function least(one: number | undefined, other: number | undefined): numbe
   return Math.min(one, other);
 }
 
-/** Schedules another check if the watchdog was lost. Called by whoever joins the queue. */
+/**
+ * Schedules another check if the watchdog was lost. Called by whoever joins the queue. In a paused
+ * pool nothing is to start: whoever resumes it calls {@link reviveWatch}.
+ */
 export async function watchTheWatchdog(
   ctx: PoolMutationCtx,
   { watch: hooks }: PoolHost,
   { maxParallelism }: Doc<"gate">,
 ): Promise<void> {
-  if (hooks === undefined) return;
+  if (hooks === undefined || maxParallelism === 0) return;
   const watch = await readWatch(ctx);
   const now = Date.now();
-  // A pool that is paused, and not watched, runs nothing.
-  if (watch?.watched !== true && maxParallelism > 0) {
+  if (watch?.watched !== true) {
     const at = watch?.job === undefined ? now + FIRST_LOOK_MS : watch.at;
     await scheduleLook(ctx, hooks, { at, since: now }, watch, { watched: true, woke: undefined });
   } else await revive(ctx, hooks, watch);

@@ -3,6 +3,7 @@ import type { PoolHost } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
 import type { MutationCtx } from "../_generated/server.js";
 import type { Token } from "../validators.js";
+import { isQuiet, type Found } from "./watched.js";
 
 /** What the pool needs of this component: function references, so that everything may use it. */
 export const pool: PoolHost = {
@@ -26,8 +27,12 @@ export const pool: PoolHost = {
     sweep: internal.watchdog.sweep,
     look: internal.watchdog.look,
     recover: internal.watchdog.recover,
-    alsoLook: async (ctx: MutationCtx, idle) =>
-      await ctx.runMutation(internal.watchdog.watchAll, { idle }),
+    alsoLook: async (ctx: MutationCtx, idle, added) => {
+      // Its registered look has added it.
+      const found = added as Found;
+      if (await isQuiet(ctx, idle, found)) return null;
+      return await ctx.runMutation(internal.watchdog.watchAll, { idle, found });
+    },
     lost: async (ctx: MutationCtx, step, _slot, why) => {
       const message = `Its action was lost: ${why}`;
       await ctx.runMutation(internal.watchdog.failAttempt, { step, kind: "lost", message });

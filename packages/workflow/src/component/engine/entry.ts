@@ -5,7 +5,7 @@ import type { ErrorKind } from "../../definition/context.js";
 import { describeThrown, type Problem } from "../../errors/failure.js";
 import { internal } from "../_generated/api.js";
 import { voidMutation } from "../core/continuations.js";
-import type { Id, MutationCtx, RunId, Step, StepId } from "../core/documents.js";
+import type { Id, MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import { logStarted, logStep } from "../core/log.js";
 import { pool } from "../core/pool.js";
 import { cancelCheck, LATE_MS } from "../core/scheduled.js";
@@ -102,16 +102,30 @@ interface EnterOptions {
   otherwise?: typeof failStep;
 }
 
-/** Enters a step in this transaction, and once more without fusion if that fails. */
+/** Enters a step in this transaction, unless it has gone on. */
 export async function enterStep(
   ctx: MutationCtx,
   token: Token,
-  { scope = null, slot, otherwise = failStep, ...given }: EnterOptions = {},
+  options: EnterOptions = {},
 ): Promise<void> {
   const step = await stepWithId(ctx, token.step);
   const run = step === null ? null : await ctx.db.get("runs", step.run);
   // A step that is held is entered when its run is resumed.
   if (step === null || run === null || !isActive(step, token) || step.held === true) return;
+  await enterNow(ctx, run, step, options);
+}
+
+/**
+ * Enters a step, both documents as they are now. If that fails, once more without fusion: a scheduled
+ * mutation that throws is gone for good.
+ */
+export async function enterNow(
+  ctx: MutationCtx,
+  run: Run,
+  step: Step,
+  { scope = null, slot, otherwise = failStep, ...given }: EnterOptions,
+): Promise<void> {
+  const token = tokenOf(step);
   if (step.check !== undefined) await cancelCheck(ctx, step.check);
   if (run.state === "pending") {
     await ctx.db.patch("runs", run._id, { state: "running", startedAt: Date.now() });

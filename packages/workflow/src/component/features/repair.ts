@@ -34,7 +34,8 @@ type Place = {
 export async function repairAll(ctx: MutationCtx, plans?: Plans): Promise<void> {
   // Actions that run or wait in the queue are the pool's.
   await lookNow(ctx, pool);
-  await watchContinuations(ctx, false);
+  const found = await ctx.runQuery(internal.features.watch.late, {}, { useStaleSnapshot: true });
+  await watchContinuations(ctx, false, found);
   await repairRetention(ctx);
   const rest = await repairPage(ctx, { what: "steps", cursor: null, ...(plans && { plans }) });
   if (rest !== null) await continueLater(ctx, internal.features.repair.repairMore, rest);

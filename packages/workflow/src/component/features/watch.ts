@@ -1,12 +1,12 @@
 import { scheduleContinuation, takeBack } from "@stepwise/workpool/core";
 import { stream, type QueryStream } from "convex-helpers/server/stream";
-import { v, type Infer } from "convex/values";
-import { internal } from "../_generated/api.js";
+import type { Infer } from "convex/values";
 import type { Doc } from "../_generated/dataModel.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "../_generated/server.js";
 import { hasRoomInPage } from "../core/continuations.js";
 import { isLost, isToCome, LATE_MS, stateOfJob } from "../core/scheduled.js";
 import { hasNotEnded, stepWithId } from "../core/steps.js";
+import { nextEntryOf, vFound, type Found, type Late } from "../core/watched.js";
 import { rearmDeadline } from "../engine/deadlines.js";
 import schema from "../schema.js";
 import { vWatchedTable } from "../validators.js";
@@ -22,49 +22,30 @@ const PAGE = 50;
 const SET_ASIDE_PAGE = 20;
 /** How soon the next check comes, in ms, while anything goes on. */
 const LOOK_AGAIN_MS = 60_000;
-/** The watchdog stays on for entries within this, in ms. */
-const SOON_MS = 60_000;
 
-export async function watchContinuations(ctx: MutationCtx, idle: boolean): Promise<number | null> {
-  const found = await watchRows(ctx, "continuations", async (each) => {
+export async function watchContinuations(ctx: MutationCtx, idle: boolean, found: Found) {
+  const seen = await watchRows(ctx, "continuations", found, async (each) => {
     if (await isLost(ctx, each)) await scheduleContinuation(ctx, each);
   });
-  if (found === "more") return Date.now();
-  const any = found === "all" || (idle && (await ctx.db.query("continuations").first()) !== null);
+  if (seen === "more") return Date.now();
+  const any = seen === "all" || (idle && (await ctx.db.query("continuations").first()) !== null);
   return any ? Date.now() + LOOK_AGAIN_MS : null;
 }
 
-export async function watchDeadlines(ctx: MutationCtx): Promise<number | null> {
-  const found = await watchRows(ctx, "deadlines", (each) => rearmDeadline(ctx, each));
-  return found === "more" ? Date.now() : null;
+export async function watchDeadlines(ctx: MutationCtx, found: Found): Promise<number | null> {
+  const seen = await watchRows(ctx, "deadlines", found, (each) => rearmDeadline(ctx, each));
+  return seen === "more" ? Date.now() : null;
 }
 
 /** Steps whose entry is late: it may have failed, and is not repeated. */
-export async function watchEntries(ctx: MutationCtx, idle: boolean): Promise<number | null> {
+export async function watchEntries(ctx: MutationCtx, idle: boolean, found: Found) {
   const now = Date.now();
-  const found = await watchRows(ctx, "steps", (step) => rearmLate(ctx, step));
-  if (found === "more") return now;
+  const seen = await watchRows(ctx, "steps", found, (step) => rearmLate(ctx, step));
+  if (seen === "more") return now;
   // What is still to come, though it is late, may fail then.
-  if (found === "all") return now + LATE_MS + 1;
-  const { nextEntry } = internal.features.watch;
-  const seen = await ctx.runQuery(nextEntry, {}, { useStaleSnapshot: true });
-  const next = seen ?? (idle ? await nextEntryOf(ctx) : null);
+  if (seen === "all") return now + LATE_MS + 1;
+  const next = found.nextEntry ?? (idle ? await nextEntryOf(ctx) : null);
   return next === null ? null : next + LATE_MS + 1;
-}
-
-/** When the next entry is due, if that is soon; read from a stale snapshot. */
-export const nextEntry = internalQuery({
-  args: {},
-  returns: v.union(v.number(), v.null()),
-  handler: async (ctx) => await nextEntryOf(ctx),
-});
-
-async function nextEntryOf(ctx: QueryCtx): Promise<number | null> {
-  const next = await ctx.db
-    .query("steps")
-    .withIndex("by_entry", (q) => q.gt("entersAt", undefined).lt("entersAt", Date.now() + SOON_MS))
-    .first();
-  return next?.entersAt ?? null;
 }
 
 export async function watchSetAside(ctx: MutationCtx): Promise<number | null> {
@@ -97,38 +78,36 @@ async function needsAttention(ctx: QueryCtx, row: Doc<WatchedTable>): Promise<bo
   return !isToCome(await stateOfJob(ctx, row.job));
 }
 
-const vLate = v.object({
-  /** Rows whose function is probably lost, each with its key in the index. */
-  found: v.array(v.object({ id: v.string(), key: v.array(v.any()) })),
-  seen: v.union(v.literal("more"), v.literal("all"), v.literal("none")),
-  /** The key of the last row that was read, if there are more. */
-  after: v.optional(v.array(v.any())),
-});
-type Late = Infer<typeof vLate>;
+/** What there is to look after; for reading from a stale snapshot. */
+export async function findLate(ctx: QueryCtx): Promise<Found> {
+  const continuations = await findLateIn(ctx, "continuations");
+  const deadlines = await findLateIn(ctx, "deadlines");
+  const steps = await findLateIn(ctx, "steps");
+  return { continuations, deadlines, steps, nextEntry: await nextEntryOf(ctx) };
+}
 
-/** Finds rows from where the last check stopped; read from a stale snapshot. */
-export const findLate = internalQuery({
-  args: { table: vWatchedTable },
-  returns: vLate,
-  handler: async (ctx, { table }): Promise<Late> => {
-    const place = await positionIn(ctx, table);
-    const rows = watchedRows(ctx, table);
-    const bounds = { lowerBoundInclusive: false, upperBound: [], upperBoundInclusive: true };
-    const following = place === null ? rows : rows.narrow({ lowerBound: place.after, ...bounds });
-    const found: Late["found"] = [];
-    let after = place?.after;
-    let seen = 0;
-    for await (const [row, key] of following.iterWithKeys()) {
-      if (row === null) continue;
-      // Each is read with the arguments of its scheduled function, which may be large.
-      if (seen === PAGE || !(await hasRoomInPage(ctx))) return { found, seen: "more", after };
-      if (await needsAttention(ctx, row)) found.push({ id: row._id, key });
-      after = key;
-      seen++;
-    }
-    return { found, seen: place === null && seen === 0 ? "none" : "all" };
-  },
-});
+export const late = internalQuery({ args: {}, returns: vFound, handler: findLate });
+
+/** Finds rows of a table in their order, from where the last check stopped. */
+async function findLateIn(ctx: QueryCtx, table: WatchedTable): Promise<Late> {
+  const place = await positionIn(ctx, table);
+  const all = watchedRows(ctx, table);
+  const bounds = { lowerBoundInclusive: false, upperBound: [], upperBoundInclusive: true };
+  const following = place === null ? all : all.narrow({ lowerBound: place.after, ...bounds });
+  const rows: Late["rows"] = [];
+  let after = place?.after;
+  let seen = 0;
+  for await (const [row, key] of following.iterWithKeys()) {
+    if (row === null) continue;
+    // Each is read with the arguments of its scheduled function, which may be large.
+    if (seen === PAGE || (seen > 0 && !(await hasRoomInPage(ctx))))
+      return { rows, seen: "more", after };
+    if (await needsAttention(ctx, row)) rows.push({ id: row._id, key });
+    after = key;
+    seen++;
+  }
+  return { rows, seen: place === null && seen === 0 ? "none" : "all" };
+}
 
 async function positionIn(ctx: QueryCtx, table: WatchedTable) {
   return await ctx.db
@@ -144,13 +123,13 @@ async function positionIn(ctx: QueryCtx, table: WatchedTable) {
 async function watchRows<Table extends WatchedTable>(
   ctx: MutationCtx,
   table: Table,
+  found: Found,
   handle: (row: Doc<Table>) => Promise<unknown>,
 ): Promise<"more" | "all" | "none"> {
-  const { findLate } = internal.features.watch;
-  const late: Late = await ctx.runQuery(findLate, { table }, { useStaleSnapshot: true });
-  let { seen, after } = late;
+  const { rows } = found[table];
+  let { seen, after } = found[table];
   let handled: typeof after;
-  for (const { id, key } of late.found) {
+  for (const { id, key } of rows) {
     if (!(await hasRoomInPage(ctx))) {
       [seen, after] = ["more", handled];
       break;

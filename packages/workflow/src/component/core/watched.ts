@@ -1,0 +1,45 @@
+import { v, type Infer } from "convex/values";
+import type { QueryCtx } from "../_generated/server.js";
+
+/* What the pool's watchdog finds in a stale snapshot of this component's tables; see `features/watch.ts`. */
+
+const vLate = v.object({
+  /** Rows whose function is probably lost, each with its key in the index. */
+  rows: v.array(v.object({ id: v.string(), key: v.array(v.any()) })),
+  seen: v.union(v.literal("more"), v.literal("all"), v.literal("none")),
+  /** The key of the last row that was read, if there are more. */
+  after: v.optional(v.array(v.any())),
+});
+export type Late = Infer<typeof vLate>;
+
+export const vFound = v.object({
+  continuations: vLate,
+  deadlines: vLate,
+  steps: vLate,
+  /** When the next step is entered, if that is soon. */
+  nextEntry: v.union(v.number(), v.null()),
+});
+export type Found = Infer<typeof vFound>;
+
+/** The watchdog stays on for steps that are entered within this, in ms, not for those that sleep longer. */
+const SOON_MS = 60_000;
+
+export async function nextEntryOf(ctx: QueryCtx): Promise<number | null> {
+  const next = await ctx.db
+    .query("steps")
+    .withIndex("by_entry", (q) => q.gt("entersAt", undefined).lt("entersAt", Date.now() + SOON_MS))
+    .first();
+  return next?.entersAt ?? null;
+}
+
+/** Whether there is nothing to look after. If the pool is idle, that is concluded from the tables themselves. */
+export async function isQuiet(ctx: QueryCtx, idle: boolean, found: Found): Promise<boolean> {
+  const { continuations, deadlines, steps, nextEntry } = found;
+  const isNone = [continuations, deadlines, steps].every(({ seen }) => seen === "none");
+  if (!isNone || nextEntry !== null || (await ctx.db.query("setAside").first()) !== null)
+    return false;
+  if (!idle) return true;
+  return (
+    (await ctx.db.query("continuations").first()) === null && (await nextEntryOf(ctx)) === null
+  );
+}
