@@ -114,6 +114,32 @@ describe("a completion that fails twice in passing", () => {
   });
 });
 
+describe("what records the arrival at a stage fails in passing", () => {
+  const arriving =
+    (stage: string, times: number): NonNullable<Faults["settle"]> =>
+    ({ next }) =>
+      next.kind === "stage" && next.stage.stage === stage && times-- > 0;
+
+  test.each([1, 3])("[S92] [S109] %i times, at a compensation: it runs", async (times) => {
+    const app = new TestApp({ settle: arriving("pay.compensate", times) });
+    const id = await app.start("paysTwice", {});
+    await app.pass(SECOND);
+    await app.t.mutation(internal.runs.cancel, { runId: id });
+    await app.drive();
+    const run = await runOf(app, id);
+    expect(run).toMatchObject({ state: "canceled" });
+    expect(run?.error?.compensationErrors).toBeUndefined();
+    expect(await app.log()).toEqual(["paid", "refunded"]);
+    expect(await app.slotsHeld()).toBe(0);
+  });
+
+  test("[S109] at an action: it runs, and the run goes on", async () => {
+    const app = new TestApp({ settle: arriving("again", 1) });
+    expect(await app.run("paysTwice", {})).toMatchObject({ state: "completed" });
+    expect(await app.log()).toEqual(["paid", "paid again"]);
+  });
+});
+
 describe("what should end a sleep fails in a way that cannot be caught", () => {
   test("[S66] [S111] the run goes on within half a minute, though nothing else is going on", async () => {
     const app = new TestApp({ fails: first(1, (name) => name === "engine/entry:enter") });

@@ -249,8 +249,17 @@ export class Transaction {
     const next = this.#next;
     if (next === undefined)
       throw new Error(`Nothing follows "${this.stage}" in "${this.own.workflow}"`);
-    const { stale } = await this.#settle(next).catch(async (error: unknown) => {
-      if (this.options.callsAgain && this.#fused.length > 0) throw error;
+    const { stale } = await this.#settle(next).catch((error) => this.#settleAgain(next, error));
+    if (stale && this.#fused.length > 0)
+      throw new Failure("canceled", `The run went another way while "${this.stage}" was ending`);
+  }
+
+  /** The report has thrown: nothing of it stays. It may have failed in passing. */
+  async #settleAgain(next: Next, failure: unknown): Promise<{ stale: boolean }> {
+    const { callsAgain } = this.options;
+    if (callsAgain && this.#fused.length > 0) throw failure;
+    return await this.#settle(next).catch(async (error: unknown) => {
+      if (callsAgain) throw error;
       // It may tell of any value that was to be stored.
       const isSensitive = this.#fused.some(({ sensitive }) => sensitive);
       const thrown = describeThrown(error);
@@ -259,8 +268,6 @@ export class Transaction {
       const failing = this.failing(this.stage, told);
       return await this.#settle({ ...failing, sensitive: isSensitive || failing.sensitive });
     });
-    if (stale && this.#fused.length > 0)
-      throw new Failure("canceled", `The run went another way while "${this.stage}" was ending`);
   }
 
   async #settle(next: Next): Promise<{ stale: boolean }> {

@@ -20,6 +20,19 @@ export const pays = defineWorkflow({ input: z.object({}) })
   })
   .finalize({ query: (_ctx, { pay }) => pay });
 
+/** Pays, and waits before it pays once more. An action undoes it. */
+export const paysTwice = defineWorkflow({ input: z.object({}) })
+  .step("pay", {
+    action: async (ctx) => void (await ctx.runMutation(internal.app.log, { text: "paid" })),
+    compensate: {
+      action: async (ctx) => void (await ctx.runMutation(internal.app.log, { text: "refunded" })),
+    },
+  })
+  .sleep("nap", "1h")
+  .step("again", {
+    action: async (ctx) => void (await ctx.runMutation(internal.app.log, { text: "paid again" })),
+  });
+
 /** The same in each pass of a loop; what undoes it asks which pass that was. */
 export const paysOften = defineWorkflow({ input: z.object({}) }).loop("again", {
   initial: () => 0,
