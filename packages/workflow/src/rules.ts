@@ -23,8 +23,8 @@ const UNITS = {
   week: 7 * DAY,
 } satisfies Record<Unit | Word, number>;
 
-/** The longest sleep, in ms. */
-export const MAX_SLEEP_MS = 365 * DAY;
+/** The longest duration, in ms: that of a sleep, a timeout or a retention. */
+export const MAX_DURATION_MS = 365 * DAY;
 /** The most attempts that a `retry` can ask for. */
 export const MAX_ATTEMPTS = 1_000;
 /** The most iterations that a loop can have. */
@@ -44,15 +44,21 @@ function parseText(text: string): number {
   return Number(amount) * (factor ?? NaN);
 }
 
-/** A duration in ms. @param what whose it is, for the message. @throws if it is not a duration. */
+/** A duration in ms. @param what whose it is, for the message. @throws if it is none, or over a year. */
 export function durationMs(duration: Duration, what?: string): number {
   const ms = parseDuration(duration);
-  if (ms !== undefined) return ms;
   const given = literalText(duration);
+  if (ms !== undefined) return atMostYear(ms, what ?? "A duration", given);
   const whose = what === undefined ? given : `${what} is ${given}, which`;
   throw new Error(
     `${whose} is not a duration: write a number of ms from 0, or text such as "90s", "10m" or "3 days"`,
   );
+}
+
+/** @throws if it is more than a year. @param given how the message calls the duration. */
+export function atMostYear(ms: number, what: string, given: string): number {
+  if (ms <= MAX_DURATION_MS) return ms;
+  throw new Error(`${what} is ${given}: more than a year is not possible`);
 }
 
 /** A time in ms, in the largest unit that leaves no fraction: `"90s"`, `"1h"`, `"1500ms"`. */

@@ -13,6 +13,8 @@ describe("options that are computed, and cannot be", () => {
     ["[S7]", "oddConcurrency", "concurrency", "NaN"],
     ["[S7]", "oddFailures", "tolerate", "{ failures: NaN }"],
     ["[S6]", "oddWait", "timeout", "Infinity"],
+    ["[S67]", "longWait", "timeout", "1000000000000000: more than a year is not possible"],
+    ["[S67]", "longAction", "timeout", "1000000000000000: more than a year is not possible"],
     ["[S6]", "oddSleep", "duration", "NaN"],
     ["[S7]", "oddPasses", "maxIterations", "NaN"],
   ])(
@@ -35,6 +37,7 @@ describe("options that are computed, and cannot be", () => {
 
   test.each([
     ["oddRun", 'The timeout of workflow "oddRun" is NaN'],
+    ["longRun", 'The timeout of workflow "longRun" is 1000000000000000: more than a year'],
     ["oddRetention", 'The retention of workflow "oddRetention" is Infinity'],
     ["oddFirst", 'The timeout of "charge" in workflow "oddFirst" is -1'],
   ])(

@@ -406,6 +406,20 @@ describe("what is scheduled besides", () => {
     expect(await app.labels("ended")).toEqual(["failed"]);
   });
 
+  test("the watchdog's look and the one in reserve, both lost in a paused pool, come back when it is resumed", async () => {
+    const app = new TestApp({ maxParallelism: 2 });
+    await enqueueHang(app);
+    await app.drive(SECOND);
+    await app.endJob("failed");
+    await app.setMaxParallelism(0);
+    await app.losePending("watchdog:sweep");
+    await app.drive(5 * MINUTE);
+    expect(await app.labels("ended")).toEqual([]);
+    await app.setMaxParallelism(2);
+    await app.drive(SECOND);
+    expect(await app.labels("ended")).toEqual(["failed"]);
+  });
+
   test.each(["is canceled", "is gone", "throws"] as const)(
     "the watchdog's own look that %s is made up for by the one in reserve, a minute later",
     async (how) => {

@@ -1,5 +1,5 @@
 import { diagnostic, quote, type Diagnostic } from "../diagnostics/diagnostic.js";
-import { durationMs } from "../plan/duration.js";
+import { durationMs, MAX_DURATION_MS } from "../plan/duration.js";
 import { allNodes } from "../plan/flow.js";
 import {
   asyncFunction,
@@ -28,23 +28,24 @@ export const each =
   (name, given) =>
     given.value === undefined || isRight(given.value) ? [] : [{ name, given, hint }];
 
-const isDuration = (value: Known): boolean => durationMs(value) !== undefined;
-export const duration = each(
-  isDuration,
+const someDuration = each(
+  (value) => durationMs(value) !== undefined,
   'write a number of ms, or text such as "90s", "10m" or "3 days"',
 );
+const atMostYear = each(
+  (value) => (durationMs(value) ?? 0) <= MAX_DURATION_MS,
+  "a year is the longest: to wait longer, sleep in a loop, or start a new run with `runAt`",
+);
+export const duration: Rule = (name, given) => [
+  ...someDuration(name, given),
+  ...atMostYear(name, given),
+];
 const count = each((value) => isWhole(value, 1), "write a whole number from 1");
 const fromZero = each(
   (value) => typeof value === "number" && Number.isFinite(value) && value >= 0,
   "write a number from 0",
 );
 const flag = each((value) => typeof value === "boolean", "write true or false");
-
-const yearMs = 365 * 86_400_000;
-const atMostYear = each(
-  (value) => !isDuration(value) || (durationMs(value) ?? 0) <= yearMs,
-  "a sleep takes a year at most: sleep in a loop, or start a new run with `runAt`",
-);
 
 const isAsync = (value: Known): boolean =>
   typeof value === "object" && !isObject(value) && value.is === asyncFunction;
@@ -63,8 +64,7 @@ const rules: Readonly<Record<string, Rule>> = {
   isolate: flag,
   sensitive: flag,
   // A function cannot be seen. A negative sleep is none, but was not meant.
-  duration: (name, given) =>
-    typeof given.value === "object" ? [] : [...duration(name, given), ...atMostYear(name, given)],
+  duration: (name, given) => (typeof given.value === "object" ? [] : duration(name, given)),
   children: sync,
   on: sync,
   until: sync,

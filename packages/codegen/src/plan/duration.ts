@@ -1,1 +1,1 @@
-export { parseDuration as durationMs } from "@stepwise/workflow/rules";
+export { MAX_DURATION_MS, parseDuration as durationMs } from "@stepwise/workflow/rules";

@@ -8,7 +8,14 @@ import { createFunctionHandle } from "convex/server";
 import type { ActionFunction } from "../component/validators.js";
 import type { ErrorKind } from "../definition/context.js";
 import type { Retry } from "../definition/node.js";
-import { type Duration, durationMs, literalText, MAX_ATTEMPTS, MAX_ITERATIONS } from "../rules.js";
+import {
+  atMostYear,
+  type Duration,
+  durationMs,
+  literalText,
+  MAX_ATTEMPTS,
+  MAX_ITERATIONS,
+} from "../rules.js";
 import type { Bound } from "./functions.js";
 import { placeOf } from "./place.js";
 import { policyOf } from "./reads.js";
@@ -114,5 +121,5 @@ export async function msUntil(
   if (option === "duration" && typeof time === "number" && time < 0) return 0;
   if (!(time instanceof Date)) return durationMs(time as Duration, what);
   if (Number.isNaN(time.getTime())) throw new Error(`${what} is an invalid date`);
-  return time.getTime() - Date.now();
+  return atMostYear(time.getTime() - Date.now(), what, time.toISOString());
 }

@@ -49,6 +49,18 @@ export const oddWait = defineWorkflow({ input: nothing })
   .step("first", { query: () => 1 })
   .event("charge", { schema: z.string(), timeout: computed(Infinity) });
 
+export const longWait = defineWorkflow({ input: nothing })
+  .step("first", { query: () => 1 })
+  .event("charge", { schema: z.string(), timeout: computed(1e15) });
+
+export const longAction = defineWorkflow({ input: nothing })
+  .step("first", { query: () => 1 })
+  .step("charge", { action: () => 1, timeout: computed(1e15) });
+
+export const longRun = defineWorkflow({ input: nothing, timeout: computed(1e15) }).step("first", {
+  query: () => 1,
+});
+
 export const oddSleep = defineWorkflow({ input: nothing })
   .step("first", { query: () => 1 })
   .sleep("charge", () => computed(NaN));

@@ -1,4 +1,3 @@
-import { MAX_SLEEP_MS } from "../../rules.js";
 import { msUntil } from "../options.js";
 import type { Arrival, Arrive, Run } from "../run.js";
 
@@ -10,14 +9,10 @@ export async function sleep(
   duration: unknown,
   next: Arrive,
 ): Arrival {
-  await run.arrive(stage, reads, next, async ({ called }) => {
+  await run.arrive(stage, reads, next, async () => {
     const scope = () => run.scopeFor(stage, "duration", reads);
     const ms = await msUntil(run.own, stage, "duration", duration, scope);
     const now = Date.now();
-    if (ms > MAX_SLEEP_MS)
-      throw new Error(
-        `"${called}" would sleep until ${new Date(now + ms).toISOString()}: more than a year is not possible. Sleep in a loop, or start a run later`,
-      );
     if (ms > 0) {
       run.goOn({ kind: "sleep", ...run.facts(stage), until: Math.ceil(now + ms) });
       return undefined;
