@@ -1,17 +1,16 @@
 import { join } from "node:path";
-import { Analyzer, type Analysis, type Finishing } from "./analyze/analyze.js";
+import { type Analysis, Analyzer, type Finishing } from "./analyze/analyze.js";
 import { CacheFile } from "./cache/cache-file.js";
 import { compilerIdentity } from "./cache/last-compile.js";
 import { CompilerMemory } from "./cache/memory.js";
 import { check, checkStored, checkWorkflow } from "./check/check.js";
 import { checkOutputFolder, convexConfig } from "./check/config.js";
 import { compareDiagnostics, type Diagnostic } from "./diagnostics/diagnostic.js";
-import { discoverAll, readText, type SourceText } from "./discover/discover.js";
-import { Unreadable } from "./discover/unreadable.js";
+import { discoverAll, readText, type SourceText, Unreadable } from "./discover/discover.js";
 import { emit, type EmittedBefore, type GeneratedFile } from "./emit/emit.js";
 import { linkedFolder, misnamedFile, unreadableFile, withFrames } from "./file-problems.js";
-import { leftoversOf } from "./plan/leftovers.js";
-import { withStorageNames, type Earlier } from "./plan/storage-names.js";
+import { tombstonesOf } from "./plan/tombstones.js";
+import { type Earlier, withStorageNames } from "./plan/storage-names.js";
 import { withDefaults } from "./plan/retry.js";
 import type { Baseline, ChooseBaseline } from "./compatibility/baseline.js";
 import { hashOf, planHash } from "./plan/write.js";
@@ -25,11 +24,11 @@ export type { GeneratedFile } from "./emit/emit.js";
 export interface CompileOptions {
   /** Absolute path of the app's functions folder, usually `convex`. */
   readonly functionsDir: string;
-  /** Whether the tombstones of earlier versions are dropped, at which runs may still be. Default: false. */
+  /** Whether tombstones are dropped. Default: false. */
   readonly drop?: boolean;
-  /** Plans that may be deployed: what they have and is gone gets tombstones. Default: the one that was written last. */
+  /** Plans that may be deployed. Default: the one that was written last. */
   readonly before?: readonly WrittenPlan[];
-  /** Gives what the new plan is compared with. What is gone since then gets tombstones. Default: nothing. */
+  /** Gives what the new plan is compared with. Default: nothing. */
   readonly baseline?: ChooseBaseline;
   /** Whether such a plan that cannot be read is passed over. Default: that is an error. */
   readonly force?: boolean;
@@ -45,9 +44,9 @@ export interface CompileResult {
   readonly output: string;
   readonly ok: boolean;
   readonly sources: readonly SourceText[];
-  /** What other files held that were looked into; undefined for those that are not there. */
+  /** What other files held that were read; undefined for those that are not there. */
   readonly consulted: ReadonlyMap<string, string | undefined>;
-  /** The definition files that had to be parsed: those that have changed, and those that depend on one. */
+  /** The definition files that had to be parsed. */
   readonly parsed: readonly string[];
   /** What it was compared with, if that was asked for. */
   readonly baseline?: Baseline | undefined;
@@ -67,7 +66,7 @@ export async function compileSources(
   return new Compiler({ once: true }).compileSources(sources, undefined, () => ({ last }));
 }
 
-/** Compiles again and again, and only analyses what has changed in between, or since an earlier process. */
+/** Compiles again and again, and only analyses what has changed, also since an earlier process. */
 export class Compiler {
   readonly #once: boolean;
   #memory = new CompilerMemory();
@@ -76,7 +75,7 @@ export class Compiler {
   #remembered: string | undefined;
   readonly #emitted = new Map<string, GeneratedFile>();
 
-  /** @param options.once whether it compiles only once, and so need not keep what it has read. Default: false */
+  /** @param options.once whether it compiles only once. Default: false */
   constructor({ once = false }: { readonly once?: boolean } = {}) {
     this.#once = once;
     this.#analyzer = new Analyzer(this.#memory, once);
@@ -134,7 +133,7 @@ export class Compiler {
     ]);
   }
 
-  /** The folder that the app's config has generated code stand in, relative to the functions folder. */
+  /** The output folder, relative to the functions folder. */
   async outputIn(functionsDir: string): Promise<string> {
     return await this.#outputOf((file) => readText(join(functionsDir, file)));
   }
@@ -144,11 +143,7 @@ export class Compiler {
     return outputOf(config?.values);
   }
 
-  /**
-   * @param read gives other files by their path in the functions folder; undefined for those that are not there
-   * @param before gives what is known of earlier versions
-   * @param elsewhere the folders that hold generated code though the config names another
-   */
+  /** @param read gives other files. @param elsewhere the other folders that hold generated code */
   async compileSources(
     sources: readonly SourceText[],
     read: Read = () => undefined,
@@ -168,7 +163,7 @@ export class Compiler {
     for (const { file } of sources) consulted.delete(file);
     const earlier = before(analysis.workflows);
     const workflows = withStorageNames(analysis.workflows, earlier);
-    const removed = leftoversOf(earlier, workflows);
+    const removed = tombstonesOf(earlier, workflows);
     const plan: ProjectPlan = { ...(config && { config }), workflows, removed };
     const found = [
       ...unreadConfig,
@@ -195,7 +190,7 @@ export class Compiler {
     return { plan, diagnostics, files, output, ok, sources, consulted, parsed };
   }
 
-  /** What was emitted under a path is in the file there, if nobody has changed that: its hash is remembered. */
+  /** What was emitted under a path is in the file there if its hash is the remembered one. */
   #emittedBefore({ origins }: Analysis, read: Read): EmittedBefore {
     return {
       originOf: (workflow) => origins.get(workflow),

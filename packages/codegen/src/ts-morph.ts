@@ -1,10 +1,7 @@
 import { createRequire } from "node:module";
 import type * as TsMorph from "ts-morph";
 
-/*
- * What is used of ts-morph. By `require`, because before an import Node looks through all of a CommonJS
- * package, here with TypeScript in it. That takes a quarter longer to load.
- */
+/* By `require`, as Node would look through all of the package before it imports it. */
 const library = createRequire(import.meta.url)("ts-morph") as typeof TsMorph;
 
 export const { Project, ScriptTarget, SyntaxKind, VariableDeclarationKind, ts } = library;

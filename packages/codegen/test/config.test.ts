@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "../../../scripts/folders.mjs";
 import { generate } from "../src/cli/generate.js";
 import { Compiler, compileSources } from "../src/compile.js";
 import { explain } from "../src/explain/explain.js";
-import { logLevels } from "../src/plan/log-levels.js";
+import { logLevels } from "../src/plan/constants.js";
 import { toWritten } from "../src/plan/write.js";
 import { unchangedSince } from "../src/cache/last-compile.js";
 

@@ -1,13 +1,20 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
-import { digestOf, lazyWorkflow, type Digest } from "../plan/digest.js";
+import { type Digest, digestOf, lazyWorkflow } from "../plan/digest.js";
 import { hashOf, knowWritten, planHash } from "../plan/write.js";
 import type { WorkflowPlan } from "../plan/schema.js";
-import { type FileFacts, allReexports, type Reexport } from "./reexports.js";
+import {
+  allReexports,
+  type Answers,
+  areStillGiven,
+  type FileFacts,
+  type Reexport,
+  type Workflows,
+  workflowsOf,
+} from "./workflows.js";
 import type { FileReader } from "./file-reader.js";
 import { importCycles, type ModuleFacts } from "./import-cycles.js";
 import type { ReadModule } from "./module-file.js";
-import { areStillGiven, workflowsOf, type Answers, type Workflows } from "./workflows.js";
 
 export interface Analysis {
   readonly workflows: WorkflowPlan[];
@@ -44,7 +51,7 @@ interface FileRecord {
   readonly facts?: FileFacts;
   readonly finishing: string;
   readonly answers: Answers;
-  /** The hashes of the other files that were looked into; null for those that are not there. */
+  /** The hashes of the other files that were read; null for those that are not there. */
   readonly outside: Readonly<Record<string, string | null>>;
   readonly workflows: readonly KeptWorkflow[];
   readonly diagnostics: readonly Diagnostic[];
@@ -164,12 +171,12 @@ export class Analyzer {
 
   readonly #reexports = (file: string, text: string): Promise<readonly Reexport[]> =>
     this.#remembered(`reexports ${file}`, text, async () =>
-      (await import("./module-edges.js")).parseReexports(file, text),
+      (await import("./modules.js")).parseReexports(file, text),
     );
 
   readonly #moduleFacts = (file: string, text: string): Promise<ModuleFacts> =>
     this.#remembered(`imports ${file}`, text, async () =>
-      (await import("./module-edges.js")).parseModuleFacts(file, text),
+      (await import("./modules.js")).parseModuleFacts(file, text),
     );
 
   /** What was made of a text under a key, or is made of it now. */

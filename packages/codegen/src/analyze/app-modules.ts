@@ -1,10 +1,9 @@
 import { isBuiltin } from "node:module";
 import { ts, type TypeScript } from "../ts-morph.js";
-import { boundNames } from "./declared-names.js";
+import { boundNames } from "./scoping.js";
 import { bareSource } from "./descendants.js";
-import { importsOf, type Import } from "./modules.js";
+import { type Import, importsOf, reexportsOf } from "./modules.js";
 import { moduleFile, type ReadModule } from "./module-file.js";
-import { reexportsOf } from "./module-edges.js";
 
 /** What a name at the top of a file stands for: a variable's value, or a declaration. */
 export interface Declared {

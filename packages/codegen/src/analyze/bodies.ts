@@ -1,11 +1,11 @@
 import { Node } from "../ts-morph.js";
 import type { BodyPlan } from "../plan/schema.js";
-import type { DefinitionFile } from "./definition-file.js";
+import type { DefinitionFile } from "./parser.js";
 import type { NodeCall } from "./definitions.js";
-import { functionOf, unwrap, type FunctionNode } from "./functions.js";
+import { type FunctionNode, functionOf, unwrap } from "./functions.js";
 import type { NodeContext, Surroundings } from "./nodes/node-kind.js";
-import type { Option } from "./option.js";
-import { bindingOf } from "./parameters.js";
+import type { Option } from "./functions.js";
+import { bindingOf } from "./reads.js";
 import { nameOf } from "./scoping.js";
 
 /** What the nodes inside another one hang on. */

@@ -2,14 +2,12 @@ import { quote } from "../diagnostics/diagnostic.js";
 import type { CallExpression, Identifier } from "ts-morph";
 import { Node, SyntaxKind } from "../ts-morph.js";
 import type { AppModules } from "./app-modules.js";
-import type { DefinitionFile } from "./definition-file.js";
+import type { DefinitionFile } from "./parser.js";
 import { identifiersIn } from "./descendants.js";
-import { constantOf, functionOf, unwrap, type FunctionNode } from "./functions.js";
-import { heldIn } from "./held.js";
-import { isDeclaredInFile } from "./declared-names.js";
-import { knownValue } from "./known.js";
+import { constantOf, type FunctionNode, functionOf, unwrap } from "./functions.js";
+import { heldIn, knownValue } from "./known.js";
+import { isDeclaredBetween, isDeclaredInFile, isReference, nameOf } from "./scoping.js";
 import { isImported } from "./modules.js";
-import { isDeclaredBetween, isReference, nameOf } from "./scoping.js";
 import type { Target, Workflows } from "./workflows.js";
 import type { FoundDefinition } from "./definitions.js";
 

@@ -2,15 +2,13 @@ import type { z } from "zod";
 import { Node } from "../ts-morph.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { nearest } from "../diagnostics/nearest.js";
-import { isObject, toJson, type Given, type Known } from "../plan/known.js";
+import { type Given, isObject, type Known, toJson } from "../plan/known.js";
 import { configFile } from "../plan/paths.js";
 import type { AppConfig, ConfigPlan } from "../plan/schema.js";
-import type { DefinitionFile } from "./definition-file.js";
-import { constantOf, unwrap } from "./functions.js";
+import { type DefinitionFile, Parser } from "./parser.js";
+import { constantOf, unwrap, type Option, readOption } from "./functions.js";
 import { knownValue } from "./known.js";
 import { isImported } from "./modules.js";
-import { readOption, type Option } from "./option.js";
-import { Parser } from "./parser.js";
 
 type Json = z.core.util.JSONType;
 

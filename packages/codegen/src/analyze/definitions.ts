@@ -8,10 +8,10 @@ import type {
 import { Node, VariableDeclarationKind } from "../ts-morph.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import type { CodeName } from "../diagnostics/codes.js";
-import type { DefinitionFile } from "./definition-file.js";
+import type { DefinitionFile } from "./parser.js";
 import { callsOf, identifiersIn } from "./descendants.js";
 import { isCalled, unwrap, wrapping } from "./functions.js";
-import { reportMisused } from "./misuse.js";
+import { reportMisused, writeOut } from "./misuse.js";
 import { isImported, localNamesOf } from "./modules.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
@@ -36,9 +36,6 @@ export interface FoundInFile {
   /** Every local name that a workflow is assigned to, also where something is wrong with it. */
   readonly locals: ReadonlySet<string>;
 }
-
-export const writeOut =
-  "write `export const name = defineWorkflow({ … }).step(…)` with every node in that one chain";
 
 /** Finds the definitions of a file, and says of the others why they cannot be read. */
 export function findDefinitions(file: DefinitionFile): FoundInFile {

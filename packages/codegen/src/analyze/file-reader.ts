@@ -2,18 +2,16 @@ import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
 import type { WorkflowPlan } from "../plan/schema.js";
 import { AppModules } from "./app-modules.js";
-import type { DefinitionFile } from "./definition-file.js";
-import { reportUnseenChains } from "./continued.js";
+import { type DefinitionFile, Parser } from "./parser.js";
+import { reportUnseenChains } from "./misuse.js";
 import { findDefinitions, type FoundDefinition, type FoundInFile } from "./definitions.js";
 import { tooDeep, unlessTooDeep } from "./descendants.js";
-import type { FileFacts } from "./reexports.js";
+import { type Answers, type FileFacts, recording, type Workflows } from "./workflows.js";
 import type { ReadModule } from "./module-file.js";
-import { moduleFactsOf, reexportsOf } from "./module-edges.js";
+import { moduleFactsOf, reexportsOf } from "./modules.js";
 import { checkRuntime, usedModules } from "./node-runtime.js";
 import { reportMissingValues } from "./missing-values.js";
 import { reportOwnChild } from "./children.js";
-import { Parser } from "./parser.js";
-import { recording, type Answers, type Workflows } from "./workflows.js";
 import { workflowPlan } from "./workflow.js";
 
 /** A file whose definitions were found, and not yet read. */
@@ -26,8 +24,8 @@ interface FoundFile {
 
 interface Outside {
   readonly read: ReadModule;
-  /** The same, noting what is looked into. */
-  readonly looking: ReadModule;
+  /** The same, which remembers what was read. */
+  readonly readOutside: ReadModule;
   readonly modules: AppModules;
 }
 
@@ -35,7 +33,7 @@ export interface ReadFile {
   readonly workflows: readonly WorkflowPlan[];
   readonly diagnostics: readonly Diagnostic[];
   readonly answers: Answers;
-  /** The other files that were looked into; undefined for those that are not there. */
+  /** The other files that were read; undefined for those that are not there. */
   readonly outside: ReadonlyMap<string, string | undefined>;
 }
 
@@ -45,7 +43,7 @@ export class FileReader {
   readonly #found = new Map<DefinitionFile, FoundFile>();
   readonly #once: boolean;
   #others: Outside | undefined;
-  #looked = new Map<string, string | undefined>();
+  #outsideTexts = new Map<string, string | undefined>();
 
   /** @param once whether it lets go of every file as soon as that is read */
   constructor(once: boolean) {
@@ -64,12 +62,12 @@ export class FileReader {
     if (file === undefined)
       return { workflows: [], diagnostics: errors, answers: {}, outside: new Map() };
     const { found, diagnostics } = this.#find(file);
-    const { modules, looking } = this.#outside(read);
-    this.#looked = new Map();
+    const { modules, readOutside } = this.#outside(read);
+    this.#outsideTexts = new Map();
     const recorded = recording(workflows);
     const whole = unlessTooDeep(() => {
-      const used = found.locals.size === 0 ? [] : usedModules(file, looking);
-      const runtime = checkRuntime(source.file, source.text, used, looking);
+      const used = found.locals.size === 0 ? [] : usedModules(file, readOutside);
+      const runtime = checkRuntime(source.file, source.text, used, readOutside);
       reportUnseenChains(file, found, recorded.workflows, diagnostics.length > 0);
       found.definitions.forEach(reportOwnChild);
       const plan = (each: FoundDefinition) => workflowPlan(each, recorded.workflows, modules);
@@ -82,18 +80,23 @@ export class FileReader {
       this.#found.delete(file);
       this.#parser.release(source.file);
     }
-    return { workflows: plans, diagnostics: all, answers: recorded.answers, outside: this.#looked };
+    return {
+      workflows: plans,
+      diagnostics: all,
+      answers: recorded.answers,
+      outside: this.#outsideTexts,
+    };
   }
 
   /** The other files of the app, each parsed at most once per `read`. */
   #outside(read: ReadModule): Outside {
     if (this.#others?.read !== read) {
-      const looking: ReadModule = (path) => {
+      const readOutside: ReadModule = (path) => {
         const text = read(path);
-        this.#looked.set(path, text);
+        this.#outsideTexts.set(path, text);
         return text;
       };
-      this.#others = { read, looking, modules: new AppModules(looking) };
+      this.#others = { read, readOutside, modules: new AppModules(readOutside) };
     }
     return this.#others;
   }

@@ -4,10 +4,11 @@ import type {
   FunctionExpression,
   Identifier,
   MethodDeclaration,
+  ObjectLiteralExpression,
 } from "ts-morph";
 import { Node, VariableDeclarationKind } from "../ts-morph.js";
 import { isAssigned, isDeclaredBetween, nameOf, usesOf } from "./scoping.js";
-import type { DefinitionFile } from "./definition-file.js";
+import type { DefinitionFile } from "./parser.js";
 
 /** A function whose body the compiler can read. */
 export type FunctionNode =
@@ -98,4 +99,38 @@ export function referencePath(value: Node, file: DefinitionFile): string | undef
   if (isDeclaredBetween(node, file.source)) return undefined;
   const root = file.imports.get(node.getText())?.imported;
   return root === "internal" || root === "api" ? [root, ...names].join(".") : undefined;
+}
+
+export interface Option {
+  readonly name: string;
+  readonly nameNode: Node;
+  readonly value: Node;
+}
+
+/** What a property gives an options object; undefined for a spread, computed name or accessor. */
+export function readOption(
+  property: ReturnType<ObjectLiteralExpression["getProperties"]>[number],
+): Option | undefined {
+  if (Node.isShorthandPropertyAssignment(property)) {
+    const nameNode = property.getNameNode();
+    return { name: property.getName(), nameNode, value: nameNode };
+  }
+  if (!Node.isPropertyAssignment(property) && !Node.isMethodDeclaration(property)) return undefined;
+  const nameNode = property.getNameNode();
+  const name = optionName(nameNode);
+  const value = Node.isMethodDeclaration(property) ? callable(property) : property.getInitializer();
+  // `__proto__: other` makes all that the other object has options too.
+  const isUnseen = name === undefined || name === "__proto__" || value === undefined;
+  return isUnseen ? undefined : { name, nameNode, value };
+}
+
+function optionName(node: Node): string | undefined {
+  if (Node.isIdentifier(node)) return nameOf(node);
+  if (Node.isNumericLiteral(node)) return String(node.getLiteralValue());
+  return Node.isStringLiteral(node) ? node.getLiteralText() : undefined;
+}
+
+/** A generator is no handler. */
+function callable(method: MethodDeclaration): Node | undefined {
+  return method.isGenerator() ? undefined : method;
 }

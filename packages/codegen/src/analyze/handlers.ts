@@ -1,14 +1,10 @@
 import { Node } from "../ts-morph.js";
 import { nearest } from "../diagnostics/nearest.js";
 import type { FunctionKind, Policy } from "../plan/schema.js";
-import type { DefinitionFile } from "./definition-file.js";
-import { functionOf, referencePath, unwrap } from "./functions.js";
-import type { Option } from "./option.js";
-import { policyOf, type Options } from "./options.js";
-import type { Role } from "./parameters.js";
-import { readsOf, type Reads } from "./reads.js";
-
-export const handlerKinds: readonly FunctionKind[] = ["action", "mutation", "query"];
+import type { DefinitionFile } from "./parser.js";
+import { functionOf, referencePath, unwrap, type Option } from "./functions.js";
+import { handlerKinds, type Options, policyOf } from "./options.js";
+import { type Reads, readsOf, type Role } from "./reads.js";
 
 export interface Handler {
   readonly kind: FunctionKind;

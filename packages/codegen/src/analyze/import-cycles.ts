@@ -108,20 +108,20 @@ const needed = (to: string): Edge => ({ to, isNeeded: true });
 
 const isIn = (folder: string, file: string): boolean => file.startsWith(`${folder}/`);
 
-/** Without the modules that import nothing that is left: what remains leads in circles. */
+/** Without the modules that lead to no circle. */
 function withoutEnds(whole: Graph): Graph {
   const importers = new Map([...whole.keys()].map((file): [string, string[]] => [file, []]));
-  const left = new Map<string, number>();
+  const open = new Map<string, number>();
   for (const [file, edges] of whole) {
     const inside = edges.filter(({ to }) => whole.has(to));
-    left.set(file, inside.length);
+    open.set(file, inside.length);
     for (const { to } of inside) importers.get(to)?.push(file);
   }
-  const ends = [...whole.keys()].filter((file) => left.get(file) === 0);
+  const ends = [...whole.keys()].filter((file) => open.get(file) === 0);
   for (const end of ends)
     for (const file of importers.get(end) ?? []) {
-      const imports = (left.get(file) ?? 0) - 1;
-      left.set(file, imports);
+      const imports = (open.get(file) ?? 0) - 1;
+      open.set(file, imports);
       if (imports === 0) ends.push(file);
     }
   const gone = new Set(ends);

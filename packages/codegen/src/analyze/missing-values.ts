@@ -1,9 +1,8 @@
 import { Node, ts, type TypeScript } from "../ts-morph.js";
-import { boundNames } from "./declared-names.js";
-import type { DefinitionFile } from "./definition-file.js";
+import { boundNames, isDeclaredBetween, isReference } from "./scoping.js";
+import type { DefinitionFile } from "./parser.js";
 import { wrapped } from "./descendants.js";
-import { valuesUsed } from "./module-edges.js";
-import { isDeclaredBetween, isReference } from "./scoping.js";
+import { valuesUsed } from "./modules.js";
 
 /** Reports names without a value when used: imported as types, or read before their declaration. */
 export function reportMissingValues(file: DefinitionFile): void {

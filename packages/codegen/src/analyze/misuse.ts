@@ -1,10 +1,18 @@
 import type { Identifier } from "ts-morph";
-import { Node, ts } from "../ts-morph.js";
-import type { DefinitionFile } from "./definition-file.js";
-import { eachBelow, wrapped } from "./descendants.js";
-import { isCalled, wrapping } from "./functions.js";
+import { Node, ts, type TypeScript } from "../ts-morph.js";
+import type { DefinitionFile } from "./parser.js";
+import { callsIn, eachBelow, wrapped } from "./descendants.js";
+import { isCalled, unwrap, wrapping } from "./functions.js";
 import { isImported, localNamesOf } from "./modules.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
+import { quote } from "../diagnostics/diagnostic.js";
+import { targetOf } from "./children.js";
+import type { FoundInFile } from "./definitions.js";
+import { nodeKinds } from "./nodes/table.js";
+import type { Workflows } from "./workflows.js";
+
+export const writeOut =
+  "write `export const name = defineWorkflow({ … }).step(…)` with every node in that one chain";
 
 const define = "defineWorkflow";
 const stepwise = "@stepwise/workflow";
@@ -135,4 +143,54 @@ function isTaken(id: Identifier): boolean {
   if (id.getText() !== define) return false;
   if (Node.isPropertyAccessExpression(parent)) return parent.getNameNode() === id;
   return Node.isBindingElement(parent) && parent.getInitializer() !== id;
+}
+
+/** Reports chains that are not seen: of another file's workflow, and of an unknown value. */
+export function reportUnseenChains(
+  file: DefinitionFile,
+  { locals }: FoundInFile,
+  workflows: Workflows,
+  isReported: boolean,
+): void {
+  const unseen = new Set<Node>();
+  for (const call of callsIn(file.source, mayContinue)) {
+    const callee = call.getExpression();
+    if (!Node.isPropertyAccessExpression(callee)) continue;
+    const owner = unwrap(callee.getExpression());
+    const target = targetOf(owner, file);
+    const found = target && workflows.lookUp(target).workflow;
+    if (found === undefined || (Node.isIdentifier(owner) && locals.has(owner.getText()))) continue;
+    unseen.add(call);
+    const whose = target?.module === undefined ? "under another name" : "of another file";
+    const message = `the chain of ${quote(owner.getText())}, a workflow ${whose}, goes on here, with .${callee.getName()}(…)`;
+    file.report("computedChain", owner, message, writeOut);
+  }
+  if (isReported || unseen.size > 0) return;
+  for (const statement of file.source.getVariableStatements()) {
+    if (!statement.hasExportKeyword()) continue;
+    for (const declaration of statement.getDeclarations()) {
+      const value = declaration.getInitializer();
+      if (locals.has(declaration.getName()) || value === undefined || !isChain(value)) continue;
+      const message = `${quote(declaration.getName())} looks like a workflow, but its chain does not begin with a call of \`defineWorkflow\`, so it is not seen`;
+      file.report("misusedDefine", declaration.getNameNode(), message, writeOut);
+    }
+  }
+}
+
+/** `base.step(…)`, `flows.base.step(…)`; not a node further down a chain. */
+const mayContinue = ({ expression }: TypeScript.CallExpression): boolean =>
+  ts.isPropertyAccessExpression(expression) &&
+  nodeKinds.has(expression.name.text) &&
+  !ts.isCallExpression(expression.expression);
+
+/** Whether an expression ends as a chain of nodes does: `… .step("name", …)`. */
+function isChain(value: Node): boolean {
+  const call = unwrap(value);
+  if (!Node.isCallExpression(call)) return false;
+  const callee = call.getExpression();
+  if (!Node.isPropertyAccessExpression(callee) || !nodeKinds.has(callee.getName())) return false;
+  const [first, second] = call.getArguments();
+  return callee.getName() === "finalize"
+    ? Node.isObjectLiteralExpression(first)
+    : Node.isStringLiteral(first) && second !== undefined;
 }

@@ -1,5 +1,5 @@
 import { resolveModule } from "../plan/paths.js";
-import { aliasedPaths } from "./path-aliases.js";
+import { posix } from "node:path";
 
 /** Reads a file of the functions folder, by its path relative to it; undefined if missing. */
 export type ReadModule = (file: string) => string | undefined;
@@ -68,3 +68,83 @@ export const modulePath = (from: string, module: string, read: ReadModule): stri
 /** Whether a path of the functions folder is generated, by Convex or by the compiler. */
 export const isGenerated = (path: string): boolean =>
   /(^|\/)_(generated|workflows)(\/|$)/.test(path);
+
+/** What nearly every definition imports. No tsconfig is read for these. */
+const packages = new Set(["@stepwise/workflow", "convex/server", "convex/values", "zod"]);
+
+/** A pattern such as `@/*`, and the paths that it stands for, relative to the functions folder. */
+type Alias = readonly [pattern: string, targets: readonly string[]];
+
+/** What a module may stand for by a tsconfig's `paths` or `baseUrl`, or a package's `imports`. */
+export function aliasedPaths(from: string, module: string, read: ReadModule): string[] {
+  if (packages.has(module)) return [];
+  return foldersAround(from).flatMap((folder) => {
+    const aliases = [...configAliases(`${folder}/tsconfig.json`, read), ...imports(folder, read)];
+    return aliases.flatMap(([pattern, targets]) => {
+      const [before = "", after] = pattern.split("*");
+      if (after === undefined) return module === pattern ? targets : [];
+      if (!module.startsWith(before) || !module.endsWith(after)) return [];
+      const rest = module.slice(before.length, module.length - after.length);
+      return targets.map((target) => target.replace("*", () => rest));
+    });
+  });
+}
+
+/** The folder of a file and those around it, up to three above the functions folder. */
+function foldersAround(file: string): string[] {
+  const names = posix.dirname(file).split("/");
+  const inside = names.map((_name, at) => names.slice(0, names.length - at).join("/"));
+  return [...new Set([...inside, ".", "..", "../..", "../../.."])];
+}
+
+function configAliases(file: string, read: ReadModule, depth = 0): Alias[] {
+  const config = jsonIn(posix.normalize(file), read);
+  if (config === undefined || depth > 8) return [];
+  const options = objectIn(config["compilerOptions"]);
+  const folder = posix.dirname(file);
+  const base = options["baseUrl"];
+  const root = typeof base === "string" ? posix.join(folder, base) : folder;
+  const own = Object.entries(objectIn(options["paths"])).map(([pattern, targets]): Alias => {
+    return [pattern, textsIn(targets).map((target) => posix.join(root, target))];
+  });
+  const inherited = textsIn(config["extends"]).flatMap((name) => {
+    if (!name.startsWith(".")) return [];
+    const path = posix.join(folder, name.endsWith(".json") ? name : `${name}.json`);
+    return configAliases(path, read, depth + 1);
+  });
+  const bare: Alias[] = typeof base === "string" ? [["*", [`${root}/*`]]] : [];
+  return [...own, ...inherited, ...bare];
+}
+
+/** Names that begin with `#`, of a package's own files. */
+const imports = (folder: string, read: ReadModule): Alias[] =>
+  Object.entries(
+    objectIn(jsonIn(posix.normalize(`${folder}/package.json`), read)?.["imports"]),
+  ).map(([pattern, targets]) => [
+    pattern,
+    textsIn(targets).map((each) => posix.join(folder, each)),
+  ]);
+
+const objectIn = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null ? { ...value } : {};
+
+/** The texts in a value: itself, those of a list, or those under conditions. */
+const textsIn = (value: unknown): string[] =>
+  typeof value === "string" ? [value] : Object.values(objectIn(value)).flatMap(textsIn);
+
+/** JSON as a tsconfig has it, with comments and commas at the end of lists. */
+function jsonIn(file: string, read: ReadModule): Readonly<Record<string, unknown>> | undefined {
+  const text = read(file);
+  if (text === undefined) return undefined;
+  const outsideTexts = (pattern: RegExp, of: string) =>
+    of.replace(
+      new RegExp(`("(?:\\\\.|[^"\\\\])*")|${pattern.source}`, "g"),
+      (_, kept = "") => kept,
+    );
+  const plain = outsideTexts(/,(?=\s*[}\]])/, outsideTexts(/\/\/[^\n]*|\/\*[^]*?\*\//, text));
+  try {
+    return objectIn(JSON.parse(plain));
+  } catch {
+    return undefined;
+  }
+}

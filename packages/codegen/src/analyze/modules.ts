@@ -1,6 +1,9 @@
 import type { SourceFile } from "ts-morph";
-import { jsName } from "../plan/js-name.js";
+import { jsName } from "../plan/constants.js";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
+import { bareSource, childrenOf } from "./descendants.js";
+import type { ModuleEdge, ModuleFacts } from "./import-cycles.js";
+import type { Reexport } from "./workflows.js";
 
 /** What a name that is imported stands for. */
 export interface Import {
@@ -97,4 +100,164 @@ export function isImported(
   const owner = node.getExpression();
   const from = Node.isIdentifier(owner) ? imports.get(owner.getText()) : undefined;
   return from?.imported === "*" && from.isRequired !== true;
+}
+
+export function parseModuleFacts(file: string, text: string): ModuleFacts {
+  const source = bareSource(file, text);
+  return source === undefined ? { edges: [], functions: [] } : moduleFactsOf(source);
+}
+
+/** The modules that a file takes values from, and which of these it reads while it is loaded. */
+export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
+  const imports = importsOf(source);
+  const used = usedNames(source, new Set(imports.keys()));
+  const edges = source.statements.flatMap((statement): ModuleEdge[] => {
+    const specifier = specifierOf(statement);
+    if (specifier === undefined) return [];
+    const module = specifier.text;
+    const start = specifier.getStart(source);
+    const { line, character } = source.getLineAndCharacterOfPosition(start);
+    const place = { line: line + 1, column: character + 1, length: specifier.end - start };
+    const given = namesOf(statement);
+    if (given === undefined) return [{ module, reads: [], place }];
+    const names = given.filter((name) => used.has(name));
+    const read = names.filter((name) => used.get(name) === true);
+    const reads = read.map((name) => imports.get(name)?.imported ?? name);
+    return names.length === 0 ? [] : [{ module, reads, place }];
+  });
+  return { edges, functions: source.statements.flatMap(functionName) };
+}
+
+export function specifierOf(statement: TypeScript.Statement): TypeScript.StringLiteral | undefined {
+  if (ts.isImportEqualsDeclaration(statement)) return requiredModule(statement);
+  if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return undefined;
+  const { moduleSpecifier } = statement;
+  return moduleSpecifier && ts.isStringLiteral(moduleSpecifier) ? moduleSpecifier : undefined;
+}
+
+/** The local names that an import gives for values; undefined if its module always loads. */
+export function namesOf(statement: TypeScript.Statement): string[] | undefined {
+  if (ts.isExportDeclaration(statement)) return statement.isTypeOnly ? [] : undefined;
+  if (ts.isImportEqualsDeclaration(statement))
+    return statement.isTypeOnly ? [] : [statement.name.text];
+  const clause = ts.isImportDeclaration(statement) ? statement.importClause : undefined;
+  if (clause === undefined) return undefined;
+  const { name, namedBindings, isTypeOnly } = clause;
+  if (isTypeOnly) return [];
+  const whole = name === undefined ? [] : [name.text];
+  if (namedBindings === undefined) return whole;
+  if (ts.isNamespaceImport(namedBindings)) return [...whole, namedBindings.name.text];
+  const named = namedBindings.elements.filter((each) => !each.isTypeOnly);
+  return [...whole, ...named.map((each) => each.name.text)];
+}
+
+/** A function is there before anything of its file has run. */
+function functionName(statement: TypeScript.Statement): string[] {
+  if (!ts.isFunctionDeclaration(statement)) return [];
+  const isDefault = statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword);
+  return [
+    ...(statement.name === undefined ? [] : [statement.name.text]),
+    ...(isDefault === true ? ["default"] : []),
+  ];
+}
+
+/** The names of a set that a file uses as values, and whether it does so while it is loaded. */
+function usedNames(
+  source: TypeScript.SourceFile,
+  names: ReadonlySet<string>,
+): ReadonlyMap<string, boolean> {
+  const used = new Map<string, boolean>();
+  for (const [{ text }, isRun] of valuesUsed(source))
+    if (names.has(text)) used.set(text, isRun || used.get(text) === true);
+  return used;
+}
+
+/** Where a file may use names as values, and whether it does so while it is loaded. */
+export function valuesUsed(
+  source: TypeScript.SourceFile,
+): (readonly [name: TypeScript.Identifier, isRun: boolean])[] {
+  const used: (readonly [TypeScript.Identifier, boolean])[] = [];
+  const definesWorkflows = source.text.includes("defineWorkflow");
+  const waiting = source.statements.map((each): [TypeScript.Node, boolean] => [each, true]);
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const [part, isRun] = next;
+    if (ts.isIdentifier(part)) used.push([part, isRun]);
+    else {
+      const isInside = isRun && !isLater(part, definesWorkflows);
+      for (const child of valuesIn(part)) waiting.push([child, isInside]);
+    }
+  }
+  return used;
+}
+
+/** What is below a node and may use a name as a value: no types, and no names of members. */
+function valuesIn(part: TypeScript.Node): readonly TypeScript.Node[] {
+  if (ts.isImportDeclaration(part) || ts.isExportDeclaration(part)) return [];
+  // `import x = other.y` reads `other` while the file is loaded.
+  if (ts.isImportEqualsDeclaration(part)) return [part.moduleReference];
+  if (ts.isInterfaceDeclaration(part) || ts.isTypeAliasDeclaration(part)) return [];
+  if (ts.isPropertyAccessExpression(part)) return [part.expression];
+  if (ts.isQualifiedName(part)) return [part.left];
+  if (ts.isPropertyAssignment(part))
+    return ts.isComputedPropertyName(part.name)
+      ? [part.name, part.initializer]
+      : [part.initializer];
+  if (ts.isExpressionWithTypeArguments(part)) return [part.expression];
+  return childrenOf(part).filter(
+    (child) => ts.isExpressionWithTypeArguments(child) || !ts.isTypeNode(child),
+  );
+}
+
+/** Whether what is below runs after the file is loaded: functions not called at once. */
+function isLater(part: TypeScript.Node, definesWorkflows: boolean): boolean {
+  if (ts.isPropertyDeclaration(part))
+    return part.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.StaticKeyword) !== true;
+  if (!ts.isFunctionLike(part)) return false;
+  return !isCalledAtOnce(part) && !(definesWorkflows && isBody(part));
+}
+
+/** `(() => …)()` */
+function isCalledAtOnce(part: TypeScript.Node): boolean {
+  const { parent } = part;
+  if (parent !== undefined && ts.isParenthesizedExpression(parent)) return isCalledAtOnce(parent);
+  return parent !== undefined && ts.isCallExpression(parent) && parent.expression === part;
+}
+
+/** `body: (b) => …`, and the cases of a branch: `defineWorkflow` calls them to see their nodes. */
+function isBody(part: TypeScript.Node): boolean {
+  const property = part.parent;
+  if (property === undefined || !ts.isPropertyAssignment(property)) return false;
+  if (nameIn(property) === "body") return true;
+  const around = property.parent.parent;
+  return ts.isPropertyAssignment(around) && nameIn(around) === "cases";
+}
+
+const nameIn = ({ name }: TypeScript.PropertyAssignment): string =>
+  ts.isIdentifier(name) || ts.isStringLiteral(name) ? name.text : "";
+
+/** Parses a file that is no definition, to see what it hands on. */
+export function parseReexports(file: string, text: string): Reexport[] {
+  const source = bareSource(file, text);
+  return source === undefined ? [] : reexportsOf(source);
+}
+
+/** `export … from "…"`, and exports of what the file imports. */
+export function reexportsOf(source: TypeScript.SourceFile): Reexport[] {
+  const imports = importsOf(source);
+  return source.statements.flatMap((statement): Reexport[] => {
+    if (!ts.isExportDeclaration(statement) || statement.isTypeOnly) return [];
+    const { moduleSpecifier, exportClause } = statement;
+    const isFrom = moduleSpecifier !== undefined && ts.isStringLiteral(moduleSpecifier);
+    const from = isFrom ? moduleSpecifier.text : undefined;
+    if (exportClause === undefined || ts.isNamespaceExport(exportClause)) {
+      const exported = exportClause?.name.text ?? "*";
+      return from === undefined ? [] : [{ exported, imported: "*", module: from }];
+    }
+    return exportClause.elements.flatMap(({ name, propertyName, isTypeOnly }): Reexport[] => {
+      const local = (propertyName ?? name).text;
+      const found = from === undefined ? imports.get(local) : { imported: local, module: from };
+      if (isTypeOnly || found === undefined) return [];
+      return [{ exported: name.text, imported: found.imported, module: found.module }];
+    });
+  });
 }

@@ -1,10 +1,10 @@
 import { builtinModules } from "node:module";
 import { Node, SyntaxKind, ts, type TypeScript } from "../ts-morph.js";
-import { diagnostic, quote, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
-import type { DefinitionFile } from "./definition-file.js";
+import { diagnostic, type Diagnostic, type Place, quote } from "../diagnostics/diagnostic.js";
+import type { DefinitionFile } from "./parser.js";
 import { callsIn, identifiersIn, wrapped } from "./descendants.js";
 import { stringOf } from "./functions.js";
-import { namesOf, specifierOf } from "./module-edges.js";
+import { namesOf, specifierOf } from "./modules.js";
 import { isGenerated, moduleFile, type ReadModule } from "./module-file.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
@@ -39,7 +39,7 @@ export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[
   return [...written, ...(mayLoad ? loadedModules(file) : [])];
 }
 
-/** For most imports the name says enough; looking for uses takes time. */
+/** For most imports the name says enough; to find uses takes time. */
 function mayMatter(module: string, from: string, read: ReadModule): boolean {
   if (isBuiltIn(module)) return true;
   if (/\.workflow(\.js|\.ts)?$/.test(module) || isGenerated(module)) return false;

@@ -1,11 +1,10 @@
 import { Node, ts, type TypeScript } from "../ts-morph.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import { hashOf } from "../plan/write.js";
-import { Module, type AppModules } from "./app-modules.js";
-import type { DefinitionFile } from "./definition-file.js";
-import { boundNames } from "./declared-names.js";
+import { type AppModules, Module } from "./app-modules.js";
+import type { DefinitionFile } from "./parser.js";
+import { boundNames, isReference } from "./scoping.js";
 import { childrenOf } from "./descendants.js";
-import { isReference } from "./scoping.js";
 
 const scanner = ts.createScanner(ts.ScriptTarget.Latest, true);
 

@@ -3,20 +3,25 @@ import { nearest } from "../diagnostics/nearest.js";
 import type { InputPlan, NodePlan, Renaming, WorkflowPlan } from "../plan/schema.js";
 import type { AppModules } from "./app-modules.js";
 import type { Workflows } from "./workflows.js";
-import type { DefinitionFile } from "./definition-file.js";
+import type { DefinitionFile } from "./parser.js";
 import type { FoundDefinition, NodeCall } from "./definitions.js";
 import { stringOf, unwrap } from "./functions.js";
 import { readInput, readWorkflowOptions } from "./input.js";
 import {
   analyzeNode,
   literalName,
-  optionSource,
   type NodeContext,
+  optionSource,
   type ReadNodes,
 } from "./nodes/node-kind.js";
-import { reportUnknown } from "./nodes/option-rules.js";
+import {
+  givenOptions,
+  type Options,
+  plannedValues,
+  readOptions,
+  reportUnknown,
+} from "./options.js";
 import { nodeKinds } from "./nodes/table.js";
-import { givenOptions, plannedValues, readOptions, type Options } from "./options.js";
 import { sourceHash } from "./tokens.js";
 
 /** The plan of one definition; what is wrong with it is reported to its file. */

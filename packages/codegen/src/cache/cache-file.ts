@@ -10,17 +10,11 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 
-/**
- * A file in the cache folder that tools share, by convention, beside the nearest package.json. In the
- * output folder it would be committed with every edit. Nothing is kept if there is no package.
- */
+/** A cache file of an app in `node_modules/.cache`; none if there is no package.json around. */
 export class CacheFile {
   readonly #path: string | undefined;
 
-  /**
-   * @param name what it is called, before what tells one app from another
-   * @param identity of the compiler: another one does not understand what this one keeps
-   */
+  /** @param identity of the compiler: another one does not understand what this one keeps. */
   constructor(
     functionsDir: string,
     name: string,
@@ -50,7 +44,7 @@ export class CacheFile {
     return `${this.identity} ${createHash("sha256").update(body).digest("hex")}\n`;
   }
 
-  /** A cache that cannot be written, on a read-only disk for example, costs time and nothing else. */
+  /** Failing to write a cache costs time and nothing else. */
   write(make: () => Buffer): void {
     if (this.#path === undefined) return;
     const temporary = `${this.#path}.${randomUUID()}`;

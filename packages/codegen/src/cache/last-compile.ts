@@ -6,10 +6,10 @@ import type { Baseline } from "../compatibility/baseline.js";
 import type { Change } from "../compatibility/lines.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { discoverAll, readText, type SourceText } from "../discover/discover.js";
-import { refsState } from "../git/refs.js";
-import type { Leftover } from "../plan/schema.js";
+import { refsState } from "../git/repository.js";
+import type { Tombstones } from "../plan/schema.js";
 import { compilerVersion } from "../version.js";
-import { presentFiles } from "../write/own-files.js";
+import { presentFiles } from "../write/write-generated.js";
 import { CacheFile } from "./cache-file.js";
 
 /** What there is to say of an app whose generated code is up to date. */
@@ -19,7 +19,7 @@ export interface Answer {
   /** The changes since what may be deployed. */
   readonly changes: readonly Change[];
   /** What earlier versions have left behind for runs in flight. */
-  readonly left: readonly Leftover[];
+  readonly tombstones: readonly Tombstones[];
   readonly against: Pick<Baseline, "from" | "hint">;
   readonly workflows: number;
   readonly nodes: number;
@@ -28,7 +28,7 @@ export interface Answer {
 /** What is kept of a compilation without errors, so that the next one need not happen. */
 export interface LastCompile extends Answer {
   readonly fingerprint: string;
-  /** Files that were looked into besides the definitions. */
+  /** Files that were read besides the definitions. */
   readonly consulted: readonly string[];
   /** The folders that generated files stand in. */
   readonly folders: readonly string[];
@@ -37,7 +37,7 @@ export interface LastCompile extends Answer {
 const fileOf = (functionsDir: string): CacheFile =>
   new CacheFile(functionsDir, "unchanged", compilerIdentity());
 
-/** What was compiled last, if definitions, output and compiler are the same. Nothing is parsed for it. */
+/** What was compiled last, if definitions, output and compiler are the same. */
 export function unchangedSince(functionsDir: string): LastCompile | undefined {
   const bytes = fileOf(functionsDir).read();
   if (bytes === undefined) return undefined;
@@ -47,10 +47,7 @@ export function unchangedSince(functionsDir: string): LastCompile | undefined {
   return contents && fingerprintOf(contents) === last.fingerprint ? last : undefined;
 }
 
-/**
- * Keeps what was compiled and written. `contents` is what the compiler had read, not what is on the
- * disk by now: a definition may have been saved meanwhile.
- */
+/** Keeps what was compiled; `contents` is what the compiler read, which may have changed since. */
 export function keepLastCompile(functionsDir: string, contents: Contents, answer: Answer): void {
   fileOf(functionsDir).write(() => {
     const last: LastCompile = {
@@ -66,7 +63,7 @@ export function keepLastCompile(functionsDir: string, contents: Contents, answer
 /** All that the output of the compiler depends on, and the output itself. */
 interface Contents {
   readonly sources: readonly SourceText[];
-  /** Files that were looked into besides the definitions; `undefined` for those that are not there. */
+  /** The other files that were read; `undefined` for those that are not there. */
   readonly consulted: ReadonlyMap<string, string | undefined>;
   /** Texts of generated files, by path. */
   readonly outputs: ReadonlyMap<string, string>;

@@ -1,9 +1,7 @@
+import { deserialize, serialize } from "node:v8";
 import type { Memory } from "../analyze/analyze.js";
 
-/**
- * What a compiler remembers from one time to the next. A value of an earlier process is parsed only
- * when it is asked for. What nobody asked for since the last `forgetUnused` is forgotten.
- */
+/** What a compiler remembers. A value of an earlier process is parsed only when asked for. */
 export class CompilerMemory implements Memory {
   readonly #slots = new Map<string, Slot>();
   #used = new Set<string>();
@@ -15,7 +13,7 @@ export class CompilerMemory implements Memory {
 
   /** The keys whose values an earlier process has remembered, and this one has read. */
   get read(): string[] {
-    return [...this.#slots].flatMap(([key, slot]) => (slot.text && slot.made ? [key] : []));
+    return [...this.#slots].flatMap(([key, slot]) => (slot.bytes && slot.made ? [key] : []));
   }
 
   get(key: string): unknown {
@@ -48,7 +46,7 @@ export class CompilerMemory implements Memory {
   /** A line with the keys and how many bytes each takes, and the values after it. */
   toBytes(): Buffer {
     const parts = [...this.#slots].map(
-      ([key, slot]) => [key, slot.text ?? Buffer.from(toJson(valueOf(slot)))] as const,
+      ([key, slot]) => [key, slot.bytes ?? serialize(valueOf(slot))] as const,
     );
     const index = JSON.stringify(parts.map(([key, bytes]) => [key, bytes.length]));
     return Buffer.concat([Buffer.from(`${index}\n`), ...parts.map(([, bytes]) => bytes)]);
@@ -59,49 +57,17 @@ export class CompilerMemory implements Memory {
     let at = bytes.indexOf("\n") + 1;
     // Written by `toBytes`.
     for (const [key, length] of JSON.parse(bytes.toString("utf8", 0, at)) as [string, number][])
-      memory.#slots.set(key, { text: bytes.subarray(at, (at += length)) });
+      memory.#slots.set(key, { bytes: bytes.subarray(at, (at += length)) });
     return memory;
   }
 }
 
 interface Slot {
-  readonly text?: Buffer;
+  readonly bytes?: Buffer;
   made?: { readonly value: unknown };
 }
 
 function valueOf(slot: Slot): unknown {
-  slot.made ??= { value: fromJson(slot.text?.toString() ?? "null") };
+  slot.made ??= { value: slot.bytes && deserialize(slot.bytes) };
   return slot.made.value;
-}
-
-/* The values of options that plans hold have no lists, so neither can be one. */
-const mapKey = "$map";
-const numberKey = "$number";
-
-/** As JSON, with maps and with numbers that JSON does not have. */
-function toJson(value: unknown): string {
-  return JSON.stringify(value, (_key, each: unknown) => {
-    if (each instanceof Map) return { [mapKey]: [...each] };
-    if (typeof each === "number" && (!Number.isFinite(each) || Object.is(each, -0)))
-      return { [numberKey]: [Object.is(each, -0) ? "-0" : String(each)] };
-    return each;
-  });
-}
-
-function fromJson(text: string): unknown {
-  const value: unknown = JSON.parse(text);
-  return text.includes(`"${mapKey}"`) || text.includes(`"${numberKey}"`) ? revived(value) : value;
-}
-
-/** In place, which takes a fraction of what a reviver of `JSON.parse` does. */
-function revived(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  const fields = value as Record<string, unknown>;
-  for (const key in fields) {
-    const field = fields[key];
-    if (typeof field === "object" && field !== null) fields[key] = revived(field);
-  }
-  const { [mapKey]: entries, [numberKey]: number } = fields;
-  if (Array.isArray(entries)) return new Map(entries as [unknown, unknown][]);
-  return Array.isArray(number) ? Number(number[0]) : value;
 }

@@ -4,9 +4,8 @@ import { checkConfig } from "./config.js";
 import { checkDuplicates, checkDuplicateWorkflows, checkFunctions } from "./duplicates.js";
 import { checkFunctionLengths, checkNames } from "./names.js";
 import { checkOptions } from "./options.js";
-import { checkRecursion } from "./recursion.js";
+import { checkRecursion, checkStructure } from "./structure.js";
 import { checkRenamings } from "./renamings.js";
-import { checkStructure } from "./structure.js";
 
 const rules: readonly ((workflow: WorkflowPlan) => Diagnostic[])[] = [
   checkNames,

@@ -1,12 +1,12 @@
 import { diagnostic, type Diagnostic, quote } from "../diagnostics/diagnostic.js";
 import { textOf } from "../plan/known.js";
-import { logLevels } from "../plan/log-levels.js";
+import { logLevels } from "../plan/constants.js";
 import {
+  configFile,
+  convexConfigFiles,
   isOutputFolder,
   maxPathSegment,
-  configFile,
   usualOutput,
-  convexConfigFiles,
 } from "../plan/paths.js";
 import type { ConfigPlan } from "../plan/schema.js";
 import { checkRetry, duration, each, isWhole, type Rule } from "./options.js";

@@ -1,6 +1,5 @@
-import { diagnostic, quote, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
-import { allLines, allNodes } from "../plan/flow.js";
-import { functionsOfNode } from "../plan/functions.js";
+import { diagnostic, type Diagnostic, type Place, quote } from "../diagnostics/diagnostic.js";
+import { allLines, allNodes, functionsOfNode } from "../plan/flow.js";
 import type { NodePlan, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
 
 interface Named {

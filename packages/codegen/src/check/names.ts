@@ -1,7 +1,6 @@
-import { diagnostic, quote, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
+import { diagnostic, type Diagnostic, type Place, quote } from "../diagnostics/diagnostic.js";
 import type { CodeName } from "../diagnostics/codes.js";
-import { allNodes } from "../plan/flow.js";
-import { capitalized, functionsOfNode } from "../plan/functions.js";
+import { allNodes, capitalized, functionsOfNode } from "../plan/flow.js";
 import { maxPathSegment } from "../plan/paths.js";
 import type { WorkflowPlan } from "../plan/schema.js";
 

@@ -1,13 +1,13 @@
-import { diagnostic, quote, type Diagnostic } from "../diagnostics/diagnostic.js";
-import { durationMs, MAX_DURATION_MS } from "../plan/duration.js";
+import { diagnostic, type Diagnostic, quote } from "../diagnostics/diagnostic.js";
+import { durationMs, MAX_DURATION_MS } from "../plan/constants.js";
 import { allNodes } from "../plan/flow.js";
 import {
   asyncFunction,
-  isObject,
-  textOf,
   type Given,
   type GivenOptions,
+  isObject,
   type Known,
+  textOf,
 } from "../plan/known.js";
 import type { NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";

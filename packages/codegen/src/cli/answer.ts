@@ -22,7 +22,7 @@ export function answerOf(
   return {
     diagnostics,
     changes: ok && deployed !== undefined ? compare(deployed, toWritten(plan)) : [],
-    left: plan.removed ?? [],
+    tombstones: plan.removed ?? [],
     against: { from, ...(hint === undefined ? {} : { hint }) },
     ...counted(plan),
   };

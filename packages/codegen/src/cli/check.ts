@@ -1,9 +1,9 @@
-import { Compiler, driftOf, writeGenerated, type CompileResult } from "../compile.js";
+import { Compiler, type CompileResult, driftOf, writeGenerated } from "../compile.js";
 import type { Baseline } from "../compatibility/baseline.js";
 import { compare } from "../compatibility/compare.js";
-import { refsState } from "../git/refs.js";
-import { leftOut } from "../plan/leftovers.js";
-import type { Leftover } from "../plan/schema.js";
+import { refsState } from "../git/repository.js";
+import { withoutThose } from "../plan/tombstones.js";
+import type { Tombstones } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { lastPlan } from "../write/last-plan.js";
 import { answerOf, keepAnswer } from "./answer.js";
@@ -52,7 +52,7 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
     ok: isFine,
     drift: { written, removed, edited },
     changes,
-    left: dropped ? droppable : answer.left,
+    tombstones: dropped ? droppable : answer.tombstones,
     dropped,
     against: answer.against,
   };
@@ -60,15 +60,15 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
   return printFindings(found, diagnostics, checking, terminal);
 }
 
-/** Writes the generated code anew, without what was left behind but for what the plan that is deployed needs; gives what is gone by that. */
+/** Writes generated code without the tombstones that the baseline does not need; gives these. */
 async function drop(
   functionsDir: string,
   { plan: whole, output }: CompileResult,
   deployed: Baseline | undefined,
-): Promise<readonly Leftover[]> {
+): Promise<readonly Tombstones[]> {
   const kept = deployed?.plan === undefined ? {} : { baseline: () => deployed };
   const { files, plan } = await new Compiler().compile({ functionsDir, drop: true, ...kept });
-  const dropped = leftOut(whole.removed ?? [], plan.removed ?? []);
+  const dropped = withoutThose(whole.removed ?? [], plan.removed ?? []);
   if (dropped.length > 0) await writeGenerated(functionsDir, files, { folders: [output] });
   return dropped;
 }

@@ -3,13 +3,13 @@ import type { Written } from "../compile.js";
 import type { Compatibility } from "../compatibility/lines.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { readText } from "../discover/discover.js";
-import { sidesOf } from "../write/own-files.js";
+import { sidesOf } from "../write/write-generated.js";
 import { plural } from "./counts.js";
 import { displayPath, inFolder } from "./functions-folder.js";
 import {
   compatibilities,
   isSafe,
-  leftNames,
+  tombstoneNames,
   placeOf,
   printDiagnostics,
   withoutFrames,
@@ -17,7 +17,7 @@ import {
 import { printTo, type Terminal } from "./terminal.js";
 
 /** What `check` found; printed as it is with `--json`. */
-export interface Findings extends Pick<Answer, "changes" | "left" | "against"> {
+export interface Findings extends Pick<Answer, "changes" | "tombstones" | "against"> {
   /** Whether all is well: the exit code is 0. */
   readonly ok: boolean;
   readonly problems: readonly Diagnostic[];
@@ -40,13 +40,13 @@ interface Checking {
 
 /** Prints what was found; gives the exit code. */
 export function printFindings(
-  { ok, drift, changes, left, dropped, against }: Omit<Findings, "problems">,
+  { ok, drift, changes, tombstones, dropped, against }: Omit<Findings, "problems">,
   diagnostics: readonly Diagnostic[],
   checking: Checking,
   terminal: Terminal,
 ): 0 | 1 {
   const problems = diagnostics.map(withoutFrames);
-  const findings: Findings = { ok, problems, drift, changes, left, dropped, against };
+  const findings: Findings = { ok, problems, drift, changes, tombstones, dropped, against };
   if (checking.json) printTo(terminal).out(JSON.stringify(findings, undefined, 2));
   else {
     printDiagnostics(diagnostics, displayPath(terminal.cwd, checking.functionsDir), terminal);
@@ -61,12 +61,12 @@ export function printFindings(
 
 /** Prints what `check` finds in an app that has not changed; gives the exit code. */
 export function printUnchanged(
-  { diagnostics, changes, left, against }: Answer,
+  { diagnostics, changes, tombstones, against }: Answer,
   asked: Pick<Checking, "functionsDir" | "json">,
   terminal: Terminal,
 ): 0 | 1 {
   const drift = { written: [], removed: [], edited: [] };
-  const found = { ok: changes.every(isSafe), drift, changes, left, dropped: false, against };
+  const found = { ok: changes.every(isSafe), drift, changes, tombstones, dropped: false, against };
   const checking = { ...asked, dropping: "notAsked", isCompiled: true } as const;
   return printFindings(found, diagnostics, checking, terminal);
 }
@@ -135,14 +135,14 @@ function printChanges({ changes, against: { from, hint: what } }: Findings, term
 
 /** Prints the tombstones of earlier versions, and what has become or may become of them. */
 function printTombstones(
-  { left, dropped }: Findings,
+  { tombstones, dropped }: Findings,
   dropping: Checking["dropping"],
   terminal: Terminal,
 ): void {
   const { out, colors } = printTo(terminal);
   const word = dropped ? colors.red("dropped") : colors.dim("kept for runs in flight");
-  for (const name of leftNames(left)) out(`${word} ${name}`);
-  if (left.length === 0) {
+  for (const name of tombstoneNames(tombstones)) out(`${word} ${name}`);
+  if (tombstones.length === 0) {
     if (dropping !== "notAsked") out("Nothing is left behind by earlier versions.");
   } else if (dropping === "refused") out("Nothing was dropped, as not all is well.");
   else if (dropping === "notAsked")

@@ -1,19 +1,13 @@
 import { statSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { readText } from "../discover/discover.js";
-import { ifPresent } from "../discover/unreadable.js";
+import { ifPresent, readText } from "../discover/discover.js";
 
 /** Something the user gave that cannot be worked with; printed without a stack. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/**
- * The app's functions folder as an absolute path: `--dir`, else what `convex.json` says, else `convex`.
- *
- * @throws UsageError if there is no such folder, or `convex.json` is not what it should be
- * @throws Unreadable
- */
+/** The functions folder: `--dir`, that of `convex.json`, or `convex`. @throws UsageError */
 export function functionsFolder(cwd: string, dir: string | undefined): string {
   const folder = wantedFolder(cwd, dir);
   if (ifPresent(folder, (path) => statSync(path).isDirectory()) === true) return folder;

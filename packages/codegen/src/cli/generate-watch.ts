@@ -1,8 +1,8 @@
 import {
   Compiler,
+  type CompileResult,
   withProblems,
   writeGenerated,
-  type CompileResult,
   type Written,
 } from "../compile.js";
 import type { ChooseBaseline } from "../compatibility/baseline.js";
@@ -10,9 +10,7 @@ import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { isSame, type SourceText } from "../discover/discover.js";
 import { isPlanFile } from "../plan/paths.js";
 import { toWritten } from "../plan/write.js";
-import { Deployable } from "../watch/deployable.js";
-import { WatchedFolders } from "../watch/folders.js";
-import { Rounds } from "../watch/rounds.js";
+import { Deployable, Rounds, WatchedFolders } from "../watch/watching.js";
 import { lastPlan, planTexts, type PlanTexts } from "../write/last-plan.js";
 import { isWrittenHere } from "../write/write-generated.js";
 import { displayPath } from "./functions-folder.js";
@@ -30,7 +28,7 @@ interface WatchOptions {
   readonly onCompiled?: (result: CompileResult) => Promise<void>;
 }
 
-/** Compiles now, and again after every change, until the signal is aborted. No wrong definition ends it. */
+/** Compiles now and after every change until the signal is aborted. */
 export async function generateWatch(
   functionsDir: string,
   terminal: Terminal,
@@ -96,11 +94,7 @@ class Session {
     }
   }
 
-  /**
-   * What this session has written and what was there when it began may have been deployed. A plan
-   * that somebody else has written since, such as `git pull`, is a new beginning. A plan that is
-   * gone, or not there yet in a new output folder, is none.
-   */
+  /** The plans that may be deployed by now; one that somebody else wrote is a new beginning. */
   async #currentDeployable(): Promise<Deployable> {
     const output = await this.compiler.outputIn(this.functionsDir);
     const texts = [...planTexts(this.functionsDir, output)];
@@ -114,7 +108,7 @@ class Session {
     return this.#deployable;
   }
 
-  /** Prints what is new: an edit of another file of the app, and a problem that is the same, are not. */
+  /** Prints what is new, and nothing about a problem that is still the same. */
   #print(result: CompileResult, written: Written | undefined, elapsedMs: number): void {
     const { terminal } = this;
     const folder = displayPath(terminal.cwd, this.functionsDir);

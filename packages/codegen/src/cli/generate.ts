@@ -1,16 +1,16 @@
 import type { Answer } from "../cache/last-compile.js";
 import type { Change } from "../compatibility/lines.js";
 import {
+  type CompileOptions,
   Compiler,
+  type CompileResult,
   writeGenerated,
   WriteRefused,
-  type CompileOptions,
-  type CompileResult,
   type Written,
 } from "../compile.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { discover, isSame } from "../discover/discover.js";
-import { refsState } from "../git/refs.js";
+import { refsState } from "../git/repository.js";
 import { answerOf, keepAnswer } from "./answer.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
 import { generateWatch } from "./generate-watch.js";
@@ -28,7 +28,7 @@ export interface GenerateOptions {
 }
 
 /** What `generate` did; printed as it is with `--json`. */
-export interface Generated extends Pick<Answer, "left" | "workflows" | "nodes"> {
+export interface Generated extends Pick<Answer, "tombstones" | "workflows" | "nodes"> {
   /** Whether there are no errors, and what differed was written: the exit code is 0. */
   readonly ok: boolean;
   readonly problems: readonly Diagnostic[];
@@ -70,13 +70,13 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
     (result.diagnostics.length === 0 || written.written.length + written.removed.length === 0);
   if (isSettled && against === undefined) keepAnswer(functionsDir, result, answer, branches);
   if (json) {
-    const { left, workflows, nodes } = answer;
+    const { tombstones, workflows, nodes } = answer;
     const found: Generated = {
       ok,
       problems: result.diagnostics.map(withoutFrames),
       written: written?.written ?? [],
       removed: written?.removed ?? [],
-      left,
+      tombstones,
       changes: answer.changes.filter((change) => !isSafe(change)),
       workflows,
       nodes,
@@ -106,10 +106,7 @@ async function write(
   }
 }
 
-/**
- * Compiles what is on the disk by the time there is something to write. A definition may be saved
- * while the compiler loads, and a watching compiler's output must not be replaced by an older one.
- */
+/** Compiles what is on the disk at the end: a definition may be saved while the compiler loads. */
 async function compileLatest(options: CompileOptions): Promise<CompileResult> {
   const compiler = new Compiler({ once: true });
   const isLatest = ({ sources }: CompileResult) => isSame(sources, discover(options.functionsDir));

@@ -1,8 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { dot } from "../graph/dot.js";
-import { mermaid } from "../graph/mermaid.js";
-import { graphOf, type Graph } from "../graph/model.js";
+import { dot, mermaid } from "../graph/drawing.js";
+import { type Graph, graphOf } from "../graph/model.js";
 import { compiledPlan } from "./plans.js";
 import { UsageError } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";

@@ -1,11 +1,18 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import { definitionFiles } from "../discover/definition-files.js";
+import { definitionFiles } from "../discover/discover.js";
 import { mountComponent } from "../init/convex-config.js";
-import type { Edit } from "../init/edit.js";
-import { firstWorkflow, firstWorkflowFile, ignoreGenerated } from "../init/app-files.js";
-import { addScripts, missingPackages } from "../init/package-scripts.js";
-import { configuredName, configuredOutput, nameComponent } from "../init/stepwise-config.js";
+import {
+  addScripts,
+  configuredName,
+  configuredOutput,
+  type Edit,
+  firstWorkflow,
+  firstWorkflowFile,
+  ignoreGenerated,
+  missingPackages,
+  nameComponent,
+} from "../init/app-files.js";
 import { configFile, convexConfigFiles, usualComponent } from "../plan/paths.js";
 import { displayPath, UsageError, wantedFolder } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
@@ -14,7 +21,7 @@ export interface InitOptions {
   readonly dir?: string;
 }
 
-/** Does what is missing, and shows it; gives the exit code, which is 1 if something is left to the user. */
+/** Does what is missing; gives the exit code, which is 1 if something is left to the user. */
 export function init(options: InitOptions, terminal: Terminal): 0 | 1 {
   const { cwd } = terminal;
   const functionsDir = wantedFolder(cwd, options.dir);
@@ -60,7 +67,7 @@ export function init(options: InitOptions, terminal: Terminal): 0 | 1 {
   return is("refuse").length > 0 ? 1 : 0;
 }
 
-/** Mounts the component, and has the app's config say under which name, where that is not the usual one. */
+/** Mounts the component; the app's config says under which name, if not the usual one. */
 function editConfigs(functionsDir: string): Edit[] {
   const read = (file: string) => textOf(join(functionsDir, file));
   const file = convexConfigFiles.find((name) => read(name) !== undefined);

@@ -11,12 +11,7 @@ import { displayPath, functionsFolder, UsageError } from "./functions-folder.js"
 import { noWorkflow, printDiagnostics } from "./report.js";
 import { printTo, type Terminal } from "./terminal.js";
 
-/**
- * The plan of an app, for commands that show it. Prints its errors; undefined if there are some.
- *
- * @param workflow one that must be in the plan
- * @throws UsageError if it is not, or there is no functions folder
- */
+/** The plan of an app; prints its errors. @throws UsageError if it lacks `workflow`, or a folder */
 export async function compiledPlan(
   dir: string | undefined,
   workflow: string | undefined,

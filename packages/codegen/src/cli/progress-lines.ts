@@ -17,7 +17,7 @@ import {
   stageLabel,
 } from "./progress-text.js";
 
-/** One line per change that tells something new, with the time since the start of the run before it. */
+/** One line per change that tells something new, with the time since the start of the run. */
 export function describeChanges(
   { tree, changes, seenAt }: ProgressEvent,
   crowds: Crowds = new Crowds(),
@@ -125,7 +125,7 @@ export class Crowds {
     }
   }
 
-  /** Whether the same was told of another child of the same parent; it counts as told from now on. */
+  /** Whether the same was told of another child of the same parent. */
   hasTold(change: Change): boolean {
     const path: string[] = [];
     let isInCrowd = false;

@@ -15,12 +15,7 @@ import {
 /** How many children of one parent are shown at most. */
 const MOST_CHILDREN = 24;
 
-/**
- * A run with its steps, and its children under their parent, as lines for a terminal. Of very many
- * children some are shown, the interesting ones first, and the others are counted.
- *
- * @param now by the clock that the functions see, for the durations of what is still running
- */
+/** A run, its steps and its children as lines; of many children the most interesting. @param now */
 export function treeLines(tree: RunTree, now: number, maxLines: number): Line[] {
   const top = tree.runs[0];
   if (top === undefined) return [];

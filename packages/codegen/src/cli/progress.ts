@@ -12,7 +12,7 @@ export interface Progress {
   end(): void;
 }
 
-/** A tree that is redrawn on a terminal that can do so, else a line per event; nothing if it is to be quiet. */
+/** A tree that is redrawn, if the terminal can do so, else a line per event; or nothing. */
 export function progressOn(stream: NodeJS.WriteStream, quiet: boolean): Progress {
   if (quiet) return { tell() {}, end() {} };
   const isLive = stream.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["CI"];

@@ -4,7 +4,7 @@ import type { Compatibility } from "../compatibility/lines.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { formatDiagnostic } from "../diagnostics/format.js";
 import { digestOf } from "../plan/digest.js";
-import type { Leftover, ProjectPlan } from "../plan/schema.js";
+import type { Tombstones, ProjectPlan } from "../plan/schema.js";
 import { countsText, plural } from "./counts.js";
 import { displayPath, inFolder } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
@@ -50,7 +50,7 @@ export function printWarnings(answer: Answer, functionsDir: string, terminal: Te
   printUnsafeChanges(answer, terminal);
 }
 
-/** Prints the changes that take something from runs in flight, with what they were compared with. */
+/** Prints the changes that take something from runs in flight. */
 export function printUnsafeChanges(
   { changes, against: { from } }: Answer,
   terminal: Terminal,
@@ -84,7 +84,7 @@ export function report(
     ...named(written, colors.green("wrote")),
     ...named(removed, colors.red("removed")),
   ];
-  const kept = leftNames(plan.removed ?? []);
+  const kept = tombstoneNames(plan.removed ?? []);
   if (lines.length > 0 && kept.length > 0)
     lines.push(colors.dim(`kept for runs in flight: ${kept.join(", ")} (see check --drop)`));
   if (plan.workflows.length === 0) return [...lines, noWorkflow(folder)].join("\n");
@@ -110,7 +110,7 @@ export function counted({ workflows }: ProjectPlan): { workflows: number; nodes:
 }
 
 /** `sendMail › outline` for a stage that is gone, `invoice` for a workflow with all its stages. */
-export function leftNames(left: readonly Leftover[]): string[] {
+export function tombstoneNames(left: readonly Tombstones[]): string[] {
   return left.flatMap(({ workflow, stages, nodes = [] }) => {
     const names = new Set([...stages, ...nodes.map(({ name }) => name)]);
     return names.size === 0 ? [workflow] : [...names].map((name) => `${workflow} › ${name}`);

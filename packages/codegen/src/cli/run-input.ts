@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { loadEnvFile } from "node:process";
 import { jsonToConvex, type JSONValue } from "convex/values";
 import { suggestion } from "../diagnostics/nearest.js";
-import { whyUnreadable, type PlannedEvent, type SeedTable } from "../dev-server/index.js";
-import { durationMs } from "../plan/duration.js";
+import { type PlannedEvent, type SeedTable, whyUnreadable } from "../dev-server/index.js";
+import { durationMs } from "../plan/constants.js";
 import { awaitedEvents } from "../plan/events.js";
 import type { ProjectPlan } from "../plan/schema.js";
 
@@ -27,7 +27,7 @@ export async function readJson(given: string, option: string): Promise<JSONValue
 
 const seedForm = '{ "orders": [{ "_id": "order-1", "total": 5 }] }';
 
-/** The documents of a seed file, table by table. @throws if it cannot be read, or has another form */
+/** The documents of a seed file, table by table. @throws if it has another form */
 export async function readSeed(path: string): Promise<SeedTable[]> {
   const json = await readJson(`@${path}`, "--seed");
   if (!isObject(json)) throw new Error(`${path} is not an object of tables: ${seedForm}`);
@@ -39,12 +39,7 @@ export async function readSeed(path: string): Promise<SeedTable[]> {
   });
 }
 
-/**
- * The events that are given by `--events`. An event with a time that no node of the run itself waits
- * for is meant for a run below it.
- *
- * @throws if they are no events, or nothing can wait for one and all that is waited for is known
- */
+/** The events of `--events`. One with a time that the run does not wait for is for a run below. */
 export async function readEvents(
   given: string,
   workflow: string,

@@ -4,7 +4,7 @@ import { runWorkflow, type StoredFile } from "../dev-server/index.js";
 import type { ProjectPlan } from "../plan/schema.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
 import { progressOn, usesColor } from "./progress.js";
-import { type PlaceOf, report } from "./progress-report.js";
+import { type PlaceOf, report } from "./progress-text.js";
 import { printDiagnostics } from "./report.js";
 import { processTerminal } from "./terminal.js";
 import { loadEnvironment, notSent, readEvents, readJson, readSeed } from "./run-input.js";
@@ -87,7 +87,7 @@ function placesIn(plan: ProjectPlan, folder: string): PlaceOf {
   };
 }
 
-/** What went wrong, with its causes; of an error of the app's own code, where; never a stack trace. */
+/** What went wrong, with its causes, and where in the app's own code; never a stack trace. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const place = placeInApp(error);
@@ -95,7 +95,7 @@ function messageOf(error: unknown): string {
   return error.cause === undefined ? message : `${message}\n${messageOf(error.cause)}`;
 }
 
-/** The first place of a stack, if it is one of the app: below the working folder, and not installed. */
+/** The first place of a stack, if it is in the app's own code. */
 function placeInApp({ stack = "" }: Error): string | undefined {
   const [, file, place] = /^ +at (?:.*\()?(?:file:\/\/)?(\/.*?)(:\d+:\d+)\)?$/m.exec(stack) ?? [];
   if (file === undefined) return undefined;

@@ -2,10 +2,7 @@ import { unchangedSince, type LastCompile } from "../cache/last-compile.js";
 import { countsText } from "./counts.js";
 import { functionsFolder } from "./functions-folder.js";
 
-/**
- * Answers `generate` and `check` if nothing has changed since the last time, before anything is
- * loaded that would take longer than to find that out. The program answers everything else.
- */
+/** Answers `generate` and `check` if nothing has changed, before anything slow is loaded. */
 export async function answerUnchanged(args: readonly string[], cwd: string): Promise<boolean> {
   const asked = questionIn(args);
   if (asked === undefined) return false;

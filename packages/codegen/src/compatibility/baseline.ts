@@ -1,9 +1,7 @@
 import { posix } from "node:path";
-import { refsState } from "../git/refs.js";
-import { Repository } from "../git/repository.js";
+import { refsState, Repository } from "../git/repository.js";
 import { isPlanFile } from "../plan/paths.js";
-import { joinedPlan, PlanOutdated } from "../plan/read.js";
-import { partOnce, type ReadBefore } from "../plan/read-before.js";
+import { joinedPlan, partOnce, PlanOutdated, type ReadBefore } from "../plan/read.js";
 import type { WrittenPlan } from "../plan/schema.js";
 
 /** What a new plan is compared with: what may be deployed. */

@@ -1,4 +1,5 @@
 import { quote } from "../diagnostics/diagnostic.js";
+import { allNodes } from "../plan/flow.js";
 import { outputOf, usualComponent } from "../plan/paths.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { type Change, type WorkflowThen, linePairs, type NodeThen } from "./lines.js";
@@ -117,9 +118,5 @@ const ending = ".compensate";
 const hint =
   "keep the step with its compensation until no run that has completed it can still fail";
 
-function stageNames(nodes: readonly NodeThen[]): string[] {
-  return nodes.flatMap(({ stages, bodies = [] }) => [
-    ...stages.map(({ name }) => name),
-    ...bodies.flatMap((body) => stageNames(body.nodes)),
-  ]);
-}
+const stageNames = (nodes: readonly NodeThen[]): string[] =>
+  allNodes(nodes).flatMap(({ stages }) => stages.map(({ name }) => name));

@@ -1,5 +1,6 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import { type Change, type NodeThen, type LinePair, type Placed, longestCommon } from "./lines.js";
+import { allNodes, allReads } from "../plan/flow.js";
 import { stageKind } from "../plan/stage-kinds.js";
 
 type Rule = (line: LinePair) => Omit<Change, "workflow">[];
@@ -252,10 +253,7 @@ function addedNodes(line: LinePair): ReturnType<Rule> {
 
 /** The names that a node and those inside it read; every name if one of them is `*`. */
 function readsOf(node: NodeThen): { has(name: string): boolean } {
-  const collect = ({ stages, bodies = [] }: NodeThen): string[] => [
-    ...stages.flatMap(({ reads, recover = [], until = [] }) => [...reads, ...recover, ...until]),
-    ...bodies.flatMap((body) => body.nodes.flatMap(collect)),
-  ];
-  const names = new Set(collect(node));
+  const stages = allNodes([node]).flatMap((each) => each.stages);
+  const names = new Set(stages.flatMap(allReads));
   return names.has("*") ? { has: () => true } : names;
 }

@@ -14,7 +14,7 @@ interface WorkflowsIndex {
   };
 }
 
-/** Starts a run as the app itself would, in a mutation; gives its id. @throws if `start` refuses the input */
+/** Starts a run in a mutation; gives its id. @throws if `start` refuses the input */
 export async function startRun(back: BackEnd, name: string, input: unknown): Promise<string> {
   const { workflow, reference } = await loadWorkflow(back, name);
   return await back.t.mutation(async (ctx) => await workflow.start(ctx, reference, input));
@@ -61,7 +61,7 @@ export function workflowComponentPath(back: BackEnd): string {
 
 type SetLevel = FunctionReference<"mutation", "internal", { logLevel: "ERROR" }, null>;
 
-/** Has the component log nothing but errors, unless the app's config says how much. It is not counted. */
+/** Has the component log nothing but errors, unless the app's config says how much. */
 export async function logErrorsOnly(back: BackEnd): Promise<void> {
   const { config } = componentsGeneric()[workflowComponentPath(back)]!;
   const update = config!["update"] as unknown as SetLevel;

@@ -1,12 +1,17 @@
 import { rmSync } from "node:fs";
-import { mkdtemp, mkdir } from "node:fs/promises";
+import { mkdir, mkdtemp } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Counter } from "@stepwise/testing";
 import type { TestConvex } from "convex-test";
 import { defineSchema, type GenericSchema, type SchemaDefinition } from "convex/server";
-import { bundle, externalPackages, type LoadableModules } from "./bundle.js";
-import { findComponents, type MountedComponent } from "./components.js";
-import { findEntryPoints } from "./entry-points.js";
+import {
+  bundle,
+  externalPackages,
+  findComponents,
+  findEntryPoints,
+  type LoadableModules,
+  type MountedComponent,
+} from "./bundle.js";
 import { usualOutput } from "../plan/paths.js";
 
 /** convex-test's `t` for an app whose schema is only known at run time. */
@@ -31,13 +36,7 @@ export interface BackEnd {
   close(): void;
 }
 
-/**
- * Bundles an app and mounts it, with all the components its `convex.config.ts` mounts.
- *
- * @param functionsDir absolute path of the functions folder, usually `…/convex`
- * @param output the folder under it that generated code stands in
- * @throws when something cannot be bundled
- */
+/** Bundles an app and mounts it with its components. @throws when something cannot be bundled */
 export async function openBackEnd(
   functionsDir: string,
   output: string = usualOutput,

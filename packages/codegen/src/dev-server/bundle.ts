@@ -1,7 +1,10 @@
 import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
+import { existsSync } from "node:fs";
+import { glob } from "tinyglobby";
+import { convexConfigFiles } from "../plan/paths.js";
 
 export interface BundleOptions {
   /** What the entry points are relative to. */
@@ -17,12 +20,7 @@ export interface BundleOptions {
 /** From a module's path, such as `./documents.js`, to its import. */
 export type LoadableModules = Record<string, () => Promise<unknown>>;
 
-/**
- * Bundles modules as a deployment would, packages included, so that what is imported depends on no
- * package being fit for Node's own loader. Only `convex` itself stays outside: there must be one.
- *
- * @throws when something cannot be bundled, with esbuild's message and the place
- */
+/** Bundles modules with their packages as a deployment would, but for `convex`. @throws */
 export async function bundle(options: BundleOptions): Promise<LoadableModules> {
   if (options.entryPoints.length === 0) return {};
   const isNode = options.platform === "node";
@@ -86,7 +84,7 @@ export async function externalPackages(projectDir: string): Promise<string[]> {
   return listed.includes("*") ? ["*"] : listed.flatMap((name) => [name, `${name}/*`]);
 }
 
-const NAMESPACE = "stepwise-generated";
+const GENERATED = "stepwise-generated";
 
 const kinds = "action httpAction internalAction internalMutation internalQuery mutation query";
 const CONTENTS: Record<string, string> = {
@@ -101,27 +99,148 @@ const CONTENTS: Record<string, string> = {
   dataModel: "export {};",
 };
 
-/**
- * Stands in for `_generated` where `npx convex dev` has never run: it needs a deployment, and
- * at run time these modules are the same in every app.
- */
+/** Stands in for `_generated` where `npx convex dev` has never run. */
 const generatedStandIns: Plugin = {
-  name: NAMESPACE,
+  name: GENERATED,
   setup(build) {
     build.onResolve({ filter: /_generated\/(api|server|dataModel)(\.js)?$/ }, async (args) => {
-      if (args.pluginData === NAMESPACE) return undefined;
+      if (args.pluginData === GENERATED) return undefined;
       const found = await build.resolve(args.path, {
         kind: args.kind,
         resolveDir: args.resolveDir,
-        pluginData: NAMESPACE,
+        pluginData: GENERATED,
       });
       if (found.errors.length === 0) return found;
       const path = args.path.replace(/^.*_generated\//, "").replace(/\.js$/, "");
-      return { path, namespace: NAMESPACE, pluginData: { resolveDir: args.resolveDir } };
+      return { path, namespace: GENERATED, pluginData: { resolveDir: args.resolveDir } };
     });
-    build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path, pluginData }) => ({
+    build.onLoad({ filter: /.*/, namespace: GENERATED }, ({ path, pluginData }) => ({
       contents: CONTENTS[path],
       resolveDir: (pluginData as { resolveDir: string }).resolveDir,
+    }));
+  },
+};
+
+/** The modules of a functions folder, as paths relative to it with `/`. */
+export interface EntryPoints {
+  readonly isolate: string[];
+  readonly node: string[];
+  readonly schema?: string;
+}
+
+const MODULES = "**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}";
+const USE_NODE = /^(?:\s|\/\/.*\n|\/\*[^]*?\*\/)*["']use node["']/;
+
+/** The modules that Convex would deploy from a folder, told apart by where they run. */
+export async function findEntryPoints(functionsDir: string): Promise<EntryPoints> {
+  const files = await glob(MODULES, {
+    cwd: functionsDir,
+    dot: false,
+    ignore: ["**/node_modules/**"],
+  });
+  const isolate: string[] = [];
+  const node: string[] = [];
+  for (const file of files.sort()) {
+    if (!isEntryPoint(file) || isInComponent(functionsDir, file)) continue;
+    const source = await readFile(join(functionsDir, file), "utf8");
+    // Convex takes a TypeScript file without any for no module at all.
+    if (/\.tsx?$/.test(file) && !/^\s{0,100}(import|export)/m.test(source)) continue;
+    (USE_NODE.test(source) ? node : isolate).push(file);
+  }
+  const schema = files.find((file) => /^schema\.[jt]s$/.test(file));
+  return { isolate, node, ...(schema === undefined ? {} : { schema }) };
+}
+
+function isEntryPoint(file: string): boolean {
+  const base = basename(file);
+  if (file.startsWith("_generated/") || file.includes(" ")) return false;
+  if (base === "schema.ts" || base === "schema.js") return false;
+  return !/^[.#]/.test(base) && base.split(".").length === 2;
+}
+
+/** A folder with a `convex.config.ts` of its own is a component, deployed apart from the app. */
+function isInComponent(functionsDir: string, file: string): boolean {
+  for (let folder = dirname(file); folder !== "."; folder = dirname(folder)) {
+    if (existsSync(join(functionsDir, folder, "convex.config.ts"))) return true;
+  }
+  return false;
+}
+
+/** A component as `convex.config.ts` mounts it. */
+export interface MountedComponent {
+  /** Its path from the app, such as `workflow` or `billing/ledger`. */
+  readonly path: string;
+  /** What was imported: `@stepwise/workflow/convex.config`, or `./billing/convex.config`. */
+  readonly specifier: string;
+  /** The folder of its definition, and of its functions. */
+  readonly directory: string;
+  readonly children: MountedComponent[];
+}
+
+/** A component's definition at run time, as `componentDefinitions` gives it. */
+interface Definition {
+  readonly _childComponents: [name: string, imported: Imported][];
+}
+interface Imported {
+  readonly source: Pick<MountedComponent, "specifier" | "directory">;
+  readonly definition: Definition;
+}
+
+/** The components that the app mounts, with those that they mount. */
+export async function findComponents(
+  functionsDir: string,
+  outdir: string,
+): Promise<MountedComponent[]> {
+  const entry = convexConfigFiles.find((name) => existsSync(join(functionsDir, name)));
+  if (entry === undefined) return [];
+  const modules = await bundle({
+    root: functionsDir,
+    entryPoints: [entry],
+    outdir,
+    platform: "isolate",
+    plugins: [componentDefinitions],
+  });
+  const config = (await Object.values(modules)[0]!()) as { default: Definition };
+  return mounted(config.default, "");
+}
+
+function mounted(definition: Definition, above: string): MountedComponent[] {
+  return definition._childComponents.map(([name, imported]) => {
+    const path = above === "" ? name : `${above}/${name}`;
+    return { path, ...imported.source, children: mounted(imported.definition, path) };
+  });
+}
+
+const COMPONENTS = "stepwise-component";
+
+/** Gives imported definitions the shape that `use` asks for, and notes where each came from. */
+const componentDefinitions: Plugin = {
+  name: COMPONENTS,
+  setup(build) {
+    build.onResolve({ filter: /convex\.config(\.[jt]s)?$/ }, async (args) => {
+      if (args.kind === "entry-point" || args.pluginData === COMPONENTS) return undefined;
+      if (args.namespace === COMPONENTS) return { path: args.path };
+      for (const path of [args.path, args.path.replace(/\.js$/, ".ts"), `${args.path}.js`]) {
+        const found = await build.resolve(path, {
+          kind: args.kind,
+          resolveDir: args.resolveDir,
+          pluginData: COMPONENTS,
+        });
+        if (found.errors.length > 0) continue;
+        const source = { specifier: args.path, directory: dirname(found.path) };
+        return { path: found.path, namespace: COMPONENTS, pluginData: source };
+      }
+      return undefined;
+    });
+    build.onLoad({ filter: /.*/, namespace: COMPONENTS }, ({ path, pluginData }) => ({
+      contents: `
+        import definition from ${JSON.stringify(path)};
+        const source = ${JSON.stringify(pluginData)};
+        export default {
+          componentDefinitionPath: source.directory, defaultName: definition._name, source, definition,
+        };
+      `,
+      resolveDir: dirname(path),
     }));
   },
 };

@@ -2,12 +2,7 @@ import { Console } from "node:console";
 import { Writable } from "node:stream";
 import { inspect } from "node:util";
 
-/**
- * Hands what functions print, and rejections that nobody handles, to `log`. A deployment logs both,
- * while here they would get into the output, or end the process.
- *
- * @returns a function that ends this
- */
+/** Hands what functions print, and unhandled rejections, to `log`; returns what ends this. */
 export function captureLogs(log: (text: string) => void): () => void {
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -25,7 +20,7 @@ export function captureLogs(log: (text: string) => void): () => void {
   };
 }
 
-/** Makes `Math.random` repeat its numbers for a seed (mulberry32). Returns a function that ends this. */
+/** Makes `Math.random` repeat its numbers for a seed (mulberry32); returns what ends this. */
 export function seedRandom(seed: number | undefined): () => void {
   const own = Math.random;
   if (seed === undefined) return () => {};

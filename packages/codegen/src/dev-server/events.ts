@@ -6,7 +6,7 @@ import type { RunTree } from "./tree.js";
 export interface PlannedEvent {
   readonly name: string;
   readonly value: unknown;
-  /** Ms after the start of the run. Default: when it, or a run below it, waits for such an event. */
+  /** Ms after the start of the run. Default: when a run waits for such an event. */
   readonly atMs?: number;
   /** Whether it is for a run below: from its time on it is sent when one waits for it. */
   readonly isBelow?: boolean;
@@ -18,7 +18,7 @@ export interface Delivery {
   readonly to: { readonly runId: string; readonly workflow: string };
 }
 
-/** Sends the planned events, each once; those of one name that wait for their moment in their order. */
+/** Sends the planned events, each once; those of one name in their order. */
 export class EventSender {
   /** Those that are sent when a run waits for them. */
   readonly #expected: PlannedEvent[];
@@ -29,7 +29,7 @@ export class EventSender {
   /** Called when an event's time has come that a run may be waiting for. */
   onDue: () => void = () => {};
 
-  /** @param top the run that was started: it gets the events with a time that are not for runs below */
+  /** @param top the run that was started */
   constructor(
     private readonly back: BackEnd,
     top: Delivery["to"],
@@ -61,7 +61,7 @@ export class EventSender {
     return this.#expected.length > 0 || this.#failure !== undefined;
   }
 
-  /** The next event that one of the runs waits for. @throws if one that was sent at its time was not taken */
+  /** The next event that a run waits for. @throws if one that was sent was not taken */
   next({ runs }: RunTree): Delivery | undefined {
     if (this.#failure !== undefined) throw this.#failure;
     for (const { runId, workflow, steps } of runs) {

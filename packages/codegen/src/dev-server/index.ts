@@ -1,5 +1,5 @@
 export { openLocalApp } from "./local-app.js";
-export type { Change } from "./changes.js";
+export type { Change } from "./tree.js";
 export type { PlannedEvent } from "./events.js";
 export { whyUnreadable, type SeedTable, type StoredFile } from "./input.js";
 export {

@@ -9,7 +9,7 @@ export interface StoredFile {
   readonly path: string;
 }
 
-/** Stores files, and gives the input with their ids in it. @throws if one cannot be read or has no place */
+/** Stores files, and puts their ids into the input. @throws if one cannot be read */
 export async function withStoredFiles(
   t: AppTest,
   input: unknown,
@@ -46,13 +46,7 @@ export interface SeedTable {
   readonly documents: readonly Readonly<Record<string, unknown>>[];
 }
 
-/**
- * Inserts documents, in their order.
- *
- * @returns the value with the ids of the documents in the place of their labels
- * @throws when a table is not in the schema, a document does not fit its table, or a label is unknown
- *   or given twice
- */
+/** Inserts documents, and puts their ids in place of their labels. @throws if one does not fit */
 export async function withSeed(
   { t, tables }: Pick<BackEnd, "t" | "tables">,
   value: unknown,

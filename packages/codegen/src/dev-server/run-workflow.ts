@@ -1,14 +1,12 @@
 import { settle, type Totals } from "@stepwise/testing";
 import { checkComponent, logErrorsOnly, startRun } from "./app-workflows.js";
 import { openBackEnd } from "./back-end.js";
-import type { Change } from "./changes.js";
+import type { Change, RunTree } from "./tree.js";
 import { usualComponent } from "../plan/paths.js";
 import { captureLogs, seedRandom } from "./captures.js";
 import { EventSender, type PlannedEvent } from "./events.js";
 import { type SeedTable, type StoredFile, withSeed, withStoredFiles } from "./input.js";
-import type { RunTree } from "./tree.js";
-import { realTime, skippedTime } from "./wait.js";
-import { type Ending, Watch } from "./watch.js";
+import { type Ending, realTime, skippedTime, Watch } from "./wait.js";
 
 export interface RunWorkflowOptions {
   /** Absolute path of the app's functions folder, with its generated code up to date. */
@@ -58,12 +56,7 @@ export interface RunOutcome extends Pick<Ending, "state" | "output" | "error"> {
   readonly unsent: readonly PlannedEvent[];
 }
 
-/**
- * Runs a workflow on the embedded back end, to its end.
- *
- * @throws when the app cannot be mounted, the input is refused, or the run gets stuck; a run that
- *   fails is an outcome
- */
+/** Runs a workflow to its end. @throws if it cannot be mounted or started, or gets stuck */
 export async function runWorkflow(options: RunWorkflowOptions): Promise<RunOutcome> {
   const { functionsDir, workflow, input, files = [], seed, events = [] } = options;
   const tell = options.onEvent ?? (() => {});

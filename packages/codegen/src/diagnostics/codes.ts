@@ -7,11 +7,7 @@ interface Code {
 const error = (code: string, title: string): Code => ({ code, severity: "error", title });
 const warning = (code: string, title: string): Code => ({ code, severity: "warning", title });
 
-/**
- * Every problem the compiler can report. A code is never reused for another problem: people search for it. SW1202 and SW1204 were once given.
- * SW10xx: names. SW11xx: the shape of a definition. SW12xx: nodes. SW13xx: what handlers read. SW14xx: children. SW15xx: what definitions import.
- * SW16xx: the app's configs. SW19xx: files.
- */
+/** Every problem the compiler can report. A code is never used again: not SW1202 nor SW1204. */
 export const codes = {
   emptyName: error("SW1001", "a name is empty"),
   notAnIdentifier: error("SW1002", "a name is no identifier"),

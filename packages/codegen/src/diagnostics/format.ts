@@ -65,7 +65,7 @@ function codeFrame(
   return out;
 }
 
-/** The part of a frame's lines that is shown: all of a line that is not long, else what is around the place. */
+/** The part of a frame's lines that is shown: all of a line, or what is around the place. */
 interface Window {
   readonly start: number;
   readonly end: number;

@@ -2,11 +2,7 @@ import { nearest } from "@stepwise/workflow/rules";
 
 export { nearest };
 
-/**
- * What to say of an unknown name: the nearest known one, or all there are.
- *
- * @param what the names are of: `workflows`
- */
+/** The nearest known name, or all of them. @param what the names are of: `workflows` */
 export function suggestion(name: string, known: readonly string[], what: string): string {
   const near = nearest(name, known);
   if (near !== undefined) return `Did you mean ${JSON.stringify(near)}?`;

@@ -1,7 +1,154 @@
-import { readFileSync, realpathSync, statSync } from "node:fs";
-import { relative, sep } from "node:path";
-import { definitionFiles } from "./definition-files.js";
-import { ifPresent, Unreadable } from "./unreadable.js";
+import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import { usualOutput } from "../plan/paths.js";
+
+/** A file or folder is there but cannot be read: a lack of rights, or links in a circle. */
+export class Unreadable extends Error {
+  override readonly name = "Unreadable";
+
+  /** @param path of the file or folder, as it was asked for */
+  constructor(
+    readonly path: string,
+    cause: unknown,
+  ) {
+    super(`${path} cannot be read: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+/** Codes of errors that say that something is not there, or is not what it was looked for as. */
+const absent: readonly unknown[] = ["ENOENT", "EISDIR", "ENOTDIR"];
+
+/** What is read; undefined when it is not there, as it may have been removed since it was found. */
+export function ifPresent<Read>(path: string, read: (path: string) => Read): Read | undefined {
+  try {
+    return read(path);
+  } catch (error) {
+    if (absent.includes(codeOf(error))) return undefined;
+    throw new Unreadable(path, error);
+  }
+}
+
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && "code" in error ? error.code : undefined;
+
+const reasons = new Map<unknown, string>([
+  ["EACCES", "you have no right to"],
+  ["EPERM", "you have no right to"],
+  ["ELOOP", "it is a link that leads to itself"],
+  ["ENAMETOOLONG", "its path is too long"],
+]);
+
+function reasonOf(error: unknown): string {
+  const code = codeOf(error);
+  const reason = reasons.get(code);
+  const text = error instanceof Error ? error.message : String(error);
+  return reason === undefined ? text : `${reason} (${String(code)})`;
+}
+
+/** The ending of a file that may hold definitions. */
+const ending = ".workflow.ts";
+
+/** Other files with code; not those of tests, which may define what they like. */
+const isCode = (name: string): boolean =>
+  /\.[cm]?[jt]sx?$/.test(name) && !/\.(?:d|test|spec)\.\w+$/.test(name);
+
+/** Folders that hold no definitions of the app's own. */
+const passedOver = new Set(["node_modules", "_generated"]);
+
+/** Whether a folder, relative to the functions folder, may hold definitions. */
+export function mayHoldDefinitions(folder: string): boolean {
+  if (folder === usualOutput) return false;
+  return folder.split("/").every((name) => !passedOver.has(name) && !name.startsWith("."));
+}
+
+/** What there is in the functions folder, relative to it and with `/`, sorted by code unit. */
+export interface DefinitionFiles {
+  readonly files: string[];
+  /** The other files with code in those folders. */
+  readonly others: string[];
+  /** All folders that may hold definitions; the functions folder itself is `""`. */
+  readonly folders: string[];
+  /** Links to folders in which there are such files: they are not looked into. */
+  readonly linked: string[];
+  /** Those of the files that are links. */
+  readonly links: string[];
+  /** Folders, and files of such names, that cannot be read. */
+  readonly unreadable: { readonly file: string; readonly error: Unreadable }[];
+}
+
+/** Finds files by their names, synchronously and without a library, which is quickest. */
+export function definitionFiles(functionsDir: string): DefinitionFiles {
+  const files: string[] = [];
+  const others: string[] = [];
+  const folders = [""];
+  const linked: string[] = [];
+  const links: string[] = [];
+  const unreadable: DefinitionFiles["unreadable"] = [];
+  const attempt = <Read>(file: string, make: (path: string) => Read): Read | undefined => {
+    const path = join(functionsDir, file);
+    try {
+      return make(path);
+    } catch (cause) {
+      const error = cause instanceof Unreadable ? cause : new Unreadable(path, cause);
+      unreadable.push({ file: file === "" ? "." : file, error });
+      return undefined;
+    }
+  };
+  for (const folder of folders) {
+    for (const entry of attempt(folder, entriesIfPresent) ?? []) {
+      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      const isLink = entry.isSymbolicLink();
+      const isNamed = isNamedDefinition(entry) && mayHoldDefinitions(path);
+      // A link to nothing is reported too: there should be a definition.
+      const isThere = isNamed && isLink ? attempt(path, isFile) : isNamed && entry.isFile();
+      if (entry.isDirectory() && mayHoldDefinitions(path)) folders.push(path);
+      if (isThere === true) {
+        files.push(path);
+        if (isLink) links.push(path);
+      } else if (entry.isFile() && isCode(entry.name)) others.push(path);
+      else if (isLink && mayHoldDefinitions(path) && holdsDefinitions(join(functionsDir, path)))
+        linked.push(path);
+      else if (isThere === false && isNamed) attempt(path, refuse);
+    }
+  }
+  const found = { files, others, folders, linked, links };
+  for (const paths of Object.values(found)) paths.sort();
+  return { ...found, unreadable };
+}
+
+/** Whether there is such a file below a link, not following further links. */
+function holdsDefinitions(link: string): boolean {
+  try {
+    const folders = [link];
+    for (const folder of folders) {
+      for (const entry of entriesOf(folder)) {
+        const path = join(folder, entry.name);
+        if (entry.isDirectory() && mayHoldDefinitions(entry.name)) folders.push(path);
+        else if (!isNamedDefinition(entry)) continue;
+        else if (entry.isFile() || (entry.isSymbolicLink() && isFile(path))) return true;
+      }
+    }
+    return false;
+  } catch {
+    return false;
+  }
+}
+
+const isNamedDefinition = ({ name }: Dirent): boolean =>
+  name.endsWith(ending) && !name.startsWith(".");
+
+/** @throws for a folder, a pipe or a socket with the name of a definition */
+function refuse(path: string): never {
+  const stats = statSync(path);
+  throw new Error(stats.isDirectory() ? "it is a folder" : "it is not a file");
+}
+
+const isFile = (path: string): boolean => statSync(path).isFile();
+
+const entriesOf = (folder: string): Dirent[] => readdirSync(folder, { withFileTypes: true });
+
+/** A folder may go while the others are read. */
+const entriesIfPresent = (folder: string): Dirent[] => ifPresent(folder, entriesOf) ?? [];
 
 /** A file that may hold definitions. */
 export interface SourceText {
@@ -13,12 +160,7 @@ export interface SourceText {
   readonly origin?: string;
 }
 
-/**
- * Finds the files that may hold definitions, by their name and their text alone, in an order that does not depend on the
- * file system or the locale.
- *
- * @param functionsDir absolute path of the app's functions folder
- */
+/** Finds the files that may hold definitions, in an order that depends on no system or locale. */
 export function discover(functionsDir: string): SourceText[] {
   return discoverAll(functionsDir).sources;
 }
@@ -69,7 +211,7 @@ const from = String.raw`["'\x60]@stepwise\/workflow["'\x60]`;
 /** Where a statement may begin. */
 const begin = String.raw`(?<=(?:^|;|\*\/)[ \t]*)`;
 
-/** How a file takes hold of `defineWorkflow`; one that only hands it on by that name makes no workflow. */
+/** How a file takes hold of `defineWorkflow`, unless it only hands it on by that name. */
 const holds = [
   new RegExp(
     String.raw`${begin}import\s+(?!type\b)[^;"']*\{[^}]*\bdefineWorkflow\b[^}]*\}\s*from\s*["']`,
@@ -116,11 +258,7 @@ export function isSame(before: readonly SourceText[], now: readonly SourceText[]
   );
 }
 
-/**
- * A file's text as the compiler sees it; undefined when there is no such file.
- *
- * @throws Unreadable
- */
+/** A file's text as the compiler sees it; undefined if it is not there. @throws Unreadable */
 export function readText(path: string): string | undefined {
   return ifPresent(path, (each) => {
     const stats = statSync(each);

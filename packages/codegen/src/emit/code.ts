@@ -35,3 +35,101 @@ export function literal(value: z.core.util.JSONType): string {
   if (typeof value !== "object" || value === null) return String(value);
   return object(Object.entries(value).map(([key, field]) => property(key, literal(field))));
 }
+
+/** Prettier's default. Running Prettier itself would cost eight times as much as generating. */
+const width = 80;
+
+/**
+ * Lays out a declaration or an expression that is written on one line, as Prettier would. Only the
+ * forms that generated code consists of are known. An object that a line end opens stays open.
+ *
+ * @param margin what the lines of the code begin with
+ * @param column where its first line begins
+ * @param behind how many characters follow on its last line
+ */
+export function laidOut(code: string, margin = "", column = margin.length, behind = 0): string {
+  const fits = !code.includes("\n") && column + code.length + behind <= width;
+  return fits ? code : broken(code, margin, column, behind);
+}
+
+/** `const name =`, `return` or `name:`, and the value after it. */
+const assignment =
+  /^((?:export )?const [^=]*=|return|(?:[\w$]+|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'):) ([^]*)$/;
+const arrow = /^\([^()]*\) =>/;
+/** A call that Prettier does not break inside. */
+const shortCall = /^[\w$.]+\((["'][^"']{0,18}["'])?\);?$/;
+
+function broken(code: string, margin: string, column: number, behind: number): string {
+  const inside = `${margin}  `;
+  const [, lead, value = ""] = assignment.exec(code) ?? [];
+  if (lead !== undefined) {
+    const isWhole = /^["']/.test(value) || shortCall.test(value);
+    const beginning = isWhole ? value.length + behind : value.search(/[([{]|$/) + 1;
+    if (lead === "return" || column + lead.length + 1 + beginning <= width)
+      return `${lead} ${laidOut(value, margin, column + lead.length + 1, behind)}`;
+    return `${lead}\n${inside}${laidOut(value, inside, inside.length, behind)}`;
+  }
+  const [parameters] = arrow.exec(code) ?? [];
+  if (parameters !== undefined) {
+    const body = code.slice(parameters.length + 1);
+    return `${parameters}\n${inside}${laidOut(body, inside, inside.length, behind)}`;
+  }
+  const bracket = /^["']/.test(code) ? -1 : code.search(/[([{]/);
+  if (bracket < 0) return members(code, inside, column, behind);
+  const head = code.slice(0, bracket + 1);
+  const { items, end } = itemsOf(code, bracket + 1);
+  const last = items.at(-1) ?? "";
+  const before = `${head}${items
+    .slice(0, -1)
+    .map((item) => `${item}, `)
+    .join("")}`;
+  const [opening] = arrow.exec(last) ?? [last[0] ?? ""];
+  // The last argument may open on the line of the call.
+  const mayHug = code[bracket] === "(" && isHuggable(last) && items.at(-2)?.[0] !== last[0];
+  if (mayHug && !before.includes("\n") && column + before.length + opening.length <= width) {
+    const comma = arrow.test(last) ? `,\n${margin}` : "";
+    return `${before}${broken(last, margin, column, 1)}${comma}${code.slice(end)}`;
+  }
+  const lines = items.map((item) => `${inside}${laidOut(item, inside, inside.length, 1)},\n`);
+  return `${head}\n${lines.join("")}${margin}${code.slice(end)}`;
+}
+
+const isHuggable = (argument: string): boolean =>
+  arrow.test(argument) || (/^[[{]/.test(argument) && argument.length > 2);
+
+/** `a.b.c`, with a line end wherever the next name does not fit. */
+function members(code: string, inside: string, column: number, behind: number): string {
+  if (!/^[\w$.]+$/.test(code)) return code;
+  const [first = "", ...rest] = code.split(".");
+  let text = first;
+  let at = column + first.length;
+  for (const [index, name] of rest.entries()) {
+    const room = index + 1 < rest.length ? 0 : behind;
+    if (at + 1 + name.length + room > width) {
+      text += `\n${inside}`;
+      at = inside.length;
+    }
+    text += `.${name}`;
+    at += 1 + name.length;
+  }
+  return text;
+}
+
+/** What stands between brackets, cut at its commas, and the place of the closing one. */
+function itemsOf(code: string, from: number): { items: string[]; end: number } {
+  const items: string[] = [];
+  const token = /(["'])(?:[^"'\\]|\\.|(?!\1)["'])*\1|[([{]|[)\]}]|,/g;
+  token.lastIndex = from;
+  let begin = from;
+  let depth = 0;
+  for (let found = token.exec(code); found !== null; found = token.exec(code)) {
+    if (/^[([{]/.test(found[0])) depth++;
+    const isEnd = /^[)\]}]/.test(found[0]) && depth-- === 0;
+    if (!isEnd && (found[0] !== "," || depth > 0)) continue;
+    const item = code.slice(begin, found.index).trim();
+    if (item !== "") items.push(item);
+    begin = found.index + 1;
+    if (isEnd) return { items, end: found.index };
+  }
+  return { items, end: code.length };
+}

@@ -8,11 +8,15 @@ import {
 } from "../plan/paths.js";
 import type { ProjectPlan, WorkflowPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
-import { attributesFile, indexFile, listFile } from "./index-file.js";
-import { removedWorkflowFile } from "./leftovers.js";
-import { appPlanText, workflowPlanText } from "./plan-file.js";
-import { sealed } from "./seal.js";
-import { workflowFile } from "./workflow-file.js";
+import {
+  appPlanText,
+  attributesFile,
+  indexFile,
+  listFile,
+  sealed,
+  workflowPlanText,
+} from "./index-file.js";
+import { removedWorkflowFile, workflowFile } from "./workflow-file.js";
 
 export interface GeneratedFile {
   /** Relative to the functions folder, with `/`. */

@@ -1,18 +1,24 @@
-import { allNodes, Flow, type Following } from "../plan/flow.js";
+import {
+  allNodes,
+  capitalized,
+  Flow,
+  type Following,
+  generatedFunctions,
+  stageIdentifier,
+  stagesOf,
+} from "../plan/flow.js";
 import type {
-  ImportedName,
   BodyPlan,
-  Leftover,
+  ImportedName,
+  Tombstones,
   NodePlan,
   StagePlan,
   WorkflowPlan,
 } from "../plan/schema.js";
-import { capitalized, generatedFunctions, stageIdentifier, stagesOf } from "../plan/functions.js";
-import { leftFunctions } from "../plan/leftovers.js";
+import { tombstoneFunctions } from "../plan/tombstones.js";
 import { definitionModule, moduleIn, usualOutput } from "../plan/paths.js";
 import { stageKind } from "../plan/stage-kinds.js";
-import { property, quoted } from "./code.js";
-import { laidOut } from "./layout.js";
+import { laidOut, property, quoted } from "./code.js";
 
 /** What all generated files of an app have in common. */
 export interface Setting {
@@ -48,7 +54,7 @@ export class FileScope {
   /** @param workflow undefined if it was removed */
   constructor(
     readonly workflow: WorkflowPlan | undefined,
-    removed: Pick<Leftover, "stages">,
+    removed: Pick<Tombstones, "stages">,
     readonly setting: Setting,
   ) {
     const input = workflow?.input;
@@ -59,7 +65,7 @@ export class FileScope {
       "resume",
       ...(workflow === undefined ? [] : [capitalized(workflow.name)]),
       ...(workflow === undefined ? [] : generatedFunctions(workflow).map(({ name }) => name)),
-      ...leftFunctions(workflow, removed).map(({ name }) => name),
+      ...tombstoneFunctions(workflow, removed).map(({ name }) => name),
       ...(input?.kind === "copy" ? input.globals : []),
       ...parameters,
     ]);
@@ -136,7 +142,7 @@ export class FileScope {
     return `Object.values(${this.#import("7", "./workflows", "*", this.name("workflows"))})`;
   }
 
-  /** The options that tell the run time where the functions are, if that is not the usual folder. */
+  /** The option that says where the functions are, if that is not the usual folder. */
   folderOption(): string[] {
     const { output } = this.setting;
     return output === usualOutput ? [] : [property("folder", quoted(output))];
@@ -159,7 +165,7 @@ export class FileScope {
     return at.at === "end" ? this.name("the end", "toEnd") : this.name("undone", "toUndone");
   }
 
-  /** The function by which a run goes on after what is at a path: the children of a stage, a body. */
+  /** The function by which a run goes on after the children of a stage, or after a body. */
   afterPath(path: string): string {
     return this.name(`after:${path}`, `after${capitalized(stageIdentifier(path))}`);
   }

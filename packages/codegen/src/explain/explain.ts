@@ -1,9 +1,16 @@
-import { durationMs } from "../plan/duration.js";
-import { stagesOf } from "../plan/functions.js";
+import { durationMs } from "../plan/constants.js";
+import { stagesOf } from "../plan/flow.js";
 import type { BodyPlan, NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
-import { actionsOf, rootExecutions } from "./executions.js";
-import { limitOf, passesOf, worstCase, type LongestRuns, type WorstCase } from "./worst-case.js";
+import {
+  actionsOf,
+  limitOf,
+  type LongestRuns,
+  passesOf,
+  rootExecutions,
+  worstCase,
+  type WorstCase,
+} from "./costs.js";
 
 /** What something costs and takes at most, when nothing fails; and at worst. */
 interface Bound {
@@ -63,7 +70,7 @@ export function explain({ workflows }: ProjectPlan, only?: string): WorkflowExpl
     .map((workflow) => explainWorkflow(workflow, workflows, runs));
 }
 
-/** Starts from the timeouts and shortens runs by what is known of the others, until none changes. */
+/** Starts from the timeouts, and shortens by what is known of the others until none changes. */
 function longestRuns(workflows: readonly WorkflowPlan[]): LongestRuns {
   const runs = new Map(workflows.map((workflow) => [workflow.name, timeoutOf(workflow) ?? null]));
   for (let isShorter = true; isShorter;) {

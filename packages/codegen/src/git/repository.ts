@@ -1,15 +1,55 @@
+import { dirname, join, resolve } from "node:path";
+import { readText } from "../discover/discover.js";
 import { execFileSync } from "node:child_process";
+
+const mains = ["heads/main", "heads/master", "remotes/origin/main", "remotes/origin/master"];
+
+/** What git keeps of a working tree itself, and of the repository that it may share with others. */
+const own = ["HEAD", "reftable/tables.list"];
+const shared = [
+  "packed-refs",
+  "shallow",
+  "reftable/tables.list",
+  "refs/remotes/origin/HEAD",
+  ...mains.map((name) => `refs/${name}`),
+];
+
+/** Where HEAD and the main branches are, by git's own files; empty without a repository. */
+export function refsState(folder: string): string {
+  const gitDir = gitFolder(folder);
+  if (gitDir === undefined) return "";
+  const common = resolve(gitDir, readText(join(gitDir, "commondir"))?.trim() ?? "");
+  const found = new Map<string, string>();
+  const look = (path: string) => {
+    const text = found.has(path) ? undefined : readText(path);
+    if (text === undefined) return;
+    found.set(path, text);
+    const [, target] = /^ref: (.+)$/m.exec(text) ?? [];
+    if (target !== undefined) look(join(common, target));
+  };
+  for (const name of own) look(join(gitDir, name));
+  for (const name of shared) look(join(common, name));
+  return JSON.stringify([...found]);
+}
+
+/** The `.git` folder of the nearest repository, or the one that its `.git` file names. */
+function gitFolder(folder: string): string | undefined {
+  const [, elsewhere = ".git"] = /^gitdir: (.+)$/m.exec(readText(join(folder, ".git")) ?? "") ?? [];
+  const gitDir = resolve(folder, elsewhere);
+  if (readText(join(gitDir, "HEAD")) !== undefined) return gitDir;
+  return dirname(folder) === folder ? undefined : gitFolder(dirname(folder));
+}
 
 export class GitFailed extends Error {
   override readonly name = "GitFailed";
 }
 
-/** `main`, `origin/main`, `v1.2`, `HEAD~1`, `main@{upstream}`: never an option, a path or a search. */
+/** `main`, `v1.2`, `HEAD~1`, `main@{upstream}`: never an option, a path or a search. */
 const refName = /^(?!.*\.\.)[\p{L}\p{N}@_][\p{L}\p{N}\p{M}._/@{}~^+#-]*$/u;
 
 export const isRefName = (name: string): boolean => refName.test(name);
 
-/** The committed files of a folder. No hook, filter or other program that the repository names is run. */
+/** The committed files of a folder. No program that the repository names is run. */
 export class Repository {
   /** @param prefix of the folder in the repository, with `/` at its end; empty at its top */
   constructor(
@@ -41,7 +81,7 @@ export class Repository {
     return this.#maybe(["merge-base", commit, other]);
   }
 
-  /** `origin/trunk`, which the remote has as its main branch. A clone of one branch alone does not know it. */
+  /** The remote's main branch, as `origin/trunk`. A clone of one branch does not know it. */
   mainOfRemote(): string | undefined {
     const fetched = this.#maybe(["config", "--get-all", "remote.origin.fetch"]);
     if (fetched?.includes("*") === false) return undefined;
@@ -99,7 +139,7 @@ export class Repository {
   }
 }
 
-/** A hook of git sets these for the repository that it runs in. Here the folder says which is meant. */
+/** A hook of git sets these for its own repository. Here the folder says which is meant. */
 const ofHooks = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"];
 
 /** @param input what it reads; then its answer is given byte by byte. */

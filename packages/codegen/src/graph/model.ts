@@ -1,7 +1,6 @@
-import { allNodes } from "../plan/flow.js";
-import { stagesOf } from "../plan/functions.js";
+import { allNodes, stagesOf } from "../plan/flow.js";
 import type { NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
-import { stageKind, type Shape } from "../plan/stage-kinds.js";
+import { type Shape, stageKind } from "../plan/stage-kinds.js";
 
 export interface Graph {
   readonly workflows: readonly GraphWorkflow[];

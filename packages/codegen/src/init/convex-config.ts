@@ -1,10 +1,10 @@
 import type { CallExpression, ExportAssignment, Node as AnyNode, SourceFile } from "ts-morph";
-import { placeAt } from "../analyze/definition-file.js";
-import { importsOf, isImported, type Import } from "../analyze/modules.js";
+import { placeAt } from "../analyze/parser.js";
+import { type Import, importsOf, isImported } from "../analyze/modules.js";
 import { unwrap } from "../analyze/functions.js";
 import type { Place } from "../diagnostics/diagnostic.js";
 import { Node, SyntaxKind } from "../ts-morph.js";
-import { insert, parse, type Edit, type Insertion } from "./edit.js";
+import { type Edit, insert, type Insertion, parse } from "./app-files.js";
 
 const component = "@stepwise/workflow/convex.config";
 
@@ -25,13 +25,7 @@ export interface Mount {
   readonly name?: string;
 }
 
-/**
- * Mounts the component in an app's `convex.config.ts`, by adding to its text and leaving the rest as it is.
- *
- * @param file its name, which may also be `convex.config.js`
- * @param text undefined when there is no such file yet
- * @param wanted the name to mount it under: that which generated code looks for
- */
+/** Mounts the component in a `convex.config.ts` under the name that generated code looks for. */
 export function mountComponent(file: string, text: string | undefined, wanted: string): Mount {
   const what = `mounts the workflow component${wanted === usual ? "" : ` as "${wanted}"`}`;
   if (text === undefined || text.trim() === "")
@@ -104,7 +98,7 @@ export interface Astray {
   readonly place: Place;
 }
 
-/** Whether an app's config plainly does not mount the component under a name; undefined if it may do so. */
+/** Where an app's config plainly does not mount the component under a name; else undefined. */
 export function mountedAstray(file: string, text: string, wanted: string): Astray | undefined {
   const source = parse(text);
   if (source === undefined) return undefined;
@@ -123,7 +117,7 @@ export function mountedAstray(file: string, text: string, wanted: string): Astra
   return { place, ...(name === undefined ? {} : { name }) };
 }
 
-/** What to write into an app's config, or to have written, for the component to be mounted under a name. */
+/** What to write into an app's config for the component to be mounted under a name. */
 export const howToMount = (name: string): string =>
   `write ${lines(name)} into it, or have workflow-codegen init do it`;
 
@@ -141,7 +135,7 @@ export default app;
 
 type Imports = ReadonlyMap<string, Import>;
 
-/** The app that the file makes: a variable, with the statement that declares it, or the default export itself. */
+/** The app that the file makes: a variable with its statement, or the default export itself. */
 type MadeApp =
   { readonly name: string; readonly statement: AnyNode } | { readonly exported: ExportAssignment };
 
@@ -197,7 +191,7 @@ function importedAs(imports: Imports): string | undefined {
   return [...imports].find(([, from]) => isOurs(from))?.[0];
 }
 
-/** The name a component is mounted under: the given one, else that of its package; undefined if it is computed. */
+/** The name a component is mounted under; undefined if it is computed. */
 function nameOf(call: CallExpression, imports: Imports): string | undefined {
   const [used, options] = call.getArguments();
   if (options !== undefined && !Node.isObjectLiteralExpression(options)) return undefined;
@@ -214,7 +208,7 @@ function nameOf(call: CallExpression, imports: Imports): string | undefined {
     .at(-1);
 }
 
-/** The same where there is no doubt: of a component of the app's own, the name stands in another file. */
+/** The same, if there is no doubt: a component of the app's own has its name in another file. */
 function plainName(call: CallExpression, imports: Imports): string | undefined {
   const [used, options] = call.getArguments();
   const fields = Node.isObjectLiteralExpression(options) ? options.getProperties() : [];
@@ -229,7 +223,7 @@ function plainName(call: CallExpression, imports: Imports): string | undefined {
   return isPackage || isNamed ? nameOf(call, imports) : undefined;
 }
 
-/** Whether nothing but this file's own `app.use(…)` can mount something: the app is not handed on, but exported. */
+/** Whether the app is handed on to nobody, so that only this file's `app.use(…)` can mount. */
 function isHereAlone(source: SourceFile, app: string): boolean {
   const mentions = identifiersIn(source).filter((id) => id.getText() === app);
   return mentions.every((id) => {

@@ -1,3 +1,4 @@
+import { allNodes } from "./flow.js";
 import type { WrittenPlan } from "./schema.js";
 
 type Written = WrittenPlan["workflows"][number]["nodes"][number];
@@ -35,9 +36,8 @@ export function storedNodes(nodes: readonly Written[]): StoredNode[] {
   return all(membersOf(nodes), "");
 }
 
-type WrittenNode = WrittenPlan["workflows"][number]["nodes"][number];
 interface Nodes {
-  readonly nodes: readonly WrittenNode[];
+  readonly nodes: readonly Written[];
 }
 
 /** What is asked of every workflow of an app, also of those that have not changed. */
@@ -53,7 +53,7 @@ const digests = new WeakMap<Nodes, Digest>();
 export function digestOf(workflow: Nodes): Digest {
   const before = digests.get(workflow);
   if (before !== undefined) return before;
-  const stages = stagesIn(workflow.nodes);
+  const stages = allNodes(workflow.nodes).flatMap((node) => node.stages);
   const digest: Digest = {
     nodes: workflow.nodes.length,
     actions: stages.filter(({ kind }) => kind === "action").map(({ name }) => name),
@@ -62,13 +62,6 @@ export function digestOf(workflow: Nodes): Digest {
   };
   digests.set(workflow, digest);
   return digest;
-}
-
-function stagesIn(nodes: readonly WrittenNode[]): WrittenNode["stages"] {
-  return nodes.flatMap(({ stages, bodies = [] }) => [
-    ...stages,
-    ...bodies.flatMap((body) => stagesIn(body.nodes)),
-  ]);
 }
 
 /** A workflow with some `known` fields; `load` gives the others when one of them is read. */

@@ -1,4 +1,5 @@
-import type { BodyPlan, NodePlan, StagePlan } from "./schema.js";
+import type { BodyPlan, NodePlan, StagePlan, WorkflowPlan } from "./schema.js";
+import { stageKind } from "./stage-kinds.js";
 
 /** Where a run goes on: at a stage, or where the line it is on has come to its end. */
 export type Following =
@@ -15,7 +16,7 @@ export class Flow {
     this.#link(nodes, { at: "end" });
   }
 
-  /** What follows a stage, even a removed compensation; for a branch or loop, what follows it all. */
+  /** What follows a stage; for a branch or loop, what follows all of it. */
   after(stage: StagePlan): Following {
     return this.#after.get(stage) ?? { at: stage.isAside ? "undone" : "end" };
   }
@@ -47,16 +48,73 @@ const lineOf = (nodes: readonly NodePlan[]): StagePlan[] =>
 const following = (stage: StagePlan | undefined, end: Following): Following =>
   stage === undefined ? end : { at: "stage", stage };
 
-/** All nodes, those inside others after the one they stand in. */
-export function allNodes(nodes: readonly NodePlan[]): NodePlan[] {
-  return nodes.flatMap((node) => [
-    node,
-    ...(node.bodies ?? []).flatMap((body) => allNodes(body.nodes)),
-  ]);
+type Reading = Pick<StagePlan, "reads" | "recover" | "until">;
+
+/** What the functions of a stage read. */
+export const allReads = ({ reads, recover = [], until = [] }: Reading): string[] => [
+  ...reads,
+  ...recover,
+  ...until,
+];
+
+interface Nested<Node> {
+  readonly bodies?: readonly { readonly nodes: readonly Node[] }[] | undefined;
 }
+
+/** All nodes, those inside others after the one they stand in. */
+export const allNodes = <Node extends Nested<Node>>(nodes: readonly Node[]): Node[] =>
+  nodes.flatMap((node) => [node, ...(node.bodies ?? []).flatMap((body) => allNodes(body.nodes))]);
 
 /** All lines of nodes: the given one, and those of the cases and bodies in it. */
 export function allLines(nodes: readonly NodePlan[]): (readonly NodePlan[])[] {
   const inner = nodes.flatMap(({ bodies = [] }) => bodies);
   return [nodes, ...inner.flatMap((body) => allLines(body.nodes))];
+}
+
+/** One exported function of a generated file. */
+export interface GeneratedFunction {
+  readonly name: string;
+  readonly stage: StagePlan;
+  /** What it is, for messages: `step "save"`, `the completion of step "save"`. */
+  readonly label: string;
+}
+
+/** `chapters.output` is named `chaptersOutput`. */
+export function stageIdentifier(stageName: string): string {
+  const [first = "", ...rest] = stageName.split(".");
+  return first + rest.map(capitalized).join("");
+}
+
+export function capitalized(name: string): string {
+  return name.slice(0, 1).toUpperCase() + name.slice(1);
+}
+
+export function completionName(stageName: string): string {
+  return `${stageIdentifier(stageName)}Done`;
+}
+
+/** The functions of a stage. A mutation or query by reference has none: it is called directly. */
+function functionsOf(stage: StagePlan): GeneratedFunction[] {
+  const own = { name: stageIdentifier(stage.name), stage, label: stage.label };
+  const { goes } = stageKind(stage.kind);
+  if (goes === "queued") {
+    const label = `the completion of ${stage.label}`;
+    return [own, { name: completionName(stage.name), stage, label }];
+  }
+  return goes === "within" && stage.reference === undefined ? [own] : [];
+}
+
+/** The functions of all stages, in order; every workflow also has `resume` and `reference`. */
+export function generatedFunctions(workflow: WorkflowPlan): GeneratedFunction[] {
+  return allNodes(workflow.nodes).flatMap(functionsOfNode);
+}
+
+/** Those of one node, without those of the nodes inside it. */
+export function functionsOfNode(node: NodePlan): GeneratedFunction[] {
+  return node.stages.flatMap(functionsOf);
+}
+
+/** All stages of a workflow, those of the nodes inside a node after its own. */
+export function stagesOf(workflow: WorkflowPlan): StagePlan[] {
+  return allNodes(workflow.nodes).flatMap((node) => node.stages);
 }

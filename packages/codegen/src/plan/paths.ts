@@ -41,9 +41,6 @@ export function outputOf(config: { readonly output?: unknown } | undefined): str
   return isOutputFolder(config?.output) ? config.output : usualOutput;
 }
 
-/** Whether two folders are one on macOS and Windows, which ignore case. */
-export const isSameFolder = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
-
 /** Settings for all workflows. Two dots in its name keep it from being a Convex entry point. */
 export const configFile = "stepwise.config.ts";
 
@@ -59,7 +56,7 @@ export function resolveModule(file: string, module: string): string | undefined 
   return withoutEnding(posix.join(posix.dirname(file), module));
 }
 
-/** A relative module as written in a folder such as `_workflows/`, wherever the output folder is. */
+/** A relative module as it is written in a folder such as `_workflows/`. */
 export function moduleFromOutput(file: string, module: string): string {
   if (!module.startsWith("./") && !module.startsWith("../") && module !== "." && module !== "..")
     return module;

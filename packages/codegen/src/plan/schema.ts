@@ -1,10 +1,9 @@
 import * as z from "zod";
 import type { Place } from "../diagnostics/diagnostic.js";
 import type { GivenOptions } from "./known.js";
-import { logLevels } from "./log-levels.js";
+import { logLevels, planVersion } from "./constants.js";
 import { isOutputFolder, maxPathSegment } from "./paths.js";
 import { stageKindNames } from "./stage-kinds.js";
-import { planVersion } from "./version.js";
 
 /** The `input` of a definition as written, cut at the names that the generated file imports. */
 export interface Expression {
@@ -103,14 +102,14 @@ export const workflow = z.object({
 });
 
 /** What an earlier version leaves behind, so that no run is at a function that is gone. */
-export const leftover = z.object({
+export const tombstones = z.object({
   workflow: identifier,
   /** Its action stages that are gone, among them compensations. */
   stages: z.array(stageName),
   /** Its removed nodes by storage name, with hashes, so that no other node gets their results. */
   nodes: z.array(z.object({ name: stageName, hash: z.string() })).optional(),
 });
-export type Leftover = z.infer<typeof leftover>;
+export type Tombstones = z.infer<typeof tombstones>;
 
 const outputFolder = z
   .string()
@@ -145,13 +144,13 @@ export const workflowPlanFile = z.object({
   generatedBy,
   version,
   workflow: hashedWorkflow.optional(),
-  removed: leftover.optional(),
+  removed: tombstones.optional(),
 });
 
 export const writtenPlan = z.object({
   ...appPlan.shape,
   workflows: z.array(hashedWorkflow),
-  removed: z.array(leftover).optional(),
+  removed: z.array(tombstones).optional(),
 });
 export type WrittenPlan = z.infer<typeof writtenPlan>;
 
@@ -258,5 +257,5 @@ export interface ProjectPlan {
   readonly config?: ConfigPlan;
   readonly workflows: readonly WorkflowPlan[];
   /** What workflows and stages that are gone leave behind. Default: nothing. */
-  readonly removed?: readonly Leftover[];
+  readonly removed?: readonly Tombstones[];
 }

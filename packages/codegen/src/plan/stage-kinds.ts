@@ -4,9 +4,9 @@ export type Shape = "run" | "fanOut" | "wait" | "decision" | "loop";
 /** What the compiler knows of a kind of stage, besides how it is read and written. */
 interface StageKind {
   /**
-   * How a run goes through one. `queued`: it is an action, which reports to a completion. `within`: in the transaction that arrives, as a
-   * function of its own. `waiting`: the run waits until something comes back by the stage's name; `woken`: that is an execution of its own.
-   * `decided`: in the transaction that arrives, by a function of the definition.
+   * `queued`: as an action. `within`: in the transaction that arrives, as a function of its own;
+   * `decided`: by a function of the definition. `waiting`: it waits until something comes back by the
+   * stage's name; `woken`: that is an execution of its own.
    */
   readonly goes: "queued" | "within" | "waiting" | "woken" | "decided";
   /** What it takes at worst. `runs`: as long as the runs that it starts. */

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { compilerVersion } from "../version.js";
 import { digestOf, lazyWorkflow } from "./digest.js";
 import type {
-  ImportedName,
   BodyPlan,
+  ImportedName,
   InputPlan,
   NodePlan,
   ProjectPlan,
@@ -11,7 +11,7 @@ import type {
   WorkflowPlan,
   WrittenPlan,
 } from "./schema.js";
-import { planVersion } from "./version.js";
+import { planVersion } from "./constants.js";
 
 type WrittenWorkflow = WrittenPlan["workflows"][number];
 type WrittenNode = WrittenWorkflow["nodes"][number];

@@ -1,13 +1,12 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
-import { readText } from "../discover/discover.js";
-import { ifPresent, Unreadable } from "../discover/unreadable.js";
+import { ifPresent, readText, Unreadable } from "../discover/discover.js";
 import { isPlanFile, planFileIn, workflowPlanIn } from "../plan/paths.js";
-import type { ReadBefore } from "../plan/read-before.js";
+import type { ReadBefore } from "../plan/read.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { hashOf } from "../plan/write.js";
-import { generatedFolders, presentFiles, sidesOf } from "./own-files.js";
+import { generatedFolders, presentFiles, sidesOf } from "./write-generated.js";
 
 export interface LastPlan {
   /** The plan that was written last; if a merge has left conflicts in it, that of either side. */
@@ -18,12 +17,7 @@ export interface LastPlan {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/**
- * The plan in the output folder.
- *
- * @param force whether files of it that cannot be read are passed over. Default: that is an error
- * @param before what was read of them the last time. Default: nothing
- */
+/** The plan in the output folder. @param force whether unreadable files of it are passed over */
 export async function lastPlan(
   functionsDir: string,
   output: string,
@@ -75,7 +69,7 @@ export async function plansOf(
   if (texts.size === 0) return { plans: [], problems: [] };
   // It brings along a library that takes its time, and a new app has no plan to read.
   const { joinedPlan, PlanUnreadable } = await import("../plan/read.js");
-  const { partOnce } = await import("../plan/read-before.js");
+  const { partOnce } = await import("../plan/read.js");
   const problems: Diagnostic[] = [];
   const files = [...texts].map(([path, text]) => {
     if (text instanceof Unreadable) {

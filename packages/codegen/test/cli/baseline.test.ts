@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { rm } from "../../../../scripts/folders.mjs";
 import { unchangedSince } from "../../src/cache/last-compile.js";
-import { refsState } from "../../src/git/refs.js";
+import { refsState } from "../../src/git/repository.js";
 import { app, workflowCodegen } from "./command.js";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

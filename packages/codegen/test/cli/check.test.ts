@@ -2,7 +2,7 @@ import { appendFile, cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { rm } from "../../../../scripts/folders.mjs";
-import { sealed } from "../../src/emit/seal.js";
+import { sealed } from "../../src/emit/index-file.js";
 import { filesIn, fixtures } from "../golden.js";
 import { app, workflowCodegen } from "./command.js";
 
@@ -110,7 +110,7 @@ test("--json gives all of it as data, and nothing else on stdout", async () => {
     problems: [],
     drift: { written: [], removed: [], edited: [] },
     changes: [],
-    left: [],
+    tombstones: [],
     against: { from: expect.stringContaining("no git repository"), hint: expect.any(String) },
     dropped: false,
   });
@@ -184,7 +184,7 @@ test("what is left behind is named; --drop removes it when all is well, and tell
     out: `Generated code is up to date.\n${compared}kept for runs in flight fulfilOrder › ${action}\nOnce no run of an earlier version is in flight, check --drop removes what is kept.\n`,
   });
   expect(JSON.parse((await workflowCodegen("check", "--json")).out)).toMatchObject({
-    left: [{ workflow: "fulfilOrder", stages: [action] }],
+    tombstones: [{ workflow: "fulfilOrder", stages: [action] }],
     dropped: false,
   });
   // To generate again keeps it.
@@ -240,7 +240,7 @@ test("check --against demands what runs of that plan may need; generate --agains
   await workflowCodegen("generate", "--against", "deployed");
   const given = JSON.parse((await workflowCodegen("check", "--against", "deployed", "--json")).out);
   expect(given).toMatchObject({ drift: { written: [] } });
-  expect(given.left).toContainEqual(expect.objectContaining({ stages: [action] }));
+  expect(given.tombstones).toContainEqual(expect.objectContaining({ stages: [action] }));
 });
 
 test("what was only there between two deploys is dropped with --against, what the deployed plan needs is kept", async () => {
@@ -255,7 +255,7 @@ test("what was only there between two deploys is dropped with --against, what th
   const { out } = await workflowCodegen("check", "--drop", "--against", "deployed");
   expect(out).toContain("dropped fulfilOrder › between\n");
   expect(out).not.toContain(`dropped fulfilOrder › ${action}`);
-  expect(JSON.parse((await workflowCodegen("check", "--json")).out).left).toMatchObject([
+  expect(JSON.parse((await workflowCodegen("check", "--json")).out).tombstones).toMatchObject([
     { workflow: "fulfilOrder", stages: [action], nodes: [{ name: action }] },
   ]);
 });

@@ -78,7 +78,7 @@ test("[S12] --json gives problems and what was written as data, with the exit co
         "_workflows/sendMail.ts",
       ],
       removed: [],
-      left: [],
+      tombstones: [],
       changes: [],
       workflows: 2,
       nodes: 2,

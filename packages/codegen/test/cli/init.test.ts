@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { compile } from "../../src/compile.js";
 import { mountComponent } from "../../src/init/convex-config.js";
-import { nameComponent } from "../../src/init/stepwise-config.js";
-import { addScripts } from "../../src/init/package-scripts.js";
+import { addScripts, nameComponent } from "../../src/init/app-files.js";
 import { filesIn } from "../golden.js";
 import { app, workflowCodegen } from "./command.js";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Change, changesBetween } from "../../src/dev-server/changes.js";
+import { type Change, changesBetween } from "../../src/dev-server/tree.js";
 import { child, error, run, step, tree } from "./tree.js";
 
 function told(changes: Change[]): string[] {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findEntryPoints } from "../../src/dev-server/entry-points.js";
+import { findEntryPoints } from "../../src/dev-server/bundle.js";
 import { type TestApp, writeApp } from "./app.js";
 
 const MODULE = "export const x = 1;\n";

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { Crowds, describeChanges } from "../../src/cli/progress-lines.js";
-import { report } from "../../src/cli/progress-report.js";
-import { duration, paintLine } from "../../src/cli/progress-text.js";
+import { duration, paintLine, report } from "../../src/cli/progress-text.js";
 import { treeLines } from "../../src/cli/progress-tree.js";
-import { changesBetween, type Change } from "../../src/dev-server/changes.js";
+import { type Change, changesBetween } from "../../src/dev-server/tree.js";
 import type { RunTree, TreeRun, TreeStep } from "../../src/dev-server/index.js";
 import { child, error, run, step, tree } from "./tree.js";
 

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { compile } from "../../src/compile.js";
-import { workflowPlanText } from "../../src/emit/plan-file.js";
+import { workflowPlanText } from "../../src/emit/index-file.js";
 import { PlanUnreadable, readPlan, readPlanFile } from "../../src/plan/read.js";
 import { workflow as schema, writtenPlan } from "../../src/plan/schema.js";
-import { planVersion } from "../../src/plan/version.js";
+import { planVersion } from "../../src/plan/constants.js";
 import { toWritten } from "../../src/plan/write.js";
 import { fixtures, foldersIn } from "../golden.js";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WrittenPlan } from "../../src/plan/schema.js";
-import { Deployable } from "../../src/watch/deployable.js";
+import { Deployable } from "../../src/watch/watching.js";
 
 const plan = (compiler: string): WrittenPlan => ({
   generatedBy: "workflow-codegen",

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
 import { compile, driftOf, writeGenerated } from "../../src/compile.js";
-import { sealed } from "../../src/emit/seal.js";
+import { sealed } from "../../src/emit/index-file.js";
 import { compilerVersion } from "../../src/version.js";
-import { sidesOf } from "../../src/write/own-files.js";
+import { sidesOf } from "../../src/write/write-generated.js";
 import { filesIn, fixtures } from "../golden.js";
 
 let folder = "";

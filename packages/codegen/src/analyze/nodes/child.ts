@@ -1,9 +1,7 @@
 import { childWorkflow } from "../children.js";
 import { readRecover, scopeReads } from "../handlers.js";
-import { readOptions } from "../options.js";
-import { stagePlan } from "../stages.js";
-import { ofNode, type NodeKind } from "./node-kind.js";
-import { reportUnknown } from "./option-rules.js";
+import { readOptions, reportUnknown } from "../options.js";
+import { type NodeKind, ofNode, stagePlan } from "./node-kind.js";
 
 /** `.child(name, workflow, args, { recover? })`: one stage, a run of the workflow. */
 export const child: NodeKind = {

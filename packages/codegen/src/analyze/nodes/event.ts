@@ -1,9 +1,15 @@
 import { functionOf } from "../functions.js";
-import { objectOf } from "../held.js";
-import { policyOf, type Options } from "../options.js";
+import { objectOf } from "../known.js";
+import { type Options, policyOf } from "../options.js";
 import { readsOf } from "../reads.js";
-import { stagePlan } from "../stages.js";
-import { ofNode, optionSource, type Named, type NodeContext, type NodeKind } from "./node-kind.js";
+import {
+  type Named,
+  type NodeContext,
+  type NodeKind,
+  ofNode,
+  optionSource,
+  stagePlan,
+} from "./node-kind.js";
 import { isDuration } from "./sleep.js";
 
 const planned = ["timeout", "sensitive"];

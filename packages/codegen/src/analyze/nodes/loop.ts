@@ -1,8 +1,7 @@
 import { bodyPlan } from "../bodies.js";
 import { scopeReads } from "../handlers.js";
 import { policyOf } from "../options.js";
-import { stagePlan } from "../stages.js";
-import { ofNode, optionSource, type NodeKind } from "./node-kind.js";
+import { type NodeKind, ofNode, optionSource, stagePlan } from "./node-kind.js";
 
 const order = [["state"], ["initial"], ["body"], ["until"]];
 const planned = ["maxIterations", "timeout"];

@@ -1,13 +1,19 @@
 import { quote } from "../../diagnostics/diagnostic.js";
 import type { Policy, StagePlan } from "../../plan/schema.js";
 import { childWorkflows } from "../children.js";
-import type { DefinitionFile } from "../definition-file.js";
+import type { DefinitionFile } from "../parser.js";
 import { functionOf } from "../functions.js";
-import { handlerKinds, readHandler, readRecover, scopeReads, type Handler } from "../handlers.js";
-import { policyOf, readOptions, type Options } from "../options.js";
-import { stagePlan } from "../stages.js";
-import { ofNode, ofPart, type NodeKind, type Read } from "./node-kind.js";
-import { policies, reportMissing, reportUnknown } from "./option-rules.js";
+import { type Handler, readHandler, readRecover, scopeReads } from "../handlers.js";
+import {
+  type Options,
+  policies,
+  policyOf,
+  readOptions,
+  reportMissing,
+  reportUnknown,
+  handlerKinds,
+} from "../options.js";
+import { type NodeKind, ofNode, ofPart, type Read, stagePlan } from "./node-kind.js";
 
 const order = [handlerKinds, ["children", "tolerate"], ["reduce"], ["finalize"]];
 const planned = [...policies, "concurrency", "tolerate", "sensitive"];

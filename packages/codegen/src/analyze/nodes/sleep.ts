@@ -2,10 +2,9 @@ import { Node } from "../../ts-morph.js";
 import { constantOf, functionOf, unwrap } from "../functions.js";
 import { knownValue } from "../known.js";
 import { givenOptions, plannedValues } from "../options.js";
-import { readsOf, type Reads } from "../reads.js";
-import { stagePlan } from "../stages.js";
-import type { DefinitionFile } from "../definition-file.js";
-import { ofNode, type NodeKind } from "./node-kind.js";
+import { type Reads, readsOf } from "../reads.js";
+import { type NodeKind, ofNode, stagePlan } from "./node-kind.js";
+import type { DefinitionFile } from "../parser.js";
 
 /** `.sleep(name, duration | (scope) => duration | Date)`: one stage, which makes nothing. */
 export const sleep: NodeKind = {

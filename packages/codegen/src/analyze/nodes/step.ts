@@ -1,9 +1,7 @@
 import type { StagePlan } from "../../plan/schema.js";
-import { handlerKinds, readHandler, readRecover } from "../handlers.js";
-import { readOptions } from "../options.js";
-import { stagePlan } from "../stages.js";
-import { ofNode, ofPart, type NodeKind, type Read } from "./node-kind.js";
-import { policies, reportUnknown } from "./option-rules.js";
+import { readHandler, readRecover } from "../handlers.js";
+import { policies, readOptions, reportUnknown, handlerKinds } from "../options.js";
+import { type NodeKind, ofNode, ofPart, type Read, stagePlan } from "./node-kind.js";
 
 const planned = [...policies, "sensitive"];
 

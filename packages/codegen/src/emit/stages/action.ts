@@ -1,4 +1,4 @@
-import { completionName } from "../../plan/functions.js";
+import { completionName } from "../../plan/flow.js";
 import { commented, exportedConst, type StageLowering } from "./lowering.js";
 
 /** A stage that is queued: the action, and the completion that it reports to. */

@@ -2,7 +2,7 @@ import { beginningOf, outputOf } from "../../plan/flow.js";
 import { object, property } from "../code.js";
 import { commented, outputName, runFunction, type StageLowering } from "./lowering.js";
 
-/** A branch: the transaction that arrives asks it for a key, and goes on with the case of that key. */
+/** A branch: it gives a key, and the run goes on with the case of that key. */
 export const branch: StageLowering = {
   sections(stage) {
     const { file, name, reads, next, following } = stage;

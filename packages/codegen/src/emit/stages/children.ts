@@ -2,7 +2,7 @@ import type { StagePlan } from "../../plan/schema.js";
 import { list } from "../code.js";
 import { commented, runFunction, type StageCode, type StageLowering } from "./lowering.js";
 
-/** The children of a parent. The transaction that arrives starts them; the last end moves the run on. */
+/** The children of a parent: the last one that ends moves the run on. */
 export const children: StageLowering = {
   sections(stage) {
     const { file } = stage;

@@ -8,7 +8,7 @@ import {
   type StageLowering,
 } from "./lowering.js";
 
-/** A loop: the transaction that arrives makes its first state; an iteration that ends asks for another. */
+/** A loop: it makes its first state; the end of each iteration asks for another. */
 export const loop: StageLowering = {
   sections(stage) {
     const args = [stage.name, stage.reads, stage.part("initial"), ...passOrOn(stage)];

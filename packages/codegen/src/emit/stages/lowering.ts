@@ -1,11 +1,9 @@
-import { outputOf } from "../../plan/flow.js";
-import { stageIdentifier } from "../../plan/functions.js";
+import { outputOf, stageIdentifier } from "../../plan/flow.js";
 import type { BodyPlan, StagePlan } from "../../plan/schema.js";
-import { commentText, quoted, strings } from "../code.js";
+import { commentText, laidOut, quoted, strings } from "../code.js";
 import type { FileScope } from "../file-scope.js";
-import { laidOut } from "../layout.js";
 
-/** How one kind of stage is written: the declarations of a generated file, each with its comment. */
+/** How one kind of stage is written: declarations with their comments. */
 export interface StageLowering {
   sections(stage: StageCode): string[];
   /** What a run does at the end of one of the bodies of a stage that has bodies. */

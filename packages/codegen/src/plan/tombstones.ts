@@ -1,19 +1,19 @@
 import { digestOf, type StoredNode } from "./digest.js";
-import { completionName, generatedFunctions, stageIdentifier } from "./functions.js";
-import type { Leftover, WorkflowPlan, WrittenPlan } from "./schema.js";
+import { completionName, generatedFunctions, stageIdentifier } from "./flow.js";
+import type { Tombstones, WorkflowPlan, WrittenPlan } from "./schema.js";
 import type { Earlier } from "./storage-names.js";
 
 /** What runs may still be at or have results of. Tombstones stay until they are dropped. */
-export function leftoversOf(
+export function tombstonesOf(
   { baseline, last: all, drops = false }: Earlier,
   workflows: readonly WorkflowPlan[],
-): Leftover[] {
+): Tombstones[] {
   const last = drops ? [] : all;
   const byName = new Map(workflows.map((workflow) => [workflow.name, workflow]));
   // Files whose names differ only in case are one file on macOS and Windows.
   const files = new Set(workflows.map(({ name }) => name.toLowerCase()));
   const gone = [...goneIn(baseline === undefined ? last : [baseline], last)];
-  return gone.sort(alphabetically).flatMap(([name, before]): Leftover[] => {
+  return gone.sort(alphabetically).flatMap(([name, before]): Tombstones[] => {
     const now = byName.get(name);
     if (now === undefined && files.has(name.toLowerCase())) return [];
     for (const stage of now === undefined ? [] : digestOf(now).actions) before.stages.delete(stage);
@@ -48,8 +48,11 @@ function goneIn(plans: readonly WrittenPlan[], others: readonly WrittenPlan[]): 
 }
 
 /** Those of some leftovers that are not among others. */
-export function leftOut(wanted: readonly Leftover[], among: readonly Leftover[]): Leftover[] {
-  return wanted.flatMap((left): Leftover[] => {
+export function withoutThose(
+  wanted: readonly Tombstones[],
+  among: readonly Tombstones[],
+): Tombstones[] {
+  return wanted.flatMap((left): Tombstones[] => {
     const there = among.find(({ workflow }) => workflow === left.workflow);
     if (there === undefined) return [left];
     const stages = left.stages.filter((stage) => !there.stages.includes(stage));
@@ -65,7 +68,7 @@ const alphabetically = (
   [b]: readonly [string, unknown],
 ): number => (a < b ? -1 : a > b ? 1 : 0);
 
-export interface LeftFunction {
+export interface TombstoneFunction {
   readonly stage: string;
   readonly name: string;
   /** Whether it is that which the action reports to, and not the action. */
@@ -73,14 +76,14 @@ export interface LeftFunction {
 }
 
 /** Functions that only end or redirect runs at removed actions, unless their names are taken. */
-export function leftFunctions(
+export function tombstoneFunctions(
   workflow: WorkflowPlan | undefined,
-  { stages }: Pick<Leftover, "stages">,
-): LeftFunction[] {
+  { stages }: Pick<Tombstones, "stages">,
+): TombstoneFunction[] {
   const taken = new Set(workflow && generatedFunctions(workflow).map(({ name }) => name));
   // What the copied input means by the name of a global must not be one of these.
   if (workflow?.input.kind === "copy") for (const name of workflow.input.globals) taken.add(name);
-  const both = stages.flatMap((stage): LeftFunction[] => [
+  const both = stages.flatMap((stage): TombstoneFunction[] => [
     { stage, name: stageIdentifier(stage), isCompletion: false },
     { stage, name: completionName(stage), isCompletion: true },
   ]);

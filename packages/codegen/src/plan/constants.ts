@@ -1,0 +1,10 @@
+/** A name that JavaScript takes without quotes. */
+export const jsName = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
+
+/** How much the component may log: a level, and all that come after it here. */
+export const logLevels = ["DEBUG", "TRACE", "INFO", "REPORT", "WARN", "ERROR"] as const;
+
+/** Raised when a plan changes so that an older compiler cannot read it. */
+export const planVersion = 2;
+
+export { MAX_DURATION_MS, parseDuration as durationMs } from "@stepwise/workflow/rules";

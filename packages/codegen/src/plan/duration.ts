@@ -1,1 +1,0 @@
-export { MAX_DURATION_MS, parseDuration as durationMs } from "@stepwise/workflow/rules";

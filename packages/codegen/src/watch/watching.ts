@@ -1,0 +1,134 @@
+import { type FSWatcher, watch } from "node:fs";
+import { join } from "node:path";
+import { definitionFiles } from "../discover/discover.js";
+import type { WrittenPlan } from "../plan/schema.js";
+
+/**
+ * Watches each folder that may hold definitions: Node's recursive watching on Linux takes one
+ * watcher a file.
+ */
+export class WatchedFolders {
+  readonly #watchers = new Map<string, FSWatcher>();
+
+  /** @param isOwn whether the compiler writes a file, by its full path: such a change is ignored */
+  constructor(
+    private readonly functionsDir: string,
+    private readonly onChange: () => void,
+    private readonly isOwn: (path: string) => boolean,
+  ) {
+    this.sync();
+  }
+
+  /** Watches new folders and forgets those that are gone; to be called before files are read. */
+  sync(): void {
+    const folders = new Set(definitionFiles(this.functionsDir).folders);
+    for (const folder of this.#watchers.keys()) if (!folders.has(folder)) this.#forget(folder);
+    for (const folder of folders) if (!this.#watchers.has(folder)) this.#watch(folder);
+  }
+
+  close(): void {
+    for (const folder of this.#watchers.keys()) this.#forget(folder);
+  }
+
+  #forget(folder: string): void {
+    this.#watchers.get(folder)?.close();
+    this.#watchers.delete(folder);
+  }
+
+  #watch(folder: string): void {
+    const path = join(this.functionsDir, folder);
+    try {
+      const watcher = watch(path, (_event, name) => {
+        // Not every system says which file it was.
+        if (name === null || !this.isOwn(join(path, name))) this.onChange();
+      });
+      this.#watchers.set(folder, watcher);
+      watcher.on("error", () => {
+        this.#forget(folder);
+        this.onChange();
+      });
+    } catch (error) {
+      // It may have gone since it was found; one that cannot be read is reported by who reads it.
+      const code = error instanceof Error && "code" in error ? String(error.code) : "";
+      if (!["ENOENT", "EACCES", "EPERM"].includes(code)) throw error;
+    }
+  }
+}
+
+/** Ms without a change that end a burst: a save is several changes. */
+const burstMs = 10;
+
+/** Turns changes into rounds: one for a burst, one at a time, and always one after the last. */
+export class Rounds {
+  #timer: NodeJS.Timeout | undefined;
+  #firstChangeAt: number | undefined;
+  #running = false;
+  #closed = false;
+
+  /** @param work gets the time of the first change of the burst; must not reject */
+  constructor(private readonly work: (firstChangeAt: number) => Promise<void>) {}
+
+  changed(): void {
+    if (this.#closed) return;
+    this.#firstChangeAt ??= performance.now();
+    clearTimeout(this.#timer);
+    if (!this.#running) this.#timer = setTimeout(() => void this.start(), burstMs);
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async start(): Promise<void> {
+    const firstChangeAt = this.#firstChangeAt ?? performance.now();
+    this.#firstChangeAt = undefined;
+    this.#running = true;
+    await this.work(firstChangeAt);
+    this.#running = false;
+    // What changed meanwhile may have been read before or after it did.
+    if (this.#firstChangeAt !== undefined) this.changed();
+  }
+}
+
+/** Ms without a change after which `convex dev` pushes. */
+const quietMs = 500;
+/** Ms that such a push may take to read the files, with what it does before. */
+const pushMs = 10_000;
+
+/**
+ * Which plans of a watching compiler `convex dev` may have deployed: those that were on the disk
+ * for as long as it waits, or at all within ten seconds after such a plan and the beginning.
+ */
+export class Deployable {
+  /** The one on the disk, while it is not known whether it counts. */
+  #last: { readonly plan: WrittenPlan; readonly at: number } | undefined;
+  #pushUntil: number;
+  #plans: readonly WrittenPlan[];
+
+  /** @param plans those that were on the disk before */
+  constructor(
+    plans: readonly WrittenPlan[],
+    private readonly now: () => number = () => Date.now(),
+  ) {
+    this.#plans = plans;
+    this.#pushUntil = now() + pushMs;
+  }
+
+  /** What may have been deployed by now. The tombstones of a plan stand for the plans before it. */
+  get plans(): readonly WrittenPlan[] {
+    if (this.#last === undefined) return this.#plans;
+    const { plan, at } = this.#last;
+    const pushedAt = at + quietMs;
+    if (this.now() >= pushedAt) this.#pushUntil = Math.max(this.#pushUntil, pushedAt + pushMs);
+    else if (at >= this.#pushUntil) return this.#plans;
+    this.#last = undefined;
+    this.#plans = [plan];
+    return this.#plans;
+  }
+
+  /** A plan was written just now, made with regard to `plans`. */
+  wrote(plan: WrittenPlan): void {
+    this.#last = { plan, at: this.now() };
+  }
+}
