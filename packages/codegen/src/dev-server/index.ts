@@ -1,3 +1,4 @@
+export { openBackEnd, type AppTest, type BackEnd } from "./back-end.js";
 export { openLocalApp } from "./local-app.js";
 export type { Change } from "./tree.js";
 export type { PlannedEvent } from "./events.js";

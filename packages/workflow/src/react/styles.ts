@@ -31,6 +31,7 @@ export const STYLES = `
   gap: 0 1em; grid-template-columns: minmax(7em, 1fr) minmax(10em, 1fr) 3fr; min-block-size: 2.1em; }
 .stepwise-name { overflow-wrap: anywhere; }
 .stepwise-result { color: var(--tone); }
+.stepwise [data-tone="idle"] .stepwise-result { color: var(--stepwise-muted); }
 .stepwise-result small, .stepwise-counts, .stepwise summary { color: var(--stepwise-muted); font-size: .9em; }
 .stepwise-bars { block-size: 1em; display: block; position: relative; }
 .stepwise-bars [data-kind] { block-size: 100%; background: var(--tone); border-radius: 2px; box-sizing: border-box;

@@ -1,0 +1,88 @@
+/** @module-tag large */
+import { spawn, type ChildProcess } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+
+/** Debian's package `chromium`. */
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+/** Where pictures for the docs go, if they are wanted. */
+const pictures = process.env["APPROVAL_PICTURES"];
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** The address that a development server prints. */
+async function addressOf({ stdout }: ChildProcess): Promise<string> {
+  let printed = "";
+  for await (const part of stdout ?? []) {
+    printed += String(part);
+    const [, url] = /Local: +(\S+)/.exec(printed) ?? [];
+    if (url !== undefined) return url;
+  }
+  throw new Error(`Vite has not started: ${printed}`);
+}
+
+describe.skipIf(!existsSync(executablePath))("the page, in a browser", () => {
+  let server: ChildProcess;
+  let browser: Browser;
+  let page: Page;
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    vi.useRealTimers();
+    const vite = createRequire(import.meta.url).resolve("vite/package.json");
+    const bin = join(dirname(vite), "bin/vite.js");
+    const args = ["--mode", "embedded", "--host", "127.0.0.1", "--port", "0"];
+    // A process of its own: the tests' own loads the packages from their sources.
+    server = spawn(process.execPath, [bin, ...args], {
+      cwd: root,
+      env: { ...process.env, NO_COLOR: "1" },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const url = await addressOf(server);
+    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+    page = await browser.newPage({ viewport: { width: 1000, height: 900 } });
+    page.setDefaultTimeout(60_000);
+    page.on("pageerror", (error) => faults.push(error.message));
+    await page.goto(url);
+  }, 120_000);
+  afterAll(async () => {
+    await browser.close();
+    server.kill();
+  });
+
+  const picture = async (name: string) => {
+    if (pictures === undefined) return;
+    await mkdir(pictures, { recursive: true });
+    await page.screenshot({ path: `${pictures}/${name}.png`, fullPage: true });
+  };
+  const wideAs = async () => await page.evaluate("document.documentElement.scrollWidth");
+
+  test("an expense is submitted, approved and paid at the second attempt, and the page follows", async () => {
+    await page.getByRole("button", { name: "Submit" }).click();
+    await page.getByText("waiting for decision").waitFor();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("Only the manager decides").waitFor();
+    await page.getByRole("combobox").selectOption("grace");
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("status").getByText("completed").waitFor();
+    await page
+      .getByRole("img", { name: /^attempt 1 failed after .*, attempt 2 ran for/ })
+      .waitFor();
+    await page.getByRole("img", { name: "Graph of approveExpense" }).waitFor();
+    expect(await page.locator("svg [data-tone=good]").count()).toBe(8);
+    expect(await wideAs()).toBe(1000);
+    await picture("approval");
+  }, 180_000);
+
+  test("on a phone, in the dark, nothing is cut off", async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.emulateMedia({ colorScheme: "dark" });
+    expect(await wideAs()).toBe(390);
+    await picture("approval-phone");
+    expect(faults).toEqual([]);
+  }, 60_000);
+});
