@@ -17,6 +17,7 @@ const checks = [
   ["lint", "npx", "oxlint", "--deny-warnings"],
   ["lint with ESLint, as an app does", "npm", "run", "lint", "--workspace=examples/order"],
   ["generated files up to date", "node", "scripts/generated.mjs", "--check"],
+  ["drawings of the examples up to date", "node", "scripts/graphs.mjs", "--check"],
   ["modules of the examples up to date", "node", "scripts/app-api.mjs", "--check"],
   ["API reference and llms.txt up to date", "node", "scripts/docs.mjs", "--check"],
   ["size of what reaches an app's bundle", "node", "scripts/sizes.mjs"],
