@@ -34,7 +34,7 @@ export const SENT_EVERY_MS = 2_000;
 
 /** An app on a back end of its own, counted, in exact virtual time. */
 export class BackEnd {
-  readonly counter = new Counter();
+  readonly counter = new Counter({ deploymentClass: "s256" });
   readonly #t;
   #begunAt = 0;
 

@@ -44,7 +44,7 @@ const WORK = /^(steps:(act|actFor|actAtSecond|write)|settling:act)$/;
 
 /** An app's pool on a back end of its own, counted, in exact virtual time. */
 export class Pool {
-  readonly #counter = new Counter();
+  readonly #counter = new Counter({ deploymentClass: "s256" });
   readonly #t;
 
   constructor(

@@ -1,5 +1,5 @@
 import { convexTest, type TestConvex } from "convex-test";
-import type { GenericSchema, SchemaDefinition } from "convex/server";
+import type { DeploymentMetadata, GenericSchema, SchemaDefinition } from "convex/server";
 import { wrapAccessor } from "./accessor.js";
 import { type Call, frames } from "./call.js";
 import { type Drive, drive, type DriveOptions } from "./drive.js";
@@ -28,6 +28,8 @@ export interface CounterOptions {
    * chance, as transactions run at once there. Needs `indexes`. Default: none, as in convex-test.
    */
   readonly lag?: () => number;
+  /** The class that the deployment says it is of. Default: that of convex-test, `s16`. */
+  readonly deploymentClass?: DeploymentMetadata["class"];
 }
 
 export interface CountedTestOptions<Schema extends GenericSchema> {
@@ -56,6 +58,7 @@ export class Counter {
   readonly #limits: boolean;
   readonly #indexes: boolean;
   readonly #lag: (() => number) | undefined;
+  readonly #class: CounterOptions["deploymentClass"];
   readonly #listeners = new Set<(call: Call) => void>();
   #nextId = 0;
   #activity = 0;
@@ -65,6 +68,7 @@ export class Counter {
     this.#limits = options.limits ?? true;
     this.#indexes = options.indexes ?? true;
     this.#lag = options.lag;
+    this.#class = options.deploymentClass;
   }
 
   /** `convexTest()` over wrapped modules; components registered with the result are wrapped too. */
@@ -129,6 +133,7 @@ export class Counter {
     const counter = this;
     return {
       limits: this.#limits,
+      deploymentClass: this.#class,
       newCall(call, counted) {
         counter.#moved(1);
         if (!counted) return { ...call, id: -1 };

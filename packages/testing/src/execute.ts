@@ -1,4 +1,4 @@
-import type { Scheduler, TransactionMetrics } from "convex/server";
+import type { DeploymentMetadata, Scheduler, TransactionMetrics } from "convex/server";
 import { type Call, describe, type Frame, frames, type FunctionType } from "./call.js";
 import { watchScheduler } from "./scheduling.js";
 import { checkNesting, checkValue, type Violation } from "./limits.js";
@@ -7,6 +7,8 @@ import { add, difference, noUsage, undoWrites, type Usage, usageOf } from "./usa
 /** What the counting needs of a recorder. */
 export interface Recording {
   readonly limits: boolean;
+  /** The class that the deployment says it is of. Default: convex-test's. */
+  readonly deploymentClass: DeploymentMetadata["class"] | undefined;
   newCall(call: Omit<Call, "id">, counted: boolean): Call;
   ended(call: Call, counted: boolean): void;
   /** Records the violation and throws. */
@@ -18,7 +20,10 @@ export interface Recording {
 
 /** The part of a Convex function's `ctx` that is looked at. */
 export interface FunctionCtx {
-  readonly meta?: { getTransactionMetrics?(): Promise<TransactionMetrics> };
+  readonly meta?: {
+    getTransactionMetrics?(): Promise<TransactionMetrics>;
+    getDeploymentMetadata?(): Promise<DeploymentMetadata>;
+  };
   readonly scheduler?: Scheduler;
 }
 
@@ -68,7 +73,7 @@ export async function execute(
       refuseIf(recording, checkNesting(where, depth));
       refuseIf(recording, checkValue(where, args, "argumentsSize"));
     }
-    const watched = watchScheduler(recording, frame, ctx);
+    const watched = ofClass(recording, watchScheduler(recording, frame, ctx));
     const result = await frames.run(frame, () => handler(watched));
     if (checked) refuseIf(recording, checkValue(where, result, "resultSize"));
     return result;
@@ -81,6 +86,15 @@ export async function execute(
     call.endedAt = Date.now();
     recording.ended(call, what.counted);
   }
+}
+
+/** A `ctx` that tells of another class of deployment than convex-test does. */
+function ofClass({ deploymentClass }: Recording, ctx: FunctionCtx): FunctionCtx {
+  const { meta } = ctx;
+  const told = meta?.getDeploymentMetadata;
+  if (deploymentClass === undefined || told === undefined) return ctx;
+  const getDeploymentMetadata = async () => ({ ...(await told()), class: deploymentClass });
+  return { ...ctx, meta: { ...meta, getDeploymentMetadata } };
 }
 
 /** An observer's call: nothing is counted, but it still moves. */

@@ -1,4 +1,4 @@
-import { Counter, vitestTimers } from "@stepwise/testing";
+import { Counter, type CounterOptions, vitestTimers } from "@stepwise/testing";
 import type { TestConvex } from "convex-test";
 import type { GenericMutationCtx } from "convex/server";
 import { afterEach, beforeAll, beforeEach, vi } from "vitest";
@@ -44,8 +44,12 @@ export class TestApp {
   readonly pool: Workpool;
 
   /** @param lag how many of the newest commits a stale snapshot lacks; asked for each. */
-  constructor(options: WorkpoolOptions = {}, lag = () => 0) {
-    this.counter = new Counter({ lag });
+  constructor(
+    options: WorkpoolOptions = {},
+    lag = () => 0,
+    deploymentClass: CounterOptions["deploymentClass"] = "s256",
+  ) {
+    this.counter = new Counter({ lag, deploymentClass });
     this.t = this.counter.convexTest({ schema, modules, transactionLimits: true });
     register(this.t);
     this.pool = new Workpool(components.workpool, options);

@@ -1,14 +1,14 @@
 import type { GenericMutationCtx } from "convex/server";
 import { beforeAll } from "vitest";
 import type { PoolMutationCtx } from "../src/core/index.js";
-import { TestApp, virtualTime } from "./app.js";
+import { virtualTime } from "./app.js";
+import { poolInComponent } from "./conformance-component.js";
 import {
   conformance,
   conformanceOfSuccessors,
   type PoolUnderTest,
   type PoolWithSuccessors,
 } from "./conformance-suite.js";
-import { internal } from "./convex/_generated/api.js";
 import { HostApp, loadHost } from "./host-app.js";
 
 virtualTime();
@@ -36,39 +36,7 @@ function coreInAHost(): PoolWithSuccessors {
 
 const HOSTS: [string, () => PoolUnderTest][] = [
   ["the core in a host of its own", coreInAHost],
-  [
-    "the workpool component",
-    () => {
-      const app = new TestApp();
-      const onComplete = internal.callbacks.ended;
-      return {
-        firstLookMs: 30_000,
-        setMaxParallelism: (n) => app.setMaxParallelism(n),
-        enqueue: async (label, ms) => {
-          await app.t.mutation((ctx) =>
-            ms < 0
-              ? app.pool.enqueueAction(ctx, internal.jobs.hang, { label }, { onComplete })
-              : app.pool.enqueueAction(ctx, internal.jobs.sleep, { label, ms }, { onComplete }),
-          );
-        },
-        enqueueThrowing: async (label) => {
-          await app.t.mutation((ctx) =>
-            app.pool.enqueueAction(ctx, internal.jobs.startAndThrow, { label }, { onComplete }),
-          );
-        },
-        drive: (ms) => app.drive(ms),
-        driveOut: () => app.driveOut(),
-        events: (what) => app.events(what),
-        losses: async () =>
-          (await app.events("ended"))
-            .filter((event) => event.label === "failed")
-            .map((event) => event.data.result.error),
-        inDatabase: (look) =>
-          app.inPool((ctx) => look(ctx as GenericMutationCtx<any> as PoolMutationCtx)),
-        looks: () => app.counter.totals((call) => call.name === "watchdog:sweep").rootExecutions,
-      };
-    },
-  ],
+  ["the workpool component", poolInComponent],
 ];
 
 for (const [name, create] of HOSTS) conformance(name, create);

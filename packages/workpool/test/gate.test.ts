@@ -67,7 +67,7 @@ describe("the gate", () => {
 
 describe("maxParallelism", () => {
   test("is 6 on the smallest class until something sets it, which leaves places for others", async () => {
-    const app = new TestApp();
+    const app = new TestApp({}, undefined, "s16");
     await enqueue(app, 30, 100);
     await app.drive();
     expect(mostAtOnce(await app.events())).toBe(6);

@@ -1,6 +1,7 @@
 import * as core from "@stepwise/workpool/core";
-import { v } from "convex/values";
-import { internalMutation, internalQuery } from "./_generated/server.js";
+import type { FunctionHandle } from "convex/server";
+import { type Infer, v } from "convex/values";
+import { internalAction, internalMutation, internalQuery } from "./_generated/server.js";
 import { voidMutation } from "./core/continuations.js";
 import { pool } from "./core/pool.js";
 import { vFound } from "./core/watched.js";
@@ -74,4 +75,30 @@ export const freeSlots = internalQuery({
 /** A round of the pool's drain: it gives free slots to works in the queue. */
 export const drainLine = voidMutation(core.drainArgs, async (ctx, args) => {
   await core.drainLine(ctx, pool, args);
+});
+
+/** Runs several actions in one scheduled function, where the scheduler has few places. */
+export const carry = internalAction({
+  args: core.carryArgs,
+  returns: v.null(),
+  handler: async (ctx, first): Promise<null> => {
+    await core.carryWorks(ctx, pool, first, async (fn, args) => {
+      await ctx.runAction(fn as FunctionHandle<"action">, args);
+    });
+    return null;
+  },
+});
+
+/** Gives a carrier more works. */
+export const take = internalMutation({
+  args: core.takeArgs,
+  returns: v.array(core.vCarried),
+  handler: async (ctx, args): Promise<Infer<typeof core.vCarried>[]> => await core.takeWorks(ctx, pool, args),
+});
+
+/** Slots with works that a carrier may take, read from a stale snapshot. */
+export const toTake = internalQuery({
+  args: { count: v.number() },
+  returns: v.array(v.id("slots")),
+  handler: core.slotsToTake,
 });

@@ -23,6 +23,11 @@ export const host: PoolHost = {
   lineHead: internal.host.lineHead,
   freeSlots: internal.host.freeSlots,
   drainLine: internal.host.drainLine,
+  carriers: {
+    carry: internal.worker.carry,
+    take: internal.worker.take,
+    toTake: internal.worker.toTake,
+  },
   argsOf: async (ctx: MutationCtx, id) => {
     const work = await findWork(ctx, id);
     if (work === null) throw new Error(`The work "${id}" stood in line, but its record is gone`);

@@ -1,15 +1,27 @@
-import type { FunctionHandle } from "convex/server";
-import { v } from "convex/values";
+import { createFunctionHandle, type FunctionHandle } from "convex/server";
+import { type Infer, v } from "convex/values";
 import {
+  carryArgs,
+  carryWorks,
   enqueueWork,
   isNonRetryableError,
   leaveRoom,
   messageOf,
   ROOM_TO_COMPLETE,
+  slotsToTake,
+  takeArgs,
+  takeWorks,
+  vCarried,
 } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import { type ActionCtx, internalAction, type MutationCtx } from "./_generated/server.js";
+import {
+  type ActionCtx,
+  internalAction,
+  internalMutation,
+  internalQuery,
+  type MutationCtx,
+} from "./_generated/server.js";
 import { endWork, expectedAttempt, endRemovedWork, resultOf } from "./complete.js";
 import { voidMutation } from "./continuations.js";
 import { logStarted, logWaiting } from "./events.js";
@@ -21,11 +33,48 @@ import { argsOfWork, removeWork, workOf } from "./work.js";
 export const runAction = internalAction({
   args: { ...vAttempt, fn: v.string(), args: v.any() },
   returns: v.null(),
-  handler: async (ctx, { fn, args, ...attempt }): Promise<null> => {
-    const outcome = await outcomeOf(() => ctx.runAction(fn as FunctionHandle<"action">, args));
-    await report(ctx, { ...attempt, outcome });
+  handler: async (ctx, attempt): Promise<null> => {
+    await performAttempt(ctx, attempt);
     return null;
   },
+});
+
+const vAction = v.object({ ...vAttempt, fn: v.string(), args: v.any() });
+
+async function performAttempt(
+  ctx: ActionCtx,
+  { fn, args, ...attempt }: Infer<typeof vAction>,
+): Promise<void> {
+  const outcome = await outcomeOf(() => ctx.runAction(fn as FunctionHandle<"action">, args));
+  await report(ctx, { ...attempt, outcome });
+}
+
+/** Runs several works in one scheduled action. */
+export const carry = internalAction({
+  args: carryArgs,
+  returns: v.null(),
+  handler: async (ctx, first): Promise<null> => {
+    const ofWorker = await createFunctionHandle(internal.worker.runAction);
+    await carryWorks(ctx, host, first, async (fn, args) => {
+      if (fn === ofWorker) await performAttempt(ctx, args as Infer<typeof vAction>);
+      else await ctx.runAction(fn as FunctionHandle<"action">, args);
+    });
+    return null;
+  },
+});
+
+/** Gives a carrier more works. */
+export const take = internalMutation({
+  args: takeArgs,
+  returns: v.array(vCarried),
+  handler: async (ctx, args): Promise<Infer<typeof vCarried>[]> => await takeWorks(ctx, host, args),
+});
+
+/** Slots with works that a carrier may take, for reading from a stale snapshot. */
+export const toTake = internalQuery({
+  args: { count: v.number() },
+  returns: v.array(v.id("slots")),
+  handler: slotsToTake,
 });
 
 /**

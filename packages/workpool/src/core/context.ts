@@ -9,6 +9,7 @@ import type { GenericId } from "convex/values";
 import type { poolTables } from "./schema.js";
 import type { DrainArgs } from "./drain.js";
 import type { FreeSlots } from "./slots.js";
+import type { Carriers } from "./carrier.js";
 import type { Look, LookArgs, Suspect, SweepArgs } from "./watch-validators.js";
 
 export type PoolDataModel = DataModelFromSchemaDefinition<
@@ -49,6 +50,8 @@ export interface PoolHost {
   readonly started?: (ctx: HostMutationCtx, work: string) => Promise<void>;
   /** The arguments of a work that was enqueued with `argsInRecord`, read as the work leaves the line. */
   readonly argsOf?: (ctx: HostMutationCtx, work: string) => Promise<Record<string, unknown>>;
+  /** Runs several actions in one scheduled function if the scheduler has few places. Without it, each has a function of its own. */
+  readonly carriers?: Carriers;
   /** Has the pool notice works that were lost. Without it, a work whose completion never comes keeps its slot for good. */
   readonly watch?: PoolWatch;
 }

@@ -93,9 +93,19 @@ const FEWEST_PLACES = 8;
 const LEFT_TO_THE_APP = 2;
 const MOST_BY_DEFAULT = 10;
 
+/** A function that begins so much later than it was scheduled has waited for a place. */
+export const LATE_BEGIN_MS = 100;
+
 /** How many scheduled functions this deployment runs at once. */
 export async function placesOf(ctx: HostQueryCtx): Promise<number> {
   return PLACES[(await ctx.meta.getDeploymentMetadata()).class] ?? FEWEST_PLACES;
+}
+
+/** Whether the pool has more slots than the scheduler has places for. Places are left to others too. */
+export async function lacksPlaces(ctx: HostQueryCtx): Promise<boolean> {
+  const { maxParallelism = 0 } = seenGate(ctx) ?? (await readGate(ctx)) ?? {};
+  if (maxParallelism <= FEWEST_PLACES - LEFT_TO_THE_APP) return false;
+  return maxParallelism > (await placesOf(ctx)) - LEFT_TO_THE_APP;
 }
 
 /** How many works run at once by default: 10, or 6 on the smallest class. */

@@ -1,3 +1,4 @@
+export { carryArgs, carryWorks, slotsToTake, takeArgs, takeWorks, vCarried } from "./carrier.js";
 export { applyConfig, type Config, setConfig, setMaxParallelism, vConfig } from "./config.js";
 export { type MutationRunner, partsOf, type QueryRunner } from "./calls.js";
 export {

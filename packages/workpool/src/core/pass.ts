@@ -104,7 +104,7 @@ export async function tryStart(
     return false;
   }
   try {
-    await startInSlot(ctx, slot._id, whole, handOvers);
+    await startInSlot(ctx, host, slot._id, whole, handOvers);
   } catch (error) {
     await unlessUsedUp(ctx, error);
     await endGone(ctx, host, work.work, messageOf(error));

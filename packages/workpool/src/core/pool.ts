@@ -44,7 +44,7 @@ export async function enqueueWorks(
   for (const [index, work] of started.entries()) {
     const slot = free[index];
     if (slot !== undefined)
-      await startInSlot(ctx, slot._id, work, { count: 0, since: Date.now() }, woke);
+      await startInSlot(ctx, host, slot._id, work, { count: 0, since: Date.now() }, woke);
   }
   if (started.length === works.length) return started.length;
   for (const work of works.slice(started.length)) await joinLine(ctx, work);

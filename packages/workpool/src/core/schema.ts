@@ -76,6 +76,10 @@ export const poolTables = {
     job: v.optional(v.id("_scheduled_functions")),
     /** The work's own function has ended, and `job` is one that is to report it. */
     reporting: v.optional(v.boolean()),
+    /** `job` is a carrier of this work; until it begins, others may take the work from it. See carrier.ts. */
+    mayTake: v.optional(v.boolean()),
+    /** When another carrier has begun the work. */
+    beganAt: v.optional(v.number()),
     /** The start of this work has turned the watchdog on, and it started alone: its end may turn it off. */
     woke: v.optional(v.boolean()),
     startedAt: v.number(),
@@ -88,6 +92,7 @@ export const poolTables = {
     counts: v.optional(vSlotCounts),
   })
     .index("by_number", ["number"])
+    .index("by_may_take", ["mayTake"])
     // By number, so that enqueues read different free slots.
     .index("by_work", ["work", "number"]),
 

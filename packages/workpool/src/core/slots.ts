@@ -12,6 +12,7 @@ import type {
   Work,
 } from "./context.js";
 import { takeCounts } from "./counts.js";
+import { lacksPlaces } from "./gate.js";
 
 /** Arguments of the host's registration of {@link freeSlotsFrom}. */
 export const freeSlotArgs = { from: v.number(), count: v.number() };
@@ -144,7 +145,12 @@ async function offeredSlot(ctx: PoolMutationCtx): Promise<Doc<"slots"> | null> {
 
 /** Frees a slot for works that this transaction enqueues before it calls {@link endOffer}. */
 export async function offerSlot(ctx: PoolMutationCtx, slot: SlotId): Promise<void> {
-  await ctx.db.patch("slots", slot, { work: OFFERED, job: undefined, ...takeCounts(ctx, slot) });
+  await ctx.db.patch("slots", slot, {
+    work: OFFERED,
+    job: undefined,
+    mayTake: undefined,
+    ...takeCounts(ctx, slot),
+  });
 }
 
 /** Frees a slot for everybody that was offered, and that nobody took. */
@@ -184,18 +190,17 @@ export async function isIdle(ctx: HostQueryCtx): Promise<boolean> {
  */
 export async function startInSlot(
   ctx: PoolMutationCtx,
+  host: PoolHost,
   slot: SlotId,
-  { work, fn, args, timeoutMs }: Work,
+  { timeoutMs, ...work }: Work,
   handOvers: { count: number; since: number },
   woke = false,
 ): Promise<void> {
-  const job = await ctx.scheduler.runAfter(0, fn as FunctionHandle<"action" | "mutation">, {
-    ...args,
-    slot,
-  });
+  const scheduled = await scheduleWork(ctx, host, slot, work);
   await ctx.db.patch("slots", slot, {
-    work,
-    job,
+    work: work.work,
+    ...scheduled,
+    beganAt: undefined,
     startedAt: Date.now(),
     timeoutMs,
     reporting: undefined,
@@ -206,6 +211,25 @@ export async function startInSlot(
   });
 }
 
+/**
+ * Schedules the function of a work that has a slot, or a carrier for it.
+ * @returns what the slot keeps of it.
+ * @throws where the function no longer exists. A carrier finds that out when it calls it.
+ */
+async function scheduleWork(
+  ctx: PoolMutationCtx,
+  { carriers }: PoolHost,
+  slot: SlotId,
+  { work, fn, args, brief }: Work,
+): Promise<Pick<Doc<"slots">, "job" | "mayTake">> {
+  if (carriers === undefined || brief === true || !(await lacksPlaces(ctx))) {
+    const own = fn as FunctionHandle<"action" | "mutation">;
+    return { job: await ctx.scheduler.runAfter(0, own, { ...args, slot }), mayTake: undefined };
+  }
+  const carried = { slot, work, fn, args, at: Date.now() };
+  return { job: await ctx.scheduler.runAfter(0, carriers.carry, carried), mayTake: true };
+}
+
 /** Has a slot that the work holds watch a job that will report its end: the work's own function ends without having done so. */
 export async function watchReport(
   ctx: HostMutationCtx,
@@ -213,13 +237,15 @@ export async function watchReport(
   job: JobId,
 ): Promise<void> {
   const held: Doc<"slots"> | null = await ctx.db.get("slots", slot);
-  if (held?.work === work) await ctx.db.patch("slots", slot, { job, reporting: true });
+  if (held?.work === work)
+    await ctx.db.patch("slots", slot, { job, mayTake: undefined, reporting: true });
 }
 
 export async function freeSlot(ctx: PoolMutationCtx, slot: SlotId): Promise<void> {
   await ctx.db.patch("slots", slot, {
     work: undefined,
     job: undefined,
+    mayTake: undefined,
     heldSince: Date.now(),
     ...takeCounts(ctx, slot),
   });

@@ -1,4 +1,4 @@
-import type { SystemDataModel } from "convex/server";
+import type { FunctionHandle, SystemDataModel } from "convex/server";
 import type {
   Doc,
   HostMutationCtx,
@@ -160,7 +160,7 @@ function stillShortest(
 }
 
 /** Recovers one slot in a nested transaction: if its host throws, the work is set aside and the slot goes on. */
-async function recovered(
+export async function recovered(
   ctx: PoolMutationCtx,
   host: PoolHost,
   hooks: PoolWatch,
@@ -189,9 +189,12 @@ export async function recoverSlot(
   if (host.watch === undefined || slot?.work === undefined || slot.job !== suspect.job)
     return false;
   const job = await ctx.db.system.get("_scheduled_functions", suspect.job);
-  const why = lossOf(job, slot, suspect.beganAt);
+  const { call } = suspect;
+  const why = call === undefined ? lossOf(job, slot, suspect.beganAt) : lossOfCall(call.error);
   if (why === null) return false;
-  await host.watch.lost(ctx, slot.work, slot._id, why);
+  if (call !== undefined && (await isGone(ctx, call.fn)))
+    await host.functionGone(ctx, slot.work, why);
+  else await host.watch.lost(ctx, slot.work, slot._id, why);
   const after: Doc<"slots"> | null = await ctx.db.get("slots", slot._id);
   if (after?.work === slot.work && after.job === slot.job)
     await completeWork(ctx, host, { work: slot.work, slot: slot._id });
@@ -215,7 +218,7 @@ export async function lookAtSlots(
     if (work === undefined || jobId === undefined) continue;
     if (number > from && !(await hasRoom(ctx, ROOM_TO_LOOK))) return { ...look, next: number };
     const job = await ctx.db.system.get("_scheduled_functions", jobId);
-    const at = beganAt.get(jobId);
+    const at = slot.beganAt ?? beganAt.get(jobId);
     if (lossOf(job, slot, at) !== null) {
       look.suspects.push({ number, slot: _id, job: jobId, beganAt: at });
       continue;
@@ -227,7 +230,8 @@ export async function lookAtSlots(
     }
     // A function that has not begun has all of its time before it.
     const since = job?.state.kind === "inProgress" ? (at ?? now) : now;
-    if (job?.state.kind === "inProgress") look.began.push({ job: jobId, at: since });
+    if (job?.state.kind === "inProgress" && slot.beganAt === undefined)
+      look.began.push({ job: jobId, at: since });
     look.nextDeadline = least(look.nextDeadline, since + timeoutMs + GRACE_MS);
     look.shortestTimeoutMs = least(look.shortestTimeoutMs, timeoutMs);
   }
@@ -246,8 +250,25 @@ function lossOf(
   if (job === null) return "its scheduled function is gone";
   if (job.state.kind === "failed") return `its scheduled function failed: ${job.state.error}`;
   if (job.state.kind === "canceled") return "its scheduled function was canceled";
-  if (job.state.kind === "success") return "its scheduled function ended without reporting";
+  if (job.state.kind === "success") return lossOfCall(undefined);
   if (job.state.kind === "inProgress" && Date.now() >= beganAt + timeoutMs + GRACE_MS)
     return `it has not reported ${timeoutMs} ms after its begin, its timeout`;
   return null;
+}
+
+function lossOfCall(error: string | undefined): string {
+  if (error === undefined) return "its scheduled function ended without reporting";
+  return `its scheduled function failed: ${error}`;
+}
+
+/** Whether a function no longer exists: then it cannot be scheduled. */
+async function isGone(ctx: PoolMutationCtx, fn: string): Promise<boolean> {
+  try {
+    await ctx.scheduler.cancel(
+      await ctx.scheduler.runAfter(STALE_MS, fn as FunctionHandle<"action">, {}),
+    );
+    return false;
+  } catch {
+    return true;
+  }
 }

@@ -40,6 +40,8 @@ export const recoverArgs = {
   job: v.id("_scheduled_functions"),
   /** When the function was first seen to have begun. */
   beganAt: v.optional(v.number()),
+  /** Its carrier has called the function, which has ended without a report. */
+  call: v.optional(v.object({ fn: v.string(), error: v.optional(v.string()) })),
 };
 const vRecoverArgs = v.object(recoverArgs);
 export type Suspect = Infer<typeof vRecoverArgs>;

@@ -10,6 +10,11 @@ export const pool: PoolHost = {
   lineHead: internal.watchdog.lineHead,
   freeSlots: internal.watchdog.freeSlots,
   drainLine: internal.watchdog.drainLine,
+  carriers: {
+    carry: internal.watchdog.carry,
+    take: internal.watchdog.take,
+    toTake: internal.watchdog.toTake,
+  },
   // The component's works are all actions of steps.
   mayStart: async (ctx: MutationCtx, { args }) =>
     !(await isCalledOff(ctx, (args as { token: Token }).token)),

@@ -1,0 +1,228 @@
+import type { FunctionReference, GenericActionCtx } from "convex/server";
+import { type Infer, v } from "convex/values";
+import type {
+  Doc,
+  HostMutationCtx,
+  HostQueryCtx,
+  JobId,
+  PoolHost,
+  PoolMutationCtx,
+  SlotId,
+} from "./context.js";
+import { LATE_BEGIN_MS } from "./gate.js";
+import { messageOf } from "./non-retryable.js";
+import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
+import { recovered } from "./sweep.js";
+
+/*
+ * Carriers: several works in one scheduled action, where the scheduler has fewer places than the pool has slots. Elsewhere a work's own
+ * function is scheduled.
+ *
+ * An action starts as usual: it is given a slot, and a function is scheduled for it. Here that is a carrier, which runs the action. A
+ * carrier that begins late, or runs for a while, knows that places are short. It then takes works from carriers that have not begun: it
+ * cancels their scheduled functions and writes itself into their slots. When one of its works ends, it takes the next work of that slot.
+ *
+ * A slot's `job` is always the function that runs its work, so the watchdog finds the works of a carrier that has died, one by one. A
+ * cancel of one work never cancels a carrier, because only functions that have not begun are canceled.
+ */
+
+/** A work that a carrier runs. */
+const carriedFields = {
+  slot: v.id("slots"),
+  work: v.string(),
+  fn: v.string(),
+  args: v.any(),
+};
+export const vCarried = v.object(carriedFields);
+type Carried = Infer<typeof vCarried>;
+
+/** Arguments of the host's registration of {@link carryWorks}. */
+export const carryArgs = {
+  ...carriedFields,
+  /** When it was scheduled, in ms since the epoch. */
+  at: v.number(),
+};
+const vCarryArgs = v.object(carryArgs);
+type CarryArgs = Infer<typeof vCarryArgs>;
+
+/** Arguments of the host's registration of {@link takeWorks}. */
+export const takeArgs = {
+  /** Works that the carrier has run, and what they threw. */
+  ended: v.array(
+    v.object({
+      slot: v.id("slots"),
+      work: v.string(),
+      fn: v.string(),
+      error: v.optional(v.string()),
+    }),
+  ),
+  /** On the first call: the slot of the carrier's own work, and when it began. */
+  own: v.optional(v.object({ slot: v.id("slots"), beganAt: v.number() })),
+  /** How many more works it can run. */
+  room: v.number(),
+};
+const vTakeArgs = v.object(takeArgs);
+type TakeArgs = Infer<typeof vTakeArgs>;
+type Ended = TakeArgs["ended"][number];
+
+/** What carriers need of the component that the pool lives in. */
+export interface Carriers {
+  /** The host's registration of {@link carryWorks} as an internal action. */
+  readonly carry: FunctionReference<"action", "internal", CarryArgs>;
+  /** The host's registration of {@link takeWorks} as an internal mutation. */
+  readonly take: FunctionReference<"mutation", "internal", TakeArgs, Carried[]>;
+  /** The host's registration of {@link slotsToTake} as an internal query: it is read from a stale snapshot. */
+  readonly toTake: FunctionReference<"query", "internal", { count: number }, SlotId[]>;
+}
+
+/** The smallest class runs 64 actions at once: 8 carriers and their works are 56. */
+const MOST_CARRIED = 6;
+/** So long a carrier takes the next works of its slots; then it leaves its place to others as soon as its works have ended. */
+const TAKES_MS = 5_000;
+/** A carrier with room looks for works at this age, then at twice the age … */
+const FIRST_LOOK_MS = 1_000;
+/** … up to this one: an action of 10 minutes must have ended before the carrier's own time is up. */
+const LAST_LOOK_MS = 40_000;
+
+/**
+ * A carrier: runs a work, and others that it takes along.
+ * @param run calls the function of a work.
+ */
+export async function carryWorks(
+  ctx: GenericActionCtx<any>,
+  { carriers }: PoolHost,
+  { at, ...first }: CarryArgs,
+  run: (fn: string, args: Record<string, unknown>) => Promise<unknown>,
+): Promise<void> {
+  if (carriers === undefined) return;
+  const beganAt = Date.now();
+  const running = new Map<SlotId, Promise<void>>();
+  let own: TakeArgs["own"] = { slot: first.slot, beganAt };
+  let ended: Ended[] = [];
+  const begin = ({ slot, work, fn, args }: Carried): void => {
+    const end = (error?: string) => {
+      running.delete(slot);
+      ended.push({ slot, work, fn, ...(error === undefined ? {} : { error }) });
+    };
+    const call = run(fn, { ...args, slot });
+    running.set(
+      slot,
+      call.then(
+        () => end(),
+        (error: unknown) => end(messageOf(error)),
+      ),
+    );
+  };
+  begin(first);
+  let isShort = beganAt - at > LATE_BEGIN_MS;
+  let lookAt = isShort ? beganAt : beganAt + FIRST_LOOK_MS;
+  for (;;) {
+    const isDue = lookAt <= Date.now() && running.size > 0;
+    const goesOn = isShort && Date.now() < beganAt + TAKES_MS;
+    if (ended.length === 0 && !isDue) {
+      if (running.size === 0) return;
+      await oneOf([...running.values()], lookAt - Date.now());
+      continue;
+    }
+    const told = ended.filter(({ error }) => goesOn || error !== undefined);
+    ended = [];
+    if (isDue) {
+      const next = beganAt + Math.max(FIRST_LOOK_MS, 2 * (lookAt - beganAt));
+      lookAt = next > beganAt + LAST_LOOK_MS ? Infinity : next;
+    }
+    const room = goesOn || isDue ? MOST_CARRIED - running.size : 0;
+    if (told.length === 0 && room === 0) continue;
+    try {
+      const taken: Carried[] = await ctx.runMutation(carriers.take, { ended: told, own, room });
+      own = undefined;
+      taken.forEach(begin);
+      isShort ||= taken.length > 0;
+    } catch (error) {
+      // What it has not taken runs without it; what it does not know that it took is found by the watchdog.
+      console.warn(`A carrier of works takes no more: ${messageOf(error)}`);
+      isShort = false;
+      lookAt = Infinity;
+    }
+  }
+}
+
+/** Waits for one of the promises, for `ms` at most. */
+async function oneOf(promises: readonly Promise<void>[], ms: number): Promise<void> {
+  if (ms === Infinity) return await Promise.race(promises);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const pause = new Promise<void>((resolve) => (timer = setTimeout(resolve, Math.max(0, ms))));
+  await Promise.race([...promises, pause]);
+  clearTimeout(timer);
+}
+
+/** Ends works of the calling carrier that have not reported, and gives it others whose carriers have not begun. */
+export async function takeWorks(
+  ctx: HostMutationCtx,
+  host: PoolHost,
+  { ended, own, room }: TakeArgs,
+): Promise<Carried[]> {
+  const { scheduledFunctionId } = await ctx.meta.getRequestMetadata();
+  if (scheduledFunctionId === null || host.carriers === undefined) return [];
+  // It is called by an action that the pool has scheduled.
+  const carrier = scheduledFunctionId as JobId;
+  for (const { slot, work, ...call } of ended) {
+    const held: Doc<"slots"> | null = await ctx.db.get("slots", slot);
+    if (host.watch !== undefined && held?.work === work && held.job === carrier)
+      await recovered(ctx, host, host.watch, { slot, job: carrier, call });
+  }
+  const first = own === undefined ? null : await ctx.db.get("slots", own.slot);
+  // Nobody asks about it any more.
+  if (own !== undefined && first?.job === carrier)
+    await ctx.db.patch("slots", own.slot, { mayTake: undefined, beganAt: own.beganAt });
+  const taken: Carried[] = [];
+  const takeFrom = async (slots: readonly SlotId[]) => {
+    for (const slot of slots) {
+      if (taken.length >= room || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) return;
+      const carried = await takeWork(ctx, slot, carrier);
+      if (carried !== null) taken.push(carried);
+    }
+  };
+  await takeFrom(ended.map(({ slot }) => slot));
+  if (taken.length >= room) return taken;
+  const count = 4 * MOST_CARRIED;
+  const others = await ctx.runQuery(host.carriers.toTake, { count }, { useStaleSnapshot: true });
+  // In a random order, as carriers of one moment would conflict over the same works.
+  const order = new Map(others.map((slot) => [slot, Math.random()]));
+  await takeFrom([...others].sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0)));
+  return taken;
+}
+
+/** Takes the work of a slot from a carrier that has not begun; null if there is none. */
+async function takeWork(
+  ctx: PoolMutationCtx,
+  slot: SlotId,
+  carrier: JobId,
+): Promise<Carried | null> {
+  const held = await ctx.db.get("slots", slot);
+  if (held?.job === undefined || held.mayTake !== true) return null;
+  const job = await ctx.db.system.get("_scheduled_functions", held.job);
+  if (job?.state.kind !== "pending") return null;
+  await ctx.scheduler.cancel(held.job);
+  const began = { job: carrier, mayTake: undefined, beganAt: Date.now() };
+  await ctx.db.patch("slots", slot, began);
+  // It was scheduled with these arguments.
+  const { at: _, ...carried } = job.args[0] as CarryArgs;
+  return carried;
+}
+
+/** Slots whose carriers should have begun, and have not. To be read from a stale snapshot. */
+export async function slotsToTake(
+  ctx: HostQueryCtx,
+  { count }: { count: number },
+): Promise<SlotId[]> {
+  const found: SlotId[] = [];
+  const slots = ctx.db.query("slots").withIndex("by_may_take", (q) => q.eq("mayTake", true));
+  for await (const { _id, job, startedAt } of slots) {
+    // Another carrier is about to take what follows in a slot that it had.
+    if (startedAt > Date.now() - LATE_BEGIN_MS) continue;
+    const state = (await ctx.db.system.get("_scheduled_functions", job))?.state.kind;
+    if (state === "pending") found.push(_id);
+    if (found.length === count || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) break;
+  }
+  return found;
+}
