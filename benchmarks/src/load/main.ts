@@ -6,7 +6,7 @@ import { measure } from "./measure.js";
 
 /*
  * One load: `node benchmarks/dist/load/main.js chains-50 --engine ours --seed 1 [--class s16]
- * [--mutation 3-8] [--places 8]`. Without a name it lists them.
+ * [--mutation 3-8] [--places 8] [--json]`. Without a name it lists them.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -16,6 +16,7 @@ const { values, positionals } = parseArgs({
     class: { type: "string" },
     mutation: { type: "string" },
     places: { type: "string" },
+    json: { type: "boolean", default: false },
   },
 });
 const print = (text: string) => process.stdout.write(`${text}\n`);
@@ -35,6 +36,12 @@ for (const name of positionals) {
   const began = process.hrtime.bigint();
   const told = await measure({ ...load, class: of }, values.engine as Engine, Number(values.seed));
   const wall = Number(process.hrtime.bigint() - began) / 1e9;
+  if (values.json) {
+    const { refused, done, seconds, perSecond, conflicts, exhausted } = told;
+    const sum = Object.values(exhausted).reduce((all, count) => all + count, 0);
+    print(JSON.stringify({ refused, done, seconds, perSecond, conflicts, exhausted: sum }));
+    continue;
+  }
   print(`${values.engine}: ${load.title}, seed ${values.seed}, in ${wall.toFixed(1)} s`);
   print(
     `  refused ${told.refused}, done ${told.done}/${load.actions} in ${told.seconds.toFixed(1)} s, ${told.perSecond.toFixed(1)} a second, ` +

@@ -159,7 +159,7 @@ describe("maxParallelism", () => {
   });
 
   test("a value outside 0 to 200 is refused, and changes nothing", async () => {
-    const app = new TestApp();
+    const app = new TestApp({}, undefined, "s16");
     await app.setMaxParallelism(3);
     for (const wrong of [-1, 201, 1.5, NaN])
       await expect(app.setMaxParallelism(wrong)).rejects.toThrow(

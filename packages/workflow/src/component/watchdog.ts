@@ -93,7 +93,8 @@ export const carry = internalAction({
 export const take = internalMutation({
   args: core.takeArgs,
   returns: v.array(core.vCarried),
-  handler: async (ctx, args): Promise<Infer<typeof core.vCarried>[]> => await core.takeWorks(ctx, pool, args),
+  handler: async (ctx, args): Promise<Infer<typeof core.vCarried>[]> =>
+    await core.takeWorks(ctx, pool, args),
 });
 
 /** Slots with works that a carrier may take, read from a stale snapshot. */

@@ -1,16 +1,17 @@
-import type { FunctionReference, GenericActionCtx } from "convex/server";
+import type { FunctionReference, GenericActionCtx, QueryInitializer } from "convex/server";
 import { type Infer, v } from "convex/values";
 import type {
   Doc,
   HostMutationCtx,
   HostQueryCtx,
   JobId,
+  PoolDataModel,
   PoolHost,
   PoolMutationCtx,
   SlotId,
 } from "./context.js";
 import { LATE_BEGIN_MS } from "./gate.js";
-import { messageOf } from "./non-retryable.js";
+import { messageOf } from "./result.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { recovered } from "./sweep.js";
 
@@ -58,6 +59,8 @@ export const takeArgs = {
   ),
   /** On the first call: the slot of the carrier's own work, and when it began. */
   own: v.optional(v.object({ slot: v.id("slots"), beganAt: v.number() })),
+  /** Whether it looks for works of other slots too. */
+  looks: v.boolean(),
   /** How many more works it can run. */
   room: v.number(),
 };
@@ -78,7 +81,7 @@ export interface Carriers {
 /** The smallest class runs 64 actions at once: 8 carriers and their works are 56. */
 const MOST_CARRIED = 6;
 /** So long a carrier takes the next works of its slots; then it leaves its place to others as soon as its works have ended. */
-const TAKES_MS = 5_000;
+const TAKES_MS = 10_000;
 /** A carrier with room looks for works at this age, then at twice the age … */
 const FIRST_LOOK_MS = 1_000;
 /** … up to this one: an action of 10 minutes must have ended before the carrier's own time is up. */
@@ -133,7 +136,12 @@ export async function carryWorks(
     const room = goesOn || isDue ? MOST_CARRIED - running.size : 0;
     if (told.length === 0 && room === 0) continue;
     try {
-      const taken: Carried[] = await ctx.runMutation(carriers.take, { ended: told, own, room });
+      const taken: Carried[] = await ctx.runMutation(carriers.take, {
+        ended: told,
+        own,
+        looks: isDue,
+        room,
+      });
       own = undefined;
       taken.forEach(begin);
       isShort ||= taken.length > 0;
@@ -159,7 +167,7 @@ async function oneOf(promises: readonly Promise<void>[], ms: number): Promise<vo
 export async function takeWorks(
   ctx: HostMutationCtx,
   host: PoolHost,
-  { ended, own, room }: TakeArgs,
+  { ended, own, looks, room }: TakeArgs,
 ): Promise<Carried[]> {
   const { scheduledFunctionId } = await ctx.meta.getRequestMetadata();
   if (scheduledFunctionId === null || host.carriers === undefined) return [];
@@ -183,12 +191,9 @@ export async function takeWorks(
     }
   };
   await takeFrom(ended.map(({ slot }) => slot));
-  if (taken.length >= room) return taken;
-  const count = 4 * MOST_CARRIED;
-  const others = await ctx.runQuery(host.carriers.toTake, { count }, { useStaleSnapshot: true });
-  // In a random order, as carriers of one moment would conflict over the same works.
-  const order = new Map(others.map((slot) => [slot, Math.random()]));
-  await takeFrom([...others].sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0)));
+  if (!looks || taken.length >= room) return taken;
+  const count = 2 * room;
+  await takeFrom(await ctx.runQuery(host.carriers.toTake, { count }, { useStaleSnapshot: true }));
   return taken;
 }
 
@@ -210,19 +215,25 @@ async function takeWork(
   return carried;
 }
 
-/** Slots whose carriers should have begun, and have not. To be read from a stale snapshot. */
+/** Slots whose carriers should have begun, and have not, from a random one on. To be read from a stale snapshot. */
 export async function slotsToTake(
   ctx: HostQueryCtx,
   { count }: { count: number },
 ): Promise<SlotId[]> {
+  const last = await ctx.db.query("slots").withIndex("by_number").order("desc").first();
+  const from = Math.floor(Math.random() * ((last?.number ?? 0) + 1));
   const found: SlotId[] = [];
-  const slots = ctx.db.query("slots").withIndex("by_may_take", (q) => q.eq("mayTake", true));
-  for await (const { _id, job, startedAt } of slots) {
-    // Another carrier is about to take what follows in a slot that it had.
-    if (startedAt > Date.now() - LATE_BEGIN_MS) continue;
-    const state = (await ctx.db.system.get("_scheduled_functions", job))?.state.kind;
-    if (state === "pending") found.push(_id);
-    if (found.length === count || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) break;
-  }
+  const slots: QueryInitializer<PoolDataModel["slots"]> = ctx.db.query("slots");
+  for (const range of [
+    slots.withIndex("by_may_take", (q) => q.eq("mayTake", true).gte("number", from)),
+    slots.withIndex("by_may_take", (q) => q.eq("mayTake", true).lt("number", from)),
+  ])
+    for await (const { _id, job, startedAt } of range) {
+      if (found.length === count || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) return found;
+      // Another carrier is about to take what follows in a slot that it had.
+      if (job === undefined || startedAt > Date.now() - LATE_BEGIN_MS) continue;
+      const state = (await ctx.db.system.get("_scheduled_functions", job))?.state.kind;
+      if (state === "pending") found.push(_id);
+    }
   return found;
 }

@@ -27,7 +27,7 @@ export async function setConfig(
     const places = await placesOf(ctx);
     if (maxParallelism > places && (await logs(ctx, "WARN")))
       console.warn(
-        `maxParallelism is ${maxParallelism}: above ${places} works wait in this deployment's scheduler, and delay what else is scheduled`,
+        `maxParallelism is ${maxParallelism}: this deployment runs ${places} scheduled functions at once, so several actions share one, and other scheduled functions may wait`,
       );
   }
   if (logLevel !== undefined) await setLogLevel(ctx, logLevel);

@@ -92,7 +92,7 @@ export const poolTables = {
     counts: v.optional(vSlotCounts),
   })
     .index("by_number", ["number"])
-    .index("by_may_take", ["mayTake"])
+    .index("by_may_take", ["mayTake", "number"])
     // By number, so that enqueues read different free slots.
     .index("by_work", ["work", "number"]),
 
