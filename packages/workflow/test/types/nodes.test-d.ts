@@ -355,7 +355,8 @@ describe("sleep", () => {
       input: { email: string; seats: number };
       seats: number;
     }>();
-    expectTypeOf(b.nodes.computed).toBeAny();
+    expectTypeOf(b.nodes.computed).not.toBeAny();
+    expectTypeOf(b.nodes.computed).toHaveProperty("kind");
   });
 });
 
