@@ -127,13 +127,13 @@ describe("what cannot be meant", () => {
   );
 
   test("more at once than the deployment runs is taken, with one warning", async () => {
-    const app = new TestApp({ maxParallelism: 9 });
+    const app = new TestApp({ maxParallelism: 9 }, undefined, "s16");
     await app.setMaxParallelism(8);
     expect(console.warn).not.toHaveBeenCalled();
     for (let i = 0; i < 2; i++)
       await app.t.mutation((ctx) => app.pool.enqueueMutation(ctx, write, { label: `${i}` }));
     expect(vi.mocked(console.warn).mock.calls).toEqual([
-      [expect.stringContaining("maxParallelism is 9: above 8")],
+      [expect.stringContaining("maxParallelism is 9: this deployment runs 8 scheduled functions at once")],
     ]);
   });
 });

@@ -126,7 +126,7 @@ describe("the log level", () => {
   });
 
   test("set by config.update, it stands until another comes from the class", async () => {
-    const app = new TestApp({ logLevel: "WARN" });
+    const app = new TestApp({ logLevel: "WARN" }, undefined, "s16");
     const enqueue = () =>
       app.t.mutation((ctx) => app.pool.enqueueMutation(ctx, write, { label: "a" }));
     await enqueue();
