@@ -133,7 +133,11 @@ describe("what cannot be meant", () => {
     for (let i = 0; i < 2; i++)
       await app.t.mutation((ctx) => app.pool.enqueueMutation(ctx, write, { label: `${i}` }));
     expect(vi.mocked(console.warn).mock.calls).toEqual([
-      [expect.stringContaining("maxParallelism is 9: this deployment runs 8 scheduled functions at once")],
+      [
+        expect.stringContaining(
+          "maxParallelism is 9: this deployment runs 8 scheduled functions at once",
+        ),
+      ],
     ]);
   });
 });
