@@ -19,7 +19,7 @@ async function restart(name: string, runId: string, from?: string): Promise<void
 }
 
 /** The pool's last look, and the last rounds of its drain. */
-const isOfPool = isOf("watchdog:sweep", "watchdog:drainLine");
+const isOfPool = isOf("watchdog:sweep", "watchdog:drainQueue");
 
 /** The scheduled functions that are still to come, but for the pool's own. */
 async function scheduled(app: TestApp = use.app): Promise<string[]> {

@@ -125,7 +125,7 @@ function create(): PoolWithSuccessors {
     return await inner.runInComponent("workflow", look);
   };
   return {
-    firstLookMs: 10_000,
+    firstSweepMs: 10_000,
     // What `lib.start` does with the manager's option, without the run.
     setMaxParallelism: (n) => inComponent((ctx) => setMaxParallelism(ctx, pool, n)),
     enqueue: (label, ms) => start(WORKFLOWS.one.reference, { label, ms }),

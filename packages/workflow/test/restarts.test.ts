@@ -42,7 +42,7 @@ const HOUR = 60 * MINUTE;
 const repair = async () => await use.app.t.mutation(internal.manager.repair, {});
 
 /** The pool's last look, and the last rounds of its drain. */
-const isOfPool = isOf("watchdog:sweep", "watchdog:drainLine");
+const isOfPool = isOf("watchdog:sweep", "watchdog:drainQueue");
 
 /** The scheduled functions that are still to come, but for the pool's own. */
 async function scheduled(app: TestApp = use.app): Promise<string[]> {

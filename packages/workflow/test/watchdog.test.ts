@@ -16,7 +16,7 @@ const stateOf = async (name: string, id: string) => (await use.app.status(name, 
 const looks = () => use.app.counter.totals(isOf("watchdog:sweep")).rootExecutions;
 
 /** When the watchdog looks next. */
-async function nextLook(): Promise<number> {
+async function nextSweep(): Promise<number> {
   const watch = await use.app.inComponent((ctx) => ctx.db.query("watch").first());
   return watch?.job === undefined ? Infinity : watch.at;
 }
@@ -136,7 +136,7 @@ describe("a scheduled function that was canceled by hand", () => {
       await cancelScheduled(fn);
       await use.app.pass(due + LATE_MS - Date.now());
       expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
-      const look = await nextLook();
+      const look = await nextSweep();
       expect(look).toBeLessThanOrEqual(due + LATE_MS + LONGEST_PAUSE_MS);
       await use.app.pass(look - 1 - Date.now());
       expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
@@ -153,7 +153,7 @@ describe("a scheduled function that was canceled by hand", () => {
       await cancelScheduled(fn);
       await use.app.pass(5 * HOUR);
       expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
-      expect(await nextLook()).toBe(Infinity);
+      expect(await nextSweep()).toBe(Infinity);
       await makeBusy();
       await use.app.pass(9 * SECOND);
       expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });

@@ -9,7 +9,7 @@ export function poolInComponent(): PoolUnderTest {
   const app = new TestApp();
   const onComplete = internal.callbacks.ended;
   return {
-    firstLookMs: 30_000,
+    firstSweepMs: 30_000,
     setMaxParallelism: (n) => app.setMaxParallelism(n),
     enqueue: async (label, ms) => {
       await app.t.mutation((ctx) =>

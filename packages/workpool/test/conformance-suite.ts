@@ -14,7 +14,7 @@ type Event = { what: string; label: string; at: number };
 /** What every pool must be able to do, whatever hosts it. */
 export interface PoolUnderTest {
   /** How long after it has become busy its host has it looked at, in ms. */
-  readonly firstLookMs: number;
+  readonly firstSweepMs: number;
   setMaxParallelism(maxParallelism: number): Promise<void>;
   /** A job of `ms`; below 0, one that never ends. */
   enqueue(label: string, ms: number): Promise<void>;
@@ -127,7 +127,7 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
         await pool.enqueue("c", 100);
         await pool.drive(1_000);
         await endJobs(pool, state);
-        await pool.drive(pool.firstLookMs - 2_000);
+        await pool.drive(pool.firstSweepMs - 2_000);
         expect(await pool.losses()).toHaveLength(0);
         await pool.drive(2_000);
         expect(await pool.losses()).toHaveLength(2);
@@ -142,7 +142,7 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
       const started = Date.now();
       await pool.enqueue("long", 50 * 60_000);
       const expected = [10, 30, 90, 270, 810, 1_350, 1_890, 2_430].filter(
-        (seconds) => seconds * 1_000 >= pool.firstLookMs,
+        (seconds) => seconds * 1_000 >= pool.firstSweepMs,
       );
       const looks: number[] = [];
       for (const _ of expected) {
@@ -173,7 +173,7 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
 
     test("leaves alone what takes 20 minutes, and looks at it 4 times, or 5 if the first is after 10 s", async () => {
       const pool = create();
-      const looks = pool.firstLookMs === 10_000 ? 5 : 4;
+      const looks = pool.firstSweepMs === 10_000 ? 5 : 4;
       await pool.setMaxParallelism(1);
       await pool.enqueue("a", 20 * 60_000);
       await pool.enqueue("b", 10);

@@ -17,7 +17,7 @@ beforeAll(loadHost);
 function coreInAHost(): PoolWithSuccessors {
   const app = new HostApp();
   return {
-    firstLookMs: 30_000,
+    firstSweepMs: 30_000,
     setMaxParallelism: (n) => app.setMaxParallelism(n),
     enqueue: (label, ms) => app.enqueue({ label, ms }),
     enqueueThrowing: (label) => app.enqueue({ label, ms: 1, throws: true }),

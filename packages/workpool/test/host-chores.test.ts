@@ -13,7 +13,7 @@ const looks = (app: HostApp) =>
   app.counter.totals((call) => call.name === "pool:sweep").rootExecutions;
 const chores = async (app: HostApp, from = 0) =>
   (await app.events("chore")).map(({ label, at }) => [label, Math.round((at - from) / SECOND)]);
-const nextLook = (app: HostApp) =>
+const nextSweep = (app: HostApp) =>
   app.t.run(async (ctx) => {
     const watch = await ctx.db.query("watch").first();
     return watch?.job === undefined ? null : watch.at;
@@ -23,11 +23,11 @@ describe("what a host wants to have looked after besides its works", () => {
   test("turns the watchdog on in a pool that nothing was ever enqueued to, and off again when it is done", async () => {
     const app = new HostApp();
     await app.addChore("a", 0);
-    expect(await nextLook(app)).not.toBeNull();
+    expect(await nextSweep(app)).not.toBeNull();
     await app.driveOut();
     expect(await app.events("chore")).toHaveLength(1);
     expect(looks(app)).toBe(1);
-    expect(await nextLook(app)).toBeNull();
+    expect(await nextSweep(app)).toBeNull();
     // And on again.
     await app.addChore("b", 0);
     await app.driveOut();
@@ -46,7 +46,7 @@ describe("what a host wants to have looked after besides its works", () => {
       ["a", 300],
     ]);
     expect(looks(app)).toBe(3);
-    expect(await nextLook(app)).toBeNull();
+    expect(await nextSweep(app)).toBeNull();
   });
 
   test("is looked at 10 s after the look before at the soonest, and 540 s at the latest", async () => {
@@ -85,7 +85,7 @@ describe("what a host wants to have looked after besides its works", () => {
     await app.drive(100 * SECOND);
     expect(looks(app)).toBe(1);
     await app.enqueue({ label: "lost", ms: -1 });
-    expect((await nextLook(app))! - from).toBe(130 * SECOND);
+    expect((await nextSweep(app))! - from).toBe(130 * SECOND);
     await app.t.run(async (ctx) => {
       const [slot] = (await ctx.db.query("slots").collect()).filter((row) => row.job !== undefined);
       await ctx.scheduler.cancel(slot!.job!);
@@ -138,7 +138,7 @@ describe("what a host wants to have looked after besides its works", () => {
     const app = new HostApp();
     await app.addChore("throws", 0);
     await app.drive(30 * MINUTE);
-    expect(await nextLook(app)).not.toBeNull();
+    expect(await nextSweep(app)).not.toBeNull();
     expect(looks(app)).toBe(4);
     await app.t.run(async (ctx) => {
       const [chore] = await ctx.db.query("chores").collect();
@@ -146,7 +146,7 @@ describe("what a host wants to have looked after besides its works", () => {
     });
     await app.driveOut();
     expect(await app.events("chore")).toHaveLength(1);
-    expect(await nextLook(app)).toBeNull();
+    expect(await nextSweep(app)).toBeNull();
   });
 
   test("does not wait for the timeout of a work that has ended", async () => {

@@ -27,7 +27,7 @@ const SEED_PAGE = 5_000;
  * it, which would take convex-test minutes.
  * @returns their ids.
  */
-async function standInLine(app: TestApp, works: number): Promise<Id<"works">[]> {
+async function waitInQueue(app: TestApp, works: number): Promise<Id<"works">[]> {
   const [fn, callback] = await app.t.run(() =>
     Promise.all([createFunctionHandle(write), createFunctionHandle(onComplete)]),
   );
@@ -90,7 +90,7 @@ describe("35,000 works waiting in the component", () => {
       await app.t.mutation((ctx) =>
         app.pool.enqueueActionBatch(ctx, wait, [{ ms: 1_000 }, { ms: 1_000 }]),
       );
-      const ids = await standInLine(app, CROWD);
+      const ids = await waitInQueue(app, CROWD);
       await app.inPool(async (ctx) => {
         const gate = await ctx.db.query("gate").first();
         await ctx.db.patch("gate", gate!._id, { open: false, closedAt: Date.now() });
@@ -112,7 +112,7 @@ describe("35,000 works waiting in the component", () => {
       await app.setMaxParallelism(20);
       // A drain starts them, and another pause stops the rest.
       await app.drive(1_000, async () => {
-        if (app.counter.calls.some(({ name }) => name === "host:drainLine"))
+        if (app.counter.calls.some(({ name }) => name === "host:drainQueue"))
           await app.setMaxParallelism(0);
       });
       expect((await app.labels("write")).length).toBeGreaterThanOrEqual(ran + 20);

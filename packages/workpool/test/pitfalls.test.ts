@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { leaveLineAmong, seeNearFirst } from "../src/core/line.js";
+import { leaveQueueAmong, seeNearFirst } from "../src/core/queue.js";
 import { claimable } from "../src/core/slots.js";
 import type { HostMutationCtx } from "../src/core/context.js";
 import { mostAtOnce, NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
@@ -104,7 +104,7 @@ describe("what goes wrong elsewhere", () => {
       await app.t
         .mutation(async (ctx) => {
           const line = await seeNearFirst(ctx as HostMutationCtx, host, gate!);
-          const work = await leaveLineAmong(ctx as HostMutationCtx, line.seen);
+          const work = await leaveQueueAmong(ctx as HostMutationCtx, line.seen);
           taken.push(work!.work);
           throw new Error("undone");
         })

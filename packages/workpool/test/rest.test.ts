@@ -21,7 +21,7 @@ const roots = (app: TestApp) => app.counter.totals((call) => call.name !== "inli
 const looks = (app: TestApp) =>
   app.counter.totals((call) => call.name === "watchdog:sweep").rootExecutions;
 const watchOf = (app: TestApp) => app.inPool((ctx) => ctx.db.query("watch").first());
-const nextLook = (app: TestApp) =>
+const nextSweep = (app: TestApp) =>
   app.inPool(async (ctx) => {
     const watch = await ctx.db.query("watch").first();
     return watch?.job === undefined ? null : watch.at;
@@ -118,7 +118,7 @@ describe("a work that is alone", () => {
     const app = new TestApp();
     await enqueueWait(app, 100);
     await app.drive(10 * SECOND);
-    expect(await nextLook(app)).toBeNull();
+    expect(await nextSweep(app)).toBeNull();
     await app.t.mutation((ctx) =>
       app.pool.enqueueAction(ctx, hang, { label: "a" }, { onComplete }),
     );
@@ -141,7 +141,7 @@ describe("the watchdog stays on at the end of the work that turned it on", () =>
       app.pool.enqueueAction(ctx, hang, { label: "a" }, { onComplete }),
     );
     await app.drive(SECOND);
-    expect(await nextLook(app)).not.toBeNull();
+    expect(await nextSweep(app)).not.toBeNull();
     await app.endJob("failed");
     await app.drive(30 * SECOND);
     expect(await app.labels("ended")).toEqual(["success", "failed"]);
@@ -155,7 +155,7 @@ describe("the watchdog stays on at the end of the work that turned it on", () =>
     );
     await app.drive(10);
     expect(await app.labels("write")).toHaveLength(2);
-    expect(await nextLook(app)).not.toBeNull();
+    expect(await nextSweep(app)).not.toBeNull();
     await app.driveOut();
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });

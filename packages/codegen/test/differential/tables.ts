@@ -22,7 +22,7 @@ export const OF_RUNS = [
 
 const UNWATCHED: readonly ComponentFunction[] = [
   "watchdog:sweep",
-  "watchdog:drainLine",
+  "watchdog:drainQueue",
   "engine/entry:enter",
   "features/deadlines:expire",
   "features/retention:removeExpired",

@@ -62,7 +62,7 @@ export class Watch {
 
   /** One drain at a time: an earlier one goes on no more when another has begun. */
   #scheduled(job: Job): void {
-    if (!isOf("watchdog:drainLine")(job)) return;
+    if (!isOf("watchdog:drainQueue")(job)) return;
     const [{ generation }] = job.args as readonly [{ readonly generation: number }];
     if (generation < this.#drain)
       this.problems.add(`drain ${generation} went on beside ${this.#drain}`);

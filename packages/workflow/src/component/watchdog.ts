@@ -21,11 +21,11 @@ export const sweep = voidMutation(core.sweepArgs, async (ctx, args) => {
   await core.sweepSlots(ctx, pool, args);
 });
 
-export const look = internalQuery({
-  args: core.lookArgs,
-  returns: core.vLook,
+export const inspect = internalQuery({
+  args: core.inspectArgs,
+  returns: core.vInspected,
   handler: async (ctx, args) => {
-    const seen = await core.lookAtSlots(ctx, args);
+    const seen = await core.inspectSlots(ctx, args);
     return seen.next === null ? { ...seen, added: await findLate(ctx) } : seen;
   },
 });
@@ -59,10 +59,10 @@ export const failAttempt = voidMutation(
 );
 
 /** The oldest works in the pool's queue. */
-export const lineHead = internalQuery({
+export const queueHead = internalQuery({
   args: { count: v.number() },
   returns: v.array(v.id("waiting")),
-  handler: core.lineHead,
+  handler: core.queueHead,
 });
 
 /** The pool's free slots, read from a stale snapshot. */
@@ -73,8 +73,8 @@ export const freeSlots = internalQuery({
 });
 
 /** A round of the pool's drain: it gives free slots to works in the queue. */
-export const drainLine = voidMutation(core.drainArgs, async (ctx, args) => {
-  await core.drainLine(ctx, pool, args);
+export const drainQueue = voidMutation(core.drainArgs, async (ctx, args) => {
+  await core.drainQueue(ctx, pool, args);
 });
 
 /** Runs several actions in one scheduled function, where the scheduler has few places. */

@@ -143,7 +143,7 @@ async function leaveUncanceled(
   error: unknown,
 ): Promise<void> {
   if (due?.job !== undefined) await core.cancelPending(ctx, due.job);
-  const wasWaiting = await core.leaveLineCanceled(ctx, _id);
+  const wasWaiting = await core.leaveQueueCanceled(ctx, _id);
   if (wasWaiting || due !== undefined) {
     await ctx.db.patch("works", _id, { due: undefined });
     await core.setAside(ctx, _id, `It could not be canceled: ${core.messageOf(error)}`);
@@ -157,7 +157,7 @@ export async function cancelWork(ctx: MutationCtx, work: Doc<"works">): Promise<
   const canceled = { kind: "canceled" } as const;
   const { job } = work.due ?? {};
   if (job !== undefined) await core.cancelPending(ctx, job);
-  if (work.due !== undefined || (await core.leaveLineCanceled(ctx, work._id))) {
+  if (work.due !== undefined || (await core.leaveQueueCanceled(ctx, work._id))) {
     await endWork(ctx, work, undefined, canceled);
     return true;
   }

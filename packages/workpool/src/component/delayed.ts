@@ -6,10 +6,10 @@ import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 /** A delayed start that is so late was lost, or the scheduler is behind: its job tells which. */
 const LATE_MS = 10_000;
 /** How many late starts the watchdog reads at once. */
-const LOOK_PAGE = 100;
+const PAGE = 100;
 /** The watchdog stays on for works that are due this soon, and checks them so long after that. */
 const SOON_MS = 510_000;
-const LOOK_AFTER_MS = 30_000;
+const SWEEP_AFTER_MS = 30_000;
 
 /**
  * Starts delayed works and attempts whose scheduled start was lost. @returns when to check again.
@@ -22,7 +22,7 @@ export async function startLate(
   if (lost.length > 0) await ctx.runMutation(internal.recovery.startLost, { lost });
   // That there is none is concluded from the index itself.
   const last = lastDue ?? (idle ? await lastDueSoon(ctx) : null);
-  return last === null ? null : last + LOOK_AFTER_MS;
+  return last === null ? null : last + SWEEP_AFTER_MS;
 }
 
 /** When the last of the works is due that are due soon, or late. */
@@ -47,7 +47,7 @@ export async function findLostStarts(ctx: QueryCtx): Promise<Infer<typeof vDelay
   const late = await ctx.db
     .query("works")
     .withIndex("by_due", (q) => q.gt("due.at", undefined).lte("due.at", Date.now() - LATE_MS))
-    .take(LOOK_PAGE);
+    .take(PAGE);
   const lost: Id<"works">[] = [];
   for (const work of late) if (await isStartLost(ctx, work)) lost.push(work._id);
   return { lost, lastDue: await lastDueSoon(ctx) };

@@ -1,11 +1,11 @@
 import { v } from "convex/values";
 import {
   drainArgs,
-  drainLine as drainPoolLine,
+  drainQueue as drainPoolQueue,
   freeSlotArgs,
   freeSlotsFrom,
   vFreeSlots,
-  lineHead as poolLineHead,
+  queueHead as poolQueueHead,
   logs,
   type PoolHost,
 } from "../core/index.js";
@@ -20,9 +20,9 @@ import { argsOfWork, callBack, findWork, removeWork, scheduledArgs } from "./wor
 
 /** What the pool's core needs of this component. */
 export const host: PoolHost = {
-  lineHead: internal.host.lineHead,
+  queueHead: internal.host.queueHead,
   freeSlots: internal.host.freeSlots,
-  drainLine: internal.host.drainLine,
+  drainQueue: internal.host.drainQueue,
   carriers: {
     carry: internal.worker.carry,
     take: internal.worker.take,
@@ -30,7 +30,7 @@ export const host: PoolHost = {
   },
   argsOf: async (ctx: MutationCtx, id) => {
     const work = await findWork(ctx, id);
-    if (work === null) throw new Error(`The work "${id}" stood in line, but its record is gone`);
+    if (work === null) throw new Error(`The work "${id}" was in the queue, but its record is gone`);
     return scheduledArgs(work, await argsOfWork(ctx, work));
   },
   started: async (ctx: MutationCtx, id) => {
@@ -40,14 +40,14 @@ export const host: PoolHost = {
   },
   watch: {
     sweep: internal.watchdog.sweep,
-    look: internal.watchdog.look,
+    inspect: internal.watchdog.inspect,
     recover: internal.watchdog.recover,
     lost: async (ctx: MutationCtx, id, slot, why) => {
       const work = await findWork(ctx, id);
       if (work === null) return;
       await ctx.runMutation(internal.recovery.loseAttempt, { id: work._id, slot, why });
     },
-    alsoLook: async (ctx: MutationCtx, idle) => {
+    alsoSweep: async (ctx: MutationCtx, idle) => {
       const { findLost } = internal.watchdog;
       const seen = await ctx.runQuery(findLost, {}, { useStaleSnapshot: true });
       const times = [await startLate(ctx, idle, seen.delayed)];
@@ -70,10 +70,10 @@ export const host: PoolHost = {
 };
 
 /** The oldest waiting works, for reading from a stale snapshot. */
-export const lineHead = internalQuery({
+export const queueHead = internalQuery({
   args: { count: v.number() },
   returns: v.array(v.id("waiting")),
-  handler: poolLineHead,
+  handler: poolQueueHead,
 });
 
 /** Free slots, for reading from a stale snapshot. */
@@ -84,6 +84,6 @@ export const freeSlots = internalQuery({
 });
 
 /** A round of the drain: gives free slots to works in the queue. */
-export const drainLine = voidMutation(drainArgs, async (ctx, args) => {
-  await drainPoolLine(ctx, host, args);
+export const drainQueue = voidMutation(drainArgs, async (ctx, args) => {
+  await drainPoolQueue(ctx, host, args);
 });

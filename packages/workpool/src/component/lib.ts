@@ -1,5 +1,5 @@
 import { type Infer, v } from "convex/values";
-import { applyConfig, isSetAside, isWaiting, lookNow } from "../core/index.js";
+import { applyConfig, isSetAside, isWaiting, sweepNow } from "../core/index.js";
 import { mutation, query, type QueryCtx } from "./_generated/server.js";
 import { cancelEverything, cancelWork } from "./cancelAll.js";
 import { countWithoutSlot } from "./counts.js";
@@ -57,7 +57,7 @@ export const repair = mutation({
   args: {},
   returns: v.null(),
   handler: async (ctx): Promise<null> => {
-    await lookNow(ctx, host);
+    await sweepNow(ctx, host);
     await repairDelayed(ctx);
     return null;
   },

@@ -5,16 +5,16 @@ import { findLostContinuations, vContinued, voidMutation } from "./continuations
 import { findLostStarts, vDelayed } from "./delayed.js";
 import { host } from "./host.js";
 
-/** One pass of the watchdog. Scheduled while works run. */
+/** One sweep of the watchdog. Scheduled while works run. */
 export const sweep = voidMutation(core.sweepArgs, async (ctx, args) => {
   await core.sweepSlots(ctx, host, args);
 });
 
 /** What the watchdog reads from a stale snapshot. */
-export const look = internalQuery({
-  args: core.lookArgs,
-  returns: core.vLook,
-  handler: core.lookAtSlots,
+export const inspect = internalQuery({
+  args: core.inspectArgs,
+  returns: core.vInspected,
+  handler: core.inspectSlots,
 });
 
 /** What it needs to know of delayed works and continuations, for reading from a stale snapshot. */

@@ -16,15 +16,15 @@ import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { recovered } from "./sweep.js";
 
 /*
- * Carriers: several works in one scheduled action, where the scheduler has fewer places than the pool has slots. Elsewhere a work's own
- * function is scheduled.
+ * If the scheduler has fewer places than the pool has slots, a carrier is scheduled for an action
+ * instead of its own function, and calls it. A carrier that begins late, or runs for a while, knows
+ * that places are short. It then takes works from carriers that have not begun: it cancels their
+ * scheduled functions and writes itself into their slots. When one of its works ends, it takes the
+ * next work of that slot.
  *
- * An action starts as usual: it is given a slot, and a function is scheduled for it. Here that is a carrier, which runs the action. A
- * carrier that begins late, or runs for a while, knows that places are short. It then takes works from carriers that have not begun: it
- * cancels their scheduled functions and writes itself into their slots. When one of its works ends, it takes the next work of that slot.
- *
- * A slot's `job` is always the function that runs its work, so the watchdog finds the works of a carrier that has died, one by one. A
- * cancel of one work never cancels a carrier, because only functions that have not begun are canceled.
+ * A slot's `job` is always the function that runs its work, so the watchdog finds the works of a
+ * carrier that has died. Only functions that have not begun are canceled, so no cancel ends a
+ * carrier.
  */
 
 /** A work that a carrier runs. */
@@ -59,8 +59,8 @@ export const takeArgs = {
   ),
   /** On the first call: the slot of the carrier's own work, and when it began. */
   own: v.optional(v.object({ slot: v.id("slots"), beganAt: v.number() })),
-  /** Whether it looks for works of other slots too. */
-  looks: v.boolean(),
+  /** Whether it may take works of other slots too. */
+  fromOthers: v.boolean(),
   /** How many more works it can run. */
   room: v.number(),
 };
@@ -74,18 +74,23 @@ export interface Carriers {
   readonly carry: FunctionReference<"action", "internal", CarryArgs>;
   /** The host's registration of {@link takeWorks} as an internal mutation. */
   readonly take: FunctionReference<"mutation", "internal", TakeArgs, Carried[]>;
-  /** The host's registration of {@link slotsToTake} as an internal query: it is read from a stale snapshot. */
+  /**
+   * The host's registration of {@link slotsToTake} as an internal query: it is read from a stale
+   * snapshot.
+   */
   readonly toTake: FunctionReference<"query", "internal", { count: number }, SlotId[]>;
 }
 
 /** The smallest class runs 64 actions at once: 8 carriers and their works are 56. */
 const MOST_CARRIED = 6;
-/** So long a carrier takes the next works of its slots; then it leaves its place to others as soon as its works have ended. */
+/** So long a carrier takes the next works of its slots; then its place goes to others. */
 const TAKES_MS = 10_000;
 /** A carrier with room looks for works at this age, then at twice the age … */
-const FIRST_LOOK_MS = 1_000;
-/** … up to this one: an action of 10 minutes must have ended before the carrier's own time is up. */
-const LAST_LOOK_MS = 40_000;
+const FIRST_TAKE_MS = 1_000;
+/**
+ * … up to this one: an action of 10 minutes must have ended before the carrier's own time is up.
+ */
+const LAST_TAKE_MS = 40_000;
 
 /**
  * A carrier: runs a work, and others that it takes along.
@@ -118,20 +123,20 @@ export async function carryWorks(
   };
   begin(first);
   let isShort = beganAt - at > LATE_BEGIN_MS;
-  let lookAt = isShort ? beganAt : beganAt + FIRST_LOOK_MS;
+  let takeAt = isShort ? beganAt : beganAt + FIRST_TAKE_MS;
   for (;;) {
-    const isDue = lookAt <= Date.now() && running.size > 0;
+    const isDue = takeAt <= Date.now() && running.size > 0;
     const goesOn = isShort && Date.now() < beganAt + TAKES_MS;
     if (ended.length === 0 && !isDue) {
       if (running.size === 0) return;
-      await oneOf([...running.values()], lookAt - Date.now());
+      await oneOf([...running.values()], takeAt - Date.now());
       continue;
     }
     const told = ended.filter(({ error }) => goesOn || error !== undefined);
     ended = [];
     if (isDue) {
-      const next = beganAt + Math.max(FIRST_LOOK_MS, 2 * (lookAt - beganAt));
-      lookAt = next > beganAt + LAST_LOOK_MS ? Infinity : next;
+      const next = beganAt + Math.max(FIRST_TAKE_MS, 2 * (takeAt - beganAt));
+      takeAt = next > beganAt + LAST_TAKE_MS ? Infinity : next;
     }
     const room = goesOn || isDue ? MOST_CARRIED - running.size : 0;
     if (told.length === 0 && room === 0) continue;
@@ -139,7 +144,7 @@ export async function carryWorks(
       const taken: Carried[] = await ctx.runMutation(carriers.take, {
         ended: told,
         own,
-        looks: isDue,
+        fromOthers: isDue,
         room,
       });
       own = undefined;
@@ -149,7 +154,7 @@ export async function carryWorks(
       // What it has not taken runs without it; what it does not know that it took is found by the watchdog.
       console.warn(`A carrier of works takes no more: ${messageOf(error)}`);
       isShort = false;
-      lookAt = Infinity;
+      takeAt = Infinity;
     }
   }
 }
@@ -163,11 +168,14 @@ async function oneOf(promises: readonly Promise<void>[], ms: number): Promise<vo
   clearTimeout(timer);
 }
 
-/** Ends works of the calling carrier that have not reported, and gives it others whose carriers have not begun. */
+/**
+ * Ends works of the calling carrier that have not reported, and gives it others whose carriers have
+ * not begun.
+ */
 export async function takeWorks(
   ctx: HostMutationCtx,
   host: PoolHost,
-  { ended, own, looks, room }: TakeArgs,
+  { ended, own, fromOthers, room }: TakeArgs,
 ): Promise<Carried[]> {
   const { scheduledFunctionId } = await ctx.meta.getRequestMetadata();
   if (scheduledFunctionId === null || host.carriers === undefined) return [];
@@ -191,7 +199,7 @@ export async function takeWorks(
     }
   };
   await takeFrom(ended.map(({ slot }) => slot));
-  if (!looks || taken.length >= room) return taken;
+  if (!fromOthers || taken.length >= room) return taken;
   const count = 2 * room;
   await takeFrom(await ctx.runQuery(host.carriers.toTake, { count }, { useStaleSnapshot: true }));
   return taken;
@@ -215,7 +223,7 @@ async function takeWork(
   return carried;
 }
 
-/** Slots whose carriers should have begun, and have not, from a random one on. To be read from a stale snapshot. */
+/** Slots whose carriers should have begun, and have not, from a random one on. Read it stale. */
 export async function slotsToTake(
   ctx: HostQueryCtx,
   { count }: { count: number },

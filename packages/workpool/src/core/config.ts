@@ -2,10 +2,10 @@ import { type Infer, v } from "convex/values";
 import type { HostMutationCtx, PoolHost } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import { addSlots, checkMaxParallelism, ensureGate, placesOf, setLogLevel } from "./gate.js";
-import { anyWaits } from "./line.js";
+import { anyWaits } from "./queue.js";
 import { logs } from "./log.js";
 import { vLogLevel } from "./log-level.js";
-import { keepLooking, reviveWatch } from "./watch.js";
+import { keepSweeping, reviveWatch } from "./watch.js";
 
 /** What an app may say of a pool. */
 export const vConfig = v.object({
@@ -68,13 +68,13 @@ export async function setMaxParallelism(
     if (slot.number >= maxParallelism && slot.work === undefined)
       await ctx.db.delete("slots", slot._id);
   }
-  const kept = new Set(slots.map((slot) => slot.number));
+  const present = new Set(slots.map((slot) => slot.number));
   for (let number = 0; number < maxParallelism; number++)
-    if (!kept.has(number)) await addSlots(ctx, number, number + 1);
+    if (!present.has(number)) await addSlots(ctx, number, number + 1);
   const waits = await anyWaits(ctx);
   const open = maxParallelism > 0 && !waits;
   await ctx.db.patch("gate", gate._id, { maxParallelism, open, closedAt: undefined });
   if (!waits || maxParallelism === 0) return await reviveWatch(ctx, host);
   await ringDrain(ctx, host, await readDrain(ctx));
-  await keepLooking(ctx, host);
+  await keepSweeping(ctx, host);
 }

@@ -15,7 +15,7 @@ import {
 } from "convex/values";
 import type { Doc, HostMutationCtx, PoolHost } from "./context.js";
 import { cancelPending } from "./jobs.js";
-import { keepLooking } from "./watch.js";
+import { keepSweeping } from "./watch.js";
 
 /* What is too much for one transaction is done in pages, one after the other. */
 
@@ -38,7 +38,7 @@ export async function continueLater(
   const at = ctx.db.vars.commitTs;
   const _id: ContinuationId = await ctx.db.insert("continuations", { ...row, at });
   await scheduleContinuation(ctx, { ...row, _id }, { afterMs });
-  await keepLooking(ctx, host);
+  await keepSweeping(ctx, host);
   return _id;
 }
 

@@ -11,7 +11,7 @@ import { reviveWatch } from "./watch.js";
 
 /** How long a drain that found nothing waits, in ms, unless a work joins the queue. */
 export const PAUSE_MS = 20;
-/** Arguments of the host's registration of {@link drainLine}. */
+/** Arguments of the host's registration of {@link drainQueue}. */
 export const drainArgs = {
   generation: v.number(),
   /** How many rounds in a row have found nothing to do. */
@@ -33,7 +33,7 @@ export async function ringDrain(
   ms = 0,
 ): Promise<void> {
   const generation = (drain?.generation ?? 0) + 1;
-  const job = await ctx.scheduler.runAfter(ms, host.drainLine, { generation, quiet: 0 });
+  const job = await ctx.scheduler.runAfter(ms, host.drainQueue, { generation, quiet: 0 });
   const pauses = ms > 0;
   if (drain === null) await ctx.db.insert("drain", { on: true, generation, job, pauses });
   else await ctx.db.patch("drain", drain._id, { on: true, generation, job, pauses });

@@ -1,7 +1,7 @@
 import type { Doc, HostMutationCtx, HostQueryCtx, PoolMutationCtx } from "./context.js";
 import { DEFAULT_LOG_LEVEL, type LogLevel } from "./log-level.js";
 
-/** The most that may be asked for: more would need more scheduled functions at once than a deployment runs. */
+/** The most that may be asked for: a deployment would not run more scheduled functions at once. */
 export const MAX_PARALLELISM_LIMIT = 200;
 
 /** The gate, or null in a pool that nothing was ever enqueued to. */
@@ -14,12 +14,12 @@ export async function readGate(ctx: HostQueryCtx): Promise<Doc<"gate"> | null> {
 /** The gate as a transaction has read it last, by its database. */
 const seenGates = new WeakMap<object, Doc<"gate"> | null>();
 
-/** The gate as this transaction has read it last; undefined where it has not. It may have written it since. */
+/** The gate as this transaction has read it last; undefined if it has not. */
 export function seenGate(ctx: HostQueryCtx): Doc<"gate"> | null | undefined {
   return seenGates.get(ctx.db);
 }
 
-/** How much is logged. Reads the gate only where this transaction has not done so, and at most once. */
+/** How much is logged. Reads the gate only if this transaction has not done so. */
 export async function logLevelOf(ctx: HostQueryCtx): Promise<LogLevel> {
   const seen = seenGate(ctx);
   const gate = seen === undefined ? await readGate(ctx) : seen;
@@ -48,10 +48,15 @@ export async function setLogLevel(ctx: HostMutationCtx, logLevel: LogLevel): Pro
   await readGate(ctx);
 }
 
-/** How long the gate stays closed at least, in ms: each write of it conflicts with whatever is in flight. */
+/**
+ * How long the gate stays closed at least, in ms: each write of it conflicts with whatever is in
+ * flight.
+ */
 const CLOSED_AT_LEAST_MS = 2_000;
 
-/** Call it if few slots are free. From here on enqueues join the queue; completions and a drain serve it. */
+/**
+ * Call it if few slots are free: enqueues then join the queue; completions and a drain serve it.
+ */
 export async function closeGate(ctx: PoolMutationCtx, gate: Doc<"gate">): Promise<void> {
   await ctx.db.patch("gate", gate._id, { open: false, closedAt: Date.now() });
 }
@@ -61,7 +66,9 @@ export async function openGate(ctx: PoolMutationCtx, gate: Doc<"gate">): Promise
   await ctx.db.patch("gate", gate._id, { open: true, closedAt: undefined });
 }
 
-/** Whether the gate may open if nothing waits. Otherwise a pool at its limit would open and close it all the time. */
+/**
+ * Whether the gate may open if nothing waits: a pool at its limit must not open and close it often.
+ */
 export function mayOpen({ closedAt = -Infinity }: Doc<"gate">): boolean {
   return Date.now() >= closedAt + CLOSED_AT_LEAST_MS;
 }
@@ -86,7 +93,7 @@ export function checkMaxParallelism(maxParallelism: number): void {
   );
 }
 
-/** How many scheduled functions a deployment runs at once, by its class. A scheduled action holds its place while it runs. */
+/** How many scheduled functions a deployment runs at once, by its class. */
 const PLACES: Readonly<Record<string, number>> = { s256: 256, d1024: 512, d2048: 1_024 };
 const FEWEST_PLACES = 8;
 /** How many are left by default to the app's own scheduled functions, and to timers. */
@@ -101,7 +108,9 @@ export async function placesOf(ctx: HostQueryCtx): Promise<number> {
   return PLACES[(await ctx.meta.getDeploymentMetadata()).class] ?? FEWEST_PLACES;
 }
 
-/** Whether the pool has more slots than the scheduler has places for. Places are left to others too. */
+/**
+ * Whether the pool has more slots than the scheduler has places for. Places are left to others too.
+ */
 export async function lacksPlaces(ctx: HostQueryCtx): Promise<boolean> {
   const { maxParallelism = 0 } = seenGate(ctx) ?? (await readGate(ctx)) ?? {};
   if (maxParallelism <= FEWEST_PLACES - LEFT_TO_THE_APP) return false;

@@ -12,10 +12,10 @@ export { checkMaxParallelism, defaultMaxParallelism, logLevelOf, readGate } from
 export { cancelPending, isOwnJob } from "./jobs.js";
 export { logEventOf, logs, MOST_LOGGED_AT_ONCE } from "./log.js";
 export { checkLogLevel, DEFAULT_LOG_LEVEL, type LogLevel, vLogLevel } from "./log-level.js";
-export { isCrowded, isWaiting, leaveLineCanceled, lineHead } from "./line.js";
+export { isCrowded, isWaiting, leaveQueueCanceled, queueHead } from "./queue.js";
 export { isNonRetryableError, messageOf, NonRetryableError } from "./result.js";
 export { drainArgs } from "./drain.js";
-export { drainLine } from "./drain-line.js";
+export { drainQueue } from "./drain-queue.js";
 export { completeWork, type Ended, enqueueWork, enqueueWorks } from "./pool.js";
 export { oneOf, type RunResult, vResult, vResultKind, vRunResult } from "./result.js";
 export {
@@ -50,7 +50,7 @@ export {
   vFreeSlots,
   watchReport,
 } from "./slots.js";
-export { lookAtSlots, recoverSlot, sweepSlots } from "./sweep.js";
-export { keepLooking, lookNow } from "./watch.js";
-export { lookArgs, recoverArgs, sweepArgs, vLook } from "./watch-validators.js";
+export { inspectSlots, recoverSlot, sweepSlots } from "./sweep.js";
+export { keepSweeping, sweepNow } from "./watch.js";
+export { inspectArgs, recoverArgs, sweepArgs, vInspected } from "./watch-validators.js";
 export { type Counts, type SlotCounts, vCounts } from "./counts.js";

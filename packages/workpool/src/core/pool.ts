@@ -1,8 +1,8 @@
 import type { Doc, HostMutationCtx, PoolHost, PoolMutationCtx, SlotId, Work } from "./context.js";
 import { readDrain, ringDrain, wakeDrain } from "./drain.js";
 import { closeGate, ensureGate } from "./gate.js";
-import { joinLine, seeNearFirst } from "./line.js";
-import { passOn, startNearFirst, tryStart } from "./pass.js";
+import { joinQueue, seeNearFirst } from "./queue.js";
+import { handOver, startNearFirst, tryStart } from "./hand-over.js";
 import { noteWoke } from "./rest.js";
 import { claimable, freeSlot, noneIsFree, offerSlot, startInSlot } from "./slots.js";
 import { countAlong, type SlotCounts } from "./counts.js";
@@ -23,9 +23,10 @@ export async function enqueueWork(
 }
 
 /**
- * Starts as many of the works, in their order, as there are free slots, and puts the others in the queue.
- * It takes slots only if the gate is open and plenty are free, as enqueues would conflict over the last
- * ones. The first that queues closes the gate, and begins a drain, which hands out what is still free.
+ * Starts as many of the works, in their order, as there are free slots, and queues the others. It
+ * takes slots only if the gate is open and plenty are free, as enqueues would conflict over the
+ * last ones. The first that queues closes the gate, and begins a drain, which hands out what is
+ * still free.
  * @returns how many of them, from the first, were started.
  * @throws if a work's function does not exist.
  */
@@ -47,7 +48,7 @@ export async function enqueueWorks(
       await startInSlot(ctx, host, slot._id, work, { count: 0, since: Date.now() }, woke);
   }
   if (started.length === works.length) return started.length;
-  for (const work of works.slice(started.length)) await joinLine(ctx, work);
+  for (const work of works.slice(started.length)) await joinQueue(ctx, work);
   if (gate.open) {
     await closeGate(ctx, gate);
     const noneIsLeft = started.length === gate.maxParallelism || (!busy && (await noneIsFree(ctx)));
@@ -73,13 +74,16 @@ export interface Ended {
   readonly slot: SlotId | undefined;
   /** Counts the end into what has ended in the slot so far. Default: it is not counted. */
   readonly count?: (before: SlotCounts | undefined) => SlotCounts;
-  /** Whether this transaction may still enqueue a work for the slot, and then calls `endOffer`. Default: false. */
+  /**
+   * Whether this transaction may still enqueue a work for the slot, and then calls `endOffer`.
+   * Default: false.
+   */
   readonly mayEnqueue?: boolean;
 }
 
 /**
- * Ends a work's hold on its slot, and starts its successor: in the same slot, unless others have waited too
- * long. A slot that the work does not hold is left alone.
+ * Ends a work's hold on its slot, and starts its successor: in the same slot, unless others have
+ * waited too long. A slot that the work does not hold is left alone.
  */
 export async function completeWork(
   ctx: HostMutationCtx,
@@ -107,12 +111,14 @@ export async function completeWork(
   } else if (successor !== undefined) {
     return await queueBehindOthers(ctx, host, gate, slot, successor);
   }
-  if (!gate.open) await passOn(ctx, host, gate, slot);
+  if (!gate.open) await handOver(ctx, host, gate, slot);
   else if (ended.mayEnqueue === true) await offerSlot(ctx, slot._id);
   else await freeSlot(ctx, slot._id);
 }
 
-/** Gives the slot to a waiting work, and queues the successor; if none is seen to wait, the successor gets it. */
+/**
+ * Gives the slot to a waiting work, and queues the successor; if none waits, the successor gets it.
+ */
 async function queueBehindOthers(
   ctx: PoolMutationCtx,
   host: PoolHost,
@@ -121,15 +127,15 @@ async function queueBehindOthers(
   successor: Work,
 ): Promise<void> {
   const handOvers = { count: 0, since: Date.now() };
-  const line = await seeNearFirst(ctx, host, gate);
-  if (line.seen.length === 0) {
+  const { seen } = await seeNearFirst(ctx, host, gate);
+  if (seen.length === 0) {
     if (!(await tryStart(ctx, host, slot, successor, handOvers)))
-      await passOn(ctx, host, gate, slot);
+      await handOver(ctx, host, gate, slot);
     return;
   }
-  await joinLine(ctx, successor);
-  if ((await startNearFirst(ctx, host, slot, line.seen)) !== "started")
-    await passOn(ctx, host, gate, slot);
+  await joinQueue(ctx, successor);
+  if ((await startNearFirst(ctx, host, slot, seen)) !== "started")
+    await handOver(ctx, host, gate, slot);
 }
 
 function mayHandOver(slot: Doc<"slots">): boolean {

@@ -3,7 +3,7 @@ import { seenGate } from "./gate.js";
 import { messageOf } from "./result.js";
 import { hasRoom, ROOM_TO_RECOVER } from "./room.js";
 import { isIdle } from "./slots.js";
-import { dropLook, readWatch } from "./watch.js";
+import { dropSweep, readWatch } from "./watch.js";
 
 /** Each write of the watchdog's document conflicts with starts in flight, so this is rare. */
 const REST_EVERY_MS = 60_000;
@@ -27,26 +27,28 @@ export async function restAfter(ctx: HostMutationCtx, host: PoolHost, work: stri
   const now = Date.now();
   if (watch?.watched !== true || now < (watch.restedAt ?? -Infinity) + REST_EVERY_MS) return;
   if (!(await isIdle(ctx))) return;
-  const wanted = await lookedByHost(ctx, host.watch, true);
+  const wanted = await sweptByHost(ctx, host.watch, true);
   // It may have started something.
   if (wanted !== undefined || !(await isIdle(ctx))) return;
   const last = await readWatch(ctx);
   if (last === null) return;
-  const none = { woke: undefined, looking: undefined, shortestTimeoutMs: undefined };
-  await dropLook(ctx, last, { ...none, watched: false, began: undefined, restedAt: now });
+  const none = { woke: undefined, forHost: undefined, shortestTimeoutMs: undefined };
+  await dropSweep(ctx, last, { ...none, watched: false, began: undefined, restedAt: now });
 }
 
 /** Lets the host check what is its own. @returns when to call it again, in ms since the epoch. */
-export async function lookedByHost(
+export async function sweptByHost(
   ctx: PoolMutationCtx,
   hooks: PoolWatch,
   idle: boolean,
   added?: unknown,
 ): Promise<number | undefined> {
   try {
-    return (await hooks.alsoLook?.(ctx, idle, added)) ?? undefined;
+    return (await hooks.alsoSweep?.(ctx, idle, added)) ?? undefined;
   } catch (error) {
-    console.error(`The pool could not look after all that is its host's: ${messageOf(error)}`);
+    console.error(
+      `The pool's watchdog could not check all that its host has scheduled: ${messageOf(error)}`,
+    );
     // It is still to be checked.
     return Infinity;
   }

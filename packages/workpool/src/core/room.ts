@@ -28,8 +28,8 @@ export const ROOM_TO_RECOVER: Room = {
   scheduledFunctionArgsBytes: 2 * ROOM_TO_COMPLETE.scheduledFunctionArgsBytes,
 };
 
-/** What must be left to look at one more held slot, and then to recover at least one. */
-export const ROOM_TO_LOOK: Room = { ...ROOM_TO_RECOVER, bytesRead: 12 * MIB };
+/** What must be left to inspect one more held slot, and then to recover at least one. */
+export const ROOM_TO_INSPECT: Room = { ...ROOM_TO_RECOVER, bytesRead: 12 * MIB };
 
 /** What it takes to write down that a nested call failed. */
 export const ROOM_TO_RECORD: Room = {

@@ -3,11 +3,14 @@ import { v } from "convex/values";
 import { vLogLevel } from "./log-level.js";
 import { vSlotCounts } from "./counts.js";
 
-/** The pool's tables. A host spreads them into its schema, so that a work and its slot change together. */
+/**
+ * The pool's tables: a host spreads them into its schema, so that a work and its slot change
+ * together.
+ */
 export const poolTables = {
   /**
-   * One document, read by every enqueue and completion, and rarely written. Open: enqueues take free slots,
-   * and nothing waits. Closed: enqueues join the queue, and read no slot. See gate.ts and drain.ts.
+   * One document, read by every enqueue and completion, and rarely written. Open: enqueues take
+   * free slots, and nothing waits. Closed: enqueues join the queue, and read no slot.
    */
   gate: defineTable({
     open: v.boolean(),
@@ -23,8 +26,8 @@ export const poolTables = {
   }),
 
   /**
-   * At most one document: whether a drain runs, which hands free slots to works in the queue. Written when
-   * one begins, pauses and ends. Read by completions that find little in the queue, and by enqueues.
+   * At most one document: whether a drain gives free slots to works in the queue. Written when one
+   * begins, pauses and ends. Read by completions that find little in the queue, and by enqueues.
    */
   drain: defineTable({
     on: v.boolean(),
@@ -38,36 +41,36 @@ export const poolTables = {
   }).index("by_pauses", ["pauses"]),
 
   /**
-   * At most one document: the watchdog. Written when the pool gets busy, by a shorter timeout than before,
-   * and by each pass. Read by starts in a free slot, and by an enqueue that joins the queue.
+   * At most one document: the watchdog. Written when the pool gets busy, by a shorter timeout than
+   * before, and by each sweep. Read by starts in a free slot, and by enqueues that join the queue.
    */
   watch: defineTable({
-    /** Names the one look that counts: any other that is still scheduled does nothing. */
+    /** Names the one sweep that counts: any other that is still scheduled does nothing. */
     generation: v.number(),
     at: v.number(),
-    /** The next look. Absent while nothing runs, and there is nothing else to look after. */
+    /** The next sweep. Absent while there is nothing to watch. */
     job: v.optional(v.id("_scheduled_functions")),
-    /** Schedules the look anew where it has failed or was lost. The look that succeeds cancels it. */
+    /** Schedules a sweep that has failed or was lost again. A sweep that succeeds cancels it. */
     reserve: v.optional(v.id("_scheduled_functions")),
-    /** When the pool became busy, or last lost a work: the looks come ever less often from then on. */
+    /** When the pool became busy, or last lost a work: sweeps come ever less often from then on. */
     since: v.number(),
     /** True whenever a slot is held. */
     watched: v.optional(v.boolean()),
-    /** The work whose start has turned the watchdog on, where it started alone. */
+    /** The work whose start has turned the watchdog on, if it started alone. */
     woke: v.optional(v.string()),
-    /** The next look is for what the host wants to have looked after; whether a slot is held or not. */
-    looking: v.optional(v.boolean()),
+    /** The next sweep is for what the host has scheduled, whether a slot is held or not. */
+    forHost: v.optional(v.boolean()),
     /** When the end of a lone work last turned the watchdog off. */
     restedAt: v.optional(v.number()),
-    /** The shortest timeout that the next look is early enough for: a start with a shorter one brings the look forward. */
+    /** The shortest timeout that the next sweep is early enough for. */
     shortestTimeoutMs: v.optional(v.number()),
     /** When that was written. */
     shortestSince: v.optional(v.number()),
-    /** Running works with a timeout, and when a look first saw that their functions had begun. */
+    /** Running works with a timeout, and when a sweep first saw that their functions had begun. */
     began: v.optional(v.array(v.object({ job: v.id("_scheduled_functions"), at: v.number() }))),
   }),
 
-  /** One document per unit of `maxParallelism`, written by the work that holds it. Without `work` it is free. */
+  /** One document per unit of `maxParallelism`, written by its work. Without `work` it is free. */
   slots: defineTable({
     number: v.number(),
     /** The key of the work that runs here. */
@@ -76,19 +79,25 @@ export const poolTables = {
     job: v.optional(v.id("_scheduled_functions")),
     /** The work's own function has ended, and `job` is one that is to report it. */
     reporting: v.optional(v.boolean()),
-    /** `job` is a carrier of this work; until it begins, others may take the work from it. See carrier.ts. */
+    /**
+     * `job` is a carrier of this work; until it begins, others may take the work. See carrier.ts.
+     */
     mayTake: v.optional(v.boolean()),
     /** When another carrier has begun the work. */
     beganAt: v.optional(v.number()),
-    /** The start of this work has turned the watchdog on, and it started alone: its end may turn it off. */
+    /** The start of this work alone has turned the watchdog on: its end may turn it off. */
     woke: v.optional(v.boolean()),
     startedAt: v.number(),
-    /** By how many ms after its begin its function has reported, where that is known. */
+    /** By how many ms after its begin its function has reported. */
     timeoutMs: v.optional(v.number()),
-    /** How often it was handed to a successor in a row, and since when; of a free slot, since when it is free. */
+    /**
+     * How often it was handed over in a row, and since when; of a free slot, since when it is free.
+     */
     handOvers: v.number(),
     heldSince: v.number(),
-    /** What has ended here. Written along with the slot by each end; read by whoever makes a report. */
+    /**
+     * What has ended here. Written along with the slot by each end; read by whoever makes a report.
+     */
     counts: v.optional(vSlotCounts),
   })
     .index("by_number", ["number"])
@@ -97,8 +106,8 @@ export const poolTables = {
     .index("by_work", ["work", "number"]),
 
   /**
-   * The queue: works that are due and have no slot. Written by an enqueue; deleted by what starts the work,
-   * or by a cancel. The rows are small, as a completion reads many of them.
+   * The queue: works that are due and have no slot. Written by an enqueue; deleted by what starts
+   * the work, or by a cancel. The rows are small, as a completion reads many of them.
    */
   waiting: defineTable({
     work: v.string(),
@@ -115,12 +124,15 @@ export const poolTables = {
     .index("by_commit", ["at"])
     .index("by_work", ["work"]),
 
-  /** Arguments of waiting works from `QUEUED_ARGS_BYTES`. Written and deleted together with the row in `waiting`. */
+  /**
+   * Arguments of waiting works from `QUEUED_ARGS_BYTES`. Written and deleted together with the row
+   * in `waiting`.
+   */
   largeArgs: defineTable({ args: v.any() }),
 
   /**
-   * What goes on in transactions of its own because it is too much for one. Written by each of its pages,
-   * deleted by the last, read by the watchdog, which schedules lost ones again.
+   * What goes on in transactions of its own because it is too much for one. Written by each of its
+   * pages, deleted by the last, read by the watchdog, which schedules lost ones again.
    */
   continuations: defineTable({
     /** The handle of the function that does a page, and what it begins with. */
@@ -134,7 +146,10 @@ export const poolTables = {
     failures: v.optional(v.number()),
   }),
 
-  /** Works that the pool could not process: they hold no slot. An operator's retry or cancel deletes them. */
+  /**
+   * Works that the pool could not process: they hold no slot. An operator's retry or cancel deletes
+   * them.
+   */
   setAside: defineTable({ work: v.string(), error: v.string(), at: v.number() }).index("by_work", [
     "work",
   ]),

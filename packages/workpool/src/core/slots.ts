@@ -17,18 +17,24 @@ import { lacksPlaces } from "./gate.js";
 /** Arguments of the host's registration of {@link freeSlotsFrom}. */
 export const freeSlotArgs = { from: v.number(), count: v.number() };
 
-/** Free slots, and whether slots change hands so often that whoever takes one may meet a rival. */
+/** Free slots, and whether slots change hands so often that enqueues would conflict. */
 export const vFreeSlots = v.object({ free: v.array(v.id("slots")), busy: v.boolean() });
 export type FreeSlots = Infer<typeof vFreeSlots>;
 
-/** How long an enqueue takes, in ms: if slots are taken again nearly as soon, others want the same ones. */
+/**
+ * How long an enqueue takes, in ms: if slots are taken again nearly as soon, others want the same
+ * ones.
+ */
 const ENQUEUE_MS = 50;
 /** The more free slots are seen, the better their mean is known: up to this many raise the bar. */
 const SLOTS_TO_KNOW = 8;
 /** If no slot is free: works that end so far apart, in ms, hardly ever end at the same moment. */
 const BETWEEN_ENDS_MS = 1_000;
 
-/** Up to `count` free slots, those from number `from` on first; null in a pool without slots. Read it stale. */
+/**
+ * Up to `count` free slots, from number `from` on first; null in a pool without slots. Read it
+ * stale.
+ */
 export async function freeSlotsFrom(
   ctx: HostQueryCtx,
   { from, count }: { from: number; count: number },
@@ -96,11 +102,10 @@ export interface Claimable {
 const SLOTS_PER_ENQUEUE = 16;
 
 /**
- * Up to `count` free slots that an enqueue may take; none where so few are free, or are taken so soon, that enqueues of the same moment would
- * conflict over them.
- *
- * It finds them without a dependency in a stale snapshot, from a random number on, and confirms each by a point read. That snapshot does not
- * show what this transaction has written: a pool that it has made, a slot that it has taken or freed. Only then is the index read.
+ * Up to `count` free slots that an enqueue may take; none if enqueues of the same moment would
+ * conflict over them. It finds them in a stale snapshot, from a random number on, and confirms each
+ * by a point read. Only what this transaction itself has written is not in that snapshot: then the
+ * index is read.
  */
 export async function claimable(
   ctx: PoolMutationCtx,
@@ -133,7 +138,9 @@ export async function claimable(
   return { slots: slots.length > 0 ? slots : await freeSlots(ctx, from, count), busy };
 }
 
-/** Marks a slot that this transaction has freed for its own enqueues. No committed slot holds it. */
+/**
+ * Marks a slot that this transaction has freed for its own enqueues. No committed slot holds it.
+ */
 const OFFERED = "";
 
 async function offeredSlot(ctx: PoolMutationCtx): Promise<Doc<"slots"> | null> {
@@ -230,7 +237,9 @@ async function scheduleWork(
   return { job: await ctx.scheduler.runAfter(0, carriers.carry, carried), mayTake: true };
 }
 
-/** Has a slot that the work holds watch a job that will report its end: the work's own function ends without having done so. */
+/**
+ * Has a work's slot watch the job that will report its end: its own function ends without a report.
+ */
 export async function watchReport(
   ctx: HostMutationCtx,
   { work, slot }: { work: string; slot: SlotId },

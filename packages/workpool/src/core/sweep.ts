@@ -10,21 +10,21 @@ import type {
 import { readDrain, ringDrain } from "./drain.js";
 import { readGate } from "./gate.js";
 import { completeWork } from "./pool.js";
-import { lookedByHost } from "./rest.js";
-import { hasRoom, leaveRoom, ROOM_TO_COMPLETE, ROOM_TO_LOOK, ROOM_TO_RECOVER } from "./room.js";
+import { sweptByHost } from "./rest.js";
+import { hasRoom, leaveRoom, ROOM_TO_COMPLETE, ROOM_TO_INSPECT, ROOM_TO_RECOVER } from "./room.js";
 import { setAside } from "./set-aside.js";
 import { isIdle, seeFreeSlots } from "./slots.js";
 import {
-  dropLook,
+  dropSweep,
   GRACE_MS,
   least,
-  lookForHost,
+  sweepForHost,
   LONGEST_PAUSE_MS,
-  nextLook,
+  nextSweep,
   readWatch,
-  scheduleLook,
+  scheduleSweep,
 } from "./watch.js";
-import type { Look, LookArgs, Seen, Suspect, SweepArgs } from "./watch-validators.js";
+import type { Inspected, InspectArgs, Seen, Suspect, SweepArgs } from "./watch-validators.js";
 
 /** No stale snapshot is older, by far. */
 const STALE_MS = 30_000;
@@ -32,8 +32,9 @@ const STALE_MS = 30_000;
 type Job = SystemDataModel["_scheduled_functions"]["document"];
 
 /**
- * One pass of the watchdog: recovers works whose scheduled function will never report, and schedules the
- * next pass if something runs. It reads a stale snapshot first, so that it conflicts with no slot.
+ * One sweep of the watchdog: recovers works whose scheduled function will never report, and
+ * schedules the next sweep if something runs. It reads a stale snapshot first, so that it conflicts
+ * with no slot.
  */
 export async function sweepSlots(
   ctx: HostMutationCtx,
@@ -45,13 +46,13 @@ export async function sweepSlots(
   if (reserve) {
     // It must not cancel itself.
     const others = { ...watch, reserve: undefined };
-    return await scheduleLook(ctx, host.watch, { at: Date.now() }, others);
+    return await scheduleSweep(ctx, host.watch, { at: Date.now() }, others);
   }
   // A running mutation looks pending. Nobody may cancel this one: what it schedules would be dropped.
   await ctx.db.patch("watch", watch._id, { job: undefined });
   const began = watch.began ?? [];
-  const look = await ctx.runQuery(
-    host.watch.look,
+  const found = await ctx.runQuery(
+    host.watch.inspect,
     { from: seen.from, began },
     { useStaleSnapshot: true },
   );
@@ -59,23 +60,23 @@ export async function sweepSlots(
   const soFar = (from: number): Seen => ({
     from,
     lost,
-    running: seen.running === true || look.running,
-    oldestStart: least(seen.oldestStart, look.oldestStart),
-    nextDeadline: least(seen.nextDeadline, look.nextDeadline),
-    shortestTimeoutMs: least(seen.shortestTimeoutMs, look.shortestTimeoutMs),
-    began: [...(seen.began ?? []), ...look.began],
+    running: seen.running === true || found.running,
+    oldestStart: least(seen.oldestStart, found.oldestStart),
+    nextDeadline: least(seen.nextDeadline, found.nextDeadline),
+    shortestTimeoutMs: least(seen.shortestTimeoutMs, found.shortestTimeoutMs),
+    began: [...(seen.began ?? []), ...found.began],
   });
-  for (const { number, ...suspect } of look.suspects) {
+  for (const { number, ...suspect } of found.suspects) {
     if (!(await hasRoom(ctx, ROOM_TO_RECOVER)))
-      return await scheduleLook(ctx, host.watch, soFar(number), await readWatch(ctx));
+      return await scheduleSweep(ctx, host.watch, soFar(number), await readWatch(ctx));
     if (await recovered(ctx, host, host.watch, suspect)) lost += 1;
   }
-  if (look.next !== null)
-    return await scheduleLook(ctx, host.watch, soFar(look.next), await readWatch(ctx));
-  await finish(ctx, host, host.watch, soFar(0), look.added);
+  if (found.next !== null)
+    return await scheduleSweep(ctx, host.watch, soFar(found.next), await readWatch(ctx));
+  await finish(ctx, host, host.watch, soFar(0), found.added);
 }
 
-/** Schedules the next pass; or ends the watch, if a serializable read shows that nothing runs. */
+/** Schedules the next sweep, or none, if a serializable read shows that nothing runs. */
 async function finish(
   ctx: PoolMutationCtx,
   host: PoolHost,
@@ -87,22 +88,22 @@ async function finish(
   // Only that nothing runs has to be sure.
   const wasIdle = seen.running !== true && (await isIdle(ctx));
   // After the drain, as that may begin something for the host to check.
-  const wanted = await lookedByHost(ctx, hooks, wasIdle, added);
+  const wanted = await sweptByHost(ctx, hooks, wasIdle, added);
   const watch = await readWatch(ctx);
   if (watch === null) return;
   const idle = wasIdle && (await isIdle(ctx));
   const now = Date.now();
-  // Something that began here may have scheduled a pass already.
+  // Something that began here may have scheduled a sweep already.
   const already = watch.job === undefined ? Infinity : watch.at;
-  const forHost = least(wanted, drains ? now : undefined);
-  const byHost = forHost === undefined ? Infinity : lookForHost(forHost, now);
+  const hostAt = least(wanted, drains ? now : undefined);
+  const byHost = hostAt === undefined ? Infinity : sweepForHost(hostAt, now);
   if (idle) {
-    const looking = forHost === undefined ? undefined : true;
-    const rest = { watched: false, looking, shortestTimeoutMs: undefined, began: undefined };
-    if (forHost === undefined) await dropLook(ctx, watch, rest);
+    const forHost = hostAt === undefined ? undefined : true;
+    const rest = { watched: false, forHost, shortestTimeoutMs: undefined, began: undefined };
+    if (hostAt === undefined) await dropSweep(ctx, watch, rest);
     else {
       const next = { at: Math.min(byHost, already), since: watch.since };
-      await scheduleLook(ctx, hooks, next, watch, rest);
+      await scheduleSweep(ctx, hooks, next, watch, rest);
     }
     return;
   }
@@ -110,10 +111,10 @@ async function finish(
   const since = seen.lost > 0 ? now : watch.since;
   const { oldestStart, nextDeadline, shortestTimeoutMs, began = [] } = seen;
   const shortest = stillShortest(watch, shortestTimeoutMs, now);
-  const byAge = lookByAge(hooks, since, seen.lost > 0 ? now : oldestStart, now);
+  const byAge = sweepByAge(hooks, since, seen.lost > 0 ? now : oldestStart, now);
   const byTimeout = shortest === undefined ? Infinity : now + shortest + GRACE_MS;
   const at = Math.min(byAge, byTimeout, nextDeadline ?? Infinity, byHost, already);
-  await scheduleLook(ctx, hooks, { at, since }, watch, {
+  await scheduleSweep(ctx, hooks, { at, since }, watch, {
     watched: true,
     shortestTimeoutMs: shortest,
     shortestSince: shortest === watch.shortestTimeoutMs ? watch.shortestSince : now,
@@ -121,7 +122,7 @@ async function finish(
   });
 }
 
-/** Begins a drain if one should be on, as it may be lost, or if works wait while slots are free. @returns whether it did. */
+/** Begins a drain if one is on and may be lost, or if works wait while slots are free. */
 async function drainAlong(ctx: PoolMutationCtx, host: PoolHost): Promise<boolean> {
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return false;
@@ -133,8 +134,11 @@ async function drainAlong(ctx: PoolMutationCtx, host: PoolHost): Promise<boolean
   return true;
 }
 
-/** When to check works without a timeout: as the oldest needs, but no more often than one busy since `since`. */
-function lookByAge(
+/**
+ * When to check works without a timeout: as the oldest needs, but no more often than one busy since
+ * `since`.
+ */
+function sweepByAge(
   hooks: PoolWatch,
   since: number,
   oldestStart: number | undefined,
@@ -142,13 +146,13 @@ function lookByAge(
 ): number {
   const latest = now + LONGEST_PAUSE_MS;
   if (oldestStart === undefined) return latest;
-  const asTheOldestAsks = Math.min(nextLook(hooks, oldestStart, now), latest);
-  return Math.max(nextLook(hooks, since, now), asTheOldestAsks);
+  const asTheOldestAsks = Math.min(nextSweep(hooks, oldestStart, now), latest);
+  return Math.max(nextSweep(hooks, since, now), asTheOldestAsks);
 }
 
 /**
- * The shortest timeout to be prepared for. One that no running work has is given up, but not soon after it
- * came in, as the snapshot may be older than the start of its work.
+ * The shortest timeout to be prepared for. One that no running work has is given up, but not soon
+ * after it came in, as the snapshot may be older than the start of its work.
  */
 function stillShortest(
   { shortestTimeoutMs: before, shortestSince = 0 }: Doc<"watch">,
@@ -159,7 +163,9 @@ function stillShortest(
   return running === undefined ? undefined : Math.max(before, running);
 }
 
-/** Recovers one slot in a nested transaction: if its host throws, the work is set aside and the slot goes on. */
+/**
+ * Recovers one slot, nested: if its host throws, the work is set aside and the slot handed over.
+ */
 export async function recovered(
   ctx: PoolMutationCtx,
   host: PoolHost,
@@ -179,7 +185,10 @@ export async function recovered(
   }
 }
 
-/** Tells the host that the work of a slot was lost, if it was, and passes the slot on. @returns whether it was. */
+/**
+ * Tells the host that the work of a slot was lost, and hands the slot over. @returns whether it
+ * was.
+ */
 export async function recoverSlot(
   ctx: HostMutationCtx,
   host: PoolHost,
@@ -201,13 +210,13 @@ export async function recoverSlot(
   return true;
 }
 
-/** Checks held slots and their jobs, as far as one transaction should. To be read from a stale snapshot. */
-export async function lookAtSlots(
+/** Inspects held slots and their jobs, as many as one transaction should. Read it stale. */
+export async function inspectSlots(
   ctx: HostQueryCtx,
-  { from, began: known = [] }: LookArgs,
-): Promise<Look> {
+  { from, began: known = [] }: InspectArgs,
+): Promise<Inspected> {
   const now = Date.now();
-  const look: Look = { suspects: [], began: [], running: false, next: null };
+  const found: Inspected = { suspects: [], began: [], running: false, next: null };
   const beganAt = new Map(known.map(({ job, at }) => [job, at]));
   const slots: Doc<"slots">[] = await ctx.db
     .query("slots")
@@ -216,26 +225,26 @@ export async function lookAtSlots(
   for (const slot of slots) {
     const { _id, number, job: jobId, work, startedAt, timeoutMs } = slot;
     if (work === undefined || jobId === undefined) continue;
-    if (number > from && !(await hasRoom(ctx, ROOM_TO_LOOK))) return { ...look, next: number };
+    if (number > from && !(await hasRoom(ctx, ROOM_TO_INSPECT))) return { ...found, next: number };
     const job = await ctx.db.system.get("_scheduled_functions", jobId);
     const at = slot.beganAt ?? beganAt.get(jobId);
     if (lossOf(job, slot, at) !== null) {
-      look.suspects.push({ number, slot: _id, job: jobId, beganAt: at });
+      found.suspects.push({ number, slot: _id, job: jobId, beganAt: at });
       continue;
     }
-    look.running = true;
+    found.running = true;
     if (timeoutMs === undefined) {
-      look.oldestStart = least(look.oldestStart, startedAt);
+      found.oldestStart = least(found.oldestStart, startedAt);
       continue;
     }
     // A function that has not begun has all of its time before it.
     const since = job?.state.kind === "inProgress" ? (at ?? now) : now;
     if (job?.state.kind === "inProgress" && slot.beganAt === undefined)
-      look.began.push({ job: jobId, at: since });
-    look.nextDeadline = least(look.nextDeadline, since + timeoutMs + GRACE_MS);
-    look.shortestTimeoutMs = least(look.shortestTimeoutMs, timeoutMs);
+      found.began.push({ job: jobId, at: since });
+    found.nextDeadline = least(found.nextDeadline, since + timeoutMs + GRACE_MS);
+    found.shortestTimeoutMs = least(found.shortestTimeoutMs, timeoutMs);
   }
-  return look;
+  return found;
 }
 
 /**

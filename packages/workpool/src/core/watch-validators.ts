@@ -1,6 +1,8 @@
 import { type Infer, v } from "convex/values";
 
-/** The functions of running works with a timeout, and when a look first saw that they had begun. */
+/**
+ * The functions of running works with a timeout, and when a sweep first saw that they had begun.
+ */
 const vBegan = v.array(v.object({ job: v.id("_scheduled_functions"), at: v.number() }));
 
 /** What a sweep has seen so far: carried from one of its transactions to the next. */
@@ -11,7 +13,7 @@ const vSeen = v.object({
   lost: v.number(),
   /** The start of the oldest work without a timeout. */
   oldestStart: v.optional(v.number()),
-  /** When the first timeout should be looked at. */
+  /** When the first timeout is over. */
   nextDeadline: v.optional(v.number()),
   shortestTimeoutMs: v.optional(v.number()),
   running: v.optional(v.boolean()),
@@ -19,22 +21,22 @@ const vSeen = v.object({
 });
 export type Seen = Infer<typeof vSeen>;
 
-/** Arguments of the host's registration of `sweepSlots`. */
+/** Arguments of the host's `sweep`. */
 export const sweepArgs = {
   generation: v.number(),
   seen: v.optional(vSeen),
-  /** It is the one in reserve: it only schedules the look anew. */
+  /** It is the one in reserve: it only schedules a sweep. */
   reserve: v.optional(v.boolean()),
 };
 const vSweepArgs = v.object(sweepArgs);
 export type SweepArgs = Infer<typeof vSweepArgs>;
 
-/** Arguments of the host's registration of `lookAtSlots`. */
-export const lookArgs = { from: v.number(), began: v.optional(vBegan) };
-const vLookArgs = v.object(lookArgs);
-export type LookArgs = Infer<typeof vLookArgs>;
+/** Arguments of the host's `inspect`. */
+export const inspectArgs = { from: v.number(), began: v.optional(vBegan) };
+const vInspectArgs = v.object(inspectArgs);
+export type InspectArgs = Infer<typeof vInspectArgs>;
 
-/** Arguments of the host's registration of `recoverSlot`. */
+/** Arguments of the host's `recover`. */
 export const recoverArgs = {
   slot: v.id("slots"),
   job: v.id("_scheduled_functions"),
@@ -46,8 +48,8 @@ export const recoverArgs = {
 const vRecoverArgs = v.object(recoverArgs);
 export type Suspect = Infer<typeof vRecoverArgs>;
 
-/** What a look at some of the slots gives. */
-export const vLook = v.object({
+/** What inspecting some of the slots gives. */
+export const vInspected = v.object({
   /** Those whose work seems to be lost: to be confirmed. */
   suspects: v.array(v.object({ number: v.number(), ...recoverArgs })),
   oldestStart: v.optional(v.number()),
@@ -58,7 +60,7 @@ export const vLook = v.object({
   running: v.boolean(),
   /** The slot number to go on from; null after the last. */
   next: v.union(v.number(), v.null()),
-  /** What the host has added for its `alsoLook`. */
+  /** What the host has added for its `alsoSweep`. */
   added: v.optional(v.any()),
 });
-export type Look = Infer<typeof vLook>;
+export type Inspected = Infer<typeof vInspected>;

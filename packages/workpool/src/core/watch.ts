@@ -10,11 +10,13 @@ import type {
 import { cancelPending } from "./jobs.js";
 import type { Seen } from "./watch-validators.js";
 
-/** The first look comes after this long by default; each further one after three times as long … */
-const FIRST_LOOK_MS = 30_000;
+/**
+ * The first sweep comes after this long by default; each further one after three times as long …
+ */
+const FIRST_SWEEP_MS = 30_000;
 /** … earlier where what runs takes seconds at most … */
-const FIRST_LOOK_AT_BRIEF_MS = 10_000;
-/** What the host wants to have looked after is looked at no more often than that. */
+const FIRST_SWEEP_WHEN_BRIEF_MS = 10_000;
+/** What the host has scheduled is checked no more often than that. */
 const SHORTEST_PAUSE_MS = 10_000;
 /** … and never longer than this after the one before it. */
 export const LONGEST_PAUSE_MS = 540_000;
@@ -22,7 +24,9 @@ export const LONGEST_PAUSE_MS = 540_000;
 const FIRST_SEEN_MS = 5_000;
 /** A work that has not reported so long after its timeout is lost. */
 export const GRACE_MS = 5_000;
-/** A look that is so late was lost itself, or the scheduler is far behind: another is scheduled. */
+/**
+ * A sweep that is so late was lost itself, or the scheduler is far behind: another is scheduled.
+ */
 const LATE_MS = 60_000;
 /** By then the one in reserve should have come. */
 const OVERDUE_MS = 5_000;
@@ -34,15 +38,15 @@ export type Started = Pick<Work, "timeoutMs" | "brief"> & {
 };
 
 /** The next check: 1, 3, 9, 27 … times the first after `since`, at most 540 s after the last. */
-export function nextLook(watch: PoolWatch, since: number, now: number): number {
-  let at = firstLook(watch);
+export function nextSweep(watch: PoolWatch, since: number, now: number): number {
+  let at = firstSweep(watch);
   while (since + at <= now) at += Math.min(2 * at, LONGEST_PAUSE_MS);
   return since + at;
 }
 
-/** How long after a pool has become busy it is looked at, in ms. */
-function firstLook({ firstLookMs }: PoolWatch): number {
-  return firstLookMs ?? FIRST_LOOK_MS;
+/** How long after a pool has become busy the first sweep comes, in ms. */
+function firstSweep({ firstSweepMs }: PoolWatch): number {
+  return firstSweepMs ?? FIRST_SWEEP_MS;
 }
 
 /**
@@ -72,15 +76,15 @@ export async function keepWatch(
     // There may be one already for what is the host's.
     const already = watch?.job === undefined || watch.at < now ? Infinity : watch.at;
     const last = watch === null || watch.at > now ? -Infinity : watch.at;
-    const first = firstLookAt(hooks, { now, last, brief });
+    const first = firstSweepAt(hooks, { now, last, brief });
     const at = Math.min(first, byTimeout, already);
     const state = { watched: true, woke: work, ...shortest };
-    await scheduleLook(ctx, hooks, { at, since: now }, watch, state);
+    await scheduleSweep(ctx, hooks, { at, since: now }, watch, state);
     return work !== undefined;
   }
-  // A look that is going on will see it.
+  // A sweep that is going on will see it.
   if (watch.job !== undefined && byTimeout < watch.at)
-    await scheduleLook(ctx, hooks, { at: byTimeout }, watch, shortest);
+    await scheduleSweep(ctx, hooks, { at: byTimeout }, watch, shortest);
   else await ctx.db.patch("watch", watch._id, shortest);
   return wokenBy(watch, work);
 }
@@ -106,9 +110,9 @@ async function revive(
   hooks: PoolWatch,
   watch: Doc<"watch"> | null,
 ): Promise<void> {
-  if (watch?.watched !== true && watch?.looking !== true) return;
+  if (watch?.watched !== true && watch?.forHost !== true) return;
   const now = Date.now();
-  if (watch.at + LATE_MS + OVERDUE_MS < now) await scheduleLook(ctx, hooks, { at: now }, watch);
+  if (watch.at + LATE_MS + OVERDUE_MS < now) await scheduleSweep(ctx, hooks, { at: now }, watch);
 }
 
 /** As {@link revive}, for rare events, so that a busy pool does not depend on enqueues. */
@@ -117,38 +121,38 @@ export async function reviveWatch(ctx: PoolMutationCtx, { watch }: PoolHost): Pr
 }
 
 /** When a pool that has become busy is checked: later, if it was `last` checked a moment ago. */
-function firstLookAt(
+function firstSweepAt(
   watch: PoolWatch,
   { now, last, brief = false }: { now: number; last: number; brief?: boolean | undefined },
 ): number {
-  if (brief) return now + Math.min(firstLook(watch), FIRST_LOOK_AT_BRIEF_MS);
-  return Math.max(now + firstLook(watch), last + FIRST_LOOK_MS);
+  if (brief) return now + Math.min(firstSweep(watch), FIRST_SWEEP_WHEN_BRIEF_MS);
+  return Math.max(now + firstSweep(watch), last + FIRST_SWEEP_MS);
 }
 
 /**
- * Schedules the watchdog for something that the host has scheduled: `alsoLook` is called in 30 s,
+ * Schedules the watchdog for something that the host has scheduled: `alsoSweep` is called in 30 s,
  * or with the next check. From then on it says how long it is needed.
  */
-export async function keepLooking(ctx: HostMutationCtx, host: PoolHost): Promise<void> {
+export async function keepSweeping(ctx: HostMutationCtx, host: PoolHost): Promise<void> {
   if (host.watch === undefined) return;
   const watch = await readWatch(ctx);
-  if (watch?.watched === true || watch?.looking === true)
+  if (watch?.watched === true || watch?.forHost === true)
     return await revive(ctx, host.watch, watch);
   const now = Date.now();
-  const next = { at: now + FIRST_LOOK_MS, since: now };
-  await scheduleLook(ctx, host.watch, next, watch, { looking: true });
+  const next = { at: now + FIRST_SWEEP_MS, since: now };
+  await scheduleSweep(ctx, host.watch, next, watch, { forHost: true });
 }
 
-/** Has the watchdog look at once, even if it was lost, as after a restore from a backup. */
-export async function lookNow(ctx: HostMutationCtx, host: PoolHost): Promise<void> {
+/** Has the watchdog sweep at once, even if it was lost, as after a restore from a backup. */
+export async function sweepNow(ctx: HostMutationCtx, host: PoolHost): Promise<void> {
   if (host.watch === undefined) return;
   const watch = await readWatch(ctx);
-  const state = watch?.watched === true ? {} : { looking: true };
-  await scheduleLook(ctx, host.watch, { at: Date.now() }, watch, state);
+  const state = watch?.watched === true ? {} : { forHost: true };
+  await scheduleSweep(ctx, host.watch, { at: Date.now() }, watch, state);
 }
 
-/** When to look again for the sake of the host, which wants it at `wanted`. */
-export function lookForHost(wanted: number, now: number): number {
+/** When to sweep again for the sake of the host, which wants it at `wanted`. */
+export function sweepForHost(wanted: number, now: number): number {
   return Math.min(Math.max(wanted, now + SHORTEST_PAUSE_MS), now + LONGEST_PAUSE_MS);
 }
 
@@ -160,7 +164,7 @@ export function least(one: number | undefined, other: number | undefined): numbe
 
 /**
  * Schedules another check if the watchdog was lost. Called by whoever joins the queue. In a paused
- * pool nothing is to start: whoever resumes it calls {@link reviveWatch}.
+ * pool nothing is to start: whoever raises its `maxParallelism` calls {@link reviveWatch}.
  */
 export async function watchTheWatchdog(
   ctx: PoolMutationCtx,
@@ -171,8 +175,8 @@ export async function watchTheWatchdog(
   const watch = await readWatch(ctx);
   const now = Date.now();
   if (watch?.watched !== true) {
-    const at = watch?.job === undefined ? now + FIRST_LOOK_MS : watch.at;
-    await scheduleLook(ctx, hooks, { at, since: now }, watch, { watched: true, woke: undefined });
+    const at = watch?.job === undefined ? now + FIRST_SWEEP_MS : watch.at;
+    await scheduleSweep(ctx, hooks, { at, since: now }, watch, { watched: true, woke: undefined });
   } else await revive(ctx, hooks, watch);
 }
 
@@ -180,11 +184,11 @@ export async function readWatch(ctx: HostQueryCtx): Promise<Doc<"watch"> | null>
   return await ctx.db.query("watch").first();
 }
 
-/** What of the watchdog's document changes along with its next look. */
+/** What of the watchdog's document changes along with its next sweep. */
 type WatchState = Partial<
   Pick<
     Doc<"watch">,
-    "watched" | "woke" | "looking" | "shortestTimeoutMs" | "shortestSince" | "began"
+    "watched" | "woke" | "forHost" | "shortestTimeoutMs" | "shortestSince" | "began"
   >
 >;
 
@@ -192,37 +196,37 @@ type WatchState = Partial<
  * Schedules the next check, replacing any other: at a time, or at once to go on. A function in
  * reserve schedules both again if the check fails or is lost.
  */
-export async function scheduleLook(
+export async function scheduleSweep(
   ctx: PoolMutationCtx,
   { sweep }: PoolWatch,
   next: { at: number; since?: number } | Seen,
   watch: Doc<"watch"> | null,
   state: WatchState = {},
 ): Promise<void> {
-  await cancelLook(ctx, watch);
+  await cancelSweep(ctx, watch);
   const generation = (watch?.generation ?? 0) + 1;
   const now = Date.now();
   const { at, since } = "from" in next ? { at: now } : next;
   const args = { generation, ...("from" in next ? { seen: next } : {}) };
   const job = await ctx.scheduler.runAt(at, sweep, args);
   const reserve = await ctx.scheduler.runAt(at + LATE_MS, sweep, { generation, reserve: true });
-  const kept = { generation, at, job, reserve, since: since ?? watch?.since ?? now, ...state };
-  if (watch === null) await ctx.db.insert("watch", kept);
-  else await ctx.db.patch("watch", watch._id, kept);
+  const fields = { generation, at, job, reserve, since: since ?? watch?.since ?? now, ...state };
+  if (watch === null) await ctx.db.insert("watch", fields);
+  else await ctx.db.patch("watch", watch._id, fields);
 }
 
 /** Ends the watch. @param state what else is to be written. */
-export async function dropLook(
+export async function dropSweep(
   ctx: PoolMutationCtx,
   watch: Doc<"watch">,
   state: WatchState & Pick<Doc<"watch">, "restedAt"> = {},
 ): Promise<void> {
-  await cancelLook(ctx, watch);
+  await cancelSweep(ctx, watch);
   await ctx.db.patch("watch", watch._id, { job: undefined, reserve: undefined, ...state });
 }
 
 /** Cancels the next check. If it runs now, only one of the two transactions commits. */
-async function cancelLook(ctx: PoolMutationCtx, watch: Doc<"watch"> | null): Promise<void> {
+async function cancelSweep(ctx: PoolMutationCtx, watch: Doc<"watch"> | null): Promise<void> {
   for (const job of [watch?.job, watch?.reserve])
     if (job !== undefined) await cancelPending(ctx, job);
 }

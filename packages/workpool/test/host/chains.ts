@@ -3,12 +3,12 @@ import { v } from "convex/values";
 import {
   completeWork,
   drainArgs,
-  drainLine as drainPoolLine,
+  drainQueue as drainPoolQueue,
   enqueueWork,
   freeSlotArgs,
   freeSlotsFrom,
   vFreeSlots,
-  lineHead as headOfLine,
+  queueHead as headOfQueue,
   type PoolHost,
   setMaxParallelism,
   type Work,
@@ -22,18 +22,18 @@ import {
 } from "./_generated/server.js";
 
 const host: PoolHost = {
-  lineHead: internal.chains.lineHead,
+  queueHead: internal.chains.queueHead,
   freeSlots: internal.chains.freeSlots,
-  drainLine: internal.chains.drainLine,
+  drainQueue: internal.chains.drainQueue,
   functionGone: async (ctx, work, message) => {
     await ctx.db.insert("gone", { work, message });
   },
 };
 
-export const lineHead = internalQuery({
+export const queueHead = internalQuery({
   args: { count: v.number() },
   returns: v.array(v.id("waiting")),
-  handler: headOfLine,
+  handler: headOfQueue,
 });
 
 export const freeSlots = internalQuery({
@@ -42,11 +42,11 @@ export const freeSlots = internalQuery({
   handler: freeSlotsFrom,
 });
 
-export const drainLine = internalMutation({
+export const drainQueue = internalMutation({
   args: drainArgs,
   returns: v.null(),
   handler: async (ctx, args): Promise<null> => {
-    await drainPoolLine(ctx, host, args);
+    await drainPoolQueue(ctx, host, args);
     return null;
   },
 });

@@ -3,22 +3,22 @@ import { v } from "convex/values";
 import {
   completeWork,
   drainArgs,
-  drainLine as drainPoolLine,
+  drainQueue as drainPoolQueue,
   enqueueWork,
   freeSlotArgs,
   freeSlotsFrom,
   vFreeSlots,
-  keepLooking,
-  lineHead as headOfLine,
-  lookArgs,
-  lookAtSlots,
+  keepSweeping,
+  queueHead as headOfQueue,
+  inspectArgs,
+  inspectSlots,
   type PoolHost,
   recoverArgs,
   recoverSlot,
   setMaxParallelism,
   sweepArgs,
   sweepSlots,
-  vLook,
+  vInspected,
   type Work,
 } from "../../src/core/index.js";
 import { internal } from "./_generated/api.js";
@@ -35,15 +35,15 @@ import { recording } from "./recording.js";
  * other where they have successors.
  */
 export const host: PoolHost = {
-  lineHead: internal.pool.lineHead,
+  queueHead: internal.pool.queueHead,
   freeSlots: internal.pool.freeSlots,
-  drainLine: internal.pool.drainLine,
+  drainQueue: internal.pool.drainQueue,
   functionGone: async (ctx: MutationCtx, work, message) => {
     await ctx.db.insert("gone", { work, message });
   },
   watch: {
     sweep: internal.pool.sweep,
-    look: internal.pool.look,
+    inspect: internal.pool.inspect,
     recover: internal.pool.recover,
     lost: async (ctx: MutationCtx, work, _slot, why) => {
       // What schedules another look from here on must not find this one's job: it would cancel it,
@@ -53,7 +53,7 @@ export const host: PoolHost = {
       if (work.startsWith("poison")) throw new Error("it cannot be recovered");
       await ctx.db.insert("gone", { work, message: why });
     },
-    alsoLook: async (ctx: MutationCtx) => {
+    alsoSweep: async (ctx: MutationCtx) => {
       for (const chore of await ctx.db.query("chores").withIndex("by_at").collect()) {
         if (chore.at > Date.now()) return chore.at;
         if (chore.label === "throws") throw new Error("it cannot be seen to");
@@ -65,21 +65,21 @@ export const host: PoolHost = {
   },
 };
 
-export const lineHead = internalQuery({
+export const queueHead = internalQuery({
   args: { count: v.number() },
   returns: v.array(v.id("waiting")),
-  handler: headOfLine,
+  handler: headOfQueue,
 });
 export const freeSlots = internalQuery({
   args: freeSlotArgs,
   returns: v.union(vFreeSlots, v.null()),
   handler: freeSlotsFrom,
 });
-export const drainLine = internalMutation({
+export const drainQueue = internalMutation({
   args: drainArgs,
   returns: v.null(),
   handler: async (ctx, args): Promise<null> => {
-    await drainPoolLine(ctx, host, args);
+    await drainPoolQueue(ctx, host, args);
     return null;
   },
 });
@@ -91,7 +91,11 @@ export const sweep = internalMutation({
     return null;
   },
 });
-export const look = internalQuery({ args: lookArgs, returns: vLook, handler: lookAtSlots });
+export const inspect = internalQuery({
+  args: inspectArgs,
+  returns: vInspected,
+  handler: inspectSlots,
+});
 export const recover = internalMutation({
   args: recoverArgs,
   returns: v.boolean(),
@@ -140,7 +144,7 @@ export const addChore = internalMutation({
   returns: v.null(),
   handler: async (ctx, chore): Promise<null> => {
     await ctx.db.insert("chores", chore);
-    await keepLooking(recording(ctx, "keepLooking"), host);
+    await keepSweeping(recording(ctx, "keepSweeping"), host);
     return null;
   },
 });

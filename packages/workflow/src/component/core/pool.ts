@@ -7,9 +7,9 @@ import { isQuiet, type Found } from "./watched.js";
 
 /** What the pool needs of this component: function references, so that everything may use it. */
 export const pool: PoolHost = {
-  lineHead: internal.watchdog.lineHead,
+  queueHead: internal.watchdog.queueHead,
   freeSlots: internal.watchdog.freeSlots,
-  drainLine: internal.watchdog.drainLine,
+  drainQueue: internal.watchdog.drainQueue,
   carriers: {
     carry: internal.watchdog.carry,
     take: internal.watchdog.take,
@@ -28,11 +28,11 @@ export const pool: PoolHost = {
   },
   watch: {
     /** An action that settles itself takes 2 executions: with 4 checks, one of 9 minutes takes 6. */
-    firstLookMs: 10_000,
+    firstSweepMs: 10_000,
     sweep: internal.watchdog.sweep,
-    look: internal.watchdog.look,
+    inspect: internal.watchdog.inspect,
     recover: internal.watchdog.recover,
-    alsoLook: async (ctx: MutationCtx, idle, added) => {
+    alsoSweep: async (ctx: MutationCtx, idle, added) => {
       // Its registered look has added it.
       const found = added as Found;
       if (await isQuiet(ctx, idle, found)) return null;

@@ -52,7 +52,7 @@ export async function releaseSlot(ctx: MutationCtx, step: StepId): Promise<void>
 
 /** Takes an action out of the pool, unless it has begun. @returns whether it had not begun. */
 export async function withdraw(ctx: MutationCtx, step: StepId): Promise<boolean> {
-  if (await core.leaveLineCanceled(ctx, step)) return true;
+  if (await core.leaveQueueCanceled(ctx, step)) return true;
   const slot = await core.slotOf(ctx, step);
   if (slot?.job === undefined || !(await core.cancelPending(ctx, slot.job))) return false;
   await core.completeWork(ctx, pool, { work: step, slot: slot._id });

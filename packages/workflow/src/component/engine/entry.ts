@@ -1,4 +1,4 @@
-import { keepLooking, leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
+import { keepSweeping, leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { v } from "convex/values";
 import type { ErrorKind } from "../../definition/context.js";
@@ -68,7 +68,7 @@ export async function scheduleEntry(
     event: event.kind === "arrive" ? undefined : event,
     isLastTry: isLastTry ? true : undefined,
   });
-  if (!isHeld && isDue) await keepLooking(ctx, pool);
+  if (!isHeld && isDue) await keepSweeping(ctx, pool);
   return job;
 }
 

@@ -1,4 +1,4 @@
-import { keepLooking } from "@stepwise/workpool/core";
+import { keepSweeping } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
 import { continueLater, deleteInPage, removal } from "../core/continuations.js";
 import type { MutationCtx, StepId } from "../core/documents.js";
@@ -17,7 +17,7 @@ export async function insertLater(ctx: MutationCtx, step: StepId, bytes = 0, put
   const { insertNext } = internal.features.children;
   const job = await ctx.scheduler.runAfter(afterMs, insertNext, { step });
   await ctx.db.patch("steps", step, { job, entersAt: Date.now() + afterMs });
-  await keepLooking(ctx, pool);
+  await keepSweeping(ctx, pool);
 }
 
 /** Deletes the pages that are left: some in this transaction, the others in later ones. */

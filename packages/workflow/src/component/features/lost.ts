@@ -41,7 +41,7 @@ export async function rearmLate(ctx: MutationCtx, step: Step): Promise<void> {
 export const checkLate = voidMutation({ step: v.id("steps") }, async (ctx, { step: id }) => {
   const step = await ctx.db.get("steps", id);
   if (step === null || !(await core.isOwnJob(ctx, step.check))) return;
-  if (isToCome(await stateOfJob(ctx, step.job))) await core.keepLooking(ctx, pool);
+  if (isToCome(await stateOfJob(ctx, step.job))) await core.keepSweeping(ctx, pool);
   else await rearmLate(ctx, step);
 });
 

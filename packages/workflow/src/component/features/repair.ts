@@ -1,4 +1,4 @@
-import { lookNow } from "@stepwise/workpool/core";
+import { sweepNow } from "@stepwise/workpool/core";
 import { paginator } from "convex-helpers/server/pagination";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
@@ -33,7 +33,7 @@ type Place = {
  */
 export async function repairAll(ctx: MutationCtx, plans?: Plans): Promise<void> {
   // Actions that run or wait in the queue are the pool's.
-  await lookNow(ctx, pool);
+  await sweepNow(ctx, pool);
   const found = await ctx.runQuery(internal.features.watch.late, {}, { useStaleSnapshot: true });
   await watchContinuations(ctx, false, found);
   await repairRetention(ctx);

@@ -21,7 +21,7 @@ import { rearmLate, recoverStranded } from "./lost.js";
 const PAGE = 50;
 const SET_ASIDE_PAGE = 20;
 /** How soon the next check comes, in ms, while anything goes on. */
-const LOOK_AGAIN_MS = 60_000;
+const SWEEP_AGAIN_MS = 60_000;
 
 export async function watchContinuations(ctx: MutationCtx, idle: boolean, found: Found) {
   const seen = await watchRows(ctx, "continuations", found, async (each) => {
@@ -29,7 +29,7 @@ export async function watchContinuations(ctx: MutationCtx, idle: boolean, found:
   });
   if (seen === "more") return Date.now();
   const any = seen === "all" || (idle && (await ctx.db.query("continuations").first()) !== null);
-  return any ? Date.now() + LOOK_AGAIN_MS : null;
+  return any ? Date.now() + SWEEP_AGAIN_MS : null;
 }
 
 export async function watchDeadlines(ctx: MutationCtx, found: Found): Promise<number | null> {
@@ -55,7 +55,7 @@ export async function watchSetAside(ctx: MutationCtx): Promise<number | null> {
     if (step === null) await takeBack(ctx, work);
     else await recoverStranded(ctx, step);
   }
-  return rows.length === 0 ? null : Date.now() + LOOK_AGAIN_MS;
+  return rows.length === 0 ? null : Date.now() + SWEEP_AGAIN_MS;
 }
 
 type WatchedTable = Infer<typeof vWatchedTable>;

@@ -1,8 +1,8 @@
 import type { Doc, HostMutationCtx, PoolHost, PoolMutationCtx } from "./context.js";
 import { type DrainArgs, endDrain, PAUSE_MS, readDrain } from "./drain.js";
 import { closeGate, mayOpen, openGate, readGate } from "./gate.js";
-import { anyWaits, leaveLineAt, seeLine } from "./line.js";
-import { startQueued } from "./pass.js";
+import { anyWaits, leaveQueueAt, seeQueue } from "./queue.js";
+import { startQueued } from "./hand-over.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { confirmFree, freeSlotIds, seeFreeSlots } from "./slots.js";
 
@@ -14,7 +14,7 @@ const QUIET_ROUNDS = 3;
  * next round. It ends if no slot is free, as completions then hand theirs on, or if nothing waits:
  * then it opens the gate, and an enqueue that has read it closed meanwhile runs again.
  */
-export async function drainLine(
+export async function drainQueue(
   ctx: HostMutationCtx,
   host: PoolHost,
   { generation, quiet }: DrainArgs,
@@ -26,7 +26,7 @@ export async function drainLine(
   const again = async (ms: number, rounds: number): Promise<void> => {
     const pauses = ms > 0;
     if (pauses !== (drain.pauses ?? false)) await ctx.db.patch("drain", drain._id, { pauses });
-    await ctx.scheduler.runAfter(ms, host.drainLine, { generation, quiet: rounds });
+    await ctx.scheduler.runAfter(ms, host.drainQueue, { generation, quiet: rounds });
   };
   const seen = await seeFreeSlots(ctx, host, gate);
   // A completion that sees a drain frees its slot: only a serializable read shows that none did.
@@ -38,7 +38,7 @@ export async function drainLine(
   }
   const started = await handOut(ctx, host, gate, free);
   if (started > 0) return await again(0, 0);
-  if ((await seeLine(ctx, host, 1)).length > 0) return await again(0, 0);
+  if ((await seeQueue(ctx, host, 1)).length > 0) return await again(0, 0);
   if (gate.open) {
     // The round before has opened it: what was in the queue by then is served, and nothing joins
     // it.
@@ -63,16 +63,16 @@ async function handOut(
   free: readonly Doc<"slots">["_id"][],
 ): Promise<number> {
   if (free.length === 0) return 0;
-  const line = await seeLine(ctx, host, free.length);
+  const head = await seeQueue(ctx, host, free.length);
   let started = 0;
   let next = 0;
   for (const id of free) {
-    if (next === line.length || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) break;
+    if (next === head.length || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) break;
     const slot = await confirmFree(ctx, id);
     if (slot === null) continue;
-    for (let taken = false; !taken && next < line.length; next++) {
-      const row = line[next];
-      const work = row === undefined ? null : await leaveLineAt(ctx, row);
+    for (let taken = false; !taken && next < head.length; next++) {
+      const row = head[next];
+      const work = row === undefined ? null : await leaveQueueAt(ctx, row);
       taken = work !== null && (await startQueued(ctx, host, slot, work));
       if (taken) started += 1;
     }

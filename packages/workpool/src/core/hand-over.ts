@@ -1,7 +1,13 @@
 import type { Doc, PoolHost, PoolMutationCtx, Work } from "./context.js";
 import { PAUSE_MS, readDrain, ringDrain, stopDrain } from "./drain.js";
 import { mayOpen, openGate } from "./gate.js";
-import { anyWaits, leaveLineAmong, leaveLineFirst, type NearFirst, seeNearFirst } from "./line.js";
+import {
+  anyWaits,
+  leaveQueueAmong,
+  leaveQueueFirst,
+  type NearFirst,
+  seeNearFirst,
+} from "./queue.js";
 import { messageOf } from "./result.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
@@ -9,11 +15,12 @@ import { freeSlot, seeFreeSlots, startInSlot } from "./slots.js";
 import { isWatchedAsBefore, keepWatch, reviveWatch } from "./watch.js";
 
 /**
- * Gives the slot of a work that has ended to one that waits, with the gate closed. If none is seen it frees
- * the slot, and a drain is on or begins, or the gate opens: so no work waits while a slot is free. While a
- * drain is on and few wait, it alone hands slots out: completions would only conflict over those few.
+ * Gives the slot of a work that has ended to one that waits, with the gate closed. If none is seen
+ * it frees the slot, and a drain is on or begins, or the gate opens: so no work waits while a slot
+ * is free. While a drain is on and few wait, it alone hands slots out: completions would conflict
+ * over those few.
  */
-export async function passOn(
+export async function handOver(
   ctx: PoolMutationCtx,
   host: PoolHost,
   gate: Doc<"gate">,
@@ -44,7 +51,7 @@ export async function passOn(
   if (drain?.on !== true) await ringDrain(ctx, host, drain);
 }
 
-/** So many works in a row that may not start are taken off the queue by one completion: there may be very many. */
+/** So many works in a row that may not start are taken off the queue by one completion. */
 const MOST_REFUSED = 16;
 
 /** Starts one of these works, or else the one that has waited longest. */
@@ -55,7 +62,7 @@ export async function startNearFirst(
   seen: NearFirst["seen"],
 ): Promise<"started" | "none waits" | "refused"> {
   for (let tried = 0; tried < MOST_REFUSED; tried++) {
-    const next = (await leaveLineAmong(ctx, seen)) ?? (await leaveLineFirst(ctx));
+    const next = (await leaveQueueAmong(ctx, seen)) ?? (await leaveQueueFirst(ctx));
     if (next === null) return "none waits";
     if (await startQueued(ctx, host, slot, next)) return "started";
   }
@@ -73,7 +80,7 @@ export async function startQueued(
   return await tryStart(ctx, host, slot, work, { count: 0, since: Date.now() });
 }
 
-/** So few waiting works are left to a drain, as many completions of one moment would conflict over them. */
+/** So few waiting works are left to a drain: completions of one moment would conflict over them. */
 function fewFor({ maxParallelism }: Doc<"gate">): number {
   return maxParallelism < 16 ? 1 : maxParallelism / 2;
 }
@@ -84,7 +91,8 @@ async function isLast(ctx: PoolMutationCtx, host: PoolHost, gate: Doc<"gate">): 
 }
 
 /**
- * Starts a work that has waited, or follows another. One that cannot be started is ended by its host, or set aside, and harms nobody else.
+ * Starts a work that has waited, or follows another. One that cannot start is ended by its host, or
+ * set aside, and harms nobody else.
  * @param slot as it was before: held by the work that hands it over, or free.
  * @returns whether it was started.
  */
@@ -115,7 +123,7 @@ export async function tryStart(
   return true;
 }
 
-/** A transaction that is used up refuses whatever is tried, and that is no fault of the work in line: then the error goes on. */
+/** If the transaction is used up, the error is no fault of the work: then it goes on. */
 async function unlessUsedUp(ctx: PoolMutationCtx, error: unknown): Promise<void> {
   if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) throw error;
 }

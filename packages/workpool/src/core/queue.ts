@@ -18,8 +18,8 @@ const QUEUED_ARGS_BYTES = 512;
 /** After so many works that are gone, a completion reads the queue's first one itself. */
 const MOST_TRIED = 16;
 
-/** Puts a work at the end of the line. */
-export async function joinLine(
+/** Puts a work at the end of the queue. */
+export async function joinQueue(
   ctx: PoolMutationCtx,
   { work, fn, args, argsInRecord = false, timeoutMs, brief }: Work,
 ): Promise<void> {
@@ -36,7 +36,7 @@ export async function joinLine(
 }
 
 /** The oldest waiting works, for reading from a stale snapshot. */
-export async function lineHead(
+export async function queueHead(
   ctx: HostQueryCtx,
   { count }: { count: number },
 ): Promise<GenericId<"waiting">[]> {
@@ -57,19 +57,19 @@ export function windowOf(maxParallelism: number): number {
 }
 
 /** The oldest waiting works, from a stale snapshot: no dependency, and no proof. */
-export async function seeLine(
+export async function seeQueue(
   ctx: PoolMutationCtx,
   host: PoolHost,
   count: number,
 ): Promise<GenericId<"waiting">[]> {
-  return await ctx.runQuery(host.lineHead, { count }, { useStaleSnapshot: true });
+  return await ctx.runQuery(host.queueHead, { count }, { useStaleSnapshot: true });
 }
 
 /** Whether more works seem to wait than the pool runs at once. */
 export async function isCrowded(ctx: HostMutationCtx, host: PoolHost): Promise<boolean> {
   const gate = await readGate(ctx);
   if (gate === null || gate.open) return false;
-  return (await seeLine(ctx, host, gate.maxParallelism)).length === gate.maxParallelism;
+  return (await seeQueue(ctx, host, gate.maxParallelism)).length === gate.maxParallelism;
 }
 
 /** What a completion sees of the queue. */
@@ -90,21 +90,21 @@ export async function seeNearFirst(
   { maxParallelism }: Doc<"gate">,
 ): Promise<NearFirst> {
   const count = 1 + Math.floor(Math.random() * windowOf(maxParallelism));
-  const line = await seeLine(ctx, host, count);
-  const start = line.length === count ? count - 1 : Math.floor(Math.random() * line.length);
+  const head = await seeQueue(ctx, host, count);
+  const start = head.length === count ? count - 1 : Math.floor(Math.random() * head.length);
   return {
-    seen: [...line.slice(start), ...line.slice(0, start)],
-    all: line.length < count,
+    seen: [...head.slice(start), ...head.slice(0, start)],
+    all: head.length < count,
   };
 }
 
 /** Takes one of these works off the queue, confirmed by a point read; null if none is there. */
-export async function leaveLineAmong(
+export async function leaveQueueAmong(
   ctx: PoolMutationCtx,
   seen: readonly GenericId<"waiting">[],
 ): Promise<Work | null> {
   for (const id of seen.slice(0, MOST_TRIED)) {
-    const work = await leaveLineAt(ctx, id);
+    const work = await leaveQueueAt(ctx, id);
     if (work !== null) return work;
   }
   return null;
@@ -116,33 +116,33 @@ export async function anyWaits(ctx: PoolQueryCtx): Promise<boolean> {
 }
 
 /** Takes this work off the queue; null if it is gone, or had to be set aside. */
-export async function leaveLineAt(
+export async function leaveQueueAt(
   ctx: PoolMutationCtx,
   id: GenericId<"waiting">,
 ): Promise<Work | null> {
   const row = await ctx.db.get("waiting", id);
-  return row === null ? null : await leaveLine(ctx, row);
+  return row === null ? null : await leaveQueue(ctx, row);
 }
 
 /** Takes the oldest waiting work off the queue; null if nothing waits. */
-export async function leaveLineFirst(ctx: PoolMutationCtx): Promise<Work | null> {
+export async function leaveQueueFirst(ctx: PoolMutationCtx): Promise<Work | null> {
   for (;;) {
     const first = await ctx.db.query("waiting").withIndex("by_commit").first();
     if (first === null) return null;
-    const work = await leaveLine(ctx, first);
+    const work = await leaveQueue(ctx, first);
     if (work !== null) return work;
   }
 }
 
-/** Takes a work off the line that shall not run any more. @returns whether it was waiting. */
-export async function leaveLineCanceled(ctx: HostMutationCtx, work: string): Promise<boolean> {
+/** Takes a work that shall not run any more off the queue. @returns whether it was waiting. */
+export async function leaveQueueCanceled(ctx: HostMutationCtx, work: string): Promise<boolean> {
   const row = await waitingRow(ctx, work);
   if (row === null) return false;
-  await leaveLine(ctx, row);
+  await leaveQueue(ctx, row);
   return true;
 }
 
-/** Whether the work stands in the line. */
+/** Whether the work is in the queue. */
 export async function isWaiting(ctx: HostQueryCtx, work: string): Promise<boolean> {
   return (await waitingRow(ctx, work)) !== null;
 }
@@ -154,8 +154,8 @@ async function waitingRow(ctx: PoolQueryCtx, work: string): Promise<Doc<"waiting
     .first();
 }
 
-/** Takes the row off the line. @returns its work, or null if it had to be set aside. */
-async function leaveLine(ctx: PoolMutationCtx, row: Doc<"waiting">): Promise<Work | null> {
+/** Takes the row off the queue. @returns its work, or null if it had to be set aside. */
+async function leaveQueue(ctx: PoolMutationCtx, row: Doc<"waiting">): Promise<Work | null> {
   await ctx.db.delete("waiting", row._id);
   const { work, fn, timeoutMs, brief } = row;
   const rest = { work, fn, timeoutMs, brief };
