@@ -208,8 +208,10 @@ describe("a recovery that throws", () => {
       async () => (await app.inComponent((ctx) => ctx.db.query("setAside").collect())).length > 0,
     );
     expect(await isStalled()).toBe(true);
-    // Nothing looks after it any more.
+    // Nothing watches it any more.
     await app.inComponent(async (ctx) => {
+      for (const { _id } of await ctx.db.query("setAside").collect())
+        await ctx.db.delete("setAside", _id);
       for (const job of await ctx.db.system.query("_scheduled_functions").collect())
         if (job.state.kind === "pending") await ctx.scheduler.cancel(job._id);
     });

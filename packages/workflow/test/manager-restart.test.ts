@@ -273,26 +273,39 @@ describe("restart", () => {
     },
   );
 
-  test.each(["b", undefined])(
-    "[S83] [S102] canceled before all pages are through (from %s): what was to be removed is, and what is kept is undone",
+  test.each(["back", undefined])(
+    "[S83] [S102] canceled before all pages are through (from %s): nothing below stays half removed, and what is kept is undone",
     async (from) => {
-      const id = await use.app.start("twicePaid", {});
+      const id = await use.app.start("travels", {});
+      const below = async (index: number) =>
+        (await use.app.tree(id)).findLast((run) => run.parentRunId === id && run.index === index)!;
+      for (const index of [0, 0, 1]) {
+        await use.app.drive();
+        const run = (await below(index)).runId;
+        const go = { name: "books", run, event: "go", payload: "now" };
+        await use.app.t.mutation(internal.manager.sendEvent, go);
+      }
       await use.app.drive();
-      await clutter(id, "b", 1_500);
-      await restart("twicePaid", id, from);
-      expect(await use.app.status("twicePaid", id)).toMatchObject({ state: "pending" });
+      expect(await use.app.status("travels", id)).toMatchObject({ state: "completed" });
+      // The first page ends inside the last child: its event and its undo are gone by then.
+      await clutter((await below(1)).runId, "go", 1_500);
+      await restart("travels", id, from);
+      expect(await use.app.status("travels", id)).toMatchObject({ state: "pending" });
+      expect((await below(1)).steps.map(({ stage }) => stage)).not.toContain("book");
       await use.app.t.mutation(internal.runs.cancel, { runId: id });
       await use.app.drive();
-      expect(await use.app.status("twicePaid", id)).toMatchObject({ state: "canceled" });
-      expect(await logAfter("paid b")).toEqual(from === "b" ? ["refunded a"] : []);
-      const left = await use.app.inComponent(async (ctx) => ({
-        steps: (await ctx.db.query("steps").collect()).map(({ stage }) => stage),
+      expect(await use.app.status("travels", id)).toMatchObject({ state: "canceled" });
+      const isKept = from !== undefined;
+      expect(await logAfter("booked 3")).toEqual(isKept ? ["refunded", "canceled 1"] : []);
+      const stages = (await use.app.tree(id)).map(({ steps }) => steps.map(({ stage }) => stage));
+      const child = ["go", "book", "book.compensate"];
+      expect(stages).toEqual(isKept ? [["out", "pay", "pay.compensate"], child] : [[]]);
+      const rest = await use.app.inComponent(async (ctx) => ({
+        steps: (await ctx.db.query("steps").collect()).length,
         undos: (await ctx.db.query("undos").collect()).length,
+        inbox: (await ctx.db.query("inbox").collect()).length,
       }));
-      expect(left).toEqual({
-        steps: from === "b" ? ["a", "a.compensate"] : [],
-        undos: 0,
-      });
+      expect(rest).toEqual({ steps: isKept ? 6 : 0, undos: 0, inbox: 0 });
       await use.app.expectNothingLeft();
     },
   );

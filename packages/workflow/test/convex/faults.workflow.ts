@@ -49,18 +49,27 @@ export const paysOften = defineWorkflow({ input: z.object({}) }).loop("again", {
   maxIterations: 3,
 });
 
-/** Two steps that do not depend on each other. */
-export const twicePaid = defineWorkflow({ input: z.object({}) })
-  .step("a", {
+/** Books when it is told to; a booking can be undone. */
+export const books = defineWorkflow({ input: z.object({ n: z.number() }) })
+  .event("go", { schema: z.string() })
+  .step("book", {
     mutation: internal.app.log,
-    args: () => ({ text: "paid a" }),
-    compensate: { mutation: internal.app.log, args: () => ({ text: "refunded a" }) },
-  })
-  .step("b", {
-    mutation: internal.app.log,
-    args: () => ({ text: "paid b" }),
-    compensate: { mutation: internal.app.log, args: () => ({ text: "refunded b" }) },
+    args: ({ input }) => ({ text: `booked ${input.n}` }),
+    compensate: {
+      mutation: internal.app.log,
+      args: ({ input }) => ({ text: `canceled ${input.n}` }),
+    },
   });
+
+/** Three parts that do not depend on each other. */
+export const travels = defineWorkflow({ input: z.object({}) })
+  .parent("out", { children: () => [child(books, { n: 1 })] })
+  .step("pay", {
+    mutation: internal.app.log,
+    args: () => ({ text: "paid" }),
+    compensate: { mutation: internal.app.log, args: () => ({ text: "refunded" }) },
+  })
+  .parent("back", { children: () => [child(books, { n: 2 }), child(books, { n: 3 })] });
 
 /** What it makes is not to be seen. */
 export const whispered = defineWorkflow({ input: z.object({}) })
