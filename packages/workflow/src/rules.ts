@@ -25,9 +25,7 @@ const UNITS = {
 
 /** The longest duration, in ms: that of a sleep, a timeout or a retention. */
 export const MAX_DURATION_MS = 365 * DAY;
-/** The most attempts that a `retry` can ask for. */
 export const MAX_ATTEMPTS = 1_000;
-/** The most iterations that a loop can have. */
 export const MAX_ITERATIONS = 100_000;
 
 /** A duration in ms; undefined if it is none, is negative, or is not finite. */

@@ -17,7 +17,6 @@ interface Stored {
   /** The kind of the failure if no such value can be stored, and how its message goes on. */
   readonly kind: "invalidInput" | "invalidOutput";
   readonly cannot: string;
-  /** What to do with a value that is too large. */
   readonly advice: string;
 }
 
@@ -59,7 +58,6 @@ export function checkedOutput(stage: string, result: unknown): Value {
   return output;
 }
 
-/** A value that shares nothing with the one given. */
 export function copied(value: unknown): unknown {
   return value === undefined ? undefined : jsonToConvex(convexToJson(value as Value));
 }
@@ -82,7 +80,6 @@ export function fromPages(outputs: unknown): unknown {
   return (outputs[PAGES] as unknown[][]).flat();
 }
 
-/** A scope as a handler sees it. */
 export function fromPagesIn(scope: unknown): unknown {
   if (typeof scope !== "object" || scope === null || !("children" in scope)) return scope;
   return { ...scope, children: fromPages(scope.children) };

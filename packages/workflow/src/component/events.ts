@@ -34,24 +34,19 @@ export const take = mutation({
   },
 });
 
-/** The events of a name that a run keeps, in order. */
 function inboxOf(ctx: QueryCtx, run: RunId, name: string) {
   return ctx.db.query("inbox").withIndex("by_run_name", (q) => q.eq("run", run).eq("name", name));
 }
 
-/**
- * What a stage makes of an event that was kept, if that differs from what the others make of it.
- */
+/** What a stage makes of a stored event, if that differs from what the others make of it. */
 function forStage({ otherwise }: Doc<"inbox">, stage: string) {
   return otherwise?.find((one) => one.stage === stage);
 }
 
-/** A node that takes events of the name. */
 const vReceiver = v.object({
   stage: v.string(),
   /** The outermost loop around it: while that goes on, it may be reached again. */
   loop: v.optional(v.string()),
-  /** The payload does not fit its schema. */
   refuses: v.optional(v.boolean()),
   /** What its schema makes of the payload, where that is not what others make of it. */
   value: v.optional(v.any()),
@@ -67,7 +62,6 @@ export const send = mutation({
   args: {
     workflow: v.string(),
     run: vRunOrKey,
-    /** The storage name of the event. */
     name: v.string(),
     value: v.any(),
     receivers: v.array(vReceiver),
@@ -93,7 +87,9 @@ export const send = mutation({
     const awaiting = receivers.find(({ stage }) => stage === waiting?.stage);
     const isKept = waiting === undefined || waiting.held === true;
     // A paused node takes what was kept for it when it is resumed.
-    const ahead = isKept ? await receiversAhead(ctx, id, receivers, awaiting) : [];
+    const ahead: Receiver[] = [];
+    for (const one of isKept ? receivers : [])
+      if (one === awaiting || (await isAhead(ctx, id, one))) ahead.push(one);
     const receiver = awaiting ?? ahead.find(({ refuses }) => refuses !== true) ?? ahead[0];
     if (receiver === undefined) return { kind: "past" as const };
     const { stage, refuses } = receiver;
@@ -105,12 +101,8 @@ export const send = mutation({
       if (kept === ahead.length) return { kind: "full" as const, kept };
     }
     // If the run waits for it, what others would make of it is not needed.
-    const otherwise = isKept
-      ? [
-          ...otherwiseThan(given, value, receivers),
-          ...others.map((stage) => ({ stage, refuses: true })),
-        ]
-      : [];
+    const refusing = others.map((stage) => ({ stage, refuses: true }));
+    const otherwise = isKept ? [...otherwiseThan(given, value, receivers), ...refusing] : [];
     const entry = { run: id, ...event, ...(otherwise.length === 0 ? {} : { otherwise }) };
     const bytes = getConvexSize(entry);
     if (bytes > MAX_KEPT_BYTES) return { kind: "tooLarge" as const, bytes, most: MAX_KEPT_BYTES };
@@ -176,21 +168,8 @@ async function stepWaitingFor(ctx: MutationCtx, run: RunId, receivers: readonly 
   return isOver || (await isOwnJob(ctx, step?.job)) ? undefined : step;
 }
 
-/** The nodes that the run may still come to, in order, with the one `at` which it is. */
-async function receiversAhead(
-  ctx: MutationCtx,
-  run: RunId,
-  receivers: readonly Receiver[],
-  at: Receiver | undefined,
-): Promise<Receiver[]> {
-  const ahead: Receiver[] = [];
-  for (const receiver of receivers)
-    if (receiver === at || (await isAhead(ctx, run, receiver))) ahead.push(receiver);
-  return ahead;
-}
-
-async function isAhead(ctx: MutationCtx, run: RunId, receiver: Receiver): Promise<boolean> {
-  const { stage, loop } = receiver;
+/** Whether the run may still come to a node. */
+async function isAhead(ctx: MutationCtx, run: RunId, { stage, loop }: Receiver): Promise<boolean> {
   const place = loop ?? stage;
   if (await isPastCase(ctx, run, place.split("."))) return false;
   const record = await stepRead(ctx, run, { stage: place });

@@ -9,25 +9,24 @@ import type { FunctionHandle } from "convex/server";
 import { v, type Infer, type ObjectType } from "convex/values";
 import { checkedOutput } from "../values.js";
 import { mutation, query, type MutationCtx, type QueryCtx } from "./_generated/server.js";
+import { isCalledOff as isChildCalledOff } from "./core/children.js";
 import type { Run, RunId } from "./core/documents.js";
 import { logStarted } from "./core/log.js";
 import { pool } from "./core/pool.js";
 import { hasEnded, runWithKey } from "./core/runs.js";
 import { loadScope } from "./core/scope.js";
-import { isActive, isCalledOff as isChildCalledOff, stepWithId } from "./core/steps.js";
+import { isActive, stepWithId } from "./core/steps.js";
 import { beginAction, beginStage, insertRun, knownInput } from "./engine/begin.js";
 import { beginDeadline } from "./engine/deadlines.js";
 import { settle as settleStep } from "./settle.js";
 import { settleArgs, vBeginning, vRead, vToken } from "./validators.js";
 
-/** What one run starts with. */
 const vStart = v.object({
   input: v.any(),
   /** Of all runs of the workflow that have not ended, only one has it. */
   key: v.optional(v.string()),
 });
 
-/** What runs start with that are started together. */
 const startFields = {
   begin: vBeginning,
   starts: v.array(vStart),
@@ -52,7 +51,6 @@ export const start = mutation({
   handler: async (ctx, starts) => await startRuns(ctx, starts),
 });
 
-/** Records what became of a stage and starts what comes next. */
 export const settle = mutation({
   args: settleArgs,
   returns: v.object({ stale: v.boolean() }),

@@ -9,7 +9,6 @@ import { vPage } from "./timeline.js";
 import { vRunState } from "./validators.js";
 import { factsOf, runFacts } from "./views.js";
 
-/** How much a page reads at most, whatever it finds. */
 const LIMITS = { maximumRowsRead: 1_000, maximumBytesRead: 4 << 20 };
 
 export const vListed = v.object({
@@ -25,13 +24,11 @@ const vListedPage = v.object({
   continueCursor: v.string(),
 });
 
-/** What is asked for, beside the index that serves it best. */
 const filters = {
   workflow: v.optional(v.string()),
   state: v.optional(vRunState),
   /** Those that did not start under the plan of this hash. */
   notOfPlan: v.optional(v.string()),
-  /** Runs under others too. */
   children: v.optional(v.boolean()),
 };
 type Filter = ObjectType<typeof filters>;
@@ -45,7 +42,6 @@ function fits(run: Run, { workflow, state, notOfPlan, children }: Filter): boole
   );
 }
 
-/** Runs, the newest first, in pages. */
 export const runs = query({
   args: { ...filters, page: vPage },
   returns: vListedPage,

@@ -2,7 +2,8 @@ import { v } from "convex/values";
 import { query } from "./_generated/server.js";
 import type { RunId } from "./core/documents.js";
 import { settledOutput } from "./core/scope.js";
-import { childrenFrom, stepRead } from "./core/steps.js";
+import { childrenFrom } from "./core/children.js";
+import { stepRead } from "./core/steps.js";
 import { recordArgs } from "./validators.js";
 
 /** Outputs are read in pages of so many bytes: a transaction may read 16 MiB. */

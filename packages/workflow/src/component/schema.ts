@@ -26,15 +26,12 @@ export default defineSchema({
     state: vRunState,
     /** The handle of the workflow's generated entry function. */
     entry: v.string(),
-    /** The hash of the plan that it started under. */
     plan: v.optional(v.string()),
-    /** How often it was restarted, plus one; absent if it never was. */
     generation: v.optional(v.number()),
     /** The nodes of the top level that have kept their results in its last restart. */
     kept: v.optional(v.array(v.string())),
     /** Its restart still removes what is done again. */
     restarting: v.optional(v.boolean()),
-    /** Given to `start` as `key`. */
     startKey: v.optional(v.string()),
     /**
      * Of a child: the run and the record above it, its place, and its key in a record of children.
@@ -43,13 +40,11 @@ export default defineSchema({
     parentStep: v.optional(v.id("steps")),
     index: v.number(),
     childKey: v.optional(v.string()),
-    /** Of a child: the run at the top. */
     root: v.optional(v.id("runs")),
     /** Of a child that waits: where it will begin. */
     first: v.optional(vStage),
     /** Its input if that is small; else it is in a step record. */
     input: v.optional(v.any()),
-    /** How long it may take. */
     timeoutMs: v.optional(v.number()),
     /** How long it is kept after its end, and until when that is. */
     retentionMs: v.optional(v.number()),
@@ -100,7 +95,6 @@ export default defineSchema({
     generation: v.optional(v.number()),
     /** The hash of the plan that the run has gone by; empty if these were several. */
     plan: v.optional(v.string()),
-    /** When the run was created, in ms since the epoch. */
     createdAt: v.number(),
     kind: vStepKind,
     state: vStepState,
@@ -113,7 +107,6 @@ export default defineSchema({
      * The errors of failed attempts, oldest first; if they are too large, the first and the newest.
      */
     errors: v.optional(v.array(vError)),
-    /** When its newest attempts failed. */
     retries: v.optional(v.array(vRetry)),
     /** Until when it waits: for its next attempt, the end of a sleep, or an event. */
     dueAt: v.optional(v.number()),
@@ -131,16 +124,12 @@ export default defineSchema({
     permanent: v.optional(v.boolean()),
     /** Of one of many children: the parent's record. It does not begin once that has ended. */
     childOf: v.optional(v.id("steps")),
-    /** It has a compensation. */
     undoable: v.optional(v.boolean()),
     undone: v.optional(v.boolean()),
-    /** Of a compensation: what it undoes. */
     undo: v.optional(v.id("undos")),
     /** Of a loop: its iteration. Its output is the loop's state. */
     iteration: v.optional(v.number()),
-    /** Of a branch: the key of its case. */
     chosen: v.optional(v.string()),
-    /** Of an event: the names that it waits for. */
     names: v.optional(v.array(v.string())),
     storedNames: v.optional(v.array(v.string())),
     /** Of children: how many there are, how they were given, and how many may run at once. */
@@ -166,10 +155,8 @@ export default defineSchema({
     .index("by_entry", ["entersAt"])
     .index("by_kind_state", ["kind", "state"]),
 
-  /** Children that are still to be inserted. */
   childPages: defineTable({
     step: v.id("steps"),
-    /** The place of the first of them among all. */
     from: v.number(),
     begins: v.array(vBeginning),
     children: v.array(vNewChild),
@@ -236,7 +223,6 @@ export default defineSchema({
   /** For each table at most one: the row after which the watchdog's next check goes on. */
   sweepPositions: defineTable({
     table: vWatchedTable,
-    /** The row's key in its index. */
     after: v.array(v.any()),
   }).index("by_table", ["table"]),
 

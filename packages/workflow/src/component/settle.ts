@@ -95,7 +95,6 @@ export const failStep = voidMutation(
   },
 );
 
-/** The functions of the app that were executed here. */
 function ofApp(fused: readonly Fused[]): Fused[] {
   return fused.filter(({ kind }) => kind === "mutation" || kind === "query");
 }

@@ -1,8 +1,8 @@
 import { oneOf } from "@stepwise/workpool/core";
-import { v } from "convex/values";
+import { v, type ObjectType } from "convex/values";
 import { mutation, query } from "./_generated/server.js";
-import type { RunId } from "./core/documents.js";
-import { findRun, goesOn, hasEnded, runWithId, unendedWithKey, whichRun } from "./core/runs.js";
+import type { MutationCtx, Run, RunId } from "./core/documents.js";
+import { findRun, hasEnded, runWithId, unendedWithKey, whichRun } from "./core/runs.js";
 import { isActive, stepRead, stepWithId } from "./core/steps.js";
 import { cancelRun } from "./features/ending.js";
 import { pauseRun, resumeRun } from "./features/pause.js";
@@ -13,53 +13,54 @@ import { recordArgs, vPlans, vToken } from "./validators.js";
 
 /* What others do to a run. If it cannot be done, nothing changes, and the answer says why. */
 
-/** Cancels a run and everything under it. */
+/** What a verb does to a run and everything under it. @param steer false answers `refused`. */
+function steering<Done extends string, Refused extends string>(
+  done: Done,
+  refused: Refused,
+  steer: (ctx: MutationCtx, run: Run) => Promise<boolean>,
+) {
+  return async (ctx: MutationCtx, { run: which, workflow }: ObjectType<typeof whichRun>) => {
+    const run = await findRun(ctx, which, workflow);
+    if (run === null) return "unknown";
+    return (await steer(ctx, run)) ? done : refused;
+  };
+}
+
 export const cancel = mutation({
   args: whichRun,
   returns: oneOf("canceled", "ended", "unknown"),
-  handler: async (ctx, { run: which, workflow }) => {
-    const run = await findRun(ctx, which, workflow);
-    if (run === null) return "unknown";
-    return (await cancelRun(ctx, run)) ? "canceled" : "ended";
-  },
+  handler: steering("canceled", "ended", cancelRun),
 });
 
-/** Pauses a run and everything under it. */
 export const pause = mutation({
   args: whichRun,
   returns: oneOf("paused", "ended", "unknown"),
-  handler: async (ctx, { run: which, workflow }) => {
-    const run = await findRun(ctx, which, workflow);
-    if (run === null) return "unknown";
-    if (!goesOn(run)) return "ended";
-    await pauseRun(ctx, run);
-    return "paused";
-  },
+  handler: steering("paused", "ended", pauseRun),
 });
 
-/** Resumes a run that was paused, and everything under it. */
 export const resume = mutation({
   args: whichRun,
   returns: oneOf("resumed", "not paused", "unknown"),
-  handler: async (ctx, { run: which, workflow }) => {
-    const run = await findRun(ctx, which, workflow);
-    if (run === null) return "unknown";
-    if (run.paused !== true) return "not paused";
-    await resumeRun(ctx, run);
-    return "resumed";
-  },
+  handler: steering("resumed", "not paused", resumeRun),
 });
+
+/** Why an ended run of the top level is not found; null if it is. */
+async function refusalOf(ctx: MutationCtx, run: Run | null) {
+  if (run === null) return "unknown";
+  if (run.parentRun !== undefined) return "child";
+  return (await hasEnded(ctx, run)) ? null : "goes on";
+}
 
 /** Begins a new generation of a run that has ended, whole or from a node. */
 export const restart = mutation({
   args: { runId: v.string(), ...restartFields },
   returns: oneOf("restarted", "goes on", "key taken", "child", "unknown"),
   handler: async (ctx, { runId, ...restart }) => {
-    const run = await runWithId(ctx, runId);
-    if (run === null || run.workflow !== restart.begin.workflow) return "unknown";
-    if (run.parentRun !== undefined) return "child";
-    if (!(await hasEnded(ctx, run))) return "goes on";
-    const { workflow, startKey } = run;
+    const { workflow } = restart.begin;
+    const run = await findRun(ctx, { runId }, workflow);
+    const refusal = await refusalOf(ctx, run);
+    if (run === null || refusal !== null) return refusal ?? "unknown";
+    const { startKey } = run;
     if (startKey !== undefined && (await unendedWithKey(ctx, workflow, startKey)) !== null)
       return "key taken";
     await restartRun(ctx, run, restart);
@@ -73,9 +74,8 @@ export const cleanup = mutation({
   returns: oneOf("removed", "goes on", "child", "unknown"),
   handler: async (ctx, { runId }) => {
     const run = await runWithId(ctx, runId);
-    if (run === null) return "unknown";
-    if (run.parentRun !== undefined) return "child";
-    if (!(await hasEnded(ctx, run))) return "goes on";
+    const refusal = await refusalOf(ctx, run);
+    if (run === null || refusal !== null) return refusal ?? "unknown";
     await removeRun(ctx, run._id);
     return "removed";
   },

@@ -5,13 +5,13 @@ import type { Doc, Run, Step } from "./core/documents.js";
 import { findRun, runWithId, whichRun } from "./core/runs.js";
 import { isLost } from "./core/scheduled.js";
 import { loadScope, outputOf } from "./core/scope.js";
-import { activeSteps, childProgress, nameOf, vChildren } from "./core/steps.js";
+import { childProgress, vChildren } from "./core/children.js";
+import { activeSteps, nameOf } from "./core/steps.js";
 import { isUnder } from "./engine/deadlines.js";
 import { parentBeingUndone } from "./features/compensation.js";
 import { isStranded } from "./features/lost.js";
 import { vError, vPass, vRetry, vRunState, vStepKind, vStepState } from "./validators.js";
 
-/** The fields that are shown of every run. */
 export const runFacts = {
   runId: v.string(),
   workflow: v.string(),
@@ -44,12 +44,10 @@ export function factsOf(run: Run) {
 
 /** How many runs `tree` shows. */
 const MAX_TREE = 500;
-/** How many steps of a run: a list may hold no more. */
 const MAX_TREE_STEPS = 8_192;
 /** The next record that `tree` reads may hold an output of 1 MiB. */
 const TREE_ROOM_BYTES = 2 * 1024 * 1024;
 
-/** The fields that are shown of every step. */
 export const stepFields = {
   kind: vStepKind,
   pass: v.optional(vPass),
@@ -60,7 +58,6 @@ export const stepFields = {
   iteration: v.optional(v.number()),
   errors: v.array(vError),
 };
-/** Those that are shown of a step as a node. */
 export const nodeFields = {
   ...stepFields,
   called: v.optional(v.string()),
@@ -183,10 +180,8 @@ export const input = query({
   },
 });
 
-/** How many waiting steps are counted at most. */
 const MAX_WAITING_COUNTED = 1_000;
 
-/** How busy the steps' pool is. */
 export const pool = query({
   args: {},
   returns: v.object({
@@ -196,7 +191,6 @@ export const pool = query({
     waiting: v.number(),
     /** Since when the first of them waits; ms since the epoch. */
     oldestWaitingSince: v.optional(v.number()),
-    /** When the watchdog checks next. Absent while nothing runs. */
     watchdogAt: v.optional(v.number()),
   }),
   handler: async (ctx) => {

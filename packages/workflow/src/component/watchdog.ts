@@ -52,20 +52,17 @@ export const watchAll = internalMutation({
   },
 });
 
-/** An action will not report: its function is gone, or it was lost. */
 export const failAttempt = voidMutation(
   { step: v.string(), kind: vErrorKind, message: v.string() },
   async (ctx, { step, kind, message }) => await attemptFailed(ctx, step, kind, message),
 );
 
-/** The oldest works in the pool's queue. */
 export const queueHead = internalQuery({
   args: { count: v.number() },
   returns: v.array(v.id("waiting")),
   handler: core.queueHead,
 });
 
-/** The pool's free slots, read from a stale snapshot. */
 export const freeSlots = internalQuery({
   args: core.freeSlotArgs,
   returns: v.union(core.vFreeSlots, v.null()),
@@ -89,7 +86,6 @@ export const carry = internalAction({
   },
 });
 
-/** Gives a carrier more works. */
 export const take = internalMutation({
   args: core.takeArgs,
   returns: v.array(core.vCarried),

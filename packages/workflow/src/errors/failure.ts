@@ -47,7 +47,6 @@ function problemOf(kind: ErrorKind, message: string, data?: Value): Problem {
   return { kind, message: shortened(message), data };
 }
 
-/** Why data cannot be stored; undefined if it can. */
 function unfitness(data: Value): string | undefined {
   try {
     convexToJson(data);

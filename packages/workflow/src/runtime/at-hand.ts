@@ -8,7 +8,6 @@ const MIB = 1 << 20;
 /** A value that is read by name: a stage's output, or another aspect of it. */
 type Value = Pick<Read, "stage" | "pass" | "children" | "loop" | "cause">;
 
-/** Names a value. */
 export function keyOf({ stage, pass = [], children, loop, cause }: Value): string {
   const aspect = children ? "children" : loop ? "loop" : cause ? "cause" : "output";
   return `${stage} ${pass.join(".")} ${aspect}`;

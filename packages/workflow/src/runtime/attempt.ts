@@ -10,7 +10,6 @@ import type { Bound } from "./functions.js";
 
 type Identity = Pick<Token, "run" | "pass" | "generation">;
 
-/** What a handler is told of its own execution. */
 export function identityOf({ run, pass = [], generation = 1 }: Identity, stage: string) {
   const inPass = pass.length === 0 ? "" : `#${pass.join(".")}`;
   const again = generation === 1 ? "" : `~${generation}`;

@@ -44,7 +44,6 @@ type ActionHandler = Handler<GenericActionCtx<any>>;
 
 type Entries = Readonly<Record<string, Arrive>>;
 
-/** What the app's config says. */
 export interface Defaults {
   /** For workflows without a `retry`. Default: one attempt. */
   readonly retry?: Retry;
@@ -147,7 +146,6 @@ export function compiled(
       reads.set(stage, names);
       return actionOf(stage, handler);
     },
-    /** What a run does at an action: it queues it. */
     queue:
       (stage: string): Arrive =>
       (run) =>

@@ -19,7 +19,6 @@ import type { Arrive } from "./run.js";
 
 export const actionArgs = {
   token: vToken,
-  /** The slot of the pool that it holds. */
   slot: v.string(),
   /** The values it reads, by name; null if they are too large to pass along. */
   scope: v.any(),
@@ -29,7 +28,6 @@ export const actionArgs = {
 export const completionArgs = {
   token: vToken,
   slot: v.optional(v.string()),
-  /** The result of the handler. */
   report: v.union(
     v.object({ kind: v.literal("success"), output: v.any() }),
     v.object({ kind: v.literal("failed"), error: vError }),
@@ -43,11 +41,9 @@ export const resumeArgs = {
   stage: v.string(),
   event: vEvent,
   scope: v.any(),
-  /** As for a completion. */
   fuse: v.boolean(),
   /** Whether the caller calls again, without fusion, when this fails. */
   callsAgain: v.boolean(),
-  /** The slot of the pool that the step still holds. */
   slot: v.optional(v.string()),
 };
 
@@ -57,7 +53,6 @@ export const nestedArgs = {
   pass: v.optional(vPass),
   generation: v.optional(v.number()),
   scope: v.any(),
-  /** The names that were loaded into the scope. */
   reads: v.array(v.string()),
 };
 
@@ -96,7 +91,6 @@ export function functionsOf(workflow: string, folder = "_workflows") {
   };
 }
 
-/** What a run needs to know of its workflow. */
 export interface Bound {
   readonly component: ComponentApi;
   readonly workflow: string;
@@ -105,12 +99,10 @@ export interface Bound {
   readonly functions: ReturnType<typeof functionsOf>;
   /** The app's `retry`. Default: one attempt. */
   readonly retry?: Retry | undefined;
-  /** The hash of its plan, once generated code has given it. */
   plan?: string;
   /** What follows a stage, after an action and after a wait. */
   readonly following: ReadonlyMap<string, Arrive>;
   readonly recovers: ReadonlyMap<string, Recover>;
-  /** What the actions read. */
   readonly reads: ReadonlyMap<string, readonly string[]>;
 }
 

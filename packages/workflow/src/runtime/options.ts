@@ -52,7 +52,6 @@ export function retryAt(
   return Date.now() + retryDelayMs(behavior, attempt);
 }
 
-/** What a `retry` asks for, if anything. A deploy can have made it invalid. */
 function retryBehavior(retry: Retry): RetryBehavior | undefined {
   if (typeof retry === "boolean") return retry ? DEFAULT_RETRY_BEHAVIOR : undefined;
   try {

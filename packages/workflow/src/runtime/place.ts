@@ -8,11 +8,9 @@ interface Sequence {
   readonly nodes: Nodes;
   /** The node of it that the stage is, or stands in. */
   readonly at: string;
-  /** The number of loops around it. */
   readonly depth: number;
 }
 
-/** Where a stage stands in its definition. */
 export interface Place {
   /** Undefined if the definition has no such node (any more). */
   readonly node: AnyNode;
@@ -81,7 +79,6 @@ export function allNodes(nodes: Nodes, prefix = "", loop?: string): Found[] {
   });
 }
 
-/** The stages of a node, in the order in which a run comes to them. */
 export const stageNames = (node: AnyNode, path: string): string[] =>
   stagesOf(node).map(({ part }) => (part === "" ? path : `${path}.${part}`));
 
@@ -91,7 +88,6 @@ export const topLevelOf = (stage: string): string => stage.split(".")[0] ?? stag
 /** Where a stage's output is recorded: a parent's finalize makes the parent's. */
 export const recordOf = (stage: string): string => stage.replace(/\.finalize$/, "");
 
-/** The stage that a node begins with. */
 export function firstStageOf(definition: AnyDefinition, path: string): string {
   return stageNames(placeOf(definition, path).node, path)[0] ?? path;
 }
@@ -177,7 +173,6 @@ export function underStorageNames(definition: AnyDefinition, names: StorageNames
   return { ...definition, nodes: nodesOf(definition.nodes, "") };
 }
 
-/** The present name of a node or a case. @param members those that it stands among. */
 export const presentKey = (members: Nodes, key: string): string =>
   present.get(members)?.get(key) ?? key;
 

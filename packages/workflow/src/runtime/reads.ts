@@ -23,7 +23,6 @@ function isSecret(node: AnyNode): boolean {
   );
 }
 
-/** What is recorded of a stage, whatever comes of it. */
 export interface Marks {
   called?: string | undefined;
   sensitive?: true | undefined;

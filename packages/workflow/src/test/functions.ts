@@ -1,7 +1,8 @@
 import { v } from "convex/values";
 import type { Doc, Id } from "../component/_generated/dataModel.js";
 import { query } from "../component/_generated/server.js";
-import { childrenFrom, nameOf } from "../component/core/steps.js";
+import { childrenFrom } from "../component/core/children.js";
+import { nameOf } from "../component/core/steps.js";
 
 /* Queries of the component's tables. They are mounted beside its own functions, in tests only. */
 

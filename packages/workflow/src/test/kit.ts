@@ -181,7 +181,6 @@ export class TestKit {
     return (await this.#linesOf([runId])).flat();
   }
 
-  /** The lines of each of several runs. */
   async #linesOf(runs: RunId[]): Promise<string[][]> {
     const all: string[][] = [];
     for (const steps of await this.#stepsOf(runs)) {

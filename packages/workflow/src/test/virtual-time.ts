@@ -1,6 +1,5 @@
 import { type Duration, durationMs } from "../rules.js";
 
-/** The part of vitest's `vi` that is used. */
 export interface FakeTimers {
   isFakeTimers(): boolean;
   getTimerCount(): number;
@@ -76,7 +75,6 @@ export class VirtualTime {
     return true;
   }
 
-  /** Lets so much time go by. */
   async pass(duration: Duration): Promise<void> {
     await this.settle();
     const ms = durationMs(duration);
@@ -165,7 +163,6 @@ const LONGEST_MS = 2 ** 31 - 1;
 
 type Fire = (...args: unknown[]) => void;
 
-/** The part of a fake clock that is used. */
 interface FakeClock {
   setTimeout: (fire: Fire, ms?: number, ...args: unknown[]) => unknown;
   clearTimeout: (timer: unknown) => void;

@@ -4,8 +4,6 @@ import type { Doc, TableNames } from "../_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
 import { pool } from "./pool.js";
 
-/* What is too much for one transaction is done in pages, one after the other. */
-
 export const { continuation, voidMutation } = core.mutationsOf<MutationCtx>();
 
 /** What a transaction that cancels or undoes runs leaves to the runs above, and to its caller. */
@@ -22,7 +20,6 @@ export async function continueLater(ctx: MutationCtx, fn: Continuation, page: Va
 export const removal = <Of extends Value>(remove: (ctx: MutationCtx, of: Of) => Promise<boolean>) =>
   continuation<Of>(async (ctx, of) => ((await remove(ctx, of)) ? null : of));
 
-/** Whether a page has room for more. */
 export async function hasRoomInPage(ctx: QueryCtx): Promise<boolean> {
   return await core.hasRoom(ctx, core.HALF_OF_A_TRANSACTION);
 }

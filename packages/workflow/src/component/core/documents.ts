@@ -1,7 +1,5 @@
 import type { Doc, Id } from "../_generated/dataModel.js";
 
-/* Short names of what nearly every function is about. */
-
 export type { Doc, Id } from "../_generated/dataModel.js";
 export type { MutationCtx, QueryCtx } from "../_generated/server.js";
 export type Run = Doc<"runs">;

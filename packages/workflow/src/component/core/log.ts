@@ -10,9 +10,7 @@ import type { MutationCtx, Run, RunId } from "./documents.js";
 
 /** A line of the log holds 4 KiB. */
 const MAX_MESSAGE_LENGTH = 1_000;
-/** What is logged of a step. */
 const LEVELS = {
-  /** An attempt has failed, and there will be another. */
   retrying: "WARN",
   /** An action will not report. */
   lost: "WARN",
@@ -75,16 +73,10 @@ export async function logThrown(
   await logEvent(ctx, "ERROR", event, { runId, workflow, node, message: said });
 }
 
-async function logEvent(
-  ctx: MutationCtx,
-  level: LogLevel,
-  event: string,
-  fields: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  await logEventOf(ctx, "workflow", level, event, fields);
+async function logEvent(ctx: MutationCtx, level: LogLevel, event: string, fields: object) {
+  await logEventOf(ctx, "workflow", level, event, { ...fields });
 }
 
-/** What is logged of an error. */
 function describe(error: StepError, sensitive = false): Record<string, unknown> {
   const { kind, node, attempt, key } = error;
   let innermost = error.cause;
@@ -94,12 +86,12 @@ function describe(error: StepError, sensitive = false): Record<string, unknown> 
     kind,
     key,
     message: sensitive ? undefined : messageFor(error),
-    cause: innermost && placeOf(innermost),
+    cause: innermost && {
+      kind: innermost.kind,
+      workflow: innermost.workflow,
+      node: innermost.node,
+    },
   };
-}
-
-function placeOf({ kind, workflow, node }: StepError) {
-  return { kind, workflow, node };
 }
 
 /** An error's own part of its message: the child logged its part, unless it is `sensitive`. */

@@ -1,4 +1,4 @@
-import { isCalledOff } from "./steps.js";
+import { isCalledOff } from "./children.js";
 import type { PoolHost } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
 import type { MutationCtx } from "../_generated/server.js";

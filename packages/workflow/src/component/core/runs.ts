@@ -20,7 +20,6 @@ export async function findRun(
   return workflow === undefined || run?.workflow === workflow ? run : null;
 }
 
-/** @returns null for an unknown run. */
 export async function runWithId(ctx: QueryCtx, runId: string): Promise<Run | null> {
   const id = ctx.db.normalizeId("runs", runId);
   return id === null ? null : await ctx.db.get("runs", id);
@@ -37,7 +36,6 @@ export async function runWithKey(ctx: QueryCtx, workflow: string, key: string) {
     .first();
 }
 
-/** The run of a key that has not ended. */
 export async function unendedWithKey(ctx: QueryCtx, workflow: string, key: string) {
   return await ctx.db
     .query("runs")
@@ -67,7 +65,6 @@ export function errorOf(
   return { message, kind, workflow, node, attempt: 1 };
 }
 
-/** Whether a run has neither ended nor is compensating. */
 export function goesOn({ state }: Run): boolean {
   return state === "running" || state === "pending";
 }

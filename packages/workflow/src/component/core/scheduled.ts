@@ -22,12 +22,10 @@ export function isToCome(state: JobState | undefined): boolean {
   return state?.kind === "pending" || state?.kind === "inProgress";
 }
 
-/** Whether what a record waits for will not come. */
 export async function isLost(ctx: QueryCtx, { job }: { job?: Job | undefined }): Promise<boolean> {
   return !isToCome(await stateOfJob(ctx, job));
 }
 
-/** Cancels a function that would have checked whether another is late. */
 export async function cancelCheck(ctx: MutationCtx, check: Job): Promise<void> {
   if (await isOwnJob(ctx, check)) return;
   try {
@@ -37,7 +35,6 @@ export async function cancelCheck(ctx: MutationCtx, check: Job): Promise<void> {
   }
 }
 
-/** Cancels what is scheduled for a step or a deadline. */
 export async function cancelScheduled(
   ctx: MutationCtx,
   { job, check }: { job?: Job | undefined; check?: Job | undefined },

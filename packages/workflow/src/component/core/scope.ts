@@ -4,7 +4,8 @@ import { Failure } from "../../errors/failure.js";
 import { inPages } from "../../values.js";
 import type { Read } from "../validators.js";
 import type { QueryCtx, Run, RunId, Step } from "./documents.js";
-import { childrenFrom, keyOf, lastOwnUndo, nameOf, stepRead } from "./steps.js";
+import { childrenFrom } from "./children.js";
+import { keyOf, lastOwnUndo, nameOf, stepRead } from "./steps.js";
 
 /** How many bytes of outputs are gathered, of the 16 MiB that a transaction may read. */
 const MAX_GATHERED_BYTES = 12 << 20;
@@ -90,7 +91,6 @@ async function valueOf(ctx: QueryCtx, run: RunId, read: Read, known: Known, fits
   return read.loop === true ? { state: step?.output, iteration: step?.iteration } : step?.output;
 }
 
-/** Why a run is being undone: its own error, or that of the run above. */
 async function causeOf(ctx: QueryCtx, id: RunId): Promise<StepError | undefined> {
   const run = await ctx.db.get("runs", id);
   if (run === null) return undefined;
@@ -137,7 +137,6 @@ export function outputInRun(run: Run, output: unknown): { output?: unknown } {
   return getConvexSize(output as Value) > MAX_OUTPUT_IN_RUN_BYTES ? {} : { output };
 }
 
-/** The output of a run that is complete; undefined of any other. */
 export async function outputOf(ctx: QueryCtx, run: Run): Promise<unknown> {
   if (run.output !== undefined) return run.output;
   if (run.outputStep === undefined) return undefined;

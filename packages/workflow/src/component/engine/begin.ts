@@ -29,7 +29,6 @@ export async function insertRun(
   return run;
 }
 
-/** A run's input, as what is known of it. */
 export function knownInput(input: unknown): Known {
   return new Map([[keyOf({ stage: "input" }), input]]);
 }
@@ -68,7 +67,6 @@ export async function startWork(ctx: MutationCtx, work: core.Work): Promise<bool
   }
 }
 
-/** Inserts the record of an action. @returns its work. */
 export async function beginAction(
   ctx: MutationCtx,
   of: RunOf,

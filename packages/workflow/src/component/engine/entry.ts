@@ -20,7 +20,6 @@ import { beginDeadline } from "./deadlines.js";
 export interface EntryOptions {
   /** What has happened. Default: the run arrives there. */
   event?: Event;
-  /** In ms since the epoch. Default: now. */
   at?: number | undefined;
   scope?: Record<string, unknown> | null;
   /** It failed before: nothing more is executed in the transaction. Default: false. */

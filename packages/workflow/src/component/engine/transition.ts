@@ -8,12 +8,10 @@ import type { Fused, Settlement } from "../validators.js";
 import { scheduleEntry } from "./entry.js";
 
 export interface Progress {
-  /** The step that the token names. */
   readonly step: Step;
   /** The ids and outputs of the stages that ended here. */
   readonly ids: Map<string, StepId>;
   readonly known: Map<string, unknown>;
-  /** The loops that began another iteration. */
   readonly loops: LoopStep[];
 }
 
@@ -53,7 +51,6 @@ function badState({ kind }: StepError): "failed" | "timedOut" {
   return kind === "timedOut" ? "timedOut" : "failed";
 }
 
-/** Of so many failed attempts the times are kept. */
 const MAX_RETRIES = 50;
 
 /** How much the errors of a step's attempts may take together: every attempt reads them. */

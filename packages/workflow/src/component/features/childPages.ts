@@ -4,8 +4,6 @@ import { continueLater, deleteInPage, removal } from "../core/continuations.js";
 import type { MutationCtx, StepId } from "../core/documents.js";
 import { pool } from "../core/pool.js";
 
-/* Children that are still to be inserted wait in pages. */
-
 /** A deployment refuses to write more within a second; half of it is left to others. */
 const BYTES_PER_SECOND = { s16: 4 << 20, others: 8 << 20 };
 

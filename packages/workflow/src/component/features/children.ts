@@ -3,14 +3,8 @@ import { getConvexSize, v, type Value } from "convex/values";
 import { voidMutation } from "../core/continuations.js";
 import type { MutationCtx, RunId, Step, StepId } from "../core/documents.js";
 import { pool } from "../core/pool.js";
-import {
-  isCanceledLater,
-  isWaitingForChildren,
-  marksOf,
-  newRecord,
-  NO_ENTRY,
-  type RunOf,
-} from "../core/steps.js";
+import { isCanceledLater, isWaitingForChildren } from "../core/children.js";
+import { marksOf, newRecord, NO_ENTRY, type RunOf } from "../core/steps.js";
 import { beginRun, insertRun } from "../engine/begin.js";
 import type { Beginning, NewChild, NewChildren, Stage } from "../validators.js";
 import { insertLater } from "./childPages.js";

@@ -4,14 +4,8 @@ import type { StepError } from "../../definition/context.js";
 import { internal } from "../_generated/api.js";
 import { continueLater, ROOM_ABOVE } from "../core/continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../core/documents.js";
-import {
-  activeSteps,
-  hasChildIn,
-  lastOwnUndo,
-  NO_ENTRY,
-  stepRead,
-  UNENDED,
-} from "../core/steps.js";
+import { hasChildIn, UNENDED } from "../core/children.js";
+import { activeSteps, lastOwnUndo, NO_ENTRY, stepRead } from "../core/steps.js";
 import { beginStage } from "../engine/begin.js";
 
 /*
@@ -30,7 +24,6 @@ export async function addChildUndo(ctx: MutationCtx, child: Run): Promise<void> 
   await ctx.db.insert("undos", above);
 }
 
-/** The newest thing that a run, or a child of it, can undo. */
 export async function lastUndo(ctx: QueryCtx, run: RunId): Promise<Doc<"undos"> | null> {
   const own = await lastOwnUndo(ctx, run);
   const ofChild = await ctx.db
@@ -112,7 +105,6 @@ export async function undone(ctx: MutationCtx, step: Step, error?: StepError) {
   return null;
 }
 
-/** Marks an undone step, and the node around it: a restart cannot keep its result. */
 async function markUndone(ctx: MutationCtx, id: StepId): Promise<void> {
   const step = await ctx.db.get("steps", id);
   // A parent is marked with its first child; its record may be large.
@@ -173,7 +165,6 @@ export async function childOfClosedEnded(
   return await undoNext(ctx, run._id);
 }
 
-/** The parent whose children a compensating run waits for. */
 export async function parentBeingUndone(ctx: QueryCtx, run: RunId) {
   const steps = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run));
   const last = await steps.order("desc").first();

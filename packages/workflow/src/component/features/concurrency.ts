@@ -3,7 +3,7 @@ import { v, type ObjectType } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "../_generated/server.js";
 import type { Run, RunId, Step, StepId } from "../core/documents.js";
-import { childrenIn, isCanceledLater, isWaitingForChildren, lastChild } from "../core/steps.js";
+import { childrenIn, isCanceledLater, isWaitingForChildren, lastChild } from "../core/children.js";
 import { beginRun, startWork } from "../engine/begin.js";
 import { scheduleEntry } from "../engine/entry.js";
 import { insertLater } from "./childPages.js";
@@ -40,7 +40,6 @@ export async function startWaiting(ctx: MutationCtx, id: StepId): Promise<void> 
   if (!(await isAnyGoing(ctx, id))) await join(ctx, parent);
 }
 
-/** Whether all children may run at once: then none waits for another to end. */
 function allMayRun({ concurrency = 1, total = 0 }: Step): boolean {
   return concurrency >= total;
 }
@@ -107,7 +106,6 @@ async function makeRoom(ctx: MutationCtx, parent: Step, child: Run, hadBegun: bo
   return undefined;
 }
 
-/** Begins the first work of a child. @returns whether it could. */
 type Start = (ctx: MutationCtx, work: Work) => Promise<boolean>;
 
 /**
@@ -210,7 +208,6 @@ async function begin(ctx: MutationCtx, parent: Step, run: Run, start: Start) {
   return await beginRun(ctx, run, run.first, { start, childOf });
 }
 
-/** All children have ended: the run goes on after them. */
 async function join(ctx: MutationCtx, parent: Step): Promise<void> {
   await endRecount(ctx, parent);
   const { single } = parent;

@@ -13,7 +13,6 @@ import { enterStep, scheduleEntry } from "../engine/entry.js";
 import { endRun } from "./ending.js";
 import { failWith } from "./failing.js";
 
-/** Schedules a deadline again if it was lost. */
 export const checkLate = voidMutation(
   { deadline: v.id("deadlines") },
   async (ctx, { deadline: id }) => {

@@ -7,14 +7,8 @@ import type { Doc, MutationCtx, Run, RunId, Step, StepId } from "../core/documen
 import { logEnded } from "../core/log.js";
 import { errorOf, goesOn } from "../core/runs.js";
 import { outputInRun } from "../core/scope.js";
-import {
-  activeSteps,
-  childrenIn,
-  hasChildIn,
-  isCanceledLater,
-  NO_ENTRY,
-  UNENDED,
-} from "../core/steps.js";
+import { childrenIn, hasChildIn, isCanceledLater, UNENDED } from "../core/children.js";
+import { activeSteps, NO_ENTRY } from "../core/steps.js";
 import { startWork } from "../engine/begin.js";
 import { callOnComplete, stopStep } from "../engine/closing.js";
 import { liftDeadlines } from "../engine/deadlines.js";
@@ -30,7 +24,6 @@ import { expireLater } from "./retention.js";
 const PAGE = 250;
 /** How many children one page cancels: it is repeated for each sibling that ends meanwhile. */
 const SMALL_PAGE = 25;
-/** How many runs the present transaction may still cancel. */
 interface Page {
   remaining: number;
 }
@@ -223,7 +216,6 @@ export const cancelFewChildren = voidMutation(
   },
 );
 
-/** The next page of {@link cancelChildren}. */
 export const cancelMoreChildren = continuation<StepId>(async (ctx, parent) => {
   const isMore = await cancelSomeChildren(ctx, parent, { remaining: SMALL_PAGE });
   const step = await ctx.db.get("steps", parent);

@@ -4,7 +4,8 @@ import { internal } from "../_generated/api.js";
 import { continuation, continueLater } from "../core/continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, Step, StepId } from "../core/documents.js";
 import { errorOf } from "../core/runs.js";
-import { childrenIn, isCanceledLater, isWaitingForChildren, nameOf } from "../core/steps.js";
+import { childrenIn, isCanceledLater, isWaitingForChildren } from "../core/children.js";
+import { nameOf } from "../core/steps.js";
 import { scheduleEntry } from "../engine/entry.js";
 import { dropPages } from "./childPages.js";
 
@@ -22,7 +23,6 @@ export async function failIfTooMany(ctx: MutationCtx, parent: Step): Promise<boo
   return false;
 }
 
-/** Fails a parent with the error of its first failed child. */
 export async function failParent(ctx: MutationCtx, parent: Step, child: Run) {
   const run = await ctx.db.get("runs", parent.run);
   if (run === null) throw new Error(`The run of the parent "${parent._id}" is gone`);
@@ -41,7 +41,6 @@ export async function failParent(ctx: MutationCtx, parent: Step, child: Run) {
   await failWith(ctx, parent, error);
 }
 
-/** Fails a parent: its run is told so, and its other children are canceled. */
 export async function failWith(ctx: MutationCtx, parent: Step, error: StepError) {
   if (parent.job !== undefined) await cancelPending(ctx, parent.job);
   if (parent.inserting === true) await dropPages(ctx, parent._id);
@@ -85,7 +84,6 @@ function limitOf({ tolerate = { failures: 0 }, total = 0 }: Parent): number {
   return Math.floor(failures ?? ((total * percentage) / 100) * (1 + 4 * Number.EPSILON));
 }
 
-/** Whether a parent tolerates some failed children, but not all. */
 function hasLimit(parent: Parent): boolean {
   const limit = limitOf(parent);
   return limit > 0 && limit < (parent.total ?? 0);

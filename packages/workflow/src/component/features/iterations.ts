@@ -11,7 +11,6 @@ const KEPT_ITERATIONS = 100;
 type Old = {
   run: RunId;
   loop: StepId;
-  /** Of the loops around it. */
   pass: number[];
   from: number;
   to: number;
@@ -87,7 +86,6 @@ function isInside(loop: Step, { stage }: Step): boolean {
   return stage.startsWith(`${loop.stage}.`);
 }
 
-/** Which iteration of the loop a record belongs to. */
 function iterationOf({ pass }: Old, of: { pass?: number[] }): number {
   return of.pass?.[pass.length] ?? 0;
 }

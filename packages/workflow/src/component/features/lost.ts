@@ -1,4 +1,5 @@
 import * as core from "@stepwise/workpool/core";
+import type { FunctionArgs, FunctionReference } from "convex/server";
 import { v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { voidMutation } from "../core/continuations.js";
@@ -25,19 +26,28 @@ export async function rearmLate(ctx: MutationCtx, step: Step): Promise<void> {
   if (isToCome(state)) return;
   if (state?.kind !== "failed" || step.isLastTry !== true)
     return await rearm(ctx, step, state?.kind === "failed");
-  const run = await ctx.db.get("runs", step.run);
   const message = `The run could not go on at "${nameOf(step)}": ${state.error}`;
-  if (run === null) return;
+  const failed = { step: step._id, problem: { kind: "thrown" as const, message } };
+  await nestedOrLog(ctx, step, internal.settle.failStep, failed);
+}
+
+/** Calls a mutation for a step that is stuck. If it throws, another check tries it again. */
+async function nestedOrLog<Fn extends FunctionReference<"mutation", "internal">>(
+  ctx: MutationCtx,
+  step: Step,
+  fn: Fn,
+  args: FunctionArgs<Fn>,
+): Promise<void> {
   try {
     const transactionLimits = await core.leaveRoom(ctx, core.ROOM_TO_COMPLETE);
-    const failed = { step: step._id, problem: { kind: "thrown" as const, message } };
-    await ctx.runMutation(internal.settle.failStep, failed, { transactionLimits });
+    await ctx.runMutation<Fn>(fn, args, { transactionLimits });
   } catch (error) {
+    const run = await ctx.db.get("runs", step.run);
+    if (run === null) return;
     await logThrown(ctx, "stuck", run, core.messageOf(error), { ...step, node: nameOf(step) });
   }
 }
 
-/** Schedules an entry again if it was lost. */
 export const checkLate = voidMutation({ step: v.id("steps") }, async (ctx, { step: id }) => {
   const step = await ctx.db.get("steps", id);
   if (step === null || !(await core.isOwnJob(ctx, step.check))) return;
@@ -71,17 +81,8 @@ export async function isStranded(ctx: QueryCtx, step: Step): Promise<boolean> {
   return !(await core.isWaiting(ctx, _id)) && (await core.slotOf(ctx, _id)) === null;
 }
 
-/** Tells a run that its action is lost. If that throws, another check tries it again. */
 export async function recoverStranded(ctx: MutationCtx, step: Step): Promise<void> {
-  try {
-    const transactionLimits = await core.leaveRoom(ctx, core.ROOM_TO_COMPLETE);
-    const { recover } = internal.features.lost;
-    await ctx.runMutation(recover, { step: step._id }, { transactionLimits });
-  } catch (error) {
-    const run = await ctx.db.get("runs", step.run);
-    if (run !== null)
-      await logThrown(ctx, "stuck", run, core.messageOf(error), { ...step, node: nameOf(step) });
-  }
+  await nestedOrLog(ctx, step, internal.features.lost.recover, { step: step._id });
 }
 
 export const recover = voidMutation(

@@ -2,6 +2,7 @@ import { isOwnJob } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
 import type { MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
+import { goesOn } from "../core/runs.js";
 import { cancelScheduled } from "../core/scheduled.js";
 import { activeSteps } from "../core/steps.js";
 import { releaseSlot, withdraw } from "../engine/closing.js";
@@ -14,26 +15,30 @@ import { rearm } from "./lost.js";
  * runs ends and is recorded; the records that follow are held too.
  */
 
-/** How many runs one transaction pauses or resumes. */
 const PAGE = 250;
-interface Page {
-  remaining: number;
-}
+type Page = { remaining: number };
 
 /** The children of `step` after `after`. `since`: when it was decided, in the order of commits. */
 type Rest = { step: StepId; after: number; held: boolean; since?: bigint };
 
-/** Pauses a run and those under it: some here, the others in later transactions. */
-export async function pauseRun(ctx: MutationCtx, run: Run): Promise<void> {
+/**
+ * Pauses a run and those under it: some here, the others in later transactions.
+ * @returns false if it has ended, or is being undone.
+ */
+export async function pauseRun(ctx: MutationCtx, run: Run): Promise<boolean> {
+  if (!goesOn(run)) return false;
   // Also if it is paused already: a resume of a run above may still be on its way here.
   await ctx.db.patch("runs", run._id, { paused: true, pausedAt: ctx.db.vars.commitTs });
   if (run.paused !== true) await applyToRun(ctx, run._id, { held: true }, { remaining: PAGE });
+  return true;
 }
 
-/** Resumes a run in the same way. */
-export async function resumeRun(ctx: MutationCtx, run: Run): Promise<void> {
+/** Resumes a run in the same way. @returns false if it was not paused. */
+export async function resumeRun(ctx: MutationCtx, run: Run): Promise<boolean> {
+  if (run.paused !== true) return false;
   await ctx.db.patch("runs", run._id, { paused: undefined });
   await applyToRun(ctx, run._id, { held: false }, { remaining: PAGE });
+  return true;
 }
 
 async function applyToRun(

@@ -10,10 +10,8 @@ import { undoNext } from "./compensation.js";
 import { finishUndone } from "./ending.js";
 import { removeStep } from "./retention.js";
 
-/** A node of a workflow's top level. */
 export const vNode = v.object({
   name: v.string(),
-  /** The stage that it begins with. */
   stage: v.string(),
   /** The names that it reads; `*` for everything. */
   reads: v.array(v.string()),

@@ -10,7 +10,7 @@ import {
 import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import { hasEnded } from "../core/runs.js";
 import { isLost } from "../core/scheduled.js";
-import { childrenFrom, hasChildIn, UNENDED } from "../core/steps.js";
+import { childrenFrom, hasChildIn, UNENDED } from "../core/children.js";
 import { stopStep } from "../engine/closing.js";
 import { liftDeadlines } from "../engine/deadlines.js";
 import { dropPages } from "./childPages.js";
@@ -64,7 +64,6 @@ async function firstToExpire(ctx: QueryCtx): Promise<{ run: Run; at: number } | 
   return run?.expiresAt === undefined ? null : { run, at: run.expiresAt };
 }
 
-/** Schedules the next removal anew if it was lost. */
 export async function repairRetention(ctx: MutationCtx): Promise<void> {
   const next = await ctx.db.query("expiries").first();
   if (next !== null && (await isLost(ctx, next)))

@@ -17,7 +17,6 @@ import { rearmLate, recoverStranded } from "./lost.js";
  * check again; null if nothing is there, which is concluded from the table itself, in an idle pool.
  */
 
-/** How many rows of a table one check handles. */
 const PAGE = 50;
 const SET_ASIDE_PAGE = 20;
 /** How soon the next check comes, in ms, while anything goes on. */
@@ -72,7 +71,6 @@ function watchedRows(ctx: QueryCtx, table: WatchedTable): QueryStream<Doc<Watche
     .withIndex("by_entry", (q) => q.gt("entersAt", undefined).lt("entersAt", late));
 }
 
-/** Whether the scheduled function of a row will not come, or need not. */
 async function needsAttention(ctx: QueryCtx, row: Doc<WatchedTable>): Promise<boolean> {
   if ("state" in row && (row.held === true || !hasNotEnded(row))) return true;
   return !isToCome(await stateOfJob(ctx, row.job));

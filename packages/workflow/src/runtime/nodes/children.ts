@@ -85,7 +85,6 @@ function checkedSize(called: string, output: { children: unknown }): typeof outp
   return output;
 }
 
-/** How many outputs are read at once. */
 const PAGE = 1_000;
 
 /** Reduces the children's outputs in order, in further transactions if need be. */
@@ -118,7 +117,6 @@ export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
   await next(run);
 }
 
-/** As many fields as an object can have. */
 const MAX_KEYS = 1_024;
 /** A page is one document, of at most 1 MiB, and inserted by one transaction. */
 const MAX_PAGE = 500;
@@ -198,7 +196,6 @@ function checkKeys(stage: string, entries: readonly [string, unknown][]): void {
   );
 }
 
-/** What `children` gave, with the key or the index of each. */
 function entriesOf(stage: string, given: unknown): [string, Child<unknown>][] {
   const unfit = (why: string) =>
     new Failure("invalidOutput", `The children of "${stage}" must ${why}`);

@@ -41,7 +41,6 @@ export async function event(
   });
 }
 
-/** A node that takes events of a name. */
 interface Receiver {
   readonly stage: string;
   readonly name: string;

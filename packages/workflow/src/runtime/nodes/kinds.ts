@@ -7,10 +7,8 @@ import type { AnyDefinition, NodeKind } from "../../definition/definition.js";
  */
 export type AnyNode = any;
 
-/** Nodes, or cases, by their names. */
 export type Nodes = Readonly<Record<string, AnyNode>>;
 
-/** One stage of a node. */
 interface StageOf {
   /** What follows the node's path in its name: `finalize` of `chapters.finalize`. */
   readonly part: "" | "output" | "finalize" | "compensate";
@@ -27,7 +25,6 @@ interface Inside {
   readonly among?: Nodes;
 }
 
-/** Gives members their storage names. */
 type Keyed = (members: Nodes) => Nodes;
 
 /** An event that a node takes. `isOwn`: it has the name of the node. */
@@ -44,7 +41,6 @@ interface Kind {
   inside?(node: AnyNode): Inside[];
   /** The node with what is inside it under storage names. */
   stored?(node: AnyNode, nodes: Keyed, cases: Keyed): AnyNode;
-  /** The workflow whose output the node has. */
   workflow?(node: AnyNode): AnyDefinition;
   /** Default: true. */
   readonly hasOutput?: boolean;

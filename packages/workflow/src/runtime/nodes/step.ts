@@ -27,7 +27,6 @@ interface Executed {
   readonly call?: Call | undefined;
 }
 
-/** The run goes on in an action. */
 export async function action(run: Run, stage: string): Arrival {
   await run.arrive(stage, null, undefined, async () => {
     run.beginDeadline(stage);
@@ -81,7 +80,6 @@ async function execute(run: Run, executed: Executed, next: Arrive): Arrival {
   await run.record({ stage, kind, execute: nested, again }, next);
 }
 
-/** Calls the generated function of an inline handler. */
 async function callGenerated(run: Run, { kind, stage, reads }: Executed): Promise<unknown> {
   const { functions } = run.own;
   const scope = await run.scope(stage, reads);

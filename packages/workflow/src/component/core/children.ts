@@ -1,0 +1,107 @@
+import { type Infer, v } from "convex/values";
+import type { RunState, Token } from "../validators.js";
+import type { QueryCtx, Run, Step, StepId } from "./documents.js";
+import { stepWithId } from "./steps.js";
+
+/* How the children of a parent's record are found. */
+
+export function childrenIn(ctx: QueryCtx, parent: StepId, state: RunState, from = 0) {
+  return ctx.db
+    .query("runs")
+    .withIndex("by_parent_state", (q) =>
+      q.eq("parentStep", parent).eq("state", state).gte("index", from),
+    );
+}
+
+export function childrenFrom(ctx: QueryCtx, parent: StepId, from = 0) {
+  return ctx.db
+    .query("runs")
+    .withIndex("by_parent", (q) => q.eq("parentStep", parent).gte("index", from));
+}
+
+export async function lastChild(ctx: QueryCtx, parent: StepId): Promise<Run | null> {
+  return await childrenFrom(ctx, parent).order("desc").first();
+}
+
+export const UNENDED = ["compensating", "running", "pending"] as const;
+
+/** Whether a child is in one of the states. It reads the last one, which is canceled last. */
+export async function hasChildIn(
+  ctx: QueryCtx,
+  parent: StepId,
+  states: readonly (typeof UNENDED)[number][],
+): Promise<boolean> {
+  for (const state of states)
+    if ((await childrenIn(ctx, parent, state).order("desc").first()) !== null) return true;
+  return false;
+}
+
+/** Up to so many children are canceled together with their parent: they hardly conflict with it. */
+const FEW = 10;
+
+export function isCanceledLater({ total = 0 }: Pick<Step, "total">): boolean {
+  return total > FEW;
+}
+
+export function isWaitingForChildren(parent: Step | null): parent is Step {
+  return parent?.state === "waiting" && parent.joined !== true;
+}
+
+/** Whether a child must not begin: its parent waits no more, and cancels its children in pages. */
+export async function isCalledOff(ctx: QueryCtx, { childOf }: Token): Promise<boolean> {
+  if (childOf === undefined) return false;
+  return !isWaitingForChildren(await stepWithId(ctx, childOf));
+}
+
+export const vChildren = v.object({
+  total: v.number(),
+  done: v.number(),
+  failed: v.number(),
+  running: v.number(),
+  /** There are so many that not all were read: the numbers are about right. */
+  isEstimate: v.optional(v.boolean()),
+});
+
+/** How many documents of each state are read at most. */
+const MOST = 500;
+const GOING = ["running", "compensating"] as const;
+const BAD = ["failed", "canceled", "timedOut"] as const;
+
+/**
+ * How far the children are, without reading those that are done or wait: as they start in order,
+ * nearly all after the first that waits wait too. If very many run, the done ones are read.
+ */
+export async function childProgress(
+  ctx: QueryCtx,
+  { _id: parent, total = 0 }: Pick<Step, "_id" | "total">,
+): Promise<Infer<typeof vChildren>> {
+  const places = async (states: readonly RunState[], from = 0) => {
+    const runs = [];
+    for (const state of states)
+      runs.push(...(await childrenIn(ctx, parent, state, from).take(MOST)));
+    return runs.map(({ index }) => index);
+  };
+  const firstPending = await childrenIn(ctx, parent, "pending").first();
+  const last = await lastChild(ctx, parent);
+  // Those that are not inserted yet wait too.
+  const inserted = last === null ? 0 : last.index + 1;
+  const from = firstPending?.index ?? inserted;
+  const allGoing = await places(GOING);
+  const allBad = await places(BAD);
+  const [going, failed] = [allGoing.length, allBad.length];
+  const beyond =
+    [...allGoing, ...allBad].filter((index) => index >= from).length +
+    (await places(["completed"], from)).length;
+  const begun = from + beyond;
+  const isEstimate = failed >= MOST || beyond >= MOST;
+  if (going < MOST) {
+    const done = Math.max(0, begun - going - failed);
+    return { total, done, failed, running: going, isEstimate: isEstimate || undefined };
+  }
+  const completed = (await places(["completed"])).length;
+  // All before the first that runs are done or have failed.
+  const first = completed < MOST ? null : await childrenIn(ctx, parent, "running").first();
+  const done = Math.max(completed, (first?.index ?? 0) - failed);
+  const running = Math.max(going, begun - failed - done);
+  return { total, done, failed, running, isEstimate: isEstimate || completed >= MOST || undefined };
+}
