@@ -1,12 +1,19 @@
 import { join } from "node:path";
-import { type Analysis, Analyzer, type Finishing } from "./analyze/analyze.js";
+import { type Analysis, Analyzer, type Finishing, remembered } from "./analyze/analyze.js";
 import { CacheFile } from "./cache/cache-file.js";
 import { compilerIdentity } from "./cache/last-compile.js";
 import { CompilerMemory } from "./cache/memory.js";
-import { check, checkStored, checkWorkflow } from "./check/check.js";
+import { check, checkWorkflow } from "./check/check.js";
+import { checkStored } from "./check/names.js";
 import { checkOutputFolder, convexConfig } from "./check/config.js";
 import { compareDiagnostics, type Diagnostic } from "./diagnostics/diagnostic.js";
-import { discoverAll, readText, type SourceText, Unreadable } from "./discover/discover.js";
+import {
+  discoverAll,
+  readText,
+  type SourceText,
+  Unreadable,
+  unlessUnreadable,
+} from "./discover/discover.js";
 import { emit, type EmittedBefore, type GeneratedFile } from "./emit/emit.js";
 import { linkedFolder, misnamedFile, unreadableFile, withFrames } from "./file-problems.js";
 import { tombstonesOf } from "./plan/tombstones.js";
@@ -107,13 +114,10 @@ export class Compiler {
     const { sources, linked, misnamed, unreadable } = discoverAll(functionsDir);
     const unread = new Map(unreadable.map((each) => [each.file, unreadableFile(each)]));
     const read = (file: string) => {
-      try {
-        return readText(join(functionsDir, file));
-      } catch (error) {
-        if (!(error instanceof Unreadable)) throw error;
-        unread.set(file, unreadableFile({ file, error }));
-        return undefined;
-      }
+      const text = unlessUnreadable(() => readText(join(functionsDir, file)));
+      if (!(text instanceof Unreadable)) return text;
+      unread.set(file, unreadableFile({ file, error: text }));
+      return undefined;
     };
     const written =
       before === undefined
@@ -212,26 +216,16 @@ export class Compiler {
   async #checkMounting(name: string, read: Read): Promise<readonly Diagnostic[]> {
     const config = convexConfig(read);
     if (config === undefined) return [];
-    return await this.#remembering("mounting", JSON.stringify([config, name]), async () => {
-      const { checkMounting } = await import("./check/mounting.js");
-      return checkMounting(config, name);
-    });
-  }
-
-  async #readConfig(text: string | undefined): Promise<ReadConfig> {
-    if (text === undefined) return { config: undefined, diagnostics: [] };
-    return await this.#remembering("config", text, async () =>
-      (await import("./analyze/config.js")).readConfig(text),
+    return await remembered(this.#memory, "mounting", JSON.stringify([config, name]), async () =>
+      (await import("./check/mounting.js")).checkMounting(config, name),
     );
   }
 
-  async #remembering<Made>(key: string, of: string, make: () => Promise<Made>): Promise<Made> {
-    // Nothing else is set under such a key.
-    const before = this.#memory.get(key) as { of: string; made: Made } | undefined;
-    if (before?.of === of) return before.made;
-    const made = await make();
-    this.#memory.set(key, { of, made });
-    return made;
+  async #readConfig(text: string | undefined): Promise<ReadConfig> {
+    if (text === undefined) return { diagnostics: [] };
+    return await remembered(this.#memory, "config", text, async () =>
+      (await import("./analyze/config.js")).readConfig(text),
+    );
   }
 }
 
@@ -262,10 +256,7 @@ function finishing(config: ConfigPlan | undefined): Finishing {
   };
 }
 
-interface ReadConfig {
-  readonly config: ConfigPlan | undefined;
-  readonly diagnostics: readonly Diagnostic[];
-}
+type ReadConfig = Pick<ProjectPlan, "config"> & { readonly diagnostics: readonly Diagnostic[] };
 
 export function withProblems(
   result: CompileResult,

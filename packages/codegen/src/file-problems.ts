@@ -1,13 +1,11 @@
-import { diagnostic, type Diagnostic } from "./diagnostics/diagnostic.js";
+import { diagnostic, type Diagnostic, placeAt } from "./diagnostics/diagnostic.js";
 import { frameOf } from "./diagnostics/format.js";
 import { placeOfDefine, type SourceText, type UnreadablePath } from "./discover/discover.js";
 
 /** Of a file with definitions that are not compiled. */
 export function misnamedFile(source: SourceText): Diagnostic {
   const { file, text } = source;
-  const before = text.slice(0, placeOfDefine(text)).split("\n");
-  const column = (before.at(-1)?.length ?? 0) + 1;
-  const place = { file, line: before.length, column, length: "import".length };
+  const place = placeAt(file, text, placeOfDefine(text) ?? 0, "import".length);
   const name = file.replace(/^.*\//, "").replace(/(?:[.-]?workflows?)?\.\w+$/i, "") || "order";
   const message = `${file} uses defineWorkflow(), but its name does not end in .workflow.ts, so no workflow that is made by it is compiled`;
   const hint = `move its workflows to a file such as ${name}.workflow.ts, and call defineWorkflow() there as it is imported from "@stepwise/workflow"`;

@@ -1,6 +1,7 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
 import { type Digest, digestOf, lazyWorkflow } from "../plan/digest.js";
+import { sortedBy } from "../plan/sorted.js";
 import { hashOf, knowWritten, planHash } from "../plan/write.js";
 import type { WorkflowPlan } from "../plan/schema.js";
 import {
@@ -124,8 +125,8 @@ export class Analyzer {
     });
     analysis.diagnostics.push(...cycles);
     if (!this.#once) this.#reader?.keepOnly(new Set(hashes.keys()));
-    analysis.workflows.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-    return { ...analysis, origins, parsed: [...parsed] };
+    const workflows = sortedBy(analysis.workflows, ({ name }) => name);
+    return { ...analysis, workflows, origins, parsed: [...parsed] };
   }
 
   #recordOf(file: string, hash: string | undefined): FileRecord | undefined {
@@ -170,25 +171,29 @@ export class Analyzer {
   }
 
   readonly #reexports = (file: string, text: string): Promise<readonly Reexport[]> =>
-    this.#remembered(`reexports ${file}`, text, async () =>
+    remembered(this.#memory, `reexports ${file}`, hashOf(text), async () =>
       (await import("./modules.js")).parseReexports(file, text),
     );
 
   readonly #moduleFacts = (file: string, text: string): Promise<ModuleFacts> =>
-    this.#remembered(`imports ${file}`, text, async () =>
+    remembered(this.#memory, `imports ${file}`, hashOf(text), async () =>
       (await import("./modules.js")).parseModuleFacts(file, text),
     );
+}
 
-  /** What was made of a text under a key, or is made of it now. */
-  async #remembered<Made>(key: string, text: string, make: () => Promise<Made>): Promise<Made> {
-    const hash = hashOf(text);
-    // Nothing else is set under such a key.
-    const before = this.#memory.get(key) as { hash: string; found: Made } | undefined;
-    if (before?.hash === hash) return before.found;
-    const found = await make();
-    this.#memory.set(key, { hash, found });
-    return found;
-  }
+/** What was made of the same under a key, or is made of it now. */
+export async function remembered<Made>(
+  memory: Memory,
+  key: string,
+  of: string,
+  make: () => Promise<Made>,
+): Promise<Made> {
+  // Nothing else is set under such a key.
+  const before = memory.get(key) as { of: string; made: Made } | undefined;
+  if (before?.of === of) return before.made;
+  const made = await make();
+  memory.set(key, { of, made });
+  return made;
 }
 
 const keyOf = (file: string): string => `definitions ${file}`;

@@ -1,6 +1,6 @@
 import { isBuiltin } from "node:module";
 import { ts, type TypeScript } from "../ts-morph.js";
-import { boundNames } from "./scoping.js";
+import { declarationsOf } from "./scoping.js";
 import { bareSource } from "./descendants.js";
 import { type Import, importsOf, reexportsOf } from "./modules.js";
 import { moduleFile, type ReadModule } from "./module-file.js";
@@ -23,7 +23,7 @@ export class Module {
   ) {}
 
   declared(name: string): TypeScript.Node | undefined {
-    this.#declared ??= new Map(this.source.statements.flatMap(declarationsOf));
+    this.#declared ??= new Map(this.source.statements.flatMap(valuesOf));
     return this.#declared.get(name);
   }
 
@@ -40,19 +40,13 @@ export class Module {
   }
 }
 
-function declarationsOf(statement: TypeScript.Statement): [string, TypeScript.Node][] {
-  if (ts.isVariableStatement(statement)) {
-    return statement.declarationList.declarations.flatMap(({ name, initializer }) =>
-      initializer === undefined
-        ? []
-        : boundNames(name).map((each): [string, TypeScript.Node] => [each, initializer]),
-    );
-  }
-  const isDeclaration =
-    ts.isFunctionDeclaration(statement) ||
-    ts.isClassDeclaration(statement) ||
-    ts.isEnumDeclaration(statement);
-  return isDeclaration && statement.name !== undefined ? [[statement.name.text, statement]] : [];
+function valuesOf(statement: TypeScript.Statement): [string, TypeScript.Node][] {
+  return declarationsOf(statement).flatMap(([name, node]): [string, TypeScript.Node][] => {
+    const hasValue =
+      ts.isFunctionDeclaration(node) || ts.isClassDeclaration(node) || ts.isEnumDeclaration(node);
+    const value = ts.isVariableDeclaration(node) ? node.initializer : hasValue ? node : undefined;
+    return value === undefined ? [] : [[name, value]];
+  });
 }
 
 /** The files of the app that definitions take values from. Each is parsed at most once. */

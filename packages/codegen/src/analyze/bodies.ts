@@ -50,14 +50,10 @@ function chainOf(option: Option, label: string, file: DefinitionFile): NodeCall[
   let node = unwrap(returned);
   while (Node.isCallExpression(node)) {
     const callee = node.getExpression();
-    const kindNode = Node.isPropertyAccessExpression(callee) ? callee.getNameNode() : undefined;
-    if (
-      !Node.isPropertyAccessExpression(callee) ||
-      !Node.isIdentifier(kindNode) ||
-      callee.hasQuestionDotToken() ||
-      node.hasQuestionDotToken()
-    )
-      break;
+    if (!Node.isPropertyAccessExpression(callee)) break;
+    const kindNode = callee.getNameNode();
+    const isPlain = !callee.hasQuestionDotToken() && !node.hasQuestionDotToken();
+    if (!isPlain || !Node.isIdentifier(kindNode)) break;
     calls.unshift({ kind: kindNode.getText(), kindNode, call: node });
     node = unwrap(callee.getExpression());
   }

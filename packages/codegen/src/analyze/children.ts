@@ -1,5 +1,5 @@
 import { quote } from "../diagnostics/diagnostic.js";
-import type { CallExpression, Identifier } from "ts-morph";
+import type { Identifier } from "ts-morph";
 import { Node, SyntaxKind } from "../ts-morph.js";
 import type { AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./parser.js";
@@ -24,13 +24,11 @@ export function childWorkflows(
   for (const call of fn.getDescendantsOfKind(SyntaxKind.CallExpression)) {
     const callee = call.getExpression();
     if (Node.isIdentifier(callee) && isDeclaredBetween(callee, file.source)) continue;
-    const resolved = isImported(callee, file.imports, "child")
-      ? childOf(call, file, known)
-      : isImported(callee, file.imports, "childNamed")
-        ? childNamed(call, file, known)
-        : "none";
-    if (resolved === "none") continue;
+    const isNamed = isImported(callee, file.imports, "childNamed");
+    if (!isNamed && !isImported(callee, file.imports, "child")) continue;
     calls.add(call);
+    const [argument] = call.getArguments();
+    const resolved = argument && (isNamed ? childNamed : workflowOf)(argument, file, known);
     if (resolved === "reported") continue;
     if (resolved === undefined) all = true;
     else found.add(resolved.workflow);
@@ -96,11 +94,6 @@ function isData(expression: Node | undefined, file: DefinitionFile): boolean {
 
 type Resolved = { workflow: string } | "reported" | undefined;
 
-function childOf(call: CallExpression, file: DefinitionFile, known: Workflows): Resolved {
-  const [argument] = call.getArguments();
-  return argument && workflowOf(argument, file, known);
-}
-
 /** The workflow of a `.child(name, workflow, args)`; undefined, and reported, if it is not seen. */
 export function childWorkflow(
   argument: Node,
@@ -125,21 +118,15 @@ function workflowOf(argument: Node, file: DefinitionFile, known: Workflows): Res
   if (workflow === null) return "reported";
   if (workflow !== undefined) return { workflow };
   // A name of this file that is no definition may still hold one; another file's cannot.
-  if (isUndeclared(unwrap(argument), file))
-    return reportUnknown(argument, target.name, file, known);
-  if (target.module === undefined || isOpen || !endsInDefinition) return undefined;
+  const isMissing = target.module !== undefined && !isOpen && endsInDefinition;
+  if (!isMissing && !isUndeclared(unwrap(argument), file)) return undefined;
   return reportUnknown(argument, target.name, file, known);
 }
 
 /** Whether a name is neither imported, nor declared at the top of the file or around its use. */
 function isUndeclared(node: Node, file: DefinitionFile): boolean {
-  if (!Node.isIdentifier(node)) return false;
-  const name = node.getText();
-  return (
-    !file.imports.has(name) &&
-    !isDeclaredInFile(name, file) &&
-    !isDeclaredBetween(node, file.source)
-  );
+  if (!Node.isIdentifier(node) || isDeclaredBetween(node, file.source)) return false;
+  return !file.imports.has(node.getText()) && !isDeclaredInFile(node.getText(), file);
 }
 
 /** The file and exported name that an expression stands for, if local or from a file of the app. */
@@ -178,10 +165,9 @@ function entityOf(name: string, { source }: DefinitionFile): Node | undefined {
   return Node.isImportEqualsDeclaration(found) ? found.getModuleReference() : undefined;
 }
 
-function childNamed(call: CallExpression, file: DefinitionFile, known: Workflows): Resolved {
-  const [argument] = call.getArguments();
-  const workflow = argument && knownValue(argument, file);
-  if (argument === undefined || typeof workflow !== "string") return undefined;
+function childNamed(argument: Node, file: DefinitionFile, known: Workflows): Resolved {
+  const workflow = knownValue(argument, file);
+  if (typeof workflow !== "string") return undefined;
   return known.has(workflow) ? { workflow } : reportUnknown(argument, workflow, file, known);
 }
 

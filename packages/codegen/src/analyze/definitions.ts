@@ -9,13 +9,12 @@ import { Node, VariableDeclarationKind } from "../ts-morph.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import type { CodeName } from "../diagnostics/codes.js";
 import type { DefinitionFile } from "./parser.js";
-import { callsOf, identifiersIn } from "./descendants.js";
+import { calleeName, callsIn, identifiersIn } from "./descendants.js";
 import { isCalled, unwrap, wrapping } from "./functions.js";
 import { reportMisused, writeOut } from "./misuse.js";
 import { isImported, localNamesOf } from "./modules.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
-/** One `.step(…)` or the like in the chain of a definition. */
 export interface NodeCall {
   readonly kind: string;
   readonly kindNode: Identifier;
@@ -40,7 +39,8 @@ export interface FoundInFile {
 /** Finds the definitions of a file, and says of the others why they cannot be read. */
 export function findDefinitions(file: DefinitionFile): FoundInFile {
   const { imports, source } = file;
-  const chains = callsOf(source, localNamesOf(imports, "defineWorkflow").add("defineWorkflow"))
+  const names = localNamesOf(imports, "defineWorkflow").add("defineWorkflow");
+  const chains = callsIn(source, (call) => names.has(calleeName(call) ?? ""))
     .filter((call) => isImported(call.getExpression(), imports, "defineWorkflow"))
     .map((root) => ({ root, chain: climb(root) }));
   type Found = (typeof chains)[number];
@@ -77,27 +77,15 @@ function climb(root: CallExpression): Chain {
   const nodes: NodeCall[] = [];
   let top: Node = root;
   for (;;) {
+    top = wrapping(top);
     const parent: Node | undefined = top.getParent();
-    if (
-      Node.isParenthesizedExpression(parent) ||
-      Node.isAsExpression(parent) ||
-      Node.isSatisfiesExpression(parent)
-    ) {
-      top = parent;
-      continue;
-    }
     if (!isMember(parent) || parent.getExpression() !== top) return { top, nodes };
     const call = parent.getParent();
     const isCall = Node.isCallExpression(call) && call.getExpression() === parent;
     const kindNode = Node.isPropertyAccessExpression(parent) ? parent.getNameNode() : undefined;
-    if (
-      !isCall ||
-      parent.hasQuestionDotToken() ||
-      call.hasQuestionDotToken() ||
-      !Node.isIdentifier(kindNode)
-    ) {
+    const isPlain = isCall && !parent.hasQuestionDotToken() && !call.hasQuestionDotToken();
+    if (!isPlain || !Node.isIdentifier(kindNode))
       return { top: isCall ? call : parent, nodes, broken: kindNode ?? memberOf(parent) };
-    }
     nodes.push({ kind: kindNode.getText(), kindNode, call });
     top = call;
   }
@@ -108,37 +96,27 @@ const isMember = (
 ): node is PropertyAccessExpression | ElementAccessExpression =>
   Node.isPropertyAccessExpression(node) || Node.isElementAccessExpression(node);
 
-/** What an element access accesses: `["step"]`. */
-function memberOf(access: Node): Node {
-  return (
-    (Node.isElementAccessExpression(access) ? access.getArgumentExpression() : undefined) ?? access
-  );
-}
+const memberOf = (access: Node): Node =>
+  (Node.isElementAccessExpression(access) ? access.getArgumentExpression() : undefined) ?? access;
 
 /** The variable at the top of the file that a chain is the value of. */
 function declarationOf(top: Node): VariableDeclaration | undefined {
   const declaration = top.getParent();
-  if (!Node.isVariableDeclaration(declaration) || !Node.isIdentifier(declaration.getNameNode()))
-    return undefined;
-  return Node.isSourceFile(declaration.getVariableStatement()?.getParent())
-    ? declaration
-    : undefined;
+  if (!Node.isVariableDeclaration(declaration)) return undefined;
+  const isOnTop = Node.isSourceFile(declaration.getVariableStatement()?.getParent());
+  return isOnTop && Node.isIdentifier(declaration.getNameNode()) ? declaration : undefined;
 }
 
 function reportLoose(
   { root, chain }: { root: CallExpression; chain: Chain },
   file: DefinitionFile,
 ): void {
-  const at = root.getExpression();
-  if (Node.isExportAssignment(chain.top.getParent())) {
-    const message = "this workflow is the default export of its file, so it has no name";
-    const hint = "give it one: `export const name = defineWorkflow({ … })`";
-    file.report("defaultExport", at, message, hint);
-    return;
-  }
-  const message =
-    "this workflow is part of a larger expression or statement, so what it is made of is only known when it runs";
-  file.report("computedChain", at, message, writeOut);
+  const isDefault = Node.isExportAssignment(chain.top.getParent());
+  const message = isDefault
+    ? "this workflow is the default export of its file, so it has no name"
+    : "this workflow is part of a larger expression or statement, so what it is made of is only known when it runs";
+  const hint = isDefault ? "give it one: `export const name = defineWorkflow({ … })`" : writeOut;
+  file.report(isDefault ? "defaultExport" : "computedChain", root.getExpression(), message, hint);
 }
 
 /** `base.step(…)`, where `base` is a definition, spreads a workflow over statements. */

@@ -1,6 +1,6 @@
 import type { CallExpression, Identifier, Node, SourceFile } from "ts-morph";
 import { ts, type TypeScript } from "../ts-morph.js";
-import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
+import { diagnostic, type Diagnostic, placeAt } from "../diagnostics/diagnostic.js";
 
 /** Visits all nodes below, but not below one that gives `false`. No recursion: chains are deep. */
 export function eachBelow(
@@ -18,55 +18,47 @@ export function childrenOf(node: TypeScript.Node): TypeScript.Node[] {
   return children;
 }
 
-/** The identifiers in a node, over the bare tree: ts-morph's own search makes every token first. */
-export function identifiersIn(
-  node: Node,
-  wanted: (text: string) => boolean = () => true,
-): Identifier[] {
-  const found: Identifier[] = [];
-  eachBelow(node.compilerNode, (part) => {
-    if (ts.isIdentifier(part) && wanted(part.text)) found.push(wrapped(part, node) as Identifier);
-  });
+/** All nodes below of one kind, in order. ts-morph's own search makes every token first. */
+function allBelow<Part extends TypeScript.Node>(
+  node: TypeScript.Node,
+  isWanted: (part: TypeScript.Node) => part is Part,
+): Part[] {
+  const found: Part[] = [];
+  eachBelow(node, (part) => void (isWanted(part) && found.push(part)));
   return found;
 }
+
+/** The identifiers in a node, in order. */
+export const identifiersIn = (
+  node: Node,
+  wanted: (text: string) => boolean = () => true,
+): Identifier[] =>
+  allBelow(node.compilerNode, ts.isIdentifier)
+    .filter((part) => wanted(part.text))
+    .map((part) => wrapped(part, node) as Identifier);
 
 /** The identifiers of one text in a file, in order. A file is searched once for all. */
 export function identifiersNamed(name: string, source: SourceFile): Identifier[] {
   const bare = source.compilerNode;
-  const known = byName.get(bare) ?? new Map<string, TypeScript.Identifier[]>();
-  if (!byName.has(bare)) {
-    eachBelow(bare, (part) => {
-      if (!ts.isIdentifier(part)) return;
-      const same = known.get(part.text);
-      if (same === undefined) known.set(part.text, [part]);
-      else same.push(part);
-    });
-    byName.set(bare, known);
-  }
-  return (known.get(name) ?? []).map((part) => wrapped(part, source) as Identifier);
+  const known = identifiers.get(bare) ?? allBelow(bare, ts.isIdentifier);
+  identifiers.set(bare, known);
+  return known
+    .filter(({ text }) => text === name)
+    .map((part) => wrapped(part, source) as Identifier);
 }
 
-const byName = new WeakMap<TypeScript.SourceFile, Map<string, TypeScript.Identifier[]>>();
-
-/** The calls in a node of a function or method with one of these names, in order. */
-export function callsOf(node: Node, names: ReadonlySet<string>): CallExpression[] {
-  return callsIn(node, (call) => names.has(calleeName(call) ?? ""));
-}
+const identifiers = new WeakMap<TypeScript.SourceFile, readonly TypeScript.Identifier[]>();
 
 /** The calls inside a node that are wanted, in the order of the source. */
-export function callsIn(
+export const callsIn = (
   node: Node,
   wanted: (call: TypeScript.CallExpression) => boolean,
-): CallExpression[] {
-  const found: CallExpression[] = [];
-  eachBelow(node.compilerNode, (part) => {
-    if (ts.isCallExpression(part) && wanted(part))
-      found.push(wrapped(part, node) as CallExpression);
-  });
-  return found;
-}
+): CallExpression[] =>
+  allBelow(node.compilerNode, ts.isCallExpression)
+    .filter(wanted)
+    .map((part) => wrapped(part, node) as CallExpression);
 
-function calleeName({ expression }: TypeScript.CallExpression): string | undefined {
+export function calleeName({ expression }: TypeScript.CallExpression): string | undefined {
   if (ts.isIdentifier(expression)) return expression.text;
   return ts.isPropertyAccessExpression(expression) ? expression.name.text : undefined;
 }
@@ -101,7 +93,7 @@ export function unlessTooDeep<Made>(make: () => Made): Made | undefined {
 
 /** A file as a bare syntax tree; undefined when it is nested too deeply. */
 export const bareSource = (file: string, text: string): TypeScript.SourceFile | undefined =>
-  unlessTooDeep(() => ts.createSourceFile(file, text, ts.ScriptTarget.Latest));
+  unlessTooDeep(() => ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true));
 
 /** Of a file that is nested too deeply, at the place where it is deepest. */
 export function tooDeep(file: string, text: string): Diagnostic {
@@ -111,9 +103,7 @@ export function tooDeep(file: string, text: string): Diagnostic {
     depth += /[([{]/.test(bracket) ? 1 : -1;
     if (depth > deepest.depth) deepest = { depth, at };
   }
-  const before = text.slice(0, deepest.at).split("\n");
-  const column = (before.at(-1)?.length ?? 0) + 1;
-  const place = { file, line: before.length, column, length: 1 };
+  const place = placeAt(file, text, deepest.at);
   const message = `${file} is nested too deeply to be compiled`;
   const hint = "take the inner nodes into a workflow of their own, and start it with .child()";
   return diagnostic("syntaxError", place, message, hint);

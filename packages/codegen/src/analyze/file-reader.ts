@@ -16,17 +16,9 @@ import { workflowPlan } from "./workflow.js";
 
 /** A file whose definitions were found, and not yet read. */
 interface FoundFile {
-  readonly file: DefinitionFile;
   readonly found: FoundInFile;
   readonly facts: FileFacts;
   readonly diagnostics: readonly Diagnostic[];
-}
-
-interface Outside {
-  readonly read: ReadModule;
-  /** The same, which remembers what was read. */
-  readonly readOutside: ReadModule;
-  readonly modules: AppModules;
 }
 
 export interface ReadFile {
@@ -42,8 +34,9 @@ export class FileReader {
   readonly #parser = new Parser();
   readonly #found = new Map<DefinitionFile, FoundFile>();
   readonly #once: boolean;
-  #others: Outside | undefined;
-  #outsideTexts = new Map<string, string | undefined>();
+  #read: ReadModule | undefined;
+  #modules = new AppModules(() => undefined);
+  #outside = new Map<string, string | undefined>();
 
   /** @param once whether it lets go of every file as soon as that is read */
   constructor(once: boolean) {
@@ -56,21 +49,29 @@ export class FileReader {
     return file === undefined ? { errors } : { facts: this.#find(file).facts, errors };
   }
 
-  /** @param read gives the other files of the functions folder */
+  /** Reads another file of the functions folder, and remembers what was read. */
+  readonly #readOutside: ReadModule = (path) => {
+    const text = this.#read?.(path);
+    this.#outside.set(path, text);
+    return text;
+  };
+
+  /** @param read gives the other files; each is parsed at most once while it is the same */
   read(source: SourceText, workflows: Workflows, read: ReadModule): ReadFile {
     const { file, errors } = this.#parser.parse(source);
     if (file === undefined)
       return { workflows: [], diagnostics: errors, answers: {}, outside: new Map() };
     const { found, diagnostics } = this.#find(file);
-    const { modules, readOutside } = this.#outside(read);
-    this.#outsideTexts = new Map();
+    if (this.#read !== read) this.#modules = new AppModules(this.#readOutside);
+    this.#read = read;
+    this.#outside = new Map();
     const recorded = recording(workflows);
     const whole = unlessTooDeep(() => {
-      const used = found.locals.size === 0 ? [] : usedModules(file, readOutside);
-      const runtime = checkRuntime(source.file, source.text, used, readOutside);
+      const used = found.locals.size === 0 ? [] : usedModules(file, this.#readOutside);
+      const runtime = checkRuntime(source.file, source.text, used, this.#readOutside);
       reportUnseenChains(file, found, recorded.workflows, diagnostics.length > 0);
       found.definitions.forEach(reportOwnChild);
-      const plan = (each: FoundDefinition) => workflowPlan(each, recorded.workflows, modules);
+      const plan = (each: FoundDefinition) => workflowPlan(each, recorded.workflows, this.#modules);
       return { runtime, plans: found.definitions.map(plan) };
     });
     const reported = file.takeDiagnostics();
@@ -80,25 +81,8 @@ export class FileReader {
       this.#found.delete(file);
       this.#parser.release(source.file);
     }
-    return {
-      workflows: plans,
-      diagnostics: all,
-      answers: recorded.answers,
-      outside: this.#outsideTexts,
-    };
-  }
-
-  /** The other files of the app, each parsed at most once per `read`. */
-  #outside(read: ReadModule): Outside {
-    if (this.#others?.read !== read) {
-      const readOutside: ReadModule = (path) => {
-        const text = read(path);
-        this.#outsideTexts.set(path, text);
-        return text;
-      };
-      this.#others = { read, readOutside, modules: new AppModules(readOutside) };
-    }
-    return this.#others;
+    const { answers } = recorded;
+    return { workflows: plans, diagnostics: all, answers, outside: this.#outside };
   }
 
   keepOnly(files: ReadonlySet<string>): void {
@@ -117,21 +101,19 @@ export class FileReader {
     const found = whole ?? { definitions: [], locals: new Set() };
     const facts: FileFacts = {
       file: file.file,
-      definitions: found.definitions.map(({ name, nameNode }) => ({
-        name,
-        local: nameNode.getText(),
-      })),
+      definitions: found.definitions.map(({ name, nameNode: at }) => {
+        return { name, local: at.getText() };
+      }),
       locals: [...found.locals],
-      imports: [...file.imports.values()].flatMap(({ module, typeOnly }) =>
-        typeOnly ? [] : [module],
-      ),
+      imports: [...file.imports.values()]
+        .filter((each) => !each.typeOnly)
+        .map((each) => each.module),
       reexports: reexportsOf(file.source.compilerNode),
       module: moduleFactsOf(file.source.compilerNode),
     };
     const diagnostics =
       whole === undefined ? [tooDeep(file.file, file.source.getFullText())] : reported;
-    const now = { file, found, facts, diagnostics };
-    this.#found.set(file, now);
-    return now;
+    this.#found.set(file, { found, facts, diagnostics });
+    return { found, facts, diagnostics };
   }
 }

@@ -10,7 +10,6 @@ import { Node, VariableDeclarationKind } from "../ts-morph.js";
 import { isAssigned, isDeclaredBetween, nameOf, usesOf } from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
 
-/** A function whose body the compiler can read. */
 export type FunctionNode =
   ArrowFunction | FunctionExpression | MethodDeclaration | FunctionDeclaration;
 
@@ -78,13 +77,12 @@ export function constantOf(id: Identifier, { source }: DefinitionFile): Node | u
 
 /** A generator is none that anything here could call. */
 function isFunctionNode(node: Node): node is FunctionNode {
-  if (
+  if (Node.isArrowFunction(node)) return true;
+  const isOther =
     Node.isFunctionExpression(node) ||
     Node.isMethodDeclaration(node) ||
-    Node.isFunctionDeclaration(node)
-  )
-    return !node.isGenerator();
-  return Node.isArrowFunction(node);
+    Node.isFunctionDeclaration(node);
+  return isOther && !node.isGenerator();
 }
 
 /** `internal.documents.outline`, if an expression is a path from `internal` or `api`. */
@@ -118,19 +116,16 @@ export function readOption(
   if (!Node.isPropertyAssignment(property) && !Node.isMethodDeclaration(property)) return undefined;
   const nameNode = property.getNameNode();
   const name = optionName(nameNode);
-  const value = Node.isMethodDeclaration(property) ? callable(property) : property.getInitializer();
+  const value = Node.isPropertyAssignment(property) ? property.getInitializer() : property;
+  const isGenerator = Node.isMethodDeclaration(property) && property.isGenerator();
   // `__proto__: other` makes all that the other object has options too.
-  const isUnseen = name === undefined || name === "__proto__" || value === undefined;
-  return isUnseen ? undefined : { name, nameNode, value };
+  if (name === undefined || name === "__proto__" || value === undefined || isGenerator)
+    return undefined;
+  return { name, nameNode, value };
 }
 
 function optionName(node: Node): string | undefined {
   if (Node.isIdentifier(node)) return nameOf(node);
   if (Node.isNumericLiteral(node)) return String(node.getLiteralValue());
   return Node.isStringLiteral(node) ? node.getLiteralText() : undefined;
-}
-
-/** A generator is no handler. */
-function callable(method: MethodDeclaration): Node | undefined {
-  return method.isGenerator() ? undefined : method;
 }

@@ -1,9 +1,8 @@
 import { Node } from "../ts-morph.js";
-import { nearest } from "../diagnostics/nearest.js";
 import type { FunctionKind, Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
 import { functionOf, referencePath, unwrap, type Option } from "./functions.js";
-import { handlerKinds, type Options, policyOf } from "./options.js";
+import { handlerKinds, type Options, policyOf, slipHint, slipOf } from "./options.js";
 import { type Reads, readsOf, type Role } from "./reads.js";
 
 export interface Handler {
@@ -32,12 +31,10 @@ export function readHandler(
   const [only, second] = given;
   if (only === undefined) {
     if (isInline) return undefined;
-    const slip = [...options.keys()].find((name) => nearest(name, handlerKinds) !== undefined);
-    const place = (slip === undefined ? undefined : options.get(slip)?.nameNode) ?? at;
+    const place = options.get(slipOf(options, handlerKinds) ?? "")?.nameNode ?? at;
     const hint =
-      slip === undefined
-        ? "give it exactly one of the three, such as `action: async (ctx, { input }) => …`"
-        : `did you mean \`${nearest(slip, handlerKinds)}\` where it has \`${slip}\`?`;
+      slipHint(options, handlerKinds) ??
+      "give it exactly one of the three, such as `action: async (ctx, { input }) => …`";
     file.report("oneFunction", place, `${of} has no action, mutation or query`, hint);
     return undefined;
   }

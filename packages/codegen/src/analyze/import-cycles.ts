@@ -5,7 +5,7 @@ export interface ModuleEdge {
   readonly module: string;
   /** The names of that module that are read while this one is loaded. */
   readonly reads: readonly string[];
-  readonly place: Omit<Place, "file">;
+  readonly place: Place;
 }
 
 /** What the order in which modules are loaded depends on. */
@@ -22,11 +22,10 @@ export interface CycleOptions {
   readonly factsOf: (file: string, text: string) => Promise<ModuleFacts>;
 }
 
+/** `isNeeded` if the other module must be loaded before. Imports of generated files have no place. */
 interface Edge {
   readonly to: string;
-  /** Whether it needs that the other one has been loaded before. */
   readonly isNeeded: boolean;
-  /** Absent of generated files. */
   readonly place?: Place;
 }
 
@@ -98,7 +97,7 @@ async function graphOf(
   }
   for (const { from, to, edge } of pending) {
     const isNeeded = edge.reads.some((name) => functions.get(to)?.has(name) !== true);
-    const place = { file: from, ...edge.place };
+    const place = { ...edge.place, file: from };
     graph.set(from, [...(graph.get(from) ?? []), { to, isNeeded, place }]);
   }
   return graph;
@@ -150,13 +149,10 @@ function fromDefinition(
   definitions: ReadonlyMap<string, ModuleFacts>,
 ): [circle: string[], place: Place | undefined] {
   const circle = closed.slice(0, -1);
-  const placeAt = (at: number): Place | undefined => {
-    const to = circle[(at + 1) % circle.length];
-    return graph.get(circle[at] ?? "")?.find((edge) => edge.to === to)?.place;
-  };
-  const places = circle.map((file, at) => ({ file, at, place: placeAt(at) }));
-  const written = places.filter(({ place }) => place !== undefined);
-  const first = written.find(({ file }) => definitions.has(file)) ?? written[0];
-  const at = first?.at ?? 0;
-  return [[...circle.slice(at), ...circle.slice(0, at)], first?.place];
+  const turned = circle.map((_file, at) => [...circle.slice(at), ...circle.slice(0, at)]);
+  const placeOf = ([from = "", to = from]: readonly string[]) =>
+    graph.get(from)?.find((edge) => edge.to === to)?.place;
+  const written = turned.filter((each) => placeOf(each) !== undefined);
+  const first = written.find(([file = ""]) => definitions.has(file)) ?? written[0] ?? circle;
+  return [first, placeOf(first)];
 }

@@ -3,12 +3,14 @@ import type { CallExpression, Identifier } from "ts-morph";
 import { Node, ts, type TypeScript, VariableDeclarationKind } from "../ts-morph.js";
 import type { Expression, ImportedName, InputPlan } from "../plan/schema.js";
 import { definitionModule, moduleFromOutput } from "../plan/paths.js";
+import { sortedBy } from "../plan/sorted.js";
 import type { AppModules } from "./app-modules.js";
 import { isDeclaredBetween, isDeclaredInFile, isReference } from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
+import { loadedBy } from "./modules.js";
 import { eachBelow, identifiersIn } from "./descendants.js";
 import { type Options, readOptions } from "./options.js";
-import { sourceHash, textOf } from "./tokens.js";
+import { sourceHash } from "./tokens.js";
 
 export function readWorkflowOptions(
   root: CallExpression,
@@ -65,8 +67,7 @@ export function readInput(
   if (only !== undefined) return { kind: "import", import: only, hash };
   return {
     kind: "copy",
-    text: textOf(expression),
-    imports: [...names.values()].sort((a, b) => (a.local < b.local ? -1 : 1)),
+    imports: sortedBy(names.values(), ({ local }) => local),
     hash,
     expression: verbatim(expression, new Set(names.keys())),
     globals: [...globals].sort(),
@@ -105,18 +106,13 @@ function wordOf(part: TypeScript.Node): string[] {
 
 /** A relative module that an expression or type loads: it is relative to the definition. */
 function loadedModule(part: TypeScript.Node): { load: string; name: string } | undefined {
-  const isImportType = ts.isImportTypeNode(part) && ts.isLiteralTypeNode(part.argument);
-  const isLoad =
-    ts.isCallExpression(part) &&
-    (part.expression.kind === ts.SyntaxKind.ImportKeyword ||
-      (ts.isIdentifier(part.expression) && part.expression.text === "require"));
-  const name = isImportType ? part.argument.literal : isLoad ? part.arguments[0] : undefined;
-  if (name === undefined || !ts.isStringLiteralLike(name) || !name.text.startsWith("."))
-    return undefined;
-  return {
-    load: isLoad && ts.isIdentifier(part.expression) ? "require" : "import",
-    name: name.text,
-  };
+  const isType = ts.isImportTypeNode(part) && ts.isLiteralTypeNode(part.argument);
+  const type = isType ? part.argument.literal : undefined;
+  const module =
+    type !== undefined && ts.isStringLiteralLike(type)
+      ? { load: "import", name: type.text }
+      : loadedBy(part);
+  return module?.name.startsWith(".") === true ? module : undefined;
 }
 
 function freeNames(expression: Node): Identifier[] {

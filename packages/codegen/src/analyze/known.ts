@@ -54,10 +54,11 @@ class Uses {
     if (Node.isTypeQuery(parent) || Node.isExportSpecifier(parent)) return true;
     if (Node.isCallExpression(parent))
       return use !== parent.getExpression() && this.#isTaken(parent);
-    if (Node.isPropertyAccessExpression(parent))
-      return (
-        isReader(parent.getName(), held) || this.#leaves(parent, memberOf(held, parent.getName()))
-      );
+    if (Node.isPropertyAccessExpression(parent)) {
+      const name = parent.getName();
+      const isRead = isListOfScalars(held) && readers.has(name);
+      return isRead || this.#leaves(parent, memberOf(held, name));
+    }
     if (
       Node.isForOfStatement(parent) ||
       Node.isSpreadElement(parent) ||
@@ -91,24 +92,15 @@ class Uses {
 
 /** What nobody can change. A called method may change its object, so most functions are not. */
 const isFixed = (node: Node): boolean =>
-  Node.isArrowFunction(node) ||
-  Node.isStringLiteral(node) ||
-  Node.isNumericLiteral(node) ||
-  Node.isBigIntLiteral(node) ||
-  Node.isTrueLiteral(node) ||
-  Node.isFalseLiteral(node) ||
-  Node.isNullLiteral(node) ||
-  Node.isNoSubstitutionTemplateLiteral(node) ||
-  Node.isTemplateExpression(node) ||
-  Node.isPrefixUnaryExpression(node);
+  Node.isLiteralExpression(node) ||
+  /^(ArrowFunction|(True|False|Null)Keyword|TemplateExpression|PrefixUnaryExpression)$/.test(
+    node.getKindName(),
+  );
 
 const isListOfScalars = (held: Node | undefined): boolean =>
   Node.isArrayLiteralExpression(held) && held.getElements().every((each) => isFixed(unwrap(each)));
 
-/** Whether a member of a list gives what is in it, or something new. */
-const isReader = (name: string, held: Node | undefined): boolean =>
-  isListOfScalars(held) && readers.has(name);
-
+/** Members of a list that give what is in it, or something new. */
 const readers: ReadonlySet<string> = new Set(
   (
     "length at concat entries every filter find findIndex findLast flatMap forEach includes indexOf join keys " +

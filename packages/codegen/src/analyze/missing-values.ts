@@ -1,5 +1,5 @@
 import { Node, ts, type TypeScript } from "../ts-morph.js";
-import { boundNames, isDeclaredBetween, isReference } from "./scoping.js";
+import { declarationsOf, isDeclaredBetween, isReference } from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
 import { wrapped } from "./descendants.js";
 import { valuesUsed } from "./modules.js";
@@ -7,7 +7,7 @@ import { valuesUsed } from "./modules.js";
 /** Reports names without a value when used: imported as types, or read before their declaration. */
 export function reportMissingValues(file: DefinitionFile): void {
   const { source, imports, placeOf } = file;
-  const declared = new Map(source.compilerNode.statements.flatMap(declaredNames));
+  const declared = new Map(source.compilerNode.statements.flatMap(lateNames));
   const reported = new Set<string>();
   for (const [part, isRun] of valuesUsed(source.compilerNode).reverse()) {
     const { text: name } = part;
@@ -32,18 +32,14 @@ export function reportMissingValues(file: DefinitionFile): void {
 }
 
 /** The names that have no value before a statement has run. A function has its value at once. */
-function declaredNames(statement: TypeScript.Statement): [string, TypeScript.Node][] {
-  const isAmbient = (kinds: readonly TypeScript.ModifierLike[] = []) =>
-    kinds.some(({ kind }) => kind === ts.SyntaxKind.DeclareKeyword);
-  if (ts.isVariableStatement(statement) && !isAmbient(statement.modifiers))
-    return statement.declarationList.declarations.flatMap(({ name }) =>
-      boundNames(name).map((each): [string, TypeScript.Node] => [each, name]),
-    );
-  const isDeclaration =
+function lateNames(statement: TypeScript.Statement): [string, TypeScript.Node][] {
+  const isLate =
+    ts.isVariableStatement(statement) ||
     ts.isClassDeclaration(statement) ||
     ts.isEnumDeclaration(statement) ||
     (ts.isImportEqualsDeclaration(statement) &&
       !ts.isExternalModuleReference(statement.moduleReference));
-  if (!isDeclaration || statement.name === undefined || isAmbient(statement.modifiers)) return [];
-  return [[statement.name.text, statement.name]];
+  const isAmbient = ({ kind }: TypeScript.ModifierLike) => kind === ts.SyntaxKind.DeclareKeyword;
+  if (!isLate || statement.modifiers?.some(isAmbient) === true) return [];
+  return declarationsOf(statement).map(([name, node]) => [name, node.name ?? node]);
 }

@@ -3,8 +3,8 @@ import { Node, ts, type TypeScript } from "../ts-morph.js";
 import type { DefinitionFile } from "./parser.js";
 import { callsIn, eachBelow, wrapped } from "./descendants.js";
 import { isCalled, unwrap, wrapping } from "./functions.js";
-import { isImported, localNamesOf } from "./modules.js";
-import { isDeclaredBetween, isReference } from "./scoping.js";
+import { isImported, loadedBy, localNamesOf } from "./modules.js";
+import { isDeclaredBetween, isDeclaredInFile, isReference } from "./scoping.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import { targetOf } from "./children.js";
 import type { FoundInFile } from "./definitions.js";
@@ -33,25 +33,22 @@ export function reportMisused(file: DefinitionFile): void {
   const found: Misuse[] = [];
   const mentionsIt = source.getFullText().includes(define);
   const locals = localNamesOf(file.imports, define);
-  const wholes = wholeModules(file);
+  const wholes = new Set(wholeModules(file));
   eachBelow(source.compilerNode, (part) => {
     if (ts.isIdentifier(part)) {
       const { text } = part;
       if (text !== define && !locals.has(text) && !wholes.has(text)) return;
       // An identifier is wrapped as one.
       found.push(...misusesOf(wrapped(part, source) as Identifier, locals, wholes, file));
-    } else if (ts.isStringLiteralLike(part)) {
-      const around = part.parent;
-      if (part.text === define && ts.isElementAccessExpression(around)) {
-        const what = `\`${define}\` is taken by a computed name, so it is not seen`;
-        found.push({ at: wrapped(part, source), what });
-      }
-      const isLoad =
-        ts.isCallExpression(around) && ts.SyntaxKind.ImportKeyword === around.expression.kind;
-      if (part.text === stepwise && isLoad && mentionsIt) {
-        const what = `\`${define}\` is loaded while the code runs, so what is made with it is not seen`;
-        found.push({ at: wrapped(around, source), what, hint: importIt, isWhole: true });
-      }
+    } else if (ts.isElementAccessExpression(part)) {
+      const name = part.argumentExpression;
+      if (!ts.isStringLiteralLike(name) || name.text !== define) return;
+      const what = `\`${define}\` is taken by a computed name, so it is not seen`;
+      found.push({ at: wrapped(name, source), what });
+    } else if (mentionsIt && loadedBy(part)?.name === stepwise) {
+      if (ts.isCallExpression(part) && ts.isIdentifier(part.expression)) return;
+      const what = `\`${define}\` is loaded while the code runs, so what is made with it is not seen`;
+      found.push({ at: wrapped(part, source), what, hint: importIt, isWhole: true });
     }
   });
   const whole = found.find(({ isWhole }) => isWhole);
@@ -60,26 +57,24 @@ export function reportMisused(file: DefinitionFile): void {
 }
 
 /** The names that stand for all of the package. */
-function wholeModules({ imports }: DefinitionFile): ReadonlySet<string> {
-  const all = [...imports].filter(
-    ([, { module, imported, typeOnly }]) =>
-      module === stepwise && /^(\*|default)$/.test(imported) && !typeOnly,
+const wholeModules = ({ imports }: DefinitionFile): string[] =>
+  [...imports].flatMap(([name, { module, imported, typeOnly }]) =>
+    module === stepwise && /^(\*|default)$/.test(imported) && !typeOnly ? [name] : [],
   );
-  return new Set(all.map(([name]) => name));
-}
 
 function misusesOf(
   at: Identifier,
   locals: ReadonlySet<string>,
   wholes: ReadonlySet<string>,
-  { source, imports }: DefinitionFile,
+  file: DefinitionFile,
 ): Misuse[] {
+  const { source, imports } = file;
   if (isInType(at) || isDeclaredBetween(at, source)) return [];
   const name = at.getText();
   const parent = at.getParent();
   const handedOn = { at, what: `\`${name}\` is handed on, so what is made with it is not seen` };
   if (wholes.has(name)) {
-    if (!isReference(at) || isImportPart(parent) || isNamed(wrapping(at))) return [];
+    if (!isReference(at) || isNamed(wrapping(at))) return [];
     const what = `\`${name}\`, which has \`${define}\`, is not used by the name of a member, so what is made with it is not seen`;
     return [{ at, what, isWhole: true }];
   }
@@ -95,9 +90,8 @@ function misusesOf(
   }
   const renamed = `\`${define}\` is handed on under another name, so what is made with it is not seen`;
   if (isRenamed) return [{ at, what: renamed }];
-  const isOwn =
-    source.getFunction(define) !== undefined || source.getVariableDeclaration(define) !== undefined;
-  if (name !== define || !isReference(at) || !isCalled(at) || isOwn) return [];
+  if (name !== define || !isReference(at) || !isCalled(at) || isDeclaredInFile(define, file))
+    return [];
   const what = `\`${define}\` is not imported, so this is no workflow`;
   return [{ at, what, hint: importIt }];
 }
@@ -109,17 +103,11 @@ function isNamed(use: Node): boolean {
   if (Node.isElementAccessExpression(parent))
     return Node.isStringLiteral(parent.getArgumentExpression());
   const pattern = Node.isVariableDeclaration(parent) ? parent.getNameNode() : undefined;
-  return (
-    Node.isObjectBindingPattern(pattern) &&
-    pattern.getElements().every((each) => {
-      const isRest = each.getDotDotDotToken() !== undefined;
-      return !isRest && !Node.isComputedPropertyName(each.getPropertyNameNode());
-    })
-  );
+  if (!Node.isObjectBindingPattern(pattern)) return false;
+  const isOpen = ({ dotDotDotToken, propertyName }: TypeScript.BindingElement) =>
+    dotDotDotToken !== undefined || (propertyName && ts.isComputedPropertyName(propertyName));
+  return !pattern.compilerNode.elements.some(isOpen);
 }
-
-const isImportPart = (node: Node | undefined): boolean =>
-  Node.isImportClause(node) || Node.isNamespaceImport(node) || Node.isImportEqualsDeclaration(node);
 
 /** `export { defineWorkflow as flow }`, also from another module. */
 function isHandedOnRenamed(id: Identifier, imports: DefinitionFile["imports"]): boolean {

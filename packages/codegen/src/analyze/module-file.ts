@@ -1,4 +1,4 @@
-import { resolveModule } from "../plan/paths.js";
+import { resolveModule, withoutEnding } from "../plan/paths.js";
 import { posix } from "node:path";
 
 /** Reads a file of the functions folder, by its path relative to it; undefined if missing. */
@@ -12,8 +12,6 @@ export function modulePaths(from: string, module: string, read: ReadModule): str
   const paths = own === undefined ? aliasedPaths(from, module, read).map(withoutEnding) : [own];
   return paths.map((path) => insideFunctions(path, read));
 }
-
-const withoutEnding = (path: string): string => path.replace(/\.[jt]s$/, "");
 
 /** `../convex/order` is `order`: the functions folder does not know its own name. */
 function insideFunctions(path: string, read: ReadModule): string {

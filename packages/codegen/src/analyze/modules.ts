@@ -1,4 +1,5 @@
 import type { SourceFile } from "ts-morph";
+import { placeAt } from "../diagnostics/diagnostic.js";
 import { jsName } from "../plan/constants.js";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
 import { bareSource, childrenOf } from "./descendants.js";
@@ -19,36 +20,25 @@ export interface Import {
 export function importsOf(source: TypeScript.SourceFile): Map<string, Import> {
   const imports = new Map<string, Import>();
   for (const statement of source.statements) {
+    const module = specifierOf(statement)?.text;
+    if (module === undefined || ts.isExportDeclaration(statement)) continue;
     if (ts.isImportEqualsDeclaration(statement)) {
       const { name, isTypeOnly: typeOnly } = statement;
-      const module = requiredModule(statement)?.text;
-      if (module !== undefined)
-        imports.set(name.text, { module, imported: "*", typeOnly, isRequired: true });
-    }
-    if (!ts.isImportDeclaration(statement) || statement.importClause === undefined) continue;
-    const { moduleSpecifier, importClause } = statement;
-    const module = ts.isStringLiteral(moduleSpecifier) ? moduleSpecifier.text : "";
-    const { name, namedBindings, isTypeOnly: typeOnly } = importClause;
-    if (name !== undefined) imports.set(name.text, { module, imported: "default", typeOnly });
-    if (namedBindings === undefined) continue;
-    if (ts.isNamespaceImport(namedBindings)) {
-      imports.set(namedBindings.name.text, { module, imported: "*", typeOnly });
-      continue;
-    }
-    for (const named of namedBindings.elements) {
-      const imported = exportedAs(named.propertyName ?? named.name);
-      imports.set(named.name.text, { module, imported, typeOnly: typeOnly || named.isTypeOnly });
+      imports.set(name.text, { module, imported: "*", typeOnly, isRequired: true });
+    } else if (ts.isImportDeclaration(statement) && statement.importClause !== undefined) {
+      const { name, namedBindings, isTypeOnly: typeOnly } = statement.importClause;
+      if (name !== undefined) imports.set(name.text, { module, imported: "default", typeOnly });
+      if (namedBindings !== undefined && ts.isNamespaceImport(namedBindings))
+        imports.set(namedBindings.name.text, { module, imported: "*", typeOnly });
+      else
+        for (const named of namedBindings?.elements ?? []) {
+          const imported = exportedAs(named.propertyName ?? named.name);
+          const isType = typeOnly || named.isTypeOnly;
+          imports.set(named.name.text, { module, imported, typeOnly: isType });
+        }
     }
   }
   return imports;
-}
-
-export function requiredModule({
-  moduleReference,
-}: TypeScript.ImportEqualsDeclaration): TypeScript.StringLiteral | undefined {
-  if (!ts.isExternalModuleReference(moduleReference)) return undefined;
-  const { expression } = moduleReference;
-  return ts.isStringLiteral(expression) ? expression : undefined;
 }
 
 /** A name that a module exports, in quotes where it is no identifier: `export { a as "b c" }`. */
@@ -59,15 +49,10 @@ function exportedAs(name: TypeScript.ModuleExportName): string {
 /** The names under which each local variable is exported. */
 export function exportsOf(source: SourceFile): Map<string, string[]> {
   const exports = new Map<string, string[]>();
-  const add = (local: string, exported: string) => {
-    const names = exports.get(local) ?? [];
-    if (!names.includes(exported)) exports.set(local, [...names, exported]);
-  };
-  for (const statement of source.getVariableStatements()) {
-    if (!statement.hasExportKeyword()) continue;
-    for (const declaration of statement.getDeclarations())
-      add(declaration.getName(), declaration.getName());
-  }
+  const add = (local: string, exported: string) =>
+    exports.set(local, [...new Set([...(exports.get(local) ?? []), exported])]);
+  for (const declaration of source.getVariableDeclarations())
+    if (declaration.hasExportKeyword()) add(declaration.getName(), declaration.getName());
   for (const declaration of source.getExportDeclarations()) {
     if (declaration.getModuleSpecifierValue() !== undefined || declaration.isTypeOnly()) continue;
     for (const named of declaration.getNamedExports()) {
@@ -110,14 +95,16 @@ export function parseModuleFacts(file: string, text: string): ModuleFacts {
 /** The modules that a file takes values from, and which of these it reads while it is loaded. */
 export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
   const imports = importsOf(source);
-  const used = usedNames(source, new Set(imports.keys()));
+  /** The names that the file uses as values, and whether it does so while it is loaded. */
+  const used = new Map<string, boolean>();
+  for (const [{ text }, isRun] of valuesUsed(source))
+    used.set(text, isRun || used.get(text) === true);
   const edges = source.statements.flatMap((statement): ModuleEdge[] => {
     const specifier = specifierOf(statement);
     if (specifier === undefined) return [];
     const module = specifier.text;
     const start = specifier.getStart(source);
-    const { line, character } = source.getLineAndCharacterOfPosition(start);
-    const place = { line: line + 1, column: character + 1, length: specifier.end - start };
+    const place = placeAt(source.fileName, source.text, start, specifier.end - start);
     const given = namesOf(statement);
     if (given === undefined) return [{ module, reads: [], place }];
     const names = given.filter((name) => used.has(name));
@@ -128,11 +115,26 @@ export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
   return { edges, functions: source.statements.flatMap(functionName) };
 }
 
+/** The module that a call of `import` or `require` loads, if it is written out. */
+export function loadedBy(part: TypeScript.Node): { load: string; name: string } | undefined {
+  if (!ts.isCallExpression(part)) return undefined;
+  const [name] = part.arguments;
+  const { expression } = part;
+  const isRequire = ts.isIdentifier(expression) && expression.text === "require";
+  const isLoad = isRequire || expression.kind === ts.SyntaxKind.ImportKeyword;
+  if (!isLoad || name === undefined || !ts.isStringLiteralLike(name)) return undefined;
+  return { load: isRequire ? "require" : "import", name: name.text };
+}
+
+/** The name of the module that a statement is about: an import, an export, or a `require`. */
 export function specifierOf(statement: TypeScript.Statement): TypeScript.StringLiteral | undefined {
-  if (ts.isImportEqualsDeclaration(statement)) return requiredModule(statement);
-  if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return undefined;
-  const { moduleSpecifier } = statement;
-  return moduleSpecifier && ts.isStringLiteral(moduleSpecifier) ? moduleSpecifier : undefined;
+  let specifier: TypeScript.Node | undefined;
+  if (ts.isImportEqualsDeclaration(statement)) {
+    const { moduleReference } = statement;
+    if (ts.isExternalModuleReference(moduleReference)) specifier = moduleReference.expression;
+  } else if (ts.isImportDeclaration(statement) || ts.isExportDeclaration(statement))
+    specifier = statement.moduleSpecifier;
+  return specifier && ts.isStringLiteral(specifier) ? specifier : undefined;
 }
 
 /** The local names that an import gives for values; undefined if its module always loads. */
@@ -155,21 +157,7 @@ export function namesOf(statement: TypeScript.Statement): string[] | undefined {
 function functionName(statement: TypeScript.Statement): string[] {
   if (!ts.isFunctionDeclaration(statement)) return [];
   const isDefault = statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword);
-  return [
-    ...(statement.name === undefined ? [] : [statement.name.text]),
-    ...(isDefault === true ? ["default"] : []),
-  ];
-}
-
-/** The names of a set that a file uses as values, and whether it does so while it is loaded. */
-function usedNames(
-  source: TypeScript.SourceFile,
-  names: ReadonlySet<string>,
-): ReadonlyMap<string, boolean> {
-  const used = new Map<string, boolean>();
-  for (const [{ text }, isRun] of valuesUsed(source))
-    if (names.has(text)) used.set(text, isRun || used.get(text) === true);
-  return used;
+  return [...(statement.name ? [statement.name.text] : []), ...(isDefault ? ["default"] : [])];
 }
 
 /** Where a file may use names as values, and whether it does so while it is loaded. */
@@ -219,14 +207,14 @@ function isLater(part: TypeScript.Node, definesWorkflows: boolean): boolean {
 /** `(() => …)()` */
 function isCalledAtOnce(part: TypeScript.Node): boolean {
   const { parent } = part;
-  if (parent !== undefined && ts.isParenthesizedExpression(parent)) return isCalledAtOnce(parent);
-  return parent !== undefined && ts.isCallExpression(parent) && parent.expression === part;
+  if (ts.isParenthesizedExpression(parent)) return isCalledAtOnce(parent);
+  return ts.isCallExpression(parent) && parent.expression === part;
 }
 
 /** `body: (b) => …`, and the cases of a branch: `defineWorkflow` calls them to see their nodes. */
 function isBody(part: TypeScript.Node): boolean {
   const property = part.parent;
-  if (property === undefined || !ts.isPropertyAssignment(property)) return false;
+  if (!ts.isPropertyAssignment(property)) return false;
   if (nameIn(property) === "body") return true;
   const around = property.parent.parent;
   return ts.isPropertyAssignment(around) && nameIn(around) === "cases";
@@ -246,9 +234,8 @@ export function reexportsOf(source: TypeScript.SourceFile): Reexport[] {
   const imports = importsOf(source);
   return source.statements.flatMap((statement): Reexport[] => {
     if (!ts.isExportDeclaration(statement) || statement.isTypeOnly) return [];
-    const { moduleSpecifier, exportClause } = statement;
-    const isFrom = moduleSpecifier !== undefined && ts.isStringLiteral(moduleSpecifier);
-    const from = isFrom ? moduleSpecifier.text : undefined;
+    const { exportClause } = statement;
+    const from = specifierOf(statement)?.text;
     if (exportClause === undefined || ts.isNamespaceExport(exportClause)) {
       const exported = exportClause?.name.text ?? "*";
       return from === undefined ? [] : [{ exported, imported: "*", module: from }];

@@ -1,10 +1,16 @@
 import { builtinModules } from "node:module";
-import { Node, SyntaxKind, ts, type TypeScript } from "../ts-morph.js";
-import { diagnostic, type Diagnostic, type Place, quote } from "../diagnostics/diagnostic.js";
+import { Node, ts, type TypeScript } from "../ts-morph.js";
+import {
+  diagnostic,
+  type Diagnostic,
+  type Place,
+  placeAt,
+  quote,
+} from "../diagnostics/diagnostic.js";
 import type { DefinitionFile } from "./parser.js";
-import { callsIn, identifiersIn, wrapped } from "./descendants.js";
+import { callsIn, wrapped } from "./descendants.js";
 import { stringOf } from "./functions.js";
-import { namesOf, specifierOf } from "./modules.js";
+import { loadedBy, namesOf, specifierOf, valuesUsed } from "./modules.js";
 import { isGenerated, moduleFile, type ReadModule } from "./module-file.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
@@ -19,6 +25,7 @@ export interface UsedModule {
 /** The modules whose values a definition file uses, not those imported for types alone. */
 export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[] {
   const { source, placeOf } = file;
+  let values: TypeScript.Identifier[] | undefined;
   const written = source.compilerNode.statements.flatMap((statement): UsedModule[] => {
     const specifier = specifierOf(statement);
     const names = namesOf(statement);
@@ -30,8 +37,11 @@ export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[
     if (!mayMatter(module, file.file, read)) return [];
     // An import without names is there for what it does.
     if (names === undefined) return [{ module, place }];
-    const uses = identifiersIn(source, (text) => names.includes(text));
-    const id = uses.find((each) => isReference(each) && isValue(each));
+    values ??= valuesUsed(source.compilerNode)
+      .map(([id]) => id)
+      .reverse();
+    const uses = values.filter(({ text }) => names.includes(text));
+    const id = uses.map((each) => wrapped(each, source)).find(isReference);
     const use = id && { name: id.getText(), place: placeOf(id) };
     return use === undefined ? [] : [{ module, place, use }];
   });
@@ -48,29 +58,15 @@ function mayMatter(module: string, from: string, read: ReadModule): boolean {
 
 /** Those that are loaded while the code runs, by `import("…")` or `require("…")`. */
 function loadedModules({ source, placeOf }: DefinitionFile): UsedModule[] {
-  const isLoading = ({ expression }: TypeScript.CallExpression) =>
-    expression.kind === ts.SyntaxKind.ImportKeyword ||
-    (ts.isIdentifier(expression) && expression.text === "require");
-  return callsIn(source, isLoading).flatMap((call): UsedModule[] => {
+  return callsIn(source, (call) => loadedBy(call) !== undefined).flatMap((call): UsedModule[] => {
     const [argument] = call.getArguments();
     const callee = call.getExpression();
-    const isRequire =
-      Node.isIdentifier(callee) &&
-      callee.getText() === "require" &&
-      !isDeclaredBetween(callee, source);
-    const isLoad = callee.getKind() === SyntaxKind.ImportKeyword || isRequire;
-    const module = isLoad ? stringOf(argument) : undefined;
-    return module === undefined || argument === undefined
-      ? []
-      : [{ module, place: placeOf(argument) }];
+    const isOwn = Node.isIdentifier(callee) && isDeclaredBetween(callee, source);
+    const module = stringOf(argument);
+    if (isOwn || argument === undefined || module === undefined) return [];
+    return [{ module, place: placeOf(argument) }];
   });
 }
-
-const isValue = (id: Node): boolean =>
-  !id.getAncestors().some((each) => Node.isTypeNode(each) || isImportPart(each));
-
-const isImportPart = (node: Node): boolean =>
-  Node.isImportDeclaration(node) || Node.isExportDeclaration(node);
 
 /** What of a definition cannot run where inline handlers do: Convex's runtime, without Node. */
 export function checkRuntime(
@@ -100,8 +96,7 @@ const pointAtIt =
   'put the code into a function of a "use node" file, and point a step at it: `action: internal.file.name, args: …`';
 
 function ownDirective(file: string, text: string, at: number): Diagnostic {
-  const before = text.slice(0, at).split("\n");
-  const place = { file, line: before.length, column: (before.at(-1)?.length ?? 0) + 1, length: 10 };
+  const place = placeAt(file, text, at, 10);
   const message = `${file} says "use node", but a definition runs in Convex's own runtime`;
   return diagnostic("nodeFile", place, message, `remove that; ${pointAtIt}`);
 }

@@ -5,11 +5,14 @@ import type { FunctionKind, Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
 import { constantOf, type Option, readOption } from "./functions.js";
 import { knownValue, objectOf } from "./known.js";
-import { nearest } from "../diagnostics/nearest.js";
+import type { CodeName } from "../diagnostics/codes.js";
+import { meant, nearest } from "../diagnostics/nearest.js";
 
 type Json = z.core.util.JSONType;
 
 export const handlerKinds: readonly FunctionKind[] = ["action", "mutation", "query"];
+
+export const policies: readonly string[] = ["retry", "timeout", "isolate"];
 
 export type Options = ReadonlyMap<string, Option>;
 
@@ -54,7 +57,7 @@ function reportUnreadable(at: Node, of: string, file: DefinitionFile): void {
 }
 
 /** An option that is `undefined` is not there. */
-const isUndefined = (value: Node): boolean =>
+export const isUndefined = (value: Node): boolean =>
   Node.isIdentifier(value) && value.getText() === "undefined";
 
 /** Each of the options where it stands, and as far as its value can be seen. */
@@ -78,32 +81,30 @@ export function plannedValues(given: GivenOptions, names: readonly string[]): Re
 }
 
 export function policyOf(options: Options, file: DefinitionFile): Policy {
-  const names = ["retry", "timeout", "isolate"];
   const given = givenOptions(options, file);
-  const values = plannedValues(given, names);
-  const computed = names.filter((name) => given.has(name) && !(name in values));
+  const values = plannedValues(given, policies);
+  const computed = policies.filter((name) => given.has(name) && !(name in values));
   return { values, computed, given };
 }
-
-export const policies: readonly string[] = ["retry", "timeout", "isolate"];
 
 export function reportUnknown(
   options: Options,
   known: readonly string[],
   of: string,
   file: DefinitionFile,
+  code: CodeName = "noEffect",
 ): void {
   // Of what has no handler, the options of one are reported as what has no effect there.
-  const others = known.includes("mutation") || known.includes("input") ? [] : policies;
+  const isWhole = known.includes("mutation") || known.includes("input") || code !== "noEffect";
+  const others = isWhole ? [] : policies;
   for (const { name, nameNode } of options.values()) {
     if (known.includes(name) || others.includes(name)) continue;
     const near = nearest(name, known);
     // What stands in the place of something that is missing is reported as that.
     if (near !== undefined && !options.has(near) && needed.has(near)) continue;
-    const message = `\`${name}\` is no option of ${of}: it has no effect`;
-    const hint =
-      near === undefined ? `its options are ${known.join(", ")}` : `did you mean \`${near}\`?`;
-    file.report("noEffect", nameNode, message, hint);
+    const message = `\`${name}\` is no option of ${of}${code === "noEffect" ? ": it has no effect" : ""}`;
+    const hint = meant(name, known, `its options are ${known.join(", ")}`);
+    file.report(code, nameNode, message, hint);
   }
 }
 
@@ -112,6 +113,15 @@ const needed: ReadonlySet<string> = new Set([
   ...handlerKinds,
   ..."children on cases initial body until maxIterations step".split(" "),
 ]);
+
+/** The option that may be a misspelt one of these. */
+export const slipOf = (options: Options, wanted: readonly string[]): string | undefined =>
+  [...options.keys()].find((name) => nearest(name, wanted) !== undefined);
+
+export function slipHint(options: Options, wanted: readonly string[]): string | undefined {
+  const slip = slipOf(options, wanted);
+  return slip && `did you mean \`${nearest(slip, wanted)}\` where it has \`${slip}\`?`;
+}
 
 /** Reports options in an order in which TypeScript infers `unknown` or `any`. */
 export function reportOrder(
@@ -141,12 +151,7 @@ export function reportMissing(
 ): void {
   for (const [name, example] of Object.entries(needed)) {
     if (options.has(name)) continue;
-    const slip = [...options.keys()].find((each) => nearest(each, [name]) !== undefined);
-    const message = `${label} has no \`${name}\``;
-    const hint =
-      slip === undefined
-        ? `add \`${name}: ${example}\``
-        : `did you mean \`${name}\` where it has \`${slip}\`?`;
-    file.report("missingOption", at, message, hint);
+    const hint = slipHint(options, [name]) ?? `add \`${name}: ${example}\``;
+    file.report("missingOption", at, `${label} has no \`${name}\``, hint);
   }
 }

@@ -4,10 +4,11 @@ import {
   diagnostic,
   type Diagnostic,
   type Place,
+  placeAt,
   type Related,
 } from "../diagnostics/diagnostic.js";
 import { exportsOf, type Import, importsOf } from "./modules.js";
-import { Project, ScriptTarget, ts, type TypeScript } from "../ts-morph.js";
+import { Project, ScriptTarget, ts } from "../ts-morph.js";
 import type { SourceText } from "../discover/discover.js";
 import { tooDeep, unlessTooDeep } from "./descendants.js";
 
@@ -27,7 +28,8 @@ export interface DefinitionFile {
 }
 
 export function definitionFile(file: string, source: SourceFile, origin = file): DefinitionFile {
-  const placeOf = (node: Node): Place => placeAt(source, file, node.getStart(), node.getWidth());
+  const placeOf = (node: Node): Place =>
+    placeAt(file, source.getFullText(), node.getStart(), node.getWidth());
   let reported: Diagnostic[] = [];
   return {
     file,
@@ -45,33 +47,6 @@ export function definitionFile(file: string, source: SourceFile, origin = file):
   };
 }
 
-export function placeAt(source: SourceFile, file: string, position: number, width: number): Place {
-  const ends = lineEndsOf(source.compilerNode);
-  // The first line that does not end before the position.
-  let line = 0;
-  for (let high = ends.length; line < high;) {
-    const middle = (line + high) >> 1;
-    if ((ends[middle] ?? 0) < position) line = middle + 1;
-    else high = middle;
-  }
-  const column = position - (ends[line - 1] ?? -1);
-  const length = Math.min(width, (ends[line] ?? position + width) - position);
-  return { file, line: line + 1, column, length: Math.max(1, length) };
-}
-
-/** Where the lines of a file end, counted once: every option of every node has its place. */
-function lineEndsOf(source: TypeScript.SourceFile): readonly number[] {
-  const known = lineEnds.get(source);
-  if (known !== undefined) return known;
-  const ends: number[] = [];
-  for (let at = source.text.indexOf("\n"); at >= 0; at = source.text.indexOf("\n", at + 1))
-    ends.push(at);
-  lineEnds.set(source, ends);
-  return ends;
-}
-
-const lineEnds = new WeakMap<TypeScript.SourceFile, readonly number[]>();
-
 export interface ParsedFile {
   readonly text: string;
   readonly origin: string | undefined;
@@ -82,15 +57,18 @@ export interface ParsedFile {
 
 /** Parses by syntax alone, without a program or type checker, and remembers unchanged files. */
 export class Parser {
-  readonly #projects = new Projects();
+  #project = newProject();
+  #files = 0;
   readonly #parsed = new Map<string, ParsedFile>();
 
   parse({ file, text, origin }: SourceText): ParsedFile {
     const known = this.#parsed.get(file);
     if (known?.text === text && known.origin === origin) return known;
     known?.source.forget();
+    // A project holds on to all files read in it, so there are several: each can be released.
+    if (++this.#files % 32 === 0) this.#project = newProject();
     const parse = (of: string) =>
-      this.#projects.next().createSourceFile(`/${file}`, of, { overwrite: true });
+      this.#project.createSourceFile(`/${file}`, of, { overwrite: true });
     const whole = unlessTooDeep(() => parse(text));
     const source = whole ?? parse("");
     const errors = whole === undefined ? [tooDeep(file, text)] : syntaxErrors(source, file);
@@ -119,25 +97,12 @@ export class Parser {
   }
 }
 
-/** A project holds on to all files read in it, so there are several: each can be released. */
-class Projects {
-  #project: InstanceType<typeof Project> | undefined;
-  #files = 0;
-
-  next(): InstanceType<typeof Project> {
-    if (this.#files++ % 32 === 0) this.clear();
-    this.#project ??= new Project({
-      useInMemoryFileSystem: true,
-      skipLoadingLibFiles: true,
-      compilerOptions: { noLib: true, noResolve: true, target: ScriptTarget.ES2022 },
-    });
-    return this.#project;
-  }
-
-  clear(): void {
-    this.#project = undefined;
-  }
-}
+const newProject = () =>
+  new Project({
+    useInMemoryFileSystem: true,
+    skipLoadingLibFiles: true,
+    compilerOptions: { noLib: true, noResolve: true, target: ScriptTarget.ES2022 },
+  });
 
 interface ParseError {
   readonly start: number;
@@ -155,7 +120,7 @@ function syntaxErrors(source: SourceFile, file: string): Diagnostic[] {
   if (first === undefined) return [];
   const { start, length, messageText } = first;
   const text = typeof messageText === "string" ? messageText : messageText.messageText;
-  const place = placeAt(source, file, start, length);
+  const place = placeAt(file, source.getFullText(), start, length);
   const message = `${file} does not parse: ${text.replace(/\.$/, "")}`;
   const hint = "correct this first; the definitions of this file are checked once it parses";
   return [diagnostic("syntaxError", place, message, hint)];

@@ -2,7 +2,7 @@ import type { Identifier, Node as TsNode, ObjectBindingPattern } from "ts-morph"
 import { identifiersIn } from "./descendants.js";
 import { Node } from "../ts-morph.js";
 import { type FunctionNode, stringOf, wrapping } from "./functions.js";
-import { declaresVar, isDeclaredBetween, isReference, nameOf } from "./scoping.js";
+import { isDeclaredBetween, isReference, nameOf, namesIn } from "./scoping.js";
 import type { Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
 
@@ -54,7 +54,11 @@ export function readsOf(
   if (binding === undefined) return [];
   if (binding === "hidden") return "*";
   if (Node.isObjectBindingPattern(binding)) return readsOfPattern(binding, file);
-  if (!Node.isIdentifier(binding) || declaresVar(fn, nameOf(binding))) return "*";
+  if (!Node.isIdentifier(binding)) return "*";
+  const body = fn.getBody();
+  // A `var` of the same name belongs to the whole function.
+  const isHidden = Node.isBlock(body) && namesIn(body.compilerNode).has(nameOf(binding));
+  if (isHidden) return "*";
   return readsThrough(binding, fn, file);
 }
 

@@ -1,38 +1,27 @@
-import { Node, SyntaxKind, ts, type TypeScript, VariableDeclarationKind } from "../ts-morph.js";
+import type { Identifier, SourceFile, SyntaxKind as Operator } from "ts-morph";
+import { Node, SyntaxKind, ts, type TypeScript } from "../ts-morph.js";
+import { eachBelow, identifiersNamed } from "./descendants.js";
 import type { DefinitionFile } from "./parser.js";
-import type {
-  BindingName,
-  Identifier,
-  SourceFile,
-  Statement,
-  SyntaxKind as Operator,
-} from "ts-morph";
-import { identifiersNamed, wrapped } from "./descendants.js";
 
-/** Whether a name is declared at the top of a file, other than by an import from a module. */
-export function isDeclaredInFile(name: string, { source }: DefinitionFile): boolean {
-  return declaredNames(source.compilerNode).has(name);
+/* Which declaration a name belongs to, decided by the blocks around it alone. */
+
+/** What an identifier names, however it is escaped. */
+export const nameOf = (id: Identifier): string => id.compilerNode.text;
+
+/** The names that a name or a pattern of names binds. */
+export function boundNames(name: TypeScript.BindingName): string[] {
+  if (ts.isIdentifier(name)) return [name.text];
+  return name.elements.flatMap((each) => (ts.isBindingElement(each) ? boundNames(each.name) : []));
 }
 
-const found = new WeakMap<TypeScript.SourceFile, ReadonlySet<string>>();
+type Declaration = readonly [name: string, node: TypeScript.NamedDeclaration];
 
-/** The names that belong to a whole file: also those of a `var` inside a block or a loop. */
-function declaredNames(source: TypeScript.SourceFile): ReadonlySet<string> {
-  const known = found.get(source);
-  if (known !== undefined) return known;
-  const names = new Set<string>();
-  for (const statement of source.statements) {
-    if (hasName(statement)) names.add(statement.name.text);
-    else if (ts.isVariableStatement(statement)) addNames(statement.declarationList, names);
-    else addVars(statement, names);
-  }
-  found.set(source, names);
-  return names;
-}
+const inList = ({ declarations }: TypeScript.VariableDeclarationList): Declaration[] =>
+  declarations.flatMap((node) => boundNames(node.name).map((name) => [name, node] as const));
 
-function hasName(
-  statement: TypeScript.Statement,
-): statement is TypeScript.Statement & { readonly name: TypeScript.Identifier } {
+/** The names that a statement declares, each with its variable or the statement itself. */
+export function declarationsOf(statement: TypeScript.Statement): Declaration[] {
+  if (ts.isVariableStatement(statement)) return inList(statement.declarationList);
   const isDeclaration =
     ts.isFunctionDeclaration(statement) ||
     ts.isClassDeclaration(statement) ||
@@ -41,181 +30,101 @@ function hasName(
     ts.isTypeAliasDeclaration(statement) ||
     ts.isModuleDeclaration(statement) ||
     ts.isImportEqualsDeclaration(statement);
-  return isDeclaration && statement.name !== undefined && ts.isIdentifier(statement.name);
+  if (!isDeclaration || statement.name === undefined) return [];
+  return ts.isIdentifier(statement.name) ? [[statement.name.text, statement]] : [];
 }
 
-function addNames(list: TypeScript.VariableDeclarationList, names: Set<string>): void {
-  for (const { name } of list.declarations) for (const each of boundNames(name)) names.add(each);
+/** Each `var` of a function or file, also inside a block or a loop. */
+function varsOf(body: TypeScript.Node): Declaration[] {
+  const found: Declaration[] = [];
+  eachBelow(body, (part) => {
+    if (ts.isVariableDeclarationList(part) && (part.flags & ts.NodeFlags.BlockScoped) === 0)
+      found.push(...inList(part));
+    return !(
+      ts.isVariableDeclarationList(part) ||
+      ts.isExpressionStatement(part) ||
+      ts.isFunctionLike(part) ||
+      ts.isClassLike(part) ||
+      ts.isModuleDeclaration(part)
+    );
+  });
+  return found;
 }
 
-/** Collects the `var` of a statement and of those inside it; functions and classes keep theirs. */
-function addVars(part: TypeScript.Node, names: Set<string>): void {
-  if (ts.isVariableDeclarationList(part)) {
-    if ((part.flags & ts.NodeFlags.BlockScoped) === 0) addNames(part, names);
-    return;
+/** The names that a file, function, block or the like declares for what is inside it. */
+export function namesIn(part: TypeScript.Node): ReadonlySet<string> {
+  const known = namesBefore.get(part);
+  if (known !== undefined) return known;
+  const names = new Set(declaredIn(part).map(([name]) => name));
+  if ((ts.isFunctionExpression(part) || ts.isClassExpression(part)) && part.name !== undefined)
+    names.add(part.name.text);
+  namesBefore.set(part, names);
+  return names;
+}
+
+const namesBefore = new WeakMap<TypeScript.Node, ReadonlySet<string>>();
+
+function declaredIn(part: TypeScript.Node): readonly Declaration[] {
+  if (ts.isSourceFile(part) || ts.isBlock(part)) {
+    const isBody = ts.isSourceFile(part) || ts.isFunctionLike(part.parent);
+    return [...part.statements.flatMap(declarationsOf), ...(isBody ? varsOf(part) : [])];
   }
-  if (ts.isFunctionDeclaration(part) || ts.isClassDeclaration(part) || ts.isModuleDeclaration(part))
-    return;
-  const holdsStatements =
-    ts.isStatement(part) ||
-    ts.isBlock(part) ||
-    ts.isCaseBlock(part) ||
-    ts.isCaseOrDefaultClause(part) ||
-    ts.isCatchClause(part);
-  if (holdsStatements) ts.forEachChild(part, (child) => addVars(child, names));
+  if (ts.isCaseOrDefaultClause(part)) return part.statements.flatMap(declarationsOf);
+  if (ts.isFunctionLike(part))
+    return part.parameters.flatMap((node) => boundNames(node.name).map((name) => [name, node]));
+  const isFor = ts.isForStatement(part) || ts.isForOfStatement(part) || ts.isForInStatement(part);
+  const list = isFor ? part.initializer : undefined;
+  if (list !== undefined && ts.isVariableDeclarationList(list)) return inList(list);
+  const caught = ts.isCatchClause(part) ? part.variableDeclaration : undefined;
+  return caught === undefined ? [] : boundNames(caught.name).map((name) => [name, caught]);
 }
 
-/** The names that a name or a pattern of names binds. */
-export function boundNames(name: TypeScript.BindingName): string[] {
-  if (ts.isIdentifier(name)) return [name.text];
-  return name.elements.flatMap((each) => (ts.isBindingElement(each) ? boundNames(each.name) : []));
-}
-
-/** Which declaration a name belongs to, decided by the blocks around it alone. */
-
-/** Whether an identifier is a value, and not a property, declaration or type member. */
-export function isReference(id: Identifier): boolean {
-  const parent = id.getParent();
-  if (Node.isPropertyAccessExpression(parent) || Node.isMetaProperty(parent))
-    return parent.getNameNode() !== id;
-  if (Node.isQualifiedName(parent)) return parent.getLeft() === id && !isOfImportType(parent);
-  if (Node.isImportTypeNode(parent)) return false;
-  if (
-    Node.isBindingElement(parent) ||
-    Node.isVariableDeclaration(parent) ||
-    Node.isParameterDeclaration(parent) ||
-    Node.isPropertyAssignment(parent) ||
-    Node.isPropertyDeclaration(parent) ||
-    Node.isEnumMember(parent)
-  )
-    return parent.getInitializer() === id;
-  if (Node.isShorthandPropertyAssignment(parent)) return true;
-  const isName =
-    Node.isLabeledStatement(parent) ||
-    Node.isBreakStatement(parent) ||
-    Node.isContinueStatement(parent) ||
-    Node.isNamedTupleMember(parent) ||
-    Node.isTypeParameterDeclaration(parent);
-  return !isName && !isNameOfDeclaration(id, parent);
-}
-
-/** Whether a name is that of a member of `import("module")`. */
-function isOfImportType(name: Node): boolean {
-  const parent = name.getParent();
-  return Node.isImportTypeNode(parent) || (Node.isQualifiedName(parent) && isOfImportType(parent));
-}
-
-function isNameOfDeclaration(id: Identifier, parent: Node | undefined): boolean {
-  const named =
-    Node.isFunctionDeclaration(parent) ||
-    Node.isFunctionExpression(parent) ||
-    Node.isClassDeclaration(parent) ||
-    Node.isClassExpression(parent) ||
-    Node.isMethodDeclaration(parent) ||
-    Node.isGetAccessorDeclaration(parent) ||
-    Node.isSetAccessorDeclaration(parent) ||
-    Node.isPropertySignature(parent) ||
-    Node.isMethodSignature(parent);
-  return named && parent.getNameNode() === id;
-}
-
-/** What an identifier names, however it is escaped. */
-export const nameOf = (id: Identifier): string => id.compilerNode.text;
+/** Whether a name is declared at the top of a file, other than by an import from a module. */
+export const isDeclaredInFile = (name: string, { source }: DefinitionFile): boolean =>
+  namesIn(source.compilerNode).has(name);
 
 /** Whether something between an identifier and `boundary` declares its name anew. */
 export function isDeclaredBetween(id: Identifier, boundary: Node): boolean {
   const name = nameOf(id);
-  const isType = Node.isTypeReference(id.getParent());
+  const isType = ts.isTypeReferenceNode(id.compilerNode.parent);
   let inner: TypeScript.Node = id.compilerNode;
   // Over the bare tree: the last node of a long chain has thousands of calls around it.
   for (let part = inner.parent; part !== boundary.compilerNode; part = part.parent) {
     if (ts.isSourceFile(part)) return false;
-    if (!isLink(part)) {
-      const node = wrapped(part, id);
-      if (declares(node, name, wrapped(inner, id)) || (isType && hasTypeParameter(node, name)))
-        return true;
-    }
+    // The computed name of a method stands outside it.
+    const isOutside = ts.isComputedPropertyName(inner) && ts.isFunctionLike(part);
+    const isLink = ts.isCallExpression(part) || ts.isPropertyAccessExpression(part);
+    if (!isLink && !isOutside && declares(part, name, isType)) return true;
     inner = part;
   }
   return false;
 }
 
-/** Whether a node is one of a chain of calls, which declares nothing. */
-const isLink = (part: TypeScript.Node): boolean =>
-  ts.isCallExpression(part) || ts.isPropertyAccessExpression(part);
-
-/** Whether a `var` in a function declares a name; it then belongs to the whole function. */
-export function declaresVar(fn: Node, name: string): boolean {
-  let found = false;
-  fn.forEachDescendant((node, traversal) => {
-    if (
-      Node.isFunctionLikeDeclaration(node) ||
-      Node.isFunctionExpression(node) ||
-      Node.isClassExpression(node) ||
-      Node.isClassDeclaration(node)
-    ) {
-      traversal.skip();
-    } else if (
-      Node.isVariableDeclarationList(node) &&
-      node.getDeclarationKind() === VariableDeclarationKind.Var
-    ) {
-      found ||= node
-        .getDeclarations()
-        .some((declaration) => bindsName(declaration.getNameNode(), name));
-    }
-  });
-  return found;
+function declares(part: TypeScript.Node, name: string, isType: boolean): boolean {
+  if (namesIn(part).has(name)) return true;
+  const types = isType && ts.isFunctionLike(part) ? (part.typeParameters ?? []) : [];
+  return types.some((each) => each.name.text === name);
 }
 
-function hasTypeParameter(node: Node, name: string): boolean {
-  return (
-    (Node.isFunctionLikeDeclaration(node) || Node.isFunctionExpression(node)) &&
-    node.compilerNode.typeParameters?.some((each) => each.name.text === name) === true
-  );
+/** Whether an identifier is a value, and not a property, declaration or type member. */
+export function isReference(id: Node): boolean {
+  const bare = id.compilerNode;
+  // Whatever a node of the tree is a name of, it has under one of these.
+  const parent: TypeScript.Node & {
+    readonly name?: TypeScript.Node;
+    readonly propertyName?: TypeScript.Node;
+    readonly label?: TypeScript.Node;
+  } = bare.parent;
+  if (ts.isImportTypeNode(parent)) return false;
+  if (ts.isQualifiedName(parent)) return parent.left === bare && !isOfImportType(parent);
+  if (ts.isShorthandPropertyAssignment(parent)) return true;
+  if (ts.isImportSpecifier(parent) || ts.isExportSpecifier(parent)) return true;
+  return bare !== parent.name && bare !== parent.propertyName && bare !== parent.label;
 }
 
-/** @param inner the part of the node in which the name stands */
-function declares(node: Node, name: string, inner: Node): boolean {
-  if (Node.isFunctionLikeDeclaration(node) || Node.isFunctionExpression(node)) {
-    // The computed name of a method stands outside it, and a parameter outside the body.
-    if (Node.isComputedPropertyName(inner)) return false;
-    if (Node.isFunctionExpression(node) && node.getName() === name) return true;
-    const parameters = node.getParameters();
-    return (
-      parameters.some((parameter) => bindsName(parameter.getNameNode(), name)) ||
-      (!parameters.some((parameter) => parameter === inner) && declaresVar(node, name))
-    );
-  }
-  if (Node.isClassExpression(node)) return node.getName() === name;
-  if (Node.isBlock(node) || Node.isCaseClause(node) || Node.isDefaultClause(node)) {
-    return node.getStatements().some((statement) => declaresInBlock(statement, name));
-  }
-  if (Node.isForStatement(node) || Node.isForOfStatement(node) || Node.isForInStatement(node)) {
-    const list = node.getInitializer();
-    if (!Node.isVariableDeclarationList(list)) return false;
-    return list.getDeclarations().some((declaration) => bindsName(declaration.getNameNode(), name));
-  }
-  if (Node.isCatchClause(node)) {
-    const declaration = node.getVariableDeclaration();
-    return declaration !== undefined && bindsName(declaration.getNameNode(), name);
-  }
-  return false;
-}
-
-function declaresInBlock(statement: Statement, name: string): boolean {
-  if (Node.isVariableStatement(statement)) {
-    return statement
-      .getDeclarations()
-      .some((declaration) => bindsName(declaration.getNameNode(), name));
-  }
-  if (Node.isFunctionDeclaration(statement) || Node.isClassDeclaration(statement))
-    return statement.getName() === name;
-  return Node.isEnumDeclaration(statement) && statement.getName() === name;
-}
-
-/** Whether a name, or a pattern of names, binds `name`. */
-const bindsName = ({ compilerNode }: BindingName, name: string): boolean =>
-  boundNames(compilerNode).includes(name);
+/** Whether a name is that of a member of `import("module")`. */
+const isOfImportType = ({ parent }: TypeScript.Node): boolean =>
+  ts.isImportTypeNode(parent) || (ts.isQualifiedName(parent) && isOfImportType(parent));
 
 /** Where a file uses what is declared at its top under a name. */
 export function usesOf(name: string, source: SourceFile): Identifier[] {
@@ -247,16 +156,12 @@ const isAssignment = (kind: Operator): boolean =>
 /** Whether a node is a target if its parent is: `(a)`, or in `[a, { b, c: d = 1 }]`. */
 function isPassedOn(target: Node, parent: Node | undefined): parent is Node {
   if (Node.isPropertyAssignment(parent)) return parent.getInitializer() === target;
-  return (
-    Node.isParenthesizedExpression(parent) ||
-    Node.isNonNullExpression(parent) ||
-    Node.isAsExpression(parent) ||
-    Node.isSatisfiesExpression(parent) ||
-    Node.isTypeAssertion(parent) ||
-    Node.isArrayLiteralExpression(parent) ||
-    Node.isSpreadElement(parent) ||
-    Node.isObjectLiteralExpression(parent) ||
-    Node.isShorthandPropertyAssignment(parent) ||
-    Node.isSpreadAssignment(parent)
-  );
+  return parent !== undefined && passing.has(parent.getKindName());
 }
+
+const passing: ReadonlySet<string> = new Set(
+  (
+    "ParenthesizedExpression NonNullExpression AsExpression SatisfiesExpression TypeAssertionExpression " +
+    "ArrayLiteralExpression SpreadElement ObjectLiteralExpression ShorthandPropertyAssignment SpreadAssignment"
+  ).split(" "),
+);

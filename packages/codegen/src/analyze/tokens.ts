@@ -57,23 +57,6 @@ function plainTokens(whole: TypeScript.Node, source: TypeScript.SourceFile): str
   return plain;
 }
 
-/** The text of an expression on one line, the same however it is laid out, for people to read. */
-export function textOf(node: Node): string {
-  const tokens = plainTokens(node.compilerNode, node.getSourceFile().compilerNode);
-  return tokens.reduce((text, token, at) => {
-    const before = tokens[at - 1] ?? "";
-    return `${text}${isApart(before, token) ? " " : ""}${token}`;
-  }, "");
-}
-
-function isApart(before: string, token: string): boolean {
-  if (/[\w$]$/.test(before) && /^[\w$"'`]/.test(token)) return true;
-  if (before === "{" || token === "}") return before + token !== "{}";
-  return before === "," || before === ":" || [before, token].some((each) => operators.has(each));
-}
-
-const operators = new Set("=> = == != === !== ? && || ?? + - * / % | & as satisfies".split(" "));
-
 /** A hash of source and what it names; of what functions name only what their own file declares. */
 export function sourceHash(
   nodes: readonly Node[],

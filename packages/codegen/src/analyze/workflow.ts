@@ -1,5 +1,5 @@
 import { quote } from "../diagnostics/diagnostic.js";
-import { nearest } from "../diagnostics/nearest.js";
+import { meant } from "../diagnostics/nearest.js";
 import type { InputPlan, NodePlan, Renaming, WorkflowPlan } from "../plan/schema.js";
 import type { AppModules } from "./app-modules.js";
 import type { Workflows } from "./workflows.js";
@@ -104,21 +104,18 @@ const isOpen = (node: NodePlan | undefined): boolean =>
 /** Of a workflow whose input was reported; with an error nothing is emitted. */
 const unreadInput: InputPlan = {
   kind: "copy",
-  text: "",
   imports: [],
   expression: { parts: [] },
   globals: [],
+  hash: "",
 };
 
 function nodePlan(call: NodeCall, context: NodeContext): NodePlan | undefined {
   const kind = nodeKinds.get(call.kind);
   if (kind !== undefined) return analyzeNode(kind, call, context);
-  const near = nearest(call.kind, nodeKinds.keys());
   const message = `workflow ${quote(context.workflow)} has a node of the unknown kind .${call.kind}()`;
-  const hint =
-    near === undefined
-      ? `the kinds are ${[...nodeKinds.keys()].join(", ")}`
-      : `did you mean .${near}()?`;
+  const kinds = [...nodeKinds.keys()];
+  const hint = meant(call.kind, kinds, `the kinds are ${kinds.join(", ")}`, (near) => `.${near}()`);
   context.file.report("unknownNode", call.kindNode, message, hint);
   return undefined;
 }

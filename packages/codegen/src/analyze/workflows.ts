@@ -1,4 +1,5 @@
 import { nearest } from "../diagnostics/nearest.js";
+import { withoutEnding } from "../plan/paths.js";
 import { moduleFile, modulePath, type ReadModule } from "./module-file.js";
 import type { ModuleFacts } from "./import-cycles.js";
 
@@ -11,8 +12,8 @@ export interface Target {
 }
 
 export interface FoundWorkflow {
-  /** The workflow's name; null for a definition that was reported; absent for anything else. */
-  readonly workflow?: string | null;
+  /** The workflow's name; null for a definition that was reported. */
+  readonly workflow: string | null | undefined;
   /** Whether it may be one all the same: a file on the way to it could not be read whole. */
   readonly isOpen: boolean;
   /** Whether the way to it ends in a definition file. */
@@ -21,9 +22,9 @@ export interface FoundWorkflow {
 
 /** The workflows of the project, as other definitions may name them. */
 export interface Workflows {
-  has(name: string): boolean;
-  nearest(name: string): string | undefined;
-  lookUp(target: Target): FoundWorkflow;
+  readonly has: (name: string) => boolean;
+  readonly nearest: (name: string) => string | undefined;
+  readonly lookUp: (target: Target) => FoundWorkflow;
 }
 
 /** @param unread files that could not be read whole, so a missing workflow says nothing */
@@ -47,13 +48,12 @@ export function workflowsOf(
   return {
     has: (name) => known.has(name),
     nearest: (name) => nearest(name, names),
-    lookUp({ from, module, name }) {
+    lookUp: ({ from, module, name }) => {
       const path = module === undefined ? withoutEnding(from) : modulePath(from, module, read);
       const places = path === undefined ? [] : placesOf({ module: path, name }, reexports);
       const found = places.map(({ module, name }) => byPlace.get(key(`${module}.ts`, name)));
-      const workflow = found.find((each) => each !== undefined);
       return {
-        ...(workflow === undefined ? {} : { workflow }),
+        workflow: found.find((each) => each !== undefined),
         isOpen: places.some(({ module }) => unread.has(`${module}.ts`)),
         endsInDefinition: places.at(-1)?.module.endsWith(".workflow") === true,
       };
@@ -64,37 +64,29 @@ export function workflowsOf(
 /** Questions about the project's workflows and their answers: while equal, so are the plans. */
 export type Answers = Readonly<Record<string, string>>;
 
-type Question = ["has" | "nearest", string] | ["lookUp", Target];
-
-const answerTo = (workflows: Workflows, [kind, about]: Question): unknown =>
-  kind === "lookUp" ? workflows.lookUp(about) : workflows[kind](about);
-
 const asText = (answer: unknown): string => JSON.stringify(answer) ?? "";
 
 /** The same workflows, and what is asked of them. */
 export function recording(workflows: Workflows): { workflows: Workflows; answers: Answers } {
   const answers: Record<string, string> = {};
-  const note = <Answer>(question: Question, answer: Answer): Answer => {
-    answers[JSON.stringify(question)] = asText(answer);
-    return answer;
-  };
-  return {
-    answers,
-    workflows: {
-      has: (name) => note(["has", name], workflows.has(name)),
-      nearest: (name) => note(["nearest", name], workflows.nearest(name)),
-      lookUp: (target) => note(["lookUp", target], workflows.lookUp(target)),
-    },
-  };
+  const noting =
+    <About, Answer>(kind: keyof Workflows, ask: (about: About) => Answer) =>
+    (about: About): Answer => {
+      const answer = ask(about);
+      answers[JSON.stringify([kind, about])] = asText(answer);
+      return answer;
+    };
+  const has = noting("has", workflows.has);
+  const near = noting("nearest", workflows.nearest);
+  return { answers, workflows: { has, nearest: near, lookUp: noting("lookUp", workflows.lookUp) } };
 }
 
-export function areStillGiven(answers: Answers, workflows: Workflows): boolean {
-  return Object.entries(answers).every(
+export const areStillGiven = (answers: Answers, workflows: Workflows): boolean =>
+  Object.entries(answers).every(([question, answer]) => {
     // Written by `recording`.
-    ([question, answer]) =>
-      asText(answerTo(workflows, JSON.parse(question) as Question)) === answer,
-  );
-}
+    const [kind, about] = JSON.parse(question) as [keyof Workflows, never];
+    return asText(workflows[kind](about)) === answer;
+  });
 
 /** A name that a file hands on from another one. */
 export interface Reexport {
@@ -161,8 +153,6 @@ export function placesOf(
     );
   return [target, ...further];
 }
-
-export const withoutEnding = (file: string): string => file.replace(/\.[jt]s$/, "");
 
 /** What other definition files may need to know of one, as data. */
 export interface FileFacts {

@@ -1,15 +1,14 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { ProjectPlan, WorkflowPlan } from "../plan/schema.js";
 import { checkConfig } from "./config.js";
-import { checkDuplicates, checkDuplicateWorkflows, checkFunctions } from "./duplicates.js";
-import { checkFunctionLengths, checkNames } from "./names.js";
+import { checkDuplicates, checkDuplicateWorkflows, checkNames, checkStored } from "./names.js";
 import { checkOptions } from "./options.js";
-import { checkRecursion, checkStructure } from "./structure.js";
-import { checkRenamings } from "./renamings.js";
+import { checkRecursion, checkRenamings, checkStructure } from "./structure.js";
 
-const rules: readonly ((workflow: WorkflowPlan) => Diagnostic[])[] = [
+const rules = [
   checkNames,
   checkDuplicates,
+  checkStored,
   checkStructure,
   checkOptions,
   checkRenamings,
@@ -23,12 +22,6 @@ export function check({ config, workflows }: ProjectPlan): Diagnostic[] {
     ...checkRecursion(workflows),
   ];
 }
-
-/** The same of what only follows from storage names: the names of functions. */
-export const checkStored = (workflow: WorkflowPlan): Diagnostic[] => [
-  ...checkFunctions(workflow),
-  ...checkFunctionLengths(workflow),
-];
 
 /** Everything that can be read in one workflow and would not work, whatever others there are. */
 export function checkWorkflow(workflow: WorkflowPlan): Diagnostic[] {

@@ -4,6 +4,7 @@ import { logLevels } from "../plan/constants.js";
 import {
   configFile,
   convexConfigFiles,
+  foldersAround,
   isOutputFolder,
   maxPathSegment,
   usualOutput,
@@ -68,11 +69,6 @@ export function checkOutputFolder(
       return diagnostic("configValue", place, message, hint);
     }),
   ];
-}
-
-function foldersAround(folder: string): string[] {
-  const names = folder.split("/");
-  return names.map((_name, at) => names.slice(0, at + 1).join("/"));
 }
 
 export interface ConvexConfig {

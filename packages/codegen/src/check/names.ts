@@ -1,8 +1,8 @@
-import { diagnostic, type Diagnostic, type Place, quote } from "../diagnostics/diagnostic.js";
 import type { CodeName } from "../diagnostics/codes.js";
-import { allNodes, capitalized, functionsOfNode } from "../plan/flow.js";
+import { diagnostic, type Diagnostic, type Place, quote } from "../diagnostics/diagnostic.js";
+import { allLines, allNodes, capitalized, functionsOfNode } from "../plan/flow.js";
 import { maxPathSegment } from "../plan/paths.js";
-import type { WorkflowPlan } from "../plan/schema.js";
+import type { NodePlan, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
 
 /** Words that cannot name an exported const, and globals that a module cannot declare. */
 const reservedWords = new Set(
@@ -31,14 +31,13 @@ export const checkNames = (workflow: WorkflowPlan): Diagnostic[] => [
     ...(node.isNamed ? checkName(node.name, "node", node.place) : []),
     ...(node.bodies ?? []).flatMap(({ key, place }) => checkName(key, "case", place)),
   ]),
-  ...checkFunctionLengths(workflow),
 ];
 
 function checkName(name: string, what: "workflow" | "node" | "case", place: Place): Diagnostic[] {
-  const [code, message, hint] = problemOf(name, what) ?? [];
-  return code === undefined || message === undefined
-    ? []
-    : [diagnostic(code, place, message, hint)];
+  const problem = problemOf(name, what);
+  if (problem === undefined) return [];
+  const [code, message, hint] = problem;
+  return [diagnostic(code, place, message, hint)];
 }
 
 type Problem = readonly [code: CodeName, message: string, hint: string];
@@ -78,14 +77,12 @@ function suggestion(name: string): string {
   return text === "" ? "" : `: ${quote(text.slice(0, 1).toLowerCase() + text.slice(1))}`;
 }
 
-export function checkFunctionLengths(workflow: WorkflowPlan): Diagnostic[] {
+function checkFunctionLengths(workflow: WorkflowPlan): Diagnostic[] {
   // A node has several functions; the longest of them says it all.
   return allNodes(workflow.nodes).flatMap((node) => {
     const names = functionsOfNode(node).map(({ name }) => name);
-    const [longest] = names.sort((a, b) => b.length - a.length);
-    return longest === undefined
-      ? []
-      : checkLength(longest, `node ${quote(node.path)}`, "function", node.place);
+    const [longest = ""] = names.sort((a, b) => b.length - a.length);
+    return checkLength(longest, `node ${quote(node.path)}`, "function", node.place);
   });
 }
 
@@ -94,4 +91,93 @@ function checkLength(generated: string, what: string, kind: string, place: Place
   if (excess <= 0) return [];
   const message = `${what} needs a ${kind} named ${generated}, of ${generated.length} characters; Convex allows ${maxPathSegment}`;
   return [diagnostic("nameTooLong", place, message, `shorten the name by ${excess} or more`)];
+}
+
+export function checkDuplicateWorkflows(workflows: ProjectPlan["workflows"]): Diagnostic[] {
+  // Names that differ only in case are one file on macOS and Windows, and one interface.
+  return repeated(workflows, (workflow) => workflow.name.toLowerCase()).map(([first, second]) => {
+    const quoted = quote(second.name);
+    const message =
+      first.name === second.name
+        ? `there are two workflows named ${quoted}`
+        : `the workflows ${quote(first.name)} and ${quoted} differ in case only, which file systems do not tell apart`;
+    const hint = "rename one: a workflow is known by its name in the whole app";
+    const other = { message: "the other one", place: first.place };
+    return diagnostic("duplicateWorkflow", second.place, message, hint, other);
+  });
+}
+
+/** Two of one name in a workflow; both places are shown. */
+export const checkDuplicates = (workflow: WorkflowPlan): Diagnostic[] => [
+  ...allLines(workflow.nodes).flatMap((line) => checkLine(workflow, line)),
+  ...checkHidden(workflow.nodes),
+];
+
+/** What follows from storage names: the names of functions. */
+export const checkStored = (workflow: WorkflowPlan): Diagnostic[] => [
+  ...checkFunctions(workflow),
+  ...checkFunctionLengths(workflow),
+];
+
+/** Nodes of one line. A second finalize has no name to change: it is a node after the first. */
+function checkLine(workflow: WorkflowPlan, line: readonly NodePlan[]): Diagnostic[] {
+  const named = line.filter((node) => node.isNamed);
+  return repeated(named, (node) => node.name)
+    .filter(([, { name }]) => name !== "")
+    .map(([first, second]) => {
+      const message = `workflow ${quote(workflow.name)} has two nodes named ${quote(second.name)}`;
+      const hint = "rename one: handlers see the outputs of earlier nodes by their names";
+      const other = { message: "the first one", place: first.place };
+      return diagnostic("duplicateNode", second.place, message, hint, other);
+    });
+}
+
+/** A node inside another, named like one before the other: a read could mean either. */
+function checkHidden(
+  nodes: readonly NodePlan[],
+  around: ReadonlyMap<string, NodePlan> = new Map(),
+  within = "",
+): Diagnostic[] {
+  const before = new Map(around);
+  return nodes.flatMap((node) => {
+    const outer = around.get(node.name);
+    const inner = (node.bodies ?? []).flatMap((body) =>
+      checkHidden(body.nodes, before, body.label),
+    );
+    if (node.name !== "") before.set(node.name, before.get(node.name) ?? node);
+    if (outer === undefined) return inner;
+    const message = `${within} has a node named ${quote(node.name)}, as one before it is`;
+    const { name } = node;
+    const waitAgain = `give one a name of its own, and wait for the same event with anyOf: \`.event("${name}Again", { anyOf: { ${name}: schema } })\``;
+    const areEvents = [node, outer].every(({ kind }) => kind === "event");
+    const hint = areEvents ? waitAgain : "rename one: what reads that name could mean either";
+    const other = { message: "the other one", place: outer.place };
+    return [diagnostic("hiddenName", node.place, message, hint, other), ...inner];
+  });
+}
+
+/** Two stages that would be compiled to functions of one name. */
+function checkFunctions(workflow: WorkflowPlan): Diagnostic[] {
+  // Nodes of one name have been reported; their functions would only repeat it.
+  const all = allNodes(workflow.nodes).toReversed();
+  const nodes = [...new Map(all.map((node) => [node.path, node])).values()].reverse();
+  const functions = nodes.flatMap((node) =>
+    functionsOfNode(node).map((generated) => ({ ...generated, place: node.place })),
+  );
+  return repeated(functions, ({ name }) => name).map(([first, second]) => {
+    const message = `in workflow ${quote(workflow.name)} both ${first.label} and ${second.label} would be compiled to a function named ${second.name}`;
+    const hint = "rename one of the nodes";
+    const other = { message: first.label, place: first.place };
+    return diagnostic("functionCollision", second.place, message, hint, other);
+  });
+}
+
+/** Each item whose key an earlier one has, with the first that has it. */
+function repeated<Item>(items: readonly Item[], keyOf: (item: Item) => string): [Item, Item][] {
+  const seen = new Map<string, Item>();
+  return items.flatMap((item): [Item, Item][] => {
+    const first = seen.get(keyOf(item));
+    seen.set(keyOf(item), first ?? item);
+    return first === undefined ? [] : [[first, item]];
+  });
 }

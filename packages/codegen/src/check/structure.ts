@@ -1,8 +1,8 @@
 import { diagnostic, type Diagnostic, quote } from "../diagnostics/diagnostic.js";
-import { nearest } from "../diagnostics/nearest.js";
-import { allNodes, generatedFunctions, stagesOf } from "../plan/flow.js";
-import type { NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import { meant, nearest } from "../diagnostics/nearest.js";
 import { digestOf } from "../plan/digest.js";
+import { allNodes, generatedFunctions, stagesOf } from "../plan/flow.js";
+import type { NodePlan, Renaming, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
 
 /** What a workflow is made of, and what its handlers read. */
@@ -43,10 +43,10 @@ function checkBodies({ nodes }: WorkflowPlan): Diagnostic[] {
   );
 }
 
-function checkReads(workflow: WorkflowPlan): Diagnostic[] {
-  if (workflow.hasUnknownNames) return [];
-  return stagesOf(workflow).flatMap((stage) => checkStageReads(workflow, stage));
-}
+const checkReads = (workflow: WorkflowPlan): Diagnostic[] =>
+  workflow.hasUnknownNames
+    ? []
+    : stagesOf(workflow).flatMap((stage) => checkStageReads(workflow, stage));
 
 function checkStageReads(workflow: WorkflowPlan, stage: StagePlan): Diagnostic[] {
   const nodes = allNodes(workflow.nodes);
@@ -89,12 +89,6 @@ function checkGlobals(workflow: WorkflowPlan): Diagnostic[] {
     });
 }
 
-/** A child that every run of a workflow starts. */
-interface Sure {
-  readonly node: NodePlan;
-  readonly starts: WorkflowPlan;
-}
-
 /** Workflows whose every run starts another one below it. A parent may start none. */
 export function checkRecursion(workflows: readonly WorkflowPlan[]): Diagnostic[] {
   const byName = new Map(workflows.map((workflow) => [workflow.name, workflow]));
@@ -121,7 +115,7 @@ export function checkRecursion(workflows: readonly WorkflowPlan[]): Diagnostic[]
 function sureChildren(
   nodes: readonly NodePlan[],
   byName: ReadonlyMap<string, WorkflowPlan>,
-): Sure[] {
+): { readonly node: NodePlan; readonly starts: WorkflowPlan }[] {
   return nodes.flatMap((node) => {
     const { stages, bodies = [] } = node;
     if (stages.some(({ kind }) => stageKind(kind).shape === "loop"))
@@ -151,3 +145,51 @@ function endless(
   const hint = `start it in a .parent() whose \`children\` may give none, as \`childNamed(${quote(name)}, …)\`, or put it into a case of a .branch()`;
   return diagnostic("endlessRecursion", node.place, message, hint, ...related);
 }
+
+/** Names that are none, and nodes that are to stand in others. */
+export function checkRenamings(workflow: WorkflowPlan): Diagnostic[] {
+  const paths = pathsOf(workflow);
+  return workflow.renamings.flatMap((renaming) => checkRenaming(renaming, paths, workflow));
+}
+
+function pathsOf({ nodes }: WorkflowPlan): Set<string> {
+  const all = allNodes(nodes);
+  const bodies = all.flatMap(({ bodies: inside = [] }) => inside);
+  return new Set([...all, ...bodies].map(({ path }) => path));
+}
+
+function checkRenaming(
+  { old, now, place }: Renaming,
+  paths: ReadonlySet<string>,
+  { name, renamings, hasUnknownNames, hasUnreadNodes }: WorkflowPlan,
+): Diagnostic[] {
+  const report = (what: string, hint: string) => {
+    const message = `\`renamed\` of workflow ${quote(name)} maps ${quote(old)} to ${quote(now)}, which ${what}`;
+    return [diagnostic("unusableRenaming", place, message, hint)];
+  };
+  // The new name may be one that was changed again.
+  const there = [...reachable(now, renamings)].filter((path) => paths.has(path));
+  if (there.length === 0) {
+    if (hasUnknownNames || hasUnreadNodes) return [];
+    const hint = meant(now, paths, `what is there: ${[...paths].join(", ")}`, quote);
+    return report("is not there", hint);
+  }
+  const around = reachable(parentOf(old), renamings);
+  if (there.some((path) => around.has(parentOf(path)))) return [];
+  const hint = "a run can follow a node to another name, but not into or out of another node";
+  return report("stands elsewhere", hint);
+}
+
+const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf(".")));
+
+/** A path, and all that it may be called by now: by its own name or that of a node around it. */
+function reachable(path: string, renamings: readonly Renaming[]): ReadonlySet<string> {
+  const all = new Set([path]);
+  for (const each of all)
+    for (const { old, now } of renamings)
+      if ((each === old || each.startsWith(`${old}.`)) && depthOf(old) === depthOf(now))
+        all.add(now + each.slice(old.length));
+  return all;
+}
+
+const depthOf = (path: string): number => path.split(".").length;

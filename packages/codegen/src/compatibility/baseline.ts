@@ -22,12 +22,10 @@ export type ChooseBaseline = (
 /** Names of main branches, as the remote has them first: that is what others deploy. */
 const mains = ["origin/main", "origin/master", "main", "master"];
 
-/** Where a baseline is from when git is not there, or knows of no repository. */
 export const noRepository = "what was generated last, as there is no git repository";
 
 const give = "give what is deployed: `--against <git ref or plan>`";
 
-/** A commit that may be the baseline, and what it is called. */
 interface Named {
   readonly commit: string;
   readonly name: string;
@@ -83,9 +81,8 @@ function historyOf(functionsDir: string, before: ReadBefore): History | undefine
 
 function placeIn(repository: Repository): Pick<History, "base" | "earlier"> {
   const head = repository.commit("HEAD");
-  const named = [repository.mainOfRemote(), ...mains].find(
-    (name) => name !== undefined && repository.commit(name) !== undefined,
-  );
+  const isThere = (name: string | undefined) => name && repository.commit(name) !== undefined;
+  const named = [repository.mainOfRemote(), ...mains].find(isThere);
   const main = named && repository.commit(named);
   if (named === undefined || main === undefined || head === undefined) return {};
   const base = repository.mergeBase(head, main) ?? main;
@@ -135,8 +132,8 @@ function baselineAt(repository: Repository, named: Named, before: ReadBefore): B
   const parts = tree.map(([path, id]) =>
     partOnce(before, { path, id, of: `${path} of ${from}` }, () => text(id)),
   );
-  if (parts.length > 0) return { plan: joinedPlan(parts), from };
-  return { plan: joinedPlan([]), from: `${from}, which has no workflows yet` };
+  const more = parts.length === 0 ? ", which has no workflows yet" : "";
+  return { plan: joinedPlan(parts), from: from + more };
 }
 
 /** The files of a plan in a commit, and what tells the text of each from any other. */

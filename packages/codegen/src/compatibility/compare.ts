@@ -2,6 +2,7 @@ import { quote } from "../diagnostics/diagnostic.js";
 import { allNodes } from "../plan/flow.js";
 import { outputOf, usualComponent } from "../plan/paths.js";
 import type { WrittenPlan } from "../plan/schema.js";
+import { sortedBy } from "../plan/sorted.js";
 import { type Change, type WorkflowThen, linePairs, type NodeThen } from "./lines.js";
 import { compareLine } from "./nodes.js";
 
@@ -17,7 +18,7 @@ export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
     .flatMap((old) => [goneWorkflow(old), ...compareUndoing(old, undefined)]);
   const others = now.workflows.flatMap((workflow) => {
     const old = then.get(workflow.name);
-    if (old === undefined) return [newWorkflow(workflow)];
+    if (old === undefined) return [safe(workflow, "the workflow is new")];
     return [
       ...(isMoved ? [movedWorkflow(workflow, componentOf(before), componentOf(now))] : []),
       ...(hasOtherFolder ? [otherFolder(workflow, folder, outputOf(now.config))] : []),
@@ -26,17 +27,16 @@ export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
         : [...compareWorkflow(old, workflow), ...compareUndoing(old, workflow)]),
     ];
   });
-  return [...gone, ...others].sort((a, b) =>
-    a.workflow < b.workflow ? -1 : a.workflow > b.workflow ? 1 : 0,
-  );
+  return sortedBy([...gone, ...others], ({ workflow }) => workflow);
 }
 
-const stops = ({ name }: WorkflowThen, message: string, hint: string): Change => ({
-  workflow: name,
-  compatibility: "stops",
-  message,
-  hint,
-});
+const stops = ({ name: workflow }: WorkflowThen, message: string, hint: string): Change => {
+  return { workflow, compatibility: "stops", message, hint };
+};
+
+const safe = ({ name: workflow }: WorkflowThen, message: string): Change => {
+  return { workflow, compatibility: "safe", message };
+};
 
 function goneWorkflow(workflow: WorkflowThen): Change {
   const message = "the workflow is removed or renamed: all its runs stop where they are";
@@ -56,23 +56,14 @@ function otherFolder(workflow: WorkflowThen, from: string, to: string): Change {
   return stops(workflow, message, `keep \`output: ${quote(from)}\` until no run is in flight`);
 }
 
-function newWorkflow({ name }: WorkflowThen): Change {
-  return { workflow: name, compatibility: "safe", message: "the workflow is new" };
-}
-
 function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
-  const whole = (message: string): Change => ({
-    workflow: now.name,
-    compatibility: "safe",
-    message,
-  });
   const { pairs, goneCases } = linePairs(before, now);
   return [
-    ...(isOtherInput(before.input, now.input)
-      ? [whole("another input: runs in flight keep the one they were started with")]
+    ...(before.input !== now.input
+      ? [safe(now, "another input: runs in flight keep the one they were started with")]
       : []),
     ...(differ(optionsOf(before), optionsOf(now))
-      ? [whole("other options: they hold for what starts from now on")]
+      ? [safe(now, "other options: they hold for what starts from now on")]
       : []),
     ...goneCases.map(({ path, keys }): Change => ({
       workflow: now.name,
@@ -92,14 +83,6 @@ const optionsOf = ({ options, computed }: WorkflowThen) => [
 ];
 
 const differ = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
-
-type Input = WorkflowThen["input"];
-
-/** Compares the hash of the source; an older plan without one has only its text. */
-function isOtherInput(before: Input, now: Input): boolean {
-  if (before.hash !== undefined && now.hash !== undefined) return before.hash !== now.hash;
-  return differ({ ...before, hash: undefined }, { ...now, hash: undefined });
-}
 
 /** The compensations that are gone; `now` is undefined when the workflow is gone. */
 export function compareUndoing(before: WorkflowThen, now: WorkflowThen | undefined): Change[] {

@@ -9,6 +9,31 @@ export interface Place {
   readonly length?: number;
 }
 
+/** The place of a part of a file's text. It ends with the line that it begins on. */
+export function placeAt(file: string, text: string, at: number, width = 1): Place {
+  const ends = lineEndsOf(text);
+  // The first line that does not end before it.
+  let line = 0;
+  for (let high = ends.length; line < high;) {
+    const middle = (line + high) >> 1;
+    if ((ends[middle] ?? 0) < at) line = middle + 1;
+    else high = middle;
+  }
+  const length = Math.max(1, Math.min(width, (ends[line] ?? text.length) - at));
+  return { file, line: line + 1, column: at - (ends[line - 1] ?? -1), length };
+}
+
+/** Every option of every node has its place, so the lines of a text are counted once. */
+function lineEndsOf(text: string): readonly number[] {
+  if (counted.text !== text) {
+    const ends = [...text.matchAll(/\n/g)].map(({ index }) => index);
+    counted = { text, ends };
+  }
+  return counted.ends;
+}
+
+let counted: { readonly text: string; readonly ends: readonly number[] } = { text: "", ends: [] };
+
 /** Lines of a source file around a place. */
 export interface Frame {
   readonly firstLine: number;
@@ -29,7 +54,6 @@ export interface Diagnostic {
   readonly frame?: Frame;
 }
 
-/** Another place that a problem is made of. */
 export interface Related {
   readonly message: string;
   readonly place: Place;
@@ -52,7 +76,6 @@ export const quote = (text: string): string => JSON.stringify(text);
 /** In the order of the files and of the places in them. */
 export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
   if (a.place.file !== b.place.file) return a.place.file < b.place.file ? -1 : 1;
-  if (a.place.line !== b.place.line) return a.place.line - b.place.line;
-  if (a.place.column !== b.place.column) return a.place.column - b.place.column;
-  return a.code < b.code ? -1 : a.code > b.code ? 1 : 0;
+  const apart = a.place.line - b.place.line || a.place.column - b.place.column;
+  return apart || (a.code < b.code ? -1 : a.code > b.code ? 1 : 0);
 }

@@ -65,13 +65,10 @@ function codeFrame(
   return out;
 }
 
-/** The part of a frame's lines that is shown: all of a line, or what is around the place. */
-interface Window {
-  readonly start: number;
-  readonly end: number;
-}
+type Window = ReturnType<typeof windowOf>;
 
-function windowOf(line: string, column: number): Window {
+/** The part of a frame's lines that is shown: all of a line, or what is around the place. */
+function windowOf(line: string, column: number) {
   if (line.length <= maxWidth) return { start: 0, end: maxWidth };
   const start = Math.max(0, Math.min(column - 1 - before, line.length - maxWidth));
   return { start, end: start + maxWidth };
@@ -83,6 +80,4 @@ function cut(line: string, { start, end }: Window): string {
 }
 
 /** Control characters could make a terminal show something else than what the file holds. */
-function printable(text: string): string {
-  return text.replace(/(?![\t\n])\p{Cc}/gu, "\ufffd");
-}
+const printable = (text: string): string => text.replace(/(?![\t\n])\p{Cc}/gu, "\ufffd");

@@ -28,6 +28,16 @@ export function ifPresent<Read>(path: string, read: (path: string) => Read): Rea
   }
 }
 
+/** What is read, or why it cannot be. */
+export function unlessUnreadable<Read>(read: () => Read): Read | Unreadable {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Unreadable) return error;
+    throw error;
+  }
+}
+
 const codeOf = (error: unknown): unknown =>
   error instanceof Error && "code" in error ? error.code : undefined;
 
@@ -73,7 +83,13 @@ export interface DefinitionFiles {
   /** Those of the files that are links. */
   readonly links: string[];
   /** Folders, and files of such names, that cannot be read. */
-  readonly unreadable: { readonly file: string; readonly error: Unreadable }[];
+  readonly unreadable: UnreadablePath[];
+}
+
+export interface UnreadablePath {
+  /** Relative to the functions folder, with `/`. */
+  readonly file: string;
+  readonly error: Unreadable;
 }
 
 /** Finds files by their names, synchronously and without a library, which is quickest. */
@@ -119,16 +135,12 @@ export function definitionFiles(functionsDir: string): DefinitionFiles {
 /** Whether there is such a file below a link, not following further links. */
 function holdsDefinitions(link: string): boolean {
   try {
-    const folders = [link];
-    for (const folder of folders) {
-      for (const entry of entriesOf(folder)) {
-        const path = join(folder, entry.name);
-        if (entry.isDirectory() && mayHoldDefinitions(entry.name)) folders.push(path);
-        else if (!isNamedDefinition(entry)) continue;
-        else if (entry.isFile() || (entry.isSymbolicLink() && isFile(path))) return true;
-      }
-    }
-    return false;
+    return entriesOf(link).some((entry) => {
+      const path = join(link, entry.name);
+      if (entry.isDirectory() && mayHoldDefinitions(entry.name)) return holdsDefinitions(path);
+      if (!isNamedDefinition(entry)) return false;
+      return entry.isFile() || (entry.isSymbolicLink() && isFile(path));
+    });
   } catch {
     return false;
   }
@@ -148,7 +160,7 @@ const isFile = (path: string): boolean => statSync(path).isFile();
 const entriesOf = (folder: string): Dirent[] => readdirSync(folder, { withFileTypes: true });
 
 /** A folder may go while the others are read. */
-const entriesIfPresent = (folder: string): Dirent[] => ifPresent(folder, entriesOf) ?? [];
+export const entriesIfPresent = (folder: string): Dirent[] => ifPresent(folder, entriesOf) ?? [];
 
 /** A file that may hold definitions. */
 export interface SourceText {
@@ -166,38 +178,21 @@ export function discover(functionsDir: string): SourceText[] {
 }
 
 /** What discovery finds besides the definitions. */
-export interface Discovered {
+export interface Discovered extends Pick<DefinitionFiles, "linked" | "unreadable"> {
   readonly sources: SourceText[];
-  /** Links to folders with definitions, which are passed over. */
-  readonly linked: readonly string[];
   /** Files with definitions that have another name. */
   readonly misnamed: readonly SourceText[];
-  /** Files and folders that may hold definitions but cannot be read. */
-  readonly unreadable: readonly UnreadablePath[];
-}
-
-export interface UnreadablePath {
-  /** Relative to the functions folder, with `/`. */
-  readonly file: string;
-  readonly error: Unreadable;
 }
 
 /** The same, and what is passed over. */
 export function discoverAll(functionsDir: string): Discovered {
-  const { files, others, linked, links, unreadable: unread } = definitionFiles(functionsDir);
-  const unreadable = [...unread];
+  const { files, others, linked, links, unreadable } = definitionFiles(functionsDir);
   const read = (file: string, isDefinition = false): SourceText[] => {
-    try {
-      const text = readText(`${functionsDir}/${file}`);
-      // Another workflow may be continued in a file that makes none: `base.step(…)`.
-      if (text === undefined || !(isDefinition || text.includes(define))) return [];
-      if (!links.includes(file)) return [{ file, text }];
-      return [{ file, text, origin: origin(functionsDir, file) }];
-    } catch (error) {
-      if (!(error instanceof Unreadable)) throw error;
-      unreadable.push({ file, error });
-      return [];
-    }
+    const text = unlessUnreadable(() => readText(`${functionsDir}/${file}`));
+    if (text instanceof Unreadable) unreadable.push({ file, error: text });
+    // Another workflow may be continued in a file that makes none: `base.step(…)`.
+    if (typeof text !== "string" || !(isDefinition || text.includes(define))) return [];
+    return [{ file, text, ...(links.includes(file) && { origin: origin(functionsDir, file) }) }];
   };
   const misnamed = others
     .flatMap((file) => read(file))

@@ -1,22 +1,10 @@
-import {
-  allNodes,
-  capitalized,
-  Flow,
-  type Following,
-  generatedFunctions,
-  stageIdentifier,
-  stagesOf,
-} from "../plan/flow.js";
-import type {
-  BodyPlan,
-  ImportedName,
-  Tombstones,
-  NodePlan,
-  StagePlan,
-  WorkflowPlan,
-} from "../plan/schema.js";
+import { allNodes, capitalized, Flow, type Following } from "../plan/flow.js";
+import { generatedFunctions, stageIdentifier, stagesOf } from "../plan/flow.js";
+import type { BodyPlan, ImportedName, NodePlan, StagePlan } from "../plan/schema.js";
+import type { Tombstones, WorkflowPlan } from "../plan/schema.js";
 import { tombstoneFunctions } from "../plan/tombstones.js";
 import { definitionModule, moduleIn, usualOutput } from "../plan/paths.js";
+import { sortedBy } from "../plan/sorted.js";
 import { stageKind } from "../plan/stage-kinds.js";
 import { laidOut, property, quoted } from "./code.js";
 
@@ -57,20 +45,18 @@ export class FileScope {
     removed: Pick<Tombstones, "stages">,
     readonly setting: Setting,
   ) {
-    const input = workflow?.input;
-    const nodes = workflow?.nodes ?? [];
-    this.source = workflow?.file ?? "";
+    const { nodes = [], input, file = "", name } = workflow ?? {};
+    this.source = file;
     this.#taken = new Set([
       "reference",
       "resume",
-      ...(workflow === undefined ? [] : [capitalized(workflow.name)]),
-      ...(workflow === undefined ? [] : generatedFunctions(workflow).map(({ name }) => name)),
-      ...tombstoneFunctions(workflow, removed).map(({ name }) => name),
+      ...(name === undefined ? [] : [capitalized(name)]),
+      ...generatedFunctions({ nodes }).map((each) => each.name),
+      ...tombstoneFunctions(workflow, removed).map((each) => each.name),
       ...(input?.kind === "copy" ? input.globals : []),
       ...parameters,
     ]);
-    this.#unnamed =
-      workflow === undefined ? [] : stagesOf(workflow).filter((stage) => !isQueued(stage));
+    this.#unnamed = stagesOf({ nodes }).filter((stage) => !isQueued(stage));
     this.#flow = new Flow(nodes);
     this.#nodes = new Map(allNodes(nodes).map((node) => [node.path, node]));
   }
@@ -184,10 +170,7 @@ export class FileScope {
 
   imports(): string {
     const modules = new Map<string, Import[]>();
-    const sorted = [...this.#imports.values()].sort((a, b) =>
-      a.order < b.order ? -1 : a.order > b.order ? 1 : 0,
-    );
-    for (const each of sorted)
+    for (const each of sortedBy(this.#imports.values(), ({ order }) => order))
       modules.set(each.module, [...(modules.get(each.module) ?? []), each]);
     const texts = [...modules].flatMap(([module, imports]) =>
       importsFrom(quoted(moduleIn(this.setting.output, module)), imports),
@@ -208,12 +191,11 @@ function importsFrom(module: string, imports: readonly Import[]): string[] {
     return typeOnly && !areTypes ? `type ${alias}` : alias;
   });
   const braces = `import ${areTypes ? "type " : ""}{ ${names.join(", ")} } from ${module};`;
+  const whole = imports.filter(isWhole).map(({ local, typeOnly }) => {
+    return `import ${typeOnly ? "type " : ""}* as ${local} from ${module};`;
+  });
   return [
-    ...imports
-      .filter(isWhole)
-      .map(
-        ({ local, typeOnly }) => `import ${typeOnly ? "type " : ""}* as ${local} from ${module};`,
-      ),
+    ...whole,
     ...imports.filter(isDefault).map(({ local }) => `import ${local} from ${module};`),
     // Prettier never breaks the braces around a single name.
     ...(names.length === 0 ? [] : [names.length === 1 ? braces : laidOut(braces)]),

@@ -13,8 +13,8 @@ import {
   strings,
 } from "./code.js";
 import { FileScope, type Setting } from "./file-scope.js";
-import { commented, exportedConst, outputName, runFunction, StageCode } from "./stages/lowering.js";
-import { stageLowerings } from "./stages/table.js";
+import { commented, exportedConst, outputName, runFunction, StageCode } from "./lowering.js";
+import { stageLowerings } from "./stages.js";
 import { type TombstoneFunction, tombstoneFunctions } from "../plan/tombstones.js";
 
 /** The generated file of one workflow. `removed` has the stages that it has no more. */
@@ -55,11 +55,18 @@ function binding(
     ...file.folderOption(),
     ...(names.length === 0 ? [] : [property("names", object(names))]),
   ];
-  const own = file.name("own");
-  const compiled = file.runtime("compiled");
   const args = [file.component(), quoted(name), file.definition()];
-  if (options.length > 0) args.push(object(options));
-  return laidOut(`const ${own} = ${compiled}(${args.join(", ")});`);
+  return bindingOf("compiled", args, options, file);
+}
+
+function bindingOf(
+  maker: string,
+  args: readonly string[],
+  options: readonly string[],
+  file: FileScope,
+): string {
+  const all = [...args, ...(options.length > 0 ? [object(options)] : [])];
+  return laidOut(`const ${file.name("own")} = ${file.runtime(maker)}(${all.join(", ")});`);
 }
 
 function nodeSections({ stages, bodies = [] }: NodePlan, file: FileScope): string[] {
@@ -103,12 +110,10 @@ function referenceType({ name }: WorkflowPlan, file: FileScope, input: string): 
 function reference(workflow: WorkflowPlan, file: FileScope, input: string): string {
   const [first] = stagesOf(workflow);
   const isScheduled = first !== undefined && stageKind(first.kind).goes === "queued";
+  const beginning = property(isScheduled ? "action" : "stage", quoted(first?.name ?? ""));
   const options = openObject([
     input === "input" ? "input" : property("input", input),
-    property(
-      "first",
-      object([property(isScheduled ? "action" : "stage", quoted(first?.name ?? ""))]),
-    ),
+    property("first", object([beginning])),
     property("plan", quoted(planHash(workflow))),
     property("nodes", object(nodeReads(workflow))),
   ]);
@@ -136,9 +141,9 @@ function endAndResume(workflow: WorkflowPlan, file: FileScope): string[] {
   const end = runFunction(file.arrival({ at: "end" }), complete, file);
   const at = stages.map((stage) => property(stage.name, file.arrival({ at: "stage", stage })));
   const waiting = stages.filter(({ kind }) => stageLowerings[kind].entryAfter !== undefined);
-  const after = waiting.flatMap((stage) => {
+  const after = waiting.map((stage) => {
     const entry = stageLowerings[stage.kind].entryAfter?.(new StageCode(stage, file));
-    return entry === undefined ? [] : [property(stage.name, entry)];
+    return property(stage.name, entry ?? "");
   });
   const entries = [
     property("at", object(at)),
@@ -147,18 +152,13 @@ function endAndResume(workflow: WorkflowPlan, file: FileScope): string[] {
   const waited = waiting.every(({ kind }) => kind === "children")
     ? "the children of a parent"
     : "what a stage has waited for";
-  const undone = () =>
-    commented(
-      "A step has been undone; then the one that was completed before it.",
-      runFunction(file.arrival({ at: "undone" }), "run.undone()", file),
-    );
+  const undone = () => runFunction(file.arrival({ at: "undone" }), "run.undone()", file);
+  const undoneComment = "A step has been undone; then the one that was completed before it.";
+  const what = output === null ? "null" : `that of ${JSON.stringify(output.name)}`;
   const resume = `${file.name("own")}.resume(${openObject(entries)})`;
   return [
-    commented(
-      `The run is complete; its output is ${output === null ? "null" : `that of ${JSON.stringify(output.name)}`}.`,
-      end,
-    ),
-    ...(stages.some(({ isAside }) => isAside) ? [undone()] : []),
+    commented(`The run is complete; its output is ${what}.`, end),
+    ...(stages.some(({ isAside }) => isAside) ? [commented(undoneComment, undone())] : []),
     commented(
       `Where the component enters this workflow: at a stage, or after ${waited}.`,
       exportedConst("resume", file.runtime("Resume"), resume),
@@ -167,7 +167,7 @@ function endAndResume(workflow: WorkflowPlan, file: FileScope): string[] {
 }
 
 /** The tombstones of removed stages, in the file of their workflow. */
-export const tombstones = (removed: Pick<Tombstones, "stages">, file: FileScope): string[] =>
+const tombstones = (removed: Pick<Tombstones, "stages">, file: FileScope): string[] =>
   tombstoneFunctions(file.workflow, removed).map((each) =>
     commented(
       `${file.source}, ${JSON.stringify(each.stage)} of an earlier version, which is gone: a run that is at it ends.`,
@@ -188,18 +188,11 @@ export function removedWorkflowFile(removed: Tombstones, setting: Setting): stri
   const { workflow } = removed;
   const file = new FileScope(undefined, removed, setting);
   const functions = tombstoneFunctions(undefined, removed).map((each) => tombstone(each, file));
-  const own = file.name("own");
   const options = file.folderOption();
-  const args = [
-    file.component(),
-    quoted(workflow),
-    ...(options.length > 0 ? [object(options)] : []),
-  ];
-  const bound = `const ${own} = ${file.runtime("removedWorkflow")}(${args.join(", ")});`;
   const sections = [
-    laidOut(bound),
+    bindingOf("removedWorkflow", [file.component(), quoted(workflow)], options, file),
     ...functions,
-    exportedConst("resume", file.runtime("Resume"), `${own}.resume({ at: {} })`),
+    exportedConst("resume", file.runtime("Resume"), `${file.name("own")}.resume({ at: {} })`),
   ];
   const head = `// Generated by workflow-codegen: the workflow ${commentText(JSON.stringify(workflow))} is gone; its runs that have not ended, end here.`;
   return `${[`${head}\n${file.imports()}`, ...sections].join("\n\n")}\n`;

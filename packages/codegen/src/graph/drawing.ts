@@ -41,20 +41,15 @@ const attributes: Readonly<Record<Shape, string>> = {
 /** An edge cannot end at a cluster: it ends at the first node of the workflow. */
 function arrow(graph: Graph, workflow: string, node: string, child: string | undefined): string {
   const first = graph.workflows.find(({ name }) => name === child)?.nodes[0];
-  const target =
-    child === undefined
-      ? text("any workflow")
-      : first === undefined
-        ? text(child)
-        : id(child, first.name);
+  const other = text(child ?? "any workflow");
+  const target = child === undefined || first === undefined ? other : id(child, first.name);
   return `  ${id(workflow, node)} -> ${target} [style=dashed];`;
 }
 
 const id = (workflow: string, node: string): string => text(`${workflow}.${node}`);
 
-function text(value: string): string {
-  return `"${value.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`;
-}
+const text = (value: string): string =>
+  `"${value.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`;
 
 /** A graph as a Mermaid flowchart, as GitHub and most documentation tools show it. */
 export function mermaid(graph: Graph): string {
@@ -100,14 +95,11 @@ function shaped(node: GraphNode): string {
 }
 
 /** In quotes; the name stands first, the rest under it. */
-function label(lines: readonly string[]): string {
-  return `"${lines.map(escaped).join("<br/>")}"`;
-}
+const label = (lines: readonly string[]): string => `"${lines.map(escaped).join("<br/>")}"`;
 
 /** Mermaid reads HTML entities, written with # in the place of &. */
-function escaped(text: string): string {
-  return text.replace(/[^\p{L}\p{N} _.,:×{}-]/gu, (char) => `#${char.codePointAt(0)};`);
-}
+const escaped = (text: string): string =>
+  text.replace(/[^\p{L}\p{N} _.,:×{}-]/gu, (char) => `#${char.codePointAt(0)};`);
 
 /* With a prefix no name can be a word of Mermaid, such as `end`; and no name holds a dot. */
 const workflowId = (name: string): string => `w_${name}`;

@@ -1,16 +1,16 @@
 import { allNodes, stagesOf } from "../plan/flow.js";
 import type { NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import { retryOf } from "../plan/retry.js";
 import { type Shape, stageKind } from "../plan/stage-kinds.js";
 
 export interface Graph {
   readonly workflows: readonly GraphWorkflow[];
   /** Workflows that are started as children, but not drawn themselves. */
   readonly others: readonly string[];
-  /** From a node to the workflows that it starts. */
+  /** From a node to the workflows that it starts; to any if `child` is undefined. */
   readonly children: readonly {
     readonly workflow: string;
     readonly node: string;
-    /** Undefined: any workflow. */
     readonly child: string | undefined;
   }[];
 }
@@ -103,17 +103,13 @@ function insideOf(node: NodePlan): GraphEdge[] {
 }
 
 /** A node is drawn as its most remarkable stage is. */
-function shapeOf({ stages }: NodePlan): Shape {
-  const [shape = "run"] = stages
-    .map(({ kind }) => stageKind(kind).shape)
-    .filter((each) => each !== "run");
-  return shape;
-}
+const shapeOf = ({ stages }: NodePlan): Shape =>
+  stages.map(({ kind }) => stageKind(kind).shape).find((shape) => shape !== "run") ?? "run";
 
 function graphNode(node: NodePlan): GraphNode {
   const { path, kind, stages, options } = node;
   const policies = Object.entries(options).flatMap(
-    ([option, value]) => policyText(option, value) ?? [],
+    ([option, value]) => policyTexts[option]?.(value) ?? [],
   );
   return {
     name: path,
@@ -137,35 +133,24 @@ const stageTexts = ({ recover, reduce }: StagePlan): string[] => [
 
 type Value = NodePlan["options"][string];
 
+function durationText(value: Value): string {
+  return typeof value === "number" ? `${value}ms` : String(value);
+}
+
 /** What an option says, in a word or two; those of an option that says nothing are left out. */
 const policyTexts: Readonly<Record<string, (value: Value) => string | undefined>> = {
-  retry: (value) => {
-    if (value === true) return "retry 5×";
-    const attempts =
-      typeof value === "object" && value !== null && "maxAttempts" in value
-        ? value["maxAttempts"]
-        : undefined;
-    return typeof attempts === "number" ? `retry ${attempts}×` : undefined;
-  },
-  timeout: (value) => `timeout ${typeof value === "number" ? `${value}ms` : String(value)}`,
-  duration: (value) => (typeof value === "number" ? `${value}ms` : String(value)),
+  retry: (value) => (value === false ? undefined : `retry ${retryOf(value).maxAttempts}×`),
+  timeout: (value) => `timeout ${durationText(value)}`,
+  duration: durationText,
   maxIterations: (value) => `at most ${String(value)} passes`,
   concurrency: (value) => `${String(value)} at once`,
   tolerate: (value) => {
     if (value === "all") return "tolerates all failures";
     if (typeof value !== "object" || value === null) return undefined;
-    if ("failures" in value) {
-      const { failures } = value;
-      return `tolerates ${String(failures)} failure${failures === 1 ? "" : "s"}`;
-    }
-    return "percentage" in value
-      ? `tolerates ${String(value["percentage"])} % failures`
-      : undefined;
+    const { failures, percentage } = value as Record<string, Value>;
+    if (failures === undefined) return `tolerates ${String(percentage)} % failures`;
+    return `tolerates ${String(failures)} failure${failures === 1 ? "" : "s"}`;
   },
   isolate: (value) => (value === true ? "own transaction" : undefined),
   sensitive: (value) => (value === true ? "sensitive" : undefined),
 };
-
-function policyText(option: string, value: Value): string | undefined {
-  return policyTexts[option]?.(value);
-}

@@ -1,8 +1,7 @@
 import type { CallExpression, ExportAssignment, Node as AnyNode, SourceFile } from "ts-morph";
-import { placeAt } from "../analyze/parser.js";
 import { type Import, importsOf, isImported } from "../analyze/modules.js";
 import { unwrap } from "../analyze/functions.js";
-import type { Place } from "../diagnostics/diagnostic.js";
+import { type Place, placeAt } from "../diagnostics/diagnostic.js";
 import { Node, SyntaxKind } from "../ts-morph.js";
 import { type Edit, insert, type Insertion, parse } from "./app-files.js";
 
@@ -112,7 +111,7 @@ export function mountedAstray(file: string, text: string, wanted: string): Astra
   if (names.some((name) => name === undefined || name === wanted)) return undefined;
   const mounted = mountedIn(source, imports);
   const at = mounted ?? ("name" in made ? made.statement : made.exported);
-  const place = placeAt(source, file, at.getStart(), at.getWidth());
+  const place = placeAt(file, source.getFullText(), at.getStart(), at.getWidth());
   const name = mounted && nameOf(mounted, imports);
   return { place, ...(name === undefined ? {} : { name }) };
 }

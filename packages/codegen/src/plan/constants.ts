@@ -5,6 +5,6 @@ export const jsName = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
 export const logLevels = ["DEBUG", "TRACE", "INFO", "REPORT", "WARN", "ERROR"] as const;
 
 /** Raised when a plan changes so that an older compiler cannot read it. */
-export const planVersion = 2;
+export const planVersion = 3;
 
 export { MAX_DURATION_MS, parseDuration as durationMs } from "@stepwise/workflow/rules";

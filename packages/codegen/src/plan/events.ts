@@ -1,6 +1,7 @@
-import { allNodes } from "./flow.js";
+import { allNodes, stagesOf } from "./flow.js";
 import { isObject } from "./known.js";
 import type { NodePlan, ProjectPlan, WorkflowPlan } from "./schema.js";
+import { stageKind } from "./stage-kinds.js";
 
 /** The events that the nodes of some workflows wait for. */
 export interface AwaitedEvents {
@@ -38,9 +39,9 @@ function namesOf({ name, given }: NodePlan): string[] | undefined {
 function reachedFrom(workflow: string, workflows: readonly WorkflowPlan[]): Set<string> {
   const reached = new Set([workflow]);
   for (const name of reached) {
-    const plan = workflows.find((each) => each.name === name);
-    for (const stage of plan === undefined ? [] : allNodes(plan.nodes).flatMap((n) => n.stages)) {
-      if (stage.kind !== "children" && stage.kind !== "child") continue;
+    const plans = workflows.filter((each) => each.name === name);
+    for (const stage of plans.flatMap(stagesOf)) {
+      if (stageKind(stage.kind).shape !== "fanOut") continue;
       for (const below of stage.workflows ?? workflows.map((each) => each.name)) reached.add(below);
     }
   }

@@ -85,13 +85,9 @@ export function stageIdentifier(stageName: string): string {
   return first + rest.map(capitalized).join("");
 }
 
-export function capitalized(name: string): string {
-  return name.slice(0, 1).toUpperCase() + name.slice(1);
-}
+export const capitalized = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1);
 
-export function completionName(stageName: string): string {
-  return `${stageIdentifier(stageName)}Done`;
-}
+export const completionName = (stageName: string): string => `${stageIdentifier(stageName)}Done`;
 
 /** The functions of a stage. A mutation or query by reference has none: it is called directly. */
 function functionsOf(stage: StagePlan): GeneratedFunction[] {
@@ -104,17 +100,16 @@ function functionsOf(stage: StagePlan): GeneratedFunction[] {
   return goes === "within" && stage.reference === undefined ? [own] : [];
 }
 
+type Nodes = Pick<WorkflowPlan, "nodes">;
+
 /** The functions of all stages, in order; every workflow also has `resume` and `reference`. */
-export function generatedFunctions(workflow: WorkflowPlan): GeneratedFunction[] {
-  return allNodes(workflow.nodes).flatMap(functionsOfNode);
-}
+export const generatedFunctions = ({ nodes }: Nodes): GeneratedFunction[] =>
+  allNodes(nodes).flatMap(functionsOfNode);
 
 /** Those of one node, without those of the nodes inside it. */
-export function functionsOfNode(node: NodePlan): GeneratedFunction[] {
-  return node.stages.flatMap(functionsOf);
-}
+export const functionsOfNode = ({ stages }: NodePlan): GeneratedFunction[] =>
+  stages.flatMap(functionsOf);
 
 /** All stages of a workflow, those of the nodes inside a node after its own. */
-export function stagesOf(workflow: WorkflowPlan): StagePlan[] {
-  return allNodes(workflow.nodes).flatMap((node) => node.stages);
-}
+export const stagesOf = ({ nodes }: Nodes): StagePlan[] =>
+  allNodes(nodes).flatMap(({ stages }) => stages);

@@ -41,6 +41,12 @@ export function outputOf(config: { readonly output?: unknown } | undefined): str
   return isOutputFolder(config?.output) ? config.output : usualOutput;
 }
 
+/** A folder, and the folders that it is in, from the outermost on: `a`, `a/b`. */
+export function foldersAround(folder: string): string[] {
+  const names = folder.split("/");
+  return names.map((_name, at) => names.slice(0, at + 1).join("/"));
+}
+
 /** Settings for all workflows. Two dots in its name keep it from being a Convex entry point. */
 export const configFile = "stepwise.config.ts";
 
@@ -52,22 +58,19 @@ export const usualComponent = "workflow";
 
 /** A relative module as a file of the functions folder, without its ending; else undefined. */
 export function resolveModule(file: string, module: string): string | undefined {
-  if (!module.startsWith("./") && !module.startsWith("../")) return undefined;
+  if (!/^\.\.?\//.test(module)) return undefined;
   return withoutEnding(posix.join(posix.dirname(file), module));
 }
 
 /** A relative module as it is written in a folder such as `_workflows/`. */
 export function moduleFromOutput(file: string, module: string): string {
-  if (!module.startsWith("./") && !module.startsWith("../") && module !== "." && module !== "..")
-    return module;
+  if (!/^\.\.?(\/|$)/.test(module)) return module;
   const path = posix.join("..", posix.dirname(file), module);
   return path.startsWith(".") ? path : `./${path}`;
 }
 
 /** The definition's own file, as it is imported from such a folder. */
-export function definitionModule(file: string): string {
-  return `../${withoutEnding(file)}`;
-}
+export const definitionModule = (file: string): string => `../${withoutEnding(file)}`;
 
 /** A module name of a plan as it is written in the output folder, which may be deeper. */
 export function moduleIn(output: string, module: string): string {
@@ -75,6 +78,4 @@ export function moduleIn(output: string, module: string): string {
   return /^\.\.(\/|$)/.test(module) ? above + module : module;
 }
 
-function withoutEnding(path: string): string {
-  return path.replace(/\.[jt]s$/, "");
-}
+export const withoutEnding = (path: string): string => path.replace(/\.[jt]s$/, "");

@@ -7,14 +7,8 @@ import { type Digest, digestOf, lazyWorkflow } from "./digest.js";
 export class PlanUnreadable extends Error {
   override readonly name = "PlanUnreadable";
 
-  /** @param isNewer whether a newer compiler has written it */
-  constructor(
-    message: string,
-    options?: ErrorOptions,
-    readonly isNewer = false,
-  ) {
-    super(message, options);
-  }
+  /** Whether a newer compiler has written it. */
+  isNewer = false;
 }
 
 /** A plan that an earlier version of the compiler has written. */
@@ -36,23 +30,16 @@ export function readPlanFile(text: string, path: string, of = path): PlanPart {
   const names = [workflow?.name, removed?.workflow].filter((each) => each !== undefined);
   if (names.length === 0 || names.some((each) => each !== name))
     throw new PlanUnreadable(`${of} is not the plan of the workflow ${JSON.stringify(name)}`);
-  return {
-    workflows: workflow === undefined ? [] : [workflow],
-    ...(removed === undefined ? {} : { removed: [removed] }),
-  };
+  return { workflows: workflow ? [workflow] : [], removed: removed ? [removed] : [] };
 }
 
-export function joinedPlan(parts: readonly PlanPart[]): WrittenPlan {
-  const config = parts.find((part) => part.config !== undefined)?.config;
-  const removed = parts.flatMap((part) => part.removed ?? []);
-  return {
-    generatedBy: "workflow-codegen",
-    version: planVersion,
-    ...(config === undefined ? {} : { config }),
-    workflows: parts.flatMap(({ workflows }) => workflows),
-    ...(removed.length === 0 ? {} : { removed }),
-  };
-}
+export const joinedPlan = (parts: readonly PlanPart[]): WrittenPlan => ({
+  generatedBy: "workflow-codegen",
+  version: planVersion,
+  config: parts.find(({ config }) => config !== undefined)?.config,
+  workflows: parts.flatMap(({ workflows }) => workflows),
+  removed: parts.flatMap(({ removed = [] }) => removed),
+});
 
 /** A plan may come from anywhere: it is bounded before the recursive schema reads it. */
 function parsed<T>(text: string, of: string, schema: z.ZodType<T>): T {
@@ -62,28 +49,26 @@ function parsed<T>(text: string, of: string, schema: z.ZodType<T>): T {
   const head = anyVersion.safeParse(json);
   if (!head.success)
     throw new PlanUnreadable(`${of} is not a plan that workflow-codegen has written`);
-  if (head.data.version !== planVersion) {
-    const isNewer = head.data.version > planVersion;
-    const Refused = isNewer ? PlanUnreadable : PlanOutdated;
-    const message = `${of} is a plan of version ${head.data.version}; this compiler reads version ${planVersion}`;
-    throw new Refused(message, undefined, isNewer);
+  const { version } = head.data;
+  if (version !== planVersion) {
+    const message = `${of} is a plan of version ${version}; this compiler reads version ${planVersion}`;
+    if (version < planVersion) throw new PlanOutdated(message);
+    throw Object.assign(new PlanUnreadable(message), { isNewer: true });
   }
   const plan = schema.safeParse(json);
   if (plan.success) return plan.data;
-  const [first] = plan.error.issues;
-  const place = first === undefined || first.path.length === 0 ? "" : ` at ${first.path.join(".")}`;
-  throw new PlanUnreadable(
-    `${of} was changed by hand: ${first?.message ?? "it is no plan"}${place}`,
-  );
+  const [{ message, path } = { message: "it is no plan", path: [] }] = plan.error.issues;
+  const place = path.length === 0 ? "" : ` at ${path.join(".")}`;
+  throw new PlanUnreadable(`${of} was changed by hand: ${message}${place}`);
 }
 
 function parseJson(text: string, of: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    if (/^<{7} /m.test(text))
-      throw new PlanUnreadable(`${of} holds both sides of a merge: take either`, { cause });
-    throw new PlanUnreadable(`${of} is not JSON`, { cause });
+    const isMerge = /^<{7} /m.test(text);
+    const what = isMerge ? "holds both sides of a merge: take either" : "is not JSON";
+    throw new PlanUnreadable(`${of} ${what}`, { cause });
   }
 }
 
@@ -127,12 +112,12 @@ export interface ReadBefore {
 
 /** What is remembered of a file of a plan that was found to be one. */
 interface KnownPart extends Omit<PlanPart, "workflows"> {
-  readonly workflow?: {
-    readonly name: string;
-    readonly hash: string;
-    readonly fields: readonly string[];
-    readonly digest: Digest;
-  };
+  readonly workflow:
+    | (Pick<WrittenWorkflow, "name" | "hash"> & {
+        readonly fields: readonly string[];
+        readonly digest: Digest;
+      })
+    | undefined;
 }
 
 /** `readPlanFile` of a known text, named by `id`: its workflow is parsed only when it is used. */
@@ -148,15 +133,12 @@ export function partOnce(
   const text = read();
   const part = readPlanFile(text, path, of);
   const { workflows, ...rest } = part;
-  const [workflow] = workflows;
+  const [whole] = workflows;
   // Of one with more in it than a plan has, the parsed text would not be what was read.
-  if (JSON.stringify(workflow) === JSON.stringify(workflowIn(text))) {
-    const { name = "", hash = "" } = workflow ?? {};
-    const found = workflow && {
-      workflow: { name, hash, fields: Object.keys(workflow), digest: digestOf(workflow) },
-    };
-    before.set(key, { ...rest, ...found } satisfies KnownPart);
-  }
+  if (JSON.stringify(whole) !== JSON.stringify(workflowIn(text))) return part;
+  const { name = "", hash = "" } = whole ?? {};
+  const workflow = whole && { name, hash, fields: Object.keys(whole), digest: digestOf(whole) };
+  before.set(key, { ...rest, workflow } satisfies KnownPart);
   return part;
 }
 

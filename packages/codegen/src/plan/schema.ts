@@ -11,14 +11,13 @@ export interface Expression {
 }
 
 /** How a name comes into a definition's file. */
-export const importedName = z.object({
-  local: z.string(),
+export interface ImportedName {
+  readonly local: string;
   /** The name in its module, in quotes if it is no identifier; `*` for the whole module. */
-  imported: z.string(),
-  module: z.string(),
-  typeOnly: z.boolean(),
-});
-export type ImportedName = z.infer<typeof importedName>;
+  readonly imported: string;
+  readonly module: string;
+  readonly typeOnly: boolean;
+}
 
 /* Names of the last plan become code and file names, so they are checked like new ones. */
 const identifier = z
@@ -30,8 +29,7 @@ const stageName = z
   .max(10_000)
   .regex(/^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/, "is no name of a stage");
 
-export const functionKind = z.enum(["action", "mutation", "query"]);
-export type FunctionKind = z.infer<typeof functionKind>;
+export type FunctionKind = "action" | "mutation" | "query";
 
 /** What has one step record and one line of control flow; see docs/generated-code.md. */
 export const stage = z.object({
@@ -76,28 +74,14 @@ export const body = z.object({
   },
 });
 
-/** Of source without white space and comments, and what it names. Absent in old plans. */
-const sourceHash = z.string().optional();
-
-export const input = z.discriminatedUnion("kind", [
-  /** An exported const, here or in a module: imported by the generated file. */
-  z.object({ kind: z.literal("import"), import: importedName, hash: sourceHash }),
-  /** Anything closed: copied into the generated file. */
-  z.object({
-    kind: z.literal("copy"),
-    text: z.string(),
-    imports: z.array(importedName),
-    hash: sourceHash,
-  }),
-]);
-
 export const workflow = z.object({
   name: identifier,
   file: z.string(),
-  input,
+  /** A hash of the source of its `input`, without white space and comments, and what it names. */
+  input: z.string(),
   options: z.record(z.string(), z.json()),
-  /** Of those options that are computed; absent when none is. */
-  computed: sourceHash,
+  /** The same of those options that are computed; absent when none is. */
+  computed: z.string().optional(),
   nodes: z.array(node),
 });
 
@@ -227,13 +211,18 @@ export interface BodyPlan extends z.infer<typeof body> {
 }
 
 export type InputPlan =
-  | Extract<z.infer<typeof input>, { kind: "import" }>
-  | (Extract<z.infer<typeof input>, { kind: "copy" }> & {
+  /** An exported const, here or in a module: imported by the generated file. */
+  | { readonly kind: "import"; readonly import: ImportedName; readonly hash: string }
+  /** Anything closed: copied into the generated file. */
+  | {
+      readonly kind: "copy";
+      readonly imports: readonly ImportedName[];
       readonly expression: Expression;
-      readonly globals: string[];
-    });
+      readonly globals: readonly string[];
+      readonly hash: string;
+    };
 
-export interface WorkflowPlan extends z.infer<typeof workflow> {
+export interface WorkflowPlan extends Omit<z.infer<typeof workflow>, "input"> {
   readonly input: InputPlan;
   readonly nodes: NodePlan[];
   readonly place: Place;

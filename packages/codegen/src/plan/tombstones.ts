@@ -1,6 +1,7 @@
 import { digestOf, type StoredNode } from "./digest.js";
 import { completionName, generatedFunctions, stageIdentifier } from "./flow.js";
 import type { Tombstones, WorkflowPlan, WrittenPlan } from "./schema.js";
+import { sortedBy } from "./sorted.js";
 import type { Earlier } from "./storage-names.js";
 
 /** What runs may still be at or have results of. Tombstones stay until they are dropped. */
@@ -12,15 +13,15 @@ export function tombstonesOf(
   const byName = new Map(workflows.map((workflow) => [workflow.name, workflow]));
   // Files whose names differ only in case are one file on macOS and Windows.
   const files = new Set(workflows.map(({ name }) => name.toLowerCase()));
-  const gone = [...goneIn(baseline === undefined ? last : [baseline], last)];
-  return gone.sort(alphabetically).flatMap(([name, before]): Tombstones[] => {
+  const gone = goneIn(baseline === undefined ? last : [baseline], last);
+  return sortedBy(gone, ([name]) => name).flatMap(([name, before]): Tombstones[] => {
     const now = byName.get(name);
     if (now === undefined && files.has(name.toLowerCase())) return [];
-    for (const stage of now === undefined ? [] : digestOf(now).actions) before.stages.delete(stage);
-    for (const node of now === undefined ? [] : digestOf(now).stored)
-      before.nodes.delete(node.name);
+    const { actions = [], stored = [] } = now === undefined ? {} : digestOf(now);
+    for (const stage of actions) before.stages.delete(stage);
+    for (const node of stored) before.nodes.delete(node.name);
     const stages = [...before.stages].sort();
-    const nodes = [...before.nodes].sort(alphabetically).map(([, node]) => node);
+    const nodes = sortedBy(before.nodes.values(), ({ name }) => name);
     if (now !== undefined && stages.length + nodes.length === 0) return [];
     return [{ workflow: name, stages, ...(nodes.length === 0 ? {} : { nodes }) }];
   });
@@ -62,11 +63,6 @@ export function withoutThose(
     return stages.length + (nodes?.length ?? 0) === 0 ? [] : [{ ...left, stages, nodes }];
   });
 }
-
-const alphabetically = (
-  [a]: readonly [string, unknown],
-  [b]: readonly [string, unknown],
-): number => (a < b ? -1 : a > b ? 1 : 0);
 
 export interface TombstoneFunction {
   readonly stage: string;

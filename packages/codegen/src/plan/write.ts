@@ -3,8 +3,6 @@ import { compilerVersion } from "../version.js";
 import { digestOf, lazyWorkflow } from "./digest.js";
 import type {
   BodyPlan,
-  ImportedName,
-  InputPlan,
   NodePlan,
   ProjectPlan,
   StagePlan,
@@ -39,7 +37,7 @@ function writtenWorkflowOf(placed: WorkflowPlan): WrittenWorkflow {
   const workflow: Every<Omit<WrittenWorkflow, "hash">> = {
     name,
     file,
-    input: inputOf(input),
+    input: input.hash,
     options,
     computed,
     nodes: nodes.map(nodeOf),
@@ -61,21 +59,12 @@ function configOf(config: ProjectPlan["config"]): Pick<WrittenPlan, "config"> {
   return { config: { component, maxParallelism, logLevel, retention, retry, output } };
 }
 
-function inputOf(input: InputPlan): WrittenWorkflow["input"] {
-  const { hash } = input;
-  if (input.kind === "import") return { kind: "import", import: importOf(input.import), hash };
-  return { kind: "copy", text: input.text, imports: input.imports.map(importOf), hash };
-}
-
 /** Some fields of a value, in this order; those that may be absent too. */
 const picked = <T, Field extends keyof T>(
   of: T,
   ...fields: readonly Field[]
 ): Pick<Every<T>, Field> =>
   Object.fromEntries(fields.map((field) => [field, of[field]])) as Pick<Every<T>, Field>;
-
-const importOf = (name: ImportedName): Every<ImportedName> =>
-  picked(name, "local", "imported", "module", "typeOnly");
 
 const nodeOf = (node: NodePlan): Every<WrittenNode> => ({
   ...picked(node, "name", "storage", "kind"),

@@ -1,14 +1,13 @@
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
-import { ifPresent, readText, Unreadable } from "../discover/discover.js";
+import { entriesIfPresent, readText, Unreadable, unlessUnreadable } from "../discover/discover.js";
 import { isPlanFile, planFileIn, workflowPlanIn } from "../plan/paths.js";
 import type { ReadBefore } from "../plan/read.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { hashOf } from "../plan/write.js";
 import { generatedFolders, presentFiles, sidesOf } from "./write-generated.js";
 
-export interface LastPlan {
+interface LastPlan {
   /** The plan that was written last; if a merge has left conflicts in it, that of either side. */
   readonly plans: readonly WrittenPlan[];
   /** The folders that generated code stands in though the config names another. */
@@ -28,37 +27,23 @@ export async function lastPlan(
   const elsewhere =
     texts.size > 0 ? [] : generatedFolders(functionsDir).filter((folder) => folder !== output);
   const { plans, problems } = await plansOf(texts, before);
-  return {
-    plans,
-    elsewhere,
-    diagnostics: [...missing(functionsDir, output, texts), ...(force ? [] : problems)],
-  };
+  const diagnostics = [...missing(functionsDir, output, texts), ...(force ? [] : problems)];
+  return { plans, elsewhere, diagnostics };
 }
 
 /** The files of a plan by their paths: the text of each, or why it cannot be read. */
 export type PlanTexts = ReadonlyMap<string, string | Unreadable>;
 
 export function planTexts(functionsDir: string, output: string): PlanTexts {
-  const names = unlessUnreadable(() =>
-    ifPresent(join(functionsDir, output), (folder) => readdirSync(folder)),
-  );
+  const names = unlessUnreadable(() => entriesIfPresent(join(functionsDir, output)));
   if (names instanceof Unreadable) return new Map([[planFileIn(output), names]]);
-  const paths = (names ?? []).filter(isPlanFile).map((name) => `${output}/${name}`);
+  const paths = names.map(({ name }) => `${output}/${name}`).filter(isPlanFile);
   return new Map(
     paths.sort().flatMap((path) => {
       const text = unlessUnreadable(() => readText(`${functionsDir}/${path}`));
       return text === undefined ? [] : [[path, text] as const];
     }),
   );
-}
-
-function unlessUnreadable<Read>(read: () => Read): Read | Unreadable {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof Unreadable) return error;
-    throw error;
-  }
 }
 
 /** What the files of a plan say, and what is wrong with those that say nothing. */
@@ -68,8 +53,7 @@ export async function plansOf(
 ): Promise<{ plans: WrittenPlan[]; problems: Diagnostic[] }> {
   if (texts.size === 0) return { plans: [], problems: [] };
   // It brings along a library that takes its time, and a new app has no plan to read.
-  const { joinedPlan, PlanUnreadable } = await import("../plan/read.js");
-  const { partOnce } = await import("../plan/read.js");
+  const { joinedPlan, partOnce, PlanUnreadable } = await import("../plan/read.js");
   const problems: Diagnostic[] = [];
   const files = [...texts].map(([path, text]) => {
     if (text instanceof Unreadable) {
@@ -113,9 +97,9 @@ function missing(functionsDir: string, output: string, texts: PlanTexts): Diagno
   const wanted = [...own.keys()].map(planOf);
   const [first, ...others] = wanted;
   if (first === undefined) return [];
-  const place = { file: texts.size === 0 ? planFileIn(output) : first, line: 1, column: 1 };
+  const file = texts.size === 0 ? planFileIn(output) : first;
   const more = others.length === 0 || texts.size === 0 ? "" : `, nor are ${others.length} more`;
-  const message = `${place.file} is not there${more}, though other generated files are: of what is gone since they were written nothing is left behind for runs in flight`;
-  const hint = `restore it from version control, and generate again: \`git checkout -- <functions folder>/${place.file}\``;
-  return [diagnostic("missingPlan", place, message, hint)];
+  const message = `${file} is not there${more}, though other generated files are: of what is gone since they were written nothing is left behind for runs in flight`;
+  const hint = `restore it from version control, and generate again: \`git checkout -- <functions folder>/${file}\``;
+  return [diagnostic("missingPlan", { file, line: 1, column: 1 }, message, hint)];
 }

@@ -1,5 +1,4 @@
 import {
-  type Dirent,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -12,8 +11,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, isAbsolute, join, posix, relative } from "node:path";
-import { definitionFiles, ifPresent, readText } from "../discover/discover.js";
-import { isPlanFile, usualOutput } from "../plan/paths.js";
+import { definitionFiles, entriesIfPresent, ifPresent, readText } from "../discover/discover.js";
+import { foldersAround, isPlanFile, usualOutput } from "../plan/paths.js";
+import { sortedBy } from "../plan/sorted.js";
 import { randomUUID } from "node:crypto";
 import type { GeneratedFile } from "../emit/emit.js";
 import { isUntouched } from "../emit/index-file.js";
@@ -35,23 +35,19 @@ export function presentFiles(
   const own = new Map<string, string>();
   const foreign = new Set<string>();
   for (const folder of [...folders].sort()) {
-    for (const entry of entriesOf(join(functionsDir, folder))) {
+    const entries = entriesIfPresent(join(functionsDir, folder));
+    for (const entry of sortedBy(entries, ({ name }) => name)) {
       const path = `${folder}/${entry.name}`;
       if (!ownName.test(entry.name) || !isWanted(path)) continue;
       // Without `join`, which takes as long as reading does when there are hundreds of them.
-      const text = entry.isFile() ? readText(`${functionsDir}/${path}`) : undefined;
+      const text = entry.isFile() ? readText(`${functionsDir}/${path}`) : "";
       // Gone since it was listed: another compiler is at work.
-      if (entry.isFile() && text === undefined) continue;
-      if (text !== undefined && isOwn(entry.name, text)) own.set(path, text);
+      if (text === undefined) continue;
+      if (isOwn(entry.name, text)) own.set(path, text);
       else foreign.add(path);
     }
   }
   return { own, foreign };
-}
-
-function entriesOf(folder: string): Dirent[] {
-  const entries = ifPresent(folder, (path) => readdirSync(path, { withFileTypes: true })) ?? [];
-  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** The names that the compiler gives to files, now and in earlier versions. */
@@ -69,8 +65,8 @@ export function generatedFolders(functionsDir: string): string[] {
     if (folder === "") return false;
     const index = readText(join(functionsDir, folder, "index.ts"));
     if (index === undefined || !isOwn("index.ts", index)) return false;
-    const around = folder.split("/").map((_name, at, all) => all.slice(0, at + 1).join("/"));
-    return !around.some((each) => existsSync(join(functionsDir, each, "convex.config.ts")));
+    const isComponent = (path: string) => existsSync(join(functionsDir, path, "convex.config.ts"));
+    return !foldersAround(folder).some(isComponent);
   });
 }
 
@@ -157,9 +153,8 @@ export const isWrittenHere = (path: string): boolean =>
 
 function editedByHand(paths: readonly string[]): string {
   const [first = "", ...others] = paths;
-  const which = others.length === 0 ? `${first} was` : `${paths.join(", ")} were`;
   return (
-    `${which} edited by hand, so nothing was written: put what the edit is for into the definition, then run ` +
+    `${paths.join(", ")} ${others.length === 0 ? "was" : "were"} edited by hand, so nothing was written: put what the edit is for into the definition, then run ` +
     "`workflow-codegen generate --force`, which writes over it. (If a formatter made the edit, keep it out of " +
     `${posix.dirname(first)}.)`
   );
@@ -171,11 +166,9 @@ export async function driftOf(
   files: readonly GeneratedFile[],
   { force = false, folders }: WriteOptions = {},
 ): Promise<Written> {
-  const wantedIn = foldersOf(files.map(({ path }) => path));
-  const searched = new Set([
-    ...(folders ?? (files.length === 0 ? [usualOutput] : [])),
-    ...wantedIn,
-  ]);
+  const wanted = new Set(files.map(({ path }) => path));
+  const others = folders ?? (files.length === 0 ? [usualOutput] : []);
+  const searched = new Set([...others, ...foldersOf([...wanted])]);
   for (const folder of searched) refuseFolderElsewhere(functionsDir, folder);
   const { own, foreign } = presentFiles(functionsDir, searched);
   // A plan that is damaged does not look like one any more.
@@ -188,7 +181,6 @@ export async function driftOf(
     );
   }
   const isStale = ({ path, text }: GeneratedFile) => own.get(path) !== text;
-  const wanted = new Set(files.map(({ path }) => path));
   const written = files.filter(isStale).map(({ path }) => path);
   const removed = [...own.keys()].filter((path) => !wanted.has(path));
   const isEdited = (path: string) => {

@@ -142,9 +142,9 @@ test.each([
   ["{}", "is not a plan that workflow-codegen has written"],
   [
     '{ "generatedBy": "workflow-codegen", "version": 99 }',
-    "is a plan of version 99; this compiler reads version 2",
+    "is a plan of version 99; this compiler reads version 3",
   ],
-  ['{ "generatedBy": "workflow-codegen", "version": 2, "workflows": 3 }', "was changed by hand"],
+  ['{ "generatedBy": "workflow-codegen", "version": 3, "workflows": 3 }', "was changed by hand"],
 ])("a plan that cannot be read is said in a sentence: %s", async (text, message) => {
   await writeFile(join(app(), "deployed.json"), text);
   await expect(workflowCodegen("check", "--against", "deployed.json")).rejects.toMatchObject({

@@ -504,27 +504,12 @@ export const bounded = defineWorkflow({ input: z.object({ most }), retention }).
   ]);
 });
 
-test("a plan of before inputs had hashes differs by what it says of them", async () => {
-  const now = await planOf(a);
-  const unhashed = (plan: WrittenPlan, text: string): WrittenPlan => ({
-    ...plan,
-    workflows: plan.workflows.map((each) => ({
-      ...each,
-      input: { kind: "copy", text, imports: each.input.kind === "copy" ? each.input.imports : [] },
-      hash: "0",
-    })),
-  });
-  expect(compare(unhashed(now, "z.object({})"), now)).toEqual([]);
-  expect(compare(unhashed(now, "z.any()"), now)).toHaveLength(2);
-});
-
 test("another input and other options of a workflow are safe, and told", async () => {
   const before = await planOf(a);
   const [leaf, flow] = [before.workflows[1], before.workflows[0]];
-  const input = { kind: "copy" as const, text: "z.any()", imports: [] };
   const now = {
     ...before,
-    workflows: [{ ...flow!, input, options: { retry: true }, hash: "0" }, leaf!],
+    workflows: [{ ...flow!, input: "0", options: { retry: true }, hash: "0" }, leaf!],
   };
   expect(
     compare(before, now).map(({ message, compatibility }) => [

@@ -5,7 +5,7 @@ import { Deployable } from "../../src/watch/watching.js";
 const plan = (compiler: string): WrittenPlan => ({
   generatedBy: "workflow-codegen",
   compiler,
-  version: 2,
+  version: 3,
   workflows: [],
 });
 const [before, first, second, third] = ["before", "first", "second", "third"].map(plan) as [

@@ -1,6 +1,7 @@
 import { quote } from "../../diagnostics/diagnostic.js";
 import type { Node } from "../../ts-morph.js";
-import type { BodyPlan, NodePlan, Policy, Reader, StagePlan } from "../../plan/schema.js";
+import type { BodyPlan, NodePlan, Reader, StagePlan } from "../../plan/schema.js";
+import { sortedBy } from "../../plan/sorted.js";
 import type { NodeCall } from "../definitions.js";
 import type { DefinitionFile } from "../parser.js";
 import type { AppModules } from "../app-modules.js";
@@ -40,7 +41,6 @@ export interface NodeContext extends Surroundings {
   readonly workflow: string;
   readonly workflows: Workflows;
   readonly modules: AppModules;
-  /** Reads the nodes inside this one. */
   readonly readNodes: (calls: readonly NodeCall[], inside: Surroundings) => ReadNodes;
 }
 
@@ -52,7 +52,7 @@ export interface Read {
   readonly context: NodeContext;
 }
 
-/** How one kind of node is read. Its stages say how it is lowered: see emit/stages. */
+/** How one kind of node is read. Its stages say how it is lowered: see emit/stages.ts. */
 export interface NodeKind {
   /** Its options, by their names. Absent when it reads its arguments itself. */
   readonly known?: readonly string[];
@@ -119,7 +119,6 @@ export function analyzeNode(
   };
 }
 
-/** A node's name, and what follows from it. */
 export interface Named {
   readonly name: string;
   readonly at: Node;
@@ -151,7 +150,6 @@ function finalizeName({ kindNode: at }: NodeCall, { file, prefix }: NodeContext)
   return undefined;
 }
 
-/** The name of a node, when it is written out. */
 export const literalName = (call: NodeCall): string | undefined =>
   stringOf(call.call.getArguments()[0]);
 
@@ -178,11 +176,8 @@ export const ofPart = (
 });
 
 /** The source of options for a hash, whatever order they are in. */
-export function optionSource(options: Options): Node[] {
-  return [...options.values()]
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .flatMap(({ nameNode, value }) => [nameNode, value]);
-}
+export const optionSource = (options: Options): Node[] =>
+  sortedBy(options.values(), ({ name }) => name).flatMap((each) => [each.nameNode, each.value]);
 
 /** What one function of a stage reads, of what it may read. */
 interface Reading {
@@ -190,50 +185,29 @@ interface Reading {
   readonly visible: readonly string[];
 }
 
-/** What a stage of the plan is made of. */
-export interface StageParts extends Reading {
-  readonly name: string;
-  readonly node: string;
-  readonly code: readonly string[];
-  readonly label: string;
-  readonly mention: StagePlan["mention"];
-  readonly kind: StagePlan["kind"];
-  readonly policy: Policy;
+type Made = "reads" | "recover" | "until" | "isAside" | "readers" | "place";
+
+interface StageParts extends Reading, Omit<StagePlan, Made> {
   readonly at: Node;
   readonly isAside?: boolean;
-  readonly reference?: string;
-  readonly info?: true | undefined;
   readonly recover?: Reading;
   readonly until?: Reading;
-  readonly reduce?: true;
-  readonly isolate?: true | undefined;
-  readonly workflows?: string[];
 }
 
 /** A stage of the plan. Its reads are in the order of the scope, however a handler is written. */
-export function stagePlan(parts: StageParts, file: DefinitionFile): StagePlan {
-  const { name, kind, node, code, label, mention, policy, isAside = false } = parts;
-  const { reference, info, reduce, isolate, workflows, recover, until } = parts;
-  const readings = [parts, recover, until].filter((each) => each !== undefined);
+export function stagePlan(
+  { at, reads, visible, recover, until, isAside = false, ...own }: StageParts,
+  file: DefinitionFile,
+): StagePlan {
+  const readings = [{ reads, visible }, recover, until].filter((each) => each !== undefined);
   return {
-    name,
-    kind,
-    reads: ordered(parts),
-    reference,
-    info,
+    ...own,
+    reads: ordered({ reads, visible }),
     recover: recover && ordered(recover),
     until: until && ordered(until),
-    reduce,
-    isolate,
-    workflows,
-    node,
-    code,
-    label,
-    mention,
-    policy,
     isAside,
     readers: readings.map(readerOf),
-    place: file.placeOf(parts.at),
+    place: file.placeOf(at),
   };
 }
 

@@ -1,11 +1,9 @@
 import { branch } from "./branch.js";
-import { child } from "./child.js";
-import { event } from "./event.js";
 import { finalize, step } from "./step.js";
 import { loop } from "./loop.js";
 import type { NodeKind } from "./node-kind.js";
 import { parent } from "./parent.js";
-import { sleep } from "./sleep.js";
+import { child, event, sleep } from "./waiting.js";
 
 /** Every kind of node, by the name of its method. A new kind is one entry here. */
 export const nodeKinds: ReadonlyMap<string, NodeKind> = new Map(

@@ -1,7 +1,7 @@
-import { outputOf, stageIdentifier } from "../../plan/flow.js";
-import type { BodyPlan, StagePlan } from "../../plan/schema.js";
-import { commentText, laidOut, quoted, strings } from "../code.js";
-import type { FileScope } from "../file-scope.js";
+import { outputOf, stageIdentifier } from "../plan/flow.js";
+import type { BodyPlan, StagePlan } from "../plan/schema.js";
+import { commentText, laidOut, quoted, strings } from "./code.js";
+import type { FileScope } from "./file-scope.js";
 
 /** How one kind of stage is written: declarations with their comments. */
 export interface StageLowering {

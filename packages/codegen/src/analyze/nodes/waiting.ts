@@ -1,0 +1,136 @@
+import { Node } from "../../ts-morph.js";
+import { childWorkflow } from "../children.js";
+import { constantOf, functionOf, unwrap } from "../functions.js";
+import { readRecover, scopeReads } from "../handlers.js";
+import { knownValue, objectOf } from "../known.js";
+import {
+  givenOptions,
+  type Options,
+  plannedValues,
+  policyOf,
+  readOptions,
+  reportUnknown,
+} from "../options.js";
+import type { DefinitionFile } from "../parser.js";
+import { type Reads, readsOf } from "../reads.js";
+import {
+  type Named,
+  type NodeContext,
+  type NodeKind,
+  ofNode,
+  optionSource,
+  stagePlan,
+} from "./node-kind.js";
+
+/* The nodes at which a run waits for something outside: for a time, an event, one other run. */
+
+/** `.sleep(name, duration | (scope) => duration | Date)`: one stage, which makes nothing. */
+export const sleep: NodeKind = {
+  planned: ["duration"],
+  hasOutput: false,
+  parts({ call, named, context: { file, scope: visible } }) {
+    const { label, at } = named;
+    const [, nameNode] = call.call.getArguments();
+    if (nameNode === undefined) {
+      const hint = 'write it after the name: `.sleep("settle", "10m")`, or a function of the scope';
+      file.report("missingOption", at, `${label} has no duration`, hint);
+      return { stages: [], options: new Map() };
+    }
+    const value = heldIn(nameNode, file);
+    const reads = readDuration(value, label, file);
+    const options = new Map([["duration", { name: "duration", nameNode, value }]]);
+    const given = givenOptions(options, file);
+    const policy = { values: plannedValues(given, ["duration"]), computed: [], given };
+    const own = { kind: "sleep", visible, policy, at } as const;
+    return { stages: [reads && stagePlan({ ...ofNode(named), ...own, reads }, file)], options };
+  },
+};
+
+/** The value of a const of the file stands for its name. */
+function heldIn(value: Node, file: DefinitionFile): Node {
+  const node = unwrap(value);
+  return (Node.isIdentifier(node) ? constantOf(node, file) : undefined) ?? value;
+}
+
+function readDuration(value: Node, label: string, file: DefinitionFile): Reads | undefined {
+  const fn = functionOf(value, file);
+  if (fn !== undefined) return readsOf(fn, "ofScope", file);
+  if (isDuration(value, file)) return [];
+  const message = `the duration of ${label} cannot be seen here`;
+  const hint =
+    "write it here or as a const at the top of this file, or a function of the scope: `({ input }) => input.delay`";
+  file.report("unknownHandler", value, message, hint);
+  return undefined;
+}
+
+/** Whether an expression cannot be a function, whatever it gives. */
+function isDuration(value: Node, file: DefinitionFile): boolean {
+  const node = unwrap(heldIn(value, file));
+  const known = knownValue(node, file);
+  return (
+    (known !== undefined && typeof known !== "object") ||
+    (Node.isBinaryExpression(node) && /^[-+*/%]/.test(node.getOperatorToken().getText())) ||
+    (Node.isNewExpression(node) && node.getExpression().getText() === "Date") ||
+    Node.isTemplateExpression(node)
+  );
+}
+
+/** `.event(name, { schema | anyOf, timeout? })`: one stage, which reads what its timeout does. */
+export const event: NodeKind = {
+  known: ["schema", "anyOf", "timeout", "sensitive"],
+  planned: ["timeout", "sensitive"],
+  parts({ named, options, context }) {
+    const { file, scope: visible } = context;
+    checkSchema(options, named, context);
+    const timeout = options.get("timeout");
+    const fn = timeout && functionOf(timeout.value, file);
+    const isFixed = timeout === undefined || isDuration(timeout.value, file);
+    // What cannot be seen may be a function, and may read anything.
+    const reads = fn !== undefined ? readsOf(fn, "ofScope", file) : isFixed ? [] : "*";
+    const own = { kind: "event", reads, visible, at: named.at } as const;
+    const stage = stagePlan({ ...ofNode(named), ...own, policy: policyOf(options, file) }, file);
+    // A function is no value to look at.
+    const values = new Map([...options].filter(([, each]) => fn === undefined || each !== timeout));
+    return { stages: [stage], options: values, source: optionSource(options) };
+  },
+};
+
+/** An event has one schema, or one for each of several names. */
+function checkSchema(options: Options, { label, at }: Named, { file }: NodeContext): void {
+  const [schema, anyOf] = [options.get("schema"), options.get("anyOf")];
+  const report = (where: typeof at, message: string, hint: string) =>
+    file.report("oneSchema", where, `${label} ${message}`, hint);
+  if (schema === undefined && anyOf === undefined) {
+    const hint = "write `schema: z.object({ … })`; for several events `anyOf: { name: schema }`";
+    report(at, "has neither schema nor anyOf, so nothing says what it waits for", hint);
+  } else if (schema !== undefined && anyOf !== undefined) {
+    report(anyOf.nameNode, "has both schema and anyOf", "keep one; anyOf is for several events");
+  }
+  if (anyOf !== undefined && objectOf(anyOf.value, file)?.getProperties().length === 0) {
+    const hint = "write `anyOf: { approved: schema, rejected: schema }`";
+    report(anyOf.nameNode, "waits for any of no events", hint);
+  }
+}
+
+/** `.child(name, workflow, args, { recover? })`: one stage, a run of the workflow. */
+export const child: NodeKind = {
+  parts({ call, named, context }) {
+    const { file, scope: visible, workflows } = context;
+    const { label, at } = named;
+    const [, workflow, args, given] = call.call.getArguments();
+    if (workflow === undefined || args === undefined) {
+      const message = `${label} has no ${workflow === undefined ? "workflow" : "args"}`;
+      const hint = 'write all three: `.child("name", workflow, ({ input }) => ({ … }))`';
+      file.report("missingOption", at, message, hint);
+    }
+    const name = workflow && childWorkflow(workflow, label, file, workflows);
+    const reads = args && scopeReads(args, `the args of ${label}`, file);
+    const options = given && readOptions(given, call.kindNode, label, file);
+    if (options !== undefined) reportUnknown(options, ["recover"], label, file);
+    const recover = options && readRecover(options, label, visible, file);
+    if (name === undefined || reads === undefined) return { stages: [] };
+    const policy = { values: {}, computed: [], given: new Map() };
+    const own = { kind: "child" as const, reads, visible, recover, policy, at, workflows: [name] };
+    return { stages: [stagePlan({ ...ofNode(named), ...own }, file)] };
+  },
+};
