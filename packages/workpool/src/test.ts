@@ -11,7 +11,6 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/complete.js": () => import("./component/complete.js"),
   "./component/config.js": () => import("./component/config.js"),
   "./component/continuations.js": () => import("./component/continuations.js"),
-  "./component/counts.js": () => import("./component/counts.js"),
   "./component/delayed.js": () => import("./component/delayed.js"),
   "./component/enqueue.js": () => import("./component/enqueue.js"),
   "./component/events.js": () => import("./component/events.js"),

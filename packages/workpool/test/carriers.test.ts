@@ -90,8 +90,8 @@ describe("where the scheduler has fewer places than the pool has slots", () => {
     });
     await deployment.drive();
     expect(events("ended")).toHaveLength(1);
-    expect(started.get("worker:carry")).toBe(1);
-    expect(calls).not.toContain("worker:take");
+    expect(started.get("watchdog:carry")).toBe(1);
+    expect(calls).not.toContain("watchdog:take");
   });
 
   test("a carrier that dies loses nothing: each of its works is found, and tried again", async () => {
@@ -121,7 +121,7 @@ describe("where the scheduler has fewer places than the pool has slots", () => {
       "workpool",
       "_scheduled_functions",
     );
-    const carriers = jobs.filter(({ name }) => name === "worker:carry");
+    const carriers = jobs.filter(({ name }) => name === "watchdog:carry");
     // Those that had not begun; none that ran works.
     expect(carriers.filter(({ state }) => state.kind === "success")).toHaveLength(2);
     expect(carriers.filter(({ state }) => state.kind === "failed")).toHaveLength(0);

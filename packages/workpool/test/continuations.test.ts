@@ -23,10 +23,10 @@ type Handler = (ctx: any, args: any) => Promise<unknown>;
  * The handler of a function of the component, to be spied on. Nobody outside is to call it, so no
  * type has it.
  */
-async function handlerOf(module: "cancelAll" | "host" | "recovery", name: string) {
+async function handlerOf(module: "cancelAll" | "watchdog" | "recovery", name: string) {
   const modules = {
     cancelAll: () => import("../src/component/cancelAll.js"),
-    host: () => import("../src/component/host.js"),
+    watchdog: () => import("../src/component/watchdog.js"),
     recovery: () => import("../src/component/recovery.js"),
   };
   const loaded = (await modules[module]()) as Record<string, unknown>;
@@ -127,7 +127,7 @@ describe.each(ways)("a page that %s", (_, lose) => {
       // They never end, so that no completion passes a slot on.
       await enqueueLarge(app, 4, hangWith);
       await app.setMaxParallelism(100);
-      await lose(app, "host:drainQueue");
+      await lose(app, "watchdog:drainQueue");
       await app.drive(29 * SECOND);
       expect((await lineAndSlots(app)).held).toBe(0);
       await app.drive(2 * SECOND);
@@ -144,7 +144,7 @@ describe.each(ways)("a page that %s", (_, lose) => {
       await ctx.runMutation(workpool.config.update, { maxParallelism: 10 });
     });
     expect(await lineAndSlots(app)).toMatchObject({ waiting: 5, held: 0 });
-    await lose(app, "host:drainQueue");
+    await lose(app, "watchdog:drainQueue");
     await app.drive(29 * SECOND);
     expect(await app.labels("ended")).toEqual([]);
     await app.drive(2 * SECOND);
@@ -250,7 +250,7 @@ describe("while a raise of maxParallelism goes on in further transactions", () =
   test("and that throws again and again, the watchdog stays on until it does not", async () => {
     const app = await paused();
     await enqueueWrites(app, 5);
-    const { spy } = await handlerOf("host", "drainQueue");
+    const { spy } = await handlerOf("watchdog", "drainQueue");
     // The scheduled one, and that of the first look.
     for (let i = 0; i < 2; i++)
       spy.mockImplementationOnce(async () => {

@@ -191,7 +191,7 @@ describe("maxParallelism", () => {
           return slots.filter((slot) => slot.work !== undefined).length;
         });
       await app.drive();
-      const starts = app.counter.calls.filter((call) => call.name === "host:drainQueue");
+      const starts = app.counter.calls.filter((call) => call.name === "watchdog:drainQueue");
       expect(starts.length).toBeGreaterThan(2);
       expect(await held()).toBe(0);
       expect(await app.inPool((ctx) => ctx.db.query("works").first())).toBeNull();

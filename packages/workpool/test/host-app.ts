@@ -22,7 +22,7 @@ export class HostApp {
 
   /** @param lag how many of the newest commits a stale snapshot lacks; asked for each. */
   constructor(lag = () => 0) {
-    this.counter = new Counter({ lag });
+    this.counter = new Counter({ lag, deploymentClass: "s256" });
     this.t = this.counter.convexTest({ schema, modules, transactionLimits: true });
   }
 

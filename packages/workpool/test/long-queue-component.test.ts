@@ -112,7 +112,7 @@ describe("35,000 works waiting in the component", () => {
       await app.setMaxParallelism(20);
       // A drain starts them, and another pause stops the rest.
       await app.drive(1_000, async () => {
-        if (app.counter.calls.some(({ name }) => name === "host:drainQueue"))
+        if (app.counter.calls.some(({ name }) => name === "watchdog:drainQueue"))
           await app.setMaxParallelism(0);
       });
       expect((await app.labels("write")).length).toBeGreaterThanOrEqual(ran + 20);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { leaveQueueAmong, seeNearFirst } from "../src/core/queue.js";
 import { claimable } from "../src/core/slots.js";
-import type { HostMutationCtx } from "../src/core/context.js";
+import type { HostCtx } from "../src/core/context.js";
 import { mostAtOnce, NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { internal } from "./convex/_generated/api.js";
 import { host } from "./host/pool.js";
@@ -80,9 +80,7 @@ describe("what goes wrong elsewhere", () => {
     // They all see the same slots free, as transactions that run at once do.
     const gate = await app.t.run((ctx) => ctx.db.query("gate").first());
     const picked = await app.t.run((ctx) =>
-      Promise.all(
-        Array.from({ length: 20 }, () => claimable(ctx as HostMutationCtx, host, gate!, 1)),
-      ),
+      Promise.all(Array.from({ length: 20 }, () => claimable(ctx as HostCtx, host, gate!, 1))),
     );
     // At random, 18 would differ.
     expect(new Set(picked.map(({ slots }) => slots[0]?.number)).size).toBeGreaterThanOrEqual(15);
@@ -103,8 +101,8 @@ describe("what goes wrong elsewhere", () => {
     for (let i = 0; i < 20; i++)
       await app.t
         .mutation(async (ctx) => {
-          const line = await seeNearFirst(ctx as HostMutationCtx, host, gate!);
-          const work = await leaveQueueAmong(ctx as HostMutationCtx, line.seen);
+          const line = await seeNearFirst(ctx as HostCtx, host, gate!);
+          const work = await leaveQueueAmong(ctx as HostCtx, line.seen);
           taken.push(work!.work);
           throw new Error("undone");
         })

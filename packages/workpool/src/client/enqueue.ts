@@ -10,10 +10,8 @@ import type { ComponentApi } from "../component/_generated/component.js";
 import { type MutationRunner, partsOf, type RetryBehavior, type RunResult } from "../core/index.js";
 import type { WorkId } from "./validators.js";
 
-/** What may be enqueued. */
 export type WorkKind = "action" | "mutation" | "query";
 
-/** A function that may be enqueued. */
 export type WorkFunction<Kind extends WorkKind = WorkKind> = FunctionReference<
   Kind,
   FunctionVisibility

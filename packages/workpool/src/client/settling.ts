@@ -29,7 +29,6 @@ export type Settlement =
   | { kind: "success"; returnValue?: unknown }
   | { kind: "failed"; error: string; retryable?: boolean };
 
-/** A function that settles itself. */
 type Settling = FunctionReference<"action" | "mutation", FunctionVisibility, any>;
 
 export type SettlingOptions<Callback extends OnComplete> = EnqueueOptions<Callback> &

@@ -6,11 +6,10 @@ import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { endWork } from "./complete.js";
 import { continuation } from "./continuations.js";
-import { countWithoutSlot } from "./counts.js";
+import { countWithoutSlot } from "./reports.js";
 import { host } from "./host.js";
 import schema from "./schema.js";
 
-/** How many works a page holds by default, and at most. */
 const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;
 
@@ -30,14 +29,12 @@ export async function cancelEverything(ctx: MutationCtx, limit = DEFAULT_PAGE): 
   if (next !== null) await core.continueLater(ctx, host, internal.cancelAll.nextPage, next);
 }
 
-/** Cancels the next page. */
 export const nextPage = continuation<Page>(cancelPage);
 
 const MOMENT_MS = 10;
 
 /* A type and not an interface, as a continuation keeps it as a Convex value. */
 type Page = {
-  /** Where the page before ended. */
   readonly cursor: string | null;
   /** The `_creationTime` of the newest work to cancel. */
   readonly upTo: number;

@@ -4,12 +4,11 @@ import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { voidMutation } from "./continuations.js";
-import type { Counted } from "./counts.js";
 import { delayWork } from "./enqueue.js";
 import { logCompleted, logEvent } from "./events.js";
 import { type Outcome, vAttempt, vOutcome } from "./schema.js";
 import { host } from "./host.js";
-import { countEnd } from "./reports.js";
+import { type Counted, countEnd } from "./reports.js";
 import { callBack, removeWork } from "./work.js";
 
 /** Takes in how the attempt of an action ended. A repeated or stale report changes nothing. */
@@ -22,7 +21,6 @@ export const complete = voidMutation(
   },
 );
 
-/** Ends an attempt of a work: it is tried again, or has ended. */
 export async function endAttempt(
   ctx: MutationCtx,
   work: Doc<"works">,
@@ -64,9 +62,8 @@ export async function expectedAttempt(
 }
 
 /**
- * Ends a work: deletes its record, hands its slot on, and calls its callback last, so that what it
- * enqueues finds the slot free, and its failure harms nobody.
- * @param attempts how many have ended. Default: as many as its document says.
+ * Ends a work: deletes its record, hands its slot over, and calls its callback last, so that what
+ * it enqueues finds the slot free. @param attempts how many have ended.
  */
 export async function endWork(
   ctx: MutationCtx,
@@ -79,7 +76,6 @@ export async function endWork(
   await endRemovedWork(ctx, { work, context, slot }, result, attempts);
 }
 
-/** Ends a work whose record is gone already; see {@link endWork}. */
 export async function endRemovedWork(
   ctx: MutationCtx,
   ended: { work: Doc<"works">; context: Value | undefined; slot: Id<"slots"> | undefined },

@@ -3,11 +3,7 @@ import { setConfig, vConfig } from "../core/index.js";
 import { mutation } from "./_generated/server.js";
 import { host } from "./host.js";
 
-/**
- * Sets what is given, at once, until the class's own options change. `maxParallelism: 0` pauses the
- * pool.
- * @throws if `maxParallelism` is not a whole number from 0 to 200.
- */
+/** Sets what is given, until the class's own options change. @throws if it is out of range. */
 export const update = mutation({
   args: vConfig,
   returns: v.null(),

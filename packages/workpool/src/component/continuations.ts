@@ -1,12 +1,9 @@
-import { type Infer, v } from "convex/values";
 import { mutationsOf, scheduleContinuation } from "../core/index.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 import { warn } from "./events.js";
 
-/** How many of them the watchdog checks at once. */
 const MOST_CHECKED = 100;
-/** How soon the watchdog checks again, while there is one. */
 const CHECK_AGAIN_MS = 60_000;
 
 export const { continuation, voidMutation } = mutationsOf<MutationCtx>();
@@ -15,7 +12,7 @@ export const { continuation, voidMutation } = mutationsOf<MutationCtx>();
 export async function reviveContinuations(
   ctx: MutationCtx,
   idle: boolean,
-  { any, lost }: Infer<typeof vContinued>,
+  { any, lost }: Continued,
 ): Promise<number | null> {
   for (const id of lost) {
     const continuation = await ctx.db.get("continuations", id);
@@ -30,10 +27,11 @@ export async function reviveContinuations(
   return goesOn ? Date.now() + CHECK_AGAIN_MS : null;
 }
 
-/** Which of them are lost. Read from a stale snapshot, as each page writes its document. */
-export const vContinued = v.object({ any: v.boolean(), lost: v.array(v.id("continuations")) });
+/** Whether there are any, and which are lost. */
+type Continued = { readonly any: boolean; readonly lost: Id<"continuations">[] };
 
-export async function findLostContinuations(ctx: QueryCtx): Promise<Infer<typeof vContinued>> {
+/** Read it stale, as each page writes its document. */
+export async function findLostContinuations(ctx: QueryCtx): Promise<Continued> {
   const some = await ctx.db.query("continuations").take(MOST_CHECKED);
   const lost: Id<"continuations">[] = [];
   for (const each of some) if ((await lossOf(ctx, each)) !== null) lost.push(each._id);

@@ -1,11 +1,10 @@
-import { type Infer, v } from "convex/values";
 import { internal } from "./_generated/api.js";
+import { findLostContinuations } from "./continuations.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 
 /** A delayed start that is so late was lost, or the scheduler is behind: its job tells which. */
 const LATE_MS = 10_000;
-/** How many late starts the watchdog reads at once. */
 const PAGE = 100;
 /** The watchdog stays on for works that are due this soon, and checks them so long after that. */
 const SOON_MS = 510_000;
@@ -17,7 +16,7 @@ const SWEEP_AFTER_MS = 30_000;
 export async function startLate(
   ctx: MutationCtx,
   idle: boolean,
-  { lost, lastDue }: Infer<typeof vDelayed>,
+  { lost, lastDue }: Delayed,
 ): Promise<number | null> {
   if (lost.length > 0) await ctx.runMutation(internal.recovery.startLost, { lost });
   // That there is none is concluded from the index itself.
@@ -35,15 +34,19 @@ async function lastDueSoon(ctx: QueryCtx): Promise<number | null> {
   return soon?.due?.at ?? null;
 }
 
-/** What the watchdog needs to know of delayed works; read from a stale snapshot. */
-export const vDelayed = v.object({
-  /** Late ones that will not start by themselves. */
-  lost: v.array(v.id("works")),
-  /** See {@link lastDueSoon}. */
-  lastDue: v.union(v.number(), v.null()),
-});
+/** What the watchdog reads from a stale snapshot for `PoolHost.alsoSweep`. */
+export async function inspect(ctx: QueryCtx) {
+  return { delayed: await findLostStarts(ctx), continued: await findLostContinuations(ctx) };
+}
+export type Found = Awaited<ReturnType<typeof inspect>>;
 
-export async function findLostStarts(ctx: QueryCtx): Promise<Infer<typeof vDelayed>> {
+interface Delayed {
+  /** Late ones that will not start by themselves. */
+  readonly lost: Id<"works">[];
+  readonly lastDue: number | null;
+}
+
+async function findLostStarts(ctx: QueryCtx): Promise<Delayed> {
   const late = await ctx.db
     .query("works")
     .withIndex("by_due", (q) => q.gt("due.at", undefined).lte("due.at", Date.now() - LATE_MS))

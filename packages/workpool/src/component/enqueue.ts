@@ -14,7 +14,6 @@ type Special = Pick<Doc<"works">, "settles" | "timeoutMs" | "due">;
 /** How many of the functions that a transaction may schedule are left to the caller. */
 const FUNCTIONS_LEFT = 100;
 
-/** Enqueues one work for each of `argsList`, in their order. */
 export async function enqueueAll(
   ctx: MutationCtx,
   enqueue: Enqueue,
@@ -29,19 +28,12 @@ export async function enqueueAll(
   if (at !== null) {
     await delayAll(ctx, works, at);
     await logEnqueued(ctx, works, at);
-  } else if (works.length === 1 && works[0] !== undefined) {
-    const how = await core.enqueueWork(ctx, await workOf(works[0], argsList[0]), host);
-    await logEnqueued(ctx, works, at);
-    await (how === "started" ? logStarted : logWaiting)(ctx, works[0]);
   } else {
-    const started = await core.enqueueWorks(
-      ctx,
-      await Promise.all(works.map((work, index) => workOf(work, argsList[index]))),
-      host,
-    );
+    const ready = works.map((work, index) => workOf(work, argsList[index]));
+    const started = await core.enqueueWorks(ctx, await Promise.all(ready), host);
     await logEnqueued(ctx, works, at);
-    for (const work of works.slice(0, Math.min(started, core.MOST_LOGGED_AT_ONCE)))
-      await logStarted(ctx, work);
+    for (const [index, work] of works.slice(0, core.MOST_LOGGED_AT_ONCE).entries())
+      await (index < started ? logStarted : logWaiting)(ctx, work);
   }
   return works.map((work) => work._id);
 }

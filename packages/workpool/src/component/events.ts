@@ -12,7 +12,6 @@ export async function logEvent(
   await logEventOf(ctx, "workpool", level, event, fields);
 }
 
-/** Logs a sentence for people, if warnings are logged. */
 export async function warn(ctx: QueryCtx, message: string): Promise<void> {
   if (await logs(ctx, "WARN")) console.warn(message);
 }
@@ -45,12 +44,10 @@ export async function logStarted(ctx: MutationCtx, work: Doc<"works">): Promise<
   });
 }
 
-/** A work found no free slot and waits in the queue. */
 export async function logWaiting(ctx: MutationCtx, work: Doc<"works">): Promise<void> {
   await logEvent(ctx, "TRACE", "waiting", { ...namesOf(work), since: Date.now() });
 }
 
-/** An attempt ended, or its work did. @param attempts how many have ended by now. */
 export async function logCompleted(
   ctx: MutationCtx,
   work: Doc<"works">,

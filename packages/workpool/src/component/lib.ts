@@ -2,7 +2,7 @@ import { type Infer, v } from "convex/values";
 import { applyConfig, isSetAside, isWaiting, sweepNow } from "../core/index.js";
 import { mutation, query, type QueryCtx } from "./_generated/server.js";
 import { cancelEverything, cancelWork } from "./cancelAll.js";
-import { countWithoutSlot } from "./counts.js";
+import { countWithoutSlot } from "./reports.js";
 import { enqueueAll } from "./enqueue.js";
 import { enqueueFields } from "./schema.js";
 import { host } from "./host.js";
@@ -72,14 +72,12 @@ const vStatus = v.union(
 );
 type Status = Infer<typeof vStatus>;
 
-/** The state of a work. */
 export const status = query({
   args: { id: v.string() },
   returns: vStatus,
   handler: async (ctx, { id }): Promise<Status> => await statusOf(ctx, id),
 });
 
-/** The states of works, in the order of the ids. */
 export const statusBatch = query({
   args: { ids: v.array(v.string()) },
   returns: v.array(vStatus),

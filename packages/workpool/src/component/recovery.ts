@@ -15,10 +15,8 @@ import { enqueueDue } from "./worker.js";
 
 /** How many late starts the watchdog starts by itself. Others are started in pages. */
 const FEW = 20;
-/** How many delayed works a page of a repair reads. */
 const REPAIR_PAGE = 100;
 
-/** A running work was lost: an attempt of it has failed. */
 export const loseAttempt = voidMutation(
   { id: v.id("works"), slot: v.id("slots"), why: v.string() },
   async (ctx, { id, slot, why }) => {
@@ -49,12 +47,10 @@ export async function repairDelayed(ctx: MutationCtx): Promise<void> {
   if (next !== null) await continueLater(ctx, host, internal.recovery.repairMore, next);
 }
 
-/** The next page of that. */
 export const repairMore = continuation<Page>(repairPage);
 
 /* A type and not an interface, as a continuation keeps it as a Convex value. */
 type Page = {
-  /** Where the page before ended. */
   readonly cursor: string | null;
   /** Of works that are due in this time. */
   readonly from: number;

@@ -11,10 +11,51 @@ import {
 import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server.js";
-import { addCounts, type Counted, countsSince, NOTHING_COUNTED } from "./counts.js";
 import { logEvent, warn } from "./events.js";
 
-/** How often there is a report at most, while works end. */
+export type Counted = keyof Counts;
+
+export const NOTHING_COUNTED: Counts = { succeeded: 0, failed: 0, retries: 0, canceled: 0 };
+
+function addCounts(a: Counts, b: Counts): Counts {
+  return combine((what) => a[what] + b[what]);
+}
+
+/** What was added since `before`. Not negative: a slot that is removed takes its counts along. */
+export function countsSince(before: Counts, after: Counts): Counts {
+  return combine((what) => Math.max(0, after[what] - before[what]));
+}
+
+function combine(count: (what: Counted) => number): Counts {
+  return {
+    succeeded: count("succeeded"),
+    failed: count("failed"),
+    retries: count("retries"),
+    canceled: count("canceled"),
+  };
+}
+
+/**
+ * Works that end without a slot are counted in so many documents, so that cancels rarely conflict.
+ */
+const SHARDS = 8;
+
+/** Counts works that ended without a slot: canceled in time, or without a function. */
+export async function countWithoutSlot(
+  ctx: MutationCtx,
+  what: Counted,
+  howMany = 1,
+): Promise<void> {
+  if (howMany === 0) return;
+  const shard = Math.floor(Math.random() * SHARDS);
+  const row = await ctx.db
+    .query("counts")
+    .withIndex("by_shard", (q) => q.eq("shard", shard))
+    .first();
+  if (row === null) await ctx.db.insert("counts", { shard, ...NOTHING_COUNTED, [what]: howMany });
+  else await ctx.db.patch("counts", row._id, { [what]: row[what] + howMany });
+}
+
 const REPORT_EVERY_MS = 60_000;
 
 /** If nothing starts for so long while works wait, the pool makes no progress. */
@@ -31,7 +72,6 @@ const ROOM_TO_REPORT = {
   scheduledFunctionArgsBytes: 0,
 };
 
-/** Counts one end. */
 export interface EndCount {
   /** Adds it to the counts of its slot; for `completeWork`. */
   readonly count: (before: SlotCounts | undefined) => SlotCounts;
@@ -41,10 +81,7 @@ export interface EndCount {
   readonly report: (ctx: MutationCtx) => Promise<void>;
 }
 
-/**
- * Counts an end in its slot. Each slot in which something ends reads the last report once a minute,
- * and the first that finds it a minute old makes the next: nothing polls.
- */
+/** Counts an end in its slot, which asks once a minute whether a report is due: nothing polls. */
 export function countEnd(what: Counted): EndCount {
   let due = false;
   return {
@@ -172,11 +209,9 @@ export const loadFields = {
 };
 const vFigures = v.object({
   ...loadFields,
-  /** What has ended since the pool was made. */
   totals: vCounts,
   /** When it was made; null if nothing was ever enqueued. */
   madeAt: v.union(v.number(), v.null()),
-  /** When a work last got a slot. */
   lastStartAt: v.number(),
 });
 type Figures = Infer<typeof vFigures>;

@@ -20,9 +20,7 @@ export default defineSchema({
    */
   works: defineTable({
     kind: vWorkKind,
-    /** The handle of the enqueued function. */
     fn: v.string(),
-    /** For messages. */
     name: v.optional(v.string()),
     /** Absent if they are large. */
     args: v.optional(v.any()),
@@ -62,7 +60,6 @@ export default defineSchema({
   failedCallbacks: defineTable({
     workId: v.string(),
     name: v.optional(v.string()),
-    /** The handle of the callback. */
     fn: v.string(),
     resultKind: vResultKind,
     error: v.string(),
@@ -92,7 +89,6 @@ export const vAttempt = {
   slot: v.id("slots"),
 };
 
-/** How an attempt ended. */
 export const vOutcome = v.union(
   v.object({ kind: v.literal("success"), returnValue: v.any() }),
   v.object({ kind: v.literal("failed"), error: v.string(), retryable: v.boolean() }),
@@ -102,9 +98,7 @@ export type Outcome = Infer<typeof vOutcome>;
 /** What works that are enqueued together have in common: all but their arguments. */
 export const enqueueFields = {
   kind: vWorkKind,
-  /** The handle of the function to run. */
   fn: v.string(),
-  /** Names the work in messages. */
   name: v.optional(v.string()),
   /** When to start, in ms since the epoch. Default: at once. */
   runAt: v.optional(v.number()),
@@ -118,7 +112,6 @@ export const enqueueFields = {
       excludeKinds: v.optional(v.array(vResultKind)),
     }),
   ),
-  /** The class's own options: applied if they differ from those that the class gave last. */
   maxParallelism: v.optional(v.number()),
   logLevel: v.optional(vLogLevel),
 };

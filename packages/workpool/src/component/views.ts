@@ -4,16 +4,14 @@ import { type Infer, v } from "convex/values";
 import { logLevelOf, vCounts, vLogLevel, vResultKind } from "../core/index.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { mutation, query, type QueryCtx } from "./_generated/server.js";
-import { countsSince, NOTHING_COUNTED } from "./counts.js";
 import { isStartLost } from "./delayed.js";
-import { loadFields, readFigures } from "./reports.js";
+import { countsSince, loadFields, NOTHING_COUNTED, readFigures } from "./reports.js";
 import schema, { vWorkKind } from "./schema.js";
 import { findWork } from "./work.js";
 
 /** Works come with arguments of up to 8 kB, and a context. */
 const LARGEST_PAGE = 200;
 
-/** Even a busy scheduler is not this late. */
 const OVERDUE_MS = 60_000;
 
 /** A work in a list, without its arguments and its context: they may be large, or secret. */
@@ -22,7 +20,6 @@ const vSeenWork = v.object({
   /** Null if its record is gone, which should not happen. */
   kind: v.union(vWorkKind, v.null()),
   name: v.union(v.string(), v.null()),
-  /** Attempts that have ended. */
   previousAttempts: v.number(),
   /** In ms since the epoch; the list says of what. */
   at: v.number(),
@@ -40,7 +37,6 @@ const vDelayedWork = v.object({
 const vFailedCallback = v.object({
   id: v.string(),
   workId: v.string(),
-  /** The name of the work. */
   name: v.optional(v.string()),
   resultKind: vResultKind,
   error: v.string(),

@@ -11,7 +11,6 @@ export async function findWork(ctx: QueryCtx, id: string): Promise<Doc<"works"> 
   return workId === null ? null : await ctx.db.get("works", workId);
 }
 
-/** A work as the pool's core takes it. */
 export async function workOf(
   work: Doc<"works">,
   args: Record<string, Value> | undefined,
@@ -27,10 +26,7 @@ export async function workOf(
   return { ...action, fn: await createFunctionHandle(internal.worker.runAction) };
 }
 
-/**
- * The arguments of an action's function: the worker's hold the action's own, which saves a query. A
- * function that settles itself gets its own and the token.
- */
+/** The arguments of an action's function; one that settles itself gets its own and the token. */
 export function scheduledArgs(
   work: Doc<"works">,
   args: Record<string, Value>,
@@ -71,7 +67,6 @@ const INLINE_BYTES = 8_000;
 /** A document holds 1 MiB; the rest is for its other fields. */
 const LARGEST_VALUE_BYTES = 1_000_000;
 
-/** Where a value is stored: in the work's document, or in one of its own. */
 interface Stored {
   readonly inline?: Value;
   readonly large?: Id<"largeValues">;

@@ -1,27 +1,15 @@
-import { createFunctionHandle, type FunctionHandle } from "convex/server";
+import type { FunctionHandle } from "convex/server";
 import { type Infer, v } from "convex/values";
 import {
-  carryArgs,
-  carryWorks,
   enqueueWork,
   isNonRetryableError,
   leaveRoom,
   messageOf,
   ROOM_TO_COMPLETE,
-  slotsToTake,
-  takeArgs,
-  takeWorks,
-  vCarried,
 } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import {
-  type ActionCtx,
-  internalAction,
-  internalMutation,
-  internalQuery,
-  type MutationCtx,
-} from "./_generated/server.js";
+import { type ActionCtx, internalAction, type MutationCtx } from "./_generated/server.js";
 import { endWork, expectedAttempt, endRemovedWork, resultOf } from "./complete.js";
 import { voidMutation } from "./continuations.js";
 import { logStarted, logWaiting } from "./events.js";
@@ -29,9 +17,12 @@ import { type Outcome, vAttempt } from "./schema.js";
 import { host } from "./host.js";
 import { argsOfWork, removeWork, workOf } from "./work.js";
 
+const vAction = v.object({ ...vAttempt, fn: v.string(), args: v.any() });
+export type ActionAttempt = Infer<typeof vAction>;
+
 /** Runs one attempt of an enqueued action, and reports how it ended. */
 export const runAction = internalAction({
-  args: { ...vAttempt, fn: v.string(), args: v.any() },
+  args: vAction,
   returns: v.null(),
   handler: async (ctx, attempt): Promise<null> => {
     await performAttempt(ctx, attempt);
@@ -39,47 +30,17 @@ export const runAction = internalAction({
   },
 });
 
-const vAction = v.object({ ...vAttempt, fn: v.string(), args: v.any() });
-
-async function performAttempt(
+export async function performAttempt(
   ctx: ActionCtx,
-  { fn, args, ...attempt }: Infer<typeof vAction>,
+  { fn, args, ...attempt }: ActionAttempt,
 ): Promise<void> {
   const outcome = await outcomeOf(() => ctx.runAction(fn as FunctionHandle<"action">, args));
   await report(ctx, { ...attempt, outcome });
 }
 
-/** Runs several works in one scheduled action. */
-export const carry = internalAction({
-  args: carryArgs,
-  returns: v.null(),
-  handler: async (ctx, first): Promise<null> => {
-    const ofWorker = await createFunctionHandle(internal.worker.runAction);
-    await carryWorks(ctx, host, first, async (fn, args) => {
-      if (fn === ofWorker) await performAttempt(ctx, args as Infer<typeof vAction>);
-      else await ctx.runAction(fn as FunctionHandle<"action">, args);
-    });
-    return null;
-  },
-});
-
-/** Gives a carrier more works. */
-export const take = internalMutation({
-  args: takeArgs,
-  returns: v.array(vCarried),
-  handler: async (ctx, args): Promise<Infer<typeof vCarried>[]> => await takeWorks(ctx, host, args),
-});
-
-/** Slots with works that a carrier may take, for reading from a stale snapshot. */
-export const toTake = internalQuery({
-  args: { count: v.number() },
-  returns: v.array(v.id("slots")),
-  handler: slotsToTake,
-});
-
 /**
- * Runs an enqueued mutation or query, and ends its work in the same transaction. The record is
- * deleted first: a function that could cancel its own work would cancel this job.
+ * Runs an enqueued mutation or query, and ends its work in the same transaction. The record goes
+ * first: a function that could cancel its own work would cancel this job.
  */
 export const runMutation = voidMutation(vAttempt, async (ctx, { workId, attempt, slot }) => {
   const work = await expectedAttempt(ctx, workId, attempt);
@@ -99,7 +60,6 @@ export const startDue = voidMutation(
   },
 );
 
-/** Enqueues a work whose time has come. */
 export async function enqueueDue(ctx: MutationCtx, work: Doc<"works">): Promise<void> {
   const readyAt = work.due?.at;
   await ctx.db.patch("works", work._id, { due: undefined, readyAt });
@@ -136,7 +96,7 @@ async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
 
 /**
  * Reports the end of an attempt. A mutation that an action calls fails after a few conflicts; a
- * scheduled one is repeated, but takes smaller arguments. Repeated reports change nothing.
+ * scheduled one is repeated, but takes smaller arguments.
  */
 async function report(
   ctx: ActionCtx,

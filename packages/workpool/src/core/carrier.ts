@@ -1,13 +1,13 @@
-import type { FunctionReference, GenericActionCtx, QueryInitializer } from "convex/server";
+import type { GenericActionCtx, QueryInitializer } from "convex/server";
 import { type Infer, v } from "convex/values";
 import type {
-  Doc,
-  HostMutationCtx,
+  Host,
+  HostCtx,
   HostQueryCtx,
   JobId,
+  MutationCtx,
   PoolDataModel,
-  PoolHost,
-  PoolMutationCtx,
+  Slot,
   SlotId,
 } from "./context.js";
 import { LATE_BEGIN_MS } from "./gate.js";
@@ -27,7 +27,6 @@ import { recovered } from "./sweep.js";
  * carrier.
  */
 
-/** A work that a carrier runs. */
 const carriedFields = {
   slot: v.id("slots"),
   work: v.string(),
@@ -37,16 +36,13 @@ const carriedFields = {
 export const vCarried = v.object(carriedFields);
 type Carried = Infer<typeof vCarried>;
 
-/** Arguments of the host's registration of {@link carryWorks}. */
 export const carryArgs = {
   ...carriedFields,
-  /** When it was scheduled, in ms since the epoch. */
   at: v.number(),
 };
 const vCarryArgs = v.object(carryArgs);
 type CarryArgs = Infer<typeof vCarryArgs>;
 
-/** Arguments of the host's registration of {@link takeWorks}. */
 export const takeArgs = {
   /** Works that the carrier has run, and what they threw. */
   ended: v.array(
@@ -61,25 +57,11 @@ export const takeArgs = {
   own: v.optional(v.object({ slot: v.id("slots"), beganAt: v.number() })),
   /** Whether it may take works of other slots too. */
   fromOthers: v.boolean(),
-  /** How many more works it can run. */
   room: v.number(),
 };
 const vTakeArgs = v.object(takeArgs);
 type TakeArgs = Infer<typeof vTakeArgs>;
 type Ended = TakeArgs["ended"][number];
-
-/** What carriers need of the component that the pool lives in. */
-export interface Carriers {
-  /** The host's registration of {@link carryWorks} as an internal action. */
-  readonly carry: FunctionReference<"action", "internal", CarryArgs>;
-  /** The host's registration of {@link takeWorks} as an internal mutation. */
-  readonly take: FunctionReference<"mutation", "internal", TakeArgs, Carried[]>;
-  /**
-   * The host's registration of {@link slotsToTake} as an internal query: it is read from a stale
-   * snapshot.
-   */
-  readonly toTake: FunctionReference<"query", "internal", { count: number }, SlotId[]>;
-}
 
 /** The smallest class runs 64 actions at once: 8 carriers and their works are 56. */
 const MOST_CARRIED = 6;
@@ -92,17 +74,19 @@ const FIRST_TAKE_MS = 1_000;
  */
 const LAST_TAKE_MS = 40_000;
 
-/**
- * A carrier: runs a work, and others that it takes along.
- * @param run calls the function of a work.
- */
+export type CallWork = (
+  ctx: GenericActionCtx<any>,
+  fn: string,
+  args: Record<string, unknown>,
+) => Promise<unknown>;
+
+/** A carrier: runs a work, and others that it takes along. */
 export async function carryWorks(
   ctx: GenericActionCtx<any>,
-  { carriers }: PoolHost,
+  { functions }: Host,
   { at, ...first }: CarryArgs,
-  run: (fn: string, args: Record<string, unknown>) => Promise<unknown>,
+  callWork: CallWork,
 ): Promise<void> {
-  if (carriers === undefined) return;
   const beganAt = Date.now();
   const running = new Map<SlotId, Promise<void>>();
   let own: TakeArgs["own"] = { slot: first.slot, beganAt };
@@ -112,7 +96,7 @@ export async function carryWorks(
       running.delete(slot);
       ended.push({ slot, work, fn, ...(error === undefined ? {} : { error }) });
     };
-    const call = run(fn, { ...args, slot });
+    const call = callWork(ctx, fn, { ...args, slot });
     running.set(
       slot,
       call.then(
@@ -141,7 +125,7 @@ export async function carryWorks(
     const room = goesOn || isDue ? MOST_CARRIED - running.size : 0;
     if (told.length === 0 && room === 0) continue;
     try {
-      const taken: Carried[] = await ctx.runMutation(carriers.take, {
+      const taken: Carried[] = await ctx.runMutation(functions.take, {
         ended: told,
         own,
         fromOthers: isDue,
@@ -159,7 +143,6 @@ export async function carryWorks(
   }
 }
 
-/** Waits for one of the promises, for `ms` at most. */
 async function oneOf(promises: readonly Promise<void>[], ms: number): Promise<void> {
   if (ms === Infinity) return await Promise.race(promises);
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -168,23 +151,20 @@ async function oneOf(promises: readonly Promise<void>[], ms: number): Promise<vo
   clearTimeout(timer);
 }
 
-/**
- * Ends works of the calling carrier that have not reported, and gives it others whose carriers have
- * not begun.
- */
+/** Ends works of the calling carrier that have not reported, and gives it others. */
 export async function takeWorks(
-  ctx: HostMutationCtx,
-  host: PoolHost,
+  ctx: HostCtx,
+  host: Host,
   { ended, own, fromOthers, room }: TakeArgs,
 ): Promise<Carried[]> {
   const { scheduledFunctionId } = await ctx.meta.getRequestMetadata();
-  if (scheduledFunctionId === null || host.carriers === undefined) return [];
+  if (scheduledFunctionId === null) return [];
   // It is called by an action that the pool has scheduled.
   const carrier = scheduledFunctionId as JobId;
   for (const { slot, work, ...call } of ended) {
-    const held: Doc<"slots"> | null = await ctx.db.get("slots", slot);
-    if (host.watch !== undefined && held?.work === work && held.job === carrier)
-      await recovered(ctx, host, host.watch, { slot, job: carrier, call });
+    const held: Slot | null = await ctx.db.get("slots", slot);
+    if (held?.work === work && held.job === carrier)
+      await recovered(ctx, host, { slot, job: carrier, call });
   }
   const first = own === undefined ? null : await ctx.db.get("slots", own.slot);
   // Nobody asks about it any more.
@@ -201,16 +181,12 @@ export async function takeWorks(
   await takeFrom(ended.map(({ slot }) => slot));
   if (!fromOthers || taken.length >= room) return taken;
   const count = 2 * room;
-  await takeFrom(await ctx.runQuery(host.carriers.toTake, { count }, { useStaleSnapshot: true }));
+  await takeFrom(await ctx.runQuery(host.functions.toTake, { count }, { useStaleSnapshot: true }));
   return taken;
 }
 
 /** Takes the work of a slot from a carrier that has not begun; null if there is none. */
-async function takeWork(
-  ctx: PoolMutationCtx,
-  slot: SlotId,
-  carrier: JobId,
-): Promise<Carried | null> {
+async function takeWork(ctx: MutationCtx, slot: SlotId, carrier: JobId): Promise<Carried | null> {
   const held = await ctx.db.get("slots", slot);
   if (held?.job === undefined || held.mayTake !== true) return null;
   const job = await ctx.db.system.get("_scheduled_functions", held.job);

@@ -1,25 +1,23 @@
 import { type Infer, v } from "convex/values";
-import type { HostMutationCtx, PoolHost } from "./context.js";
+import type { Host, HostCtx } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import { addSlots, checkMaxParallelism, ensureGate, placesOf, setLogLevel } from "./gate.js";
 import { anyWaits } from "./queue.js";
-import { logs } from "./log.js";
-import { vLogLevel } from "./log-level.js";
+import { logs, vLogLevel } from "./log.js";
 import { keepSweeping, reviveWatch } from "./watch.js";
 
 /** What an app may say of a pool. */
 export const vConfig = v.object({
   /** How many works run at once, 0 to 200. */
   maxParallelism: v.optional(v.number()),
-  /** How much is logged. */
   logLevel: v.optional(vLogLevel),
 });
 export type Config = Infer<typeof vConfig>;
 
 /** Sets what is given. @throws if `maxParallelism` is not a whole number from 0 to 200. */
 export async function setConfig(
-  ctx: HostMutationCtx,
-  host: PoolHost,
+  ctx: HostCtx,
+  host: Host,
   { maxParallelism, logLevel }: Config,
 ): Promise<void> {
   if (maxParallelism !== undefined) {
@@ -35,8 +33,8 @@ export async function setConfig(
 
 /** Sets what the app's class asks for, if that has changed: what others have set since stays. */
 export async function applyConfig(
-  ctx: HostMutationCtx,
-  host: PoolHost,
+  ctx: HostCtx,
+  host: Host,
   { maxParallelism, logLevel }: Config,
 ): Promise<void> {
   if (maxParallelism === undefined && logLevel === undefined) return;
@@ -50,14 +48,10 @@ export async function applyConfig(
   await ctx.db.patch("gate", _id, { asked: { ...asked, ...changed } });
 }
 
-/**
- * Sets how many works run at once. New slots are filled at once; surplus slots disappear as their
- * works end. 0 pauses the pool.
- * @throws if it is not a whole number from 0 to 200.
- */
+/** Fills new slots at once; surplus ones disappear as their works end. @throws if out of range. */
 export async function setMaxParallelism(
-  ctx: HostMutationCtx,
-  host: PoolHost,
+  ctx: HostCtx,
+  host: Host,
   maxParallelism: number,
 ): Promise<void> {
   checkMaxParallelism(maxParallelism);

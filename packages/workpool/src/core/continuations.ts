@@ -13,7 +13,7 @@ import {
   type Value,
   type VNull,
 } from "convex/values";
-import type { Doc, HostMutationCtx, PoolHost } from "./context.js";
+import type { Doc, Host, HostCtx } from "./context.js";
 import { cancelPending } from "./jobs.js";
 import { keepSweeping } from "./watch.js";
 
@@ -25,11 +25,11 @@ type Row = Pick<Doc<"continuations">, "_id" | "fn" | "page">;
 
 /**
  * Goes on in a later transaction. If its function is lost or fails, it is scheduled again.
- * @param fn made with `continuation`, called with `page`. @param afterMs default: at once.
+ * @param fn made with `continuation`, called with `page`.
  */
 export async function continueLater(
-  ctx: HostMutationCtx,
-  host: PoolHost,
+  ctx: HostCtx,
+  host: Host,
   fn: FunctionReference<"mutation", "internal", Args, null>,
   page: Value,
   afterMs = 0,
@@ -44,7 +44,7 @@ export async function continueLater(
 
 /** Schedules the next page. @param failures how often it has failed in a row. */
 export async function scheduleContinuation(
-  ctx: HostMutationCtx,
+  ctx: HostCtx,
   { _id, fn, page }: Row,
   { failures, afterMs = 0 }: { failures?: number; afterMs?: number } = {},
 ): Promise<void> {
@@ -54,7 +54,7 @@ export async function scheduleContinuation(
 }
 
 /** Cancels a continuation, from outside its function: one that runs now finds nothing to do. */
-export async function cancelContinuation(ctx: HostMutationCtx, id: ContinuationId): Promise<void> {
+export async function cancelContinuation(ctx: HostCtx, id: ContinuationId): Promise<void> {
   const row: Doc<"continuations"> | null = await ctx.db.get("continuations", id);
   if (row === null) return;
   if (row.job !== undefined) await cancelPending(ctx, row.job);
@@ -77,8 +77,8 @@ export function mutationsOf<Ctx>() {
       },
     });
   /**
-   * Does one page after the other. @param doPage returns what is left to do, or null at the end.
-   * `at`: when it all began, in the order of commits; `failures`: how often the page has failed.
+   * Does one page after the other, until `doPage` returns null instead of the next one.
+   * It is told when it all began, in the order of commits, and how often the page has failed.
    */
   const continuation = <Page extends Value>(
     doPage: (
@@ -88,7 +88,7 @@ export function mutationsOf<Ctx>() {
     ) => Promise<Page | null>,
   ) =>
     voidMutation({ continuation: v.id("continuations") }, async (own, { continuation: id }) => {
-      const ctx = own as HostMutationCtx;
+      const ctx = own as HostCtx;
       const row: Doc<"continuations"> | null = await ctx.db.get("continuations", id);
       if (row === null) return;
       const { failures = 0, at } = row;

@@ -1,7 +1,6 @@
 import { type GenericId, type Infer, v } from "convex/values";
-import type { HostMutationCtx } from "./context.js";
+import type { HostCtx } from "./context.js";
 
-/** How many attempts have ended, and how. */
 export const vCounts = v.object({
   succeeded: v.number(),
   /** Failed for good. */
@@ -24,13 +23,12 @@ export type SlotCounts = Infer<typeof vSlotCounts>;
 const pending = new WeakMap<object, Map<GenericId<"slots">, SlotCounts>>();
 
 /** Has the next write of the slot take the counts along: a write of its own would cost too much. */
-export function countAlong(ctx: HostMutationCtx, slot: GenericId<"slots">, counts: SlotCounts) {
+export function countAlong(ctx: HostCtx, slot: GenericId<"slots">, counts: SlotCounts) {
   const ofSlots = pending.get(ctx.db) ?? new Map<GenericId<"slots">, SlotCounts>();
   pending.set(ctx.db, ofSlots.set(slot, counts));
 }
 
-/** The counts that a write of the slot takes along, if any. */
-export function takeCounts(ctx: HostMutationCtx, slot: GenericId<"slots">) {
+export function takeCounts(ctx: HostCtx, slot: GenericId<"slots">) {
   const counts = pending.get(ctx.db)?.get(slot);
   pending.get(ctx.db)?.delete(slot);
   return counts === undefined ? {} : { counts };

@@ -1,4 +1,4 @@
-import type { Doc, HostMutationCtx, PoolHost, PoolMutationCtx } from "./context.js";
+import type { Gate, Host, HostCtx, MutationCtx, Slot } from "./context.js";
 import { type DrainArgs, endDrain, PAUSE_MS, readDrain } from "./drain.js";
 import { closeGate, mayOpen, openGate, readGate } from "./gate.js";
 import { anyWaits, leaveQueueAt, seeQueue } from "./queue.js";
@@ -10,13 +10,13 @@ import { confirmFree, freeSlotIds, seeFreeSlots } from "./slots.js";
 const QUIET_ROUNDS = 3;
 
 /**
- * One round of a drain: gives free slots to the works that have waited longest, and schedules the
- * next round. It ends if no slot is free, as completions then hand theirs on, or if nothing waits:
- * then it opens the gate, and an enqueue that has read it closed meanwhile runs again.
+ * One round of a drain: gives free slots to the oldest waiting works, and schedules the next round.
+ * It ends if no slot is free, as completions then hand theirs over, or opens the gate if nothing
+ * waits.
  */
 export async function drainQueue(
-  ctx: HostMutationCtx,
-  host: PoolHost,
+  ctx: HostCtx,
+  host: Host,
   { generation, quiet }: DrainArgs,
 ): Promise<void> {
   const drain = await readDrain(ctx);
@@ -26,7 +26,7 @@ export async function drainQueue(
   const again = async (ms: number, rounds: number): Promise<void> => {
     const pauses = ms > 0;
     if (pauses !== (drain.pauses ?? false)) await ctx.db.patch("drain", drain._id, { pauses });
-    await ctx.scheduler.runAfter(ms, host.drainQueue, { generation, quiet: rounds });
+    await ctx.scheduler.runAfter(ms, host.functions.drainQueue, { generation, quiet: rounds });
   };
   const seen = await seeFreeSlots(ctx, host, gate);
   // A completion that sees a drain frees its slot: only a serializable read shows that none did.
@@ -57,10 +57,10 @@ export async function drainQueue(
 
 /** Gives free slots to the oldest waiting works. @returns how many works were started. */
 async function handOut(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
-  gate: Doc<"gate">,
-  free: readonly Doc<"slots">["_id"][],
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  free: readonly Slot["_id"][],
 ): Promise<number> {
   if (free.length === 0) return 0;
   const head = await seeQueue(ctx, host, free.length);

@@ -1,17 +1,15 @@
 import { type Infer, v } from "convex/values";
-import type { Doc, PoolHost, PoolMutationCtx } from "./context.js";
+import type { Drain, Host, MutationCtx } from "./context.js";
 import { cancelPending } from "./jobs.js";
 import { reviveWatch } from "./watch.js";
 
 /*
  * With the gate closed an enqueue reads no slot, so a slot may be free while a work waits. One
- * drain at a time hands such slots out. Nobody else takes free slots meanwhile, so it conflicts
- * with nobody.
+ * drain at a time hands such slots out, and conflicts with nobody.
  */
 
 /** How long a drain that found nothing waits, in ms, unless a work joins the queue. */
 export const PAUSE_MS = 20;
-/** Arguments of the host's registration of {@link drainQueue}. */
 export const drainArgs = {
   generation: v.number(),
   /** How many rounds in a row have found nothing to do. */
@@ -21,26 +19,26 @@ const vDrainArgs = v.object(drainArgs);
 export type DrainArgs = Infer<typeof vDrainArgs>;
 
 /** The drain as the last one has left it; null in a pool that never had one. */
-export async function readDrain(ctx: PoolMutationCtx): Promise<Doc<"drain"> | null> {
+export async function readDrain(ctx: MutationCtx): Promise<Drain | null> {
   return await ctx.db.query("drain").first();
 }
 
 /** Begins a drain, in the place of any other. @param ms after how many ms. */
 export async function ringDrain(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
-  drain: Doc<"drain"> | null,
+  ctx: MutationCtx,
+  host: Host,
+  drain: Drain | null,
   ms = 0,
 ): Promise<void> {
   const generation = (drain?.generation ?? 0) + 1;
-  const job = await ctx.scheduler.runAfter(ms, host.drainQueue, { generation, quiet: 0 });
+  const job = await ctx.scheduler.runAfter(ms, host.functions.drainQueue, { generation, quiet: 0 });
   const pauses = ms > 0;
   if (drain === null) await ctx.db.insert("drain", { on: true, generation, job, pauses });
   else await ctx.db.patch("drain", drain._id, { on: true, generation, job, pauses });
 }
 
 /** Has a drain that pauses go on at once, for a work that has joined the queue. */
-export async function wakeDrain(ctx: PoolMutationCtx, host: PoolHost): Promise<void> {
+export async function wakeDrain(ctx: MutationCtx, host: Host): Promise<void> {
   const drain = await ctx.db
     .query("drain")
     .withIndex("by_pauses", (q) => q.eq("pauses", true))
@@ -48,22 +46,12 @@ export async function wakeDrain(ctx: PoolMutationCtx, host: PoolHost): Promise<v
   if (drain?.on === true) await ringDrain(ctx, host, drain);
 }
 
-/** Ends a drain from outside. */
-export async function stopDrain(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
-  drain: Doc<"drain">,
-): Promise<void> {
+export async function stopDrain(ctx: MutationCtx, host: Host, drain: Drain): Promise<void> {
   if (drain.job !== undefined) await cancelPending(ctx, drain.job);
   await endDrain(ctx, host, drain);
 }
 
-/** Ends a drain. */
-export async function endDrain(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
-  drain: Doc<"drain">,
-): Promise<void> {
+export async function endDrain(ctx: MutationCtx, host: Host, drain: Drain): Promise<void> {
   await reviveWatch(ctx, host);
   await ctx.db.patch("drain", drain._id, { on: false, job: undefined, pauses: false });
 }

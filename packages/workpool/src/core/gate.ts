@@ -1,46 +1,36 @@
-import type { Doc, HostMutationCtx, HostQueryCtx, PoolMutationCtx } from "./context.js";
-import { DEFAULT_LOG_LEVEL, type LogLevel } from "./log-level.js";
+import type { Gate, HostCtx, HostQueryCtx, MutationCtx } from "./context.js";
+import type { LogLevel } from "./log.js";
 
 /** The most that may be asked for: a deployment would not run more scheduled functions at once. */
 export const MAX_PARALLELISM_LIMIT = 200;
 
 /** The gate, or null in a pool that nothing was ever enqueued to. */
-export async function readGate(ctx: HostQueryCtx): Promise<Doc<"gate"> | null> {
-  const gate: Doc<"gate"> | null = await ctx.db.query("gate").first();
+export async function readGate(ctx: HostQueryCtx): Promise<Gate | null> {
+  const gate: Gate | null = await ctx.db.query("gate").first();
   seenGates.set(ctx.db, gate);
   return gate;
 }
 
 /** The gate as a transaction has read it last, by its database. */
-const seenGates = new WeakMap<object, Doc<"gate"> | null>();
+const seenGates = new WeakMap<object, Gate | null>();
 
 /** The gate as this transaction has read it last; undefined if it has not. */
-export function seenGate(ctx: HostQueryCtx): Doc<"gate"> | null | undefined {
+export function seenGate(ctx: HostQueryCtx): Gate | null | undefined {
   return seenGates.get(ctx.db);
 }
 
-/** How much is logged. Reads the gate only if this transaction has not done so. */
-export async function logLevelOf(ctx: HostQueryCtx): Promise<LogLevel> {
-  const seen = seenGate(ctx);
-  const gate = seen === undefined ? await readGate(ctx) : seen;
-  return gate?.logLevel ?? DEFAULT_LOG_LEVEL;
-}
-
 /** The gate; a new pool gets its gate and its slots here. */
-export async function ensureGate(ctx: PoolMutationCtx, given?: number): Promise<Doc<"gate">> {
+export async function ensureGate(ctx: MutationCtx, given?: number): Promise<Gate> {
   const gate = await readGate(ctx);
   if (gate !== null) return gate;
   const maxParallelism = given ?? (await defaultMaxParallelism(ctx));
   checkMaxParallelism(maxParallelism);
   await addSlots(ctx, 0, maxParallelism);
-  const id = await ctx.db.insert("gate", { open: maxParallelism > 0, maxParallelism });
-  const created = await ctx.db.get("gate", id);
-  if (created === null) throw new Error("The gate that was just inserted is not there");
-  return created;
+  await ctx.db.insert("gate", { open: maxParallelism > 0, maxParallelism });
+  return await ensureGate(ctx);
 }
 
-/** Sets how much is logged. */
-export async function setLogLevel(ctx: HostMutationCtx, logLevel: LogLevel): Promise<void> {
+export async function setLogLevel(ctx: HostCtx, logLevel: LogLevel): Promise<void> {
   const gate = await ensureGate(ctx);
   if (gate.logLevel === logLevel) return;
   await ctx.db.patch("gate", gate._id, { logLevel });
@@ -48,33 +38,29 @@ export async function setLogLevel(ctx: HostMutationCtx, logLevel: LogLevel): Pro
   await readGate(ctx);
 }
 
-/**
- * How long the gate stays closed at least, in ms: each write of it conflicts with whatever is in
- * flight.
- */
+/** The gate stays closed for so long: each write of it conflicts with whatever is in flight. */
 const CLOSED_AT_LEAST_MS = 2_000;
 
 /**
  * Call it if few slots are free: enqueues then join the queue; completions and a drain serve it.
  */
-export async function closeGate(ctx: PoolMutationCtx, gate: Doc<"gate">): Promise<void> {
+export async function closeGate(ctx: MutationCtx, gate: Gate): Promise<void> {
   await ctx.db.patch("gate", gate._id, { open: false, closedAt: Date.now() });
 }
 
-/** Call it if nothing waits. */
-export async function openGate(ctx: PoolMutationCtx, gate: Doc<"gate">): Promise<void> {
+export async function openGate(ctx: MutationCtx, gate: Gate): Promise<void> {
   await ctx.db.patch("gate", gate._id, { open: true, closedAt: undefined });
 }
 
 /**
  * Whether the gate may open if nothing waits: a pool at its limit must not open and close it often.
  */
-export function mayOpen({ closedAt = -Infinity }: Doc<"gate">): boolean {
+export function mayOpen({ closedAt = -Infinity }: Gate): boolean {
   return Date.now() >= closedAt + CLOSED_AT_LEAST_MS;
 }
 
 /** Inserts the free slots numbered `from` up to, but without, `to`. */
-export async function addSlots(ctx: PoolMutationCtx, from: number, to: number): Promise<void> {
+export async function addSlots(ctx: MutationCtx, from: number, to: number): Promise<void> {
   for (let number = from; number < to; number++) {
     await ctx.db.insert("slots", { number, startedAt: 0, handOvers: 0, heldSince: 0 });
   }
@@ -103,7 +89,6 @@ const MOST_BY_DEFAULT = 10;
 /** A function that begins so much later than it was scheduled has waited for a place. */
 export const LATE_BEGIN_MS = 100;
 
-/** How many scheduled functions this deployment runs at once. */
 export async function placesOf(ctx: HostQueryCtx): Promise<number> {
   return PLACES[(await ctx.meta.getDeploymentMetadata()).class] ?? FEWEST_PLACES;
 }

@@ -1,4 +1,4 @@
-import type { Doc, PoolHost, PoolMutationCtx, Work } from "./context.js";
+import type { Gate, Host, MutationCtx, Slot, Work } from "./context.js";
 import { PAUSE_MS, readDrain, ringDrain, stopDrain } from "./drain.js";
 import { mayOpen, openGate } from "./gate.js";
 import {
@@ -17,14 +17,13 @@ import { isWatchedAsBefore, keepWatch, reviveWatch } from "./watch.js";
 /**
  * Gives the slot of a work that has ended to one that waits, with the gate closed. If none is seen
  * it frees the slot, and a drain is on or begins, or the gate opens: so no work waits while a slot
- * is free. While a drain is on and few wait, it alone hands slots out: completions would conflict
- * over those few.
+ * is free. While a drain is on and few wait, completions leave those few to it.
  */
 export async function handOver(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
-  gate: Doc<"gate">,
-  slot: Doc<"slots">,
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  slot: Slot,
 ): Promise<void> {
   const { seen, all } = await seeNearFirst(ctx, host, gate);
   if (all && seen.length < gate.maxParallelism) {
@@ -56,9 +55,9 @@ const MOST_REFUSED = 16;
 
 /** Starts one of these works, or else the one that has waited longest. */
 export async function startNearFirst(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
-  slot: Doc<"slots">,
+  ctx: MutationCtx,
+  host: Host,
+  slot: Slot,
   seen: NearFirst["seen"],
 ): Promise<"started" | "none waits" | "refused"> {
   for (let tried = 0; tried < MOST_REFUSED; tried++) {
@@ -71,9 +70,9 @@ export async function startNearFirst(
 
 /** Starts a work that has left the queue, if it may. @returns whether it was started. */
 export async function startQueued(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
-  slot: Doc<"slots">,
+  ctx: MutationCtx,
+  host: Host,
+  slot: Slot,
   work: Work,
 ): Promise<boolean> {
   if (host.mayStart !== undefined && !(await host.mayStart(ctx, work))) return false;
@@ -81,25 +80,23 @@ export async function startQueued(
 }
 
 /** So few waiting works are left to a drain: completions of one moment would conflict over them. */
-function fewFor({ maxParallelism }: Doc<"gate">): number {
+function fewFor({ maxParallelism }: Gate): number {
   return maxParallelism < 16 ? 1 : maxParallelism / 2;
 }
 
 /** Whether no other slot is held, as it seems. */
-async function isLast(ctx: PoolMutationCtx, host: PoolHost, gate: Doc<"gate">): Promise<boolean> {
+async function isLast(ctx: MutationCtx, host: Host, gate: Gate): Promise<boolean> {
   return (await seeFreeSlots(ctx, host, gate)).length >= gate.maxParallelism - 1;
 }
 
 /**
- * Starts a work that has waited, or follows another. One that cannot start is ended by its host, or
- * set aside, and harms nobody else.
- * @param slot as it was before: held by the work that hands it over, or free.
- * @returns whether it was started.
+ * Starts a work in a slot that is free, or held by the work before it. A work that cannot start is
+ * ended by its host, or set aside. @returns whether it was started.
  */
 export async function tryStart(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
-  slot: Doc<"slots">,
+  ctx: MutationCtx,
+  host: Host,
+  slot: Slot,
   work: Work,
   handOvers: { count: number; since: number },
 ): Promise<boolean> {
@@ -124,16 +121,11 @@ export async function tryStart(
 }
 
 /** If the transaction is used up, the error is no fault of the work: then it goes on. */
-async function unlessUsedUp(ctx: PoolMutationCtx, error: unknown): Promise<void> {
+async function unlessUsedUp(ctx: MutationCtx, error: unknown): Promise<void> {
   if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) throw error;
 }
 
-async function endGone(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
-  work: string,
-  message: string,
-): Promise<void> {
+async function endGone(ctx: MutationCtx, host: Host, work: string, message: string): Promise<void> {
   try {
     await host.functionGone(ctx, work, message);
   } catch (error) {
@@ -142,11 +134,11 @@ async function endGone(
   }
 }
 
-async function withArgs(ctx: PoolMutationCtx, host: PoolHost, work: Work): Promise<Work> {
+async function withArgs(ctx: MutationCtx, host: Host, work: Work): Promise<Work> {
   if (work.argsInRecord !== true) return work;
   if (host.argsOf === undefined)
     throw new Error(
-      `The work "${work.work}" was enqueued with argsInRecord, but its PoolHost has no argsOf`,
+      `The work "${work.work}" was enqueued with argsInRecord, but its Host has no argsOf`,
     );
   return { ...work, args: await host.argsOf(ctx, work.work) };
 }

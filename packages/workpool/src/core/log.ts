@@ -1,6 +1,29 @@
+import type { Infer } from "convex/values";
 import type { HostQueryCtx } from "./context.js";
-import { logLevelOf } from "./gate.js";
-import { isLogged, type LogLevel, LOUDEST } from "./log-level.js";
+import { readGate, seenGate } from "./gate.js";
+import { oneOf } from "./result.js";
+
+const LEVELS = ["DEBUG", "TRACE", "INFO", "REPORT", "WARN", "ERROR"] as const;
+
+/** How much is logged: a level, and all that come after it in the list. */
+export const vLogLevel = oneOf(...LEVELS);
+export type LogLevel = Infer<typeof vLogLevel>;
+export const DEFAULT_LOG_LEVEL: LogLevel = "REPORT";
+
+/** @throws if it is none of the levels. */
+export function checkLogLevel(logLevel: LogLevel): void {
+  if (LEVELS.includes(logLevel)) return;
+  throw new Error(
+    `logLevel is ${JSON.stringify(logLevel)}: it must be one of ${LEVELS.join(", ")}`,
+  );
+}
+
+/** How much is logged. Reads the gate only if this transaction has not done so. */
+export async function logLevelOf(ctx: HostQueryCtx): Promise<LogLevel> {
+  const seen = seenGate(ctx);
+  const gate = seen === undefined ? await readGate(ctx) : seen;
+  return gate?.logLevel ?? DEFAULT_LOG_LEVEL;
+}
 
 /** A function's log holds 256 lines: of many events at once, no more than this are logged. */
 export const MOST_LOGGED_AT_ONCE = 100;
@@ -14,18 +37,12 @@ const WRITE: Readonly<Record<LogLevel, (line: string) => void>> = {
   ERROR: (line) => console.error(line),
 };
 
-/**
- * Whether this level is logged. The gate says so, which whatever starts or ends a work has read:
- * ask last, so that it costs nothing.
- */
+/** Whether this level is logged. It may read the gate: ask last. */
 export async function logs(ctx: HostQueryCtx, level: LogLevel): Promise<boolean> {
-  return level === LOUDEST || isLogged(await logLevelOf(ctx), level);
+  return level === "ERROR" || LEVELS.indexOf(level) >= LEVELS.indexOf(await logLevelOf(ctx));
 }
 
-/**
- * Logs an event as one line of JSON, if its level is logged.
- * @param component the name by which log streams know it. @param fields undefined ones are dropped.
- */
+/** Logs an event as one line of JSON, if its level is logged. */
 export async function logEventOf(
   ctx: HostQueryCtx,
   component: string,

@@ -1,4 +1,4 @@
-import type { Doc, HostMutationCtx, PoolHost, PoolMutationCtx, SlotId, Work } from "./context.js";
+import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Work } from "./context.js";
 import { readDrain, ringDrain, wakeDrain } from "./drain.js";
 import { closeGate, ensureGate } from "./gate.js";
 import { joinQueue, seeNearFirst } from "./queue.js";
@@ -15,9 +15,9 @@ const MAX_HELD_MS = 2_000;
 
 /** As {@link enqueueWorks}, for one work. */
 export async function enqueueWork(
-  ctx: HostMutationCtx,
+  ctx: HostCtx,
   work: Work,
-  host: PoolHost,
+  host: Host,
 ): Promise<"started" | "waiting"> {
   return (await enqueueWorks(ctx, [work], host)) === 1 ? "started" : "waiting";
 }
@@ -27,13 +27,12 @@ export async function enqueueWork(
  * takes slots only if the gate is open and plenty are free, as enqueues would conflict over the
  * last ones. The first that queues closes the gate, and begins a drain, which hands out what is
  * still free.
- * @returns how many of them, from the first, were started.
- * @throws if a work's function does not exist.
+ * @returns how many of them, from the first, were started. @throws if a function does not exist.
  */
 export async function enqueueWorks(
-  ctx: HostMutationCtx,
+  ctx: HostCtx,
   works: readonly Work[],
-  host: PoolHost,
+  host: Host,
 ): Promise<number> {
   if (works.length === 0) return 0;
   const gate = await ensureGate(ctx);
@@ -67,17 +66,12 @@ function inCommon(works: readonly Work[]): Started {
   return { brief, timeoutMs };
 }
 
-/** A work, or an attempt of it, that has ended. */
 export interface Ended {
   readonly work: string;
-  /** The slot that it holds, if it holds one. */
   readonly slot: SlotId | undefined;
   /** Counts the end into what has ended in the slot so far. Default: it is not counted. */
   readonly count?: (before: SlotCounts | undefined) => SlotCounts;
-  /**
-   * Whether this transaction may still enqueue a work for the slot, and then calls `endOffer`.
-   * Default: false.
-   */
+  /** Whether this transaction may still enqueue, and then calls `endOffer`. Default: false. */
   readonly mayEnqueue?: boolean;
 }
 
@@ -86,13 +80,12 @@ export interface Ended {
  * waited too long. A slot that the work does not hold is left alone.
  */
 export async function completeWork(
-  ctx: HostMutationCtx,
-  host: PoolHost,
+  ctx: HostCtx,
+  host: Host,
   ended: Ended,
   successor?: Work,
 ): Promise<void> {
-  const slot: Doc<"slots"> | null =
-    ended.slot === undefined ? null : await ctx.db.get("slots", ended.slot);
+  const slot: Slot | null = ended.slot === undefined ? null : await ctx.db.get("slots", ended.slot);
   if (slot === null || slot.work !== ended.work) {
     if (successor !== undefined) await enqueueWork(ctx, successor, host);
     return;
@@ -120,10 +113,10 @@ export async function completeWork(
  * Gives the slot to a waiting work, and queues the successor; if none waits, the successor gets it.
  */
 async function queueBehindOthers(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
-  gate: Doc<"gate">,
-  slot: Doc<"slots">,
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  slot: Slot,
   successor: Work,
 ): Promise<void> {
   const handOvers = { count: 0, since: Date.now() };
@@ -138,6 +131,6 @@ async function queueBehindOthers(
     await handOver(ctx, host, gate, slot);
 }
 
-function mayHandOver(slot: Doc<"slots">): boolean {
+function mayHandOver(slot: Slot): boolean {
   return slot.handOvers < MAX_HAND_OVERS && Date.now() - slot.heldSince < MAX_HELD_MS;
 }

@@ -1,11 +1,12 @@
 import { getConvexSize, type GenericId, type Value } from "convex/values";
 import type {
   Doc,
-  HostMutationCtx,
+  Gate,
+  Host,
+  HostCtx,
   HostQueryCtx,
-  PoolHost,
-  PoolMutationCtx,
-  PoolQueryCtx,
+  MutationCtx,
+  QueryCtx,
   Work,
 } from "./context.js";
 import { readGate } from "./gate.js";
@@ -18,9 +19,8 @@ const QUEUED_ARGS_BYTES = 512;
 /** After so many works that are gone, a completion reads the queue's first one itself. */
 const MOST_TRIED = 16;
 
-/** Puts a work at the end of the queue. */
 export async function joinQueue(
-  ctx: PoolMutationCtx,
+  ctx: MutationCtx,
   { work, fn, args, argsInRecord = false, timeoutMs, brief }: Work,
 ): Promise<void> {
   const large = !argsInRecord && getConvexSize(args as Value) >= QUEUED_ARGS_BYTES;
@@ -47,10 +47,7 @@ export async function queueHead(
 /** In a pool of so many slots or more, the window is four times the pool. */
 const FULL_WINDOW_FROM = 30;
 
-/**
- * Among how many of the oldest waiting works a completion picks: up to four times the pool, so that
- * completions rarely pick the same. One slot is first in, first out.
- */
+/** Of how many oldest waiting works a completion takes one, so that they rarely pick the same. */
 export function windowOf(maxParallelism: number): number {
   if (maxParallelism <= 1) return 1;
   return Math.ceil(maxParallelism * Math.min(4, 1 + (3 * maxParallelism) / FULL_WINDOW_FROM));
@@ -58,21 +55,20 @@ export function windowOf(maxParallelism: number): number {
 
 /** The oldest waiting works, from a stale snapshot: no dependency, and no proof. */
 export async function seeQueue(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
+  ctx: MutationCtx,
+  host: Host,
   count: number,
 ): Promise<GenericId<"waiting">[]> {
-  return await ctx.runQuery(host.queueHead, { count }, { useStaleSnapshot: true });
+  return await ctx.runQuery(host.functions.queueHead, { count }, { useStaleSnapshot: true });
 }
 
 /** Whether more works seem to wait than the pool runs at once. */
-export async function isCrowded(ctx: HostMutationCtx, host: PoolHost): Promise<boolean> {
+export async function isCrowded(ctx: HostCtx, host: Host): Promise<boolean> {
   const gate = await readGate(ctx);
   if (gate === null || gate.open) return false;
   return (await seeQueue(ctx, host, gate.maxParallelism)).length === gate.maxParallelism;
 }
 
-/** What a completion sees of the queue. */
 export interface NearFirst {
   /** Works to try, in this order. */
   readonly seen: readonly GenericId<"waiting">[];
@@ -80,14 +76,11 @@ export interface NearFirst {
   readonly all: boolean;
 }
 
-/**
- * Sees the queue up to a random place in its window, so that completions do not conflict over its
- * first work, and a conflict is not repeated.
- */
+/** Sees the queue up to a random place, so that completions do not conflict over its first work. */
 export async function seeNearFirst(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
-  { maxParallelism }: Doc<"gate">,
+  ctx: MutationCtx,
+  host: Host,
+  { maxParallelism }: Gate,
 ): Promise<NearFirst> {
   const count = 1 + Math.floor(Math.random() * windowOf(maxParallelism));
   const head = await seeQueue(ctx, host, count);
@@ -100,7 +93,7 @@ export async function seeNearFirst(
 
 /** Takes one of these works off the queue, confirmed by a point read; null if none is there. */
 export async function leaveQueueAmong(
-  ctx: PoolMutationCtx,
+  ctx: MutationCtx,
   seen: readonly GenericId<"waiting">[],
 ): Promise<Work | null> {
   for (const id of seen.slice(0, MOST_TRIED)) {
@@ -111,13 +104,13 @@ export async function leaveQueueAmong(
 }
 
 /** Whether a work waits, from a serializable read. */
-export async function anyWaits(ctx: PoolQueryCtx): Promise<boolean> {
+export async function anyWaits(ctx: QueryCtx): Promise<boolean> {
   return (await ctx.db.query("waiting").withIndex("by_commit").first()) !== null;
 }
 
 /** Takes this work off the queue; null if it is gone, or had to be set aside. */
 export async function leaveQueueAt(
-  ctx: PoolMutationCtx,
+  ctx: MutationCtx,
   id: GenericId<"waiting">,
 ): Promise<Work | null> {
   const row = await ctx.db.get("waiting", id);
@@ -125,7 +118,7 @@ export async function leaveQueueAt(
 }
 
 /** Takes the oldest waiting work off the queue; null if nothing waits. */
-export async function leaveQueueFirst(ctx: PoolMutationCtx): Promise<Work | null> {
+export async function leaveQueueFirst(ctx: MutationCtx): Promise<Work | null> {
   for (;;) {
     const first = await ctx.db.query("waiting").withIndex("by_commit").first();
     if (first === null) return null;
@@ -135,19 +128,18 @@ export async function leaveQueueFirst(ctx: PoolMutationCtx): Promise<Work | null
 }
 
 /** Takes a work that shall not run any more off the queue. @returns whether it was waiting. */
-export async function leaveQueueCanceled(ctx: HostMutationCtx, work: string): Promise<boolean> {
+export async function leaveQueueCanceled(ctx: HostCtx, work: string): Promise<boolean> {
   const row = await waitingRow(ctx, work);
   if (row === null) return false;
   await leaveQueue(ctx, row);
   return true;
 }
 
-/** Whether the work is in the queue. */
 export async function isWaiting(ctx: HostQueryCtx, work: string): Promise<boolean> {
   return (await waitingRow(ctx, work)) !== null;
 }
 
-async function waitingRow(ctx: PoolQueryCtx, work: string): Promise<Doc<"waiting"> | null> {
+async function waitingRow(ctx: QueryCtx, work: string): Promise<Doc<"waiting"> | null> {
   return await ctx.db
     .query("waiting")
     .withIndex("by_work", (q) => q.eq("work", work))
@@ -155,7 +147,7 @@ async function waitingRow(ctx: PoolQueryCtx, work: string): Promise<Doc<"waiting
 }
 
 /** Takes the row off the queue. @returns its work, or null if it had to be set aside. */
-async function leaveQueue(ctx: PoolMutationCtx, row: Doc<"waiting">): Promise<Work | null> {
+async function leaveQueue(ctx: MutationCtx, row: Doc<"waiting">): Promise<Work | null> {
   await ctx.db.delete("waiting", row._id);
   const { work, fn, timeoutMs, brief } = row;
   const rest = { work, fn, timeoutMs, brief };

@@ -1,4 +1,4 @@
-import type { HostMutationCtx, PoolHost, PoolMutationCtx, PoolWatch } from "./context.js";
+import type { Host, HostCtx, MutationCtx } from "./context.js";
 import { seenGate } from "./gate.js";
 import { messageOf } from "./result.js";
 import { hasRoom, ROOM_TO_RECOVER } from "./room.js";
@@ -11,23 +11,19 @@ const REST_EVERY_MS = 60_000;
 /** The works that end in this transaction and whose start turned the watchdog on. */
 const woke = new WeakMap<object, string>();
 
-/** Notes that the start of a work that ends in this transaction has turned the watchdog on. */
-export function noteWoke(ctx: HostMutationCtx, work: string): void {
+export function noteWoke(ctx: HostCtx, work: string): void {
   woke.set(ctx.db, work);
 }
 
-/**
- * Turns the watchdog off at the end of the only work, if that turned it on: it saves an execution.
- * For other works it costs nothing. The host calls it last.
- */
-export async function restAfter(ctx: HostMutationCtx, host: PoolHost, work: string): Promise<void> {
-  if (host.watch === undefined || woke.get(ctx.db) !== work) return;
+/** Turns the watchdog off at the end of the only work, if that turned it on. Call it last. */
+export async function restAfter(ctx: HostCtx, host: Host, work: string): Promise<void> {
+  if (woke.get(ctx.db) !== work) return;
   if (seenGate(ctx)?.open !== true || !(await hasRoom(ctx, ROOM_TO_RECOVER))) return;
   const watch = await readWatch(ctx);
   const now = Date.now();
   if (watch?.watched !== true || now < (watch.restedAt ?? -Infinity) + REST_EVERY_MS) return;
   if (!(await isIdle(ctx))) return;
-  const wanted = await sweptByHost(ctx, host.watch, true);
+  const wanted = await sweptByHost(ctx, host, true);
   // It may have started something.
   if (wanted !== undefined || !(await isIdle(ctx))) return;
   const last = await readWatch(ctx);
@@ -38,13 +34,13 @@ export async function restAfter(ctx: HostMutationCtx, host: PoolHost, work: stri
 
 /** Lets the host check what is its own. @returns when to call it again, in ms since the epoch. */
 export async function sweptByHost(
-  ctx: PoolMutationCtx,
-  hooks: PoolWatch,
+  ctx: MutationCtx,
+  host: Host,
   idle: boolean,
-  added?: unknown,
+  found?: unknown,
 ): Promise<number | undefined> {
   try {
-    return (await hooks.alsoSweep?.(ctx, idle, added)) ?? undefined;
+    return (await host.alsoSweep?.(ctx, idle, found)) ?? undefined;
   } catch (error) {
     console.error(
       `The pool's watchdog could not check all that its host has scheduled: ${messageOf(error)}`,

@@ -1,6 +1,5 @@
 import { ConvexError, type Infer, v, type Validator, type Value } from "convex/values";
 
-/** Validates one of some words. */
 export const oneOf = <Word extends string>(...words: readonly Word[]) =>
   v.union(...words.map((word) => v.literal(word)));
 
@@ -19,7 +18,6 @@ export function vRunResult<Returns extends Validator<any, "required", any>>(retu
   );
 }
 
-/** Validates the result of a work that may return anything. */
 export const vResult = vRunResult(v.any());
 
 export const vResultKind = oneOf("success", "failed", "canceled");
@@ -40,7 +38,6 @@ export type RetryBehavior = Infer<typeof vRetryBehavior>;
 /** The scheduler takes times up to five years ahead. */
 const LONGEST_BACKOFF_MS = 365 * 24 * 60 * 60 * 1000;
 
-/** What `retry: true` means. */
 export const DEFAULT_RETRY_BEHAVIOR: RetryBehavior = {
   maxAttempts: 5,
   initialBackoffMs: 250,
@@ -49,8 +46,7 @@ export const DEFAULT_RETRY_BEHAVIOR: RetryBehavior = {
 
 /**
  * The wait in ms before the next attempt: `initialBackoffMs · base^(attempt−1)` times a random
- * factor in [0.5, 1.5), so that works that failed together do not retry together.
- * @param attempt the attempt that failed, from 1.
+ * factor in [0.5, 1.5). @param attempt the attempt that failed, from 1.
  */
 export function retryDelayMs(retry: RetryBehavior, attempt: number): number {
   const backoff = retry.initialBackoffMs * retry.base ** (attempt - 1) * (0.5 + Math.random());
@@ -70,19 +66,13 @@ export function checkRetryBehavior(retry: RetryBehavior): void {
 
 const MARKER = "~nonRetryable";
 
-/**
- * Thrown by a function that must not be retried. It is known by its data, not by its class, so it
- * survives nested calls.
- */
+/** Thrown by a function that must not be retried. Its data marks it, also across nested calls. */
 export class NonRetryableError extends ConvexError<{
   [MARKER]: true;
   message: string;
   data: Value;
 }> {
-  /**
-   * @param message what went wrong.
-   * @param data kept as the error's data, as that of a `ConvexError` is. Default: null.
-   */
+  /** @param data kept as the error's data, as that of a `ConvexError` is. Default: null. */
   constructor(message: string, data: Value = null) {
     super({ [MARKER]: true, message, data });
     this.name = "NonRetryableError";

@@ -1,5 +1,5 @@
 import type { TransactionLimits } from "convex/server";
-import type { HostMutationCtx, HostQueryCtx } from "./context.js";
+import type { HostCtx, HostQueryCtx } from "./context.js";
 
 const MIB = 1 << 20;
 
@@ -31,7 +31,6 @@ export const ROOM_TO_RECOVER: Room = {
 /** What must be left to inspect one more held slot, and then to recover at least one. */
 export const ROOM_TO_INSPECT: Room = { ...ROOM_TO_RECOVER, bytesRead: 12 * MIB };
 
-/** What it takes to write down that a nested call failed. */
 export const ROOM_TO_RECORD: Room = {
   bytesRead: 0,
   bytesWritten: 64 * 1024,
@@ -54,7 +53,7 @@ export const HALF_OF_A_TRANSACTION: Room = {
 };
 
 /** Limits for a nested call that leave so much of the transaction to its caller. */
-export async function leaveRoom(ctx: HostMutationCtx, room: Room): Promise<TransactionLimits> {
+export async function leaveRoom(ctx: HostCtx, room: Room): Promise<TransactionLimits> {
   const metrics = await ctx.meta.getTransactionMetrics();
   const limits = Object.entries(room).map(([key, left]) => {
     return [key, Math.max(0, metrics[key as keyof Room].remaining - left)];
@@ -62,7 +61,6 @@ export async function leaveRoom(ctx: HostMutationCtx, room: Room): Promise<Trans
   return Object.fromEntries(limits) as Room;
 }
 
-/** Whether so much of the transaction is left. */
 export async function hasRoom(ctx: HostQueryCtx, room: Room): Promise<boolean> {
   const metrics = await ctx.meta.getTransactionMetrics();
   return (Object.keys(room) as (keyof Room)[]).every((key) => metrics[key].remaining >= room[key]);

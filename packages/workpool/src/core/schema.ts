@@ -1,16 +1,13 @@
 import { defineTable } from "convex/server";
 import { v } from "convex/values";
-import { vLogLevel } from "./log-level.js";
+import { vLogLevel } from "./log.js";
 import { vSlotCounts } from "./counts.js";
 
-/**
- * The pool's tables: a host spreads them into its schema, so that a work and its slot change
- * together.
- */
+/** The pool's tables: a work and its slot change together in its host's transaction. */
 export const poolTables = {
   /**
-   * One document, read by every enqueue and completion, and rarely written. Open: enqueues take
-   * free slots, and nothing waits. Closed: enqueues join the queue, and read no slot.
+   * One document, read by every enqueue and completion, rarely written. Open: enqueues take free
+   * slots, and nothing waits. Closed: enqueues join the queue, and read no slot.
    */
   gate: defineTable({
     open: v.boolean(),
@@ -35,7 +32,6 @@ export const poolTables = {
     generation: v.number(),
     /** It has found nothing to do, and its next round comes after a pause. */
     pauses: v.optional(v.boolean()),
-    /** Its first round. */
     job: v.optional(v.id("_scheduled_functions")),
     // Enqueues read only a drain that pauses: one that begins or ends disturbs none of them.
   }).index("by_pauses", ["pauses"]),
@@ -64,7 +60,6 @@ export const poolTables = {
     restedAt: v.optional(v.number()),
     /** The shortest timeout that the next sweep is early enough for. */
     shortestTimeoutMs: v.optional(v.number()),
-    /** When that was written. */
     shortestSince: v.optional(v.number()),
     /** Running works with a timeout, and when a sweep first saw that their functions had begun. */
     began: v.optional(v.array(v.object({ job: v.id("_scheduled_functions"), at: v.number() }))),
@@ -73,7 +68,6 @@ export const poolTables = {
   /** One document per unit of `maxParallelism`, written by its work. Without `work` it is free. */
   slots: defineTable({
     number: v.number(),
-    /** The key of the work that runs here. */
     work: v.optional(v.string()),
     /** The scheduled function that runs it, in this component's `_scheduled_functions`. */
     job: v.optional(v.id("_scheduled_functions")),
@@ -124,15 +118,12 @@ export const poolTables = {
     .index("by_commit", ["at"])
     .index("by_work", ["work"]),
 
-  /**
-   * Arguments of waiting works from `QUEUED_ARGS_BYTES`. Written and deleted together with the row
-   * in `waiting`.
-   */
+  /** Arguments of waiting works from `QUEUED_ARGS_BYTES`, written and deleted with their rows. */
   largeArgs: defineTable({ args: v.any() }),
 
   /**
-   * What goes on in transactions of its own because it is too much for one. Written by each of its
-   * pages, deleted by the last, read by the watchdog, which schedules lost ones again.
+   * What is too much for one transaction. Written by each of its pages, deleted by the last, read
+   * by the watchdog, which schedules lost ones again.
    */
   continuations: defineTable({
     /** The handle of the function that does a page, and what it begins with. */
@@ -146,10 +137,7 @@ export const poolTables = {
     failures: v.optional(v.number()),
   }),
 
-  /**
-   * Works that the pool could not process: they hold no slot. An operator's retry or cancel deletes
-   * them.
-   */
+  /** Works that could not be processed: they hold no slot. A retry or cancel deletes them. */
   setAside: defineTable({ work: v.string(), error: v.string(), at: v.number() }).index("by_work", [
     "work",
   ]),

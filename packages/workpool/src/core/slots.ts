@@ -1,40 +1,34 @@
 import type { FunctionHandle } from "convex/server";
 import { type Infer, v } from "convex/values";
 import type {
-  Doc,
-  HostMutationCtx,
+  Gate,
+  Host,
+  HostCtx,
   HostQueryCtx,
   JobId,
-  PoolHost,
-  PoolMutationCtx,
-  PoolQueryCtx,
+  MutationCtx,
+  QueryCtx,
+  Slot,
   SlotId,
   Work,
 } from "./context.js";
 import { takeCounts } from "./counts.js";
 import { lacksPlaces } from "./gate.js";
 
-/** Arguments of the host's registration of {@link freeSlotsFrom}. */
 export const freeSlotArgs = { from: v.number(), count: v.number() };
 
 /** Free slots, and whether slots change hands so often that enqueues would conflict. */
 export const vFreeSlots = v.object({ free: v.array(v.id("slots")), busy: v.boolean() });
 export type FreeSlots = Infer<typeof vFreeSlots>;
 
-/**
- * How long an enqueue takes, in ms: if slots are taken again nearly as soon, others want the same
- * ones.
- */
+/** How long an enqueue takes, in ms: slots that are taken again as soon are wanted by others. */
 const ENQUEUE_MS = 50;
 /** The more free slots are seen, the better their mean is known: up to this many raise the bar. */
 const SLOTS_TO_KNOW = 8;
 /** If no slot is free: works that end so far apart, in ms, hardly ever end at the same moment. */
 const BETWEEN_ENDS_MS = 1_000;
 
-/**
- * Up to `count` free slots, from number `from` on first; null in a pool without slots. Read it
- * stale.
- */
+/** Up to `count` free slots, from number `from` on first; null without any slot. Read it stale. */
 export async function freeSlotsFrom(
   ctx: HostQueryCtx,
   { from, count }: { from: number; count: number },
@@ -47,7 +41,7 @@ export async function freeSlotsFrom(
     const busy = freeForMs < bar * slots.length;
     return { free: slots.map((slot) => slot._id), busy };
   }
-  const last: Doc<"slots"> | null = await ctx.db
+  const last: Slot | null = await ctx.db
     .query("slots")
     .withIndex("by_number")
     .order("desc")
@@ -56,13 +50,13 @@ export async function freeSlotsFrom(
   return { free: [], busy: now - last.startedAt < BETWEEN_ENDS_MS * (last.number + 1) };
 }
 
-async function freeSlots(ctx: PoolQueryCtx, from: number, count: number): Promise<Doc<"slots">[]> {
-  const above: Doc<"slots">[] = await ctx.db
+async function freeSlots(ctx: QueryCtx, from: number, count: number): Promise<Slot[]> {
+  const above: Slot[] = await ctx.db
     .query("slots")
     .withIndex("by_work", (q) => q.eq("work", undefined).gte("number", from))
     .take(count);
   if (above.length === count || from === 0) return above;
-  const below: Doc<"slots">[] = await ctx.db
+  const below: Slot[] = await ctx.db
     .query("slots")
     .withIndex("by_work", (q) => q.eq("work", undefined).lt("number", from))
     .take(count - above.length);
@@ -71,30 +65,29 @@ async function freeSlots(ctx: PoolQueryCtx, from: number, count: number): Promis
 
 /** All free slots, from a stale snapshot: that creates no dependency, and proves nothing. */
 export async function seeFreeSlots(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
-  { maxParallelism }: Doc<"gate">,
+  ctx: MutationCtx,
+  host: Host,
+  { maxParallelism }: Gate,
 ): Promise<SlotId[]> {
   const args = { from: 0, count: maxParallelism };
-  return (await ctx.runQuery(host.freeSlots, args, { useStaleSnapshot: true }))?.free ?? [];
+  return (
+    (await ctx.runQuery(host.functions.freeSlots, args, { useStaleSnapshot: true }))?.free ?? []
+  );
 }
 
 /** All free slots, from a serializable read: it conflicts with whoever frees one. */
-export async function freeSlotIds(
-  ctx: PoolMutationCtx,
-  { maxParallelism }: Doc<"gate">,
-): Promise<SlotId[]> {
+export async function freeSlotIds(ctx: MutationCtx, { maxParallelism }: Gate): Promise<SlotId[]> {
   return (await freeSlots(ctx, 0, maxParallelism)).map((slot) => slot._id);
 }
 
 /** Whether no slot is free, from a serializable read: it conflicts with whoever frees one. */
-export async function noneIsFree(ctx: PoolMutationCtx): Promise<boolean> {
+export async function noneIsFree(ctx: MutationCtx): Promise<boolean> {
   return (await freeSlots(ctx, 0, 1)).length === 0;
 }
 
 /** What an enqueue may take; and whether the pool is {@link FreeSlots.busy}. */
 export interface Claimable {
-  readonly slots: Doc<"slots">[];
+  readonly slots: Slot[];
   readonly busy: boolean;
 }
 
@@ -103,20 +96,19 @@ const SLOTS_PER_ENQUEUE = 16;
 
 /**
  * Up to `count` free slots that an enqueue may take; none if enqueues of the same moment would
- * conflict over them. It finds them in a stale snapshot, from a random number on, and confirms each
- * by a point read. Only what this transaction itself has written is not in that snapshot: then the
- * index is read.
+ * conflict over them. It sees them in a stale snapshot, from a random number on, and confirms each
+ * by a point read. Only what this transaction has written itself is not in that snapshot.
  */
 export async function claimable(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
-  { maxParallelism }: Doc<"gate">,
+  ctx: MutationCtx,
+  host: Host,
+  { maxParallelism }: Gate,
   count: number,
 ): Promise<Claimable> {
   const from = Math.floor(Math.random() * maxParallelism);
   const few = Math.floor(maxParallelism / SLOTS_PER_ENQUEUE);
   const seen = await ctx.runQuery(
-    host.freeSlots,
+    host.functions.freeSlots,
     { from, count: Math.min(maxParallelism, count + few) },
     { useStaleSnapshot: true },
   );
@@ -128,7 +120,7 @@ export async function claimable(
   }
   // The first free ones behind a long row of others would be picked more often than the rest.
   const first = Math.floor(Math.random() * free.length);
-  const slots: Doc<"slots">[] = [];
+  const slots: Slot[] = [];
   for (const id of [...free.slice(first), ...free.slice(0, first)]) {
     if (slots.length >= count) break;
     const slot = await confirmFree(ctx, id);
@@ -143,7 +135,7 @@ export async function claimable(
  */
 const OFFERED = "";
 
-async function offeredSlot(ctx: PoolMutationCtx): Promise<Doc<"slots"> | null> {
+async function offeredSlot(ctx: MutationCtx): Promise<Slot | null> {
   return await ctx.db
     .query("slots")
     .withIndex("by_work", (q) => q.eq("work", OFFERED))
@@ -151,7 +143,7 @@ async function offeredSlot(ctx: PoolMutationCtx): Promise<Doc<"slots"> | null> {
 }
 
 /** Frees a slot for works that this transaction enqueues before it calls {@link endOffer}. */
-export async function offerSlot(ctx: PoolMutationCtx, slot: SlotId): Promise<void> {
+export async function offerSlot(ctx: MutationCtx, slot: SlotId): Promise<void> {
   await ctx.db.patch("slots", slot, {
     work: OFFERED,
     job: undefined,
@@ -161,19 +153,19 @@ export async function offerSlot(ctx: PoolMutationCtx, slot: SlotId): Promise<voi
 }
 
 /** Frees a slot for everybody that was offered, and that nobody took. */
-export async function endOffer(ctx: HostMutationCtx, slot: SlotId | undefined): Promise<void> {
-  const offered: Doc<"slots"> | null = slot === undefined ? null : await ctx.db.get("slots", slot);
+export async function endOffer(ctx: HostCtx, slot: SlotId | undefined): Promise<void> {
+  const offered: Slot | null = slot === undefined ? null : await ctx.db.get("slots", slot);
   if (offered?.work === OFFERED) await freeSlot(ctx, offered._id);
 }
 
 /** The slot, if it is free still. */
-export async function confirmFree(ctx: PoolMutationCtx, id: SlotId): Promise<Doc<"slots"> | null> {
+export async function confirmFree(ctx: MutationCtx, id: SlotId): Promise<Slot | null> {
   const slot = await ctx.db.get("slots", id);
   return slot?.work === undefined ? slot : null;
 }
 
 /** The slot in which the work runs, or null. */
-export async function slotOf(ctx: HostQueryCtx, work: string): Promise<Doc<"slots"> | null> {
+export async function slotOf(ctx: HostQueryCtx, work: string): Promise<Slot | null> {
   return await ctx.db
     .query("slots")
     .withIndex("by_work", (q) => q.eq("work", work))
@@ -190,14 +182,12 @@ export async function isIdle(ctx: HostQueryCtx): Promise<boolean> {
 }
 
 /**
- * Schedules a work and writes it into its slot.
- * @param handOvers how often the slot has been handed on in a row with this time.
- * @param woke whether its start has turned the watchdog on.
- * @throws where the function no longer exists; nothing is written then.
+ * Schedules a work and writes it into its slot. @param woke whether it has turned the watchdog on.
+ * @throws if the function no longer exists; nothing is written then.
  */
 export async function startInSlot(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
+  ctx: MutationCtx,
+  host: Host,
   slot: SlotId,
   { timeoutMs, ...work }: Work,
   handOvers: { count: number; since: number },
@@ -220,37 +210,36 @@ export async function startInSlot(
 
 /**
  * Schedules the function of a work that has a slot, or a carrier for it.
- * @returns what the slot keeps of it.
- * @throws where the function no longer exists. A carrier finds that out when it calls it.
+ * @throws if the function no longer exists. A carrier finds that out when it calls it.
  */
 async function scheduleWork(
-  ctx: PoolMutationCtx,
-  { carriers }: PoolHost,
+  ctx: MutationCtx,
+  { functions }: Host,
   slot: SlotId,
   { work, fn, args, brief }: Work,
-): Promise<Pick<Doc<"slots">, "job" | "mayTake">> {
-  if (carriers === undefined || brief === true || !(await lacksPlaces(ctx))) {
+): Promise<Pick<Slot, "job" | "mayTake">> {
+  if (brief === true || !(await lacksPlaces(ctx))) {
     const own = fn as FunctionHandle<"action" | "mutation">;
     return { job: await ctx.scheduler.runAfter(0, own, { ...args, slot }), mayTake: undefined };
   }
   const carried = { slot, work, fn, args, at: Date.now() };
-  return { job: await ctx.scheduler.runAfter(0, carriers.carry, carried), mayTake: true };
+  return { job: await ctx.scheduler.runAfter(0, functions.carry, carried), mayTake: true };
 }
 
 /**
  * Has a work's slot watch the job that will report its end: its own function ends without a report.
  */
 export async function watchReport(
-  ctx: HostMutationCtx,
+  ctx: HostCtx,
   { work, slot }: { work: string; slot: SlotId },
   job: JobId,
 ): Promise<void> {
-  const held: Doc<"slots"> | null = await ctx.db.get("slots", slot);
+  const held: Slot | null = await ctx.db.get("slots", slot);
   if (held?.work === work)
     await ctx.db.patch("slots", slot, { job, mayTake: undefined, reporting: true });
 }
 
-export async function freeSlot(ctx: PoolMutationCtx, slot: SlotId): Promise<void> {
+export async function freeSlot(ctx: MutationCtx, slot: SlotId): Promise<void> {
   await ctx.db.patch("slots", slot, {
     work: undefined,
     job: undefined,

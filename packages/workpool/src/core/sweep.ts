@@ -1,12 +1,5 @@
 import type { FunctionHandle, SystemDataModel } from "convex/server";
-import type {
-  Doc,
-  HostMutationCtx,
-  HostQueryCtx,
-  PoolHost,
-  PoolMutationCtx,
-  PoolWatch,
-} from "./context.js";
+import type { Host, HostCtx, HostQueryCtx, MutationCtx, Slot, Watch } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import { readGate } from "./gate.js";
 import { completeWork } from "./pool.js";
@@ -23,8 +16,12 @@ import {
   nextSweep,
   readWatch,
   scheduleSweep,
+  type Inspected,
+  type InspectArgs,
+  type Seen,
+  type Suspect,
+  type SweepArgs,
 } from "./watch.js";
-import type { Inspected, InspectArgs, Seen, Suspect, SweepArgs } from "./watch-validators.js";
 
 /** No stale snapshot is older, by far. */
 const STALE_MS = 30_000;
@@ -33,26 +30,26 @@ type Job = SystemDataModel["_scheduled_functions"]["document"];
 
 /**
  * One sweep of the watchdog: recovers works whose scheduled function will never report, and
- * schedules the next sweep if something runs. It reads a stale snapshot first, so that it conflicts
- * with no slot.
+ * schedules the next sweep if something runs. It reads a stale snapshot, so it conflicts with no
+ * slot.
  */
 export async function sweepSlots(
-  ctx: HostMutationCtx,
-  host: PoolHost,
+  ctx: HostCtx,
+  host: Host,
   { generation, seen = { from: 0, lost: 0 }, reserve = false }: SweepArgs,
 ): Promise<void> {
   const watch = await readWatch(ctx);
-  if (host.watch === undefined || watch?.generation !== generation) return;
+  if (watch?.generation !== generation) return;
   if (reserve) {
     // It must not cancel itself.
     const others = { ...watch, reserve: undefined };
-    return await scheduleSweep(ctx, host.watch, { at: Date.now() }, others);
+    return await scheduleSweep(ctx, host, { at: Date.now() }, others);
   }
   // A running mutation looks pending. Nobody may cancel this one: what it schedules would be dropped.
   await ctx.db.patch("watch", watch._id, { job: undefined });
   const began = watch.began ?? [];
   const found = await ctx.runQuery(
-    host.watch.inspect,
+    host.functions.inspect,
     { from: seen.from, began },
     { useStaleSnapshot: true },
   );
@@ -68,27 +65,21 @@ export async function sweepSlots(
   });
   for (const { number, ...suspect } of found.suspects) {
     if (!(await hasRoom(ctx, ROOM_TO_RECOVER)))
-      return await scheduleSweep(ctx, host.watch, soFar(number), await readWatch(ctx));
-    if (await recovered(ctx, host, host.watch, suspect)) lost += 1;
+      return await scheduleSweep(ctx, host, soFar(number), await readWatch(ctx));
+    if (await recovered(ctx, host, suspect)) lost += 1;
   }
   if (found.next !== null)
-    return await scheduleSweep(ctx, host.watch, soFar(found.next), await readWatch(ctx));
-  await finish(ctx, host, host.watch, soFar(0), found.added);
+    return await scheduleSweep(ctx, host, soFar(found.next), await readWatch(ctx));
+  await finish(ctx, host, soFar(0), found.added);
 }
 
 /** Schedules the next sweep, or none, if a serializable read shows that nothing runs. */
-async function finish(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
-  hooks: PoolWatch,
-  seen: Seen,
-  added: unknown,
-): Promise<void> {
+async function finish(ctx: MutationCtx, host: Host, seen: Seen, added: unknown): Promise<void> {
   const drains = await drainAlong(ctx, host);
   // Only that nothing runs has to be sure.
   const wasIdle = seen.running !== true && (await isIdle(ctx));
   // After the drain, as that may begin something for the host to check.
-  const wanted = await sweptByHost(ctx, hooks, wasIdle, added);
+  const wanted = await sweptByHost(ctx, host, wasIdle, added);
   const watch = await readWatch(ctx);
   if (watch === null) return;
   const idle = wasIdle && (await isIdle(ctx));
@@ -103,7 +94,7 @@ async function finish(
     if (hostAt === undefined) await dropSweep(ctx, watch, rest);
     else {
       const next = { at: Math.min(byHost, already), since: watch.since };
-      await scheduleSweep(ctx, hooks, next, watch, rest);
+      await scheduleSweep(ctx, host, next, watch, rest);
     }
     return;
   }
@@ -111,10 +102,10 @@ async function finish(
   const since = seen.lost > 0 ? now : watch.since;
   const { oldestStart, nextDeadline, shortestTimeoutMs, began = [] } = seen;
   const shortest = stillShortest(watch, shortestTimeoutMs, now);
-  const byAge = sweepByAge(hooks, since, seen.lost > 0 ? now : oldestStart, now);
+  const byAge = sweepByAge(host, since, seen.lost > 0 ? now : oldestStart, now);
   const byTimeout = shortest === undefined ? Infinity : now + shortest + GRACE_MS;
   const at = Math.min(byAge, byTimeout, nextDeadline ?? Infinity, byHost, already);
-  await scheduleSweep(ctx, hooks, { at, since }, watch, {
+  await scheduleSweep(ctx, host, { at, since }, watch, {
     watched: true,
     shortestTimeoutMs: shortest,
     shortestSince: shortest === watch.shortestTimeoutMs ? watch.shortestSince : now,
@@ -123,7 +114,7 @@ async function finish(
 }
 
 /** Begins a drain if one is on and may be lost, or if works wait while slots are free. */
-async function drainAlong(ctx: PoolMutationCtx, host: PoolHost): Promise<boolean> {
+async function drainAlong(ctx: MutationCtx, host: Host): Promise<boolean> {
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return false;
   const drain = await readDrain(ctx);
@@ -135,19 +126,18 @@ async function drainAlong(ctx: PoolMutationCtx, host: PoolHost): Promise<boolean
 }
 
 /**
- * When to check works without a timeout: as the oldest needs, but no more often than one busy since
- * `since`.
+ * When to check works without a timeout: as the oldest needs, but no more often than `since` asks.
  */
 function sweepByAge(
-  hooks: PoolWatch,
+  host: Host,
   since: number,
   oldestStart: number | undefined,
   now: number,
 ): number {
   const latest = now + LONGEST_PAUSE_MS;
   if (oldestStart === undefined) return latest;
-  const asTheOldestAsks = Math.min(nextSweep(hooks, oldestStart, now), latest);
-  return Math.max(nextSweep(hooks, since, now), asTheOldestAsks);
+  const asTheOldestAsks = Math.min(nextSweep(host, oldestStart, now), latest);
+  return Math.max(nextSweep(host, since, now), asTheOldestAsks);
 }
 
 /**
@@ -155,7 +145,7 @@ function sweepByAge(
  * after it came in, as the snapshot may be older than the start of its work.
  */
 function stillShortest(
-  { shortestTimeoutMs: before, shortestSince = 0 }: Doc<"watch">,
+  { shortestTimeoutMs: before, shortestSince = 0 }: Watch,
   running: number | undefined,
   now: number,
 ): number | undefined {
@@ -166,14 +156,9 @@ function stillShortest(
 /**
  * Recovers one slot, nested: if its host throws, the work is set aside and the slot handed over.
  */
-export async function recovered(
-  ctx: PoolMutationCtx,
-  host: PoolHost,
-  hooks: PoolWatch,
-  suspect: Suspect,
-): Promise<boolean> {
+export async function recovered(ctx: MutationCtx, host: Host, suspect: Suspect): Promise<boolean> {
   try {
-    return await ctx.runMutation(hooks.recover, suspect, {
+    return await ctx.runMutation(host.functions.recover, suspect, {
       transactionLimits: await leaveRoom(ctx, ROOM_TO_COMPLETE),
     });
   } catch (error) {
@@ -185,26 +170,18 @@ export async function recovered(
   }
 }
 
-/**
- * Tells the host that the work of a slot was lost, and hands the slot over. @returns whether it
- * was.
- */
-export async function recoverSlot(
-  ctx: HostMutationCtx,
-  host: PoolHost,
-  suspect: Suspect,
-): Promise<boolean> {
-  const slot: Doc<"slots"> | null = await ctx.db.get("slots", suspect.slot);
-  if (host.watch === undefined || slot?.work === undefined || slot.job !== suspect.job)
-    return false;
+/** Tells the host that a slot's work was lost, and hands the slot over. @returns whether it was. */
+export async function recoverSlot(ctx: HostCtx, host: Host, suspect: Suspect): Promise<boolean> {
+  const slot: Slot | null = await ctx.db.get("slots", suspect.slot);
+  if (slot?.work === undefined || slot.job !== suspect.job) return false;
   const job = await ctx.db.system.get("_scheduled_functions", suspect.job);
   const { call } = suspect;
   const why = call === undefined ? lossOf(job, slot, suspect.beganAt) : lossOfCall(call.error);
   if (why === null) return false;
   if (call !== undefined && (await isGone(ctx, call.fn)))
     await host.functionGone(ctx, slot.work, why);
-  else await host.watch.lost(ctx, slot.work, slot._id, why);
-  const after: Doc<"slots"> | null = await ctx.db.get("slots", slot._id);
+  else await host.lost(ctx, slot.work, slot._id, why);
+  const after: Slot | null = await ctx.db.get("slots", slot._id);
   if (after?.work === slot.work && after.job === slot.job)
     await completeWork(ctx, host, { work: slot.work, slot: slot._id });
   return true;
@@ -218,7 +195,7 @@ export async function inspectSlots(
   const now = Date.now();
   const found: Inspected = { suspects: [], began: [], running: false, next: null };
   const beganAt = new Map(known.map(({ job, at }) => [job, at]));
-  const slots: Doc<"slots">[] = await ctx.db
+  const slots: Slot[] = await ctx.db
     .query("slots")
     .withIndex("by_number", (q) => q.gte("number", from))
     .collect();
@@ -253,7 +230,7 @@ export async function inspectSlots(
  */
 function lossOf(
   job: Job | null,
-  { timeoutMs = Infinity }: Doc<"slots">,
+  { timeoutMs = Infinity }: Slot,
   beganAt = Infinity,
 ): string | null {
   if (job === null) return "its scheduled function is gone";
@@ -271,7 +248,7 @@ function lossOfCall(error: string | undefined): string {
 }
 
 /** Whether a function no longer exists: then it cannot be scheduled. */
-async function isGone(ctx: PoolMutationCtx, fn: string): Promise<boolean> {
+async function isGone(ctx: MutationCtx, fn: string): Promise<boolean> {
   try {
     await ctx.scheduler.cancel(
       await ctx.scheduler.runAfter(STALE_MS, fn as FunctionHandle<"action">, {}),

@@ -1,14 +1,75 @@
+import { type Infer, v } from "convex/values";
 import type {
-  Doc,
-  HostMutationCtx,
+  Gate,
+  Host,
+  HostCtx,
   HostQueryCtx,
-  PoolHost,
-  PoolMutationCtx,
-  PoolWatch,
+  MutationCtx,
+  Slot,
+  Watch,
   Work,
 } from "./context.js";
 import { cancelPending } from "./jobs.js";
-import type { Seen } from "./watch-validators.js";
+
+/**
+ * The functions of running works with a timeout, and when a sweep first saw that they had begun.
+ */
+const vBegan = v.array(v.object({ job: v.id("_scheduled_functions"), at: v.number() }));
+
+/** What a sweep has seen so far: carried from one of its transactions to the next. */
+const vSeen = v.object({
+  from: v.number(),
+  lost: v.number(),
+  /** The start of the oldest work without a timeout. */
+  oldestStart: v.optional(v.number()),
+  /** When the first timeout is over. */
+  nextDeadline: v.optional(v.number()),
+  shortestTimeoutMs: v.optional(v.number()),
+  running: v.optional(v.boolean()),
+  began: v.optional(vBegan),
+});
+export type Seen = Infer<typeof vSeen>;
+
+export const sweepArgs = {
+  generation: v.number(),
+  seen: v.optional(vSeen),
+  /** It is the one in reserve: it only schedules a sweep. */
+  reserve: v.optional(v.boolean()),
+};
+const vSweepArgs = v.object(sweepArgs);
+export type SweepArgs = Infer<typeof vSweepArgs>;
+
+export const inspectArgs = { from: v.number(), began: v.optional(vBegan) };
+const vInspectArgs = v.object(inspectArgs);
+export type InspectArgs = Infer<typeof vInspectArgs>;
+
+export const recoverArgs = {
+  slot: v.id("slots"),
+  job: v.id("_scheduled_functions"),
+  /** When the function was first seen to have begun. */
+  beganAt: v.optional(v.number()),
+  /** Its carrier has called the function, which has ended without a report. */
+  call: v.optional(v.object({ fn: v.string(), error: v.optional(v.string()) })),
+};
+const vRecoverArgs = v.object(recoverArgs);
+export type Suspect = Infer<typeof vRecoverArgs>;
+
+/** What inspecting some of the slots gives. */
+export const vInspected = v.object({
+  /** Those whose work seems to be lost: to be confirmed. */
+  suspects: v.array(v.object({ number: v.number(), ...recoverArgs })),
+  oldestStart: v.optional(v.number()),
+  nextDeadline: v.optional(v.number()),
+  shortestTimeoutMs: v.optional(v.number()),
+  began: vBegan,
+  /** Whether a work runs that is not lost. */
+  running: v.boolean(),
+  /** The slot number to go on from; null after the last. */
+  next: v.union(v.number(), v.null()),
+  /** What the host has added for its `alsoSweep`. */
+  added: v.optional(v.any()),
+});
+export type Inspected = Infer<typeof vInspected>;
 
 /**
  * The first sweep comes after this long by default; each further one after three times as long …
@@ -38,33 +99,32 @@ export type Started = Pick<Work, "timeoutMs" | "brief"> & {
 };
 
 /** The next check: 1, 3, 9, 27 … times the first after `since`, at most 540 s after the last. */
-export function nextSweep(watch: PoolWatch, since: number, now: number): number {
-  let at = firstSweep(watch);
+export function nextSweep(host: Host, since: number, now: number): number {
+  let at = firstSweep(host);
   while (since + at <= now) at += Math.min(2 * at, LONGEST_PAUSE_MS);
   return since + at;
 }
 
 /** How long after a pool has become busy the first sweep comes, in ms. */
-function firstSweep({ firstSweepMs }: PoolWatch): number {
+function firstSweep({ firstSweepMs }: Host): number {
   return firstSweepMs ?? FIRST_SWEEP_MS;
 }
 
 /**
- * Schedules the watchdog for a work that gets a free slot: it is on while a slot is held, and
- * checks early enough for the shortest timeout. An overdue watchdog was lost, and is replaced.
+ * Schedules the watchdog for a work that gets a free slot: it is on while a slot is held, and early
+ * enough for the shortest timeout. An overdue one was lost, and is replaced.
  * @returns whether the start of this work, alone, has turned it on.
  */
 export async function keepWatch(
-  ctx: PoolMutationCtx,
-  { watch: hooks }: PoolHost,
+  ctx: MutationCtx,
+  host: Host,
   { timeoutMs, brief, work }: Started,
 ): Promise<boolean> {
-  if (hooks === undefined) return false;
   const watch = await readWatch(ctx);
   const now = Date.now();
   const isOn = watch?.watched === true;
   if (isOn && covers(watch.shortestTimeoutMs, timeoutMs)) {
-    await revive(ctx, hooks, watch);
+    await revive(ctx, host, watch);
     return wokenBy(watch, work);
   }
   const byTimeout = timeoutMs === undefined ? Infinity : now + Math.min(timeoutMs, FIRST_SEEN_MS);
@@ -76,26 +136,26 @@ export async function keepWatch(
     // There may be one already for what is the host's.
     const already = watch?.job === undefined || watch.at < now ? Infinity : watch.at;
     const last = watch === null || watch.at > now ? -Infinity : watch.at;
-    const first = firstSweepAt(hooks, { now, last, brief });
+    const first = firstSweepAt(host, { now, last, brief });
     const at = Math.min(first, byTimeout, already);
     const state = { watched: true, woke: work, ...shortest };
-    await scheduleSweep(ctx, hooks, { at, since: now }, watch, state);
+    await scheduleSweep(ctx, host, { at, since: now }, watch, state);
     return work !== undefined;
   }
   // A sweep that is going on will see it.
   if (watch.job !== undefined && byTimeout < watch.at)
-    await scheduleSweep(ctx, hooks, { at: byTimeout }, watch, shortest);
+    await scheduleSweep(ctx, host, { at: byTimeout }, watch, shortest);
   else await ctx.db.patch("watch", watch._id, shortest);
   return wokenBy(watch, work);
 }
 
 /** Whether it is an attempt of the work that has turned the watchdog on. */
-function wokenBy({ woke }: Doc<"watch">, work: string | undefined): boolean {
+function wokenBy({ woke }: Watch, work: string | undefined): boolean {
   return woke !== undefined && woke === work;
 }
 
 /** Whether the watchdog of the slot's former work suits this one too. */
-export function isWatchedAsBefore(before: Doc<"slots">, { timeoutMs }: Started): boolean {
+export function isWatchedAsBefore(before: Slot, { timeoutMs }: Started): boolean {
   return before.work !== undefined && covers(before.timeoutMs, timeoutMs);
 }
 
@@ -105,50 +165,40 @@ function covers(known: number | undefined, timeoutMs = Infinity): boolean {
 }
 
 /** Has the watchdog check at once if both its check and the one in reserve were lost. */
-async function revive(
-  ctx: PoolMutationCtx,
-  hooks: PoolWatch,
-  watch: Doc<"watch"> | null,
-): Promise<void> {
+async function revive(ctx: MutationCtx, host: Host, watch: Watch | null): Promise<void> {
   if (watch?.watched !== true && watch?.forHost !== true) return;
   const now = Date.now();
-  if (watch.at + LATE_MS + OVERDUE_MS < now) await scheduleSweep(ctx, hooks, { at: now }, watch);
+  if (watch.at + LATE_MS + OVERDUE_MS < now) await scheduleSweep(ctx, host, { at: now }, watch);
 }
 
 /** As {@link revive}, for rare events, so that a busy pool does not depend on enqueues. */
-export async function reviveWatch(ctx: PoolMutationCtx, { watch }: PoolHost): Promise<void> {
-  if (watch !== undefined) await revive(ctx, watch, await readWatch(ctx));
+export async function reviveWatch(ctx: MutationCtx, host: Host): Promise<void> {
+  await revive(ctx, host, await readWatch(ctx));
 }
 
 /** When a pool that has become busy is checked: later, if it was `last` checked a moment ago. */
 function firstSweepAt(
-  watch: PoolWatch,
+  host: Host,
   { now, last, brief = false }: { now: number; last: number; brief?: boolean | undefined },
 ): number {
-  if (brief) return now + Math.min(firstSweep(watch), FIRST_SWEEP_WHEN_BRIEF_MS);
-  return Math.max(now + firstSweep(watch), last + FIRST_SWEEP_MS);
+  if (brief) return now + Math.min(firstSweep(host), FIRST_SWEEP_WHEN_BRIEF_MS);
+  return Math.max(now + firstSweep(host), last + FIRST_SWEEP_MS);
 }
 
-/**
- * Schedules the watchdog for something that the host has scheduled: `alsoSweep` is called in 30 s,
- * or with the next check. From then on it says how long it is needed.
- */
-export async function keepSweeping(ctx: HostMutationCtx, host: PoolHost): Promise<void> {
-  if (host.watch === undefined) return;
+/** For what the host has scheduled: `alsoSweep` is called with the next sweep, in 30 s at most. */
+export async function keepSweeping(ctx: HostCtx, host: Host): Promise<void> {
   const watch = await readWatch(ctx);
-  if (watch?.watched === true || watch?.forHost === true)
-    return await revive(ctx, host.watch, watch);
+  if (watch?.watched === true || watch?.forHost === true) return await revive(ctx, host, watch);
   const now = Date.now();
   const next = { at: now + FIRST_SWEEP_MS, since: now };
-  await scheduleSweep(ctx, host.watch, next, watch, { forHost: true });
+  await scheduleSweep(ctx, host, next, watch, { forHost: true });
 }
 
 /** Has the watchdog sweep at once, even if it was lost, as after a restore from a backup. */
-export async function sweepNow(ctx: HostMutationCtx, host: PoolHost): Promise<void> {
-  if (host.watch === undefined) return;
+export async function sweepNow(ctx: HostCtx, host: Host): Promise<void> {
   const watch = await readWatch(ctx);
   const state = watch?.watched === true ? {} : { forHost: true };
-  await scheduleSweep(ctx, host.watch, { at: Date.now() }, watch, state);
+  await scheduleSweep(ctx, host, { at: Date.now() }, watch, state);
 }
 
 /** When to sweep again for the sake of the host, which wants it at `wanted`. */
@@ -156,51 +206,41 @@ export function sweepForHost(wanted: number, now: number): number {
   return Math.min(Math.max(wanted, now + SHORTEST_PAUSE_MS), now + LONGEST_PAUSE_MS);
 }
 
-/** The smaller of two numbers of which either may be missing. */
 export function least(one: number | undefined, other: number | undefined): number | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return Math.min(one, other);
 }
 
-/**
- * Schedules another check if the watchdog was lost. Called by whoever joins the queue. In a paused
- * pool nothing is to start: whoever raises its `maxParallelism` calls {@link reviveWatch}.
- */
+/** For whoever joins the queue: schedules a sweep if there is none, unless the pool is paused. */
 export async function watchTheWatchdog(
-  ctx: PoolMutationCtx,
-  { watch: hooks }: PoolHost,
-  { maxParallelism }: Doc<"gate">,
+  ctx: MutationCtx,
+  host: Host,
+  { maxParallelism }: Gate,
 ): Promise<void> {
-  if (hooks === undefined || maxParallelism === 0) return;
+  if (maxParallelism === 0) return;
   const watch = await readWatch(ctx);
   const now = Date.now();
   if (watch?.watched !== true) {
     const at = watch?.job === undefined ? now + FIRST_SWEEP_MS : watch.at;
-    await scheduleSweep(ctx, hooks, { at, since: now }, watch, { watched: true, woke: undefined });
-  } else await revive(ctx, hooks, watch);
+    await scheduleSweep(ctx, host, { at, since: now }, watch, { watched: true, woke: undefined });
+  } else await revive(ctx, host, watch);
 }
 
-export async function readWatch(ctx: HostQueryCtx): Promise<Doc<"watch"> | null> {
+export async function readWatch(ctx: HostQueryCtx): Promise<Watch | null> {
   return await ctx.db.query("watch").first();
 }
 
 /** What of the watchdog's document changes along with its next sweep. */
 type WatchState = Partial<
-  Pick<
-    Doc<"watch">,
-    "watched" | "woke" | "forHost" | "shortestTimeoutMs" | "shortestSince" | "began"
-  >
+  Pick<Watch, "watched" | "woke" | "forHost" | "shortestTimeoutMs" | "shortestSince" | "began">
 >;
 
-/**
- * Schedules the next check, replacing any other: at a time, or at once to go on. A function in
- * reserve schedules both again if the check fails or is lost.
- */
+/** Schedules the next sweep, at a time or at once to go on, and one in reserve if that is lost. */
 export async function scheduleSweep(
-  ctx: PoolMutationCtx,
-  { sweep }: PoolWatch,
+  ctx: MutationCtx,
+  { functions: { sweep } }: Host,
   next: { at: number; since?: number } | Seen,
-  watch: Doc<"watch"> | null,
+  watch: Watch | null,
   state: WatchState = {},
 ): Promise<void> {
   await cancelSweep(ctx, watch);
@@ -217,16 +257,15 @@ export async function scheduleSweep(
 
 /** Ends the watch. @param state what else is to be written. */
 export async function dropSweep(
-  ctx: PoolMutationCtx,
-  watch: Doc<"watch">,
-  state: WatchState & Pick<Doc<"watch">, "restedAt"> = {},
+  ctx: MutationCtx,
+  watch: Watch,
+  state: WatchState & Pick<Watch, "restedAt"> = {},
 ): Promise<void> {
   await cancelSweep(ctx, watch);
   await ctx.db.patch("watch", watch._id, { job: undefined, reserve: undefined, ...state });
 }
 
-/** Cancels the next check. If it runs now, only one of the two transactions commits. */
-async function cancelSweep(ctx: PoolMutationCtx, watch: Doc<"watch"> | null): Promise<void> {
+async function cancelSweep(ctx: MutationCtx, watch: Watch | null): Promise<void> {
   for (const job of [watch?.job, watch?.reserve])
     if (job !== undefined) await cancelPending(ctx, job);
 }

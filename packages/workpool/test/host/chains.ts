@@ -2,54 +2,25 @@ import { createFunctionHandle } from "convex/server";
 import { v } from "convex/values";
 import {
   completeWork,
-  drainArgs,
-  drainQueue as drainPoolQueue,
   enqueueWork,
-  freeSlotArgs,
-  freeSlotsFrom,
-  vFreeSlots,
-  queueHead as headOfQueue,
+  poolFunctions,
   type PoolHost,
   setMaxParallelism,
   type Work,
 } from "../../src/core/index.js";
 import { internal } from "./_generated/api.js";
-import {
-  internalAction,
-  internalMutation,
-  internalQuery,
-  type MutationCtx,
-} from "./_generated/server.js";
+import { internalAction, internalMutation, type MutationCtx } from "./_generated/server.js";
 
 const host: PoolHost = {
-  queueHead: internal.chains.queueHead,
-  freeSlots: internal.chains.freeSlots,
-  drainQueue: internal.chains.drainQueue,
+  functions: internal.chains,
   functionGone: async (ctx, work, message) => {
     await ctx.db.insert("gone", { work, message });
   },
+  lost: async () => {},
 };
 
-export const queueHead = internalQuery({
-  args: { count: v.number() },
-  returns: v.array(v.id("waiting")),
-  handler: headOfQueue,
-});
-
-export const freeSlots = internalQuery({
-  args: freeSlotArgs,
-  returns: v.union(vFreeSlots, v.null()),
-  handler: freeSlotsFrom,
-});
-
-export const drainQueue = internalMutation({
-  args: drainArgs,
-  returns: v.null(),
-  handler: async (ctx, args): Promise<null> => {
-    await drainPoolQueue(ctx, host, args);
-    return null;
-  },
-});
+export const { queueHead, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
+  poolFunctions(host);
 
 const chainArgs = { chain: v.string(), link: v.number(), length: v.number(), ms: v.number() };
 

@@ -2,32 +2,15 @@ import { createFunctionHandle } from "convex/server";
 import { v } from "convex/values";
 import {
   completeWork,
-  drainArgs,
-  drainQueue as drainPoolQueue,
   enqueueWork,
-  freeSlotArgs,
-  freeSlotsFrom,
-  vFreeSlots,
   keepSweeping,
-  queueHead as headOfQueue,
-  inspectArgs,
-  inspectSlots,
+  poolFunctions,
   type PoolHost,
-  recoverArgs,
-  recoverSlot,
   setMaxParallelism,
-  sweepArgs,
-  sweepSlots,
-  vInspected,
   type Work,
 } from "../../src/core/index.js";
 import { internal } from "./_generated/api.js";
-import {
-  internalAction,
-  internalMutation,
-  internalQuery,
-  type MutationCtx,
-} from "./_generated/server.js";
+import { internalAction, internalMutation, type MutationCtx } from "./_generated/server.js";
 import { recording } from "./recording.js";
 
 /**
@@ -35,72 +18,31 @@ import { recording } from "./recording.js";
  * other where they have successors.
  */
 export const host: PoolHost = {
-  queueHead: internal.pool.queueHead,
-  freeSlots: internal.pool.freeSlots,
-  drainQueue: internal.pool.drainQueue,
+  functions: internal.pool,
   functionGone: async (ctx: MutationCtx, work, message) => {
     await ctx.db.insert("gone", { work, message });
   },
-  watch: {
-    sweep: internal.pool.sweep,
-    inspect: internal.pool.inspect,
-    recover: internal.pool.recover,
-    lost: async (ctx: MutationCtx, work, _slot, why) => {
-      // What schedules another look from here on must not find this one's job: it would cancel it,
-      // as it looks as if it had not begun.
-      if ((await ctx.db.query("watch").first())?.job !== undefined)
-        throw new Error("A look that is going on can be canceled");
-      if (work.startsWith("poison")) throw new Error("it cannot be recovered");
-      await ctx.db.insert("gone", { work, message: why });
-    },
-    alsoSweep: async (ctx: MutationCtx) => {
-      for (const chore of await ctx.db.query("chores").withIndex("by_at").collect()) {
-        if (chore.at > Date.now()) return chore.at;
-        if (chore.label === "throws") throw new Error("it cannot be seen to");
-        await ctx.db.insert("events", { what: "chore", label: chore.label, at: Date.now() });
-        await ctx.db.delete("chores", chore._id);
-      }
-      return null;
-    },
+  lost: async (ctx: MutationCtx, work, _slot, why) => {
+    // What schedules another sweep must not find this one's job: it looks pending, and would be
+    // canceled.
+    if ((await ctx.db.query("watch").first())?.job !== undefined)
+      throw new Error("A sweep that is going on can be canceled");
+    if (work.startsWith("poison")) throw new Error("it cannot be recovered");
+    await ctx.db.insert("gone", { work, message: why });
+  },
+  alsoSweep: async (ctx: MutationCtx) => {
+    for (const chore of await ctx.db.query("chores").withIndex("by_at").collect()) {
+      if (chore.at > Date.now()) return chore.at;
+      if (chore.label === "throws") throw new Error("it cannot be seen to");
+      await ctx.db.insert("events", { what: "chore", label: chore.label, at: Date.now() });
+      await ctx.db.delete("chores", chore._id);
+    }
+    return null;
   },
 };
 
-export const queueHead = internalQuery({
-  args: { count: v.number() },
-  returns: v.array(v.id("waiting")),
-  handler: headOfQueue,
-});
-export const freeSlots = internalQuery({
-  args: freeSlotArgs,
-  returns: v.union(vFreeSlots, v.null()),
-  handler: freeSlotsFrom,
-});
-export const drainQueue = internalMutation({
-  args: drainArgs,
-  returns: v.null(),
-  handler: async (ctx, args): Promise<null> => {
-    await drainPoolQueue(ctx, host, args);
-    return null;
-  },
-});
-export const sweep = internalMutation({
-  args: sweepArgs,
-  returns: v.null(),
-  handler: async (ctx, args): Promise<null> => {
-    await sweepSlots(ctx, host, args);
-    return null;
-  },
-});
-export const inspect = internalQuery({
-  args: inspectArgs,
-  returns: vInspected,
-  handler: inspectSlots,
-});
-export const recover = internalMutation({
-  args: recoverArgs,
-  returns: v.boolean(),
-  handler: async (ctx, suspect): Promise<boolean> => await recoverSlot(ctx, host, suspect),
-});
+export const { queueHead, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
+  poolFunctions(host);
 
 const jobArgs = {
   label: v.string(),

@@ -7,14 +7,7 @@ import { isQuiet, type Found } from "./watched.js";
 
 /** What the pool needs of this component: function references, so that everything may use it. */
 export const pool: PoolHost = {
-  queueHead: internal.watchdog.queueHead,
-  freeSlots: internal.watchdog.freeSlots,
-  drainQueue: internal.watchdog.drainQueue,
-  carriers: {
-    carry: internal.watchdog.carry,
-    take: internal.watchdog.take,
-    toTake: internal.watchdog.toTake,
-  },
+  functions: internal.watchdog,
   // The component's works are all actions of steps.
   mayStart: async (ctx: MutationCtx, { args }) =>
     !(await isCalledOff(ctx, (args as { token: Token }).token)),
@@ -26,21 +19,16 @@ export const pool: PoolHost = {
       message: why,
     });
   },
-  watch: {
-    /** An action that settles itself takes 2 executions: with 4 checks, one of 9 minutes takes 6. */
-    firstSweepMs: 10_000,
-    sweep: internal.watchdog.sweep,
-    inspect: internal.watchdog.inspect,
-    recover: internal.watchdog.recover,
-    alsoSweep: async (ctx: MutationCtx, idle, added) => {
-      // Its registered look has added it.
-      const found = added as Found;
-      if (await isQuiet(ctx, idle, found)) return null;
-      return await ctx.runMutation(internal.watchdog.watchAll, { idle, found });
-    },
-    lost: async (ctx: MutationCtx, step, _slot, why) => {
-      const message = `Its action was lost: ${why}`;
-      await ctx.runMutation(internal.watchdog.failAttempt, { step, kind: "lost", message });
-    },
+  /** An action that settles itself takes 2 executions: with 4 sweeps, one of 9 minutes takes 6. */
+  firstSweepMs: 10_000,
+  alsoSweep: async (ctx: MutationCtx, idle, inspected) => {
+    // What `findLate` has found.
+    const found = inspected as Found;
+    if (await isQuiet(ctx, idle, found)) return null;
+    return await ctx.runMutation(internal.watchdog.watchAll, { idle, found });
+  },
+  lost: async (ctx: MutationCtx, step, _slot, why) => {
+    const message = `Its action was lost: ${why}`;
+    await ctx.runMutation(internal.watchdog.failAttempt, { step, kind: "lost", message });
   },
 };

@@ -18,7 +18,6 @@ import type * as cancelAll from "../cancelAll.js";
 import type * as complete from "../complete.js";
 import type * as config from "../config.js";
 import type * as continuations from "../continuations.js";
-import type * as counts from "../counts.js";
 import type * as delayed from "../delayed.js";
 import type * as enqueue from "../enqueue.js";
 import type * as events from "../events.js";
@@ -39,7 +38,6 @@ const fullApi: ApiFromModules<{
   complete: typeof complete;
   config: typeof config;
   continuations: typeof continuations;
-  counts: typeof counts;
   delayed: typeof delayed;
   enqueue: typeof enqueue;
   events: typeof events;

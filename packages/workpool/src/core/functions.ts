@@ -1,0 +1,87 @@
+import {
+  type ApiFromModules,
+  type FunctionHandle,
+  internalActionGeneric,
+  internalMutationGeneric,
+  internalQueryGeneric,
+} from "convex/server";
+import { v } from "convex/values";
+import {
+  type CallWork,
+  carryArgs,
+  carryWorks,
+  slotsToTake,
+  takeArgs,
+  takeWorks,
+  vCarried,
+} from "./carrier.js";
+import type { Host, HostCtx, HostQueryCtx } from "./context.js";
+import { mutationsOf } from "./continuations.js";
+import { drainArgs } from "./drain.js";
+import { drainQueue } from "./drain-queue.js";
+import { queueHead } from "./queue.js";
+import { freeSlotArgs, freeSlotsFrom, vFreeSlots } from "./slots.js";
+import { inspectSlots, recoverSlot, sweepSlots } from "./sweep.js";
+import { inspectArgs, recoverArgs, sweepArgs, vInspected } from "./watch.js";
+
+interface HostFunctions {
+  /** What `Host.alsoSweep` needs of what others write, read from a stale snapshot. */
+  readonly inspect?: (ctx: HostQueryCtx) => Promise<unknown>;
+  /** Calls a work's function in a carrier. Default: runs it as an action. */
+  readonly call?: CallWork;
+}
+
+/** The functions that a pool schedules and calls: its host exports them all from one module. */
+export function poolFunctions(host: Host, { inspect, call = runAction }: HostFunctions = {}) {
+  const { voidMutation } = mutationsOf<HostCtx>();
+  return {
+    queueHead: internalQueryGeneric({
+      args: { count: v.number() },
+      returns: v.array(v.id("waiting")),
+      handler: queueHead,
+    }),
+    freeSlots: internalQueryGeneric({
+      args: freeSlotArgs,
+      returns: v.union(vFreeSlots, v.null()),
+      handler: freeSlotsFrom,
+    }),
+    drainQueue: voidMutation(drainArgs, async (ctx, args) => await drainQueue(ctx, host, args)),
+    sweep: voidMutation(sweepArgs, async (ctx, args) => await sweepSlots(ctx, host, args)),
+    inspect: internalQueryGeneric({
+      args: inspectArgs,
+      returns: vInspected,
+      handler: async (ctx, args) => {
+        const found = await inspectSlots(ctx, args);
+        return found.next === null ? { ...found, added: await inspect?.(ctx) } : found;
+      },
+    }),
+    recover: internalMutationGeneric({
+      args: recoverArgs,
+      returns: v.boolean(),
+      handler: async (ctx, suspect) => await recoverSlot(ctx, host, suspect),
+    }),
+    carry: internalActionGeneric({
+      args: carryArgs,
+      returns: v.null(),
+      handler: async (ctx, first): Promise<null> => {
+        await carryWorks(ctx, host, first, call);
+        return null;
+      },
+    }),
+    take: internalMutationGeneric({
+      args: takeArgs,
+      returns: v.array(vCarried),
+      handler: async (ctx, args) => await takeWorks(ctx, host, args),
+    }),
+    toTake: internalQueryGeneric({
+      args: { count: v.number() },
+      returns: v.array(v.id("slots")),
+      handler: slotsToTake,
+    }),
+  };
+}
+
+const runAction: CallWork = async (ctx, fn, args) =>
+  await ctx.runAction(fn as FunctionHandle<"action">, args);
+
+export type PoolFunctions = ApiFromModules<{ pool: ReturnType<typeof poolFunctions> }>["pool"];
