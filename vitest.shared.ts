@@ -25,6 +25,10 @@ export function project(
     test: {
       name,
       include: ["test/**/*.test.ts"],
+      // Files share the modules that a worker has loaded: to load them anew takes as long as the tests.
+      isolate: false,
+      restoreMocks: true,
+      unstubEnvs: true,
       tags: [
         { name: "large", description: "Takes a second or more: only `npm run verify` runs it." },
       ],
@@ -34,4 +38,9 @@ export function project(
       ...test,
     },
   });
+}
+
+/** The tests of an example, whose files are isolated as they are by default: as in an app. */
+export function example(name: string): ViteUserConfig {
+  return project(name, { isolate: true });
 }

@@ -1,3 +1,3 @@
-import { project } from "../../vitest.shared.js";
+import { example } from "../../vitest.shared.js";
 
-export default project("onboarding");
+export default example("onboarding");

@@ -1,5 +1,7 @@
 import { execFileSync } from "node:child_process";
+import fs from "node:fs";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -10,20 +12,23 @@ import { compile } from "../src/compile.js";
 import { filesIn } from "./golden.js";
 
 /** What is called `locked…` cannot be read, as it is where others own it: those who run tests may own everything. */
-vi.mock("node:fs", async (original) => {
-  const fs = await original<typeof import("node:fs")>();
-  const guarded =
-    <Args extends unknown[], Result>(call: (...args: Args) => Result) =>
-    (...args: Args): Result => {
-      if (basename(String(args[0])).startsWith("locked"))
-        throw Object.assign(new Error("EACCES: permission denied"), { code: "EACCES" });
-      return call(...args);
-    };
-  return {
-    ...fs,
-    readFileSync: guarded(fs.readFileSync),
-    readdirSync: guarded(fs.readdirSync as (...args: unknown[]) => unknown),
-    watch: guarded(fs.watch as (...args: unknown[]) => unknown),
+function guard(name: "readFileSync" | "readdirSync" | "watch"): void {
+  const call = fs[name] as (...args: unknown[]) => never;
+  vi.spyOn(fs, name).mockImplementation((...args: unknown[]) => {
+    if (basename(String(args[0])).startsWith("locked"))
+      throw Object.assign(new Error("EACCES: permission denied"), { code: "EACCES" });
+    return call(...args);
+  });
+}
+beforeEach(() => {
+  guard("readFileSync");
+  guard("readdirSync");
+  guard("watch");
+  // What is imported by name follows.
+  syncBuiltinESMExports();
+  return () => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
   };
 });
 

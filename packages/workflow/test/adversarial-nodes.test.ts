@@ -1,6 +1,7 @@
 import type { FunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
-import { describe, expect, test, vi } from "vitest";
+import * as core from "@stepwise/workpool/core";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { components, internal } from "./convex/_generated/api.js";
 import { isOf } from "./component.js";
 import { dying, TestApp, useTestApp, type Faults } from "./harness.js";
@@ -10,20 +11,17 @@ import { dying, TestApp, useTestApp, type Faults } from "./harness.js";
  * convex-test does not know that.
  */
 const GONE = "function://;gone:gone";
-vi.mock(import("@stepwise/workpool/core"), async (importOriginal) => {
-  const core = await importOriginal();
-  return {
-    ...core,
-    enqueueWork: async (ctx, work, host) => {
-      if (work.fn === GONE) throw new Error("There is no such function");
-      return await core.enqueueWork(ctx, work, host);
-    },
-    completeWork: async (ctx, host, ended, successor) => {
-      const isGone = successor?.fn === GONE;
-      await core.completeWork(ctx, host, ended, isGone ? undefined : successor);
-      if (isGone) await host.functionGone(ctx, successor.work, "There is no such function");
-    },
-  };
+beforeEach(() => {
+  const { enqueueWork, completeWork } = core;
+  vi.spyOn(core, "enqueueWork").mockImplementation(async (ctx, work, host) => {
+    if (work.fn === GONE) throw new Error("There is no such function");
+    return await enqueueWork(ctx, work, host);
+  });
+  vi.spyOn(core, "completeWork").mockImplementation(async (ctx, host, ended, successor) => {
+    const isGone = successor?.fn === GONE;
+    await completeWork(ctx, host, ended, isGone ? undefined : successor);
+    if (isGone) await host.functionGone(ctx, successor.work, "There is no such function");
+  });
 });
 
 const use = useTestApp();

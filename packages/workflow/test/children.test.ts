@@ -1,18 +1,16 @@
-import { describe, expect, test, vi } from "vitest";
+import * as core from "@stepwise/workpool/core";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
 
-vi.mock(import("@stepwise/workpool/core"), async (importOriginal) => {
-  const core = await importOriginal();
-  return {
-    ...core,
-    enqueueWork: async (ctx, work, host) => {
-      if (work.fn === GONE) throw new Error("There is no such function");
-      return await core.enqueueWork(ctx, work, host);
-    },
-  };
+beforeEach(() => {
+  const { enqueueWork } = core;
+  vi.spyOn(core, "enqueueWork").mockImplementation(async (ctx, work, host) => {
+    if (work.fn === GONE) throw new Error("There is no such function");
+    return await enqueueWork(ctx, work, host);
+  });
 });
 
 /**

@@ -3,6 +3,7 @@ import { mutationGeneric } from "convex/server";
 import { v } from "convex/values";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { MutationCtx } from "../src/component/_generated/server.js";
+import { clearStubs } from "../src/runtime/stubs.js";
 import * as lib from "../src/component/lib.js";
 import { settleArgs, type Settlement } from "../src/component/validators.js";
 import type { Status } from "../src/index.js";
@@ -232,6 +233,8 @@ export function useTestApp(): { readonly app: TestApp } {
   beforeEach(() => {
     vi.useFakeTimers();
     spanLongTimers();
+    // Those of the test kit, which is used by other tests.
+    clearStubs();
     current = new TestApp();
   });
   afterEach(() => {

@@ -6,6 +6,7 @@ import { logEnded } from "../src/component/core/log.js";
 import { testKit } from "../src/test.js";
 import type { ComponentFunction } from "./component.js";
 import { components, internal } from "./convex/_generated/api.js";
+import { seeded } from "../../workpool/test/seeded.js";
 import { workflows } from "./convex/_workflows/index.js";
 import componentSchema from "../src/component/schema.js";
 import type { MutationCtx } from "../src/component/_generated/server.js";
@@ -563,6 +564,9 @@ describe("secrets", () => {
 describe("costs", () => {
   /** What a run takes in all, but for its watchdog. */
   async function cost(level: LogLevel, name: string, input: unknown) {
+    // Both levels get the same slots: one that is taken meanwhile costs more.
+    const random = seeded(1);
+    vi.spyOn(Math, "random").mockImplementation(() => random());
     const app = new TestApp();
     await setLevel(level, app);
     await app.run("echo", { value: 1 });

@@ -1,14 +1,13 @@
-import { vi } from "vitest";
+import { beforeEach, vi } from "vitest";
+import * as gate from "../src/core/gate.js";
 import { virtualTime } from "./app.js";
 import { poolInComponent } from "./conformance-component.js";
 import { conformance } from "./conformance-suite.js";
 
-vi.mock("../src/core/gate.js", async (original) => ({
-  ...(await original<typeof import("../src/core/gate.js")>()),
-  lacksPlaces: async () => true,
-  // So each carrier takes works along as soon as it begins.
-  LATE_BEGIN_MS: -1,
-}));
-
 virtualTime();
+beforeEach(() => {
+  vi.spyOn(gate, "lacksPlaces").mockResolvedValue(true);
+  // So each carrier takes works along as soon as it begins.
+  vi.spyOn(gate, "LATE_BEGIN_MS", "get").mockReturnValue(-1 as typeof gate.LATE_BEGIN_MS);
+});
 conformance("the workpool component, with carriers", poolInComponent);

@@ -5,7 +5,9 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { rm } from "../../../../scripts/folders.mjs";
 import { unchangedSince } from "../../src/cache/last-compile.js";
 import { refsState } from "../../src/git/repository.js";
-import { app, workflowCodegen } from "./command.js";
+import { app, useApp, workflowCodegen } from "./command.js";
+
+useApp();
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 

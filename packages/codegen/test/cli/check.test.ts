@@ -4,7 +4,9 @@ import { beforeEach, expect, test } from "vitest";
 import { rm } from "../../../../scripts/folders.mjs";
 import { sealed } from "../../src/emit/index-file.js";
 import { filesIn, fixtures } from "../golden.js";
-import { app, workflowCodegen } from "./command.js";
+import { app, useApp, workflowCodegen } from "./command.js";
+
+useApp();
 
 const definitions = () => join(app(), "convex/orders.workflow.ts");
 const folder = () => join(app(), "convex/_workflows");

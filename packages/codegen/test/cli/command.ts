@@ -6,13 +6,21 @@ import { runProgram } from "../../src/cli/program.js";
 import type { Terminal } from "../../src/cli/terminal.js";
 
 let folder = "";
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "stepwise-cli-"));
-  return () => rm(folder, { recursive: true });
-});
+
+/** Gives each test of a file an app's folder of its own. */
+export function useApp(): void {
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "stepwise-cli-"));
+    return () => rm(folder, { recursive: true });
+  });
+}
 
 /** The folder of the app of this test, empty at first. */
-export const app = (): string => folder;
+export function app(): string {
+  // Nothing is written into the folder that the tests are run in.
+  if (folder === "") throw new Error("There is an app only after `useApp()`");
+  return folder;
+}
 
 /** Runs a command in the folder of the app. */
 export async function workflowCodegen(
@@ -20,7 +28,7 @@ export async function workflowCodegen(
 ): Promise<{ code: number; out: string; err: string }> {
   const printed = { out: "", err: "" };
   const terminal: Terminal = {
-    cwd: folder,
+    cwd: app(),
     color: false,
     stdout: { write: (text) => void (printed.out += text) },
     stderr: { write: (text) => void (printed.err += text) },

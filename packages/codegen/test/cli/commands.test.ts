@@ -6,7 +6,9 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { codes } from "../../src/diagnostics/codes.js";
 import { fixtures } from "../golden.js";
-import { app, workflowCodegen } from "./command.js";
+import { app, useApp, workflowCodegen } from "./command.js";
+
+useApp();
 
 const packageFolder = fileURLToPath(new URL("../../", import.meta.url));
 

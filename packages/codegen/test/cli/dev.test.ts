@@ -2,7 +2,9 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { runProgram } from "../../src/cli/program.js";
-import { app, workflowCodegen } from "./command.js";
+import { app, useApp, workflowCodegen } from "./command.js";
+
+useApp();
 
 const definition = (nodes: string) => `import { defineWorkflow } from "@stepwise/workflow";
 import { v } from "convex/values";

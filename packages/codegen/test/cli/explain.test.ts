@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { WorkflowExplained } from "../../src/explain/explain.js";
 import { fixtures } from "../golden.js";
-import { app, workflowCodegen } from "./command.js";
+import { app, useApp, workflowCodegen } from "./command.js";
+
+useApp();
 
 const use = (feature: string) =>
   cp(join(fixtures, feature, "convex"), join(app(), "convex"), { recursive: true });

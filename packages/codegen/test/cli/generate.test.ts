@@ -2,7 +2,9 @@ import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { filesIn, fixtures } from "../golden.js";
-import { app, workflowCodegen } from "./command.js";
+import { app, useApp, workflowCodegen } from "./command.js";
+
+useApp();
 
 const seconds = (text: string) => text.replace(/\d+(\.\d)? m?s/, "0 ms");
 

@@ -2,7 +2,9 @@ import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { fixtures } from "../golden.js";
-import { app, workflowCodegen } from "./command.js";
+import { app, useApp, workflowCodegen } from "./command.js";
+
+useApp();
 
 const use = (feature: string) =>
   cp(join(fixtures, feature, "convex"), join(app(), "convex"), { recursive: true });

@@ -5,7 +5,9 @@ import { compile } from "../../src/compile.js";
 import { mountComponent } from "../../src/init/convex-config.js";
 import { addScripts, nameComponent } from "../../src/init/app-files.js";
 import { filesIn } from "../golden.js";
-import { app, workflowCodegen } from "./command.js";
+import { app, useApp, workflowCodegen } from "./command.js";
+
+useApp();
 
 test("in an empty folder it makes the scripts, the component and a first workflow that compiles", async () => {
   const { code, out, err } = await workflowCodegen("init");

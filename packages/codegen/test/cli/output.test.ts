@@ -4,7 +4,9 @@ import { beforeEach, expect, test } from "vitest";
 import { rm } from "../../../../scripts/folders.mjs";
 import { unchangedSince } from "../../src/cache/last-compile.js";
 import { filesIn, fixtures } from "../golden.js";
-import { app, workflowCodegen } from "./command.js";
+import { app, useApp, workflowCodegen } from "./command.js";
+
+useApp();
 
 /* Where generated code stands is up to the app's config. */
 

@@ -10,7 +10,9 @@ import { discover, type SourceText } from "../../src/discover/discover.js";
 import { builtCommand, removeBuilt } from "../built.js";
 import { randomOf } from "../fuzz/mutate.js";
 import { filesIn, fixtures } from "../golden.js";
-import { app } from "./command.js";
+import { app, useApp } from "./command.js";
+
+useApp();
 
 /** The command as processes of their own: what happens when they are killed, run side by side, or run elsewhere. */
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });

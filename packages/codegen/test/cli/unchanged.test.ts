@@ -9,7 +9,9 @@ import { answerOf } from "../../src/cli/answer.js";
 import { keepLastCompile, type LastCompile, unchangedSince } from "../../src/cache/last-compile.js";
 import { builtCommand, removeBuilt } from "../built.js";
 import { filesIn, fixtures } from "../golden.js";
-import { app, workflowCodegen } from "./command.js";
+import { app, useApp, workflowCodegen } from "./command.js";
+
+useApp();
 
 /** Writes what is imported or required to stderr, one module a line. */
 const hook = `export async function resolve(specifier, context, next) {

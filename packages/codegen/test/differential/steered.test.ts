@@ -1,4 +1,5 @@
 import { installTimers } from "@stepwise/testing";
+import * as core from "@stepwise/workpool/core";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { randomOf } from "../fuzz/mutate.js";
@@ -13,18 +14,13 @@ const seeds = seedsOf(10);
 const releases = new RandomReleases(seeds, { "manage.ts": MANAGE });
 
 /** Whether the component finds, here and there, that its transaction has no more room: then it goes on in pages. */
-const scarce = vi.hoisted(() => ({ isFull: (): boolean => false }));
-interface Core {
-  hasRoom(...given: unknown[]): Promise<boolean>;
-}
-vi.mock("@stepwise/workpool/core", async (importOriginal) => {
-  const core = await importOriginal<Core>();
-  const hasRoom: Core["hasRoom"] = async (...given) =>
-    !scarce.isFull() && (await core.hasRoom(...given));
-  return { ...core, hasRoom };
-});
+const scarce = { isFull: (): boolean => false };
 
 beforeEach(() => {
+  const { hasRoom } = core;
+  vi.spyOn(core, "hasRoom").mockImplementation(
+    async (...given) => !scarce.isFull() && (await hasRoom(...given)),
+  );
   // What is made to fail says so.
   vi.spyOn(console, "error").mockImplementation(() => {});
 });

@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { format, type Options } from "prettier";
 import { expect, test } from "vitest";
 import { rm } from "../../../../scripts/folders.mjs";
-import { app, workflowCodegen } from "../cli/command.js";
+import { app, useApp, workflowCodegen } from "../cli/command.js";
 import { filesIn } from "../golden.js";
+
+useApp();
 
 const text = (step: string) => `import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
