@@ -18,8 +18,8 @@ export default async function setup() {
   execFileSync("npx", build, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
   const { compile, formatDiagnostic, writeGenerated } = await import("@stepwise/codegen");
   const functionsDir = join(root, "packages/workflow/test/convex");
-  // Nothing here is deployed, so no run is at what is gone.
-  const { ok, diagnostics, files } = await compile({ functionsDir, drop: true });
+  // Nothing here is deployed, so no run is at what is gone, nor at what an earlier compiler wrote.
+  const { ok, diagnostics, files } = await compile({ functionsDir, drop: true, force: true });
   if (!ok)
     throw new Error(diagnostics.map((each) => formatDiagnostic(each, { color: false })).join("\n"));
   await writeGenerated(functionsDir, files);
