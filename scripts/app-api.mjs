@@ -1,12 +1,9 @@
 // Writes the list of modules in each example's `_generated/api.d.ts`, as `npx convex codegen` would
-// if it did not need a deployment. With --check it writes nothing, and fails if a file is out of
-// date.
+// if it did not need a deployment. Takes --check.
 import { execFileSync } from "node:child_process";
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve, sep } from "node:path";
-
-const check = process.argv.includes("--check");
-const root = resolve(import.meta.dirname, "..");
+import { readFileSync, readdirSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { keep, root } from "./committed.mjs";
 
 /**
  * The modules that Convex deploys: files with one dot in their name, except the schema and what
@@ -45,12 +42,5 @@ const tracked = execFileSync("git", ["ls-files", "examples", "benchmarks"], {
 });
 for (const path of tracked.split("\n").filter((file) => file.endsWith("_generated/api.d.ts"))) {
   const file = join(root, path);
-  const before = readFileSync(file, "utf8");
-  const text = withModules(before, modulesOf(dirname(dirname(file))));
-  if (text === before) continue;
-  if (!check) writeFileSync(file, text);
-  else {
-    console.error(`${path} is out of date: run node scripts/app-api.mjs`);
-    process.exitCode = 1;
-  }
+  keep(path, withModules(readFileSync(file, "utf8"), modulesOf(dirname(dirname(file)))));
 }

@@ -1,10 +1,10 @@
 // Writes `src/component/_generated/component.ts` of the two components from their built functions,
-// as `npx convex codegen` would if it did not need a deployment for it. With --check it writes
-// nothing, and fails where a file is out of date.
-import { readFile, readdir, writeFile } from "node:fs/promises";
+// as `npx convex codegen` would if it did not need a deployment for it. Takes --check.
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { format, resolveConfig } from "prettier";
-
-const check = process.argv.includes("--check");
+import { keep, root } from "./committed.mjs";
 
 /** A validator's exported JSON as a TypeScript type. */
 function typeOf(validator) {
@@ -77,22 +77,9 @@ async function componentApi(folder) {
   return `${header} ${modules.join("; ")} };\n`;
 }
 
-let stale = 0;
 for (const name of ["workpool", "workflow"]) {
-  const root = new URL(`../packages/${name}/`, import.meta.url);
-  const target = new URL("src/component/_generated/component.ts", root);
-  const config = await resolveConfig(target);
-  const text = await format(await componentApi(new URL("dist/component/", root)), {
-    ...config,
-    parser: "typescript",
-  });
-  const before = await readFile(target, "utf8").catch(() => "");
-  if (before === text) continue;
-  stale++;
-  if (check)
-    console.error(
-      `packages/${name}/src/component/_generated/component.ts is out of date: run node scripts/component-api.mjs`,
-    );
-  else await writeFile(target, text);
+  const target = `packages/${name}/src/component/_generated/component.ts`;
+  const config = await resolveConfig(join(root, target));
+  const built = pathToFileURL(join(root, `packages/${name}/dist/component/`));
+  keep(target, await format(await componentApi(built), { ...config, parser: "typescript" }));
 }
-process.exitCode = check && stale > 0 ? 1 : 0;

@@ -1,12 +1,12 @@
-// Writes `docs/api` from the docstrings of the built packages, and `llms.txt` from the reading order in `docs/README.md`.
-// With --check it writes nothing, and fails if a file is out of date. With --pack it copies the docs into @stepwise/workflow.
+// Writes `docs/api` from the docstrings of the built packages, and `llms.txt` from the reading order
+// in `docs/README.md`. Takes --check. With --pack it copies the docs into @stepwise/workflow.
 // oxlint-disable-next-line no-restricted-imports -- It deletes the copies that it makes.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { format } from "prettier";
 import { Node, Project } from "ts-morph";
+import { keep, root } from "./committed.mjs";
 
-const root = resolve(import.meta.dirname, "..");
 const read = (path) => readFileSync(join(root, path), "utf8");
 
 /** What apps import, by the page that describes it. */
@@ -107,7 +107,7 @@ function llmsText() {
   return `${[intro, ...groups].join("\n\n")}\n`;
 }
 
-/** The docs of this version, for readers and agents that have only the package. Links out of them lead to the repository. */
+/** The docs of this version, for who has only the package. Links out of them lead to the repository. */
 function pack() {
   const { version, repository } = JSON.parse(read("packages/workflow/package.json"));
   const home = repository.url.replace(/^git\+|\.git$/g, "");
@@ -136,21 +136,7 @@ function pack() {
 
 if (process.argv.includes("--pack")) pack();
 else {
-  const texts = { "llms.txt": llmsText() };
+  keep("llms.txt", llmsText());
   for (const [page, [title, file]] of Object.entries(entries))
-    texts[`docs/api/${page}.md`] = await apiPage(title, file);
-  for (const [path, text] of Object.entries(texts)) {
-    let before = "";
-    try {
-      before = read(path);
-    } catch {}
-    if (before === text) continue;
-    if (process.argv.includes("--check")) {
-      console.error(`${path} is out of date: run node scripts/docs.mjs`);
-      process.exitCode = 1;
-    } else {
-      mkdirSync(dirname(join(root, path)), { recursive: true });
-      writeFileSync(join(root, path), text);
-    }
-  }
+    keep(`docs/api/${page}.md`, await apiPage(title, file));
 }

@@ -1,4 +1,5 @@
-// What tests and scripts use in the place of the functions of `node:fs` with the same names: they delete nothing but what they have made.
+// What tests and scripts use in the place of the functions of `node:fs` with the same names: they
+// delete nothing but what they have made.
 // oxlint-disable-next-line no-restricted-imports -- This is where they are checked.
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
@@ -36,7 +37,7 @@ function checked(path) {
   throw new Error(`${given} is in no folder that this process has made, so it is not deleted`);
 }
 
-/** Where a path is, whatever links lead there. What is at its end may be a link, which is deleted itself. */
+/** Where a path is, whatever links lead there. A link at its end is deleted itself. */
 function placeOf(path) {
   const folder = dirname(path);
   if (folder === path) return path;

@@ -1,25 +1,17 @@
-// Compiles the workflows of every app in this repository. With --check it writes nothing, and fails
-// where a file is out of date.
-import { readdir, readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+// Compiles the workflows of every app in this repository. Takes --check.
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { compile, formatDiagnostic, writeGenerated } from "@stepwise/codegen";
+import { isCheck, keep, root } from "./committed.mjs";
 
-const check = process.argv.includes("--check");
-const apps = await readdir(resolve(import.meta.dirname, "../examples"));
-const folders = apps.map((app) => `examples/${app}/convex`);
-
-for (const folder of folders) {
-  const functionsDir = resolve(import.meta.dirname, "..", folder);
+for (const app of readdirSync(join(root, "examples"))) {
+  const folder = `examples/${app}/convex`;
+  const functionsDir = join(root, folder);
   // Nothing here is deployed, so no run is at what is gone.
   const { ok, diagnostics, files } = await compile({ functionsDir, drop: true });
   for (const diagnostic of diagnostics)
     console.error(formatDiagnostic(diagnostic, { color: false }));
   if (!ok) process.exitCode = 1;
-  else if (!check) await writeGenerated(functionsDir, files);
-  else
-    for (const { path, text } of files) {
-      if ((await readFile(join(functionsDir, path), "utf8").catch(() => null)) === text) continue;
-      console.error(`${join(folder, path)} is out of date: run node scripts/generated.mjs`);
-      process.exitCode = 1;
-    }
+  else if (isCheck) for (const { path, text } of files) keep(`${folder}/${path}`, text);
+  else await writeGenerated(functionsDir, files);
 }

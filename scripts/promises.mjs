@@ -1,5 +1,6 @@
-// Lists the promises of docs/semantics.md with the tests that name them. Fails if one has no test that `npm test` runs, or a test names one
-// that does not exist. With the path of vitest's JSON report only tests that have passed count; without it, those that there are.
+// Lists the promises of docs/semantics.md with the tests that name them. Fails if one has no test
+// that `npm test` runs, or a test names one that does not exist. With the path of vitest's JSON
+// report only tests that have passed count; without it, those that there are.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,13 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** A cache file of an app in `node_modules/.cache`; none if there is no package.json around. */
@@ -32,16 +24,15 @@ export class CacheFile {
     try {
       const bytes = readFileSync(this.#path);
       const body = bytes.subarray(bytes.indexOf("\n") + 1);
-      const head = this.#headOf(body);
-      const isWhole = bytes.length === head.length + body.length && bytes.indexOf(head) === 0;
-      return isWhole ? body : undefined;
+      return this.#withHead(body).equals(bytes) ? body : undefined;
     } catch {
       return undefined;
     }
   }
 
-  #headOf(body: Buffer): string {
-    return `${this.identity} ${createHash("sha256").update(body).digest("hex")}\n`;
+  #withHead(body: Buffer): Buffer {
+    const head = `${this.identity} ${createHash("sha256").update(body).digest("hex")}\n`;
+    return Buffer.concat([Buffer.from(head), body]);
   }
 
   /** Failing to write a cache costs time and nothing else. */
@@ -50,9 +41,7 @@ export class CacheFile {
     const temporary = `${this.#path}.${randomUUID()}`;
     try {
       mkdirSync(dirname(this.#path), { recursive: true });
-      const body = make();
-      writeFileSync(temporary, this.#headOf(body));
-      appendFileSync(temporary, body);
+      writeFileSync(temporary, this.#withHead(make()));
       renameSync(temporary, this.#path);
     } catch {
       rmSync(temporary, { force: true });
@@ -60,7 +49,8 @@ export class CacheFile {
   }
 }
 
-function packageFolder(folder: string): string | undefined {
+/** The nearest folder with a package.json, from a folder upwards. */
+export function packageFolder(folder: string): string | undefined {
   if (existsSync(join(folder, "package.json"))) return folder;
   const above = dirname(folder);
   return above === folder ? undefined : packageFolder(above);

@@ -5,7 +5,6 @@ import { dirname, join } from "node:path";
 import { plural } from "./counts.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
 import { generateWatch } from "./generate-watch.js";
-import { baselineFor } from "./plans.js";
 import { interruptOf, printTo, type Terminal } from "./terminal.js";
 
 export interface DevOptions {
@@ -29,7 +28,6 @@ export async function dev(
   const interrupted = interruptOf(terminal);
   interrupted.addEventListener("abort", () => stop.abort(), { once: true });
   let code: Promise<number> | undefined;
-  const baseline = await baselineFor(undefined, functionsDir, terminal.cwd);
   const { out } = printTo(terminal);
   const brief = { write: (text: string) => void terminal.stdout.write(oneLine(text)) };
   const ready = () => {
@@ -41,11 +39,7 @@ export async function dev(
     const child = spawn(process.execPath, args, { cwd: terminal.cwd, stdio: "inherit" });
     code = endOf(child, stop);
   };
-  await generateWatch(
-    functionsDir,
-    { ...terminal, stdout: brief },
-    { force: false, baseline, signal: stop.signal, ready },
-  );
+  await generateWatch(functionsDir, { ...terminal, stdout: brief }, { signal: stop.signal, ready });
   const ended = (await code) ?? 0;
   if (interrupted.aborted) return 0;
   printTo(terminal).err(`convex dev has ended with exit code ${ended}.`);

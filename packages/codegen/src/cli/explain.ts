@@ -7,6 +7,7 @@ import {
   type StageExplained,
   type WorkflowExplained,
 } from "../explain/explain.js";
+import { duration } from "./counts.js";
 import { compiledPlan } from "./plans.js";
 import { UsageError } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
@@ -43,8 +44,8 @@ function pageOf(code: string): string {
   const known: string[] = [...Object.values(codes).map((each) => each.code), typeOfItself];
   if (!known.includes(code)) {
     const near = nearest(code, known);
-    const hint = near === undefined ? "" : ` Did you mean ${near}?`;
-    throw new UsageError(`No problem has the code ${code}.${hint}`);
+    const hint = near === undefined ? "A code is one such as SW1206." : `Did you mean ${near}?`;
+    throw new UsageError(`No problem has the code ${code}. ${hint}`);
   }
   // The same path from the sources and from the build: both are two folders deep.
   return readFileSync(new URL(`../../errors/${code}.md`, import.meta.url), "utf8").trimEnd();
@@ -71,7 +72,7 @@ function rowsOf(node: NodeExplained): string[][] {
     String(stage.transactions),
     stage.reads.includes("*") ? "everything" : stage.reads.join(", ") || "nothing",
     stage.attempts === undefined ? "" : String(stage.attempts ?? "computed"),
-    stage.worstCaseMs === null ? "open" : time(stage.worstCaseMs),
+    stage.worstCaseMs === Infinity ? "open" : duration(stage.worstCaseMs),
   ]);
   return [...own, ...(node.bodies ?? []).flatMap(({ nodes }) => nodes.flatMap(rowsOf))];
 }
@@ -94,28 +95,8 @@ function perChild({ perChild: children }: WorkflowExplained): string {
 }
 
 function worst({ worstCaseMs, openEnded }: WorkflowExplained): string {
-  if (worstCaseMs !== null) return `at worst ${time(worstCaseMs)}`;
+  if (worstCaseMs < Infinity) return `at worst ${duration(worstCaseMs)}`;
   return `no worst case: no literal limit on ${openEnded.join(" and ")}`;
-}
-
-const units = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["m", 60_000],
-  ["s", 1_000],
-] as const;
-
-/** The two greatest units that are not zero: `1 h 30 m`. */
-function time(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  let rest = Math.round(ms / 1_000) * 1_000;
-  const parts: string[] = [];
-  for (const [unit, length] of units) {
-    const count = Math.floor(rest / length);
-    if (count > 0 && parts.length < 2) parts.push(`${count} ${unit}`);
-    rest -= count * length;
-  }
-  return parts.join(" ");
 }
 
 function table(rows: readonly (readonly string[])[]): string[] {

@@ -16,11 +16,10 @@ import {
 } from "./report.js";
 import { printTo, type Terminal } from "./terminal.js";
 
-/** What `check` found; printed as it is with `--json`. */
-export interface Findings extends Pick<Answer, "changes" | "tombstones" | "against"> {
+/** What `check` found; printed as it is with `--json`, with the problems. */
+interface Findings extends Pick<Answer, "changes" | "tombstones" | "against"> {
   /** Whether all is well: the exit code is 0. */
   readonly ok: boolean;
-  readonly problems: readonly Diagnostic[];
   /** What `generate` would write and remove. What was edited by hand takes `--force`. */
   readonly drift: Pick<Written, "written" | "removed" | "edited">;
   /** Whether tombstones were dropped, except those that the baseline needs. */
@@ -40,21 +39,32 @@ interface Checking {
 
 /** Prints what was found; gives the exit code. */
 export function printFindings(
-  { ok, drift, changes, tombstones, dropped, against }: Omit<Findings, "problems">,
+  findings: Findings,
   diagnostics: readonly Diagnostic[],
-  checking: Checking,
+  { functionsDir, json, against, dropping, isCompiled }: Checking,
   terminal: Terminal,
 ): 0 | 1 {
-  const problems = diagnostics.map(withoutFrames);
-  const findings: Findings = { ok, problems, drift, changes, tombstones, dropped, against };
-  if (checking.json) printTo(terminal).out(JSON.stringify(findings, undefined, 2));
-  else {
-    printDiagnostics(diagnostics, displayPath(terminal.cwd, checking.functionsDir), terminal);
-    if (checking.isCompiled) {
-      printDrift(findings, checking, terminal);
-      printChanges(findings, terminal);
-      printTombstones(findings, checking.dropping, terminal);
-    }
+  const { out, colors } = printTo(terminal);
+  const { ok, drift } = findings;
+  const folder = displayPath(terminal.cwd, functionsDir);
+  if (json) {
+    const problems = diagnostics.map(withoutFrames);
+    out(JSON.stringify({ ...findings, problems }, undefined, 2));
+    return ok ? 0 : 1;
+  }
+  printDiagnostics(diagnostics, folder, terminal);
+  if (isCompiled) {
+    const whatOf = (file: string) => {
+      if (drift.edited.includes(file)) return "edited by hand";
+      if (drift.removed.includes(file)) return "left over";
+      const isMerged = sidesOf(readText(`${functionsDir}/${file}`) ?? "").length > 1;
+      return isMerged ? "both sides of a merge in" : "out of date";
+    };
+    for (const file of [...drift.written, ...drift.removed])
+      out(`${colors.yellow(whatOf(file))} ${inFolder(folder, file)}`);
+    out(driftText(drift, against));
+    printChanges(findings, terminal);
+    printTombstones(findings, dropping, terminal);
   }
   return ok ? 0 : 1;
 }
@@ -71,39 +81,13 @@ export function printUnchanged(
   return printFindings(found, diagnostics, checking, terminal);
 }
 
-/** Prints what `generate` would do. */
-function printDrift(
-  { drift }: Findings,
-  { functionsDir, against }: Checking,
-  terminal: Terminal,
-): void {
-  const { out, colors } = printTo(terminal);
-  const folder = displayPath(terminal.cwd, functionsDir);
-  const tell = (files: readonly string[], what: string) => {
-    for (const file of files) {
-      const found = drift.edited.includes(file) ? "edited by hand" : what;
-      out(`${colors.yellow(found)} ${inFolder(folder, file)}`);
-    }
-  };
-  const isMerged = (file: string) => sidesOf(readText(`${functionsDir}/${file}`) ?? "").length > 1;
-  const merged = drift.written.filter(isMerged);
-  tell(merged, "both sides of a merge in");
-  tell(
-    drift.written.filter((file) => !merged.includes(file)),
-    "out of date",
-  );
-  tell(drift.removed, "left over");
-  const count = drift.written.length + drift.removed.length;
-  const options = [
-    ...(against === undefined ? [] : [`generate --against ${against}`]),
-    ...(drift.edited.length > 0 ? ["--force"] : []),
-  ];
-  const command = ["workflow-codegen", ...options].join(" ");
-  out(
-    count === 0
-      ? "Generated code is up to date."
-      : `${plural(count, "file")} of generated code out of date: run ${command}, and commit what it writes.`,
-  );
+/** What `generate` would do. */
+function driftText({ written, removed, edited }: Findings["drift"], against?: string): string {
+  const count = written.length + removed.length;
+  if (count === 0) return "Generated code is up to date.";
+  const given = against === undefined ? "" : ` generate --against ${against}`;
+  const command = `workflow-codegen${given}${edited.length > 0 ? " --force" : ""}`;
+  return `${plural(count, "file")} of generated code out of date: run ${command}, and commit what it writes.`;
 }
 
 /** Prints the baseline, and every change with what becomes of runs in flight, the worst first. */

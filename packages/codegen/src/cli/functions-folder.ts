@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { relative, resolve } from "node:path";
+import { packageFolder } from "../cache/cache-file.js";
 import { ifPresent, readText } from "../discover/discover.js";
 
 /** Something the user gave that cannot be worked with; printed without a stack. */
@@ -17,8 +18,16 @@ export function functionsFolder(cwd: string, dir: string | undefined): string {
 }
 
 /** The same, but the folder need not exist yet. */
-export const wantedFolder = (cwd: string, dir: string | undefined): string =>
-  resolve(cwd, dir ?? configured(cwd) ?? "convex");
+export function wantedFolder(cwd: string, dir: string | undefined): string {
+  if (dir !== undefined) return resolve(cwd, dir);
+  const app = packageFolder(cwd);
+  if (app !== undefined && app !== cwd && isIn(functionsOf(app), cwd))
+    throw new UsageError(`${cwd} is in the functions folder of an app: run this in ${app}.`);
+  return functionsOf(cwd);
+}
+
+const isIn = (folder: string, path: string): boolean => !relative(folder, path).startsWith("..");
+const functionsOf = (app: string): string => resolve(app, configured(app) ?? "convex");
 
 function configured(cwd: string): string | undefined {
   const text = readText(resolve(cwd, "convex.json"));

@@ -14,28 +14,30 @@ import { Deployable, Rounds, WatchedFolders } from "../watch/watching.js";
 import { lastPlan, planTexts, type PlanTexts } from "../write/last-plan.js";
 import { isWrittenHere } from "../write/write-generated.js";
 import { displayPath } from "./functions-folder.js";
+import { baselineFor } from "./plans.js";
 import { printDiagnostics, report } from "./report.js";
-import { printTo, type Terminal } from "./terminal.js";
+import { interruptOf, printTo, type Terminal } from "./terminal.js";
 
 interface WatchOptions {
-  /** Whether edits by hand are written over. */
-  readonly force: boolean;
-  readonly baseline: ChooseBaseline;
-  readonly signal: AbortSignal;
+  /** Whether edits by hand are written over. Default: false. */
+  readonly force?: boolean;
+  /** Ends the watching. Default: the user does, by Ctrl-C. */
+  readonly signal?: AbortSignal;
   /** Called after the first round. */
   readonly ready: () => void;
   /** Called after each round in which what is on the disk compiles. */
   readonly onCompiled?: (result: CompileResult) => Promise<void>;
 }
 
-/** Compiles now and after every change until the signal is aborted. */
+/** Compiles now and after every change until it is ended. */
 export async function generateWatch(
   functionsDir: string,
   terminal: Terminal,
   options: WatchOptions,
 ): Promise<void> {
-  const { signal } = options;
-  const session = new Session(functionsDir, terminal, options);
+  const { signal = interruptOf(terminal) } = options;
+  const baseline = await baselineFor(undefined, functionsDir, terminal.cwd);
+  const session = new Session(functionsDir, terminal, options, baseline);
   const rounds = new Rounds((firstChangeAt) => session.round(firstChangeAt, () => folders.sync()));
   const folders = new WatchedFolders(functionsDir, () => rounds.changed(), isWrittenHere);
   await rounds.start();
@@ -64,12 +66,13 @@ class Session {
     readonly functionsDir: string,
     readonly terminal: Terminal,
     readonly options: WatchOptions,
+    readonly baseline: ChooseBaseline,
   ) {}
 
   /** @param beforeReading is called before any file is read */
   async round(startedAt: number, beforeReading: () => void): Promise<void> {
-    const { functionsDir } = this;
-    const { baseline, force } = this.options;
+    const { functionsDir, baseline } = this;
+    const { force = false } = this.options;
     try {
       beforeReading();
       const deployable = await this.#currentDeployable();

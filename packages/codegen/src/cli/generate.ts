@@ -11,10 +11,9 @@ import {
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { discover, isSame } from "../discover/discover.js";
 import { refsState } from "../git/repository.js";
-import { answerOf, keepAnswer } from "./answer.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
 import { generateWatch } from "./generate-watch.js";
-import { baselineFor } from "./plans.js";
+import { answerOf, baselineFor, keepAnswer } from "./plans.js";
 import { isSafe, printDiagnostics, printUnsafeChanges, report, withoutFrames } from "./report.js";
 import { printTo, type Terminal } from "./terminal.js";
 
@@ -37,7 +36,7 @@ export interface Generated extends Pick<Answer, "tombstones" | "workflows" | "no
   /** The changes since what is deployed that are not safe for runs in flight. */
   readonly changes: readonly Change[];
   /** Why nothing was written, if something stands in the way. */
-  readonly refused?: string;
+  readonly refused?: string | undefined;
 }
 
 export async function generate(options: GenerateOptions, terminal: Terminal): Promise<0 | 1> {
@@ -48,25 +47,32 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
     throw new UsageError("--watch and --json do not go together: what is watched has no end.");
   if (watch && against !== undefined)
     throw new UsageError("--watch and --against do not go together: generate once with --against.");
-  const branches = refsState(functionsDir);
-  const baseline = await baselineFor(against, functionsDir, terminal.cwd);
+  const folder = displayPath(terminal.cwd, functionsDir);
   if (watch) {
-    const signal = terminal.interrupted ?? new AbortController().signal;
-    const watched = displayPath(terminal.cwd, functionsDir);
     const ready = () =>
-      printTo(terminal).out(`Watching ${watched} for changes. Press Ctrl-C to stop.`);
-    await generateWatch(functionsDir, terminal, { force, signal, baseline, ready });
+      printTo(terminal).out(`Watching ${folder} for changes. Press Ctrl-C to stop.`);
+    await generateWatch(functionsDir, terminal, { force, ready });
     return 0;
   }
-  const folder = displayPath(terminal.cwd, functionsDir);
+  const branches = refsState(functionsDir);
+  const baseline = await baselineFor(against, functionsDir, terminal.cwd);
   const result = await compileLatest({ functionsDir, force, baseline });
   if (!json) printDiagnostics(result.diagnostics, folder, terminal);
   const answer = answerOf(functionsDir, result);
-  const { written, refused } = await write(functionsDir, result, { force, json });
+  let written: Written | undefined;
+  let refused: string | undefined;
+  try {
+    const { files, output } = result;
+    if (result.ok)
+      written = await writeGenerated(functionsDir, files, { force, folders: [output] });
+  } catch (error) {
+    if (!json || !(error instanceof WriteRefused)) throw error;
+    refused = error.message;
+  }
   // A warning may be of what was there before: the next run tells what is left of them.
   const ok = written !== undefined;
   const isSettled =
-    ok &&
+    written !== undefined &&
     (result.diagnostics.length === 0 || written.written.length + written.removed.length === 0);
   if (isSettled && against === undefined) keepAnswer(functionsDir, result, answer, branches);
   if (json) {
@@ -80,30 +86,15 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
       changes: answer.changes.filter((change) => !isSafe(change)),
       workflows,
       nodes,
-      ...(refused === undefined ? {} : { refused }),
+      refused,
     };
     printTo(terminal).out(JSON.stringify(found, undefined, 2));
-  } else if (ok) {
+  } else if (written !== undefined) {
     const elapsedMs = performance.now() - started;
     printTo(terminal).out(report(result, written, folder, elapsedMs, terminal));
     printUnsafeChanges(answer, terminal);
   }
   return ok ? 0 : 1;
-}
-
-/** Writes what was compiled without errors. For `--json`, what stands in the way is data. */
-async function write(
-  functionsDir: string,
-  { ok, files, output }: CompileResult,
-  { force, json }: { readonly force: boolean; readonly json: boolean },
-): Promise<{ written?: Written; refused?: string }> {
-  if (!ok) return {};
-  try {
-    return { written: await writeGenerated(functionsDir, files, { force, folders: [output] }) };
-  } catch (error) {
-    if (!json || !(error instanceof WriteRefused)) throw error;
-    return { refused: error.message };
-  }
 }
 
 /** Compiles what is on the disk at the end: a definition may be saved while the compiler loads. */

@@ -1,19 +1,18 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import { definitionFiles } from "../discover/discover.js";
+import { definitionFiles, readText } from "../discover/discover.js";
 import { mountComponent } from "../init/convex-config.js";
 import {
   addScripts,
-  configuredName,
-  configuredOutput,
   type Edit,
   firstWorkflow,
   firstWorkflowFile,
   ignoreGenerated,
   missingPackages,
   nameComponent,
+  settingsIn,
 } from "../init/app-files.js";
-import { configFile, convexConfigFiles, usualComponent } from "../plan/paths.js";
+import { configFile, convexConfigFiles, outputOf, usualComponent } from "../plan/paths.js";
 import { displayPath, UsageError, wantedFolder } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 
@@ -28,9 +27,9 @@ export function init(options: InitOptions, terminal: Terminal): 0 | 1 {
   const folder = displayPath(cwd, functionsDir);
   const configs = editConfigs(functionsDir);
   const inApp = [...configs, firstWorkflow(definitionFiles(functionsDir).files)];
-  const ignored = textOf(join(cwd, ".prettierignore"));
+  const ignored = readText(join(cwd, ".prettierignore"));
   const edits = [
-    { at: cwd, edit: addScripts(textOf(join(cwd, "package.json"))) },
+    { at: cwd, edit: addScripts(readText(join(cwd, "package.json"))) },
     ...inApp.map((edit) => ({ at: functionsDir, edit })),
     { at: cwd, edit: ignoreGenerated(ignored, generatedIn(cwd, functionsDir)) },
   ];
@@ -44,7 +43,7 @@ export function init(options: InitOptions, terminal: Terminal): 0 | 1 {
   };
   for (const { at, edit } of edits)
     out(`${words[edit.kind]} ${displayPath(cwd, join(at, edit.file))}: ${edit.what}`);
-  const install = missingPackages(textOf(join(cwd, "package.json")));
+  const install = missingPackages(readText(join(cwd, "package.json")));
   const is = (kind: Edit["kind"]) => edits.filter(({ edit }) => edit.kind === kind);
   const left = configs.filter(({ kind }) => kind === "refuse").map(({ file }) => file);
   // Without the component nothing else would work: it is what comes next.
@@ -69,13 +68,15 @@ export function init(options: InitOptions, terminal: Terminal): 0 | 1 {
 
 /** Mounts the component; the app's config says under which name, if not the usual one. */
 function editConfigs(functionsDir: string): Edit[] {
-  const read = (file: string) => textOf(join(functionsDir, file));
+  const read = (file: string) => readText(join(functionsDir, file));
   const file = convexConfigFiles.find((name) => read(name) !== undefined);
   const config = read(configFile);
+  // One of another type is reported when the app is compiled.
+  const { component } = settingsIn(config);
   const mount = mountComponent(
     file ?? convexConfigFiles[0],
     file && read(file),
-    configuredName(config) ?? usualComponent,
+    typeof component === "string" ? component : usualComponent,
   );
   const naming = mount.name === undefined ? undefined : nameComponent(config, mount.name);
   return naming === undefined ? [mount.edit] : [mount.edit, naming];
@@ -83,7 +84,7 @@ function editConfigs(functionsDir: string): Edit[] {
 
 /** The folder of generated code as a path of `.prettierignore`, which has `/` on every system. */
 const generatedIn = (cwd: string, functionsDir: string): string =>
-  relative(cwd, join(functionsDir, configuredOutput(textOf(join(functionsDir, configFile)))))
+  relative(cwd, join(functionsDir, outputOf(settingsIn(readText(join(functionsDir, configFile))))))
     .split(sep)
     .join("/");
 
@@ -96,15 +97,5 @@ function apply(at: string, edit: Edit): void {
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new UsageError(`${path} cannot be written: ${why}`, { cause });
-  }
-}
-
-function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`${path} cannot be read: ${why}`, { cause: error });
   }
 }

@@ -11,7 +11,7 @@ for (const stream of [process.stdout, process.stderr]) {
 const folder = workingFolder();
 // Everything else, commands and libraries alike, is loaded only when there is something to do.
 if (folder !== undefined && !(await answerUnchanged(process.argv.slice(2), folder)))
-  await import("./start.js");
+  await (await import("./program.js")).main();
 
 /** Undefined, which is said, when it has been removed since the shell went into it. */
 function workingFolder(): string | undefined {

@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import type { DataSource, ReadName, Reads } from "@stepwise/studio";
 import { convexToJson, jsonToConvex, type JSONValue, type Value } from "convex/values";
 import { z } from "zod";
 import { compile, writeGenerated, type CompileResult } from "../compile.js";
 import { explain } from "../explain/explain.js";
 import { compilerVersion } from "../version.js";
-import { answerOf } from "./answer.js";
 import { functionsFolder, UsageError } from "./functions-folder.js";
-import { baselineFor } from "./plans.js";
+import { answerOf, baselineFor } from "./plans.js";
 import { withoutFrames } from "./report.js";
 import { openSource, type OpenSource, type SourceOptions } from "./source.js";
 import { interruptOf, type Terminal } from "./terminal.js";
@@ -56,7 +56,9 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<0 | 
       const text = JSON.stringify(await act(args as z.infer<z.ZodObject<Shape>>), undefined, 2);
       return { content: [{ type: "text", text }] };
     });
-  const shown = (value: unknown) => convexToJson(value as Value);
+  const read = async <Name extends ReadName>(name: Name, args: Parameters<Reads[Name]>[0]) =>
+    convexToJson((await (await source()).read(name, args)) as Value);
+  const write: DataSource["write"] = async (name, args) => await (await source()).write(name, args);
 
   tool(
     "check",
@@ -71,8 +73,8 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<0 | 
   tool("explain", "What each node and each run costs, reads, and takes at worst.", {}, async () =>
     explain((await latest()).plan),
   );
-  tool("list_workflows", "The workflows, each with an example of its input.", {}, async () =>
-    shown(await (await source()).read("workflows", {})),
+  tool("list_workflows", "The workflows, each with an example of its input.", {}, () =>
+    read("workflows", {}),
   );
   tool(
     "list_runs",
@@ -85,44 +87,38 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<0 | 
       parent: z.string().optional().describe("only the children of this run"),
       cursor,
     },
-    async (args) => shown(await (await source()).read("runs", args)),
+    (args) => read("runs", args),
   );
-  tool(
-    "get_run",
-    "A run: its state, where it is, and its output or error.",
-    { runId },
-    async (of) => shown(await (await source()).read("run", of)),
+  tool("get_run", "A run: its state, where it is, and its output or error.", { runId }, (args) =>
+    read("run", args),
   );
   tool(
     "timeline",
     "What a run has done, node by node, with results and the errors of each attempt, in pages.",
     { runId, cursor },
-    async (args) => shown(await (await source()).read("steps", args)),
+    (args) => read("steps", args),
   );
   tool(
     "start_run",
     "Start a run; returns its id.",
     { workflow: z.string(), input: json, key: z.string().optional() },
-    async ({ input, ...of }) =>
-      await (await source()).write("start", { ...of, input: jsonToConvex(input as JSONValue) }),
+    ({ input, ...of }) => write("start", { ...of, input: jsonToConvex(input as JSONValue) }),
   );
   tool(
     "send_event",
     "Send an event to a run that waits for it, or will.",
     { runId, name: z.string(), payload: json },
-    async ({ payload, ...of }) =>
-      await (
-        await source()
-      ).write("sendEvent", { ...of, payload: jsonToConvex(payload as JSONValue) }),
+    ({ payload, ...of }) =>
+      write("sendEvent", { ...of, payload: jsonToConvex(payload as JSONValue) }),
   );
   tool(
     "restart_run",
     "Restart a run that has ended, whole or from a node on its top level.",
     { runId, from: z.string().optional() },
-    async (args) => await (await source()).write("restart", args),
+    (args) => write("restart", args),
   );
-  tool("cancel_run", "Cancel a run, and undo what has a compensation.", { runId }, async (args) =>
-    (await source()).write("cancel", args),
+  tool("cancel_run", "Cancel a run, and undo what has a compensation.", { runId }, (args) =>
+    write("cancel", args),
   );
 
   const transport = new StdioServerTransport();

@@ -1,14 +1,24 @@
 import { statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
-import { compile } from "../compile.js";
-import type { ChooseBaseline } from "../compatibility/baseline.js";
+import { type Answer, keepLastCompile } from "../cache/last-compile.js";
+import {
+  baselineIn,
+  type ChooseBaseline,
+  mainBaseline,
+  noRepository,
+} from "../compatibility/baseline.js";
+import { compare } from "../compatibility/compare.js";
+import { compile, type CompileResult } from "../compile.js";
 import { suggestion } from "../diagnostics/nearest.js";
 import { readText } from "../discover/discover.js";
-import { isRefName } from "../git/repository.js";
+import { isRefName, Repository } from "../git/repository.js";
+import { planFileIn } from "../plan/paths.js";
+import { PlanUnreadable, readPlan } from "../plan/read.js";
 import type { ProjectPlan, WrittenPlan } from "../plan/schema.js";
+import { toWritten } from "../plan/write.js";
 import { plansOf, planTexts } from "../write/last-plan.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
-import { noWorkflow, printDiagnostics } from "./report.js";
+import { counted, noWorkflow, printDiagnostics } from "./report.js";
 import { printTo, type Terminal } from "./terminal.js";
 
 /** The plan of an app; prints its errors. @throws UsageError if it lacks `workflow`, or a folder */
@@ -37,8 +47,6 @@ export async function baselineFor(
   functionsDir: string,
   cwd: string,
 ): Promise<ChooseBaseline> {
-  // Reading a plan takes a library that an ordinary `generate` of a new app does without.
-  const { baselineIn, mainBaseline } = await import("../compatibility/baseline.js");
   if (against === undefined) return mainBaseline(functionsDir);
   const full = resolve(cwd, against);
   const plan = await planAt(full, displayPath(cwd, full));
@@ -59,13 +67,45 @@ async function planAt(path: string, shown: string): Promise<WrittenPlan | undefi
   if (!isFolder && basename(path) !== "plan.json") {
     const text = readText(path);
     if (text === undefined) return undefined;
-    const { readPlan } = await import("../plan/read.js");
     return readPlan(text, shown);
   }
   const folder = isFolder ? path : dirname(path);
   const { plans, problems } = await plansOf(planTexts(dirname(folder), basename(folder)));
   const [problem] = problems;
   if (problem === undefined) return plans[0];
-  const { PlanUnreadable } = await import("../plan/read.js");
   throw new PlanUnreadable(problem.message);
+}
+
+/** What there is to say of a compilation once its files are written. */
+export function answerOf(
+  functionsDir: string,
+  { diagnostics, ok, plan, baseline, output }: CompileResult,
+): Answer {
+  const { from = "", plan: deployed } = baseline ?? {};
+  const isFirst = deployed?.workflows.length === 0 && plan.workflows.length > 0;
+  const isIgnored =
+    isFirst && Repository.around(functionsDir)?.ignores(planFileIn(output)) === true;
+  const hint = isIgnored
+    ? `git ignores ${output}, so no commit has a plan to compare with: commit that folder`
+    : baseline?.hint;
+  return {
+    diagnostics,
+    changes: ok && deployed !== undefined ? compare(deployed, toWritten(plan)) : [],
+    tombstones: plan.removed ?? [],
+    against: { from, ...(hint === undefined ? {} : { hint }) },
+    ...counted(plan),
+  };
+}
+
+/** Lets the next run tell that nothing has changed, unless git may be installed by then. */
+export function keepAnswer(
+  functionsDir: string,
+  { files, ...contents }: CompileResult,
+  answer: Answer,
+  branches: string,
+): void {
+  const mayHaveGit = answer.against.from === noRepository && branches !== "";
+  if (answer.workflows === 0 || mayHaveGit) return;
+  const outputs = new Map(files.map(({ path, text }) => [path, text]));
+  keepLastCompile(functionsDir, { ...contents, outputs, branches }, answer);
 }

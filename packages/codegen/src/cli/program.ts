@@ -1,17 +1,32 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { suggestion } from "../diagnostics/nearest.js";
 import { compilerVersion } from "../version.js";
-import type { CheckOptions } from "./check.js";
-import type { DevOptions } from "./dev.js";
-import type { ExplainOptions } from "./explain.js";
 import { UsageError } from "./functions-folder.js";
-import type { GenerateOptions } from "./generate.js";
-import type { GraphOptions } from "./graph.js";
-import type { InitOptions } from "./init.js";
-import type { McpOptions } from "./mcp.js";
 import type { RunOptions } from "./run.js";
-import type { StudioOptions } from "./studio.js";
-import type { Terminal } from "./terminal.js";
+import { printTo, processTerminal, type Terminal } from "./terminal.js";
+
+/** Errors that say all there is to say. For any other, the stack helps to find the fault. */
+const expected = /^(UsageError|WriteRefused|WriteFailed|PlanUnreadable|Unreadable|GitFailed)$/;
+
+/** Does what this process was started for, and reports what went wrong. */
+export async function main(): Promise<void> {
+  const terminal = processTerminal();
+  const { err } = printTo(terminal);
+  try {
+    await runProgram(terminal, process.argv.slice(2));
+  } catch (error) {
+    // Commander has printed its message already.
+    terminal.exitCode = error instanceof CommanderError ? error.exitCode : 1;
+    if (error instanceof Error && expected.test(error.name)) err(error.message);
+    else if (!(error instanceof CommanderError)) {
+      err(
+        "workflow-codegen failed, by a fault of its own. Please report this with the definition that caused it:",
+      );
+      err(error instanceof Error && error.stack !== undefined ? error.stack : String(error));
+    }
+  }
+  process.exitCode = terminal.exitCode;
+}
 
 /** Does what the words of a command line say; options may stand before the command too. */
 export async function runProgram(terminal: Terminal, words: readonly string[]): Promise<void> {
@@ -19,20 +34,31 @@ export async function runProgram(terminal: Terminal, words: readonly string[]): 
   await program.parseAsync(commandFirst(program, words), { from: "user" });
 }
 
-/** Puts the command first, or commander gives `--dir backend check` to the default command. */
+/** Puts the command first: of `--dir backend check`, commander would read the default command. */
 function commandFirst(program: Command, words: readonly string[]): string[] {
-  const valued = new Set(
-    program.commands.flatMap(({ options }) =>
-      options.flatMap(({ long, required }) => (required && long != null ? [long] : [])),
-    ),
-  );
+  const options = program.commands.flatMap((command) => command.options);
+  const valued = new Set(options.filter(({ required }) => required).map(({ long }) => long));
   const at = words.findIndex(
-    (word, index) => !word.startsWith("-") && !valued.has(words[index - 1] ?? ""),
+    (word, index) => !word.startsWith("-") && !valued.has(words[index - 1]),
   );
-  const command = words[at];
-  if (at <= 0 || !program.commands.some((each) => each.name() === command)) return [...words];
-  return [command ?? "", ...words.slice(0, at), ...words.slice(at + 1)];
+  const word = words[at];
+  if (word === undefined) return [...words];
+  const names = program
+    .createHelp()
+    .visibleCommands(program)
+    .map((command) => command.name());
+  if (names.includes(word)) return [word, ...words.toSpliced(at, 1)];
+  const hint = suggestion(word, names, "commands");
+  throw new UsageError(`There is no command ${JSON.stringify(word)}. ${hint}`);
 }
+
+/** What a command does with the arguments and options that commander has read, and the terminal. */
+type Act = (...given: never[]) => Promise<number> | number;
+
+const seedOption = [
+  "--seed <path>",
+  "a JSON file of documents to insert first: { table: [document, …] }",
+] as const;
 
 /** The commands of `workflow-codegen`. What each does is loaded when it is asked for. */
 function createProgram(terminal: Terminal): Command {
@@ -55,102 +81,67 @@ function createProgram(terminal: Terminal): Command {
         "workflow-codegen init            make an app ready for workflows",
       ]),
     );
-  addGenerate(program, terminal);
-  addDev(program, terminal);
-  addInit(program, terminal);
-  addCheck(program, terminal);
-  addGraph(program, terminal);
-  addExplain(program, terminal);
-  addRun(program);
-  addStudio(program, terminal);
-  addMcp(program, terminal);
-  return program;
-}
+  /** A command, which has `--dir`; `note` and command lines stand below its options. */
+  const command = (
+    name: string,
+    about: string,
+    load: () => Promise<Act>,
+    lines: readonly string[],
+    note?: string,
+  ): Command =>
+    program
+      .command(name, { isDefault: name === "generate" })
+      .description(about)
+      .option(
+        "--dir <folder>",
+        'the functions folder (default: "functions" of convex.json, else convex)',
+      )
+      .addHelpText("after", examples(lines, note))
+      .action(async (...given: unknown[]) => {
+        const act = await load();
+        // Its last argument is the command itself. What the others are is said below.
+        terminal.exitCode = await act(...([...given.slice(0, -1), terminal] as never[]));
+      });
 
-/** A command, which has `--dir`; `note` and command lines stand below its options. */
-const command = (
-  program: Command,
-  name: string,
-  description: string,
-  lines: readonly string[],
-  note?: string,
-): Command =>
-  program
-    .command(name, { isDefault: name === "generate" })
-    .description(description)
-    .option(
-      "--dir <folder>",
-      'the functions folder (default: "functions" of convex.json, else convex)',
-    )
-    .addHelpText("after", examples(lines, note));
-
-function examples(lines: readonly string[], note?: string): string {
-  const before = note === undefined ? "" : `\n${note}\n`;
-  return `${before}\nExamples:\n${lines.map((line) => `  $ ${line}`).join("\n")}`;
-}
-
-function addGenerate(program: Command, terminal: Terminal): void {
-  command(program, "generate", "compile the workflows and write convex/_workflows (the default)", [
-    "workflow-codegen",
-    "workflow-codegen generate --dir backend/convex",
-    "workflow-codegen --watch         beside `npx convex dev`",
-    "workflow-codegen --json          for tools: { ok, problems, written, removed, tombstones, workflows, nodes }",
-  ])
+  command(
+    "generate",
+    "compile the workflows and write convex/_workflows (the default)",
+    async () => (await import("./generate.js")).generate,
+    [
+      "workflow-codegen",
+      "workflow-codegen generate --dir backend/convex",
+      "workflow-codegen --watch         beside `npx convex dev`",
+      "workflow-codegen --json          for tools: { ok, problems, written, removed, tombstones, workflows, nodes }",
+    ],
+  )
     .option("--watch", "stay, and compile again whenever a definition is saved")
     .option("--force", "write over generated files that were edited by hand or are damaged")
     .option(
       "--against <ref or plan>",
       "what is deployed, whose runs are left what they need: a git ref, or a plan (default: the main branch)",
     )
-    .option("--json", "print problems and what was written as JSON, to stdout")
-    // The first word is taken for an argument of the default command when no command has that name.
-    .allowExcessArguments()
-    .action(async (options: GenerateOptions, command: Command) => {
-      const [word] = command.args;
-      if (word !== undefined) {
-        const commands = program.createHelp().visibleCommands(program);
-        const names = commands.map((each) => each.name());
-        const hint = suggestion(word, names, "commands");
-        throw new UsageError(`There is no command ${JSON.stringify(word)}. ${hint}`);
-      }
-      const { generate } = await import("./generate.js");
-      terminal.exitCode = await generate(options, terminal);
-    });
-}
+    .option("--json", "print problems and what was written as JSON, to stdout");
 
-function addDev(program: Command, terminal: Terminal): void {
   command(
-    program,
     "dev",
     "compile after every save, and run `convex dev` beside it",
+    async () => (await import("./dev.js")).dev,
     ["workflow-codegen dev", "workflow-codegen dev -- --tail-logs always"],
     "Ctrl-C ends both. When `convex dev` ends, its exit code is this command's.",
-  )
-    .argument("[convex-options...]", "options of `convex dev`, after --")
-    .action(async (convexOptions: string[], options: DevOptions) => {
-      const { dev } = await import("./dev.js");
-      terminal.exitCode = await dev(convexOptions, options, terminal);
-    });
-}
+  ).argument("[convex-options...]", "options of `convex dev`, after --");
 
-function addInit(program: Command, terminal: Terminal): void {
   command(
-    program,
     "init",
     "make an app ready for workflows: the component, a first workflow, the scripts",
+    async () => (await import("./init.js")).init,
     ["workflow-codegen init", "workflow-codegen init --dir backend/convex"],
     "What is there already stays as it is, so it may be run again at any time.",
-  ).action(async (options: InitOptions) => {
-    const { init } = await import("./init.js");
-    terminal.exitCode = init(options, terminal);
-  });
-}
+  );
 
-function addCheck(program: Command, terminal: Terminal): void {
   command(
-    program,
     "check",
     "say what is out of date, and what becomes of runs in flight; write nothing",
+    async () => (await import("./check.js")).check,
     [
       "workflow-codegen check",
       "workflow-codegen check --against production         a branch or tag with what is deployed",
@@ -167,18 +158,12 @@ function addCheck(program: Command, terminal: Terminal): void {
     .option(
       "--drop",
       "when all is well, remove what nodes and workflows that are gone have left; with --against, but for what runs of that plan may need",
-    )
-    .action(async (options: CheckOptions) => {
-      const { check } = await import("./check.js");
-      terminal.exitCode = await check(options, terminal);
-    });
-}
+    );
 
-function addGraph(program: Command, terminal: Terminal): void {
   command(
-    program,
     "graph",
     "draw the workflows: nodes, how they are run, and the children they start",
+    async () => (await import("./graph.js")).graph,
     [
       "workflow-codegen graph > workflows.mmd",
       "workflow-codegen graph ingestDocument --format dot | dot -Tsvg -o ingest.svg",
@@ -187,21 +172,15 @@ function addGraph(program: Command, terminal: Terminal): void {
     .argument("[workflow]", "only this one (default: all)")
     .addOption(
       new Option("--format <format>", "what to write it in")
-        .choices(["mermaid", "dot", "json"] satisfies GraphOptions["format"][])
+        .choices(["mermaid", "dot", "json"])
         .default("mermaid"),
     )
-    .option("--out <file>", "write it there, in the place of stdout")
-    .action(async (workflow: string | undefined, options: GraphOptions) => {
-      const { graph } = await import("./graph.js");
-      terminal.exitCode = await graph(workflow, options, terminal);
-    });
-}
+    .option("--out <file>", "write it there, in the place of stdout");
 
-function addExplain(program: Command, terminal: Terminal): void {
   command(
-    program,
     "explain",
     "what each node and each run costs, reads, and takes at worst; or what a problem means",
+    async () => (await import("./explain.js")).explain,
     [
       "workflow-codegen explain ingestDocument",
       "workflow-codegen explain --json",
@@ -210,18 +189,12 @@ function addExplain(program: Command, terminal: Terminal): void {
     "Root executions are functions that are scheduled, called from outside, or called by an action, when nothing fails.",
   )
     .argument("[topic]", "a workflow (default: all), or the code of a problem")
-    .option("--json", "print it as JSON")
-    .action(async (topic: string | undefined, options: ExplainOptions) => {
-      const { explain } = await import("./explain.js");
-      terminal.exitCode = await explain(topic, options, terminal);
-    });
-}
+    .option("--json", "print it as JSON");
 
-function addRun(program: Command): void {
   command(
-    program,
     "run",
     "compile, then run a workflow in this process: no account, no network",
+    async () => (await import("./run.js")).runCommand,
     [
       'workflow-codegen run greet --input \'{ "name": "Ada" }\'',
       "workflow-codegen run ingest --input @input.json --file storageId=@report.pdf",
@@ -243,61 +216,48 @@ function addRun(program: Command): void {
       'events to send, as JSON or @path: [{ "name", "value", "at": "10m" }]; without "at", when a run waits for it',
     )
     .option("--skip-time", "do not wait for backoff, timeouts and sleeps", false)
-    .option("--seed <path>", "a JSON file of documents to insert first: { table: [document, …] }")
+    .option(...seedOption)
     .option("--random <number>", "give Math.random the same numbers each time", wholeNumber)
-    .option("--quiet", "print the output, and what went wrong, but no progress", false)
-    .action(async (workflow: string, options: RunOptions) => {
-      const { runCommand } = await import("./run.js");
-      await runCommand(workflow, options);
-    });
+    .option("--quiet", "print the output, and what went wrong, but no progress", false);
+
+  const deployKeyNote = "A deployment is asked with CONVEX_DEPLOY_KEY, if that is set.";
+  const studio = command(
+    "studio",
+    "open a local page that shows workflows and runs, live, and steers them",
+    async () => (await import("./studio.js")).studio,
+    [
+      "workflow-codegen studio --seed seed.json",
+      "workflow-codegen studio --url https://happy-otter-123.convex.cloud",
+    ],
+    "It compiles on every save. On the embedded back end, runs and data are kept until it is closed." +
+      `\nIt listens on this machine only, and its address holds a token that is new each time.\n${deployKeyNote}`,
+  );
+  const mcp = command(
+    "mcp",
+    "offer workflows and runs to a coding agent, by the Model Context Protocol",
+    async () => (await import("./mcp.js")).mcp,
+    ["workflow-codegen mcp"],
+    `It speaks over stdin and stdout: give this command to your agent.\n${deployKeyNote}`,
+  );
+  for (const shown of [studio, mcp])
+    shown
+      .option(...seedOption)
+      .option(
+        "--url <address>",
+        "the deployment whose runs are shown, in the place of the embedded back end",
+      )
+      .option("--module <name>", "the module of its functions of defineStudioApi", "studio");
+  studio.option(
+    "--port <number>",
+    "the port to listen on (default: any that is free)",
+    wholeNumber,
+  );
+  return program;
 }
 
-/** Where `studio` and `mcp` get their runs from. */
-const sourceOptions = (of: Command): Command =>
-  of
-    .option("--seed <path>", "a JSON file of documents to insert first: { table: [document, …] }")
-    .option(
-      "--url <address>",
-      "the deployment whose runs are shown, in the place of the embedded back end",
-    )
-    .option("--module <name>", "the module of its functions of defineStudioApi", "studio");
-
-const deployKeyNote = "A deployment is asked with CONVEX_DEPLOY_KEY, if that is set.";
-
-function addStudio(program: Command, terminal: Terminal): void {
-  sourceOptions(
-    command(
-      program,
-      "studio",
-      "open a local page that shows workflows and runs, live, and steers them",
-      [
-        "workflow-codegen studio --seed seed.json",
-        "workflow-codegen studio --url https://happy-otter-123.convex.cloud",
-      ],
-      "It compiles on every save. On the embedded back end, runs and data are kept until it is closed." +
-        `\nIt listens on this machine only, and its address holds a token that is new each time.\n${deployKeyNote}`,
-    ),
-  )
-    .option("--port <number>", "the port to listen on (default: any that is free)", wholeNumber)
-    .action(async (options: StudioOptions) => {
-      const { studio } = await import("./studio.js");
-      terminal.exitCode = await studio(options, terminal);
-    });
-}
-
-function addMcp(program: Command, terminal: Terminal): void {
-  sourceOptions(
-    command(
-      program,
-      "mcp",
-      "offer workflows and runs to a coding agent, by the Model Context Protocol",
-      ["workflow-codegen mcp"],
-      `It speaks over stdin and stdout: give this command to your agent.\n${deployKeyNote}`,
-    ),
-  ).action(async (options: McpOptions) => {
-    const { mcp } = await import("./mcp.js");
-    terminal.exitCode = await mcp(options, terminal);
-  });
+function examples(lines: readonly string[], note?: string): string {
+  const before = note === undefined ? "" : `\n${note}\n`;
+  return `${before}\nExamples:\n${lines.map((line) => `  $ ${line}`).join("\n")}`;
 }
 
 type Files = NonNullable<RunOptions["file"]>;

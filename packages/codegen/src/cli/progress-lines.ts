@@ -6,11 +6,11 @@ import {
   type TreeRun,
   type TreeStep,
 } from "../dev-server/index.js";
+import { duration } from "./counts.js";
 import {
   childLabel,
   childrenByParent,
   countStates,
-  duration,
   eventNames,
   parentKey,
   printable,

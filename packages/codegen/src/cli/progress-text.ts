@@ -1,5 +1,6 @@
 import pc from "picocolors";
 import type { RunOutcome, StepError, TreeRun, TreeStep } from "../dev-server/index.js";
+import { bytes, duration, plural } from "./counts.js";
 
 /** Part of a line: cut to the width of the terminal before it is painted. */
 export interface Span {
@@ -57,32 +58,6 @@ export function stageLabel({ stage, pass = [] }: TreeStep): string {
 /** The events that a step waits for: `"approval" or "refusal"`. */
 export function eventNames({ events = [] }: TreeStep): string {
   return events.map((name) => JSON.stringify(name)).join(" or ");
-}
-
-/** A duration in its two largest units, as `7 h 55 m` or `10 m`. A minute never has 60 s. */
-export function duration(ms: number): string {
-  if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
-  const tenths = Math.round(ms / 100);
-  if (tenths < 600) return `${(tenths / 10).toFixed(1)} s`;
-  const seconds = Math.round(ms / 1000);
-  if (seconds < 3600) return inUnits(seconds, 60, "m", "s");
-  const minutes = Math.round(ms / 60_000);
-  return minutes < 48 * 60 ? inUnits(minutes, 60, "h", "m") : inUnits(minutes / 60, 24, "d", "h");
-}
-
-function inUnits(count: number, per: number, large: string, small: string): string {
-  const rest = Math.round(count) % per;
-  return `${Math.floor(Math.round(count) / per)} ${large}${rest === 0 ? "" : ` ${rest} ${small}`}`;
-}
-
-export function bytes(count: number): string {
-  if (count < 1024) return `${count} B`;
-  if (count < 1024 * 1024) return `${Math.round(count / 1024)} KB`;
-  return `${(count / 1024 / 1024).toFixed(1)} MB`;
-}
-
-export function plural(count: number, one: string): string {
-  return `${count.toLocaleString("en-US")} ${count === 1 ? one : `${one}s`}`;
 }
 
 /** The innermost error: what really happened. */

@@ -1,9 +1,9 @@
 import { hasEnded, type RunTree, type TreeRun, type TreeStep } from "../dev-server/index.js";
+import { duration } from "./counts.js";
 import {
   childLabel,
   childrenByParent,
   countStates,
-  duration,
   eventNames,
   iconOf,
   type Line,
@@ -80,7 +80,7 @@ function runLine(indent: string, label: Line[number], run: TreeRun, view: View):
 /** What there is to say of a step beside its name: how long, which attempt, and why it failed. */
 function stepNotes(step: TreeStep, now: number): Line {
   const notes: { text: string; paint: "dim" | "yellow" | "red" }[] = [];
-  const error = step.error ?? step.errors?.at(-1);
+  const error = step.errors.at(-1);
   if (step.startedAt !== undefined && step.state !== "pending") {
     const took = duration((step.endedAt ?? now) - step.startedAt);
     notes.push({ text: `  ${took}`, paint: "dim" });

@@ -50,7 +50,7 @@ export async function readEvents(
     const event = eventOf(each);
     if (typeof event !== "string") return event;
     throw new Error(
-      `--events: the ${index + 1}. of them ${event}. Each is { "name": "approval", "value": …, "at": "10m" }, where "at" may be left out.`,
+      `--events: event ${index + 1} ${event}. Each is { "name": "approval", "value": …, "at": "10m" }, where "at" may be left out.`,
     );
   });
   // An unknown workflow is reported as that.
@@ -69,15 +69,15 @@ export async function readEvents(
 
 /** An event, or what is wrong with it. */
 function eventOf(json: JSONValue): PlannedEvent | string {
-  if (!isObject(json)) return "is no object";
+  if (!isObject(json)) return "is not an object";
   const { name, value = null, at, ...others } = json;
   const [other] = Object.keys(others);
-  if (other !== undefined) return `has a field ${JSON.stringify(other)} too many`;
+  if (other !== undefined) return `has an unknown field ${JSON.stringify(other)}`;
   if (typeof name !== "string") return "has no name";
   if (at === undefined) return { name, value: jsonToConvex(value) };
   const atMs = durationMs(at);
   if (atMs === undefined)
-    return `is to be sent at ${JSON.stringify(at)}, which is neither a number of ms nor text such as "90s" or "10m"`;
+    return `has ${JSON.stringify(at)} as its "at", which is neither a number of ms nor text such as "90s" or "10m"`;
   return { name, value: jsonToConvex(value), atMs };
 }
 

@@ -2,7 +2,6 @@ import { type DataSource, deploymentSource, localSource } from "@stepwise/studio
 import { ConvexClient } from "convex/browser";
 import type { CompileResult } from "../compile.js";
 import { openLocalApp } from "../dev-server/index.js";
-import { usualComponent } from "../plan/paths.js";
 import { UsageError } from "./functions-folder.js";
 import { loadEnvironment, readSeed } from "./run-input.js";
 
@@ -33,20 +32,17 @@ export async function openSource(
   if (url !== undefined && seed !== undefined)
     throw new UsageError("--url and --seed do not go together: a deployment has its own data.");
   loadEnvironment(process.cwd());
-  return await (url === undefined
-    ? openLocal(functionsDir, result, seed, onLog)
-    : openDeployment(url, module));
-}
-
-async function openLocal(
-  functionsDir: string,
-  { plan, output }: CompileResult,
-  seedFile: string | undefined,
-  onLog: (text: string) => void,
-): Promise<OpenSource> {
-  const seed = seedFile === undefined ? [] : await readSeed(seedFile);
-  const component = plan.config?.values.component ?? usualComponent;
-  const app = await openLocalApp({ functionsDir, component, output, seed, onLog });
+  if (url !== undefined) return openDeployment(url, module);
+  const { plan, output } = result;
+  const app = await openLocalApp(
+    {
+      functionsDir,
+      component: plan.config?.values.component,
+      output,
+      seed: seed === undefined ? [] : await readSeed(seed),
+    },
+    onLog,
+  );
   return { source: localSource(app), reload: app.reload, close: app.close };
 }
 

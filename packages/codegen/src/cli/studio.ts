@@ -2,12 +2,11 @@ import { serveStudio } from "@stepwise/studio";
 import type { CompileResult } from "../compile.js";
 import { explain } from "../explain/explain.js";
 import { graphOf } from "../graph/model.js";
-import { answerOf } from "./answer.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
 import { generateWatch } from "./generate-watch.js";
-import { baselineFor } from "./plans.js";
+import { answerOf } from "./plans.js";
 import { openSource, type OpenSource, type SourceOptions } from "./source.js";
-import { interruptOf, printTo, type Terminal } from "./terminal.js";
+import { printTo, type Terminal } from "./terminal.js";
 
 export interface StudioOptions extends SourceOptions {
   readonly dir?: string;
@@ -35,9 +34,6 @@ export async function studio(options: StudioOptions, terminal: Terminal): Promis
     out(`The studio: ${colors.bold(page.url)}`);
   };
   await generateWatch(functionsDir, terminal, {
-    force: false,
-    signal: interruptOf(terminal),
-    baseline: await baselineFor(undefined, functionsDir, terminal.cwd),
     ready: () => out("Watching for changes. Press Ctrl-C to stop."),
     onCompiled: async (result) => {
       latest = result;
@@ -48,7 +44,7 @@ export async function studio(options: StudioOptions, terminal: Terminal): Promis
   return 0;
 }
 
-/** What the page shows of the compiled workflows: their graphs and costs, and what a deploy would stop. */
+/** What the page shows: graphs and costs of the workflows, and what a deploy would stop. */
 function plansOf(functionsDir: string, result: CompileResult) {
   const { workflows, children } = graphOf(result.plan);
   const { changes } = answerOf(functionsDir, result);

@@ -30,7 +30,7 @@ export interface BackEnd {
   readonly output: string;
   /** The component whose definition comes from `packageName`, if the app mounts it. */
   componentOf(packageName: string): MountedComponent | undefined;
-  /** Takes in the app's functions as they are now; data and components stay. @throws as {@link openBackEnd} */
+  /** Takes in the app's functions as they are now; data and components stay. */
   reload(): Promise<void>;
   /** Removes what was written to the cache; the end of the process does so as well. */
   close(): void;

@@ -1,5 +1,4 @@
-import { sendEvent } from "./app-workflows.js";
-import type { BackEnd } from "./back-end.js";
+import type { App } from "./app.js";
 import type { RunTree } from "./tree.js";
 
 /** An event to be sent while a run goes on. */
@@ -26,12 +25,10 @@ export class EventSender {
   readonly #timed: Set<PlannedEvent>;
   readonly #timers: NodeJS.Timeout[];
   #failure: Error | undefined;
-  /** Called when an event's time has come that a run may be waiting for. */
-  onDue: () => void = () => {};
 
   /** @param top the run that was started */
   constructor(
-    private readonly back: BackEnd,
+    private readonly app: App,
     top: Delivery["to"],
     events: readonly PlannedEvent[],
   ) {
@@ -42,7 +39,7 @@ export class EventSender {
         this.#timed.delete(event);
         if (event.isBelow === true) {
           this.#expected.push(event);
-          return this.onDue();
+          return this.app.clock.wake();
         }
         void this.send({ event, to: top }).catch((error: unknown) => {
           this.#failure ??= error instanceof Error ? error : new Error(String(error));
@@ -78,7 +75,7 @@ export class EventSender {
   async send({ event, to }: Delivery): Promise<void> {
     const at = this.#expected.indexOf(event);
     if (at >= 0) this.#expected.splice(at, 1);
-    await sendEvent(this.back, to.workflow, to.runId, event.name, event.value);
+    await this.app.sendEvent(to.workflow, to.runId, event.name, event.value);
   }
 
   stop(): void {

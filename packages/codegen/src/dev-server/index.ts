@@ -1,6 +1,5 @@
 export { openBackEnd, type AppTest, type BackEnd } from "./back-end.js";
-export { openLocalApp } from "./local-app.js";
-export type { Change } from "./tree.js";
+export { openLocalApp } from "./app.js";
 export type { PlannedEvent } from "./events.js";
 export { whyUnreadable, type SeedTable, type StoredFile } from "./input.js";
 export {
@@ -10,5 +9,5 @@ export {
   type RunWorkflowOptions,
   runWorkflow,
 } from "./run-workflow.js";
+export { type Change, hasEnded } from "./tree.js";
 export type { RunTree, StepError, TreeRun, TreeStep } from "./tree.js";
-export { hasEnded } from "./tree.js";

@@ -1,20 +1,12 @@
-import { settle, type Totals } from "@stepwise/testing";
-import { checkComponent, logErrorsOnly, startRun } from "./app-workflows.js";
-import { openBackEnd } from "./back-end.js";
-import type { Change, RunTree } from "./tree.js";
-import { usualComponent } from "../plan/paths.js";
-import { captureLogs, seedRandom } from "./captures.js";
+import { seeded, settle, type Totals } from "@stepwise/testing";
+import { type App, type AppOptions, openApp } from "./app.js";
+import { realTime, skippedTime } from "./clock.js";
 import { EventSender, type PlannedEvent } from "./events.js";
 import { type SeedTable, type StoredFile, withSeed, withStoredFiles } from "./input.js";
-import { type Ending, realTime, skippedTime, Watch } from "./wait.js";
+import type { Change, RunTree } from "./tree.js";
+import { type Status, Watch } from "./watch.js";
 
-export interface RunWorkflowOptions {
-  /** Absolute path of the app's functions folder, with its generated code up to date. */
-  readonly functionsDir: string;
-  /** The name under which generated code looks for the component. Default: `workflow`. */
-  readonly component?: string | undefined;
-  /** The folder under the functions folder that holds generated code. Default: `_workflows`. */
-  readonly output?: string;
+export interface RunWorkflowOptions extends AppOptions {
   readonly workflow: string;
   readonly input: unknown;
   /** Files to put into storage first; their ids go into the input. */
@@ -40,13 +32,12 @@ export interface ProgressEvent {
 
 /** What can be told while a run goes on. */
 export type RunEvent =
-  | { readonly type: "mounted"; readonly functionsDir: string }
   | { readonly type: "started"; readonly runId: string; readonly workflow: string }
   | ProgressEvent
   /** A function of the app wrote to the console, or the component logged an error. */
   | { readonly type: "log"; readonly text: string };
 
-export interface RunOutcome extends Pick<Ending, "state" | "output" | "error"> {
+export interface RunOutcome extends Pick<Status, "state" | "output" | "error"> {
   readonly runId: string;
   /** What the run took, with its start, without what was done to watch it. */
   readonly totals: Totals;
@@ -58,37 +49,77 @@ export interface RunOutcome extends Pick<Ending, "state" | "output" | "error"> {
 
 /** Runs a workflow to its end. @throws if it cannot be mounted or started, or gets stuck */
 export async function runWorkflow(options: RunWorkflowOptions): Promise<RunOutcome> {
-  const { functionsDir, workflow, input, files = [], seed, events = [] } = options;
-  const tell = options.onEvent ?? (() => {});
-  const back = await openBackEnd(functionsDir, options.output);
-  const clock = options.skipTime === true ? skippedTime() : realTime();
-  const releaseLogs = captureLogs((text) => tell({ type: "log", text }));
-  const releaseRandom = seedRandom(options.random);
+  const { workflow, input, files = [], seed = [], events = [], onEvent: tell = () => {} } = options;
+  const time = options.skipTime === true ? skippedTime : realTime;
+  const app = await openApp(options, time, (text) => tell({ type: "log", text }));
+  const { t, counter } = app.back;
+  const ownRandom = Math.random;
+  if (options.random !== undefined) Math.random = seeded(options.random);
   let sender: EventSender | undefined;
   try {
-    checkComponent(back, options.component ?? usualComponent);
-    await logErrorsOnly(back);
-    tell({ type: "mounted", functionsDir });
-    const seeded = seed === undefined ? input : await withSeed(back, input, seed);
-    const filled = await withStoredFiles(back.t, seeded, files);
-    const runId = await startRun(back, workflow, filled);
+    const seeded = await withSeed(app.back, input, seed);
+    const filled = await withStoredFiles(t, seeded, files);
+    const runId = await app.start(workflow, filled);
     tell({ type: "started", runId, workflow });
-    const watch = new Watch(back, runId, (tree, changes) => {
+    const watch = new Watch(app, runId, (tree, changes) => {
       tell({ type: "progress", tree, changes, seenAt: Date.now() });
     });
-    sender = new EventSender(back, { runId, workflow }, events);
-    const ending = await clock.untilEnded(back, watch, sender);
+    sender = new EventSender(app, { runId, workflow }, events);
+    const ending = await untilEnded(app, watch, sender);
     // What ends a run may still be on its way out when its state is seen.
-    await settle(back.counter);
+    await settle(counter);
     const { state, output, error, startedAt, endedAt = Date.now() } = ending;
-    const durationMs = endedAt - startedAt;
     const { unsent } = sender;
-    return { runId, state, output, error, totals: back.counter.totals(), durationMs, unsent };
+    const durationMs = endedAt - startedAt;
+    return {
+      runId,
+      state,
+      output,
+      ...(error && { error }),
+      totals: counter.totals(),
+      durationMs,
+      unsent,
+    };
   } finally {
     sender?.stop();
-    releaseRandom();
-    releaseLogs();
-    clock.stop();
-    back.close();
+    Math.random = ownRandom;
+    app.close();
   }
+}
+
+/** Waits until the run has ended, and sends the events it waits for. @throws if it is stuck */
+async function untilEnded({ clock }: App, watch: Watch, sender: EventSender): Promise<Status> {
+  const nextDelivery = async () =>
+    sender.isListening ? sender.next(await watch.tree()) : undefined;
+  const isDue = async (isFar: boolean) =>
+    (await (isFar ? watch.look() : watch.glance())) !== undefined ||
+    (await nextDelivery()) !== undefined;
+  for (let goesOn = true; ;) {
+    const ending = await watch.look();
+    if (ending !== undefined) return ending;
+    const delivery = await nextDelivery();
+    if (delivery !== undefined) await sender.send(delivery);
+    else if (goesOn) goesOn = await clock.pass(isDue, () => watch.restMs);
+    else throw stuck(await watch.tree(), sender.unsent);
+  }
+}
+
+/** @param unsent events that were given, and that nothing has waited for */
+function stuck({ runs }: RunTree, unsent: readonly PlannedEvent[]): Error {
+  const counts = new Map<string, number>();
+  for (const { workflow, steps } of runs)
+    for (const { kind, state, stage, events = [] } of steps) {
+      if (kind !== "event" || state !== "waiting") continue;
+      const names = events.map((name) => JSON.stringify(name)).join(" or ");
+      const what = `"${stage}" of ${workflow} waits for the event ${names}`;
+      counts.set(what, (counts.get(what) ?? 0) + 1);
+    }
+  const all = [...counts].map(([what, count]) => (count === 1 ? what : `${what} (${count} runs)`));
+  const given = unsent.map(({ name }) => JSON.stringify(name)).join(", ");
+  const instead = given === "" ? "" : ` Nothing waits for what was given there: ${given}.`;
+  return new Error(
+    all.length === 0
+      ? "The run has not ended, but nothing is scheduled any more that could move it on."
+      : `The run cannot end: ${all.join("; ")}, which nobody sends. Give it with --events.${instead}`,
+  );
 }

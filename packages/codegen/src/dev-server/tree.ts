@@ -1,59 +1,15 @@
-/* What the query `views.tree` of the workflow component returns, in any of its versions. */
+import type { ComponentApi } from "@stepwise/workflow/_generated/component.js";
+import type { FunctionReturnType } from "convex/server";
 
-export interface StepError {
-  readonly message: string;
-  readonly kind: string;
-  readonly data?: unknown;
-  readonly workflow: string;
-  readonly node: string;
-  readonly attempt: number;
-  /** Of a failed child: which one. */
-  readonly key?: string;
-  readonly cause?: StepError;
-}
-
-export interface TreeStep {
-  readonly stage: string;
-  readonly kind: string;
-  /** The passes of the loops around it, outermost first, each from 1. */
-  readonly pass?: readonly number[];
-  readonly state: string;
-  readonly attempt: number;
-  readonly startedAt?: number;
-  readonly endedAt?: number;
-  /** When it goes on by itself: the end of a sleep, of the wait for an event, of a backoff. */
-  readonly dueAt?: number;
-  /** The names of the events it waits for. */
-  readonly events?: readonly string[];
-  /** Of a loop: which pass it is at. */
-  readonly iteration?: number;
-  readonly error?: StepError;
-  /** Of the attempts that failed, in their order. */
-  readonly errors?: readonly StepError[];
-}
-
-export interface TreeRun {
-  readonly runId: string;
-  readonly parentRunId?: string;
-  readonly parentStage?: string;
-  readonly key?: string;
-  readonly index?: number;
-  readonly workflow: string;
-  readonly state: string;
-  readonly startedAt: number;
-  readonly endedAt?: number;
-  readonly error?: StepError;
-  readonly steps: readonly TreeStep[];
-}
-
+export type Views = ComponentApi["views"];
 /** A run and those below it, oldest first. */
-export interface RunTree {
-  readonly runs: readonly TreeRun[];
-  readonly truncated: boolean;
-}
+export type RunTree = NonNullable<FunctionReturnType<Views["tree"]>>;
+export type TreeRun = RunTree["runs"][number];
+export type TreeStep = TreeRun["steps"][number];
+export type StepError = TreeStep["errors"][number];
 
 /** Which of a run's steps it is: of a body there is one for each pass. */
-export function stepKey({ stage, pass = [] }: TreeStep): string {
+function stepKey({ stage, pass = [] }: TreeStep): string {
   return [stage, ...pass].join(" ");
 }
 
@@ -64,21 +20,13 @@ export function hasEnded(state: string): boolean {
 const ACTIVE = new Set(["pending", "running", "waiting", "compensating"]);
 
 /** Something that happened to a run or to one of its steps. */
-export type Change =
-  | { readonly what: "runStarted" | "runEnded"; readonly run: TreeRun }
-  | {
-      /** It began to run or to wait, or a loop came to its next iteration. */
-      readonly what: "stepStarted" | "stepChanged" | "stepEnded";
-      readonly run: TreeRun;
-      readonly step: TreeStep;
-    }
-  | {
-      /** An attempt failed and another one follows. */
-      readonly what: "stepRetries";
-      readonly run: TreeRun;
-      readonly step: TreeStep;
-      readonly error: StepError;
-    };
+export type Change = { readonly run: TreeRun } & (
+  | { readonly what: "runStarted" | "runEnded" }
+  /** It began to run or to wait, or a loop came to its next iteration. */
+  | { readonly what: "stepStarted" | "stepChanged" | "stepEnded"; readonly step: TreeStep }
+  /** An attempt failed and another one follows. */
+  | { readonly what: "stepRetries"; readonly step: TreeStep; readonly error: StepError }
+);
 
 /** What happened between two looks at a tree, in the order in which it can be told. */
 export function changesBetween(before: RunTree | undefined, after: RunTree): Change[] {
@@ -141,5 +89,5 @@ function isChanged(before: TreeStep, now: TreeStep): boolean {
 
 /** The errors that were followed by another attempt: all, but for the last one of a failed step. */
 function retriedErrors(step: TreeStep): readonly StepError[] {
-  return (step.errors ?? []).filter(({ attempt }) => attempt < step.attempt);
+  return step.errors.filter(({ attempt }) => attempt < step.attempt);
 }

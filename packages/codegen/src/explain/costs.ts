@@ -131,21 +131,22 @@ function whenUndone(stage: StagePlan): number {
   return stageKind(stage.kind).goes === "queued" ? 1 + action(stage) : 1;
 }
 
-/** The longest that a stage can take, in ms; null when that depends on something else. */
+/** The longest that a stage can take. */
 export interface WorstCase {
   /** How often it is tried; null when that is computed. Absent for what is not tried again. */
   readonly attempts?: number | null;
   /** Of one attempt; null when it is computed. Absent when there is none but the platform's. */
   readonly timeoutMs?: number | null;
-  readonly worstCaseMs: number | null;
+  /** Infinity when it depends on something else; JSON has null for that. */
+  readonly worstCaseMs: number;
 }
 
 /** Convex's limits: the time of an action in its own runtime, and of a transaction's own code. */
 const actionMs = 30 * 60_000;
 const transactionMs = 1_000;
 
-/** How long a run of each workflow takes at worst, in ms; null where that is open. */
-export type LongestRuns = ReadonlyMap<string, number | null>;
+/** How long a run of each workflow takes at worst, in ms. */
+export type LongestRuns = ReadonlyMap<string, number>;
 
 interface Around {
   readonly node: NodePlan;
@@ -162,7 +163,7 @@ const byWhatItTakes: Readonly<
 > = {
   attempts,
   transaction: () => ({ worstCaseMs: transactionMs }),
-  duration: ({ policy }) => ({ worstCaseMs: durationMs(policy.values["duration"]) ?? null }),
+  duration: ({ policy }) => ({ worstCaseMs: durationMs(policy.values["duration"]) ?? Infinity }),
   timeout: waiting,
   runs,
   // What is decided in the transaction that arrives takes no time of its own.
@@ -172,33 +173,27 @@ const byWhatItTakes: Readonly<
 /** Children run side by side: the longest counts. With `concurrency`, their number is unknown. */
 function runs(stage: StagePlan, { node, runs: longestRuns }: Around): WorstCase {
   const { timeoutMs, worstCaseMs: limit } = waiting(stage);
-  const takeTurns = node.given.has("concurrency");
-  const longest = takeTurns ? null : longestChild(stage, longestRuns);
-  return { timeoutMs, worstCaseMs: limit === null ? longest : Math.min(limit, longest ?? limit) };
-}
-
-/** Null when one of the possible workflows has no worst case, or when it may be any. */
-function longestChild({ workflows }: StagePlan, runs: LongestRuns): number | null {
-  const times = workflows?.map((name) => runs.get(name) ?? null) ?? [null];
-  const known = times.filter((ms) => ms !== null);
-  return known.length < times.length ? null : Math.max(0, ...known);
+  // Without a list, a child may be a run of any workflow.
+  const names = node.given.has("concurrency") ? undefined : stage.workflows;
+  const longest = names?.map((name) => longestRuns.get(name) ?? Infinity) ?? [Infinity];
+  return { timeoutMs, worstCaseMs: Math.min(limit, Math.max(0, ...longest)) };
 }
 
 function attempts({ policy }: StagePlan, { workflow }: Around): WorstCase {
   const timeoutMs = timeoutOf(policy);
   const isOwn = "retry" in policy.values || policy.computed.includes("retry");
   const { values, computed } = isOwn ? policy : workflowPolicy(workflow);
-  if (computed.includes("retry")) return { attempts: null, timeoutMs, worstCaseMs: null };
+  if (computed.includes("retry")) return { attempts: null, timeoutMs, worstCaseMs: Infinity };
   const retry = retryOf(values["retry"]);
   const attempts = retry.maxAttempts;
-  if (timeoutMs === null) return { attempts, timeoutMs, worstCaseMs: null };
+  if (timeoutMs === null) return { attempts, timeoutMs, worstCaseMs: Infinity };
   const worstCaseMs = attempts * (timeoutMs ?? actionMs) + longestWaits(retry);
   return { attempts, timeoutMs, worstCaseMs };
 }
 
 function waiting({ policy }: StagePlan): WorstCase {
   const timeoutMs = timeoutOf(policy);
-  return { timeoutMs, worstCaseMs: timeoutMs ?? null };
+  return { timeoutMs, worstCaseMs: timeoutMs ?? Infinity };
 }
 
 function timeoutOf({ values, computed }: StagePlan["policy"]): number | null | undefined {
@@ -214,11 +209,11 @@ function workflowPolicy({
   return { values: options, computed };
 }
 
-/** After how many ms a node ends whatever runs in it; undefined without such a limit. */
-export function limitOf({ stages, options }: NodePlan): number | undefined {
+/** After how many ms a node ends whatever runs in it. */
+export function limitOf({ stages, options }: NodePlan): number {
   // That of a parent or a loop covers all that is in it; that of any other node is its one stage's.
   const isWhole = stages.some(({ kind }) => kind === "children" || kind === "loop");
-  return isWhole ? durationMs(options["timeout"]) : undefined;
+  return (isWhole ? durationMs(options["timeout"]) : undefined) ?? Infinity;
 }
 
 /** How many passes a node with bodies makes at most; null when that is computed. */

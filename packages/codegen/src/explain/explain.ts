@@ -17,7 +17,8 @@ interface Bound {
   /** A branch counts its most expensive case; a loop all passes, or one if that is computed. */
   readonly rootExecutions: number;
   readonly transactions: number;
-  readonly worstCaseMs: number | null;
+  /** Infinity when it is open; JSON has null for that. */
+  readonly worstCaseMs: number;
 }
 
 export interface WorkflowExplained extends Bound {
@@ -72,7 +73,7 @@ export function explain({ workflows }: ProjectPlan, only?: string): WorkflowExpl
 
 /** Starts from the timeouts, and shortens by what is known of the others until none changes. */
 function longestRuns(workflows: readonly WorkflowPlan[]): LongestRuns {
-  const runs = new Map(workflows.map((workflow) => [workflow.name, timeoutOf(workflow) ?? null]));
+  const runs = new Map(workflows.map((workflow) => [workflow.name, timeoutOf(workflow)]));
   for (let isShorter = true; isShorter;) {
     isShorter = false;
     for (const workflow of workflows) {
@@ -84,7 +85,7 @@ function longestRuns(workflows: readonly WorkflowPlan[]): LongestRuns {
   return runs;
 }
 
-const timeoutOf = ({ options }: WorkflowPlan): number | undefined => durationMs(options["timeout"]);
+const timeoutOf = ({ options }: WorkflowPlan): number => durationMs(options["timeout"]) ?? Infinity;
 
 /** What is known of a whole workflow, and of the others, when one of its nodes is explained. */
 interface Around {
@@ -101,7 +102,7 @@ function explainNodes(workflow: WorkflowPlan, runs: LongestRuns): NodeExplained[
 /** What a run costs, and how long it takes within the timeout of its workflow. */
 function wholeOf(workflow: WorkflowPlan, nodes: readonly NodeExplained[]): Bound {
   const whole = sumOf(nodes);
-  return { ...whole, worstCaseMs: limited(whole.worstCaseMs, timeoutOf(workflow)) };
+  return { ...whole, worstCaseMs: Math.min(whole.worstCaseMs, timeoutOf(workflow)) };
 }
 
 function explainWorkflow(
@@ -119,7 +120,7 @@ function explainWorkflow(
     isAtMost: nodes.some(({ bodies }) => bodies !== undefined),
     perChild: stagesOf(workflow).flatMap((stage) => childrenOf(stage, all, runs)),
     worstCaseMs,
-    openEnded: worstCaseMs === null ? nodes.flatMap(openEnded) : [],
+    openEnded: worstCaseMs === Infinity ? nodes.flatMap(openEnded) : [],
     nodes,
   };
 }
@@ -138,7 +139,7 @@ function explainNode(node: NodePlan, around: Around): NodeExplained {
   const own = sumOf(stages.filter(({ isCompensation }) => isCompensation !== true));
   const { path: name, kind } = node;
   if (node.bodies === undefined) {
-    const worstCaseMs = limited(own.worstCaseMs, limitOf(node));
+    const worstCaseMs = Math.min(own.worstCaseMs, limitOf(node));
     return { name, kind, ...own, worstCaseMs, stages };
   }
   const bodies = node.bodies.map((body) => explainBody(body, around));
@@ -148,7 +149,7 @@ function explainNode(node: NodePlan, around: Around): NodeExplained {
     ? { maxPasses: passes }
     : {};
   const all = sumOf([own, inside]);
-  const worstCaseMs = limited(all.worstCaseMs, limitOf(node));
+  const worstCaseMs = Math.min(all.worstCaseMs, limitOf(node));
   return { name, kind, ...all, worstCaseMs, ...maxPasses, stages, bodies };
 }
 
@@ -173,9 +174,9 @@ function childrenOf(
 /** The stages of a node, and of those inside it, whose time depends on something else. */
 function openEnded(node: NodeExplained): string[] {
   // A limit of its own covers what is in it.
-  if (node.worstCaseMs !== null) return [];
+  if (node.worstCaseMs < Infinity) return [];
   const own = node.stages.filter(
-    ({ worstCaseMs, isCompensation }) => worstCaseMs === null && isCompensation !== true,
+    ({ worstCaseMs, isCompensation }) => worstCaseMs === Infinity && isCompensation !== true,
   );
   const passes = node.maxPasses === null ? [`the passes of ${node.name}`] : [];
   const inside = (node.bodies ?? []).flatMap(({ nodes }) => nodes.flatMap(openEnded));
@@ -191,23 +192,14 @@ const greatestOf = (bounds: readonly Bound[]): Bound =>
 const merged = (bounds: readonly Bound[], made: (of: readonly number[]) => number): Bound => ({
   rootExecutions: rounded(made(bounds.map((bound) => bound.rootExecutions))),
   transactions: rounded(made(bounds.map((bound) => bound.transactions))),
-  worstCaseMs: all(bounds, made),
+  worstCaseMs: made(bounds.map((bound) => bound.worstCaseMs)),
 });
 
 const times = (bound: Bound, count: number | null): Bound => ({
   rootExecutions: rounded(bound.rootExecutions * (count ?? 1)),
   transactions: rounded(bound.transactions * (count ?? 1)),
-  worstCaseMs: bound.worstCaseMs === null || count === null ? null : bound.worstCaseMs * count,
+  worstCaseMs: count === null ? Infinity : bound.worstCaseMs * count,
 });
-
-/** What is made of all the times; null when one of them is open. */
-function all(bounds: readonly Bound[], made: (times: readonly number[]) => number): number | null {
-  const known = bounds.flatMap(({ worstCaseMs }) => worstCaseMs ?? []);
-  return known.length < bounds.length ? null : made(known);
-}
-
-const limited = (ms: number | null, limit: number | undefined): number | null =>
-  limit === undefined ? ms : Math.min(ms ?? limit, limit);
 
 /** Of hundredths, without the crumbs of binary fractions. */
 const rounded = (number: number): number => Math.round(number * 100) / 100;

@@ -1,8 +1,8 @@
-import type { ObjectLiteralExpression, SourceFile } from "ts-morph";
+import type { SourceFile } from "ts-morph";
 import { Node, Project, SyntaxKind } from "../ts-morph.js";
 import { posix } from "node:path";
 import { readConfig } from "../analyze/config.js";
-import { configFile, outputOf, usualComponent } from "../plan/paths.js";
+import { configFile, usualComponent } from "../plan/paths.js";
 
 /** What `init` does to one file. A change that could break something is refused. */
 export type Edit = { readonly file: string; readonly what: string } & (
@@ -20,13 +20,14 @@ export interface Insertion {
 
 /** Makes all insertions at once, at positions of the given text, and keeps its line ends. */
 export function insert(text: string, insertions: readonly Insertion[]): string {
-  const lineEnd = text.includes("\r\n") ? "\r\n" : "\n";
   let result = text;
   const lastFirst = insertions.toReversed().sort((a, b) => b.at - a.at);
   for (const { at, text: added, until = at } of lastFirst)
-    result = result.slice(0, at) + added.replaceAll("\n", lineEnd) + result.slice(until);
+    result = result.slice(0, at) + added.replaceAll("\n", lineEndOf(text)) + result.slice(until);
   return result;
 }
+
+const lineEndOf = (text: string) => (text.includes("\r\n") ? "\r\n" : "\n");
 
 /** A text as a file; undefined when it does not parse. Places in it are those in the text. */
 export function parse(text: string): SourceFile | undefined {
@@ -43,7 +44,7 @@ export const firstWorkflowFile = "hello.workflow.ts";
 const text = `import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 
-/** A first workflow: two steps, one after the other. Run \`npm run workflows\` after every change. */
+/** A first workflow of two steps. Run \`npm run workflows\` after every change. */
 export const hello = defineWorkflow({ input: z.object({ name: z.string() }) })
   .step("greeting", {
     // An action may call other services; it is tried again when it fails.
@@ -51,7 +52,7 @@ export const hello = defineWorkflow({ input: z.object({ name: z.string() }) })
     retry: true,
   })
   .step("shouted", {
-    // A query or mutation runs inside a transaction. It sees the outputs of the steps before it, by name.
+    // A query or mutation is a transaction. It sees the outputs of earlier steps, by name.
     query: async (_ctx, { greeting }) => greeting.toUpperCase(),
   });
 `;
@@ -77,32 +78,21 @@ export function ignoreGenerated(text: string | undefined, folder: string): Edit 
   return { kind: "change", file, text: added, what };
 }
 
-/** The component's name in the app's config; undefined when it gives none. */
-export function configuredName(text: string | undefined): string | undefined {
-  const name = text === undefined ? undefined : readConfig(text).config.values.component;
-  return typeof name === "string" ? name : undefined;
-}
-
-/** The output folder of the app's config, relative to the functions folder. */
-export const configuredOutput = (text: string | undefined): string =>
-  outputOf(text === undefined ? undefined : readConfig(text).config.values);
+/** What the app's config says. */
+export const settingsIn = (text = "") => readConfig(text).config.values;
 
 /** Has the app's config say the component's name; undefined if there is nothing to say. */
-export function nameComponent(text: string | undefined, name: string): Edit | undefined {
+export function nameComponent(text = "", name: string): Edit | undefined {
   const what = `says that the component is mounted as "${name}"`;
   const option = `component: ${JSON.stringify(name)}`;
-  if (text === undefined || text.trim() === "") {
-    const fresh = `import { defineConfig } from "@stepwise/workflow";\n\nexport default defineConfig({ ${option} });\n`;
-    return name === usualComponent
-      ? undefined
-      : { kind: "create", file: configFile, text: fresh, what };
-  }
   const { config, diagnostics } = readConfig(text);
   const given = config.given.has("component") ? config.values.component : usualComponent;
-  if (given === name)
-    return name === usualComponent
-      ? undefined
-      : { kind: "keep", file: configFile, what: `${what} already` };
+  if (given === name && name === usualComponent) return undefined;
+  if (given === name) return { kind: "keep", file: configFile, what: `${what} already` };
+  if (text.trim() === "") {
+    const fresh = `import { defineConfig } from "@stepwise/workflow";\n\nexport default defineConfig({ ${option} });\n`;
+    return { kind: "create", file: configFile, text: fresh, what };
+  }
   const object = objectIn(text);
   if (diagnostics.length > 0 || object === undefined || config.given.has("component")) {
     const why = config.given.has("component")
@@ -156,40 +146,27 @@ const needed = {
   "@stepwise/codegen": true,
 };
 
-/** Adds the missing scripts to a `package.json`, and leaves the rest of its text as it is. */
-export function addScripts(text: string | undefined): Edit {
-  if (text === undefined || text.trim() === "") {
-    const fresh = { private: true, type: "module", scripts: Object.fromEntries(scripts) };
-    const json = `${JSON.stringify(fresh, undefined, 2)}\n`;
-    return { kind: "create", file: manifest, text: json, what: added(scripts) };
-  }
-  const root = parseJson(text);
+/** Adds the missing scripts to a `package.json`, which it writes as npm does. */
+export function addScripts(text = ""): Edit {
+  const isNew = text.trim() === "";
+  const before = isNew ? { private: true, type: "module" } : objectOf(text);
   const refuse = (why: string): Edit => ({
     kind: "refuse",
     file: manifest,
     what: `${why}: mend it, then run init again`,
   });
-  if (root === undefined) return refuse("it is not a JSON object");
-  const own = root.getProperty((property) => keyOf(property) === "scripts");
-  const value = Node.isPropertyAssignment(own) ? own.getInitializer() : undefined;
-  if (own !== undefined && !Node.isObjectLiteralExpression(value))
-    return refuse('its "scripts" are no object');
-  const present = Node.isObjectLiteralExpression(value) ? value : undefined;
-  const names = new Set(present?.getProperties().map(keyOf));
-  const missing = scripts.filter(([name]) => !names.has(name));
+  if (before === undefined) return refuse("it is not a JSON object");
+  const { scripts: own = {} }: { scripts?: unknown } = before;
+  if (!isObject(own)) return refuse('its "scripts" are no object');
+  const missing = scripts.filter(([name]) => !Object.hasOwn(own, name));
   if (missing.length === 0)
     return { kind: "keep", file: manifest, what: "has the scripts already" };
-  const indent = /\n([ \t]+)"/.exec(text)?.[1] ?? "  ";
-  const lines = missing.map(
-    ([name, command]) => `${JSON.stringify(name)}: ${JSON.stringify(command)}`,
-  );
-  const block = `"scripts": {\n${lines.map((line) => indent + indent + line).join(",\n")}\n${indent}}`;
-  const insertion =
-    present === undefined
-      ? into(root, [block], indent, "")
-      : into(present, lines, indent + indent, indent);
-  const changed = marked(text, insert(unmarked(text), [insertion]));
-  return { kind: "change", file: manifest, text: changed, what: added(missing) };
+  const changed = { ...before, scripts: { ...own, ...Object.fromEntries(missing) } };
+  const indent = /\n([ \t]+)"/.exec(text)?.[1] ?? 2;
+  const json = `${JSON.stringify(changed, undefined, indent)}\n`;
+  const what = `adds the ${missing.length === 1 ? "script" : "scripts"} ${missing.map(([name]) => name).join(", ")}`;
+  const kind = isNew ? "create" : "change";
+  return { kind, file: manifest, text: json.replaceAll("\n", lineEndOf(text)), what };
 }
 
 /** How to install what an app lacks; undefined when it has all. */
@@ -204,52 +181,21 @@ export function missingPackages(text: string | undefined): string | undefined {
   return commands.join(" && ") || undefined;
 }
 
-function installedBy(text: string | undefined): ReadonlySet<string> {
-  const root = text === undefined ? undefined : parseJson(text);
-  const names = root?.getProperties().flatMap((list) => {
-    const value = Node.isPropertyAssignment(list) ? list.getInitializer() : undefined;
-    const isList = keyOf(list)?.toLowerCase().endsWith("dependencies") === true;
-    return isList && Node.isObjectLiteralExpression(value) ? value.getProperties().map(keyOf) : [];
-  });
-  return new Set(names?.flatMap((name) => name ?? []));
+function installedBy(text = ""): ReadonlySet<string> {
+  const lists = Object.entries(objectOf(text) ?? {}).filter(([name]) =>
+    /dependencies$/i.test(name),
+  );
+  return new Set(lists.flatMap(([, list]) => (isObject(list) ? Object.keys(list) : [])));
 }
 
-const added = (names: readonly (readonly [string, string])[]): string =>
-  `adds the ${names.length === 1 ? "script" : "scripts"} ${names.map(([name]) => name).join(", ")}`;
-
-/** JSON is an expression, whose places a parser of expressions knows. */
-function parseJson(text: string): ObjectLiteralExpression | undefined {
+function objectOf(text: string): object | undefined {
   try {
-    JSON.parse(unmarked(text));
+    const json: unknown = JSON.parse(text.replace(/^\ufeff/, ""));
+    return isObject(json) ? json : undefined;
   } catch {
     return undefined;
   }
-  const [statement] = parse(`(${unmarked(text)})`)?.getStatements() ?? [];
-  const outer = Node.isExpressionStatement(statement) ? statement.getExpression() : undefined;
-  const inner = Node.isParenthesizedExpression(outer) ? outer.getExpression() : undefined;
-  return Node.isObjectLiteralExpression(inner) ? inner : undefined;
 }
 
-function keyOf(property: Node): string | undefined {
-  const name = Node.isPropertyAssignment(property) ? property.getNameNode() : undefined;
-  return Node.isStringLiteral(name) ? name.getLiteralText() : undefined;
-}
-
-/** After the last property of an object, one on each line. */
-function into(
-  object: ObjectLiteralExpression,
-  lines: readonly string[],
-  indent: string,
-  closing: string,
-): { at: number; text: string } {
-  const last = object.getProperties().at(-1);
-  const text = lines.map((line) => `\n${indent}${line}`).join(",");
-  // Less one, for the parenthesis that was parsed before the text.
-  if (last !== undefined) return { at: last.getEnd() - 1, text: `,${text}` };
-  const rest = object.getText().slice(1, -1);
-  return { at: object.getStart(), text: rest.includes("\n") ? text : `${text}\n${closing}` };
-}
-
-const unmarked = (text: string): string => text.replace(/^\ufeff/, "");
-const marked = (original: string, text: string): string =>
-  original.startsWith("\ufeff") ? `\ufeff${text}` : text;
+const isObject = (json: unknown): json is object =>
+  typeof json === "object" && json !== null && !Array.isArray(json);

@@ -313,7 +313,7 @@ test("for people it is a table, with a line for each stage and the sum of a run"
   label    action                           2                1             address         5         5 m 6 s
   ship     mutation                         1                1             label                     1 s
   receipt  action                           2                1             price, address  5         2 h 30 m
-  A run: 9.1 root executions, 5.1 of them transactions; at worst 2 h 36 m.
+  A run: 9.1 root executions, 5.1 of them transactions; at worst 2 h 37 m.
 `);
 });
 

@@ -2,6 +2,7 @@ import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { filesIn, fixtures } from "../golden.js";
+import { runProgram } from "../../src/cli/program.js";
 import { app, useApp, workflowCodegen } from "./command.js";
 
 useApp();
@@ -129,6 +130,20 @@ test("a missing folder and an unreadable convex.json are said in one sentence", 
   await writeFile(join(app(), "convex.json"), "{");
   await expect(workflowCodegen()).rejects.toThrow("convex.json cannot be read");
 });
+
+test.each(["generate", "init"])(
+  "%s in the functions folder says where to run it",
+  async (command) => {
+    await writeFile(join(app(), "package.json"), "{}");
+    await writeFile(join(app(), "convex.json"), '{ "functions": "src/convex" }');
+    const inside = join(app(), "src/convex/mail");
+    await mkdir(inside, { recursive: true });
+    const terminal = { cwd: inside, color: false, stdout: process.stdout, stderr: process.stderr };
+    await expect(runProgram({ ...terminal, exitCode: 0 }, [command])).rejects.toThrow(
+      `${inside} is in the functions folder of an app: run this in ${app()}.`,
+    );
+  },
+);
 
 test("a command that is not there is said to be so, with the nearest one", async () => {
   await expect(workflowCodegen("generat")).rejects.toThrow(

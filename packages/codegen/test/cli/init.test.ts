@@ -71,7 +71,9 @@ test("in an existing app it adds what is missing, where convex.json says, and ke
     "backend/convex.config.ts": expect.stringContaining("app.use(workflow);"),
     "package.json": `{
 \t"name": "app",
-\t"dependencies": { "convex": "1" },
+\t"dependencies": {
+\t\t"convex": "1"
+\t},
 \t"scripts": {
 \t\t"workflows": "workflow-codegen",
 \t\t"workflows:watch": "workflow-codegen --watch",
@@ -274,17 +276,17 @@ test.each<[what: string, before: string, after: string | undefined]>([
   [
     "scripts of its own",
     '{\n  "scripts": {\n    "dev": "x"\n  }\n}',
-    '{\n  "scripts": {\n    "dev": "x",\n    "workflows": "workflow-codegen",\n    "workflows:watch": "workflow-codegen --watch",\n    "workflows:check": "workflow-codegen check"\n  }\n}',
+    '{\n  "scripts": {\n    "dev": "x",\n    "workflows": "workflow-codegen",\n    "workflows:watch": "workflow-codegen --watch",\n    "workflows:check": "workflow-codegen check"\n  }\n}\n',
   ],
   [
     "some of them, with other commands",
     '{ "scripts": { "workflows": "mine", "workflows:watch": "mine" } }',
-    '{ "scripts": { "workflows": "mine", "workflows:watch": "mine",\n    "workflows:check": "workflow-codegen check" } }',
+    '{\n  "scripts": {\n    "workflows": "mine",\n    "workflows:watch": "mine",\n    "workflows:check": "workflow-codegen check"\n  }\n}\n',
   ],
   [
     "nothing in it",
     "{}",
-    '{\n  "scripts": {\n    "workflows": "workflow-codegen",\n    "workflows:watch": "workflow-codegen --watch",\n    "workflows:check": "workflow-codegen check"\n  }\n}',
+    '{\n  "scripts": {\n    "workflows": "workflow-codegen",\n    "workflows:watch": "workflow-codegen --watch",\n    "workflows:check": "workflow-codegen check"\n  }\n}\n',
   ],
   ["no JSON in it", "{ // }", undefined],
   ["scripts that are none", '{ "scripts": 3 }', undefined],

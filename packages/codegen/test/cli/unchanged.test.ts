@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { rm } from "../../../../scripts/folders.mjs";
 import { compile, writeGenerated } from "../../src/compile.js";
 import { sealed } from "../../src/emit/index-file.js";
-import { answerOf } from "../../src/cli/answer.js";
+import { answerOf } from "../../src/cli/plans.js";
 import { keepLastCompile, type LastCompile, unchangedSince } from "../../src/cache/last-compile.js";
 import { builtCommand, removeBuilt } from "../built.js";
 import { filesIn, fixtures } from "../golden.js";

@@ -298,9 +298,9 @@ test("what the user got wrong is answered in a line, without a stack", { tags: [
   expect(said[3]).toContain('The file for "name" cannot be read: there is no nowhere.txt.');
   expect(said[4]).toContain("There is no functions folder");
   expect(said[5]).toContain("input.name");
-  expect(said[6]).toContain("--events: the 1. of them is no object.");
-  expect(said[7]).toContain('is to be sent at "soon", which is neither');
-  expect(said[8]).toContain('has a field "time" too many');
+  expect(said[6]).toContain("--events: event 1 is not an object.");
+  expect(said[7]).toContain('has "soon" as its "at", which is neither');
+  expect(said[8]).toContain('has an unknown field "time"');
   expect(said[9]).toContain("It must be a whole number.");
   expect(said[10]).toContain("--events cannot be read: there is no nowhere.json.");
   expect(said[11]).toContain("--input cannot be read: convex is a folder.");

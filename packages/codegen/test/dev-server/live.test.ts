@@ -46,7 +46,7 @@ function live() {
   return { screen, progress: new ProgressLive(screen as unknown as WriteStream, false) };
 }
 
-const seen = (state: string) => ({
+const seen = (state: "running" | "completed") => ({
   type: "progress" as const,
   tree: tree(run("top", state, { steps: [step("outline", state)] })),
   changes: [],
@@ -73,7 +73,7 @@ test("what functions print stays above the tree", () => {
 
 test("without a tree nothing is drawn", () => {
   const { screen, progress } = live();
-  progress.tell({ type: "mounted", functionsDir: "/app/convex" });
+  progress.tell({ type: "started", runId: "top", workflow: "document" });
   progress.end();
   expect(screen.lines).toEqual([]);
 });

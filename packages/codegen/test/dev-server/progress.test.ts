@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { duration } from "../../src/cli/counts.js";
 import { Crowds, describeChanges } from "../../src/cli/progress-lines.js";
-import { duration, paintLine, report } from "../../src/cli/progress-text.js";
+import { paintLine, report } from "../../src/cli/progress-text.js";
 import { treeLines } from "../../src/cli/progress-tree.js";
 import { type Change, changesBetween } from "../../src/dev-server/tree.js";
 import type { RunTree, TreeRun, TreeStep } from "../../src/dev-server/index.js";
@@ -126,7 +127,7 @@ describe("the lines", () => {
         crowds,
       );
     const top = run("top", "running", { steps: [sections] });
-    const asleep = { kind: "sleep", dueAt: 28_501_000 };
+    const asleep = { kind: "sleep" as const, dueAt: 28_501_000 };
     const all = (state: (index: number) => TreeRun) =>
       tree(top, ...Array.from({ length: 300 }, (_, index) => state(index)));
     const first = all((index) =>
@@ -174,7 +175,8 @@ describe("the lines", () => {
   test("tell of what waits, and of each pass of a loop", () => {
     const rest = step("rest", "waiting", { kind: "sleep", dueAt: 601_000 });
     const asked = step("ok", "waiting", { kind: "event", events: ["ok"], dueAt: 61_000 });
-    const pass = (number: number, state: string) => step("agent.think", state, { pass: [number] });
+    const pass = (number: number, state: TreeStep["state"]) =>
+      step("agent.think", state, { pass: [number] });
     const at = (...steps: TreeStep[]) => tree(run("top", "running", { steps }));
     expect(lines(at(step("rest", "pending", { kind: "entry" })), at(rest))).toEqual([
       "  0.00 s  document › rest: sleeping for 10 m",
@@ -213,7 +215,7 @@ test("a loop that ends with its last node is told after what is inside it, each 
 
 test.each([
   [999.4, "999 ms"],
-  [999.6, "1.0 s"],
+  [999.6, "1 s"],
   [59_940, "59.9 s"],
   [59_960, "1 m"],
   [599_700, "10 m"],
@@ -241,7 +243,8 @@ describe("the report", () => {
   };
 
   test("says what a run took", () => {
-    const outcome = { runId: "top", state: "completed", totals, durationMs: 83_000, unsent: [] };
+    const state = "completed" as const;
+    const outcome = { runId: "top", state, totals, durationMs: 83_000, unsent: [] };
     expect(report(outcome, "document", () => undefined, false)).toBe(
       [
         "document completed in 1 m 23 s",
@@ -254,10 +257,10 @@ describe("the report", () => {
 
   test("says why a run failed, down to the cause, each with its place in the definition", () => {
     const cause = { ...error(3, "the disk is full"), data: { free: 0 } };
-    const failed = { kind: "childFailed", message: "a child failed", workflow: "document", node: "sections", attempt: 1, key: "4", cause }; // prettier-ignore
+    const failed = { kind: "childFailed" as const, message: "a child failed", workflow: "document", node: "sections", attempt: 1, key: "4", cause }; // prettier-ignore
     const outcome = {
       runId: "top",
-      state: "failed",
+      state: "failed" as const,
       totals,
       durationMs: 10,
       error: failed,

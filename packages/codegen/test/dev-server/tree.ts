@@ -2,7 +2,11 @@ import type { RunTree, StepError, TreeRun, TreeStep } from "../../src/dev-server
 
 /** Trees as the component would give them, for tests of what is made of them. */
 
-export function step(stage: string, state: string, more: Partial<TreeStep> = {}): TreeStep {
+export function step(
+  stage: string,
+  state: TreeStep["state"],
+  more: Partial<TreeStep> = {},
+): TreeStep {
   const ended = ["completed", "failed", "canceled"].includes(state) ? { endedAt: 1040 } : {};
   return {
     stage,
@@ -16,12 +20,14 @@ export function step(stage: string, state: string, more: Partial<TreeStep> = {})
   };
 }
 
-export function run(runId: string, state: string, more: Partial<TreeRun> = {}): TreeRun {
+export function run(runId: string, state: TreeRun["state"], more: Partial<TreeRun> = {}): TreeRun {
   const ended = ["completed", "failed", "canceled"].includes(state) ? { endedAt: 1100 } : {};
   return {
     runId,
     workflow: "document",
     index: 0,
+    generation: 1,
+    paused: false,
     state,
     startedAt: 1000,
     steps: [],
@@ -30,7 +36,11 @@ export function run(runId: string, state: string, more: Partial<TreeRun> = {}): 
   };
 }
 
-export function child(index: number, state: string, more: Partial<TreeRun> = {}): TreeRun {
+export function child(
+  index: number,
+  state: TreeRun["state"] & TreeStep["state"],
+  more: Partial<TreeRun> = {},
+): TreeRun {
   return run(`child${index}`, state, {
     workflow: "section",
     parentRunId: "top",

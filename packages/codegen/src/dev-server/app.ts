@@ -1,0 +1,178 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { Console } from "node:console";
+import { Writable } from "node:stream";
+import { inspect } from "node:util";
+import type { LocalApp, Workflows } from "@stepwise/studio";
+import { componentsGeneric } from "convex/server";
+import { suggestion } from "../diagnostics/nearest.js";
+import { configFile, usualComponent } from "../plan/paths.js";
+import { type BackEnd, openBackEnd } from "./back-end.js";
+import { type Clock, realTime } from "./clock.js";
+import { type SeedTable, withSeed } from "./input.js";
+
+const RUN_TIME = "@stepwise/workflow";
+
+export interface AppOptions {
+  /** Absolute path of the app's functions folder, with its generated code up to date. */
+  readonly functionsDir: string;
+  /** The name under which generated code looks for the component. Default: `workflow`. */
+  readonly component?: string | undefined;
+  /** The folder under the functions folder that holds generated code. Default: `_workflows`. */
+  readonly output?: string | undefined;
+}
+
+/** An app on the embedded back end, with the component of its runs. */
+export interface App extends Pick<LocalApp, "component"> {
+  readonly back: BackEnd;
+  readonly clock: Clock;
+  /** Starts a run in a mutation; gives its id. @throws if `start` refuses the input */
+  start(workflow: string, input: unknown): Promise<string>;
+  /** Sends a run an event in a mutation. @throws if it is not taken */
+  sendEvent(workflow: string, ...of: [runId: string, event: string, value: unknown]): Promise<void>;
+  close(): void;
+}
+
+/** What the generated `index` exports, as far as it is used here. */
+interface WorkflowsIndex {
+  readonly workflows: Workflows;
+  readonly workflow: {
+    start(ctx: unknown, reference: unknown, input: unknown): Promise<string>;
+    sendEvent(ctx: unknown, reference: unknown, ...of: [string, string, unknown]): Promise<unknown>;
+  };
+}
+
+/** Opens an app. @param onLog gets what functions print @throws if it cannot be mounted */
+export async function openApp(
+  { functionsDir, component: wanted = usualComponent, output }: AppOptions,
+  clockOf: (back: BackEnd) => Clock,
+  onLog: (text: string) => void,
+): Promise<App> {
+  const back = await openBackEnd(functionsDir, output);
+  const clock = clockOf(back);
+  const releaseLogs = captureLogs(onLog);
+  const close = () => {
+    releaseLogs();
+    clock.stop();
+    back.close();
+  };
+  /** The manager, and the reference of one workflow. @throws when the app has no such workflow */
+  const load = async (name: string) => {
+    const { workflow, workflows } = await indexOf(back);
+    const reference = Object.hasOwn(workflows, name) ? workflows[name] : undefined;
+    if (reference !== undefined) return { workflow, reference };
+    const hint = suggestion(name, Object.keys(workflows).sort(), "workflows");
+    throw new Error(`There is no workflow "${name}". ${hint}`);
+  };
+  try {
+    const component = componentIn(back, wanted);
+    // Unless the app's config says how much is logged.
+    const quietly = { logLevel: "ERROR" } as const;
+    await back.counter.uncounted(
+      async () => await back.t.mutation((ctx) => ctx.runMutation(component.config.update, quietly)),
+    );
+    return {
+      back,
+      clock,
+      component,
+      start: async (name, input) => {
+        const { workflow, reference } = await load(name);
+        return await back.t.mutation((ctx) => workflow.start(ctx, reference, input));
+      },
+      sendEvent: async (name, ...of) => {
+        const { workflow, reference } = await load(name);
+        await back.t.mutation((ctx) => workflow.sendEvent(ctx, reference, ...of));
+      },
+      close,
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+async function indexOf(back: BackEnd): Promise<WorkflowsIndex> {
+  const index = `${back.output}/index`;
+  const loaded = (await back.load(index)) as WorkflowsIndex | undefined;
+  if (loaded === undefined) throw new Error(`There is no ${index} in the functions folder.`);
+  return loaded;
+}
+
+/** The component with the runs. @throws unless it is mounted where generated code looks for it */
+function componentIn(back: BackEnd, wanted: string): LocalApp["component"] {
+  const path = back.componentOf(RUN_TIME)?.path;
+  if (path === undefined)
+    throw new Error(
+      `The app does not mount "${RUN_TIME}". Add to convex.config.ts:\n` +
+        `  import workflow from "${RUN_TIME}/convex.config";\n  app.use(workflow);\n` +
+        "or have workflow-codegen init do it.",
+    );
+  // What a mounted component offers is known at run time only.
+  if (path === wanted) return componentsGeneric()[path] as unknown as LocalApp["component"];
+  throw new Error(
+    `The app mounts "${RUN_TIME}" under the name "${path}", but generated code looks for "${wanted}". Say so in ${configFile}:\n` +
+      `  export default defineConfig({ component: "${path}" });\n` +
+      "or have workflow-codegen init do it.",
+  );
+}
+
+/** Hands what functions print, and unhandled rejections, to `log`; returns what ends this. */
+function captureLogs(log: (text: string) => void): () => void {
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      log(chunk.toString().replace(/\n$/, ""));
+      done();
+    },
+  });
+  const own = globalThis.console;
+  globalThis.console = new Console({ stdout: stream, stderr: stream, colorMode: false });
+  const onRejection = (reason: unknown) => log(`Unhandled rejection: ${inspect(reason)}`);
+  process.on("unhandledRejection", onRejection);
+  return () => {
+    globalThis.console = own;
+    process.off("unhandledRejection", onRejection);
+  };
+}
+
+export interface OpenLocalApp extends LocalApp, Pick<App, "close"> {
+  /** Takes in the app's functions as they are now. */
+  reload(): Promise<void>;
+}
+
+/** An app for the studio, in real time, for as long as it is wanted. @throws as {@link openApp} */
+export async function openLocalApp(
+  options: AppOptions & { readonly seed: readonly SeedTable[] },
+  onLog: (text: string) => void,
+): Promise<OpenLocalApp> {
+  const { back, component, close } = await openApp(options, realTime, onLog);
+  const listeners = new Set<() => void>();
+  // Functions run in a context of their own, in which convex-test refuses timers.
+  const outside = AsyncLocalStorage.snapshot();
+  const changed = () =>
+    outside(() => {
+      // Nothing is counted here, and the studio may be open for days.
+      back.counter.clear();
+      for (const listener of listeners) listener();
+    });
+  await withSeed(back, null, options.seed).catch((error: unknown) => {
+    close();
+    throw error;
+  });
+  back.counter.onCall(({ how }) => {
+    if (how !== "nested") changed();
+  });
+  return {
+    component,
+    workflows: async () => (await indexOf(back)).workflows,
+    query: async (handler) => await back.counter.uncounted(async () => await back.t.query(handler)),
+    mutation: async (handler) => await back.t.mutation(handler).finally(changed),
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    reload: async () => {
+      await back.reload();
+      changed();
+    },
+    close,
+  };
+}

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { installTimers, spanLongTimers, type TimerHost } from "@stepwise/testing";
+import type { BackEnd } from "./back-end.js";
+
+/** Real ms that a function may be idle before time is skipped. */
+const PATIENCE_MS = 1000;
+/** Before time jumps this far, in virtual ms, the run is looked at: it may be removed next. */
+const FAR_MS = 30_000;
+
+/** How a run's waiting (backoff, timeouts, sleeps) passes. */
+export interface Clock {
+  /**
+   * Waits until there may be something new to see; false when nothing can move any more.
+   *
+   * @param isDue tells whether there is. @param restMs how long nothing new is wanted
+   */
+  pass(isDue: (isFar: boolean) => Promise<boolean>, restMs: () => number): Promise<boolean>;
+  /** Ends a `pass` that waits. */
+  wake(): void;
+  /** Gives the process its own clock back. */
+  stop(): void;
+}
+
+/** Waiting takes as long as it takes: what is waited for are the ends of root executions. */
+export function realTime(back: BackEnd): Clock {
+  // Node's types say more of a timer than is asked here.
+  const giveBack = spanLongTimers(globalThis as unknown as TimerHost);
+  let moved = true;
+  let go: ((goesOn: boolean) => void) | undefined;
+  const wake = () => {
+    moved = true;
+    go?.(true);
+  };
+  const remove = back.counter.onCall(({ how }) => {
+    if (how !== "nested") wake();
+  });
+  // Emitted when the process has nothing left to do, in which case nothing will move again.
+  const onIdle = () => go?.(false);
+  process.on("beforeExit", onIdle);
+  return {
+    async pass(_isDue, restMs) {
+      const goesOn = moved || (await new Promise<boolean>((resolve) => (go = resolve)));
+      moved = false;
+      if (goesOn) await sleep(restMs());
+      return goesOn;
+    },
+    wake,
+    stop() {
+      remove();
+      process.off("beforeExit", onIdle);
+      giveBack();
+    },
+  };
+}
+
+/** Waiting takes no time: when nothing moves any more, the clock jumps to the next timer. */
+export function skippedTime({ counter }: BackEnd): Clock {
+  const timers = installTimers();
+  return {
+    async pass(isDue) {
+      const isFar = () => (timers.nextAt() ?? 0) - timers.now() >= FAR_MS;
+      const done = async () => await isDue(isFar());
+      return (await counter.drive({ timers, done, patienceMs: PATIENCE_MS })).done;
+    },
+    wake() {},
+    stop: () => timers.uninstall(),
+  };
+}

@@ -1,0 +1,81 @@
+import type { FunctionReference, FunctionReturnType } from "convex/server";
+import type { App } from "./app.js";
+import { type Change, changesBetween, hasEnded, type RunTree, type Views } from "./tree.js";
+
+const now = performance.now.bind(performance);
+
+/** Real ms that a look may always take; below, a run is looked at whenever it may have moved. */
+const CHEAP_MS = 5;
+
+export type Status = NonNullable<FunctionReturnType<Views["status"]>>;
+
+/** Follows one run, from outside: what it reads is not counted. */
+export class Watch {
+  #last: RunTree | undefined;
+  readonly #statusRest = new Rest();
+  readonly #treeRest = new Rest();
+
+  constructor(
+    private readonly app: App,
+    private readonly runId: string,
+    private readonly tell: (tree: RunTree, changes: Change[]) => void,
+  ) {}
+
+  /** The same as `look`, unless the run has been looked at too much lately. */
+  async glance(): Promise<Status | undefined> {
+    return this.#statusRest.ms > 0 ? undefined : await this.look();
+  }
+
+  /** Looks at the run, and tells what happened since. Returns how it ended, once it has. */
+  async look(): Promise<Status | undefined> {
+    const args = { run: { runId: this.runId } };
+    const status = await this.#statusRest.after(() => this.#read("status", args));
+    const ended = hasEnded(status.state);
+    if (ended || this.#treeRest.ms === 0) await this.tree();
+    return ended ? status : undefined;
+  }
+
+  /** The run and those below it as they are now; tells what happened since. */
+  async tree(): Promise<RunTree> {
+    const { runId } = this;
+    const tree = await this.#treeRest.after(() => this.#read("tree", { runId }));
+    const changes = changesBetween(this.#last, tree);
+    this.#last = tree;
+    if (changes.length > 0) this.tell(tree, changes);
+    return tree;
+  }
+
+  /** Real ms after which there may be more to see than a look would show now. */
+  get restMs(): number {
+    return Math.max(this.#statusRest.ms, this.#treeRest.ms);
+  }
+
+  async #read<View extends "status" | "tree">(view: View, args: Views[View]["_args"]) {
+    const { back, component } = this.app;
+    // The arguments of a view are known where it is asked for; here it is one of two.
+    const query = component.views[view] as FunctionReference<"query", "internal">;
+    const result: FunctionReturnType<Views[View]> = await back.counter.uncounted(
+      async () => await back.t.query(query, args),
+    );
+    if (result === null) throw new Error(`The run ${this.runId} is gone.`);
+    return result;
+  }
+}
+
+/** Big runs are expensive to read: at most a fifth of the time goes into reading them. */
+class Rest {
+  #until = 0;
+
+  /** Real ms still to rest. */
+  get ms(): number {
+    return Math.max(0, this.#until - now());
+  }
+
+  async after<Result>(work: () => Promise<Result>): Promise<Result> {
+    const startedAt = now();
+    const result = await work();
+    const took = now() - startedAt;
+    if (took > CHEAP_MS) this.#until = now() + 4 * took;
+    return result;
+  }
+}
