@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { compile, writeGenerated } from "@stepwise/codegen";
-import { build } from "esbuild";
+import { build, type BuildOptions, type Plugin } from "esbuild";
 import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
 
 const root = fileURLToPath(new URL("../../node_modules/.cache/stepwise-edits", import.meta.url));
@@ -20,6 +20,7 @@ export type Files = Readonly<Record<string, string>>;
 /** Compiles versions of an app, one after the other in the same folder, so that what is gone leaves its functions behind. */
 export class Releases {
   readonly #folders: string[] = [];
+  #packages: Promise<Plugin> | undefined;
 
   /** @param befores the versions that were released before it, in their order. */
   async release(files: Files, ...befores: readonly Files[]): Promise<Version> {
@@ -32,9 +33,7 @@ export class Releases {
   }
 
   async #release(versions: readonly Files[], files: Files): Promise<Version> {
-    await mkdir(root, { recursive: true });
-    const folder = await mkdtemp(join(root, "app-"));
-    this.#folders.push(folder);
+    const folder = await this.#folder("app-");
     const functionsDir = join(folder, "convex");
     let generated: readonly string[] = [];
     let index = "";
@@ -52,7 +51,16 @@ export class Releases {
     await write(join(functionsDir, "runs.ts"), runs(index));
     const own = Object.keys(files).filter(isEntryPoint);
     const entries = ["runs.ts", ...own, ...generated].map((path) => path.replace(/\.ts$/, ""));
-    return { modules: await bundled(functionsDir, entries, join(folder, "bundle")) };
+    this.#packages ??= this.#folder("packages-").then(packagesIn);
+    const plugins = [await this.#packages];
+    return { modules: await bundled(functionsDir, entries, join(folder, "bundle"), plugins) };
+  }
+
+  async #folder(prefix: string): Promise<string> {
+    await mkdir(root, { recursive: true });
+    const folder = await mkdtemp(join(root, prefix));
+    this.#folders.push(folder);
+    return folder;
   }
 
   async remove(): Promise<void> {
@@ -91,20 +99,42 @@ export const log = internalMutationGeneric((ctx, line) => ctx.db.insert("log", l
 export const logged = internalQueryGeneric(async (ctx) => (await ctx.db.query("log").collect()).map(({ text }) => text));
 `;
 
-async function bundled(functionsDir: string, entries: string[], outdir: string): Promise<Modules> {
-  await build({
-    entryPoints: entries.map((entry) => ({ in: join(functionsDir, entry), out: entry })),
-    outdir,
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    target: "node20",
-    platform: "browser",
-    conditions: ["convex", "module", "@convex-dev/component-source"],
-    external: ["convex", "convex/*"],
-    outExtension: { ".js": ".mjs" },
-    logLevel: "silent",
-  });
+const options = {
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  target: "node20",
+  platform: "browser",
+  conditions: ["convex", "module", "@convex-dev/component-source"],
+  external: ["convex", "convex/*", "zod"],
+  outExtension: { ".js": ".mjs" },
+  logLevel: "silent",
+} satisfies BuildOptions;
+
+/** Bundles what each version imports, once: with each of them that would take longer than the rest of a test. */
+async function packagesIn(outdir: string): Promise<Plugin> {
+  const names = { "@stepwise/workflow": "index", "@stepwise/workflow/runtime": "runtime" };
+  const entryPoints = Object.entries(names).map(([name, out]) => ({ in: name, out }));
+  await build({ ...options, entryPoints, outdir });
+  return {
+    name: "packages",
+    setup({ onResolve }) {
+      onResolve({ filter: /^@stepwise\/workflow(\/runtime)?$/ }, ({ path }) => ({
+        path: pathToFileURL(join(outdir, `${names[path as keyof typeof names]}.mjs`)).href,
+        external: true,
+      }));
+    },
+  };
+}
+
+async function bundled(
+  functionsDir: string,
+  entries: string[],
+  outdir: string,
+  plugins: Plugin[],
+): Promise<Modules> {
+  const entryPoints = entries.map((entry) => ({ in: join(functionsDir, entry), out: entry }));
+  await build({ ...options, entryPoints, outdir, plugins });
   const loaded = entries.map(async (entry) => {
     const module: unknown = await import(pathToFileURL(join(outdir, `${entry}.mjs`)).href);
     return [`./convex/${entry}.js`, async () => module] as const;
