@@ -153,7 +153,7 @@ function create(): PoolWithSuccessors {
           .map(({ message }) => message);
       }),
     inDatabase: (look) => inComponent((ctx) => look(ctx as PoolMutationCtx)),
-    looks: () => counter.totals(isOf("watchdog:sweep")).rootExecutions,
+    sweeps: () => counter.totals(isOf("watchdog:sweep")).rootExecutions,
   };
 }
 

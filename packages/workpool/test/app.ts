@@ -57,7 +57,7 @@ export class TestApp {
 
   /**
    * Lets everything run that is due within `ms`; without it, all there is to run but the watchdog's
-   * looks.
+   * sweeps.
    * @param between is called after each timer, when nothing moves any more.
    */
   async drive(ms = Infinity, between: () => Promise<void> = async () => {}): Promise<void> {
@@ -70,20 +70,20 @@ export class TestApp {
     await this.counter.drive({ timers: vitestTimers(vi), done });
   }
 
-  /** Lets everything run, to the watchdog's last look. */
+  /** Lets everything run, to the watchdog's last sweep. */
   async driveOut(): Promise<void> {
     await this.counter.drive({ timers: vitestTimers(vi) });
   }
 
-  /** Whether nothing is left to run but the watchdog's next look. */
+  /** Whether nothing is left to run but the watchdog's next sweep. */
   private async onlyWatched(): Promise<boolean> {
-    // The look, and the one in reserve.
+    // The sweep, and the one in reserve.
     if (vi.getTimerCount() > 2) return false;
     return await this.inPool(async (ctx) => {
-      const look = (await ctx.db.query("watch").first())?.job;
+      const sweep = (await ctx.db.query("watch").first())?.job;
       return (
-        look !== undefined &&
-        (await ctx.db.system.get("_scheduled_functions", look))?.state.kind === "pending"
+        sweep !== undefined &&
+        (await ctx.db.system.get("_scheduled_functions", sweep))?.state.kind === "pending"
       );
     });
   }
@@ -166,7 +166,7 @@ export class TestApp {
 
   /**
    * How many documents there are in each of the component's tables that is to be empty when nothing
-   * is left to do, and how many scheduled functions besides the watchdog's last look.
+   * is left to do, and how many scheduled functions besides the watchdog's last sweep.
    */
   async leftovers(): Promise<Record<string, number>> {
     return await this.inPool(async (ctx) => ({

@@ -66,10 +66,10 @@ describe("cancel", () => {
     expect(await app.labels("attempt")).toHaveLength(1);
   });
 
-  test.each(["an action", "a mutation", "a delayed one", "one that waits in line"])(
+  test.each(["an action", "a mutation", "a delayed one", "one that waits in the queue"])(
     "in the transaction that enqueued it, it never starts: %s",
     async (which) => {
-      const app = new TestApp({ maxParallelism: which === "one that waits in line" ? 0 : 1 });
+      const app = new TestApp({ maxParallelism: which === "one that waits in the queue" ? 0 : 1 });
       await app.t.mutation(async (ctx) => {
         const options = { onComplete, ...(which === "a delayed one" ? { runAfter: 99 } : {}) };
         const id =
@@ -84,7 +84,7 @@ describe("cancel", () => {
     },
   );
 
-  test("the slot of a work that had not begun goes to the next in line", async () => {
+  test("the slot of a work that had not begun goes to the next in the queue", async () => {
     const app = new TestApp({ maxParallelism: 1 });
     await app.t.mutation(async (ctx) => {
       const id = await app.pool.enqueueAction(ctx, sleep, { label: "first", ms: 1 });

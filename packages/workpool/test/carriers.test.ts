@@ -1,4 +1,4 @@
-import { Deployment, S16 } from "@stepwise/testing";
+import { Deployment, S16, S256 } from "@stepwise/testing";
 import { v } from "convex/values";
 import { describe, expect, test } from "vitest";
 import { enqueueSettling, type WorkId, Workpool } from "../src/client/index.js";
@@ -21,12 +21,18 @@ const calls = {
     },
   }),
   settling: internalMutation({
-    args: { how: v.string(), ms: v.number(), timeoutMs: v.optional(v.number()) },
-    handler: async (ctx, { timeoutMs, ...args }) => {
+    args: {
+      how: v.string(),
+      ms: v.number(),
+      timeoutMs: v.optional(v.number()),
+      maxParallelism: v.optional(v.number()),
+    },
+    handler: async (ctx, { timeoutMs, maxParallelism, ...args }) => {
       const act = internal.settlers.act as any;
       const label = args.how;
       await enqueueSettling(components.workpool, ctx, "action", act, [{ ...args, label }], {
         timeoutMs,
+        maxParallelism,
         onComplete,
       });
     },
@@ -51,13 +57,13 @@ interface Event {
   readonly data?: any;
 }
 
-/** A deployment whose scheduler has so few places, 2 by default. */
-async function deployed(places = 2) {
+/** A deployment whose scheduler has so few places. */
+async function deployed(places = 2, of = S16) {
   const parts = [
     { path: "", schema, modules },
     { path: "workpool", schema: poolSchema, modules: poolModules },
   ];
-  const deployment = await Deployment.of(parts, { class: { ...S16, scheduledAtOnce: places } });
+  const deployment = await Deployment.of(parts, { class: { ...of, scheduledAtOnce: places } });
   deployment.at(0, () => deployment.mutation("calls:sleep", { count: 0, ms: 0 }));
   await deployment.pass(1_000);
   const events = (what: string) =>
@@ -163,5 +169,31 @@ describe("where the scheduler has fewer places than the pool has slots", () => {
     await deployment.drive();
     expect(events("ended")).toHaveLength(3);
     expect(events("start")).toHaveLength(2);
+  });
+});
+
+describe("an action that begins late is not taken for lost: on 8 places, each runs once", () => {
+  // On the smallest class carriers take works over; elsewhere each waits for a place of its own.
+  const scenes = [
+    ["ten at once, in carriers", S16, 10],
+    ["ten at once", S256, 10],
+    ["thirty, of which twenty are handed a slot, in carriers", S16, 30],
+    ["thirty, of which twenty are handed a slot", S256, 30],
+  ] as const;
+  test.each(scenes)("%s", async (_, of, count) => {
+    const { deployment, events } = await deployed(8, of);
+    for (let i = 0; i < count; i++)
+      deployment.at(i, () =>
+        deployment.mutation("calls:settling", {
+          how: "success",
+          ms: 20_000,
+          timeoutMs: 30_000,
+          maxParallelism: 10,
+        }),
+      );
+    await deployment.drive();
+    expect(events("settled").map(({ data }) => data)).toEqual(Array(count).fill(1));
+    expect(events("stale")).toEqual([]);
+    expect(events("ended").map(({ label }) => label)).toEqual(Array(count).fill("success"));
   });
 });

@@ -170,7 +170,7 @@ async function failNextCompletion() {
 }
 
 describe("large arguments", () => {
-  test("come whole to actions and mutations, started at once or from the line", async () => {
+  test("come whole to actions and mutations, started at once or from the queue", async () => {
     const app = new TestApp({ maxParallelism: 1 });
     const text = "x".repeat(900_000);
     await app.t.mutation(async (ctx) => {

@@ -32,6 +32,6 @@ export function poolInComponent(): PoolUnderTest {
         .map((event) => event.data.result.error),
     inDatabase: (look) =>
       app.inPool((ctx) => look(ctx as GenericMutationCtx<any> as PoolMutationCtx)),
-    looks: () => app.counter.totals((call) => call.name === "watchdog:sweep").rootExecutions,
+    sweeps: () => app.counter.totals((call) => call.name === "watchdog:sweep").rootExecutions,
   };
 }

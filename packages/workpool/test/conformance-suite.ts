@@ -27,7 +27,7 @@ export interface PoolUnderTest {
   losses(): Promise<string[]>;
   inDatabase<Result>(look: (ctx: PoolMutationCtx) => Promise<Result>): Promise<Result>;
   /** How often the watchdog has looked. */
-  looks(): number;
+  sweeps(): number;
 }
 
 const stateOf = (pool: PoolUnderTest) =>
@@ -108,9 +108,9 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
         held: 0,
         waiting: 5,
       });
-      const looks = pool.looks();
+      const sweeps = pool.sweeps();
       await pool.drive(10 * 60_000);
-      expect(pool.looks()).toBe(looks);
+      expect(pool.sweeps()).toBe(sweeps);
       await pool.setMaxParallelism(3);
       await pool.driveOut();
       expect(await pool.events("end")).toHaveLength(7);
@@ -137,21 +137,21 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
       },
     );
 
-    test("is looked at as soon as its host says, then after three times as long, and at most 540 s after the look before", async () => {
+    test("is looked at as soon as its host says, then after three times as long, and at most 540 s after the sweep before", async () => {
       const pool = create();
       const started = Date.now();
       await pool.enqueue("long", 50 * 60_000);
       const expected = [10, 30, 90, 270, 810, 1_350, 1_890, 2_430].filter(
         (seconds) => seconds * 1_000 >= pool.firstSweepMs,
       );
-      const looks: number[] = [];
+      const sweeps: number[] = [];
       for (const _ of expected) {
         const { at } = (await pool.inDatabase((ctx) => ctx.db.query("watch").first()))!;
-        looks.push(Math.round((at - started) / 1_000));
+        sweeps.push(Math.round((at - started) / 1_000));
         await pool.drive(at + 10 - Date.now());
-        expect(pool.looks()).toBe(looks.length);
+        expect(pool.sweeps()).toBe(sweeps.length);
       }
-      expect(looks).toEqual(expected);
+      expect(sweeps).toEqual(expected);
       await pool.driveOut();
       expect(await stateOf(pool)).toEqual(AT_REST);
     });
@@ -165,7 +165,7 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
           await pool.enqueue(`burst ${burst}`, 1_000);
           await pool.drive(12_000);
         }
-        expect(pool.looks()).toBeLessThanOrEqual((50 * 12) / 30);
+        expect(pool.sweeps()).toBeLessThanOrEqual((50 * 12) / 30);
         await pool.driveOut();
         expect(await stateOf(pool)).toEqual(AT_REST);
       },
@@ -173,16 +173,16 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
 
     test("leaves alone what takes 20 minutes, and looks at it 4 times, or 5 if the first is after 10 s", async () => {
       const pool = create();
-      const looks = pool.firstSweepMs === 10_000 ? 5 : 4;
+      const sweeps = pool.firstSweepMs === 10_000 ? 5 : 4;
       await pool.setMaxParallelism(1);
       await pool.enqueue("a", 20 * 60_000);
       await pool.enqueue("b", 10);
       await pool.drive(20 * 60_000 + 100);
       expect(await pool.losses()).toEqual([]);
       expect(await pool.events("end")).toHaveLength(2);
-      expect(pool.looks()).toBe(looks);
+      expect(pool.sweeps()).toBe(sweeps);
       await pool.driveOut();
-      expect(pool.looks()).toBe(looks + 1);
+      expect(pool.sweeps()).toBe(sweeps + 1);
       expect(await stateOf(pool)).toEqual(AT_REST);
     });
 
@@ -344,13 +344,13 @@ export function conformanceOfSuccessors(name: string, create: () => PoolWithSucc
         const pool = create();
         await pool.setMaxParallelism(max);
         for (let chain = 0; chain <= max; chain++) await pool.enqueueChain("chain", ms, LINKS);
-        // One chain stands in line already.
+        // One chain stands in the queue already.
         const enqueuedAt = Date.now();
         for (let i = 0; i < SINGLES; i++) await pool.enqueue(`${i}`, ms);
         await pool.driveOut();
         const starts = await pool.events("start");
         expect(starts).toHaveLength((max + 1) * LINKS + SINGLES);
-        // Every slot takes somebody from the line at least so often: 11 works, or 2 s and the work
+        // Every slot takes somebody from the queue at least so often: 11 works, or 2 s and the work
         // that then still runs.
         const took = ms + 10;
         const longestHold = Math.min(11 * took, 2_000 + took);

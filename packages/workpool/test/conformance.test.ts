@@ -30,7 +30,7 @@ function coreInAHost(): PoolWithSuccessors {
     // The host's tables are the pool's, and some more.
     inDatabase: (look) =>
       app.t.run((ctx) => look(ctx as GenericMutationCtx<any> as PoolMutationCtx)),
-    looks: () => app.counter.totals((call) => call.name === "pool:sweep").rootExecutions,
+    sweeps: () => app.counter.totals((call) => call.name === "pool:sweep").rootExecutions,
   };
 }
 

@@ -13,7 +13,7 @@ const { echo, hangWith, size, wait, write } = internal.jobs;
 const { workpool } = components;
 
 const labels = (n: number) => Array.from({ length: n }, (_, i) => ({ label: `${i}` }));
-const looks = (app: TestApp) =>
+const sweeps = (app: TestApp) =>
   app.counter.totals((call) => call.name === "watchdog:sweep").rootExecutions;
 
 /* As convex-test calls it: its context and arguments are those of any function. */
@@ -89,7 +89,7 @@ const lineAndSlots = (app: TestApp) =>
   });
 
 describe.each(ways)("a page that %s", (_, lose) => {
-  test("of a cancelAll goes on with the watchdog's next look, though the pool is idle or paused", async () => {
+  test("of a cancelAll goes on with the watchdog's next sweep, though the pool is idle or paused", async () => {
     const app = await paused();
     await enqueueWrites(app, 30);
     await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: 10 }));
@@ -165,7 +165,7 @@ describe("a work that cannot be canceled", () => {
     });
 
   test.each([
-    ["waits in line", {}],
+    ["waits in the queue", {}],
     ["is delayed", { runAfter: 3_600 * SECOND }],
   ])(
     "as its record is broken, is set aside by a cancelAll, and the others are canceled: it %s",
@@ -217,7 +217,7 @@ describe("a work that cannot be canceled", () => {
 });
 
 describe("what goes on in pages", () => {
-  test("costs an execution a page, and one look of the watchdog after it", async () => {
+  test("costs an execution a page, and one sweep of the watchdog after it", async () => {
     const app = await paused();
     await enqueueWrites(app, 100);
     app.counter.clear();
@@ -225,16 +225,16 @@ describe("what goes on in pages", () => {
     await app.driveOut();
     const roots = app.counter.totals((call) => call.name !== "inline").rootExecutions;
     // One page is part of the call, and the last finds that nothing is left.
-    expect(roots - looks(app)).toBe(10);
-    expect(looks(app)).toBe(1);
+    expect(roots - sweeps(app)).toBe(10);
+    expect(sweeps(app)).toBe(1);
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("is not done twice by a look that finds it under way", async () => {
+  test("is not done twice by a sweep that finds it under way", async () => {
     const app = await paused();
     await enqueueWrites(app, 30);
     await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: 10 }));
-    // A look before its next page.
+    // A sweep before its next page.
     await app.inPool(async (ctx) => {
       const sweep = makeFunctionReference<"mutation">("watchdog:sweep");
       const { generation } = (await ctx.db.query("watch").first())!;
@@ -251,7 +251,7 @@ describe("while a raise of maxParallelism goes on in further transactions", () =
     const app = await paused();
     await enqueueWrites(app, 5);
     const { spy } = await handlerOf("watchdog", "drainQueue");
-    // The scheduled one, and that of the first look.
+    // The scheduled one, and that of the first sweep.
     for (let i = 0; i < 2; i++)
       spy.mockImplementationOnce(async () => {
         throw new Error("it throws");

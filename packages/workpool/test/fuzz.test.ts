@@ -158,7 +158,7 @@ describe("a pool under random enqueues, cancels, failures, losses, pauses and ti
 
       expect(tooMany).toBe(0);
       expect(waits.seen).toBeGreaterThan(0);
-      // A pause of the drain, and the time between two looks of this test.
+      // A pause of the drain, and the time between two sweeps of this test.
       expect(waits.besideFreeMs).toBeLessThanOrEqual(50);
       expect(most).toBeGreaterThanOrEqual(4);
       expect(ids.length).toBeGreaterThan(OPERATIONS / SEEDS / 2);

@@ -9,7 +9,7 @@ beforeAll(loadHost);
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-const looks = (app: HostApp) =>
+const sweeps = (app: HostApp) =>
   app.counter.totals((call) => call.name === "pool:sweep").rootExecutions;
 const chores = async (app: HostApp, from = 0) =>
   (await app.events("chore")).map(({ label, at }) => [label, Math.round((at - from) / SECOND)]);
@@ -26,13 +26,13 @@ describe("what a host wants to have looked after besides its works", () => {
     expect(await nextSweep(app)).not.toBeNull();
     await app.driveOut();
     expect(await app.events("chore")).toHaveLength(1);
-    expect(looks(app)).toBe(1);
+    expect(sweeps(app)).toBe(1);
     expect(await nextSweep(app)).toBeNull();
     // And on again.
     await app.addChore("b", 0);
     await app.driveOut();
     expect(await app.events("chore")).toHaveLength(2);
-    expect(looks(app)).toBe(2);
+    expect(sweeps(app)).toBe(2);
   });
 
   test("keeps the watchdog on although no work runs, with a look at the time that it asks for", async () => {
@@ -45,11 +45,11 @@ describe("what a host wants to have looked after besides its works", () => {
       ["a", 100],
       ["a", 300],
     ]);
-    expect(looks(app)).toBe(3);
+    expect(sweeps(app)).toBe(3);
     expect(await nextSweep(app)).toBeNull();
   });
 
-  test("is looked at 10 s after the look before at the soonest, and 540 s at the latest", async () => {
+  test("is looked at 10 s after the sweep before at the soonest, and 540 s at the latest", async () => {
     const app = new HostApp();
     const from = Date.now();
     for (const seconds of [31, 32, 30 * 60]) await app.addChore("a", from + seconds * SECOND);
@@ -60,22 +60,22 @@ describe("what a host wants to have looked after besides its works", () => {
       ["a", 30 * 60],
     ]);
     // After 30 s, 40 s, and then 540 s, 540 s, 540 s and the rest.
-    expect(looks(app)).toBe(2 + 4);
+    expect(sweeps(app)).toBe(2 + 4);
   });
 
-  test("brings the looks at works that run forward, and never puts them off", async () => {
+  test("brings the sweeps at works that run forward, and never puts them off", async () => {
     const app = new HostApp();
     const from = Date.now();
     await app.enqueue({ label: "long", ms: 30 * MINUTE });
     await app.addChore("a", from + 50 * SECOND);
     await app.addChore("b", from + 20 * MINUTE);
     await app.drive(45 * SECOND);
-    expect(looks(app)).toBe(1);
+    expect(sweeps(app)).toBe(1);
     await app.drive(10 * SECOND);
-    expect(looks(app)).toBe(2);
+    expect(sweeps(app)).toBe(2);
     expect(await chores(app, from)).toEqual([["a", 50]]);
     await app.drive(40 * SECOND);
-    expect(looks(app)).toBe(3);
+    expect(sweeps(app)).toBe(3);
   });
 
   test("does not have a work that starts meanwhile seen later: one from idle is looked at 30 s after its start", async () => {
@@ -83,7 +83,7 @@ describe("what a host wants to have looked after besides its works", () => {
     const from = Date.now();
     await app.addChore("a", from + 9 * MINUTE);
     await app.drive(100 * SECOND);
-    expect(looks(app)).toBe(1);
+    expect(sweeps(app)).toBe(1);
     await app.enqueue({ label: "lost", ms: -1 });
     expect((await nextSweep(app))! - from).toBe(130 * SECOND);
     await app.t.run(async (ctx) => {
@@ -96,7 +96,7 @@ describe("what a host wants to have looked after besides its works", () => {
     expect(await chores(app, from)).toEqual([["a", 9 * 60]]);
   });
 
-  test("keeps its time when a work starts meanwhile whose own look would be later", async () => {
+  test("keeps its time when a work starts meanwhile whose own sweep would be later", async () => {
     const app = new HostApp();
     const from = Date.now();
     await app.addChore("a", from + 60 * SECOND);
@@ -104,7 +104,7 @@ describe("what a host wants to have looked after besides its works", () => {
     await app.enqueue({ label: "short", ms: 10 });
     await app.driveOut();
     expect(await chores(app, from)).toEqual([["a", 60]]);
-    expect(looks(app)).toBe(2);
+    expect(sweeps(app)).toBe(2);
   });
 
   test.each(["a work runs", "there is something already"])(
@@ -131,7 +131,7 @@ describe("what a host wants to have looked after besides its works", () => {
     await app.addChore("a", 0);
     await app.driveOut();
     expect(await app.events("chore")).toHaveLength(1);
-    expect(looks(app)).toBe(1);
+    expect(sweeps(app)).toBe(1);
   });
 
   test("and cannot be looked after, as that throws, is looked at again, each 540 s", async () => {
@@ -139,7 +139,7 @@ describe("what a host wants to have looked after besides its works", () => {
     await app.addChore("throws", 0);
     await app.drive(30 * MINUTE);
     expect(await nextSweep(app)).not.toBeNull();
-    expect(looks(app)).toBe(4);
+    expect(sweeps(app)).toBe(4);
     await app.t.run(async (ctx) => {
       const [chore] = await ctx.db.query("chores").collect();
       await ctx.db.patch("chores", chore!._id, { label: "a" });
@@ -156,6 +156,6 @@ describe("what a host wants to have looked after besides its works", () => {
     await app.addChore("a", from + 8 * MINUTE);
     await app.driveOut();
     expect(await chores(app, from)).toEqual([["a", 8 * 60]]);
-    expect(looks(app)).toBe(2);
+    expect(sweeps(app)).toBe(2);
   });
 });

@@ -23,7 +23,7 @@ const LIMIT = 400;
 const SEED_PAGE = 5_000;
 
 /**
- * Puts works in line that do nothing, written as an enqueue writes them, and not one by one through
+ * Puts works in the queue that do nothing, written as an enqueue writes them, and not one by one through
  * it, which would take convex-test minutes.
  * @returns their ids.
  */
@@ -103,7 +103,7 @@ describe("35,000 works waiting in the component", () => {
       expect(await status(ids[CROWD / 2]!)).toMatchObject({ state: "pending" });
       await app.t.mutation((ctx) => app.pool.cancel(ctx, ids[CROWD / 2]! as string as WorkId));
       expect(await status(ids[CROWD / 2]!)).toEqual({ state: "finished" });
-      // The two that run end; of the line some run, and the pause stops them.
+      // The two that run end; of the queue some run, and the pause stops them.
       await app.drive(1_000);
       await app.setMaxParallelism(0);
       await app.drive(1_000);
@@ -116,10 +116,10 @@ describe("35,000 works waiting in the component", () => {
           await app.setMaxParallelism(0);
       });
       expect((await app.labels("write")).length).toBeGreaterThanOrEqual(ran + 20);
-      // A look, and all that it looks after.
+      // A sweep, and all that it looks after.
       await app.t.mutation((ctx) => app.pool.repair(ctx));
       await app.drive(10);
-      // Most is read by the look, which counts the line for its report: up to 1,000 of it.
+      // Most is read by the sweep, which counts the queue for its report: up to 1,000 of it.
       expectWithinLimits(app, { documents: 1_300, bytes: 1 << 20 });
 
       app.counter.clear();

@@ -12,13 +12,13 @@ const PAGE = 10_000;
 
 describe("100,000 works waiting", () => {
   test(
-    "reach no limit of a transaction, whatever is done: enqueue, pause, resume, complete, look",
+    "reach no limit of a transaction, whatever is done: enqueue, pause, resume, complete, sweep",
     { tags: ["large"], timeout: 60_000 },
     async () => {
       const app = new HostApp();
       await app.setMaxParallelism(2);
       for (let i = 0; i < 2; i++) await app.enqueue({ label: `first${i}`, ms: 1_000 });
-      // Written as the line writes them, and not one by one through it, which would take
+      // Written as the queue writes them, and not one by one through it, which would take
       // convex-test minutes.
       const fn = await app.t.run(() => createFunctionHandle(internal.pool.run));
       for (let from = 0; from < CROWD; from += PAGE)
@@ -37,7 +37,7 @@ describe("100,000 works waiting", () => {
       });
       app.counter.clear();
       await app.enqueue({ label: "last", ms: 10 });
-      // Two end, and two of the line start.
+      // Two end, and two of the queue start.
       await app.drive(1_500);
       expect(await app.events("start")).toHaveLength(4);
       await app.setMaxParallelism(0);
@@ -46,7 +46,7 @@ describe("100,000 works waiting", () => {
       await app.setMaxParallelism(20);
       await app.drive(500);
       expect(await app.events("start")).toHaveLength(24);
-      // A look of the watchdog.
+      // A sweep of the watchdog.
       await app.t.run(async (ctx) => {
         const watch = await ctx.db.query("watch").first();
         await ctx.scheduler.cancel(watch!.job!);
@@ -56,7 +56,7 @@ describe("100,000 works waiting", () => {
       expect(app.counter.violations).toEqual([]);
       expect(app.counter.calls.filter((call) => call.failed)).toEqual([]);
       for (const { name, total } of app.counter.calls) {
-        // A hundredth of what a transaction may read: it does not grow with the line.
+        // A hundredth of what a transaction may read: it does not grow with the queue.
         expect(total.documentsRead, name).toBeLessThanOrEqual(320);
         expect(total.bytesRead, name).toBeLessThanOrEqual(160 << 10);
       }

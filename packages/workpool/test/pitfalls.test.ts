@@ -21,7 +21,7 @@ const { sleep, wait } = internal.jobs;
 const onComplete = internal.callbacks.ended;
 
 describe("what goes wrong elsewhere", () => {
-  test("polling that costs: after a burst one last look, and then nothing, for days", async () => {
+  test("polling that costs: after a burst one last sweep, and then nothing, for days", async () => {
     const app = new TestApp({ maxParallelism: 2 });
     await app.t.mutation((ctx) =>
       app.pool.enqueueActionBatch(
@@ -86,7 +86,7 @@ describe("what goes wrong elsewhere", () => {
     expect(new Set(picked.map(({ slots }) => slots[0]?.number)).size).toBeGreaterThanOrEqual(15);
   });
 
-  test("write conflicts under load: works that end at the same moment take different ones of the line", async () => {
+  test("write conflicts under load: works that end at the same moment take different ones of the queue", async () => {
     const app = new HostApp();
     await app.setMaxParallelism(25);
     await app.setMaxParallelism(0);
@@ -96,13 +96,13 @@ describe("what goes wrong elsewhere", () => {
     }));
     for (let i = 0; i < 120; i++) await app.enqueue({ label: `${i}`, ms: 1 });
     const taken: string[] = [];
-    // Each of them sees the line as it was before any of the others, as transactions that run at
+    // Each of them sees the queue as it was before any of the others, as transactions that run at
     // once do.
     for (let i = 0; i < 20; i++)
       await app.t
         .mutation(async (ctx) => {
-          const line = await seeNearFirst(ctx as HostCtx, host, gate!);
-          const work = await leaveQueueAmong(ctx as HostCtx, line.seen);
+          const { seen } = await seeNearFirst(ctx as HostCtx, host, gate!);
+          const work = await leaveQueueAmong(ctx as HostCtx, [...seen]);
           taken.push(work!.work);
           throw new Error("undone");
         })
@@ -117,7 +117,7 @@ describe("what goes wrong elsewhere", () => {
     ["a slot is free", 50],
     ["all are taken", 2],
   ])(
-    "write conflicts between enqueuers under load: each writes its own work, and its slot or its place in line: %s",
+    "write conflicts between enqueuers under load: each writes its own work, and its slot or its place in the queue: %s",
     async (_, maxParallelism) => {
       const app = new TestApp({ maxParallelism, logLevel: "INFO" });
       const enqueue = () =>

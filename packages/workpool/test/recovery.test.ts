@@ -139,7 +139,7 @@ describe("a running work whose scheduled function will not report", () => {
     expect(await results(app)).toEqual([{ kind: "success", returnValue: "kept" }]);
   });
 
-  test("soon after another that was lost is seen 30 s after the look that has seen that one", async () => {
+  test("soon after another that was lost is seen 30 s after the sweep that has seen that one", async () => {
     const app = new TestApp();
     const labels = ["a", "b"];
     for (const label of labels)
@@ -166,7 +166,7 @@ describe("a running work whose scheduled function will not report", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("200 at once are all seen by one look", { tags: ["large"] }, async () => {
+  test("200 at once are all seen by one sweep", { tags: ["large"] }, async () => {
     const app = new TestApp({ maxParallelism: 200 });
     const labels = Array.from({ length: 200 }, (_, i) => ({ label: `${i}` }));
     await app.t.mutation((ctx) =>
@@ -210,26 +210,26 @@ describe("a running work whose scheduled function will not report", () => {
 });
 
 describe("a work that only takes long", () => {
-  test("polling that costs: is left alone, and watching it for 9 minutes takes 3 looks: 6 root executions in all", async () => {
+  test("polling that costs: is left alone, and watching it for 9 minutes takes 3 sweeps: 6 root executions in all", async () => {
     const app = new TestApp({ maxParallelism: 10 });
     await app.t.mutation((ctx) =>
       app.pool.enqueueAction(ctx, internal.jobs.wait, { ms: 9 * MINUTE }, { onComplete }),
     );
     await app.driveOut();
     expect(await app.labels("ended")).toEqual(["success"]);
-    expect(looks(app)).toBe(3);
+    expect(sweeps(app)).toBe(3);
     const executed = app.counter.totals((call) => call.name !== "inline").rootExecutions;
     expect(executed).toBe(6);
   });
 
-  test("for 30 minutes takes at most 6 looks", async () => {
+  test("for 30 minutes takes at most 6 sweeps", async () => {
     const app = new TestApp();
     await app.t.mutation((ctx) =>
       app.pool.enqueueAction(ctx, internal.jobs.wait, { ms: 30 * MINUTE }),
     );
     await app.driveOut();
-    expect(looks(app)).toBeLessThanOrEqual(6);
-    expect(looks(app)).toBeGreaterThanOrEqual(4);
+    expect(sweeps(app)).toBeLessThanOrEqual(6);
+    expect(sweeps(app)).toBeGreaterThanOrEqual(4);
   });
 
   test("a busy pool of short works is not looked at more often", { tags: ["large"] }, async () => {
@@ -240,7 +240,7 @@ describe("a work that only takes long", () => {
       );
       await app.drive(10 * SECOND);
     }
-    expect(looks(app)).toBeLessThanOrEqual(6);
+    expect(sweeps(app)).toBeLessThanOrEqual(6);
     await app.driveOut();
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
@@ -265,7 +265,7 @@ describe("a work that only takes long", () => {
   });
 });
 
-const looks = (app: TestApp) =>
+const sweeps = (app: TestApp) =>
   app.counter.totals((call) => call.name === "watchdog:sweep").rootExecutions;
 
 describe("a pool that is saturated or paused", () => {
@@ -350,7 +350,7 @@ describe("a work that cannot be processed", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("a poison document that stops the loop for good: as its recovery throws, is set aside: the look goes on with the others", async () => {
+  test("a poison document that stops the loop for good: as its recovery throws, is set aside: the sweep goes on with the others", async () => {
     const app = new TestApp({ maxParallelism: 2 });
     const context = "x".repeat(20_000);
     await enqueueHang(app, { context }, 9);
@@ -373,8 +373,43 @@ describe("a work that cannot be processed", () => {
   });
 });
 
+describe("a work is lost, and so are the watchdog's own functions: an ordinary day finds it", () => {
+  /** The next `count` sweeps, the ones in reserve too, fail uncatchably. */
+  const sweepsFail = (count: number) => {
+    const spy = vi.spyOn(sweep as unknown as { _handler: () => Promise<null> }, "_handler");
+    for (let i = 0; i < count; i++) spy.mockRejectedValueOnce(new Error("out of time"));
+  };
+  const faults: Record<string, (app: TestApp) => Promise<unknown> | void> = {
+    "a sweep fails": () => sweepsFail(1),
+    "a sweep and the one in reserve fail": () => sweepsFail(2),
+    "four in a row fail": () => sweepsFail(4),
+    "a restore from a backup brings no scheduled function back": (app) =>
+      app.inPool(async (ctx) => {
+        const system = ctx.db as unknown as { delete(table: string, id: string): Promise<void> };
+        for (const job of await ctx.db.system.query("_scheduled_functions").collect())
+          await system.delete("_scheduled_functions", job._id);
+      }),
+  };
+  test.each(Object.keys(faults))("%s", async (fault) => {
+    const app = new TestApp({ maxParallelism: 3 });
+    await enqueueHang(app);
+    await app.drive(SECOND);
+    await app.endJob("failed");
+    await faults[fault]!(app);
+    for (let i = 0; i < 6; i++) {
+      await app.drive(10 * MINUTE);
+      await app.t.mutation((ctx) =>
+        app.pool.enqueueAction(ctx, internal.jobs.wait, { ms: SECOND }),
+      );
+    }
+    await app.driveOut();
+    expect(await app.labels("ended")).toEqual(["failed"]);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+});
+
 describe("what is scheduled besides", () => {
-  test("the watchdog's own look that was canceled is scheduled again by whoever joins the line", async () => {
+  test("the watchdog's own sweep that was canceled is scheduled again by whoever joins the queue", async () => {
     const app = new TestApp({ maxParallelism: 1 });
     await enqueueHang(app);
     await app.drive(SECOND);
@@ -393,7 +428,7 @@ describe("what is scheduled besides", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("the watchdog's look and the one in reserve, both lost, are made up for by what else it is to look after", async () => {
+  test("the watchdog's sweep and the one in reserve, both lost, are made up for by what else it is to look after", async () => {
     const app = new TestApp({ maxParallelism: 3 });
     await enqueueHang(app);
     await app.drive(SECOND);
@@ -406,7 +441,7 @@ describe("what is scheduled besides", () => {
     expect(await app.labels("ended")).toEqual(["failed"]);
   });
 
-  test("the watchdog's look and the one in reserve, both lost in a paused pool, come back when it is resumed", async () => {
+  test("the watchdog's sweep and the one in reserve, both lost in a paused pool, come back when it is resumed", async () => {
     const app = new TestApp({ maxParallelism: 2 });
     await enqueueHang(app);
     await app.drive(SECOND);
@@ -421,7 +456,7 @@ describe("what is scheduled besides", () => {
   });
 
   test.each(["is canceled", "is gone", "throws"] as const)(
-    "the watchdog's own look that %s is made up for by the one in reserve, a minute later",
+    "the watchdog's own sweep that %s is made up for by the one in reserve, a minute later",
     async (how) => {
       const app = new TestApp({ maxParallelism: 1 });
       await enqueueHang(app);
@@ -441,7 +476,7 @@ describe("what is scheduled besides", () => {
     },
   );
 
-  test("one look is scheduled at most, and one in reserve, whatever comes and goes", async () => {
+  test("one sweep is scheduled at most, and one in reserve, whatever comes and goes", async () => {
     const app = new TestApp({ maxParallelism: 3 });
     for (let i = 0; i < 30; i++) {
       await app.t.mutation((ctx) =>

@@ -18,7 +18,7 @@ const delayed = (app: TestApp, n: number, runAfter: number) =>
 const busyFor = (app: TestApp, ms: number) =>
   app.t.mutation((ctx) => app.pool.enqueueAction(ctx, wait, { ms }));
 const repair = (app: TestApp) => app.t.mutation((ctx) => app.pool.repair(ctx));
-const looks = (app: TestApp) =>
+const sweeps = (app: TestApp) =>
   app.counter.totals((call) => call.name === "watchdog:sweep").rootExecutions;
 const roots = (app: TestApp) => app.counter.totals((call) => call.name !== "inline").rootExecutions;
 const summary = (app: TestApp) => app.t.query((ctx) => ctx.runQuery(views.summary, {}));
@@ -94,10 +94,10 @@ describe.each([
       now + 60 * MINUTE,
     ]);
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-    // Each is one execution, as is the start in time, the look that the repair asks for, and the
+    // Each is one execution, as is the start in time, the sweep that the repair asks for, and the
     // last one of each burst.
-    expect(roots(app) - looks(app)).toBe(2 + 1);
-    expect(looks(app)).toBeLessThanOrEqual(3);
+    expect(roots(app) - sweeps(app)).toBe(2 + 1);
+    expect(sweeps(app)).toBeLessThanOrEqual(3);
   });
 });
 
@@ -115,6 +115,29 @@ test("a lost start is made up for, though the work was enqueued in the very tran
   expect(await app.losePending("worker:startDue")).toBe(1);
   await app.drive(3 * MINUTE);
   expect(await app.labels("write")).toEqual(["first", "later"]);
+});
+
+test("that no delayed work is left is not concluded from a stale snapshot: a start that it lacks, and that is lost, is found", async () => {
+  let lag = 0;
+  const app = new TestApp({ maxParallelism: 3 }, () => lag);
+  for (const ms of [10, 20])
+    await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, internal.jobs.wait, { ms }));
+  await app.drive(30 * SECOND - 10);
+  await app.t.mutation((ctx) =>
+    app.pool.enqueueAction(
+      ctx,
+      internal.jobs.sleep,
+      { label: "late", ms: 10 },
+      { runAfter: 20 * SECOND },
+    ),
+  );
+  await app.losePending("worker:startDue", { gone: true });
+  // The sweep 30 s after the first start sees the pool as it was before that.
+  lag = 5;
+  await app.drive(15 * SECOND);
+  lag = 0;
+  await app.driveOut();
+  expect(await app.labels("end")).toEqual(["late"]);
 });
 
 describe("a repair", () => {
@@ -157,7 +180,7 @@ describe("a repair", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("of a pool that nothing was ever enqueued to does nothing, but for one look", async () => {
+  test("of a pool that nothing was ever enqueued to does nothing, but for one sweep", async () => {
     const app = new TestApp();
     await repair(app);
     await app.driveOut();
@@ -204,7 +227,7 @@ describe("a repair", () => {
 });
 
 describe("a work that waits for its next attempt, and whose start is lost", () => {
-  test("is tried again by the look 30 s after it is due, though nothing runs: the watchdog stays on for what is due soon", async () => {
+  test("is tried again by the sweep 30 s after it is due, though nothing runs: the watchdog stays on for what is due soon", async () => {
     const app = new TestApp();
     const retry = { maxAttempts: 2, initialBackoffMs: 200 * SECOND, base: 1 };
     await app.t.mutation((ctx) =>
@@ -223,26 +246,26 @@ describe("a work that waits for its next attempt, and whose start is lost", () =
 });
 
 describe("the watchdog, for the sake of delayed works", () => {
-  test("takes no look more than without them: each that comes is the last one of the burst that its start is", async () => {
+  test("takes no sweep more than without them: each that comes is the last one of the burst that its start is", async () => {
     const app = new TestApp();
     await busyFor(app, SECOND);
-    // Due 100, 220, 340 and 460 s from now: each starts in an idle pool, and would have a look of
+    // Due 100, 220, 340 and 460 s from now: each starts in an idle pool, and would have a sweep of
     // its own after it.
     for (let i = 0; i < 4; i++) await delayed(app, 1, (100 + 120 * i) * SECOND);
     await app.driveOut();
     expect(await app.labels("ended")).toHaveLength(4);
-    expect(looks(app)).toBeLessThanOrEqual(1 + 4);
+    expect(sweeps(app)).toBeLessThanOrEqual(1 + 4);
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
   test("does not poll while works are delayed for long, as many as there are", async () => {
     const app = new TestApp();
     for (let i = 1; i <= 50; i++) await delayed(app, 1, i * 12 * 60 * MINUTE);
-    // Two, so that there is a last look.
+    // Two, so that there is a last sweep.
     await busyFor(app, SECOND);
     await busyFor(app, SECOND);
     await app.drive(11 * 60 * MINUTE);
-    expect(looks(app)).toBe(1);
+    expect(sweeps(app)).toBe(1);
   });
 
   test("looks once for all that are due soon", async () => {
@@ -252,7 +275,7 @@ describe("the watchdog, for the sake of delayed works", () => {
     // Has it look: nothing that is enqueued to a paused pool does.
     await repair(app);
     await app.driveOut();
-    expect(looks(app)).toBe(2);
+    expect(sweeps(app)).toBe(2);
     expect(await app.leftovers()).toMatchObject({ waiting: 20, scheduled: 0 });
   });
 
@@ -269,13 +292,13 @@ describe("the watchdog, for the sake of delayed works", () => {
       for (let i = 0; i < 60; i++) await delayed(before, 1, i * 10 * SECOND);
       await before.driveOut();
       expect(await before.labels("ended")).toHaveLength(60);
-      expect(looks(before)).toBeLessThanOrEqual(looks(atOnce));
+      expect(sweeps(before)).toBeLessThanOrEqual(sweeps(atOnce));
     },
   );
 });
 
 describe("a delayed work that cannot be started", () => {
-  test("is set aside by the look or the repair that finds it, and the others start", async () => {
+  test("is set aside by the sweep or the repair that finds it, and the others start", async () => {
     const app = new TestApp();
     const value = "x".repeat(20_000);
     await app.t.mutation(async (ctx) => {

@@ -87,7 +87,7 @@ describe("the report", () => {
   });
 
   test(
-    "no work pays for it: no function runs for it, and no end writes more than work, slot and line",
+    "no work pays for it: no function runs for it, and no end writes more than work, slot and queue",
     { tags: ["large"] },
     async () => {
       const app = new TestApp({ maxParallelism: 10 });

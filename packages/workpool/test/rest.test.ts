@@ -5,7 +5,7 @@ import { components, internal } from "./convex/_generated/api.js";
 import { loggedEvents, watchLog } from "./logged.js";
 
 /*
- * A work that is alone in the pool takes the watchdog's last look along as it ends: so to its rest
+ * A work that is alone in the pool takes the watchdog's last sweep along as it ends: so to its rest
  * it costs what it costs to its end.
  */
 
@@ -18,7 +18,7 @@ const onComplete = internal.callbacks.ended;
 const { echo, hang, wait, write } = internal.jobs;
 
 const roots = (app: TestApp) => app.counter.totals((call) => call.name !== "inline").rootExecutions;
-const looks = (app: TestApp) =>
+const sweeps = (app: TestApp) =>
   app.counter.totals((call) => call.name === "watchdog:sweep").rootExecutions;
 const watchOf = (app: TestApp) => app.inPool((ctx) => ctx.db.query("watch").first());
 const nextSweep = (app: TestApp) =>
@@ -84,12 +84,12 @@ describe("a work that is alone", () => {
     const app = new TestApp();
     await app.t.mutation((ctx) => app.pool.enqueueMutation(ctx, write, { label: "w" }));
     await app.driveOut();
-    expect(looks(app)).toBe(0);
+    expect(sweeps(app)).toBe(0);
     expect(loggedEvents("report")).toMatchObject([{ completed: 1, succeeded: 1, running: 0 }]);
   });
 
   test(
-    "does so once a minute: of those that follow each other closely, the last look is the watchdog's own",
+    "does so once a minute: of those that follow each other closely, the last sweep is the watchdog's own",
     { tags: ["large"] },
     async () => {
       const app = new TestApp();
@@ -107,7 +107,7 @@ describe("a work that is alone", () => {
       }
       // In 2 minutes: off by an end at most 3 times, and by a look at most each 30 s.
       expect(flips).toBeLessThanOrEqual(2 * (3 + 4));
-      expect(looks(app)).toBeLessThanOrEqual(4);
+      expect(sweeps(app)).toBeLessThanOrEqual(4);
       await app.driveOut();
       expect(await app.labels("ended")).toHaveLength(works);
       expect(await app.leftovers()).toEqual(NOTHING_LEFT);
@@ -184,12 +184,12 @@ describe("the watchdog stays on at the end of the work that turned it on", () =>
     expect(await app.leftovers()).toMatchObject({ works: 950, scheduled: 950, continuations: 0 });
   });
 
-  test("where works were enqueued together: they share one last look", async () => {
+  test("where works were enqueued together: they share one last sweep", async () => {
     const app = new TestApp();
     await app.t.mutation((ctx) =>
       app.pool.enqueueActionBatch(ctx, echo, [{ value: 1 }, { value: 2 }]),
     );
     await app.driveOut();
-    expect(looks(app)).toBe(1);
+    expect(sweeps(app)).toBe(1);
   });
 });

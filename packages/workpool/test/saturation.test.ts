@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { mostAtOnce, NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
+import { host } from "../src/component/host.js";
+import { startNearFirst } from "../src/core/hand-over.js";
+import { ROOM_TO_COMPLETE } from "../src/core/room.js";
 import { internal } from "./convex/_generated/api.js";
 import { seeded } from "./seeded.js";
 
@@ -115,6 +118,39 @@ describe("at its limit", () => {
     expect(await app.labels("start")).toContain("89");
     const [completion] = app.counter.calls.filter(({ name }) => name === "complete:complete");
     expect(completion!.total.databaseQueries).toBeLessThanOrEqual(24);
+  });
+
+  test("the room that a mutation leaves to its completion is enough for all that it may read of the queue", async () => {
+    const app = new TestApp({ maxParallelism: 200 });
+    const inQueue = (works: number) =>
+      app.inPool(async (ctx) => {
+        const at = ctx.db.vars.commitTs;
+        const ids = [];
+        for (let i = 0; i < works; i++)
+          ids.push(await ctx.db.insert("waiting", { work: `${i}`, fn: "", args: {}, at }));
+        return ids;
+      });
+    const gone = await inQueue(100);
+    await app.inPool(async (ctx) => {
+      for (const id of gone) await ctx.db.delete("waiting", id);
+    });
+    await inQueue(100);
+    const reads = await app.inPool(async (ctx) => {
+      const slot = await ctx.db.get(
+        "slots",
+        await ctx.db.insert("slots", { number: 0, startedAt: 0, handOvers: 0, heldSince: 0 }),
+      );
+      const mayStart = async () => {
+        for (let i = 0; i < 2; i++) await ctx.db.query("works").first();
+        return false;
+      };
+      const used = async () => (await ctx.meta.getTransactionMetrics()).databaseQueries.used;
+      const before = await used();
+      await startNearFirst(ctx, { ...host, mayStart }, slot!, gone);
+      return (await used()) - before;
+    });
+    // What else a completion reads: the work, its slot, the gate, the drain, the watchdog, …
+    expect(reads).toBeLessThanOrEqual(ROOM_TO_COMPLETE.databaseQueries - 24);
   });
 
   test("a drain that opened the gate too early ends when no slot is free, and the gate closes", async () => {

@@ -84,7 +84,7 @@ describe("starting", () => {
     expect(await app.labels("start")).toEqual([...labels, ...labels.map((l) => `batch ${l}`)]);
   });
 
-  test("no work starts before one that is a window of four times maxParallelism older has left the line", async () => {
+  test("no work starts before one that is a window of four times maxParallelism older has left the queue", async () => {
     const app = new TestApp({ maxParallelism: 4 });
     const jobs = Array.from({ length: 60 }, (_, i) => ({ label: `${i}`, ms: 10 + ((i * 7) % 13) }));
     await app.t.mutation((ctx) => app.pool.enqueueActionBatch(ctx, internal.jobs.sleep, jobs));
@@ -95,7 +95,7 @@ describe("starting", () => {
   });
 
   test(
-    "while others keep coming, nothing in line is passed over for long",
+    "while others keep coming, nothing in the queue is passed over for long",
     { tags: ["large"] },
     async () => {
       const app = new TestApp({ maxParallelism: 3 });
@@ -141,7 +141,7 @@ describe("starting later", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("a delayed work stands in line when its time finds the pool full", async () => {
+  test("a delayed work stands in the queue when its time finds the pool full", async () => {
     const app = new TestApp({ maxParallelism: 1 });
     const now = Date.now();
     await app.t.mutation(async (ctx) => {

@@ -9,12 +9,12 @@ beforeAll(loadHost);
 const SECOND = 1_000;
 const losses = (app: HostApp) =>
   app.t.run(async (ctx) => (await ctx.db.query("gone").collect()).map((row) => row.work));
-const looks = (app: HostApp) =>
+const sweeps = (app: HostApp) =>
   app.counter.totals((call) => call.name === "pool:sweep").rootExecutions;
 const watchOf = (app: HostApp) => app.t.run((ctx) => ctx.db.query("watch").first());
 
 describe("a work with a timeout", () => {
-  test("that has not reported 5 s after it is lost, counted from when a look first saw it run, and its slot goes on", async () => {
+  test("that has not reported 5 s after it is lost, counted from when a sweep first saw it run, and its slot goes on", async () => {
     const app = new HostApp();
     await app.setMaxParallelism(1);
     await app.enqueue({ label: "a", ms: -1, timeoutMs: 3 * SECOND });
@@ -27,7 +27,7 @@ describe("a work with a timeout", () => {
     expect((await app.events("end")).map((event) => event.label)).toEqual(["b"]);
   });
 
-  test("that comes in while the next look is far away brings it forward", async () => {
+  test("that comes in while the next sweep is far away brings it forward", async () => {
     const app = new HostApp();
     await app.setMaxParallelism(5);
     await app.enqueue({ label: "long", ms: 60 * 60 * SECOND });
@@ -47,7 +47,7 @@ describe("a work with a timeout", () => {
     await app.enqueue({ label: "long", ms: 60 * 60 * SECOND });
     await app.drive(300 * SECOND);
     // Six works of 1 s, and then one that never ends: it should have by the 16th second, and is
-    // first seen by the look of the 20th.
+    // first seen by the sweep of the 20th.
     await app.enqueue({ label: "chain", ms: SECOND, timeoutMs: 10 * SECOND, more: 6, lastMs: -1 });
     await app.drive(30 * SECOND);
     expect(await losses(app)).toEqual([]);
@@ -75,24 +75,24 @@ describe("a work with a timeout", () => {
         expect(writes.size).toBe(1);
         expect(reads.size).toBe(2);
       }
-      expect(looks(app)).toBeLessThanOrEqual(11);
+      expect(sweeps(app)).toBeLessThanOrEqual(11);
       await app.driveOut();
       expect(await losses(app)).toEqual([]);
     },
   );
 
-  test("that a resume has taken off the line of a pool where nothing ran is watched too", async () => {
+  test("that a resume has taken off the queue of a pool where nothing ran is watched too", async () => {
     const app = new HostApp();
     await app.setMaxParallelism(0);
     await app.enqueue({ label: "a", ms: -1, timeoutMs: 3 * SECOND });
     await app.drive(60 * SECOND);
-    expect(looks(app)).toBe(0);
+    expect(sweeps(app)).toBe(0);
     await app.setMaxParallelism(1);
     await app.drive(12 * SECOND);
     expect(await losses(app)).toEqual(["a/0"]);
   });
 
-  test("that a look's snapshot lacks is not forgotten", async () => {
+  test("that a sweep's snapshot lacks is not forgotten", async () => {
     let lag = 0;
     const app = new HostApp(() => lag);
     await app.enqueue({ label: "long", ms: 60 * 60 * SECOND });
@@ -122,23 +122,23 @@ describe("a work with a timeout", () => {
     });
     await app.drive(120 * SECOND);
     expect(await losses(app)).toEqual([]);
-    expect(looks(app)).toBeLessThanOrEqual(15);
+    expect(sweeps(app)).toBeLessThanOrEqual(15);
   });
 
-  test("once none so short runs any more, looks are as seldom as before", async () => {
+  test("once none so short runs any more, sweeps are as seldom as before", async () => {
     const app = new HostApp();
     await app.setMaxParallelism(2);
     await app.enqueue({ label: "long", ms: 60 * 60 * SECOND });
     await app.enqueue({ label: "short", ms: 10, timeoutMs: 2 * SECOND });
     await app.drive(60 * SECOND);
-    const before = looks(app);
+    const before = sweeps(app);
     await app.drive(30 * 60 * SECOND);
-    expect(looks(app) - before).toBeLessThanOrEqual(6);
+    expect(sweeps(app) - before).toBeLessThanOrEqual(6);
   });
 });
 
 describe("a work that cannot even be recovered", () => {
-  test("is set aside, and the others of its look are recovered", async () => {
+  test("is set aside, and the others of its sweep are recovered", async () => {
     const app = new HostApp();
     await app.setMaxParallelism(3);
     for (const label of ["a", "poison", "b"])
@@ -150,7 +150,7 @@ describe("a work that cannot even be recovered", () => {
   });
 });
 
-describe("the watchdog's look and the one in reserve, both lost", () => {
+describe("the watchdog's sweep and the one in reserve, both lost", () => {
   test("are made up for where a queue ends, though nothing is enqueued any more", async () => {
     const app = new HostApp();
     await app.setMaxParallelism(2);

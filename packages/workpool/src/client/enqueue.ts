@@ -10,6 +10,7 @@ import type { ComponentApi } from "../component/_generated/component.js";
 import { type MutationRunner, partsOf, type RetryBehavior, type RunResult } from "../core/index.js";
 import type { WorkId } from "./validators.js";
 
+/** What may be enqueued. */
 export type WorkKind = "action" | "mutation" | "query";
 
 export type WorkFunction<Kind extends WorkKind = WorkKind> = FunctionReference<
@@ -28,9 +29,7 @@ export type OnComplete = FunctionReference<
  * Options of every enqueue. `Callback` is the type of `onComplete`, and gives that of `context`.
  */
 export type EnqueueOptions<Callback extends OnComplete = OnComplete> = {
-  /**
-   * A mutation that is called once when the work has ended, whatever the outcome. Default: none.
-   */
+  /** A mutation, called once when the work has ended, whatever the outcome. Default: none. */
   onComplete?: Callback | null;
   /** Kinds of results that the callback is not called for. Default: none. */
   onCompleteExcludeKinds?: RunResult["kind"][];

@@ -4,7 +4,7 @@ import {
   type FunctionReference,
   type FunctionVisibility,
 } from "convex/server";
-import { type Infer, v } from "convex/values";
+import { type ObjectType, v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { MutationRunner } from "../core/index.js";
 import {
@@ -21,8 +21,7 @@ export const settlingArgs = {
   token: v.object({ workId: vWorkId, attempt: v.number() }),
   slot: v.string(),
 };
-const vSettling = v.object(settlingArgs);
-export type SettlingArgs = Infer<typeof vSettling>;
+export type SettlingArgs = ObjectType<typeof settlingArgs>;
 
 /** How an attempt ended. A failed one is retried as `retryBehavior` says, if it is `retryable`. */
 export type Settlement =

@@ -59,8 +59,7 @@ export interface WorkpoolRetryOptions {
  */
 export class Workpool {
   /**
-   * @param component the pool, as `components.workpool`.
-   * @throws if an option is out of its range.
+   * @param component the pool, as `components.workpool`. @throws if an option is out of its range.
    */
   constructor(
     readonly component: ComponentApi,
@@ -108,11 +107,9 @@ export class Workpool {
   }
 
   /**
-   * Cancels all works that have been enqueued by now, as {@link cancel} does: a page of them in
-   * this transaction, each further page in its own.
+   * Cancels all works that have been enqueued by now, as {@link cancel} does, in pages.
    * @param options.limit how many works a page holds, 1 to 1,000. Default: 100. A page ends early
-   *   if its callbacks have used up half of a transaction.
-   * @throws if the limit is out of its range.
+   *   if its callbacks have used up half of a transaction. @throws if it is out of its range.
    */
   async cancelAll(ctx: MutationRunner, options: { limit?: number } = {}): Promise<void> {
     const { limit } = options;
@@ -121,8 +118,7 @@ export class Workpool {
 
   /**
    * Schedules again what was lost: canceled or removed by hand, or by a restore from a backup. The
-   * pool finds most of that itself, later; but delayed works and retries stay while it is idle.
-   * Harmless if nothing was lost. In pages, as {@link cancelAll}.
+   * pool finds most of that itself, but not delayed works and retries while it is idle.
    */
   async repair(ctx: MutationRunner): Promise<void> {
     await ctx.runMutation(this.component.lib.repair, {});

@@ -13,9 +13,7 @@ import schema from "./schema.js";
 const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;
 
-/**
- * How many works are read at once: each comes with its arguments of up to 8 kB, and its context.
- */
+/** So many works are read at once: each has up to 8 kB of arguments, and a context. */
 const READ_AT_ONCE = 5;
 
 /** Cancels all works that exist now, in pages of `limit`. @throws if it is not from 1 to 1,000. */
@@ -42,8 +40,7 @@ type Page = {
 };
 
 /**
- * Cancels one page: less of it if it has failed before. Running works stay, marked as canceled.
- * @returns where the next page begins; null after the last.
+ * Cancels one page, a smaller one if it has failed before. @returns the next; null after the last.
  */
 async function cancelPage(
   ctx: MutationCtx,

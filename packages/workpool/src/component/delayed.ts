@@ -10,9 +10,7 @@ const PAGE = 100;
 const SOON_MS = 510_000;
 const SWEEP_AFTER_MS = 30_000;
 
-/**
- * Starts delayed works and attempts whose scheduled start was lost. @returns when to check again.
- */
+/** Starts works whose scheduled start was lost. @returns when to check again. */
 export async function startLate(
   ctx: MutationCtx,
   idle: boolean,

@@ -101,10 +101,7 @@ async function storeCallback(
 
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 
-/**
- * When to start a work, in ms since the epoch; null: now. A time in seconds, say, is corrected.
- * @throws if it is not a time.
- */
+/** When to start a work, in ms since the epoch; null: now. @throws if it is not a time. */
 async function startTime(
   ctx: MutationCtx,
   { runAt, name = "a work" }: Enqueue,

@@ -35,9 +35,7 @@ function combine(count: (what: Counted) => number): Counts {
   };
 }
 
-/**
- * Works that end without a slot are counted in so many documents, so that cancels rarely conflict.
- */
+/** Works that end without a slot are counted in so many documents: cancels rarely conflict. */
 const SHARDS = 8;
 
 /** Counts works that ended without a slot: canceled in time, or without a function. */
@@ -68,16 +66,12 @@ const ROOM_TO_REPORT = {
   databaseQueries: 16,
   documentsRead: 2_000,
   documentsWritten: 4,
-  functionsScheduled: 0,
-  scheduledFunctionArgsBytes: 0,
 };
 
 export interface EndCount {
   /** Adds it to the counts of its slot; for `completeWork`. */
   readonly count: (before: SlotCounts | undefined) => SlotCounts;
-  /**
-   * Call it last: makes a report, if this slot has not asked for one for a minute, and one is due.
-   */
+  /** Call it last: makes a report, if this slot has not asked for a minute, and one is due. */
   readonly report: (ctx: MutationCtx) => Promise<void>;
 }
 
@@ -97,9 +91,7 @@ export function countEnd(what: Counted): EndCount {
   };
 }
 
-/**
- * Makes a report if the last one is a minute old. It never fails its caller, but for a conflict.
- */
+/** Makes a report if the last one is a minute old. It never fails its caller. */
 async function reportIfDue(ctx: MutationCtx): Promise<void> {
   if (!(await hasRoom(ctx, ROOM_TO_REPORT))) return;
   const last = await ctx.db.query("reports").first();
@@ -194,9 +186,7 @@ function loadOf(figures: Figures, now: number) {
 const MOST_COUNTED = 1_000;
 const MOST_COUNTED_BYTES = 1 << 20;
 
-/**
- * What an operator is shown of the pool as it is. Times are in ms since the epoch; null if none.
- */
+/** What an operator is shown of the pool. Times are in ms since the epoch; null if none. */
 export const loadFields = {
   maxParallelism: v.number(),
   running: v.number(),

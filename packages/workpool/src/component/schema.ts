@@ -1,5 +1,5 @@
 import { defineSchema, defineTable } from "convex/server";
-import { type Infer, v } from "convex/values";
+import { type Infer, type ObjectType, v } from "convex/values";
 import {
   oneOf,
   poolTables,
@@ -15,9 +15,7 @@ export const vWorkKind = oneOf("action", "mutation", "query");
 export default defineSchema({
   ...poolTables,
 
-  /**
-   * One per work that has not ended. Starts do not write it: the queue and the slots say what runs.
-   */
+  /** One per work that has not ended. Starts do not write it: queue and slots say what runs. */
   works: defineTable({
     kind: vWorkKind,
     fn: v.string(),
@@ -41,9 +39,7 @@ export default defineSchema({
         excludeKinds: v.optional(v.array(vResultKind)),
       }),
     ),
-    /**
-     * Present while the work is delayed or waits for its next attempt: what starts it, and when.
-     */
+    /** Present while the work is delayed or waits for its next attempt: what starts it. */
     due: v.optional(v.object({ job: v.optional(v.id("_scheduled_functions")), at: v.number() })),
     /** When it could start, in ms since the epoch. Default: when it was enqueued. */
     readyAt: v.optional(v.number()),
@@ -115,5 +111,4 @@ export const enqueueFields = {
   maxParallelism: v.optional(v.number()),
   logLevel: v.optional(vLogLevel),
 };
-const vEnqueue = v.object(enqueueFields);
-export type Enqueue = Infer<typeof vEnqueue>;
+export type Enqueue = ObjectType<typeof enqueueFields>;

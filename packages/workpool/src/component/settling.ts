@@ -8,9 +8,7 @@ import { enqueueAll } from "./enqueue.js";
 import { enqueueFields } from "./schema.js";
 import { host } from "./host.js";
 
-/**
- * Enqueues works that settle themselves: their function gets a token, which it hands to `settle`.
- */
+/** Enqueues works whose function gets a token, which it hands to `settle`. */
 export const enqueue = mutation({
   args: {
     ...enqueueFields,

@@ -46,9 +46,7 @@ const vFailedCallback = v.object({
 const vSummary = v.object({
   ...loadFields,
   logLevel: vLogLevel,
-  /**
-   * Works that wait for their time or their next attempt; at least so many, if `delayedIsAtLeast`.
-   */
+  /** Works that wait for their time or their next attempt; see `delayedIsAtLeast`. */
   delayed: v.number(),
   delayedIsAtLeast: v.boolean(),
   /** Delayed works that are a minute late or more. If it stays above 0, see `lib.repair`. */
@@ -61,9 +59,7 @@ const vSummary = v.object({
   sinceReport: v.object({ since: v.union(v.number(), v.null()), ...vCounts.fields }),
 });
 
-/**
- * The pool at a glance. Do not call it in a mutation: it would conflict with each start and end.
- */
+/** The pool at a glance. In a mutation it would conflict with each start and end. */
 export const summary = query({
   args: {},
   returns: vSummary,

@@ -1,5 +1,5 @@
 import type { GenericActionCtx, QueryInitializer } from "convex/server";
-import { type Infer, v } from "convex/values";
+import { type Infer, type ObjectType, v } from "convex/values";
 import type {
   Host,
   HostCtx,
@@ -40,8 +40,7 @@ export const carryArgs = {
   ...carriedFields,
   at: v.number(),
 };
-const vCarryArgs = v.object(carryArgs);
-type CarryArgs = Infer<typeof vCarryArgs>;
+type CarryArgs = ObjectType<typeof carryArgs>;
 
 export const takeArgs = {
   /** Works that the carrier has run, and what they threw. */
@@ -59,8 +58,7 @@ export const takeArgs = {
   fromOthers: v.boolean(),
   room: v.number(),
 };
-const vTakeArgs = v.object(takeArgs);
-type TakeArgs = Infer<typeof vTakeArgs>;
+type TakeArgs = ObjectType<typeof takeArgs>;
 type Ended = TakeArgs["ended"][number];
 
 /** The smallest class runs 64 actions at once: 8 carriers and their works are 56. */
@@ -128,7 +126,7 @@ export async function carryWorks(
       const taken: Carried[] = await ctx.runMutation(functions.take, {
         ended: told,
         own,
-        fromOthers: isDue,
+        fromOthers: isDue || goesOn,
         room,
       });
       own = undefined;

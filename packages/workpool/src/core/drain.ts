@@ -1,4 +1,4 @@
-import { type Infer, v } from "convex/values";
+import { type ObjectType, v } from "convex/values";
 import type { Drain, Host, MutationCtx } from "./context.js";
 import { cancelPending } from "./jobs.js";
 import { reviveWatch } from "./watch.js";
@@ -15,8 +15,7 @@ export const drainArgs = {
   /** How many rounds in a row have found nothing to do. */
   quiet: v.number(),
 };
-const vDrainArgs = v.object(drainArgs);
-export type DrainArgs = Infer<typeof vDrainArgs>;
+export type DrainArgs = ObjectType<typeof drainArgs>;
 
 /** The drain as the last one has left it; null in a pool that never had one. */
 export async function readDrain(ctx: MutationCtx): Promise<Drain | null> {

@@ -41,9 +41,7 @@ export async function setLogLevel(ctx: HostCtx, logLevel: LogLevel): Promise<voi
 /** The gate stays closed for so long: each write of it conflicts with whatever is in flight. */
 const CLOSED_AT_LEAST_MS = 2_000;
 
-/**
- * Call it if few slots are free: enqueues then join the queue; completions and a drain serve it.
- */
+/** Call it if few slots are free: enqueues then join the queue. */
 export async function closeGate(ctx: MutationCtx, gate: Gate): Promise<void> {
   await ctx.db.patch("gate", gate._id, { open: false, closedAt: Date.now() });
 }
@@ -52,9 +50,7 @@ export async function openGate(ctx: MutationCtx, gate: Gate): Promise<void> {
   await ctx.db.patch("gate", gate._id, { open: true, closedAt: undefined });
 }
 
-/**
- * Whether the gate may open if nothing waits: a pool at its limit must not open and close it often.
- */
+/** Whether the gate may open if nothing waits: not too soon after it was closed. */
 export function mayOpen({ closedAt = -Infinity }: Gate): boolean {
   return Date.now() >= closedAt + CLOSED_AT_LEAST_MS;
 }

@@ -1,6 +1,6 @@
-import type { Gate, Host, MutationCtx, Slot, Work } from "./context.js";
+import type { Drain, Gate, Host, MutationCtx, Slot, Work } from "./context.js";
 import { PAUSE_MS, readDrain, ringDrain, stopDrain } from "./drain.js";
-import { mayOpen, openGate } from "./gate.js";
+import { lacksPlaces, mayOpen, openGate } from "./gate.js";
 import {
   anyWaits,
   leaveQueueAmong,
@@ -9,7 +9,7 @@ import {
   seeNearFirst,
 } from "./queue.js";
 import { messageOf } from "./result.js";
-import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
+import { hasRoom, MOST_REFUSED, MOST_TRIED, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
 import { freeSlot, seeFreeSlots, startInSlot } from "./slots.js";
 import { isWatchedAsBefore, keepWatch, reviveWatch } from "./watch.js";
@@ -29,7 +29,8 @@ export async function handOver(
   if (all && seen.length < gate.maxParallelism) {
     const drain = await readDrain(ctx);
     const opens = seen.length === 0 && (mayOpen(gate) || (await isLast(ctx, host, gate)));
-    if (!opens && (drain?.on === true || seen.length < fewFor(gate))) {
+    const leaves = seen.length === 0 || (await leavesToDrain(ctx, gate, drain, seen.length));
+    if (!opens && leaves) {
       await freeSlot(ctx, slot._id);
       if (drain?.on !== true) await ringDrain(ctx, host, drain, PAUSE_MS);
       return;
@@ -50,9 +51,6 @@ export async function handOver(
   if (drain?.on !== true) await ringDrain(ctx, host, drain);
 }
 
-/** So many works in a row that may not start are taken off the queue by one completion. */
-const MOST_REFUSED = 16;
-
 /** Starts one of these works, or else the one that has waited longest. */
 export async function startNearFirst(
   ctx: MutationCtx,
@@ -60,8 +58,9 @@ export async function startNearFirst(
   slot: Slot,
   seen: NearFirst["seen"],
 ): Promise<"started" | "none waits" | "refused"> {
-  for (let tried = 0; tried < MOST_REFUSED; tried++) {
-    const next = (await leaveQueueAmong(ctx, seen)) ?? (await leaveQueueFirst(ctx));
+  const left = seen.slice(0, MOST_TRIED);
+  for (let refused = 0; refused < MOST_REFUSED; refused++) {
+    const next = (await leaveQueueAmong(ctx, left)) ?? (await leaveQueueFirst(ctx));
     if (next === null) return "none waits";
     if (await startQueued(ctx, host, slot, next)) return "started";
   }
@@ -79,9 +78,18 @@ export async function startQueued(
   return await tryStart(ctx, host, slot, work, { count: 0, since: Date.now() });
 }
 
-/** So few waiting works are left to a drain: completions of one moment would conflict over them. */
-function fewFor({ maxParallelism }: Gate): number {
-  return maxParallelism < 16 ? 1 : maxParallelism / 2;
+/**
+ * Whether the last waiting works are left to a drain: completions of one moment would conflict over
+ * them. Not where the drain itself may wait long for a place of the scheduler.
+ */
+async function leavesToDrain(
+  ctx: MutationCtx,
+  { maxParallelism }: Gate,
+  drain: Drain | null,
+  waiting: number,
+): Promise<boolean> {
+  if (await lacksPlaces(ctx)) return false;
+  return drain?.on === true || (maxParallelism >= 16 && waiting < maxParallelism / 2);
 }
 
 /** Whether no other slot is held, as it seems. */

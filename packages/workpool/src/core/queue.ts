@@ -12,12 +12,8 @@ import type {
 import { readGate } from "./gate.js";
 import { setAside } from "./set-aside.js";
 
-/**
- * Larger arguments of waiting works are stored apart: a completion reads many rows of the queue.
- */
+/** Larger arguments are stored apart: a completion reads many rows of the queue. */
 const QUEUED_ARGS_BYTES = 512;
-/** After so many works that are gone, a completion reads the queue's first one itself. */
-const MOST_TRIED = 16;
 
 export async function joinQueue(
   ctx: MutationCtx,
@@ -91,12 +87,12 @@ export async function seeNearFirst(
   };
 }
 
-/** Takes one of these works off the queue, confirmed by a point read; null if none is there. */
+/** Takes the first of these works that is there off the queue; `seen` keeps those after it. */
 export async function leaveQueueAmong(
   ctx: MutationCtx,
-  seen: readonly GenericId<"waiting">[],
+  seen: GenericId<"waiting">[],
 ): Promise<Work | null> {
-  for (const id of seen.slice(0, MOST_TRIED)) {
+  for (let id = seen.shift(); id !== undefined; id = seen.shift()) {
     const work = await leaveQueueAt(ctx, id);
     if (work !== null) return work;
   }

@@ -18,6 +18,7 @@ export function vRunResult<Returns extends Validator<any, "required", any>>(retu
   );
 }
 
+/** Validates the result of a work that may return anything. */
 export const vResult = vRunResult(v.any());
 
 export const vResultKind = oneOf("success", "failed", "canceled");
@@ -38,6 +39,7 @@ export type RetryBehavior = Infer<typeof vRetryBehavior>;
 /** The scheduler takes times up to five years ahead. */
 const LONGEST_BACKOFF_MS = 365 * 24 * 60 * 60 * 1000;
 
+/** What `retry: true` means. */
 export const DEFAULT_RETRY_BEHAVIOR: RetryBehavior = {
   maxAttempts: 5,
   initialBackoffMs: 250,

@@ -4,18 +4,24 @@ import type { HostCtx, HostQueryCtx } from "./context.js";
 const MIB = 1 << 20;
 
 type Files = "filesWritten" | "fileWriteBytes" | "filesRead" | "fileReadBytes";
-type Room = Required<Omit<TransactionLimits, Files>>;
+type Room = Omit<TransactionLimits, Files>;
+
+/** A completion tries so many works that are gone, then the queue's first ones … */
+export const MOST_TRIED = 16;
+/** … and takes so many that may not start off the queue, for each of which it reads so much. */
+export const MOST_REFUSED = 16;
+const READS_OF_REFUSED = 5;
 
 /** What the pool needs, at most, to end one work and start another with arguments of up to 1 MB. */
-export const ROOM_TO_COMPLETE: Room = {
+export const ROOM_TO_COMPLETE = {
   bytesRead: 4 * MIB,
   bytesWritten: MIB,
-  databaseQueries: 64,
+  databaseQueries: 32 + MOST_TRIED + MOST_REFUSED * READS_OF_REFUSED,
   documentsRead: 1_000,
   documentsWritten: 64,
   functionsScheduled: 4,
   scheduledFunctionArgsBytes: 2 * MIB,
-};
+} satisfies Room;
 
 /** What must be left to recover a lost work, nested, and to set it aside if that fails. */
 export const ROOM_TO_RECOVER: Room = {
@@ -32,13 +38,10 @@ export const ROOM_TO_RECOVER: Room = {
 export const ROOM_TO_INSPECT: Room = { ...ROOM_TO_RECOVER, bytesRead: 12 * MIB };
 
 export const ROOM_TO_RECORD: Room = {
-  bytesRead: 0,
   bytesWritten: 64 * 1024,
   databaseQueries: 4,
   documentsRead: 4,
   documentsWritten: 4,
-  functionsScheduled: 0,
-  scheduledFunctionArgsBytes: 0,
 };
 
 /** A page ends when less than half of a transaction is left: the other half is its caller's. */
@@ -63,5 +66,7 @@ export async function leaveRoom(ctx: HostCtx, room: Room): Promise<TransactionLi
 
 export async function hasRoom(ctx: HostQueryCtx, room: Room): Promise<boolean> {
   const metrics = await ctx.meta.getTransactionMetrics();
-  return (Object.keys(room) as (keyof Room)[]).every((key) => metrics[key].remaining >= room[key]);
+  return Object.entries(room).every(
+    ([key, needed]) => metrics[key as keyof Room].remaining >= needed,
+  );
 }

@@ -85,7 +85,7 @@ export async function noneIsFree(ctx: MutationCtx): Promise<boolean> {
   return (await freeSlots(ctx, 0, 1)).length === 0;
 }
 
-/** What an enqueue may take; and whether the pool is {@link FreeSlots.busy}. */
+/** What an enqueue may take; and whether it may leave others that are free. */
 export interface Claimable {
   readonly slots: Slot[];
   readonly busy: boolean;
@@ -116,7 +116,7 @@ export async function claimable(
   const { free, busy } = seen;
   if (free.length <= few || busy) {
     const offered = await offeredSlot(ctx);
-    return { slots: offered === null ? [] : [offered], busy };
+    return { slots: offered === null ? [] : [offered], busy: busy || free.length > 0 };
   }
   // The first free ones behind a long row of others would be picked more often than the rest.
   const first = Math.floor(Math.random() * free.length);
@@ -130,9 +130,7 @@ export async function claimable(
   return { slots: slots.length > 0 ? slots : await freeSlots(ctx, from, count), busy };
 }
 
-/**
- * Marks a slot that this transaction has freed for its own enqueues. No committed slot holds it.
- */
+/** Marks a slot that this transaction has freed for its own enqueues. */
 const OFFERED = "";
 
 async function offeredSlot(ctx: MutationCtx): Promise<Slot | null> {

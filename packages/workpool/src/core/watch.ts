@@ -1,4 +1,4 @@
-import { type Infer, v } from "convex/values";
+import { type Infer, type ObjectType, v } from "convex/values";
 import type {
   Gate,
   Host,
@@ -36,12 +36,10 @@ export const sweepArgs = {
   /** It is the one in reserve: it only schedules a sweep. */
   reserve: v.optional(v.boolean()),
 };
-const vSweepArgs = v.object(sweepArgs);
-export type SweepArgs = Infer<typeof vSweepArgs>;
+export type SweepArgs = ObjectType<typeof sweepArgs>;
 
 export const inspectArgs = { from: v.number(), began: v.optional(vBegan) };
-const vInspectArgs = v.object(inspectArgs);
-export type InspectArgs = Infer<typeof vInspectArgs>;
+export type InspectArgs = ObjectType<typeof inspectArgs>;
 
 export const recoverArgs = {
   slot: v.id("slots"),
@@ -51,8 +49,7 @@ export const recoverArgs = {
   /** Its carrier has called the function, which has ended without a report. */
   call: v.optional(v.object({ fn: v.string(), error: v.optional(v.string()) })),
 };
-const vRecoverArgs = v.object(recoverArgs);
-export type Suspect = Infer<typeof vRecoverArgs>;
+export type Suspect = ObjectType<typeof recoverArgs>;
 
 /** What inspecting some of the slots gives. */
 export const vInspected = v.object({
@@ -71,9 +68,7 @@ export const vInspected = v.object({
 });
 export type Inspected = Infer<typeof vInspected>;
 
-/**
- * The first sweep comes after this long by default; each further one after three times as long …
- */
+/** The first sweep comes so soon by default, each further one after three times as long … */
 const FIRST_SWEEP_MS = 30_000;
 /** … earlier where what runs takes seconds at most … */
 const FIRST_SWEEP_WHEN_BRIEF_MS = 10_000;
@@ -85,9 +80,7 @@ export const LONGEST_PAUSE_MS = 540_000;
 const FIRST_SEEN_MS = 5_000;
 /** A work that has not reported so long after its timeout is lost. */
 export const GRACE_MS = 5_000;
-/**
- * A sweep that is so late was lost itself, or the scheduler is far behind: another is scheduled.
- */
+/** A sweep that is so late was lost, or the scheduler is far behind: another is scheduled. */
 const LATE_MS = 60_000;
 /** By then the one in reserve should have come. */
 const OVERDUE_MS = 5_000;
