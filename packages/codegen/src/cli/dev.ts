@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { plural } from "./counts.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
@@ -60,16 +60,15 @@ async function endOf(child: ChildProcess, stop: AbortController): Promise<number
 
 /** The program of the `convex` package that the app has installed, here or in a folder above. */
 function convexProgram(cwd: string): string {
-  for (let folder = cwd; ; folder = dirname(folder)) {
-    const file = join(folder, "node_modules/convex/package.json");
-    if (existsSync(file)) {
-      const { bin } = JSON.parse(readFileSync(file, "utf8")) as { bin: { convex: string } };
-      return join(dirname(file), bin.convex);
-    }
-    if (dirname(folder) === folder)
-      throw new UsageError(
-        "convex is not installed, so there is no convex dev to run. Install it: npm install convex",
-      );
+  const require = createRequire(join(cwd, "package.json"));
+  try {
+    const file = require.resolve("convex/package.json");
+    const { bin } = require(file) as { bin: { convex: string } };
+    return join(dirname(file), bin.convex);
+  } catch {
+    throw new UsageError(
+      "convex is not installed, so there is no convex dev to run. Install it: npm install convex",
+    );
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type TreeStep,
 } from "../dev-server/index.js";
 import { duration } from "./counts.js";
+import type { Progress } from "./progress.js";
 import {
   childLabel,
   childrenByParent,
@@ -16,6 +17,19 @@ import {
   printable,
   stageLabel,
 } from "./progress-text.js";
+
+/** Progress as text for a file or a pipe: one line per event, nothing is ever redrawn. */
+export function progressLines(write: (line: string) => void): Progress {
+  const crowds = new Crowds();
+  return {
+    tell(event) {
+      if (event.type === "log") write(event.text);
+      if (event.type === "started") write(`${event.workflow}: started, run ${event.runId}`);
+      if (event.type === "progress") for (const line of describeChanges(event, crowds)) write(line);
+    },
+    end() {},
+  };
+}
 
 /** One line per change that tells something new, with the time since the start of the run. */
 export function describeChanges(

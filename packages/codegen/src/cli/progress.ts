@@ -1,9 +1,26 @@
 import type { WriteStream } from "node:tty";
 import pc from "picocolors";
-import type { RunEvent, RunTree } from "../dev-server/index.js";
-import { Crowds, describeChanges } from "./progress-lines.js";
-import { paintLine } from "./progress-text.js";
-import { treeLines } from "./progress-tree.js";
+import {
+  hasEnded,
+  type RunEvent,
+  type RunTree,
+  type TreeRun,
+  type TreeStep,
+} from "../dev-server/index.js";
+import { duration } from "./counts.js";
+import { progressLines } from "./progress-lines.js";
+import {
+  childLabel,
+  childrenByParent,
+  countStates,
+  eventNames,
+  iconOf,
+  type Line,
+  paintLine,
+  parentKey,
+  rootCause,
+  stageLabel,
+} from "./progress-text.js";
 
 /** Shows how a run goes on. */
 export interface Progress {
@@ -22,19 +39,6 @@ export function progressOn(stream: NodeJS.WriteStream, quiet: boolean): Progress
 
 export function usesColor(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY === true && pc.isColorSupported && !process.env["NO_COLOR"];
-}
-
-/** Progress as text for a file or a pipe: one line per event, nothing is ever redrawn. */
-function progressLines(write: (line: string) => void): Progress {
-  const crowds = new Crowds();
-  return {
-    tell(event) {
-      if (event.type === "log") write(event.text);
-      if (event.type === "started") write(`${event.workflow}: started, run ${event.runId}`);
-      if (event.type === "progress") for (const line of describeChanges(event, crowds)) write(line);
-    },
-    end() {},
-  };
 }
 
 // Captured at import: a run may replace them by a clock of its own.
@@ -85,8 +89,9 @@ export class ProgressLive implements Progress {
   #draw(): void {
     if (this.#tree === undefined) return;
     // One line is left for the cursor: a picture that scrolls cannot be redrawn.
-    const lines = treeLines(this.#tree, Date.now(), (this.#stream.rows ?? 24) - 1);
-    const width = this.#stream.columns ?? 80;
+    const lines = treeLines(this.#tree, Date.now(), (this.#stream.rows || 24) - 1);
+    // Some terminals without a size say 0.
+    const width = this.#stream.columns || 80;
     const text = lines.map((line) => `${paintLine(line, width, this.#color)}${END_OF_LINE}`);
     // Over the last picture, line by line: a picture that is erased first flickers.
     this.#stream.write(`${this.#home()}${text.join("")}${ERASE_BELOW}`);
@@ -103,4 +108,119 @@ export class ProgressLive implements Progress {
   #home(): string {
     return this.#drawn > 0 ? `\u001b[${this.#drawn}A` : "";
   }
+}
+
+/** How many children of one parent are shown at most. */
+const MOST_CHILDREN = 24;
+
+/** A run, its steps and its children as lines; of many children the most interesting. @param now */
+export function treeLines(tree: RunTree, now: number, maxLines: number): Line[] {
+  const top = tree.runs[0];
+  if (top === undefined) return [];
+  const childrenOf = childrenByParent(tree.runs);
+  for (let shown = MOST_CHILDREN; ; shown = Math.floor(shown / 2)) {
+    const view: View = { childrenOf, now, shown, truncated: tree.truncated };
+    const name = { text: top.workflow, paint: "bold" } as const;
+    const lines = [runLine("", name, top, view), ...stepLines(top, "  ", view)];
+    if (lines.length <= maxLines || shown === 0) return lines.slice(0, maxLines);
+  }
+}
+
+interface View {
+  readonly childrenOf: Map<string, TreeRun[]>;
+  readonly now: number;
+  readonly shown: number;
+  readonly truncated: boolean;
+}
+
+function stepLines(run: TreeRun, indent: string, view: View): Line[] {
+  // The last iteration of each body.
+  const latest = new Map(run.steps.map((step) => [step.stage, step]));
+  return [...latest.values()].flatMap((step) => {
+    const children = view.childrenOf.get(parentKey(run.runId, step.stage)) ?? [];
+    const label = { text: ` ${stageLabel(step)}${progressOf(children, view)}` };
+    const line = [{ text: indent }, iconOf(step.state), label, ...stepNotes(step, view.now)];
+    return [line, ...childLines(children, `${indent}  `, view)];
+  });
+}
+
+function childLines(children: TreeRun[], indent: string, view: View): Line[] {
+  if (children.length === 0) return [];
+  const shown = new Set(mostInteresting(children, view.shown));
+  const rest = children.filter((child) => !shown.has(child));
+  const lines = children
+    .filter((child) => shown.has(child))
+    .flatMap((child) => [
+      runLine(indent, { text: childLabel(child) }, child, view),
+      // A child of one step is told in one line.
+      ...(child.steps.length > 1 ? stepLines(child, `${indent}  `, view) : []),
+    ]);
+  if (rest.length === 0) return lines;
+  const counted = `${indent}… and ${rest.length} more: ${countStates(rest)}`;
+  return [...lines, [{ text: counted, paint: "dim" }]];
+}
+
+function runLine(indent: string, label: Line[number], run: TreeRun, view: View): Line {
+  const took = duration((run.endedAt ?? view.now) - run.startedAt);
+  const only = run.steps.length === 1 ? run.steps[0] : undefined;
+  const isChild = run.parentRunId !== undefined;
+  return [
+    { text: indent },
+    iconOf(isChild && !hasEnded(run.state) ? (only?.state ?? run.state) : run.state),
+    { text: " " },
+    label,
+    ...(isChild && only !== undefined
+      ? stepNotes(only, view.now)
+      : [{ text: `  ${took}`, paint: "dim" } as const]),
+  ];
+}
+
+/** What there is to say of a step beside its name: how long, which attempt, and why it failed. */
+function stepNotes(step: TreeStep, now: number): Line {
+  const notes: { text: string; paint: "dim" | "yellow" | "red" }[] = [];
+  const error = step.errors.at(-1);
+  if (step.startedAt !== undefined && step.state !== "pending") {
+    const took = duration((step.endedAt ?? now) - step.startedAt);
+    notes.push({ text: `  ${took}`, paint: "dim" });
+  }
+  if (step.attempt > 1) notes.push({ text: `  attempt ${step.attempt}`, paint: "yellow" });
+  if (step.iteration !== undefined && !hasEnded(step.state))
+    notes.push({ text: `  pass ${step.iteration}`, paint: "dim" });
+  const wait = step.state === "waiting" ? waitNote(step, now) : undefined;
+  if (wait !== undefined) notes.push({ text: `  ${wait}`, paint: "yellow" });
+  if (error !== undefined) {
+    const paint = step.state === "failed" ? "red" : "yellow";
+    notes.push({ text: `  ${rootCause(error).message}`, paint });
+  }
+  return notes;
+}
+
+/** What a step waits for, and for how long. */
+function waitNote(step: TreeStep, now: number): string | undefined {
+  const left = step.dueAt === undefined ? undefined : duration(Math.max(0, step.dueAt - now));
+  if (step.kind === "children") return undefined;
+  if (step.kind === "event")
+    return `waits for ${eventNames(step)}${left === undefined ? "" : `, for ${left} more`}`;
+  if (left === undefined) return undefined;
+  return step.kind === "sleep" ? `goes on in ${left}` : `again in ${left}`;
+}
+
+function progressOf(children: TreeRun[], view: View): string {
+  if (children.length === 0) return "";
+  const ended = children.filter(({ state }) => hasEnded(state)).length;
+  const all = `${children.length}${view.truncated ? "+" : ""}`;
+  return `  ${ended} of ${all} ${children.length === 1 ? "child" : "children"}`;
+}
+
+/** Failed ones first, then those that are retried, then those that run. */
+function mostInteresting(children: TreeRun[], count: number): TreeRun[] {
+  if (children.length <= count) return children;
+  const rank = (run: TreeRun) => {
+    if (run.state === "failed") return 0;
+    const retried = run.steps.some(({ attempt }) => attempt > 1);
+    if (!hasEnded(run.state)) return retried ? 1 : run.state === "pending" ? 5 : 2;
+    return retried ? 3 : 4;
+  };
+  // The sort keeps the order among those of one rank.
+  return children.toSorted((a, b) => rank(a) - rank(b)).slice(0, count);
 }

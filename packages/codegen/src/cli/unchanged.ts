@@ -17,20 +17,17 @@ export async function answerUnchanged(args: readonly string[], cwd: string): Pro
     return false;
   }
   if (last === undefined) return false;
+  const { json } = asked;
+  const terminal = async () => (await import("./terminal.js")).processTerminal();
   if (asked.command === "check") {
     const { printUnchanged } = await import("./findings.js");
-    const { processTerminal } = await import("./terminal.js");
-    const { json } = asked;
-    process.exitCode = printUnchanged(last, { functionsDir, json }, processTerminal());
+    process.exitCode = printUnchanged(last, { functionsDir, json }, await terminal());
     return true;
   }
   // Warnings are shown every time.
   const isSafe = last.changes.every(({ compatibility }) => compatibility === "safe");
-  if (last.diagnostics.length > 0 || !isSafe) {
-    const { printWarnings } = await import("./report.js");
-    const { processTerminal } = await import("./terminal.js");
-    printWarnings(last, functionsDir, processTerminal());
-  }
+  if (last.diagnostics.length > 0 || !isSafe)
+    (await import("./report.js")).printWarnings(last, functionsDir, await terminal());
   const counts = countsText(last, performance.now() - started);
   process.stdout.write(`${counts} Everything is up to date.\n`);
   return true;

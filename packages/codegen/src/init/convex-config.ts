@@ -63,11 +63,11 @@ export function mountComponent(file: string, text: string | undefined, wanted: s
   const app = "name" in made ? made.name : freeName(source, ["app", "convexApp"]);
   const uses = usesOf(source, app);
   const other = uses.find((call) => nameOf(call, imports) === wanted);
-  if (other !== undefined) {
+  if (other !== undefined && wanted === usual) return mountComponent(file, text, "stepwise");
+  if (other !== undefined)
     return refuse(
-      `it mounts another component under the name "${wanted}", with \`${other.getText()}\`, which generated code needs for its own: give that one another name, as in \`${app}.use(…, { name: "other" })\`, or mount the workflow component yourself under another, as in \`${app}.use(stepwise, { name: "stepwise" })\`, then run init again`,
+      `it mounts another component under the name "${wanted}", with \`${other.getText()}\`, which generated code needs for its own: give that one another name, as in \`${app}.use(…, { name: "other" })\`, or write another as \`component\` into stepwise.config.ts, then run init again`,
     );
-  }
   const known = importedAs(imports);
   const local = known ?? freeName(source, ["workflow", "stepwise", "stepwiseWorkflow"]);
   const use = `${app}.use(${usedAs(local, wanted)});`;

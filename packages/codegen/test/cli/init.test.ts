@@ -137,6 +137,11 @@ test.each<[what: string, before: string, after: string]>([
     `import { defineApp } from "convex/server";\nimport workflow from "@stepwise/workflow/convex.config";\nconst app = defineApp();\napp.use(workflow);\n\nexport default app;\n`,
   ],
   [
+    "under a name of its own, when another component has the usual one",
+    `import workflow from "@convex-dev/workflow/convex.config";\nconst app = defineApp();\napp.use(workflow);\nexport default app;\n`,
+    `import workflow from "@convex-dev/workflow/convex.config";\nimport stepwise from "@stepwise/workflow/convex.config";\nconst app = defineApp();\napp.use(workflow);\napp.use(stepwise, { name: "stepwise" });\nexport default app;\n`,
+  ],
+  [
     "where its type is said",
     `import { type AppDefinition, defineApp as make } from "convex/server";\nconst app = (make()) satisfies AppDefinition;\nexport default app;\n`,
     `import { type AppDefinition, defineApp as make } from "convex/server";\nimport workflow from "@stepwise/workflow/convex.config";\nconst app = (make()) satisfies AppDefinition;\napp.use(workflow);\nexport default app;\n`,
@@ -168,20 +173,32 @@ test.each([
     `import flows from "@stepwise/workflow/convex.config";\nconst app = defineApp();\napp.use(flows, { name: NAME });\n`,
   ],
   [
-    "another component",
-    `import workflow from "@convex-dev/workflow/convex.config";\nconst app = defineApp();\napp.use(workflow);\n`,
-  ],
-  [
-    "another component",
-    `import own from "./own/convex.config";\nconst app = defineApp();\napp.use(own, { name: "workflow" });\n`,
-  ],
-  [
     'two components under the name "workflow", with `app.use(stepwise)` and `app.use(workflow)`',
     `import workflow from "@convex-dev/workflow/convex.config";\nimport stepwise from "@stepwise/workflow/convex.config";\nconst app = defineApp();\napp.use(workflow);\napp.use(stepwise);\n`,
   ],
 ])("a convex.config.ts that %s is not touched", (what, text) => {
   const { edit } = mountComponent("convex.config.ts", text, "workflow");
   expect(edit).toMatchObject({ kind: "refuse", what: expect.stringContaining(what) });
+});
+
+test("a convex.config.ts that gives another component the name of stepwise.config.ts is not touched", () => {
+  const text = `import own from "./own/convex.config";\nconst app = defineApp();\napp.use(own, { name: "flows" });\n`;
+  expect(mountComponent("convex.config.ts", text, "flows").edit).toMatchObject({
+    kind: "refuse",
+    what: expect.stringContaining("another component"),
+  });
+});
+
+test("beside another component of the usual name, the app's config says the name of its own", async () => {
+  await mkdir(join(app(), "convex"));
+  const before = `import workflow from "@convex-dev/workflow/convex.config";\nimport { defineApp } from "convex/server";\nconst app = defineApp();\napp.use(workflow);\nexport default app;\n`;
+  await writeFile(join(app(), "convex/convex.config.ts"), before);
+  expect((await workflowCodegen("init")).code).toBe(0);
+  const { files, diagnostics } = await compile({ functionsDir: join(app(), "convex") });
+  expect(diagnostics).toEqual([]);
+  expect(files.find(({ path }) => path.endsWith("/index.ts"))?.text).toContain(
+    "components.stepwise",
+  );
 });
 
 test("a convex.config.js is edited, as Convex knows it by either name", async () => {

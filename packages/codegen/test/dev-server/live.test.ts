@@ -8,11 +8,14 @@ const SEQUENCES = /\u001b\[(\d+)A|\u001b\[([KJ])|\n|[^\u001b\n]+/g;
 
 /** A terminal that obeys what the live tree uses: up by lines, clear to the end of the line, clear from here on. */
 class Screen {
-  readonly columns = 60;
-  readonly rows = 10;
   readonly #lines: string[] = [""];
   #row = 0;
   #column = 0;
+
+  constructor(
+    readonly columns = 60,
+    readonly rows = 10,
+  ) {}
 
   /** What stands on it, but for the empty line of the cursor. */
   get lines(): string[] {
@@ -41,8 +44,7 @@ class Screen {
   }
 }
 
-function live() {
-  const screen = new Screen();
+function live(screen = new Screen()) {
   return { screen, progress: new ProgressLive(screen as unknown as WriteStream, false) };
 }
 
@@ -57,6 +59,13 @@ test("the tree is redrawn in its place, and its last state stays", () => {
   const { screen, progress } = live();
   progress.tell(seen("running"));
   expect(screen.lines).toHaveLength(2);
+  progress.tell(seen("completed"));
+  progress.end();
+  expect(screen.lines).toEqual(["✓ document  100 ms", "  ✓ outline  40 ms"]);
+});
+
+test("a terminal that does not know its size gets a usual one", () => {
+  const { screen, progress } = live(new Screen(0, 0));
   progress.tell(seen("completed"));
   progress.end();
   expect(screen.lines).toEqual(["✓ document  100 ms", "  ✓ outline  40 ms"]);

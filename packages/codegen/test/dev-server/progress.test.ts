@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { duration } from "../../src/cli/counts.js";
 import { Crowds, describeChanges } from "../../src/cli/progress-lines.js";
 import { paintLine, report } from "../../src/cli/progress-text.js";
-import { treeLines } from "../../src/cli/progress-tree.js";
+import { treeLines } from "../../src/cli/progress.js";
 import { type Change, changesBetween } from "../../src/dev-server/tree.js";
 import type { RunTree, TreeRun, TreeStep } from "../../src/dev-server/index.js";
 import { child, error, run, step, tree } from "./tree.js";
