@@ -18,7 +18,6 @@ import { emit, type EmittedBefore, type GeneratedFile } from "./emit/emit.js";
 import { linkedFolder, misnamedFile, unreadableFile, withFrames } from "./file-problems.js";
 import { tombstonesOf } from "./plan/tombstones.js";
 import { type Earlier, withStorageNames } from "./plan/storage-names.js";
-import { withDefaults } from "./plan/retry.js";
 import type { Baseline, ChooseBaseline } from "./compatibility/baseline.js";
 import { hashOf, planHash } from "./plan/write.js";
 import { configFile, outputOf, usualComponent } from "./plan/paths.js";
@@ -137,7 +136,6 @@ export class Compiler {
     ]);
   }
 
-  /** The output folder, relative to the functions folder. */
   async outputIn(functionsDir: string): Promise<string> {
     return await this.#outputOf((file) => readText(join(functionsDir, file)));
   }
@@ -233,11 +231,8 @@ export class Compiler {
 const hashesAfter = (plan: WrittenPlan, workflows: readonly WorkflowPlan[]) =>
   new Map(withStorageNames(workflows, { last: [plan] }).map((each) => [each.name, planHash(each)]));
 
-/** What is remembered of an emitted file: what it was made of, and the hash of its text. */
-interface EmittedFile {
-  readonly origin: string;
-  readonly hash: string;
-}
+/** What an emitted file was made of, and the hash of its text. */
+type EmittedFile = Readonly<Record<"origin" | "hash", string>>;
 
 type Read = (file: string) => string | undefined;
 
@@ -247,13 +242,15 @@ const memoryFile = (functionsDir: string): CacheFile =>
 /** Each workflow has the defaults of the app's config, and is checked by itself. */
 function finishing(config: ConfigPlan | undefined): Finishing {
   const retry = config?.values.retry;
-  return {
-    key: JSON.stringify(retry) ?? "",
-    finish: (analyzed) => {
-      const workflows = analyzed.map((each) => withDefaults(each, { values: { retry } }));
-      return { workflows, diagnostics: workflows.flatMap(checkWorkflow) };
-    },
+  const finish: Finishing["finish"] = (analyzed) => {
+    const workflows = analyzed.map((each) =>
+      retry === undefined || each.given.has("retry")
+        ? each
+        : { ...each, options: { ...each.options, retry }, inherited: { retry } },
+    );
+    return { workflows, diagnostics: workflows.flatMap(checkWorkflow) };
   };
+  return { key: JSON.stringify(retry) ?? "", finish };
 }
 
 type ReadConfig = Pick<ProjectPlan, "config"> & { readonly diagnostics: readonly Diagnostic[] };
@@ -262,7 +259,6 @@ export function withProblems(
   result: CompileResult,
   problems: readonly Diagnostic[],
 ): CompileResult {
-  if (problems.length === 0) return result;
   const ok = result.ok && problems.every(({ severity }) => severity !== "error");
   const diagnostics = [...problems, ...result.diagnostics].sort(compareDiagnostics);
   return { ...result, diagnostics, ok, files: ok ? result.files : [] };

@@ -30,7 +30,6 @@ export function linkedFolder(file: string): Diagnostic {
   return diagnostic("linkedFolder", placeIn(file), message, hint);
 }
 
-/** A diagnostic with the lines that it is about. */
 export function withFrames(diagnostic: Diagnostic, sources: readonly SourceText[]): Diagnostic {
   const frame = (place: Diagnostic["place"]) => {
     const source = sources.find(({ file }) => file === place.file);

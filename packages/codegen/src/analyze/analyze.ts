@@ -1,18 +1,12 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
 import { type Digest, digestOf, lazyWorkflow } from "../plan/digest.js";
+import type { ReadBefore } from "../plan/read.js";
 import { sortedBy } from "../plan/sorted.js";
 import { hashOf, knowWritten, planHash } from "../plan/write.js";
 import type { WorkflowPlan } from "../plan/schema.js";
-import {
-  allReexports,
-  type Answers,
-  areStillGiven,
-  type FileFacts,
-  type Reexport,
-  type Workflows,
-  workflowsOf,
-} from "./workflows.js";
+import { allReexports, areStillGiven, workflowsOf } from "./workflows.js";
+import type { Answers, FileFacts, Reexport, Workflows } from "./workflows.js";
 import type { FileReader } from "./file-reader.js";
 import { importCycles, type ModuleFacts } from "./import-cycles.js";
 import type { ReadModule } from "./module-file.js";
@@ -26,12 +20,9 @@ export interface Analysis {
 }
 
 /** What is remembered from one time to the next, by this process or by those before it. */
-export interface Memory {
-  /** What was remembered under a key; kept for next time only if asked for or set. */
-  get(key: string): unknown;
+export interface Memory extends ReadBefore {
   /** Gives what was remembered when asked for, the same each time; undefined if nothing was. */
   lazily(key: string): (() => unknown) | undefined;
-  set(key: string, value: unknown): void;
 }
 
 /** What is done with the plans of a file, and found in them, before they are remembered. */
@@ -213,18 +204,15 @@ const kept = (workflow: WorkflowPlan): KeptWorkflow => ({
 const hashIn = (text: string | undefined): string | null =>
   text === undefined ? null : hashOf(text);
 
-function isAsItWas(
+const isAsItWas = (
   { answers, outside, finishing }: FileRecord,
   now: Finishing,
   known: Workflows,
   read: ReadModule,
-): boolean {
-  return (
-    finishing === now.key &&
-    Object.entries(outside).every(([file, hash]) => hashIn(read(file)) === hash) &&
-    areStillGiven(answers, known)
-  );
-}
+): boolean =>
+  finishing === now.key &&
+  Object.entries(outside).every(([file, hash]) => hashIn(read(file)) === hash) &&
+  areStillGiven(answers, known);
 
 function readAnew(
   source: SourceText,

@@ -3,7 +3,7 @@ import { ts, type TypeScript } from "../ts-morph.js";
 import { declarationsOf } from "./scoping.js";
 import { bareSource } from "./descendants.js";
 import { type Import, importsOf, reexportsOf } from "./modules.js";
-import { moduleFile, type ReadModule } from "./module-file.js";
+import { jsonIn, moduleFile, objectIn, type ReadModule } from "./module-file.js";
 
 /** What a name at the top of a file stands for: a variable's value, or a declaration. */
 export interface Declared {
@@ -15,7 +15,6 @@ export interface Declared {
 export class Module {
   #declared: ReadonlyMap<string, TypeScript.Node> | undefined;
 
-  /** @param file its path in the functions folder */
   constructor(
     readonly file: string,
     readonly source: TypeScript.SourceFile,
@@ -29,14 +28,13 @@ export class Module {
 
   /** The local name of what is exported under a name. */
   localOf(exported: string): string {
-    for (const statement of this.source.statements) {
-      if (!ts.isExportDeclaration(statement) || statement.moduleSpecifier !== undefined) continue;
+    const named = this.source.statements.flatMap((statement) => {
+      if (!ts.isExportDeclaration(statement) || statement.moduleSpecifier !== undefined) return [];
       const { exportClause } = statement;
-      if (exportClause === undefined || !ts.isNamedExports(exportClause)) continue;
-      const found = exportClause.elements.find(({ name }) => name.text === exported);
-      if (found !== undefined) return (found.propertyName ?? found.name).text;
-    }
-    return exported;
+      return exportClause && ts.isNamedExports(exportClause) ? [...exportClause.elements] : [];
+    });
+    const found = named.find(({ name }) => name.text === exported);
+    return (found?.propertyName ?? found?.name)?.text ?? exported;
   }
 }
 
@@ -53,9 +51,8 @@ function valuesOf(statement: TypeScript.Statement): [string, TypeScript.Node][] 
 export class AppModules {
   readonly #read: ReadModule;
   readonly #modules = new Map<string, Module>();
-  #packages: { readonly names: readonly string[] | undefined } | undefined;
+  #packages: readonly string[] | undefined;
 
-  /** @param read gives the files of the functions folder */
   constructor(read: ReadModule) {
     this.#read = read;
   }
@@ -63,9 +60,7 @@ export class AppModules {
   /** Whether a bare module name is of Node or of the app's packages, and not an alias. */
   isPackage(module: string): boolean {
     this.#packages ??= packagesOf(this.#read);
-    const { names } = this.#packages;
-    const isNamed = (name: string) => module === name || module.startsWith(`${name}/`);
-    return names === undefined || isBuiltin(module) || names.some(isNamed);
+    return isBuiltin(module) || this.#packages.some((name) => `${module}/`.startsWith(name));
   }
 
   /** What a name stands for in a module: declared there, or in the file it is imported from. */
@@ -118,24 +113,15 @@ export class AppModules {
   }
 }
 
-/** The packages that the app says it uses, in the nearest manifests; undefined when it has none. */
-function packagesOf(read: ReadModule): { names: string[] | undefined } {
-  const manifests = ["../package.json", "../../package.json", "../../../package.json"].flatMap(
-    (path) => read(path) ?? [],
+/** The packages that the app says it uses, in the nearest manifests; all when it has none. */
+function packagesOf(read: ReadModule): string[] {
+  const paths = ["../package.json", "../../package.json", "../../../package.json"];
+  const there = paths.filter((path) => read(path) !== undefined);
+  const manifests = there.map((path) => objectIn(jsonIn(path, read)));
+  const names = manifests.flatMap((manifest) =>
+    fields.flatMap((field) => Object.keys(objectIn(manifest[field]))),
   );
-  if (manifests.length === 0) return { names: undefined };
-  return { names: manifests.flatMap(dependenciesOf) };
+  return manifests.length === 0 ? [""] : names.map((name) => `${name}/`);
 }
 
 const fields = ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"];
-
-function dependenciesOf(manifest: string): string[] {
-  try {
-    const parsed: unknown = JSON.parse(manifest);
-    return Object.entries(parsed ?? {}).flatMap(([field, value]) =>
-      fields.includes(field) && typeof value === "object" ? Object.keys(value ?? {}) : [],
-    );
-  } catch {
-    return [];
-  }
-}

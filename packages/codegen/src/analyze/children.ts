@@ -82,11 +82,10 @@ function isData(expression: Node | undefined, file: DefinitionFile): boolean {
     return elements.length > 0 && elements.every((each) => isData(each, file));
   }
   if (Node.isObjectLiteralExpression(node)) {
-    const fields = node.getProperties();
-    return (
-      fields.length > 0 &&
-      fields.every((each) => Node.isPropertyAssignment(each) && isData(each.getInitializer(), file))
-    );
+    const fields = node.getProperties().map((each) => {
+      return Node.isPropertyAssignment(each) ? each.getInitializer() : undefined;
+    });
+    return fields.length > 0 && fields.every((each) => isData(each, file));
   }
   const known = knownValue(node, file);
   return known !== undefined && typeof known !== "object";
@@ -158,12 +157,12 @@ function partsOf(node: Node): [root?: Node, member?: string] {
 }
 
 /** What `import name = flows.base` gives a name to. */
-function entityOf(name: string, { source }: DefinitionFile): Node | undefined {
-  const found = source
+const entityOf = (name: string, { source }: DefinitionFile): Node | undefined =>
+  source
     .getStatements()
-    .find((each) => Node.isImportEqualsDeclaration(each) && each.getName() === name);
-  return Node.isImportEqualsDeclaration(found) ? found.getModuleReference() : undefined;
-}
+    .filter(Node.isImportEqualsDeclaration)
+    .find((each) => each.getName() === name)
+    ?.getModuleReference();
 
 function childNamed(argument: Node, file: DefinitionFile, known: Workflows): Resolved {
   const workflow = knownValue(argument, file);
@@ -174,12 +173,9 @@ function childNamed(argument: Node, file: DefinitionFile, known: Workflows): Res
 function reportUnknown(at: Node, name: string, file: DefinitionFile, known: Workflows): "reported" {
   const near = known.nearest(name);
   const message = `there is no workflow ${quote(name)} to start as a child`;
-  const hint =
-    near === undefined
-      ? "a child is a workflow exported from a *.workflow.ts file of this app"
-      : near === name
-        ? `${quote(near)} is a workflow of another file: correct the import`
-        : `did you mean ${quote(near)}?`;
+  let hint = "a child is a workflow exported from a *.workflow.ts file of this app";
+  if (near !== undefined) hint = `did you mean ${quote(near)}?`;
+  if (near === name) hint = `${quote(near)} is a workflow of another file: correct the import`;
   file.report("unknownChild", at, message, hint);
   return "reported";
 }

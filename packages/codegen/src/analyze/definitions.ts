@@ -68,7 +68,6 @@ export function findDefinitions(file: DefinitionFile): FoundInFile {
 interface Chain {
   readonly top: Node;
   readonly nodes: NodeCall[];
-  /** Where it stops being plain calls. */
   readonly broken?: Node;
 }
 

@@ -3,14 +3,13 @@ import type { SourceText } from "../discover/discover.js";
 import type { WorkflowPlan } from "../plan/schema.js";
 import { AppModules } from "./app-modules.js";
 import { type DefinitionFile, Parser } from "./parser.js";
-import { reportUnseenChains } from "./misuse.js";
+import { reportMissingValues, reportUnseenChains } from "./misuse.js";
 import { findDefinitions, type FoundDefinition, type FoundInFile } from "./definitions.js";
 import { tooDeep, unlessTooDeep } from "./descendants.js";
 import { type Answers, type FileFacts, recording, type Workflows } from "./workflows.js";
 import type { ReadModule } from "./module-file.js";
 import { moduleFactsOf, reexportsOf } from "./modules.js";
 import { checkRuntime, usedModules } from "./node-runtime.js";
-import { reportMissingValues } from "./missing-values.js";
 import { reportOwnChild } from "./children.js";
 import { workflowPlan } from "./workflow.js";
 

@@ -32,7 +32,6 @@ export function wrapping(node: Node): Node {
   return parent !== undefined && unwrap(parent) !== parent ? wrapping(parent) : node;
 }
 
-/** The text of a string that is written out. */
 export const stringOf = (node: Node | undefined): string | undefined =>
   Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node)
     ? node.getLiteralText()
@@ -75,7 +74,6 @@ export function constantOf(id: Identifier, { source }: DefinitionFile): Node | u
     : unwrap(initializer);
 }
 
-/** A generator is none that anything here could call. */
 function isFunctionNode(node: Node): node is FunctionNode {
   if (Node.isArrowFunction(node)) return true;
   const isOther =

@@ -88,13 +88,9 @@ function classify(
   }
   const reads = scopeReads(args.value, `the args of ${of}`, file, "args");
   if (reads === undefined) return undefined;
-  return { kind, at, reads, reference, info: takesInfo(args.value, file) || undefined, policy };
-}
-
-/** Whether `args` take `info`, or may look for it. */
-function takesInfo(args: Node, file: DefinitionFile): boolean {
-  const fn = functionOf(args, file);
-  return fn !== undefined && readsOf(fn, "args", file, "info").length > 0;
+  const given = functionOf(args.value, file);
+  const takesInfo = given !== undefined && readsOf(given, "args", file, "info").length > 0;
+  return { kind, at, reads, reference, info: takesInfo || undefined, policy };
 }
 
 /** What a function of the scope alone reads, such as `args` or `children`. */
@@ -113,7 +109,6 @@ export function scopeReads(
   return undefined;
 }
 
-/** What the `recover(error, scope)` of a node reads, if it has one. */
 export function readRecover(
   options: Options,
   label: string,

@@ -22,7 +22,7 @@ export interface CycleOptions {
   readonly factsOf: (file: string, text: string) => Promise<ModuleFacts>;
 }
 
-/** `isNeeded` if the other module must be loaded before. Imports of generated files have no place. */
+/** `isNeeded` if the other module must be loaded before. Those of generated files have no place. */
 interface Edge {
   readonly to: string;
   readonly isNeeded: boolean;
@@ -36,7 +36,7 @@ export async function importCycles(
   definitions: ReadonlyMap<string, ModuleFacts>,
   options: CycleOptions,
 ): Promise<Diagnostic[]> {
-  const graph = withoutEnds(await graphOf(definitions, options));
+  const graph = await graphOf(definitions, options);
   const found = new Map<string, Diagnostic>();
   const circles = new Set<string>();
   for (const from of [...graph.keys()].sort()) {
@@ -73,13 +73,9 @@ async function graphOf(
   const generated = new Map(workflows.map(({ name, file }) => [`${output}/${name}.ts`, file]));
   const graph: Graph = new Map([[index, [...generated.keys()].map(needed)]]);
   for (const [file, definition] of generated) graph.set(file, [needed(definition)]);
-  const functions = new Map<string, ReadonlySet<string>>();
-  const waiting: [string, ModuleFacts][] = [...definitions];
-  const seen = new Set(definitions.keys());
+  const seen = new Map(definitions);
   const pending: { from: string; to: string; edge: ModuleEdge }[] = [];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const [file, facts] = next;
-    functions.set(file, new Set(facts.functions));
+  for (const [file, facts] of seen) {
     for (const edge of facts.edges) {
       const paths = modulePaths(file, edge.module, read);
       const inOutput = paths
@@ -90,13 +86,11 @@ async function graphOf(
       const to = inOutput ?? found?.file;
       if (to === undefined) continue;
       pending.push({ from: file, to, edge });
-      if (found === undefined || seen.has(to)) continue;
-      seen.add(to);
-      waiting.push([to, await factsOf(to, found.text)]);
+      if (found !== undefined && !seen.has(to)) seen.set(to, await factsOf(to, found.text));
     }
   }
   for (const { from, to, edge } of pending) {
-    const isNeeded = edge.reads.some((name) => functions.get(to)?.has(name) !== true);
+    const isNeeded = edge.reads.some((name) => seen.get(to)?.functions.includes(name) !== true);
     const place = { ...edge.place, file: from };
     graph.set(from, [...(graph.get(from) ?? []), { to, isNeeded, place }]);
   }
@@ -106,27 +100,6 @@ async function graphOf(
 const needed = (to: string): Edge => ({ to, isNeeded: true });
 
 const isIn = (folder: string, file: string): boolean => file.startsWith(`${folder}/`);
-
-/** Without the modules that lead to no circle. */
-function withoutEnds(whole: Graph): Graph {
-  const importers = new Map([...whole.keys()].map((file): [string, string[]] => [file, []]));
-  const open = new Map<string, number>();
-  for (const [file, edges] of whole) {
-    const inside = edges.filter(({ to }) => whole.has(to));
-    open.set(file, inside.length);
-    for (const { to } of inside) importers.get(to)?.push(file);
-  }
-  const ends = [...whole.keys()].filter((file) => open.get(file) === 0);
-  for (const end of ends)
-    for (const file of importers.get(end) ?? []) {
-      const imports = (open.get(file) ?? 0) - 1;
-      open.set(file, imports);
-      if (imports === 0) ends.push(file);
-    }
-  const gone = new Set(ends);
-  const rest = [...whole].filter(([file]) => !gone.has(file));
-  return new Map(rest.map(([file, edges]) => [file, edges.filter(({ to }) => !gone.has(to))]));
-}
 
 function pathBetween(from: string, to: string, graph: Graph): string[] | undefined {
   const before = new Map<string, string | undefined>([[from, undefined]]);

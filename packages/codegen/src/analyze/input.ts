@@ -1,5 +1,5 @@
 import { quote } from "../diagnostics/diagnostic.js";
-import type { CallExpression, Identifier } from "ts-morph";
+import type { Identifier } from "ts-morph";
 import { Node, ts, type TypeScript, VariableDeclarationKind } from "../ts-morph.js";
 import type { Expression, ImportedName, InputPlan } from "../plan/schema.js";
 import { definitionModule, moduleFromOutput } from "../plan/paths.js";
@@ -9,21 +9,8 @@ import { isDeclaredBetween, isDeclaredInFile, isReference } from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
 import { loadedBy } from "./modules.js";
 import { eachBelow, identifiersIn } from "./descendants.js";
-import { type Options, readOptions } from "./options.js";
+import type { Options } from "./options.js";
 import { sourceHash } from "./tokens.js";
-
-export function readWorkflowOptions(
-  root: CallExpression,
-  workflow: string,
-  file: DefinitionFile,
-): Options | undefined {
-  return readOptions(
-    root.getArguments()[0],
-    root.getExpression(),
-    `workflow ${quote(workflow)}`,
-    file,
-  );
-}
 
 /** Reads the `input`: an exported const to import, or closed, to be copied. */
 export function readInput(
@@ -94,12 +81,8 @@ function wordOf(part: TypeScript.Node): string[] {
   if (module !== undefined) return [`${module.load}(${quote(module.name)})`];
   if (part.kind === ts.SyntaxKind.ThisKeyword) return ["this"];
   if (ts.isAwaitExpression(part)) return ["await"];
-  if (
-    ts.isCallExpression(part) &&
-    ts.isIdentifier(part.expression) &&
-    part.expression.text === "eval"
-  )
-    return ["eval"];
+  const callee = ts.isCallExpression(part) ? part.expression : undefined;
+  if (callee && ts.isIdentifier(callee) && callee.text === "eval") return ["eval"];
   const isMeta = ts.isMetaProperty(part) && part.keywordToken === ts.SyntaxKind.ImportKeyword;
   return isMeta ? ["import.meta"] : [];
 }
@@ -159,13 +142,9 @@ export function verbatim(
   const text = node.getSourceFile().getFullText();
   const dedent = dedenter(node);
   let from = start;
-  const names = Node.isIdentifier(node)
-    ? [node]
-    : identifiersIn(node, (name) => imported.has(name)).filter(
-        (id) => isReference(id) && !isDeclaredBetween(id, node.getParentOrThrow()),
-      );
-  for (const id of names) {
+  for (const id of freeNames(node)) {
     const name = id.getText();
+    if (!imported.has(name) && id !== node) continue;
     const at = id.getStart();
     const shorthand = Node.isShorthandPropertyAssignment(id.getParent());
     parts.push(dedent(text.slice(from, at), from), { name, shorthand });

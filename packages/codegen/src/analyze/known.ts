@@ -24,14 +24,11 @@ export function objectOf(value: Node, file: DefinitionFile): ObjectLiteralExpres
 
 /** The object or list of a const at the top of the file that nothing in the file can change. */
 export function heldIn(name: Node, file: DefinitionFile): Literal | undefined {
-  if (!Node.isIdentifier(name)) return undefined;
-  const held = constantOf(name, file);
-  if (!isLiteral(held)) return undefined;
+  const held = Node.isIdentifier(name) ? constantOf(name, file) : undefined;
+  const isLiteral = Node.isObjectLiteralExpression(held) || Node.isArrayLiteralExpression(held);
+  if (!isLiteral || !Node.isIdentifier(name)) return undefined;
   return new Uses(file).leave(nameOf(name), held) ? held : undefined;
 }
-
-const isLiteral = (node: Node | undefined): node is Literal =>
-  Node.isObjectLiteralExpression(node) || Node.isArrayLiteralExpression(node);
 
 /** Whether uses of objects and lists leave them unchanged. What cannot be followed may not. */
 class Uses {
@@ -59,11 +56,8 @@ class Uses {
       const isRead = isListOfScalars(held) && readers.has(name);
       return isRead || this.#leaves(parent, memberOf(held, name));
     }
-    if (
-      Node.isForOfStatement(parent) ||
-      Node.isSpreadElement(parent) ||
-      Node.isElementAccessExpression(parent)
-    )
+    const isForEach = Node.isForOfStatement(parent) || Node.isSpreadElement(parent);
+    if (isForEach || Node.isElementAccessExpression(parent))
       return isListOfScalars(held) && !isAssigned(parent);
     if (Node.isPropertyAssignment(parent) || Node.isShorthandPropertyAssignment(parent))
       return this.#leaves(parent.getParentOrThrow(), undefined);
@@ -91,11 +85,14 @@ class Uses {
 }
 
 /** What nobody can change. A called method may change its object, so most functions are not. */
-const isFixed = (node: Node): boolean =>
-  Node.isLiteralExpression(node) ||
-  /^(ArrowFunction|(True|False|Null)Keyword|TemplateExpression|PrefixUnaryExpression)$/.test(
-    node.getKindName(),
-  );
+const isFixed = (node: Node): boolean => fixed.has(node.getKindName());
+
+const fixed: ReadonlySet<string> = new Set(
+  (
+    "StringLiteral NumericLiteral BigIntLiteral NoSubstitutionTemplateLiteral TemplateExpression " +
+    "TrueKeyword FalseKeyword NullKeyword ArrowFunction PrefixUnaryExpression"
+  ).split(" "),
+);
 
 const isListOfScalars = (held: Node | undefined): boolean =>
   Node.isArrayLiteralExpression(held) && held.getElements().every((each) => isFixed(unwrap(each)));
@@ -108,7 +105,6 @@ const readers: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** What a member of an object is, if that is written out. */
 function memberOf(held: Node | undefined, name: string): Node | undefined {
   if (!Node.isObjectLiteralExpression(held)) return undefined;
   if (!held.getProperties().every(Node.isPropertyAssignment)) return undefined;
@@ -147,16 +143,13 @@ class Evaluation {
       return signed(node.getOperatorToken(), this.value(node.getOperand()));
     if (Node.isBinaryExpression(node)) {
       const sides = [this.value(node.getLeft()), this.value(node.getRight())] as const;
-      return combined(node.getOperatorToken().getKind(), ...sides);
+      return combined(node.getOperatorToken().getText(), ...sides);
     }
-    if (Node.isTemplateExpression(node)) {
-      const spans = node.getTemplateSpans().map((span) => {
-        const inside = this.value(span.getExpression());
-        return isScalar(inside) ? `${inside}${span.getLiteral().getLiteralText()}` : undefined;
-      });
-      const isKnown = spans.every((span) => span !== undefined);
-      return isKnown ? [node.getHead().getLiteralText(), ...spans].join("") : undefined;
-    }
+    if (Node.isTemplateExpression(node))
+      return node.getTemplateSpans().reduce((text: Known, span) => {
+        const inside = combined("+", text, this.value(span.getExpression()));
+        return combined("+", inside, span.getLiteral().getLiteralText());
+      }, node.getHead().getLiteralText());
     return literal(node) ?? other(node, this.file);
   }
 
@@ -191,16 +184,12 @@ class Evaluation {
         fields.set(field.name, { place, value: this.value(field.value) });
         continue;
       }
-      const spread = Node.isSpreadAssignment(property)
-        ? this.value(property.getExpression())
-        : undefined;
-      if (isObject(spread) && spread.isWhole) {
-        for (const [name, given] of spread.fields) fields.set(name, given);
-      } else {
-        // It may have any of the fields before it.
-        fields.clear();
-        isWhole = false;
-      }
+      const isSpread = Node.isSpreadAssignment(property);
+      const spread = isSpread ? this.value(property.getExpression()) : undefined;
+      isWhole &&= isObject(spread) && spread.isWhole;
+      // It may have any of the fields before it.
+      if (!isObject(spread) || !spread.isWhole) fields.clear();
+      else for (const [name, given] of spread.fields) fields.set(name, given);
     }
     return { fields, isWhole };
   }
@@ -247,19 +236,19 @@ function signed(operator: Operator, operand: Known): Known {
   return operator === SyntaxKind.PlusToken ? operand : undefined;
 }
 
-const arithmetic: ReadonlyMap<Operator, (a: number, b: number) => number> = new Map([
-  [SyntaxKind.PlusToken, (a: number, b: number) => a + b],
-  [SyntaxKind.MinusToken, (a: number, b: number) => a - b],
-  [SyntaxKind.AsteriskToken, (a: number, b: number) => a * b],
-  [SyntaxKind.SlashToken, (a: number, b: number) => a / b],
-  [SyntaxKind.PercentToken, (a: number, b: number) => a % b],
-  [SyntaxKind.AsteriskAsteriskToken, (a: number, b: number) => a ** b],
-]);
+const arithmetic: Readonly<Record<string, (a: number, b: number) => number>> = {
+  "+": (a, b) => a + b,
+  "-": (a, b) => a - b,
+  "*": (a, b) => a * b,
+  "/": (a, b) => a / b,
+  "%": (a, b) => a % b,
+  "**": (a, b) => a ** b,
+};
 
-function combined(operator: Operator, left: Known, right: Known): Known {
+function combined(operator: string, left: Known, right: Known): Known {
   if (typeof left === "number" && typeof right === "number")
-    return arithmetic.get(operator)?.(left, right);
+    return arithmetic[operator]?.(left, right);
   const isText = typeof left === "string" || typeof right === "string";
-  if (operator !== SyntaxKind.PlusToken || !isText) return undefined;
+  if (operator !== "+" || !isText) return undefined;
   return isScalar(left) && isScalar(right) ? `${left}${right}` : undefined;
 }

@@ -3,8 +3,8 @@ import { Node, ts, type TypeScript } from "../ts-morph.js";
 import type { DefinitionFile } from "./parser.js";
 import { callsIn, eachBelow, wrapped } from "./descendants.js";
 import { isCalled, unwrap, wrapping } from "./functions.js";
-import { isImported, loadedBy, localNamesOf } from "./modules.js";
-import { isDeclaredBetween, isDeclaredInFile, isReference } from "./scoping.js";
+import { isImported, loadedBy, localNamesOf, valuesUsed } from "./modules.js";
+import { declarationsOf, isDeclaredBetween, isDeclaredInFile, isReference } from "./scoping.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import { targetOf } from "./children.js";
 import type { FoundInFile } from "./definitions.js";
@@ -181,4 +181,44 @@ function isChain(value: Node): boolean {
   return callee.getName() === "finalize"
     ? Node.isObjectLiteralExpression(first)
     : Node.isStringLiteral(first) && second !== undefined;
+}
+
+/** Reports names without a value when used: imported as types, or read before their declaration. */
+export function reportMissingValues(file: DefinitionFile): void {
+  const { source, imports, placeOf } = file;
+  const declared = new Map(source.compilerNode.statements.flatMap(lateNames));
+  const reported = new Set<string>();
+  for (const [part, isRun] of valuesUsed(source.compilerNode).reverse()) {
+    const { text: name } = part;
+    const imported = imports.get(name);
+    const declaration = declared.get(name);
+    const isLate = isRun && declaration !== undefined && declaration.pos > part.pos;
+    if (reported.has(name) || !(isLate || imported?.typeOnly === true)) continue;
+    const id = wrapped(part, source);
+    if (!Node.isIdentifier(id) || !isReference(id) || isDeclaredBetween(id, source)) continue;
+    reported.add(name);
+    if (isLate) {
+      const message = `\`${name}\` has no value yet when it is read here, as it is declared further down`;
+      const hint = "move its declaration above this one";
+      const place = placeOf(wrapped(declaration, source));
+      file.report("noValue", id, message, hint, { message: "declared here", place });
+    } else {
+      const message = `\`${name}\` is imported as a type, so it has no value when the code runs`;
+      const code = imported?.imported === "defineWorkflow" ? "misusedDefine" : "noValue";
+      file.report(code, id, message, "import it without `type`");
+    }
+  }
+}
+
+/** The names that have no value before a statement has run. A function has its value at once. */
+function lateNames(statement: TypeScript.Statement): [string, TypeScript.Node][] {
+  const isLate =
+    ts.isVariableStatement(statement) ||
+    ts.isClassDeclaration(statement) ||
+    ts.isEnumDeclaration(statement) ||
+    (ts.isImportEqualsDeclaration(statement) &&
+      !ts.isExternalModuleReference(statement.moduleReference));
+  const isAmbient = ({ kind }: TypeScript.ModifierLike) => kind === ts.SyntaxKind.DeclareKeyword;
+  if (!isLate || statement.modifiers?.some(isAmbient) === true) return [];
+  return declarationsOf(statement).map(([name, node]) => [name, node.name ?? node]);
 }

@@ -98,11 +98,10 @@ function foldersAround(file: string): string[] {
 function configAliases(file: string, read: ReadModule, depth = 0): Alias[] {
   const config = jsonIn(posix.normalize(file), read);
   if (config === undefined || depth > 8) return [];
-  const options = objectIn(config["compilerOptions"]);
+  const { baseUrl: base, paths } = objectIn(config["compilerOptions"]);
   const folder = posix.dirname(file);
-  const base = options["baseUrl"];
   const root = typeof base === "string" ? posix.join(folder, base) : folder;
-  const own = Object.entries(objectIn(options["paths"])).map(([pattern, targets]): Alias => {
+  const own = Object.entries(objectIn(paths)).map(([pattern, targets]): Alias => {
     return [pattern, textsIn(targets).map((target) => posix.join(root, target))];
   });
   const inherited = textsIn(config["extends"]).flatMap((name) => {
@@ -123,7 +122,7 @@ const imports = (folder: string, read: ReadModule): Alias[] =>
     textsIn(targets).map((each) => posix.join(folder, each)),
   ]);
 
-const objectIn = (value: unknown): Readonly<Record<string, unknown>> =>
+export const objectIn = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? { ...value } : {};
 
 /** The texts in a value: itself, those of a list, or those under conditions. */
@@ -131,7 +130,10 @@ const textsIn = (value: unknown): string[] =>
   typeof value === "string" ? [value] : Object.values(objectIn(value)).flatMap(textsIn);
 
 /** JSON as a tsconfig has it, with comments and commas at the end of lists. */
-function jsonIn(file: string, read: ReadModule): Readonly<Record<string, unknown>> | undefined {
+export function jsonIn(
+  file: string,
+  read: ReadModule,
+): Readonly<Record<string, unknown>> | undefined {
   const text = read(file);
   if (text === undefined) return undefined;
   const outsideTexts = (pattern: RegExp, of: string) =>

@@ -46,7 +46,6 @@ function exportedAs(name: TypeScript.ModuleExportName): string {
   return ts.isIdentifier(name) || jsName.test(name.text) ? name.text : JSON.stringify(name.text);
 }
 
-/** The names under which each local variable is exported. */
 export function exportsOf(source: SourceFile): Map<string, string[]> {
   const exports = new Map<string, string[]>();
   const add = (local: string, exported: string) =>

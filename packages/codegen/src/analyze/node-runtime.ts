@@ -29,7 +29,6 @@ export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[
   const written = source.compilerNode.statements.flatMap((statement): UsedModule[] => {
     const specifier = specifierOf(statement);
     const names = namesOf(statement);
-    // Without a name of a value, it is an import of types.
     if (specifier === undefined || names?.length === 0) return [];
     const module = specifier.text;
     const place = placeOf(wrapped(specifier, source));

@@ -70,7 +70,6 @@ export function givenOptions(options: Options | undefined, file: DefinitionFile)
   );
 }
 
-/** Those of the named options whose values can be seen. */
 export function plannedValues(given: GivenOptions, names: readonly string[]): Record<string, Json> {
   const values: Record<string, Json> = {};
   for (const name of names) {

@@ -1,18 +1,12 @@
 import type { Node, SourceFile } from "ts-morph";
 import type { CodeName } from "../diagnostics/codes.js";
-import {
-  diagnostic,
-  type Diagnostic,
-  type Place,
-  placeAt,
-  type Related,
-} from "../diagnostics/diagnostic.js";
+import { diagnostic, placeAt } from "../diagnostics/diagnostic.js";
+import type { Diagnostic, Place, Related } from "../diagnostics/diagnostic.js";
 import { exportsOf, type Import, importsOf } from "./modules.js";
 import { Project, ScriptTarget, ts } from "../ts-morph.js";
 import type { SourceText } from "../discover/discover.js";
 import { tooDeep, unlessTooDeep } from "./descendants.js";
 
-/** One parsed file, and what its names stand for. */
 export interface DefinitionFile {
   readonly file: string;
   /** Where its relative imports begin: the file itself, or what it is a link to. */
@@ -30,7 +24,7 @@ export interface DefinitionFile {
 export function definitionFile(file: string, source: SourceFile, origin = file): DefinitionFile {
   const placeOf = (node: Node): Place =>
     placeAt(file, source.getFullText(), node.getStart(), node.getWidth());
-  let reported: Diagnostic[] = [];
+  const reported: Diagnostic[] = [];
   return {
     file,
     origin,
@@ -39,11 +33,7 @@ export function definitionFile(file: string, source: SourceFile, origin = file):
     exports: exportsOf(source),
     placeOf,
     report: (name, at, ...text) => void reported.push(diagnostic(name, placeOf(at), ...text)),
-    takeDiagnostics: () => {
-      const taken = reported;
-      reported = [];
-      return taken;
-    },
+    takeDiagnostics: () => reported.splice(0),
   };
 }
 
@@ -72,13 +62,8 @@ export class Parser {
     const whole = unlessTooDeep(() => parse(text));
     const source = whole ?? parse("");
     const errors = whole === undefined ? [tooDeep(file, text)] : syntaxErrors(source, file);
-    const parsed: ParsedFile = {
-      text,
-      origin,
-      source,
-      errors,
-      file: errors.length > 0 ? undefined : definitionFile(file, source, origin),
-    };
+    const found = errors.length > 0 ? undefined : definitionFile(file, source, origin);
+    const parsed: ParsedFile = { text, origin, source, errors, file: found };
     this.#parsed.set(file, parsed);
     return parsed;
   }

@@ -2,6 +2,7 @@ import { Node, ts, type TypeScript } from "../ts-morph.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import { hashOf } from "../plan/write.js";
 import { type AppModules, Module } from "./app-modules.js";
+import { localNamesOf } from "./modules.js";
 import type { DefinitionFile } from "./parser.js";
 import { boundNames, isReference } from "./scoping.js";
 import { childrenOf } from "./descendants.js";
@@ -115,10 +116,6 @@ function addNamed(
 /** Whether a declaration is a workflow, or has one in it: that has a hash of its own. */
 function holdsWorkflow({ pos, end }: TypeScript.Node, { source, imports }: Module): boolean {
   const text = source.text.slice(pos, end);
-  return (
-    text.includes("defineWorkflow") ||
-    [...imports].some(
-      ([name, { imported }]) => imported === "defineWorkflow" && text.includes(name),
-    )
-  );
+  const names = localNamesOf(imports, "defineWorkflow").add("defineWorkflow");
+  return [...names].some((name) => text.includes(name));
 }

@@ -6,21 +6,11 @@ import type { Workflows } from "./workflows.js";
 import type { DefinitionFile } from "./parser.js";
 import type { FoundDefinition, NodeCall } from "./definitions.js";
 import { stringOf, unwrap } from "./functions.js";
-import { readInput, readWorkflowOptions } from "./input.js";
-import {
-  analyzeNode,
-  literalName,
-  type NodeContext,
-  optionSource,
-  type ReadNodes,
-} from "./nodes/node-kind.js";
-import {
-  givenOptions,
-  type Options,
-  plannedValues,
-  readOptions,
-  reportUnknown,
-} from "./options.js";
+import { readInput } from "./input.js";
+import { analyzeNode, literalName, optionSource } from "./nodes/node-kind.js";
+import type { NodeContext, ReadNodes } from "./nodes/node-kind.js";
+import { givenOptions, plannedValues, readOptions, reportUnknown } from "./options.js";
+import type { Options } from "./options.js";
 import { nodeKinds } from "./nodes/table.js";
 import { sourceHash } from "./tokens.js";
 
@@ -31,10 +21,10 @@ export function workflowPlan(
   modules: AppModules,
 ): WorkflowPlan {
   const { file, name, nameNode, root } = definition;
-  const options = readWorkflowOptions(root, name, file);
-  if (options !== undefined)
-    reportUnknown(options, ["input", ...planned], `workflow ${quote(name)}`, file);
-  const input = options && readInput(options, root.getExpression(), name, file, modules);
+  const [at, label] = [root.getExpression(), `workflow ${quote(name)}`];
+  const options = readOptions(root.getArguments()[0], at, label, file);
+  if (options !== undefined) reportUnknown(options, ["input", ...planned], label, file);
+  const input = options && readInput(options, at, name, file, modules);
   const readNodes: NodeContext["readNodes"] = (calls, inside) =>
     nodesOf(calls, { ...inside, file, workflow: name, workflows, modules, readNodes });
   const given = givenOptions(options, file);

@@ -20,7 +20,6 @@ export interface FoundWorkflow {
   readonly endsInDefinition: boolean;
 }
 
-/** The workflows of the project, as other definitions may name them. */
 export interface Workflows {
   readonly has: (name: string) => boolean;
   readonly nearest: (name: string) => string | undefined;
@@ -88,13 +87,10 @@ export const areStillGiven = (answers: Answers, workflows: Workflows): boolean =
     return asText(workflows[kind](about)) === answer;
   });
 
-/** A name that a file hands on from another one. */
+/** A name that a file hands on from a module, and its name there; `*` for all that has names. */
 export interface Reexport {
-  /** The name under which it does; `*` for all that the other file exports. */
   readonly exported: string;
-  /** The name in the other file; `*` for all of it. */
   readonly imported: string;
-  /** The other file, as it is named there. */
   readonly module: string;
 }
 
@@ -102,10 +98,7 @@ export interface Reexport {
 export type Reexports = ReadonlyMap<string, readonly Reexport[]>;
 
 /** A name in a file, which is given without its ending. */
-export interface NameIn {
-  readonly module: string;
-  readonly name: string;
-}
+type NameIn = Readonly<Record<"module" | "name", string>>;
 
 /** What files hand on: a workflow may be named through files that only re-export it. */
 export async function allReexports(
@@ -136,7 +129,7 @@ export async function allReexports(
 }
 
 /** Where a name may be declared: in the file itself, then in those it is handed on from. */
-export function placesOf(
+function placesOf(
   target: NameIn,
   reexports: Reexports,
   seen: ReadonlySet<string> = new Set(),
@@ -144,13 +137,13 @@ export function placesOf(
   const key = `${target.module}\n${target.name}`;
   if (seen.has(key)) return [];
   const path = new Set([...seen, key]);
-  const further = (reexports.get(target.module) ?? [])
-    .filter(({ exported, imported }) =>
-      exported === "*" ? target.name !== "default" : exported === target.name && imported !== "*",
-    )
-    .flatMap(({ exported, imported, module }) =>
-      placesOf({ module, name: exported === "*" ? target.name : imported }, reexports, path),
-    );
+  const further = (reexports.get(target.module) ?? []).flatMap(({ exported, imported, module }) => {
+    const [isAll, isNamed] = [exported === "*", exported === target.name && imported !== "*"];
+    const isGiven = isAll ? target.name !== "default" : isNamed;
+    return isGiven
+      ? placesOf({ module, name: isAll ? target.name : imported }, reexports, path)
+      : [];
+  });
   return [target, ...further];
 }
 

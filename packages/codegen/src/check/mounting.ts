@@ -1,4 +1,4 @@
-import { diagnostic, quote, type Diagnostic } from "../diagnostics/diagnostic.js";
+import { diagnostic, type Diagnostic, type Place, quote } from "../diagnostics/diagnostic.js";
 import { howToMount, mountedAstray } from "../init/convex-config.js";
 import type { ConvexConfig } from "./config.js";
 import { configFile } from "../plan/paths.js";
@@ -6,19 +6,18 @@ import { configFile } from "../plan/paths.js";
 /** Reports if the app plainly does not mount the component under the name generated code uses. */
 export function checkMounting({ file, text }: ConvexConfig, wanted: string): Diagnostic[] {
   const missed = `generated code finds no \`components.${wanted}\``;
-  if (text === undefined) {
-    const place = { file, line: 1, column: 1 };
-    const message = `there is no ${file} that mounts the workflow component, so ${missed}`;
-    return [diagnostic("unmounted", place, message, howToMount(wanted))];
-  }
+  const report = (place: Place, what: string, hint = howToMount(wanted)) => [
+    diagnostic("unmounted", place, `${what}, so ${missed}`, hint),
+  ];
+  if (text === undefined)
+    return report(
+      { file, line: 1, column: 1 },
+      `there is no ${file} that mounts the workflow component`,
+    );
   const astray = mountedAstray(file, text, wanted);
   if (astray === undefined) return [];
   const { place, name } = astray;
-  if (name === undefined) {
-    const message = `${file} does not mount the workflow component, so ${missed}`;
-    return [diagnostic("unmounted", place, message, howToMount(wanted))];
-  }
-  const message = `${file} mounts the workflow component as "${name}", so ${missed}`;
+  if (name === undefined) return report(place, `${file} does not mount the workflow component`);
   const hint = `write \`component: ${quote(name)}\` into ${configFile}, or mount it as "${wanted}"`;
-  return [diagnostic("unmounted", place, message, hint)];
+  return report(place, `${file} mounts the workflow component as "${name}"`, hint);
 }

@@ -107,7 +107,6 @@ export function checkDuplicateWorkflows(workflows: ProjectPlan["workflows"]): Di
   });
 }
 
-/** Two of one name in a workflow; both places are shown. */
 export const checkDuplicates = (workflow: WorkflowPlan): Diagnostic[] => [
   ...allLines(workflow.nodes).flatMap((line) => checkLine(workflow, line)),
   ...checkHidden(workflow.nodes),

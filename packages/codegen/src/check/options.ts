@@ -1,14 +1,8 @@
 import { diagnostic, type Diagnostic, quote } from "../diagnostics/diagnostic.js";
 import { durationMs, MAX_DURATION_MS } from "../plan/constants.js";
 import { allNodes } from "../plan/flow.js";
-import {
-  asyncFunction,
-  type Given,
-  type GivenOptions,
-  isObject,
-  type Known,
-  textOf,
-} from "../plan/known.js";
+import { asyncFunction, isObject, textOf } from "../plan/known.js";
+import type { Given, GivenOptions, Known } from "../plan/known.js";
 import type { NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
 
@@ -68,12 +62,10 @@ const rules: Readonly<Record<string, Rule>> = {
   children: sync,
   on: sync,
   until: sync,
-  reduce: (name, { value }) =>
-    isObject(value)
-      ? [...value.fields].flatMap(([field, each]) =>
-          field === "step" ? sync(`${name}.${field}`, each) : [],
-        )
-      : [],
+  reduce: (name, { value }) => {
+    const step = isObject(value) ? value.fields.get("step") : undefined;
+    return step === undefined ? [] : sync(`${name}.step`, step);
+  },
   concurrency: (name, given) => (given.value === Infinity ? [] : count(name, given)),
   tolerate: checkTolerate,
   maxIterations: each(
@@ -92,7 +84,9 @@ const areFor = {
 /** Options whose values cannot be, and options that do nothing where they stand. */
 export const checkOptions = ({ name, given, nodes }: WorkflowPlan): Diagnostic[] => [
   ...checkValues(`workflow ${quote(name)}`, given),
-  ...allNodes(nodes).flatMap((node) => ownersOf(node).flatMap(checkOwner)),
+  ...allNodes(nodes)
+    .flatMap(ownersOf)
+    .flatMap((owner) => [...checkValues(owner.label, owner.given), ...checkEffects(owner)]),
 ];
 
 /** What has options of its own: a node, and each part that is an object inside it. */
@@ -116,11 +110,6 @@ function ownersOf(node: NodePlan): Owner[] {
 }
 
 const placeKey = ({ place: { line, column } }: Given): string => `${line}:${column}`;
-
-const checkOwner = (owner: Owner): Diagnostic[] => [
-  ...checkValues(owner.label, owner.given),
-  ...checkEffects(owner),
-];
 
 function checkValues(of: string, options: GivenOptions): Diagnostic[] {
   return [...options].flatMap(([option, at]) => {
@@ -155,13 +144,11 @@ export function isWhole(value: Known, from: number, to = Number.POSITIVE_INFINIT
   return typeof value === "number" && Number.isInteger(value) && value >= from && value <= to;
 }
 
-const retryFields: Readonly<Record<string, { readonly rule: Rule; readonly isOptional?: true }>> = {
-  maxAttempts: {
-    rule: each((value) => isWhole(value, 1, 1000), "write a whole number from 1 to 1000"),
-  },
-  initialBackoffMs: { rule: fromZero },
-  base: { rule: fromZero },
-  maxBackoffMs: { rule: fromZero, isOptional: true },
+const retryFields: Readonly<Record<string, Rule>> = {
+  maxAttempts: each((value) => isWhole(value, 1, 1000), "write a whole number from 1 to 1000"),
+  initialBackoffMs: fromZero,
+  base: fromZero,
+  maxBackoffMs: fromZero,
 };
 
 export function checkRetry(name: string, given: Given): Problem[] {
@@ -169,14 +156,15 @@ export function checkRetry(name: string, given: Given): Problem[] {
   if (value === undefined || typeof value === "boolean") return [];
   const needed = "write true, or all of { maxAttempts, initialBackoffMs, base }";
   if (!isObject(value)) return [{ name, given, hint: needed }];
-  const lacks = Object.keys(retryFields).some(
-    (field) => retryFields[field]?.isOptional !== true && !value.fields.has(field),
-  );
+  const names = Object.keys(retryFields);
+  const lacks = names.some((field) => field !== "maxBackoffMs" && !value.fields.has(field));
   const wrong = [...value.fields].flatMap(([field, each]) => {
-    const known = retryFields[field];
-    if (known !== undefined) return known.rule(`${name}.${field}`, each);
-    const hint = `its fields are ${Object.keys(retryFields).join(", ")}`;
-    return [{ name: `${name}.${field}`, given: each, hint }];
+    const unknown = {
+      name: `${name}.${field}`,
+      given: each,
+      hint: `its fields are ${names.join(", ")}`,
+    };
+    return retryFields[field]?.(unknown.name, each) ?? [unknown];
   });
   return lacks && value.isWhole ? [{ name, given, hint: needed }, ...wrong] : wrong;
 }

@@ -5,7 +5,6 @@ import { allNodes, generatedFunctions, stagesOf } from "../plan/flow.js";
 import type { NodePlan, Renaming, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
 
-/** What a workflow is made of, and what its handlers read. */
 export const checkStructure = (workflow: WorkflowPlan): Diagnostic[] =>
   [checkHasNodes, checkFinalizeIsLast, checkBodies, checkReads, checkGlobals].flatMap((rule) =>
     rule(workflow),
@@ -148,14 +147,11 @@ function endless(
 
 /** Names that are none, and nodes that are to stand in others. */
 export function checkRenamings(workflow: WorkflowPlan): Diagnostic[] {
-  const paths = pathsOf(workflow);
+  const all = allNodes(workflow.nodes);
+  const paths = new Set(
+    [...all, ...all.flatMap(({ bodies = [] }) => bodies)].map((each) => each.path),
+  );
   return workflow.renamings.flatMap((renaming) => checkRenaming(renaming, paths, workflow));
-}
-
-function pathsOf({ nodes }: WorkflowPlan): Set<string> {
-  const all = allNodes(nodes);
-  const bodies = all.flatMap(({ bodies: inside = [] }) => inside);
-  return new Set([...all, ...bodies].map(({ path }) => path));
 }
 
 function checkRenaming(

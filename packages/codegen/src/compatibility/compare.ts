@@ -10,22 +10,16 @@ import { compareLine } from "./nodes.js";
 export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
   const then = new Map(before.workflows.map((workflow) => [workflow.name, workflow]));
   const names = new Set(now.workflows.map(({ name }) => name));
-  const isMoved = componentOf(before) !== componentOf(now);
-  const folder = outputOf(before.config);
-  const hasOtherFolder = folder !== outputOf(now.config);
+  const moves = movesOf(before, now);
   const gone = before.workflows
     .filter(({ name }) => !names.has(name))
     .flatMap((old) => [goneWorkflow(old), ...compareUndoing(old, undefined)]);
   const others = now.workflows.flatMap((workflow) => {
     const old = then.get(workflow.name);
     if (old === undefined) return [safe(workflow, "the workflow is new")];
-    return [
-      ...(isMoved ? [movedWorkflow(workflow, componentOf(before), componentOf(now))] : []),
-      ...(hasOtherFolder ? [otherFolder(workflow, folder, outputOf(now.config))] : []),
-      ...(old.hash === workflow.hash
-        ? []
-        : [...compareWorkflow(old, workflow), ...compareUndoing(old, workflow)]),
-    ];
+    const moved = moves.map(([message, hint]) => stops(workflow, message, hint));
+    if (old.hash === workflow.hash) return moved;
+    return [...moved, ...compareWorkflow(old, workflow), ...compareUndoing(old, workflow)];
   });
   return sortedBy([...gone, ...others], ({ workflow }) => workflow);
 }
@@ -46,14 +40,16 @@ function goneWorkflow(workflow: WorkflowThen): Change {
 
 const componentOf = ({ config }: WrittenPlan): string => config?.component ?? usualComponent;
 
-function movedWorkflow(workflow: WorkflowThen, from: string, to: string): Change {
-  const message = `the component is ${quote(to)} now: runs that are in ${quote(from)} are not known there, and go on no more`;
-  return stops(workflow, message, `keep it mounted as ${quote(from)} until no run is in flight`);
-}
-
-function otherFolder(workflow: WorkflowThen, from: string, to: string): Change {
-  const message = `its generated code stands in ${quote(to)} now: runs in flight call functions in ${quote(from)}, which are not there any more`;
-  return stops(workflow, message, `keep \`output: ${quote(from)}\` until no run is in flight`);
+/** What stops the runs of every workflow: another component, or another folder. */
+function movesOf(before: WrittenPlan, now: WrittenPlan): [message: string, hint: string][] {
+  const [old, component] = [quote(componentOf(before)), quote(componentOf(now))];
+  const moved = `the component is ${component} now: runs that are in ${old} are not known there, and go on no more`;
+  const [from, to] = [quote(outputOf(before.config)), quote(outputOf(now.config))];
+  const elsewhere = `its generated code stands in ${to} now: runs in flight call functions in ${from}, which are not there any more`;
+  const moves: [string, string][] = [];
+  if (old !== component) moves.push([moved, `keep it mounted as ${old} until no run is in flight`]);
+  if (from !== to) moves.push([elsewhere, `keep \`output: ${from}\` until no run is in flight`]);
+  return moves;
 }
 
 function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {

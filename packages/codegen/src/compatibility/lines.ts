@@ -1,3 +1,4 @@
+import { hasCases } from "../plan/flow.js";
 import type { WrittenPlan } from "../plan/schema.js";
 
 export type WorkflowThen = WrittenPlan["workflows"][number];
@@ -83,16 +84,11 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
   const inner = nodes.flatMap((node) => {
     const stored = joined(of.stored, node.storage ?? node.name);
     const inside = joined(of.inside, node.name);
-    return (node.bodies ?? []).flatMap(({ key, storage = key, nodes: within }) =>
-      node.kind === "branch"
-        ? linesOf(within, {
-            stored: joined(stored, storage),
-            inside: joined(inside, key),
-            branch: stored,
-            key,
-          })
-        : linesOf(within, { stored, inside }),
-    );
+    return (node.bodies ?? []).flatMap(({ key, storage = key, nodes: within }) => {
+      if (!hasCases(node)) return linesOf(within, { stored, inside });
+      const names = { stored: joined(stored, storage), inside: joined(inside, key) };
+      return linesOf(within, { ...names, branch: stored, key });
+    });
   });
   return [{ ...of, nodes }, ...inner];
 }

@@ -5,7 +5,6 @@ import { stageKind } from "../plan/stage-kinds.js";
 
 type Rule = (line: LinePair) => Omit<Change, "workflow">[];
 
-/** What became of the nodes of one line. */
 export function compareLine(line: LinePair, workflow: string): Change[] {
   const rules: readonly Rule[] = [goneNodes, renamedNodes, changedNodes, movedNodes, addedNodes];
   return rules.flatMap((rule) => rule(line)).map((change) => ({ workflow, ...change }));
@@ -45,9 +44,8 @@ function goneNodes({ before, now }: LinePair): ReturnType<Rule> {
   });
 }
 
-function waitsForEver({ node: { kind, options } }: Placed): boolean {
-  return kind === "event" && !("timeout" in options);
-}
+const waitsForEver = ({ node: { stages, options } }: Placed): boolean =>
+  stages.some(({ kind }) => stageKind(kind).goes === "waiting") && !("timeout" in options);
 
 const key = (path: string): string => (path.includes(".") ? quote(path) : path);
 
@@ -143,11 +141,9 @@ function tooManyPasses(old: Placed, now: Placed): string[] {
 
 /** A parent's new handler does not run for runs whose children were started without it. */
 function newHandler(old: Placed, now: Placed): string | undefined {
-  const part = (ending: string, { node }: Placed) =>
-    node.stages.find((stage) => partOf(stage) === ending);
+  const hasHandler = ({ node }: Placed) => node.stages.some((stage) => partOf(stage) === "output");
   const hasChildren = old.node.stages.some(({ kind }) => kind === "children");
-  if (!hasChildren || part("output", old) !== undefined || part("output", now) === undefined)
-    return undefined;
+  if (!hasChildren || hasHandler(old) || !hasHandler(now)) return undefined;
   return "it has a handler now: runs whose children are going do not run it, and its `output` is undefined in them";
 }
 

@@ -34,7 +34,6 @@ function lineEndsOf(text: string): readonly number[] {
 
 let counted: { readonly text: string; readonly ends: readonly number[] } = { text: "", ends: [] };
 
-/** Lines of a source file around a place. */
 export interface Frame {
   readonly firstLine: number;
   readonly lines: readonly string[];
@@ -73,7 +72,6 @@ export function diagnostic(
 /** A name or a text of the user's, as it stands in messages. */
 export const quote = (text: string): string => JSON.stringify(text);
 
-/** In the order of the files and of the places in them. */
 export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
   if (a.place.file !== b.place.file) return a.place.file < b.place.file ? -1 : 1;
   const apart = a.place.line - b.place.line || a.place.column - b.place.column;

@@ -28,7 +28,6 @@ export function formatDiagnostic(diagnostic: Diagnostic, options: FormatOptions)
   return lines.join("\n");
 }
 
-/** The line before a place, and its own. */
 export function frameOf(text: string, place: Place): Frame {
   const firstLine = Math.max(1, place.line - 1);
   return { firstLine, lines: text.split("\n").slice(firstLine - 1, place.line) };

@@ -41,21 +41,19 @@ export function unlessUnreadable<Read>(read: () => Read): Read | Unreadable {
 const codeOf = (error: unknown): unknown =>
   error instanceof Error && "code" in error ? error.code : undefined;
 
-const reasons = new Map<unknown, string>([
-  ["EACCES", "you have no right to"],
-  ["EPERM", "you have no right to"],
-  ["ELOOP", "it is a link that leads to itself"],
-  ["ENAMETOOLONG", "its path is too long"],
-]);
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: "you have no right to",
+  EPERM: "you have no right to",
+  ELOOP: "it is a link that leads to itself",
+  ENAMETOOLONG: "its path is too long",
+};
 
 function reasonOf(error: unknown): string {
-  const code = codeOf(error);
-  const reason = reasons.get(code);
-  const text = error instanceof Error ? error.message : String(error);
-  return reason === undefined ? text : `${reason} (${String(code)})`;
+  const code = String(codeOf(error));
+  if (Object.hasOwn(reasons, code)) return `${reasons[code]} (${code})`;
+  return error instanceof Error ? error.message : String(error);
 }
 
-/** The ending of a file that may hold definitions. */
 const ending = ".workflow.ts";
 
 /** Other files with code; not those of tests, which may define what they like. */
@@ -99,7 +97,7 @@ export function definitionFiles(functionsDir: string): DefinitionFiles {
   const folders = [""];
   const linked: string[] = [];
   const links: string[] = [];
-  const unreadable: DefinitionFiles["unreadable"] = [];
+  const unreadable: UnreadablePath[] = [];
   const attempt = <Read>(file: string, make: (path: string) => Read): Read | undefined => {
     const path = join(functionsDir, file);
     try {
@@ -177,7 +175,6 @@ export function discover(functionsDir: string): SourceText[] {
   return discoverAll(functionsDir).sources;
 }
 
-/** What discovery finds besides the definitions. */
 export interface Discovered extends Pick<DefinitionFiles, "linked" | "unreadable"> {
   readonly sources: SourceText[];
   /** Files with definitions that have another name. */

@@ -48,16 +48,13 @@ export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[]
     { path: listFileIn(output), text: listFile(names) },
     { path: attributesIn(output), text: attributesFile },
     { path: planFileIn(output), text: appPlanText(written) },
-    ...removed
-      .filter(({ workflow }) => !names.includes(workflow))
-      .flatMap((each) => [
-        {
-          path: workflowPlanIn(output, each.workflow),
-          text: workflowPlanText(written, undefined, each),
-        },
-        { path: `${output}/${each.workflow}.ts`, text: removedWorkflowFile(each, setting) },
-      ]),
   ];
+  for (const gone of removed.filter(({ workflow }) => !names.includes(workflow))) {
+    const text = workflowPlanText(written, undefined, gone);
+    others.push({ path: workflowPlanIn(output, gone.workflow), text });
+    const code = removedWorkflowFile(gone, setting);
+    others.push({ path: `${output}/${gone.workflow}.ts`, text: code });
+  }
   const emitted = plan.workflows.flatMap((workflow, at) => {
     const gone = left.get(workflow.name);
     const origin = before?.originOf(workflow);

@@ -1,7 +1,20 @@
-import { allNodes, capitalized, Flow, type Following } from "../plan/flow.js";
-import { generatedFunctions, stageIdentifier, stagesOf } from "../plan/flow.js";
-import type { BodyPlan, ImportedName, NodePlan, StagePlan } from "../plan/schema.js";
-import type { Tombstones, WorkflowPlan } from "../plan/schema.js";
+import {
+  allNodes,
+  capitalized,
+  Flow,
+  type Following,
+  generatedFunctions,
+  stageIdentifier,
+  stagesOf,
+} from "../plan/flow.js";
+import type {
+  BodyPlan,
+  ImportedName,
+  NodePlan,
+  StagePlan,
+  Tombstones,
+  WorkflowPlan,
+} from "../plan/schema.js";
 import { tombstoneFunctions } from "../plan/tombstones.js";
 import { definitionModule, moduleIn, usualOutput } from "../plan/paths.js";
 import { sortedBy } from "../plan/sorted.js";
@@ -103,10 +116,9 @@ export class FileScope {
     if (input.kind === "import") return { local: add(input.import, this.name("input")) };
     // The user's names come first: in the copy they read best as they were.
     const locals = new Map(
-      input.imports.map((each) => [
-        each.local,
-        add(each, this.name(`imported:${each.local}`, each.local)),
-      ]),
+      input.imports.map((each) => {
+        return [each.local, add(each, this.name(`imported:${each.local}`, each.local))];
+      }),
     );
     const local = this.name("input");
     const text = input.expression.parts.map((part) => {
@@ -134,7 +146,6 @@ export class FileScope {
     return output === usualOutput ? [] : [property("folder", quoted(output))];
   }
 
-  /** Whether something has a local name. */
   uses(key: string): boolean {
     return this.#locals.has(key);
   }

@@ -45,7 +45,6 @@ export class StageCode {
     this.reads = strings(stage.reads);
   }
 
-  /** The function by which the run goes on after the stage. */
   get next(): string {
     return this.file.arrival(this.file.after(this.stage));
   }
@@ -79,7 +78,6 @@ export class StageCode {
     return node === this.stage.node ? mention.within : mention.elsewhere;
   }
 
-  /** The function by which a run arrives at the stage. */
   get arrival(): string {
     return this.file.arrival({ at: "stage", stage: this.stage });
   }
@@ -90,7 +88,6 @@ export class StageCode {
     return commented(`${this.file.source}, ${this.stage.label}${more}.`, code);
   }
 
-  /** That function. */
   arriving(comment: string, result: string): string {
     return this.section(comment, runFunction(this.arrival, result, this.file));
   }

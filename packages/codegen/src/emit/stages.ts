@@ -1,14 +1,8 @@
 import { beginningOf, completionName, outputOf } from "../plan/flow.js";
 import type { StagePlan } from "../plan/schema.js";
 import { list, object, property, strings } from "./code.js";
-import {
-  commented,
-  exportedConst,
-  outputName,
-  runFunction,
-  type StageCode,
-  type StageLowering,
-} from "./lowering.js";
+import { commented, exportedConst, outputName, runFunction } from "./lowering.js";
+import type { StageCode, StageLowering } from "./lowering.js";
 
 /** A stage that is queued: the action, and the completion that it reports to. */
 const action: StageLowering = {

@@ -100,10 +100,8 @@ const inputComment =
 function referenceType({ name }: WorkflowPlan, file: FileScope, input: string): string {
   const inferred = `${file.runtime("InferInput")}<typeof ${input}>`;
   const base = `export interface ${capitalized(name)} extends ${file.runtime("WorkflowReference")}<`;
-  const head =
-    base.length + inferred.length + 3 <= 80
-      ? `${base}${inferred}> {`
-      : `${base}\n  ${inferred}\n> {`;
+  const fits = base.length + inferred.length + 3 <= 80;
+  const head = fits ? `${base}${inferred}> {` : `${base}\n  ${inferred}\n> {`;
   return `${head}\n  readonly "~definition": typeof ${file.definition()};\n}`;
 }
 
@@ -166,7 +164,6 @@ function endAndResume(workflow: WorkflowPlan, file: FileScope): string[] {
   ];
 }
 
-/** The tombstones of removed stages, in the file of their workflow. */
 const tombstones = (removed: Pick<Tombstones, "stages">, file: FileScope): string[] =>
   tombstoneFunctions(file.workflow, removed).map((each) =>
     commented(
@@ -176,14 +173,11 @@ const tombstones = (removed: Pick<Tombstones, "stages">, file: FileScope): strin
   );
 
 function tombstone({ stage, name, isCompletion }: TombstoneFunction, file: FileScope): string {
-  const [type, made] = isCompletion
-    ? ["Completion", "removedCompletion"]
-    : ["StepAction", "removed"];
+  const made = isCompletion ? "removedCompletion" : "removed";
   const value = `${file.name("own")}.${made}(${quoted(stage)})`;
-  return exportedConst(name, file.runtime(type), value);
+  return exportedConst(name, file.runtime(isCompletion ? "Completion" : "StepAction"), value);
 }
 
-/** The generated file of a removed workflow. */
 export function removedWorkflowFile(removed: Tombstones, setting: Setting): string {
   const { workflow } = removed;
   const file = new FileScope(undefined, removed, setting);

@@ -88,7 +88,6 @@ export class Repository {
     return this.#maybe(["symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"]);
   }
 
-  /** The branch that is checked out; undefined at a detached commit. */
   branch(): string | undefined {
     return this.#maybe(["symbolic-ref", "--quiet", "--short", "HEAD"]);
   }
@@ -105,9 +104,8 @@ export class Repository {
     const listed = git(this.folder, listing);
     return listed.split("\0").flatMap((entry): [string, string][] => {
       const [, id = "", path = ""] = /^\d+ blob (\w+)\t([^]+)$/.exec(entry) ?? [];
-      return id !== "" && path.startsWith(this.prefix)
-        ? [[path.slice(this.prefix.length), id]]
-        : [];
+      const isHere = id !== "" && path.startsWith(this.prefix);
+      return isHere ? [[path.slice(this.prefix.length), id]] : [];
     });
   }
 
@@ -139,23 +137,25 @@ export class Repository {
   }
 }
 
-/** A hook of git sets these for its own repository. Here the folder says which is meant. */
-const ofHooks = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"];
+/** The folder says which repository is meant, whatever a hook of git has set for its own. */
+const environment = {
+  GIT_DIR: undefined,
+  GIT_WORK_TREE: undefined,
+  GIT_INDEX_FILE: undefined,
+  GIT_PREFIX: undefined,
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_TERMINAL_PROMPT: "0",
+  GIT_NO_LAZY_FETCH: "1",
+  LC_ALL: "C",
+};
 
 /** @param input what it reads; then its answer is given byte by byte. */
 function git(folder: string, args: readonly string[], input?: string): string {
-  const inherited = Object.entries(process.env).filter(([name]) => !ofHooks.includes(name));
-  const quiet = {
-    GIT_OPTIONAL_LOCKS: "0",
-    GIT_TERMINAL_PROMPT: "0",
-    GIT_NO_LAZY_FETCH: "1",
-    LC_ALL: "C",
-  };
   try {
     return execFileSync("git", ["-C", folder, "--no-pager", ...settings, ...args], {
       encoding: input === undefined ? "utf8" : "latin1",
-      ...(input === undefined ? {} : { input }),
-      env: { ...Object.fromEntries(inherited), ...quiet },
+      input,
+      env: { ...process.env, ...environment },
       maxBuffer: 1 << 28,
       stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
     });

@@ -94,7 +94,6 @@ function shaped(node: GraphNode): string {
   return `${open}${label([node.name, ...node.runs, ...node.policies])}${close}`;
 }
 
-/** In quotes; the name stands first, the rest under it. */
 const label = (lines: readonly string[]): string => `"${lines.map(escaped).join("<br/>")}"`;
 
 /** Mermaid reads HTML entities, written with # in the place of &. */

@@ -1,5 +1,5 @@
 import { allNodes, stagesOf } from "../plan/flow.js";
-import type { NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import type { NodePlan, ProjectPlan, StagePlan } from "../plan/schema.js";
 import { retryOf } from "../plan/retry.js";
 import { type Shape, stageKind } from "../plan/stage-kinds.js";
 
@@ -30,7 +30,6 @@ export interface GraphEdge {
 }
 
 export interface GraphNode {
-  /** Its path: `route.big.x`. */
   readonly name: string;
   readonly kind: string;
   readonly shape: Shape;
@@ -53,17 +52,15 @@ export function graphOf({ workflows }: ProjectPlan, only?: string): Graph {
   const names = new Set(drawn.map(({ name }) => name));
   const started = new Set(children.flatMap(({ child }) => child ?? []));
   return {
-    workflows: drawn.map(graphWorkflow),
+    workflows: drawn.map(({ name, file, nodes }) => {
+      return { name, file, nodes: allNodes(nodes).map(graphNode), edges: edgesOf(nodes) };
+    }),
     others: [...started].filter((name) => !names.has(name)).sort(),
     children,
   };
 }
 
 const startsRuns = (kind: StagePlan["kind"]): boolean => stageKind(kind).shape === "fanOut";
-
-function graphWorkflow({ name, file, nodes }: WorkflowPlan): GraphWorkflow {
-  return { name, file, nodes: allNodes(nodes).map(graphNode), edges: edgesOf(nodes) };
-}
 
 type Exit = Omit<GraphEdge, "to">;
 
@@ -116,7 +113,11 @@ function graphNode(node: NodePlan): GraphNode {
     kind,
     shape: shapeOf(node),
     runs: stages.map(runText),
-    policies: [...policies, ...stages.flatMap(stageTexts)],
+    policies: [
+      ...policies,
+      ...(stages.some(({ recover }) => recover) ? ["recovers"] : []),
+      ...(stages.some(({ reduce }) => reduce) ? ["reduces"] : []),
+    ],
     fansOut: stages.some((stage) => startsRuns(stage.kind)),
   };
 }
@@ -125,11 +126,6 @@ function runText({ kind, reference, isAside }: StagePlan): string {
   const what = reference === undefined ? kind : `${kind} ${reference}`;
   return isAside ? `undone by ${what}` : what;
 }
-
-const stageTexts = ({ recover, reduce }: StagePlan): string[] => [
-  ...(recover === undefined ? [] : ["recovers"]),
-  ...(reduce === true ? ["reduces"] : []),
-];
 
 type Value = NodePlan["options"][string];
 

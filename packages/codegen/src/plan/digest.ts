@@ -1,4 +1,4 @@
-import { allNodes } from "./flow.js";
+import { allNodes, hasCases } from "./flow.js";
 import type { WrittenPlan } from "./schema.js";
 
 type Written = WrittenPlan["workflows"][number]["nodes"][number];
@@ -13,11 +13,12 @@ export interface Member {
 }
 
 export const membersOf = (nodes: readonly Written[]): Member[] =>
-  nodes.map(({ name, storage = name, kind, hash, bodies = [] }) => {
+  nodes.map((node) => {
+    const { name, storage = name, kind, hash, bodies = [] } = node;
     const cases = bodies.map(({ key, storage: stored = key, nodes: within }) => {
       return { name: key, storage: stored, kind: "case", inside: membersOf(within) };
     });
-    const inside = kind === "branch" ? cases : cases.flatMap((body) => body.inside);
+    const inside = hasCases(node) ? cases : cases.flatMap((body) => body.inside);
     return { name, storage, kind, hash, inside };
   });
 
@@ -72,12 +73,10 @@ export function lazyWorkflow<Workflow extends Nodes>(
   load: () => Workflow,
 ): Workflow {
   const names = fields as readonly (keyof Workflow)[];
-  const descriptors = names.map((name): [keyof Workflow, PropertyDescriptor] => [
-    name,
-    name in known
-      ? { enumerable: true, value: known[name] }
-      : { enumerable: true, get: () => load()[name] },
-  ]);
+  const descriptors = names.map((name): [keyof Workflow, PropertyDescriptor] => {
+    const held = name in known ? { value: known[name] } : { get: () => load()[name] };
+    return [name, { enumerable: true, ...held }];
+  });
   // Each of the fields is either known or a getter.
   const workflow = Object.defineProperties({}, Object.fromEntries(descriptors)) as Workflow;
   digests.set(workflow, digest);

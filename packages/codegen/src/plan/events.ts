@@ -3,7 +3,6 @@ import { isObject } from "./known.js";
 import type { NodePlan, ProjectPlan, WorkflowPlan } from "./schema.js";
 import { stageKind } from "./stage-kinds.js";
 
-/** The events that the nodes of some workflows wait for. */
 export interface AwaitedEvents {
   readonly names: readonly string[];
   /** Whether there are no others: none of their names is computed. */
@@ -28,7 +27,6 @@ export function awaitedEvents(
   };
 }
 
-/** Undefined where they are computed. */
 function namesOf({ name, given }: NodePlan): string[] | undefined {
   const anyOf = given.get("anyOf");
   if (anyOf === undefined) return [name];

@@ -41,7 +41,6 @@ export function outputOf(nodes: readonly NodePlan[]): StagePlan | null {
   return lineOf(nodes.filter(({ hasOutput }) => hasOutput)).at(-1) ?? null;
 }
 
-/** The stages that a run passes one after the other. */
 const lineOf = (nodes: readonly NodePlan[]): StagePlan[] =>
   nodes.flatMap(({ stages }) => stages.filter(({ isAside }) => !isAside));
 
@@ -50,7 +49,6 @@ const following = (stage: StagePlan | undefined, end: Following): Following =>
 
 type Reading = Pick<StagePlan, "reads" | "recover" | "until">;
 
-/** What the functions of a stage read. */
 export const allReads = ({ reads, recover = [], until = [] }: Reading): string[] => [
   ...reads,
   ...recover,
@@ -65,13 +63,16 @@ interface Nested<Node> {
 export const allNodes = <Node extends Nested<Node>>(nodes: readonly Node[]): Node[] =>
   nodes.flatMap((node) => [node, ...(node.bodies ?? []).flatMap((body) => allNodes(body.nodes))]);
 
+/** Whether the bodies of a node are cases, which have names, and one of which runs. */
+export const hasCases = ({ stages }: { readonly stages: readonly Pick<StagePlan, "kind">[] }) =>
+  stages.some(({ kind }) => stageKind(kind).shape === "decision");
+
 /** All lines of nodes: the given one, and those of the cases and bodies in it. */
 export function allLines(nodes: readonly NodePlan[]): (readonly NodePlan[])[] {
   const inner = nodes.flatMap(({ bodies = [] }) => bodies);
   return [nodes, ...inner.flatMap((body) => allLines(body.nodes))];
 }
 
-/** One exported function of a generated file. */
 export interface GeneratedFunction {
   readonly name: string;
   readonly stage: StagePlan;

@@ -15,7 +15,6 @@ export interface KnownOther {
   readonly is: string;
 }
 
-/** What is known of a function that gives a promise. */
 export const asyncFunction = "an async function";
 
 /** An option, or a field of one, where it stands and as far as its value can be seen. */

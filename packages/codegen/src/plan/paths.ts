@@ -9,7 +9,6 @@ export const planFileIn = (output: string): string => `${output}/plan.json`;
 export const workflowPlanIn = (output: string, workflow: string): string =>
   `${output}/${workflow}.plan.json`;
 
-/** Whether a file of an output folder is a part of the plan. */
 export const isPlanFile = (path: string): boolean => /(^|[./])plan\.json$/.test(path);
 
 /** The list of workflows, one a line, and what tells git to keep both lines of a merge. */

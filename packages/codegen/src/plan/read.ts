@@ -3,7 +3,6 @@ import { appPlan, workflowPlanFile, writtenPlan, type WrittenPlan } from "./sche
 import { planVersion } from "./constants.js";
 import { type Digest, digestOf, lazyWorkflow } from "./digest.js";
 
-/** A text that is no plan of this version. */
 export class PlanUnreadable extends Error {
   override readonly name = "PlanUnreadable";
 
@@ -106,6 +105,7 @@ type WrittenWorkflow = WrittenPlan["workflows"][number];
 
 /** What is remembered from one time to the next, by key. */
 export interface ReadBefore {
+  /** What was remembered; kept for next time only if asked for or set. */
   get(key: string): unknown;
   set(key: string, value: unknown): void;
 }

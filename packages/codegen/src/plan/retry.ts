@@ -1,6 +1,3 @@
-import type { ConfigPlan, WorkflowPlan } from "./schema.js";
-
-/** How often an action is tried, and how long the run waits in between. */
 export interface Retry {
   readonly maxAttempts: number;
   readonly initialBackoffMs: number;
@@ -29,13 +26,4 @@ export function longestWaits({ maxAttempts, initialBackoffMs, base, maxBackoffMs
     total += Math.min(wait, maxBackoffMs ?? Number.POSITIVE_INFINITY);
   }
   return total;
-}
-
-/** A workflow with what the app's config says of those that say nothing themselves. */
-export function withDefaults(
-  workflow: WorkflowPlan,
-  { values: { retry } }: Pick<ConfigPlan, "values">,
-): WorkflowPlan {
-  if (retry === undefined || workflow.given.has("retry")) return workflow;
-  return { ...workflow, options: { ...workflow.options, retry }, inherited: { retry } };
 }

@@ -95,10 +95,6 @@ export const tombstones = z.object({
 });
 export type Tombstones = z.infer<typeof tombstones>;
 
-const outputFolder = z
-  .string()
-  .refine(isOutputFolder, "is no folder that generated code may stand in");
-
 /** What the app's `stepwise.config.ts` says for all workflows. */
 export const appConfig = z.object({
   /** The name under which the component is mounted. Default: `workflow`. */
@@ -108,7 +104,7 @@ export const appConfig = z.object({
   retention: z.union([z.string(), z.number()]).optional(),
   retry: z.json().optional(),
   /** The folder that generated code stands in. Default: `_workflows`. */
-  output: outputFolder.optional(),
+  output: z.string().refine(isOutputFolder, "is no folder for generated code").optional(),
 });
 export type AppConfig = z.infer<typeof appConfig>;
 
@@ -142,7 +138,6 @@ export type WrittenPlan = z.infer<typeof writtenPlan>;
 
 /** How a stage is run, as far as that is written out. */
 export interface Policy {
-  /** Options whose values can be seen. */
   readonly values: Readonly<Record<string, z.core.util.JSONType>>;
   readonly computed: readonly string[];
   readonly given: GivenOptions;

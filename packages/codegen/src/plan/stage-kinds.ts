@@ -5,8 +5,8 @@ export type Shape = "run" | "fanOut" | "wait" | "decision" | "loop";
 interface StageKind {
   /**
    * `queued`: as an action. `within`: in the transaction that arrives, as a function of its own;
-   * `decided`: by a function of the definition. `waiting`: it waits until something comes back by the
-   * stage's name; `woken`: that is an execution of its own.
+   * `decided`: by a function of the definition. `waiting`: it waits until something comes back by
+   * the stage's name; `woken`: that is an execution of its own.
    */
   readonly goes: "queued" | "within" | "waiting" | "woken" | "decided";
   /** What it takes at worst. `runs`: as long as the runs that it starts. */

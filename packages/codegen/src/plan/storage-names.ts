@@ -1,5 +1,6 @@
 import type { NodePlan, WorkflowPlan, WrittenPlan } from "./schema.js";
-import { membersOf, type Member, type StoredNode, digestOf } from "./digest.js";
+import { membersOf, type Member, digestOf } from "./digest.js";
+import { hasCases } from "./flow.js";
 import { planHash } from "./write.js";
 
 /* Results are stored under a node's first name. Only entries of `renamed` new to the plan count. */
@@ -38,7 +39,7 @@ function under(
     const storage = names.get(node.path);
     const own = prefix + (storage ?? node.name);
     const bodies = node.bodies?.map((body) => {
-      const isCase = node.kind === "branch";
+      const isCase = hasCases(node);
       const stored = isCase ? names.get(body.path) : undefined;
       const path = isCase ? `${own}.${stored ?? body.key}` : own;
       return { ...body, storage: stored, path, nodes: under(names, body.nodes, `${path}.`) };
@@ -127,10 +128,14 @@ function storageNames(
     const workflow = workflows.find((each) => each.name === name);
     const before = new Map(Object.entries(Object(workflow?.options["renamed"])));
     const entries = renamings.filter(({ old, now }) => before.get(old) !== now);
-    const gone = removed.find((each) => each.workflow === name)?.nodes ?? [];
+    // Those that were gone before it was said that they have another name.
+    const nodesGone = removed.find((each) => each.workflow === name)?.nodes ?? [];
+    const gone = nodesGone.map(({ name: storage, hash }): Member => {
+      return { name: storage, storage, kind: GONE, hash, inside: [] };
+    });
     const members = membersOf(workflow?.nodes ?? []);
     return {
-      members: hasBaseline ? members : [...members, ...gone.map(goneMember)],
+      members: hasBaseline ? members : [...members, ...gone],
       prefixes: [""],
       renamed: new Map(entries.map(({ old, now }) => [old, now])),
     };
@@ -140,11 +145,6 @@ function storageNames(
 }
 
 const GONE = "gone";
-
-/** A node that was gone before it was said that it has another name. */
-const goneMember = ({ name, hash }: StoredNode): Member => {
-  return { name, storage: name, kind: GONE, hash, inside: [] };
-};
 
 /** Whether what is read as the result of one can be that of the other. */
 const isSame = ({ kind, name }: Member, now: Member): boolean =>

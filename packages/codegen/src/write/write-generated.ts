@@ -22,7 +22,6 @@ import { isUntouched } from "../emit/index-file.js";
 export interface PresentFiles {
   /** The texts of the compiler's own files, with `\n` line ends, by path. */
   readonly own: ReadonlyMap<string, string>;
-  /** The paths of files that it did not make. */
   readonly foreign: ReadonlySet<string>;
 }
 
@@ -176,9 +175,9 @@ export async function driftOf(
     force && isPlanFile(path) && readText(join(functionsDir, path)) !== undefined;
   const inTheWay = files.find(({ path }) => foreign.has(path) && !isOurs(path));
   if (inTheWay !== undefined) {
-    throw new WriteRefused(
-      `cannot write ${inTheWay.path}: the file that is there was not made by workflow-codegen; move it away, or rename the workflow`,
-    );
+    const why = "the file that is there was not made by workflow-codegen";
+    const hint = "move it away, or rename the workflow";
+    throw new WriteRefused(`cannot write ${inTheWay.path}: ${why}; ${hint}`);
   }
   const isStale = ({ path, text }: GeneratedFile) => own.get(path) !== text;
   const written = files.filter(isStale).map(({ path }) => path);
@@ -202,17 +201,15 @@ function refuseFolderElsewhere(functionsDir: string, path: string): void {
   if (above !== ".") refuseFolderElsewhere(functionsDir, above);
   const folder = join(functionsDir, path);
   if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return;
-  if (ifPresent(folder, (at) => statSync(at).isDirectory()) !== true) {
-    throw new WriteRefused(
-      `cannot write generated code: ${folder} is no folder; move it away, as the compiler needs a folder of that name`,
-    );
-  }
+  const refuse = (why: string): never => {
+    throw new WriteRefused(`cannot write generated code: ${folder} ${why}`);
+  };
+  if (ifPresent(folder, (at) => statSync(at).isDirectory()) !== true)
+    refuse("is no folder; move it away, as the compiler needs a folder of that name");
   const target = realpathSync(folder);
   const inside = relative(realpathSync(functionsDir), target);
   if (inside !== "" && !inside.startsWith("..") && !isAbsolute(inside)) return;
-  throw new WriteRefused(
-    `cannot write generated code: ${folder} leads to ${target}, outside the functions folder; make it a folder of its own`,
-  );
+  refuse(`leads to ${target}, outside the functions folder; make it a folder of its own`);
 }
 
 /** A reader sees the old text or the new one, never a part. */

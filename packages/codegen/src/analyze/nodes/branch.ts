@@ -1,10 +1,10 @@
 import { quote } from "../../diagnostics/diagnostic.js";
 import { nearest } from "../../diagnostics/nearest.js";
 import type { BodyPlan } from "../../plan/schema.js";
-import { bodyPlan } from "../bodies.js";
 import type { DefinitionFile } from "../parser.js";
 import { scopeReads } from "../handlers.js";
 import { type Options, policyOf, readOptions } from "../options.js";
+import { bodyPlan } from "./loop.js";
 import { type Named, type NodeContext, type NodeKind, ofNode, stagePlan } from "./node-kind.js";
 import type { AsExpression } from "ts-morph";
 import { Node, SyntaxKind } from "../../ts-morph.js";
@@ -71,10 +71,8 @@ function checkKeys(keys: Keys, cases: Options, label: string, file: DefinitionFi
     const near = nearest(key, unused);
     if (near !== undefined) meant.add(near);
     const message = `the \`on\` of ${label} gives ${quote(key)}, for which there is no case`;
-    const instead =
-      near === undefined
-        ? `its cases are ${list(cases.keys())}: add one`
-        : `did you mean ${quote(near)}? else add a case`;
+    const others = `its cases are ${list(cases.keys())}: add one`;
+    const instead = near === undefined ? others : `did you mean ${quote(near)}? else add a case`;
     const hint = `${instead}, \`(b) => b\` if nothing is to be done`;
     file.report("missingCase", node, message, hint);
   }
@@ -98,8 +96,7 @@ export function keysOf(on: Node, file: DefinitionFile): Keys | undefined {
   if (type !== undefined && !addTypeKeys(type, keys)) return undefined;
   const returned = returnedBy(fn);
   const isKnown =
-    returned.length > 0 &&
-    returned.every((each) => each !== undefined && addKeys(each, keys, file));
+    returned.length > 0 && returned.every((each) => each && addKeys(each, keys, file));
   return isKnown || type !== undefined ? keys : undefined;
 }
 
@@ -132,16 +129,15 @@ const isFunction = (node: Node): boolean =>
 
 /** Whether all that an expression can give are strings that can be seen. */
 function addKeys(node: Node, keys: Keys, file: DefinitionFile): boolean {
+  if (Node.isAsExpression(node) && !isConst(node))
+    return addTypeKeys(node.getTypeNodeOrThrow(), keys);
   if (
+    Node.isAsExpression(node) ||
     Node.isParenthesizedExpression(node) ||
     Node.isSatisfiesExpression(node) ||
     Node.isNonNullExpression(node)
   )
     return addKeys(node.getExpression(), keys, file);
-  if (Node.isAsExpression(node)) {
-    if (isConst(node)) return addKeys(node.getExpression(), keys, file);
-    return addTypeKeys(node.getTypeNodeOrThrow(), keys);
-  }
   if (Node.isConditionalExpression(node))
     return addKeys(node.getWhenTrue(), keys, file) && addKeys(node.getWhenFalse(), keys, file);
   const key = knownValue(node, file);
@@ -150,7 +146,6 @@ function addKeys(node: Node, keys: Keys, file: DefinitionFile): boolean {
   return true;
 }
 
-/** Whether a type is a union of strings that are written out. */
 function addTypeKeys(type: Node, keys: Keys): boolean {
   if (Node.isParenthesizedTypeNode(type)) return addTypeKeys(type.getTypeNode(), keys);
   if (Node.isUnionTypeNode(type))

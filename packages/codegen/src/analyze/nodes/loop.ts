@@ -1,7 +1,20 @@
-import { bodyPlan } from "../bodies.js";
+import type { BodyPlan } from "../../plan/schema.js";
+import { Node } from "../../ts-morph.js";
+import type { NodeCall } from "../definitions.js";
+import { type FunctionNode, functionOf, type Option, unwrap } from "../functions.js";
 import { scopeReads } from "../handlers.js";
 import { policyOf } from "../options.js";
-import { type NodeKind, ofNode, optionSource, stagePlan } from "./node-kind.js";
+import type { DefinitionFile } from "../parser.js";
+import { bindingOf } from "../reads.js";
+import { nameOf } from "../scoping.js";
+import {
+  type NodeContext,
+  type NodeKind,
+  ofNode,
+  optionSource,
+  stagePlan,
+  type Surroundings,
+} from "./node-kind.js";
 
 const order = [["state"], ["initial"], ["body"], ["until"]];
 const planned = ["maxIterations", "timeout"];
@@ -46,3 +59,71 @@ export const loop: NodeKind = {
     };
   },
 };
+
+/** What the nodes inside another one hang on. */
+interface Inside extends Omit<Surroundings, "prefix"> {
+  /** That of the case; `body` of a loop. */
+  readonly key: string;
+  /** What the names of its stages begin with, but for the dot. */
+  readonly path: string;
+  readonly label: string;
+  readonly end: string;
+}
+
+/** Reads a case of a branch, or a loop's body: a function from a builder to a chain of nodes. */
+export function bodyPlan(option: Option, inside: Inside, context: NodeContext): BodyPlan {
+  const { key, path, label, end, code, scope } = inside;
+  const calls = chainOf(option, label, context.file);
+  const inner = { prefix: `${path}.`, code, scope };
+  const read = context.readNodes(calls ?? [], inner);
+  return {
+    key,
+    nodes: read.nodes,
+    path,
+    label,
+    end,
+    place: context.file.placeOf(option.nameNode),
+    visible: scope,
+    hasUnreadNodes: calls === undefined || read.hasUnreadNodes,
+    hasUnknownNames: calls === undefined || read.hasUnknownNames,
+  };
+}
+
+/** The calls of `(b) => b.step(…).step(…)`; undefined, and reported, if not written out. */
+function chainOf(option: Option, label: string, file: DefinitionFile): NodeCall[] | undefined {
+  const fn = functionOf(option.value, file);
+  const builder = fn && bindingOf(fn, "body", "builder");
+  const returned = fn && returnedBy(fn);
+  if (returned === undefined || builder === "hidden" || !Node.isIdentifier(builder)) {
+    report(option.value, label, file);
+    return undefined;
+  }
+  const calls: NodeCall[] = [];
+  let node = unwrap(returned);
+  while (Node.isCallExpression(node)) {
+    const callee = node.getExpression();
+    if (!Node.isPropertyAccessExpression(callee)) break;
+    const kindNode = callee.getNameNode();
+    const isPlain = !callee.hasQuestionDotToken() && !node.hasQuestionDotToken();
+    if (!isPlain || !Node.isIdentifier(kindNode)) break;
+    calls.unshift({ kind: kindNode.getText(), kindNode, call: node });
+    node = unwrap(callee.getExpression());
+  }
+  if (Node.isIdentifier(node) && nameOf(node) === nameOf(builder)) return calls;
+  report(node, label, file);
+  return undefined;
+}
+
+function returnedBy(fn: FunctionNode): Node | undefined {
+  if (fn.isAsync()) return undefined;
+  const body = fn.getBody();
+  if (!Node.isBlock(body)) return body;
+  const [only, second] = body.getStatements();
+  return second === undefined && Node.isReturnStatement(only) ? only.getExpression() : undefined;
+}
+
+function report(at: Node, label: string, file: DefinitionFile): void {
+  const message = `${label} is not written out as one chain of plain calls`;
+  const hint = "write `(b) => b.step(…).step(…)` with every node in that one chain";
+  file.report("computedChain", at, message, hint);
+}

@@ -1,6 +1,6 @@
 import { quote } from "../../diagnostics/diagnostic.js";
 import type { Node } from "../../ts-morph.js";
-import type { BodyPlan, NodePlan, Reader, StagePlan } from "../../plan/schema.js";
+import type { BodyPlan, NodePlan, StagePlan } from "../../plan/schema.js";
 import { sortedBy } from "../../plan/sorted.js";
 import type { NodeCall } from "../definitions.js";
 import type { DefinitionFile } from "../parser.js";
@@ -179,7 +179,6 @@ export const ofPart = (
 export const optionSource = (options: Options): Node[] =>
   sortedBy(options.values(), ({ name }) => name).flatMap((each) => [each.nameNode, each.value]);
 
-/** What one function of a stage reads, of what it may read. */
 interface Reading {
   readonly reads: Reads;
   readonly visible: readonly string[];
@@ -206,7 +205,7 @@ export function stagePlan(
     recover: recover && ordered(recover),
     until: until && ordered(until),
     isAside,
-    readers: readings.map(readerOf),
+    readers: readings.map((each) => ({ ...each, reads: each.reads === "*" ? [] : each.reads })),
     place: file.placeOf(at),
   };
 }
@@ -216,8 +215,3 @@ function ordered({ reads, visible }: Reading): string[] {
   const names = new Set(reads.map(({ name }) => name));
   return visible.filter((name) => names.has(name));
 }
-
-const readerOf = ({ reads, visible }: Reading): Reader => ({
-  reads: reads === "*" ? [] : reads,
-  visible,
-});

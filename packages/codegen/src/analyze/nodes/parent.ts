@@ -1,21 +1,22 @@
 import { quote } from "../../diagnostics/diagnostic.js";
-import type { Policy, StagePlan } from "../../plan/schema.js";
+import type { StagePlan } from "../../plan/schema.js";
 import { childWorkflows } from "../children.js";
 import type { DefinitionFile } from "../parser.js";
 import { functionOf } from "../functions.js";
-import { type Handler, readHandler, readRecover, scopeReads } from "../handlers.js";
+import { readHandler, readRecover, scopeReads } from "../handlers.js";
 import {
+  handlerKinds,
   type Options,
   policies,
   policyOf,
   readOptions,
   reportMissing,
   reportUnknown,
-  handlerKinds,
 } from "../options.js";
 import { type NodeKind, ofNode, ofPart, type Read, stagePlan } from "./node-kind.js";
 
 const order = [handlerKinds, ["children", "tolerate"], ["reduce"], ["finalize"]];
+const handlers: ReadonlySet<string> = new Set(handlerKinds);
 const planned = [...policies, "concurrency", "tolerate", "sensitive"];
 
 /** `.parent(name, { action? | mutation? | query?, children, reduce?, finalize?, … })`. */
@@ -39,24 +40,20 @@ export const parent: NodeKind = {
 
 function outputStage(visible: readonly string[], read: Read): StagePlan | undefined {
   const { named, options, context } = read;
-  const at = [...options.values()].find(({ name }) => isHandler(name))?.nameNode;
+  const at = [...options.values()].find(({ name }) => handlers.has(name))?.nameNode;
   const handler = at && readHandler(options, at, named.label, context.file, true);
   const part = {
     ...ofPart(named, "output", []),
     label: `${named.label}, handler`,
     mention: { elsewhere: `the handler of ${quote(named.name)}`, within: "its handler" },
   };
-  const policy = handler && ofHandler(handler);
-  return handler && policy && stagePlan({ ...handler, ...part, visible, policy }, context.file);
+  if (handler === undefined) return undefined;
+  // The timeout of a parent covers all its stages, not one attempt of its handler.
+  const { timeout: _, ...values } = handler.policy.values;
+  const computed = handler.policy.computed.filter((name) => name !== "timeout");
+  const policy = { ...handler.policy, values, computed };
+  return stagePlan({ ...handler, ...part, visible, policy }, context.file);
 }
-
-/** The timeout of a parent covers all its stages, not one attempt of its handler. */
-function ofHandler({ policy }: Handler): Policy {
-  const { timeout: _, ...values } = policy.values;
-  return { ...policy, values, computed: policy.computed.filter((name) => name !== "timeout") };
-}
-
-const isHandler = (name: string): boolean => handlerKinds.some((kind) => kind === name);
 
 /** @param around what `recover` may read: not the handler's `output`, which may have failed */
 function childrenStage(

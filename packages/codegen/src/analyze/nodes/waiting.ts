@@ -13,14 +13,8 @@ import {
 } from "../options.js";
 import type { DefinitionFile } from "../parser.js";
 import { type Reads, readsOf } from "../reads.js";
-import {
-  type Named,
-  type NodeContext,
-  type NodeKind,
-  ofNode,
-  optionSource,
-  stagePlan,
-} from "./node-kind.js";
+import { ofNode, optionSource, stagePlan } from "./node-kind.js";
+import type { Named, NodeContext, NodeKind } from "./node-kind.js";
 
 /* The nodes at which a run waits for something outside: for a time, an event, one other run. */
 
@@ -46,7 +40,6 @@ export const sleep: NodeKind = {
   },
 };
 
-/** The value of a const of the file stands for its name. */
 function heldIn(value: Node, file: DefinitionFile): Node {
   const node = unwrap(value);
   return (Node.isIdentifier(node) ? constantOf(node, file) : undefined) ?? value;
