@@ -494,6 +494,22 @@ describe("list", () => {
     expect(await ids({ workflow: "handled", node: "all" })).toEqual([]);
   });
 
+  test("[S98] by when they were created, and by how their keys begin", async () => {
+    const begin = Date.now();
+    const older = await use.app.start("leaf", { n: 1 }, "box 2");
+    await use.app.pass(1_000);
+    const newer = await use.app.start("leaf", { n: 2 }, "box 1");
+    await use.app.start("leaf", { n: 3 }, "bag");
+    for (const filter of [{}, { workflow: "leaf" }, { state: "completed" }, { children: true }]) {
+      expect(await ids({ ...filter, since: begin, until: begin + 500 })).toEqual([older]);
+      expect(await ids({ ...filter, until: begin })).toEqual([]);
+    }
+    expect(await ids({ workflow: "leaf", key: "box" })).toEqual([newer, older]);
+    expect(await ids({ workflow: "leaf", key: "box 1" })).toEqual([newer]);
+    expect(await ids({ workflow: "leaf", key: "box", until: begin + 500 })).toEqual([older]);
+    expect(await ids({ workflow: "chain", key: "box" })).toEqual([]);
+  });
+
   test("[S98] in pages", async () => {
     const all: string[] = [];
     for (let n = 0; n < 7; n++) {
@@ -557,9 +573,12 @@ describe("list", () => {
   test("what does not go together, or is no node, is refused", async () => {
     await expect(list({ node: "a" })).rejects.toThrow(/needs a workflow/);
     await expect(list({ outdated: true })).rejects.toThrow(/needs a workflow/);
-    await expect(list({ workflow: "chain", node: "a", parent: "x" })).rejects.toThrow(
-      /not by both/,
-    );
+    await expect(list({ key: "a" })).rejects.toThrow(/needs a workflow/);
+    for (const two of [
+      { node: "a", parent: "x" },
+      { node: "a", key: "x" },
+    ])
+      await expect(list({ workflow: "chain", ...two })).rejects.toThrow(/not by two of them/);
     await expect(list({ workflow: "told", node: "ask.anser" })).rejects.toThrow(
       'Workflow "told" has no node "ask.anser". Did you mean "ask.answer"?',
     );

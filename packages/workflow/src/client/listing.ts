@@ -26,6 +26,11 @@ export interface ListFilter<Workflow> {
   node?: NodePath<Workflow>;
   /** Only runs that started under another plan than the given `workflow` has now. */
   outdated?: boolean;
+  /** Only runs created from then on, and only those before then, in ms since the epoch. */
+  since?: number;
+  until?: number;
+  /** Only runs of the given `workflow` whose key begins so, in the order of their keys. */
+  key?: string;
   /** Only the children of this run, in the given order. Not together with `node`. */
   parent?: string;
   /** Children of any run too. Default: runs of the top level only. */
@@ -59,24 +64,26 @@ export interface ListedRun {
 export async function listRuns<Workflow extends WorkflowReference<never>>(
   component: ComponentApi,
   ctx: QueryRunner,
-  { workflow, state, node, outdated, parent, children }: ListFilter<Workflow>,
+  filter: ListFilter<Workflow>,
   { numItems, cursor, endCursor }: PageOptions,
 ): Promise<Page<ListedRun>> {
-  if (workflow === undefined && (node !== undefined || outdated !== undefined))
-    throw new Error(`Listing runs by node, or outdated ones, needs a workflow: give that too`);
+  const { workflow, node, outdated, parent, key, ...others } = filter;
+  if (workflow === undefined && [node, outdated, key].some((each) => each !== undefined))
+    throw new Error(
+      `Listing runs by node or key, or outdated ones, needs a workflow: give that too`,
+    );
+  if ([node, parent, key].filter((each) => each !== undefined).length > 1)
+    throw new Error(`Runs are listed by node, by parent or by key, not by two of them`);
   const some = {
+    ...others,
     workflow: workflow?.name,
-    state,
     notOfPlan: outdated ? workflow?.plan : undefined,
-    children,
     page: { numItems, cursor, endCursor },
   };
-  if (parent !== undefined) {
-    if (node !== undefined) throw new Error(`Runs are listed by node or by parent, not by both`);
+  if (parent !== undefined)
     return await ctx.runQuery(component.listing.children, { ...some, parent });
-  }
   if (node === undefined || workflow === undefined)
-    return await ctx.runQuery(component.listing.runs, some);
+    return await ctx.runQuery(component.listing.runs, { ...some, key });
   const stages = stagesAt(workflow.stored, nodeNamed(workflow, node, { onTop: false }));
   return await ctx.runQuery(component.listing.atStages, { ...some, stages });
 }

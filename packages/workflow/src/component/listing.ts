@@ -1,6 +1,6 @@
 import { paginator } from "convex-helpers/server/pagination";
 import { mergedStream, stream } from "convex-helpers/server/stream";
-import type { PaginationResult } from "convex/server";
+import type { IndexRange, PaginationResult } from "convex/server";
 import { v, type Infer, type ObjectType } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
 import type { Run, RunId } from "./core/documents.js";
@@ -29,12 +29,18 @@ const filters = {
   state: v.optional(vRunState),
   /** Those that did not start under the plan of this hash. */
   notOfPlan: v.optional(v.string()),
+  /** Those that were created from then on, and those before then; ms since the epoch. */
+  since: v.optional(v.number()),
+  until: v.optional(v.number()),
   children: v.optional(v.boolean()),
 };
 type Filter = ObjectType<typeof filters>;
 
-function fits(run: Run, { workflow, state, notOfPlan, children }: Filter): boolean {
+function fits(run: Run, { workflow, state, notOfPlan, children, ...time }: Filter): boolean {
+  const { since = 0, until = Infinity } = time;
   return (
+    run._creationTime >= since &&
+    run._creationTime < until &&
     (workflow === undefined || run.workflow === workflow) &&
     (state === undefined || run.state === state) &&
     (notOfPlan === undefined || run.plan !== notOfPlan) &&
@@ -42,28 +48,44 @@ function fits(run: Run, { workflow, state, notOfPlan, children }: Filter): boole
   );
 }
 
+/** The rest of an index: every one ends with the time of creation. */
+interface FromCreation {
+  gte(
+    field: "_creationTime",
+    value: number,
+  ): { lt(field: "_creationTime", value: number): IndexRange };
+}
+
+/** Runs, the newest first, in pages; those of a key in the order of their keys. */
 export const runs = query({
-  args: { ...filters, page: vPage },
+  args: { ...filters, key: v.optional(v.string()), page: vPage },
   returns: vListedPage,
-  handler: async (ctx, { page, ...filter }) => {
-    const { workflow, state, children } = filter;
+  handler: async (ctx, { page, key, ...filter }) => {
+    const { workflow, state, children, since = 0, until = Infinity } = filter;
+    const inTime = (q: FromCreation) => q.gte("_creationTime", since).lt("_creationTime", until);
     const all = paginator(ctx.db, schema).query("runs");
     const indexed = () => {
-      if (children === true) return all.withIndex("by_creation_time");
+      if (key !== undefined)
+        return all.withIndex("by_key", (q) =>
+          q.eq("workflow", workflow!).gte("startKey", key).lt("startKey", `${key}\u{10ffff}`),
+        );
+      if (children === true) return all.withIndex("by_creation_time", inTime);
       if (workflow === undefined && state === undefined)
-        return all.withIndex("by_root", (q) => q.eq("root", undefined));
+        return all.withIndex("by_root", (q) => inTime(q.eq("root", undefined)));
       if (workflow === undefined)
-        return all.withIndex("by_root_state", (q) => q.eq("root", undefined).eq("state", state!));
+        return all.withIndex("by_root_state", (q) =>
+          inTime(q.eq("root", undefined).eq("state", state!)),
+        );
       if (state === undefined)
         return all.withIndex("by_root_workflow", (q) =>
-          q.eq("root", undefined).eq("workflow", workflow),
+          inTime(q.eq("root", undefined).eq("workflow", workflow)),
         );
       return all.withIndex("by_root_workflow_state", (q) =>
-        q.eq("root", undefined).eq("workflow", workflow).eq("state", state),
+        inTime(q.eq("root", undefined).eq("workflow", workflow).eq("state", state)),
       );
     };
     const found = await indexed()
-      .order("desc")
+      .order(key === undefined ? "desc" : "asc")
       .filterWith(async (run) => fits(run, filter))
       .paginate({ ...page, ...LIMITS });
     return listed(found);

@@ -4,7 +4,7 @@ import { query, type QueryCtx } from "./_generated/server.js";
 import type { Doc, Run, Step } from "./core/documents.js";
 import { findRun, runWithId, whichRun } from "./core/runs.js";
 import { isLost } from "./core/scheduled.js";
-import { loadScope, outputOf } from "./core/scope.js";
+import { loadScope } from "./core/scope.js";
 import { childProgress, vChildren } from "./core/children.js";
 import { activeSteps, nameOf } from "./core/steps.js";
 import { isUnder } from "./engine/deadlines.js";
@@ -99,6 +99,8 @@ export const vStatus = v.object({
   active: v.array(vActiveNode),
   stalled: v.boolean(),
   output: v.optional(v.any()),
+  /** Its output is that of a `sensitive` node. */
+  isSensitive: v.optional(v.boolean()),
   onCompleteError: v.optional(v.string()),
 });
 
@@ -114,6 +116,8 @@ export const status = query({
     const active = run.endedAt === undefined ? await activeNodes(ctx, run, deadlines) : [];
     let isLate = false;
     for (const deadline of deadlines) isLate ||= await isLost(ctx, deadline);
+    const isComplete = run.state === "completed" && run.outputStep !== undefined;
+    const last = isComplete ? await ctx.db.get("steps", run.outputStep!) : null;
     return {
       ...factsOf(run),
       expiresAt: run.expiresAt,
@@ -121,7 +125,8 @@ export const status = query({
       active,
       paused: run.paused === true || active.some(({ paused }) => paused),
       stalled: isLate || active.some(({ stalled }) => stalled),
-      output: run.state === "completed" ? ((await outputOf(ctx, run)) ?? null) : undefined,
+      output: run.state === "completed" ? (run.output ?? last?.output ?? null) : undefined,
+      isSensitive: last?.sensitive,
       onCompleteError: run.onCompleteError,
     };
   },

@@ -467,6 +467,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         state?:
           "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
         notOfPlan?: string;
+        since?: number;
+        until?: number;
         children?: boolean;
         stages: Array<string>;
         page: { numItems: number; cursor: string | null; endCursor?: string | null };
@@ -527,6 +529,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         state?:
           "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
         notOfPlan?: string;
+        since?: number;
+        until?: number;
         children?: boolean;
         parent: string;
         page: { numItems: number; cursor: string | null; endCursor?: string | null };
@@ -587,7 +591,10 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         state?:
           "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
         notOfPlan?: string;
+        since?: number;
+        until?: number;
         children?: boolean;
+        key?: string;
         page: { numItems: number; cursor: string | null; endCursor?: string | null };
       },
       {
@@ -1026,6 +1033,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         }>;
         stalled: boolean;
         output?: any;
+        isSensitive?: boolean;
         onCompleteError?: string;
       } | null,
       Name
