@@ -2,8 +2,9 @@ import type { ListedRun, Page, RunState, Status, TimelineEntry } from "@stepwise
 import type { ComponentApi } from "@stepwise/workflow/_generated/component.js";
 import type { FunctionReturnType } from "convex/server";
 import type { Value } from "convex/values";
+import type { Shape } from "./input-shape.js";
 
-/** Which runs to list. At most one of `node` and `parent`. */
+/** Which runs to list. At most one of `node`, `parent` and `key`. */
 export interface RunsArgs {
   readonly workflow?: string;
   readonly state?: RunState;
@@ -11,6 +12,13 @@ export interface RunsArgs {
   readonly node?: string;
   /** Only the children of this run. */
   readonly parent?: string;
+  /** Only runs of `workflow` whose key begins so. */
+  readonly key?: string;
+  /** Only runs created from then on, and only those before then, in ms since the epoch. */
+  readonly since?: number;
+  readonly until?: number;
+  /** Only runs of `workflow` that started under an older plan. */
+  readonly outdated?: boolean;
   /** From the page before; null for the first. */
   readonly cursor: string | null;
 }
@@ -20,16 +28,23 @@ export interface WorkflowSummary {
   readonly name: string;
   /** Its nodes on the top level, in order: a run can be restarted from each. */
   readonly nodes: readonly string[];
-  /** An input of its form, to be filled in. */
+  /** The hash of its plan. */
+  readonly plan: string;
+  /** What to ask for, to start a run. */
+  readonly input: Shape;
+  /** Such an input with empty values. */
   readonly example: Value;
 }
+
+/** The output of a `sensitive` node is left out. */
+export type ShownRun = Status<unknown> & { readonly isSensitive?: boolean };
 
 /** What the pages show. Each can be read once, or watched. */
 export interface Reads {
   workflows(args: Record<string, never>): WorkflowSummary[];
   runs(args: RunsArgs): Page<ListedRun>;
-  /** Null where there is no such run. */
-  run(args: { readonly runId: string }): Status<unknown> | null;
+  /** Null if there is no such run. */
+  run(args: { readonly runId: string }): ShownRun | null;
   /** What a run was started with. */
   input(args: { readonly runId: string }): Value;
   /** The timeline of a run with its results, in pages. */
@@ -79,7 +94,7 @@ export const WRITES = [
 export interface DataSource {
   read<Name extends ReadName>(name: Name, args: ReadArgs<Name>): Promise<ReadResult<Name>>;
   /**
-   * Calls `onValue` with the result now and whenever it changes, and `onError` where it cannot be had.
+   * Calls `onValue` with the result now and whenever it changes, and `onError` while it is not to be had.
    * @returns a function that ends it
    */
   watch<Name extends ReadName>(

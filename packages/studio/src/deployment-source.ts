@@ -3,7 +3,10 @@ import { type FunctionReference, makeFunctionReference } from "convex/server";
 import type { DataSource } from "./data-source.js";
 
 /** A client of the deployment, signed in as somebody whom `authorize` lets in. */
-export type Client = Pick<ConvexClient, "query" | "mutation" | "onUpdate">;
+export type Client = Pick<
+  ConvexClient,
+  "query" | "mutation" | "onUpdate" | "connectionState" | "subscribeToConnectionState"
+>;
 
 type Call<Type extends "query" | "mutation"> = FunctionReference<
   Type,
@@ -24,12 +27,30 @@ export function deploymentSource(client: Client, module: string): DataSource {
     read: async (name, args) => (await client.query(reading, { call: { name, args } })) as never,
     write: async (name, args) =>
       (await client.mutation(writing, { call: { name, args } })) as never,
-    watch: (name, args, onValue, onError) =>
-      client.onUpdate(
+    watch: (name, args, onValue, onError) => {
+      let last: { value: unknown } | undefined;
+      let isLost = false;
+      const stop = client.onUpdate(
         reading,
         { call: { name, args } },
-        (value) => onValue(value as never),
+        (value) => {
+          last = { value };
+          onValue(value as never);
+        },
         onError,
-      ),
+      );
+      // The client connects again by itself. It has what is new then, if anything is.
+      const forget = client.subscribeToConnectionState((state) => {
+        const wasLost = isLost;
+        isLost = !state.isWebSocketConnected && state.hasEverConnected;
+        if (isLost && !wasLost)
+          onError(new Error("The deployment does not answer. The studio goes on when it does."));
+        if (!isLost && wasLost && last !== undefined) onValue(last.value as never);
+      });
+      return () => {
+        stop();
+        forget();
+      };
+    },
   };
 }

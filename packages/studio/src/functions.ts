@@ -1,7 +1,6 @@
 import {
   type MutationRunner,
   type QueryRunner,
-  type Status,
   WorkflowManager,
   type WorkflowReference,
 } from "@stepwise/workflow";
@@ -11,11 +10,12 @@ import type {
   ReadArgs,
   ReadName,
   ReadResult,
+  ShownRun,
   WriteArgs,
   WriteName,
   WriteResult,
 } from "./data-source.js";
-import { exampleInput } from "./example-input.js";
+import { exampleOf, shapeOf } from "./input-shape.js";
 
 /** The generated `workflows`. */
 export type Workflows = Readonly<Record<string, WorkflowReference<never>>>;
@@ -43,11 +43,11 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
   const manager = new WorkflowManager(component);
   return {
     workflows: async () =>
-      Object.values(workflows).map(({ name, definition }) => ({
-        name,
-        nodes: Object.keys(definition.nodes),
-        example: exampleInput(definition.options.input),
-      })),
+      Object.values(workflows).map(({ name, definition, plan }) => {
+        const input = shapeOf(definition.options.input);
+        const nodes = Object.keys(definition.nodes);
+        return { name, nodes, plan, input, example: exampleOf(input) };
+      }),
     runs: async (ctx, { workflow, cursor, ...filter }) =>
       await manager.list(
         ctx,
@@ -58,14 +58,17 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
       const found = await ctx.runQuery(component.views.status, { run: { runId } });
       if (found === null) return null;
       const workflow = workflows[found.workflow];
-      if (workflow !== undefined) return await manager.status(ctx, workflow, runId);
+      if (workflow !== undefined) {
+        const status = await manager.status(ctx, workflow, runId);
+        return status && withoutSecret(status);
+      }
       // The workflow was removed: its nodes have no other names than those that the run knew.
       const active = found.active.map(({ called, node, ...of }) => ({
         ...of,
         node: called ?? node,
       }));
       // Its output was checked when it was stored.
-      return { ...found, active, isOutdated: true } as unknown as Status<unknown>;
+      return withoutSecret({ ...found, active, isOutdated: true } as unknown as ShownRun);
     },
     input: async (ctx, { runId }) =>
       (await ctx.runQuery(component.views.input, { runId })) as Value,
@@ -75,6 +78,13 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
       return await manager.steps(ctx, workflow, runId, { numItems: STEPS, cursor });
     },
   };
+}
+
+/** Without its output, if that is the output of a `sensitive` node. */
+function withoutSecret(run: ShownRun): ShownRun {
+  if (run.isSensitive !== true || run.state !== "completed") return run;
+  const { output: _secret, ...shown } = run;
+  return shown as ShownRun;
 }
 
 /** What the studio does. Each is one transaction, that of the caller. */

@@ -15,6 +15,8 @@ export interface StudioOptions {
   plans(): unknown;
   /** Default: any free port. */
   readonly port?: number;
+  /** What opens the page. Default: a new one. */
+  readonly token?: string;
 }
 
 export interface Studio {
@@ -51,7 +53,7 @@ class Refusal extends Error {
  * whose Host and Origin are its own, with a token that is new each time.
  */
 export async function serveStudio(options: StudioOptions): Promise<Studio> {
-  const token = randomBytes(24).toString("base64url");
+  const { token = randomBytes(24).toString("base64url") } = options;
   const server = createServer((request, response) => {
     const { port } = server.address() as AddressInfo;
     answer(options, token, port, request, response).catch((error: unknown) => {

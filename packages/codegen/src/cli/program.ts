@@ -218,7 +218,15 @@ function createProgram(terminal: Terminal): Command {
     .option("--skip-time", "do not wait for backoff, timeouts and sleeps", false)
     .option(...seedOption)
     .option("--random <number>", "give Math.random the same numbers each time", wholeNumber)
-    .option("--quiet", "print the output, and what went wrong, but no progress", false);
+    .option("--quiet", "print the output, and what went wrong, but no progress", false)
+    .addOption(
+      new Option("--studio", "show the run in the studio, until you close it").conflicts([
+        "events",
+        "skipTime",
+        "random",
+        "quiet",
+      ]),
+    );
 
   const deployKeyNote = "A deployment is asked with CONVEX_DEPLOY_KEY, if that is set.";
   const studio = command(

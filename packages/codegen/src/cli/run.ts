@@ -6,7 +6,7 @@ import { displayPath, functionsFolder } from "./functions-folder.js";
 import { progressOn, usesColor } from "./progress.js";
 import { type PlaceOf, report } from "./progress-text.js";
 import { printDiagnostics } from "./report.js";
-import { processTerminal } from "./terminal.js";
+import { processTerminal, type Terminal } from "./terminal.js";
 import { loadEnvironment, notSent, readEvents, readJson, readSeed } from "./run-input.js";
 
 export interface RunOptions {
@@ -18,9 +18,20 @@ export interface RunOptions {
   readonly seed?: string;
   readonly random?: number;
   readonly quiet: boolean;
+  readonly studio?: true;
 }
 
-export async function runCommand(workflow: string, options: RunOptions): Promise<never> {
+export async function runCommand(
+  workflow: string,
+  options: RunOptions,
+  terminal: Terminal,
+): Promise<0 | 1> {
+  if (options.studio === true) {
+    const { studio } = await import("./studio.js");
+    const { dir, seed, file: files } = options;
+    const input = jsonToConvex(await readJson(options.input, "--input"));
+    return await studio({ dir, seed, module: "", first: { workflow, input, files } }, terminal);
+  }
   // So that errors tell places in the app's own sources, not in their bundles.
   process.setSourceMapsEnabled(true);
   // By the way of an ordinary exit, which removes the bundles.

@@ -1,7 +1,7 @@
 import { type DataSource, deploymentSource, localSource } from "@stepwise/studio";
 import { ConvexClient } from "convex/browser";
 import type { CompileResult } from "../compile.js";
-import { openLocalApp } from "../dev-server/index.js";
+import { type FirstRun, openLocalApp } from "../dev-server/index.js";
 import { UsageError } from "./functions-folder.js";
 import { loadEnvironment, readSeed } from "./run-input.js";
 
@@ -12,11 +12,15 @@ export interface SourceOptions {
   readonly url?: string;
   /** The app's module with the functions of `defineStudioApi`. */
   readonly module: string;
+  /** A run to start on the embedded back end. */
+  readonly first?: FirstRun;
 }
 
 /** Where runs come from, for as long as they are shown. */
 export interface OpenSource {
   readonly source: DataSource;
+  /** The id of the first run. */
+  readonly runId?: string | undefined;
   /** Takes in the app's functions as they are now. */
   reload(): Promise<void>;
   close(): Promise<void> | void;
@@ -26,7 +30,7 @@ export interface OpenSource {
 export async function openSource(
   functionsDir: string,
   result: CompileResult,
-  { seed, url, module }: SourceOptions,
+  { seed, url, module, first }: SourceOptions,
   onLog: (text: string) => void,
 ): Promise<OpenSource> {
   if (url !== undefined && seed !== undefined)
@@ -40,10 +44,11 @@ export async function openSource(
       component: plan.config?.values.component,
       output,
       seed: seed === undefined ? [] : await readSeed(seed),
+      first,
     },
     onLog,
   );
-  return { source: localSource(app), reload: app.reload, close: app.close };
+  return { source: localSource(app), runId: app.runId, reload: app.reload, close: app.close };
 }
 
 /** Convex's own tools sign in with a deploy key by this, which the types of `convex` leave out. */

@@ -2,6 +2,7 @@ import { serveStudio } from "@stepwise/studio";
 import type { CompileResult } from "../compile.js";
 import { explain } from "../explain/explain.js";
 import { graphOf } from "../graph/model.js";
+import { toWritten } from "../plan/write.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
 import { generateWatch } from "./generate-watch.js";
 import { answerOf } from "./plans.js";
@@ -23,7 +24,7 @@ export async function studio(options: StudioOptions, terminal: Terminal): Promis
   const open = async (result: CompileResult) => {
     const onLog = (text: string) => err(colors.dim(text));
     opened = await openSource(functionsDir, result, options, onLog);
-    const { source } = opened;
+    const { source, runId } = opened;
     const title = options.url ?? displayPath(terminal.cwd, functionsDir);
     const plans = () => latest && plansOf(functionsDir, latest);
     const page = await serveStudio({ source, title, plans, port: options.port });
@@ -31,7 +32,8 @@ export async function studio(options: StudioOptions, terminal: Terminal): Promis
       await page.close();
       await opened?.close();
     };
-    out(`The studio: ${colors.bold(page.url)}`);
+    const url = runId === undefined ? page.url : `${page.url}&run=${runId}`;
+    out(`The studio: ${colors.bold(url)}`);
   };
   await generateWatch(functionsDir, terminal, {
     ready: () => out("Watching for changes. Press Ctrl-C to stop."),
@@ -47,6 +49,9 @@ export async function studio(options: StudioOptions, terminal: Terminal): Promis
 /** What the page shows: graphs and costs of the workflows, and what a deploy would stop. */
 function plansOf(functionsDir: string, result: CompileResult) {
   const { workflows, children } = graphOf(result.plan);
-  const { changes } = answerOf(functionsDir, result);
-  return { workflows, children, costs: explain(result.plan), changes };
+  const { changes, against } = answerOf(functionsDir, result);
+  const hashes = Object.fromEntries(
+    toWritten(result.plan).workflows.map(({ name, hash }) => [name, hash]),
+  );
+  return { workflows, children, hashes, costs: explain(result.plan), changes, against };
 }

@@ -8,7 +8,8 @@ import { suggestion } from "../diagnostics/nearest.js";
 import { configFile, usualComponent } from "../plan/paths.js";
 import { type BackEnd, openBackEnd } from "./back-end.js";
 import { type Clock, realTime } from "./clock.js";
-import { type SeedTable, withSeed } from "./input.js";
+import { type SeedTable, withSeed, withStoredFiles } from "./input.js";
+import type { RunWorkflowOptions } from "./run-workflow.js";
 
 const RUN_TIME = "@stepwise/workflow";
 
@@ -133,17 +134,23 @@ function captureLogs(log: (text: string) => void): () => void {
   };
 }
 
+/** As for `runWorkflow`. */
+export type FirstRun = Pick<RunWorkflowOptions, "workflow" | "input" | "files">;
+
 export interface OpenLocalApp extends LocalApp, Pick<App, "close"> {
+  /** The id of the first run. */
+  readonly runId?: string | undefined;
   /** Takes in the app's functions as they are now. */
   reload(): Promise<void>;
 }
 
 /** An app for the studio, in real time, for as long as it is wanted. @throws as {@link openApp} */
 export async function openLocalApp(
-  options: AppOptions & { readonly seed: readonly SeedTable[] },
+  options: AppOptions & { readonly seed: readonly SeedTable[]; readonly first?: FirstRun },
   onLog: (text: string) => void,
 ): Promise<OpenLocalApp> {
-  const { back, component, close } = await openApp(options, realTime, onLog);
+  const { back, component, close, start } = await openApp(options, realTime, onLog);
+  const { first, seed } = options;
   const listeners = new Set<() => void>();
   // Functions run in a context of their own, in which convex-test refuses timers.
   const outside = AsyncLocalStorage.snapshot();
@@ -153,7 +160,12 @@ export async function openLocalApp(
       back.counter.clear();
       for (const listener of listeners) listener();
     });
-  await withSeed(back, null, options.seed).catch((error: unknown) => {
+  const begin = async () => {
+    const input = await withSeed(back, first?.input ?? null, seed);
+    if (first === undefined) return undefined;
+    return await start(first.workflow, await withStoredFiles(back.t, input, first.files ?? []));
+  };
+  const runId = await begin().catch((error: unknown) => {
     close();
     throw error;
   });
@@ -161,6 +173,7 @@ export async function openLocalApp(
     if (how !== "nested") changed();
   });
   return {
+    runId,
     component,
     workflows: async () => (await indexOf(back)).workflows,
     query: async (handler) => await back.counter.uncounted(async () => await back.t.query(handler)),

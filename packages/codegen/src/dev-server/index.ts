@@ -1,5 +1,5 @@
 export { openBackEnd, type AppTest, type BackEnd } from "./back-end.js";
-export { openLocalApp } from "./app.js";
+export { type FirstRun, openLocalApp } from "./app.js";
 export type { PlannedEvent } from "./events.js";
 export { whyUnreadable, type SeedTable, type StoredFile } from "./input.js";
 export {

@@ -1,13 +1,14 @@
+import { deploymentSource, type Client } from "@stepwise/studio";
 import { makeFunctionReference } from "convex/server";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { openBackEnd, type BackEnd } from "../../src/dev-server/back-end.js";
 import type { TestApp } from "../dev-server/app.js";
-import { writeShop } from "./app.js";
+import { writeShopTwice } from "./app.js";
 
 let app: TestApp;
 let back: BackEnd;
 beforeAll(async () => {
-  app = await writeShop();
+  app = await writeShopTwice();
   back = await openBackEnd(app.functionsDir);
 }, 60_000);
 afterAll(async () => {
@@ -52,4 +53,65 @@ test("without authorize the functions are internal", async () => {
     expect(each).toHaveProperty("isInternal", true);
     expect(each).not.toHaveProperty("isPublic");
   }
+});
+
+test("a run of another app, and what is no run, can neither be seen nor steered", async () => {
+  const operator = back.t.withIdentity({ subject: "operator" });
+  const elsewhere = makeFunctionReference<"mutation", { call: unknown }, any>(
+    "studio:writeElsewhere",
+  );
+  const start = { name: "start", args: { workflow: "order", input: { items: [], card: "visa" } } };
+  // convex-test numbers the documents of each component from the same number.
+  let foreign = "";
+  for (let n = 0; n < 20; n++) foreign = await operator.mutation(elsewhere, { call: start });
+  const document = await back.t.run(async (ctx) => await ctx.db.insert("notes", { text: "mine" }));
+  for (const runId of [foreign, document, "", "nobody", "__proto__", "🙈".repeat(1_000)]) {
+    const reading = (name: string, args: object = {}) =>
+      operator.query(read, { call: { name, args: { runId, ...args } } });
+    expect(await reading("run")).toBeNull();
+    expect(await reading("input")).toBeNull();
+    await expect(reading("steps", { cursor: null })).rejects.toThrow("There is no run");
+    const children = { name: "runs", args: { parent: runId, cursor: null } };
+    expect(await operator.query(read, { call: children })).toMatchObject({ page: [] });
+    for (const name of ["cancel", "pause", "resume", "restart", "cleanup"]) {
+      const call = { name, args: { runId } };
+      await expect(operator.mutation(write, { call })).rejects.toThrow("here is no");
+    }
+  }
+});
+
+test("a page says when its deployment is away, and what it knew is shown again when it is back", () => {
+  let tell: (value: unknown) => void = () => {};
+  let connect: (state: { isWebSocketConnected: boolean; hasEverConnected: boolean }) => void;
+  const stopped: string[] = [];
+  const client = {
+    onUpdate: (_query: unknown, _args: unknown, onValue: typeof tell) => {
+      tell = onValue;
+      return () => void stopped.push("query");
+    },
+    subscribeToConnectionState: (listener: typeof connect) => {
+      connect = listener;
+      return () => void stopped.push("connection");
+    },
+  } as unknown as Client;
+  const seen: unknown[] = [];
+  const stop = deploymentSource(client, "studio").watch(
+    "pool",
+    {},
+    (value) => seen.push(value),
+    (error) => seen.push(error.message),
+  );
+  connect!({ isWebSocketConnected: false, hasEverConnected: false });
+  tell("first");
+  for (const isWebSocketConnected of [true, false, false, true])
+    connect!({ isWebSocketConnected, hasEverConnected: true });
+  tell("second");
+  expect(seen).toEqual([
+    "first",
+    expect.stringContaining("The deployment does not answer"),
+    "first",
+    "second",
+  ]);
+  stop();
+  expect(stopped).toEqual(["query", "connection"]);
 });

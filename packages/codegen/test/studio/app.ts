@@ -5,6 +5,7 @@ import { convexConfig, writeApp, type TestApp } from "../dev-server/app.js";
 
 const shop = `
   import { child, defineWorkflow } from "@stepwise/workflow";
+  import { v } from "convex/values";
   import { z } from "zod";
 
   export const parcel = defineWorkflow({ input: z.object({ item: z.string() }) })
@@ -24,6 +25,25 @@ const shop = `
     })
     .step("secret", { action: async () => "4711", sensitive: true })
     .finalize({ query: (_ctx, { approval, parcels }) => ({ by: approval.by, parcels }) });
+
+  export const vault = defineWorkflow({ input: z.object({ isOpen: z.boolean() }) })
+    .event("code", { schema: z.object({ pin: z.string() }), sensitive: true })
+    .step("open", {
+      action: async (_ctx, { input, code }) => {
+        if (!input.isOpen) throw new Error("not " + code.pin);
+        return { gold: code.pin };
+      },
+      sensitive: true,
+    });
+
+  export const anything = defineWorkflow({
+    input: v.object({
+      value: v.any(),
+      size: v.optional(v.union(v.literal("small"), v.literal("large"))),
+      count: v.optional(v.int64()),
+      file: v.optional(v.id("_storage")),
+    }),
+  }).step("keep", { query: async (_ctx, { input }) => input.value });
 `;
 
 const studio = `
@@ -37,22 +57,40 @@ const studio = `
     },
   });
   export const inner = defineStudioApi(components.workflow, { workflows });
+  export const elsewhere = defineStudioApi(components.elsewhere, { workflows });
+  export const writeElsewhere = elsewhere.write;
+`;
+
+/** A second mount of the component has runs of its own. */
+const both = `
+  import { defineApp } from "convex/server";
+  import workflow from "@stepwise/workflow/convex.config";
+  const app = defineApp();
+  app.use(workflow);
+  app.use(workflow, { name: "elsewhere" });
+  export default app;
 `;
 
 /** An app with an order that fails without a card, waits for an approval, and packs its items. */
-export const writeShop = (): Promise<TestApp> =>
-  writeApp({ "convex.config.ts": convexConfig(), "shop.workflow.ts": shop, "studio.ts": studio });
+export const writeShop = (config = convexConfig()): Promise<TestApp> =>
+  writeApp({ "convex.config.ts": config, "shop.workflow.ts": shop, "studio.ts": studio });
+/** The same, with a second mount of the component. */
+export const writeShopTwice = (): Promise<TestApp> => writeShop(both);
 
 export interface OpenStudio {
   /** Its address, with the token. */
   readonly url: string;
+  readonly token: string;
   /** What it has printed. */
   printed(): string;
   close(): Promise<void>;
 }
 
-/** `workflow-codegen studio` in an app, as a user runs it. */
-export async function openStudio({ functionsDir }: TestApp): Promise<OpenStudio> {
+/** `workflow-codegen studio`, or another command that opens it, in an app, as a user runs it. */
+export async function openStudio(
+  { functionsDir }: TestApp,
+  command = ["studio"],
+): Promise<OpenStudio> {
   let text = "";
   const write = (more: string) => void (text += more);
   const interrupt = new AbortController();
@@ -64,7 +102,7 @@ export async function openStudio({ functionsDir }: TestApp): Promise<OpenStudio>
     interrupted: interrupt.signal,
     exitCode: 0,
   };
-  const ended = runProgram(terminal, ["studio"]);
+  const ended = runProgram(terminal, command);
   const url = await vi.waitFor(
     () => {
       const [found] = /http:\S+/.exec(text) ?? [];
@@ -75,6 +113,7 @@ export async function openStudio({ functionsDir }: TestApp): Promise<OpenStudio>
   );
   return {
     url,
+    token: /token=([\w-]+)/.exec(url)?.[1] ?? "",
     printed: () => text,
     close: async () => {
       interrupt.abort();

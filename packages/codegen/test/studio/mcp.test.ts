@@ -37,7 +37,12 @@ async function call(name: string, args: Record<string, unknown> = {}) {
 
 test("an agent checks, explains, starts, reads and restarts", async () => {
   expect((await call("check")).value).toMatchObject({ ok: true, problems: [] });
-  expect((await call("explain")).value).toMatchObject([{ name: "order" }, { name: "parcel" }]);
+  expect((await call("explain")).value).toMatchObject([
+    { name: "anything" },
+    { name: "order" },
+    { name: "parcel" },
+    { name: "vault" },
+  ]);
   const started = await call("start_run", { workflow: "parcel", input: { item: "a" } });
   const runId = started.value as string;
   const run = async () => (await call("get_run", { runId })).value;
@@ -56,7 +61,7 @@ test("an agent checks, explains, starts, reads and restarts", async () => {
 test("what cannot be done is said to the agent", async () => {
   const unknown = await call("start_run", { workflow: "parcle", input: {} });
   expect(unknown).toMatchObject({ isError: true });
-  expect(unknown.text).toContain("order, parcel");
+  expect(unknown.text).toContain("order, parcel, vault");
   const misfit = await call("start_run", { workflow: "parcel", input: {} });
   expect(misfit.text).toContain("input.item");
 });

@@ -1,6 +1,7 @@
 /** @module-tag large */
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
+import { type DataSource, serveStudio } from "@stepwise/studio";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { TestApp } from "../dev-server/app.js";
@@ -20,7 +21,8 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
 
   beforeAll(async () => {
     app = await writeShop();
-    studio = await openStudio(app);
+    const run = ["run", "anything", "--input", '{ "value": "the first" }', "--studio"];
+    studio = await openStudio(app, run);
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   }, 60_000);
   afterAll(async () => {
@@ -38,6 +40,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       void dialog.dismiss();
     });
     await page.goto(studio.url);
+    await open("runs");
     return async () => {
       await page.close();
       expect(faults).toEqual([]);
@@ -51,16 +54,34 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await page.getByRole("link", { name: "Runs" }).click();
     await button("Start a run").click();
     await dialog().getByLabel("Workflow").selectOption(workflow);
+    await dialog().getByLabel("Write JSON").check();
     await dialog().getByLabel("Input, as JSON").fill(JSON.stringify(input));
     await dialog().getByRole("button", { name: "Start a run" }).click();
     await page.getByRole("heading", { name: workflow, exact: true }).waitFor();
   }
+
+  /** What a page would ask. */
+  async function ask(path: string, args: unknown): Promise<any> {
+    const headers = { authorization: `Bearer ${studio.token}` };
+    const body = JSON.stringify(args);
+    const response = await fetch(new URL(path, studio.url), { method: "POST", headers, body });
+    return await response.json();
+  }
+  const open = async (place: string) =>
+    await page.goto(`${new URL("/", studio.url).href}#/${place}`);
 
   async function shown(name: string): Promise<void> {
     if (pictures === undefined) return;
     await mkdir(pictures, { recursive: true });
     await page.screenshot({ path: `${pictures}/${name}.png` });
   }
+
+  test("run --studio opens the studio on the run", async () => {
+    await page.goto("about:blank");
+    await page.goto(studio.url);
+    await page.getByRole("heading", { name: "anything", exact: true }).waitFor();
+    await page.getByText('"the first"', { exact: true }).first().waitFor();
+  });
 
   test("a run is started from the page, gets an event, and is followed to its end", async () => {
     await start("order", { items: ["a", "b", "c"], card: "visa" });
@@ -99,42 +120,148 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     }
   });
 
+  test("an input is asked for field by field, or as JSON", async () => {
+    await button("Start a run").click();
+    await dialog().getByLabel("Workflow").selectOption("anything");
+    await dialog().getByLabel("value, as JSON").fill('[{ "a": 1 }]');
+    await dialog().getByLabel("size (optional)").selectOption("large");
+    await dialog().getByLabel("count (optional)").fill("12");
+    await dialog().getByRole("button", { name: "Start a run" }).click();
+    await page.getByRole("heading", { name: "anything", exact: true }).waitFor();
+    const runId = page.url().split("/").at(-1);
+    expect(await ask("/read/input", { runId })).toEqual({
+      value: [{ a: 1 }],
+      size: "large",
+      count: { $integer: "DAAAAAAAAAA=" },
+    });
+    await page.getByRole("link", { name: "Runs" }).click();
+    await button("Start a run").click();
+    await dialog().getByLabel("Workflow").selectOption("vault");
+    await dialog().getByLabel("isOpen").selectOption("true");
+    await dialog().getByRole("button", { name: "Start a run" }).click();
+    await page.getByRole("heading", { name: "vault", exact: true }).waitFor();
+  });
+
   test("an input that does not fit is said in the dialog", async () => {
     await button("Start a run").click();
     await dialog().getByLabel("Workflow").selectOption("order");
-    await dialog().getByRole("button", { name: "Start a run" }).click();
-    await page.getByRole("heading", { name: "order", exact: true }).waitFor();
-    await page.getByRole("link", { name: "Runs" }).click();
-    await button("Start a run").click();
-    await dialog().getByLabel("Input, as JSON").fill("{ nonsense");
+    await dialog().getByLabel("items, as JSON").fill("{ nonsense");
     await dialog().getByRole("button", { name: "Start a run" }).click();
     await dialog().getByRole("alert").getByText("This is not JSON").waitFor();
+    await dialog().getByLabel("items, as JSON").fill('"none"');
+    await dialog().getByRole("button", { name: "Start a run" }).click();
+    await dialog().getByRole("alert").getByText("input.items").waitFor();
   });
 
   test("runs are filtered, and the filter stands in the address", async () => {
-    await start("parcel", { item: "a" });
-    await page.goto(`${new URL("/", studio.url).href}#/runs?workflow=parcel&state=completed`);
+    await ask("/write/start", { workflow: "parcel", input: { item: "a" }, key: "box 1" });
+    await open("runs?workflow=parcel&state=completed");
     await page.getByRole("cell", { name: "parcel" }).first().waitFor();
     expect(await page.getByRole("cell", { name: "order" }).count()).toBe(0);
+    await page.getByLabel("Key begins with").fill("box");
+    await page.getByLabel("Key begins with").press("Enter");
+    await page.getByRole("cell", { name: "box 1" }).waitFor();
+    expect(await page.getByRole("row").count()).toBe(2);
+    await page.getByLabel("Created until").fill("2020-01-01T00:00");
+    await page.getByText("No runs.").waitFor();
+    await page.getByLabel("Created until").fill("");
+    await page.getByRole("cell", { name: "box 1" }).waitFor();
     await page.getByLabel("State").selectOption("failed");
     await page.getByText("No runs.").waitFor();
-    expect(page.url()).toContain("state=failed");
+    expect(page.url()).toMatch(/state=failed.*key=box|key=box.*state=failed/);
   });
 
-  test("a workflow's graph, and the pool, are shown", async () => {
+  test("all runs of a filter are canceled or restarted, also after a reload", async () => {
+    const started: string[] = [];
+    for (let n = 0; n < 3; n++) {
+      const input = { items: [], card: "visa" };
+      started.push((await ask("/write/start", { workflow: "order", input })) as string);
+    }
+    const states = async () =>
+      await Promise.all(
+        started.map(async (runId) => (await ask("/read/run", { runId })).state as string),
+      );
+    await open("runs?workflow=order&state=running");
+    await page.route("**/write/cancel", (route) => route.abort());
+    await button("Cancel all").click();
+    await dialog().getByText("workflow: order, state: running").waitFor();
+    await dialog().getByRole("button", { name: "Cancel all" }).click();
+    await page.getByText("Cancels runs: 0 canceled").waitFor();
+    await page.reload();
+    await page.getByText("Cancels runs: 0 canceled").waitFor();
+    expect(await states()).toEqual(["running", "running", "running"]);
+    await page.unroute("**/write/cancel");
+    await page.getByText(/^Finished: \d+ canceled$/).waitFor();
+    expect(await states()).toEqual(["canceled", "canceled", "canceled"]);
+    await button("Close").click();
+    await page.getByLabel("State").selectOption("canceled");
+    await button("Restart all").click();
+    await dialog().getByRole("button", { name: "Restart all" }).click();
+    await page.getByText(/^Finished: \d+ restarted$/).waitFor();
+    expect(await states()).toEqual(["running", "running", "running"]);
+  });
+
+  test("a workflow's graph, its costs and changes, and the pool, are shown", async () => {
     await page.getByRole("link", { name: "Workflows" }).click();
+    await page.getByRole("link", { name: "order", exact: true }).click();
     await page.getByRole("img", { name: "Graph of order" }).waitFor();
+    await page
+      .getByRole("cell", { name: "parcels.finalize" })
+      .or(page.getByRole("cell", { name: "charge" }))
+      .first()
+      .waitFor();
+    await page.getByText("The deployed plan is the one in your code.").waitFor();
+    await page.getByText(/^Compared with /).waitFor();
     await shown("workflows");
     await page.getByRole("link", { name: "Pool" }).click();
     await page.getByText("slots in use").waitFor();
   });
 
-  test("a studio that was closed says so, and one that is opened again goes on", async () => {
-    await page.route("**/watch/**", (route) => route.abort());
-    await page.reload();
+  test("texts from outside are shown as text, and cut if they are long", async () => {
+    const script = "<img src=x onerror=alert(1)>";
+    const value = { [script]: script.repeat(30_000) };
+    const input = { value };
+    const runId = await ask("/write/start", { workflow: "anything", input, key: script });
+    await open("runs?workflow=anything");
+    await page.getByRole("cell", { name: script }).waitFor();
+    await open(`runs/${runId}`);
+    await page.getByText("characters more").first().waitFor();
+    const length = await page.evaluate(() => document.body.textContent.length);
+    expect(length).toBeLessThan(100_000);
+    await open(`runs/${encodeURIComponent(script)}`);
+    await page.getByText("There is no run").waitFor();
+    await open(`runs?state=${encodeURIComponent(script)}&workflow=__proto__`);
+    await page.getByRole("alert").first().waitFor();
+    expect(await page.locator("img").count()).toBe(0);
+  });
+
+  test("a page whose studio is closed says so, and goes on when it is back", async () => {
+    const pageOf = (workflow: string) => ({ page: [{ workflow, state: "running" }], isDone: true });
+    const serve = async (workflow: string, of: { port?: number; token?: string } = {}) => {
+      const answers: Record<string, unknown> = { workflows: [], runs: pageOf(workflow) };
+      const source = {
+        read: async (name: string) => answers[name],
+        watch: (name: string, _args: unknown, onValue: (value: unknown) => void) => {
+          onValue(answers[name]);
+          return () => {};
+        },
+      } as unknown as DataSource;
+      return await serveStudio({ source, title: "", plans: () => undefined, ...of });
+    };
+    const first = await serve("before");
+    const [port, token] = [Number(new URL(first.url).port), first.url.split("token=")[1]!];
+    await page.goto(first.url);
+    await page.getByRole("cell", { name: "before" }).waitFor();
+    await first.close();
     await page.getByText("The studio does not answer").first().waitFor();
-    await page.unroute("**/watch/**");
-    await page.getByText("The studio does not answer").first().waitFor({ state: "detached" });
+    const second = await serve("after", { port, token });
+    await page.getByRole("cell", { name: "after" }).waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
+    await second.close();
+    const other = await serve("other", { port });
+    await page.getByText("Open the address that the terminal shows").first().waitFor();
+    expect(await page.getByRole("cell", { name: "other" }).count()).toBe(0);
+    await other.close();
   });
 
   test("on a phone nothing is wider than the screen", async () => {
@@ -143,7 +270,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     const isWide = async () =>
       await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     for (const place of ["runs", "workflows", "pool"]) {
-      await page.goto(`${new URL("/", studio.url).href}#/${place}`);
+      await open(place);
       await page.getByRole("main").waitFor();
       expect([place, await isWide()]).toEqual([place, false]);
     }

@@ -17,7 +17,7 @@ afterAll(async () => {
   await app.remove();
 });
 
-const token = () => studio.url.split("token=")[1]!;
+const token = () => studio.token;
 const address = (path: string) => new URL(path, studio.url);
 
 /** A request as the page makes it. */
@@ -118,11 +118,113 @@ test("a save is taken in, and runs are kept", async () => {
   expect(await run(before)).toMatchObject({ state: "running" });
 });
 
-test("each workflow comes with an input of its form", async () => {
-  expect((await ask("/read/workflows", {})).body).toEqual([
-    expect.objectContaining({ name: "order", example: { items: [], card: "" } }),
+test("each workflow comes with the form of its input, and an example", async () => {
+  const field = (name: string, shape: object, more = {}) => ({
+    name,
+    shape,
+    isOptional: false,
+    ...more,
+  });
+  expect((await ask("/read/workflows", {})).body).toMatchObject([
+    {
+      name: "anything",
+      input: {
+        kind: "object",
+        fields: [
+          field("value", { kind: "other", example: {} }),
+          field("size", { kind: "choice", values: ["small", "large"] }, { isOptional: true }),
+          field("count", { kind: "int64" }, { isOptional: true }),
+          field("file", { kind: "string" }, { isOptional: true, about: "id of _storage" }),
+        ],
+      },
+      example: { value: {} },
+    },
+    {
+      name: "order",
+      input: {
+        kind: "object",
+        fields: [field("items", { kind: "other", example: [] }), field("card", { kind: "string" })],
+      },
+      example: { items: [], card: "" },
+    },
     { name: "parcel", nodes: ["pack"], example: { item: "" } },
+    { name: "vault", input: { fields: [field("isOpen", { kind: "boolean" })] } },
   ]);
+});
+
+test.each([true, false])(
+  "nothing of a sensitive node is in any answer; it gives a result: %s",
+  async (isOpen) => {
+    const start = { workflow: "vault", input: { isOpen }, key: `vault ${isOpen}` };
+    const runId = (await ask("/write/start", start)).body as string;
+    await ask("/write/sendEvent", { runId, name: "code", payload: { pin: "s3cret" } });
+    await isAt(runId, isOpen ? "completed" : "failed");
+    if (isOpen) expect(await run(runId)).toMatchObject({ isSensitive: true });
+    const answers = await Promise.all([
+      ask("/read/run", { runId }),
+      ask("/read/input", { runId }),
+      ask("/read/steps", { runId, cursor: null }),
+      ask("/read/runs", { workflow: "vault", cursor: null }),
+      ask("/read/pool", {}),
+      ask("/about", {}),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(JSON.stringify(answers)).toContain(runId);
+    expect(JSON.stringify(answers)).not.toContain("s3cret");
+  },
+);
+
+const nested = (depth: number): unknown => (depth === 0 ? "deep" : [nested(depth - 1)]);
+
+test("texts of any kind and size come back as they were", async () => {
+  const script = "</script><script>alert(1)</script>\"'\u2028\u0000🙈";
+  for (const value of [script, script.repeat(10_000), nested(10)]) {
+    const start = { workflow: "anything", input: { value }, key: script };
+    const runId = (await ask("/write/start", start)).body as string;
+    await isAt(runId, "completed");
+    expect(await run(runId)).toMatchObject({ output: value, key: script });
+    expect((await ask("/read/input", { runId })).body).toEqual({ value });
+    const found = await ask("/read/runs", { workflow: "anything", key: script, cursor: null });
+    expect(found.body.page).toMatchObject([{ runId, key: script }]);
+    await ask("/write/cleanup", { runId });
+  }
+});
+
+test.each([
+  ["200,000 lists in each other", "[".repeat(200_000) + "]".repeat(200_000)],
+  ["a value that is nested too deep", { workflow: "anything", input: { value: nested(100) } }],
+  ["a field that Convex has no name for", { workflow: "anything", input: { value: { $x: 1 } } }],
+  ["more than a document holds", { workflow: "anything", input: { value: "x".repeat(1.5e6) } }],
+  ["a workflow that is a script", { workflow: "<script>", input: {} }],
+])("%s starts nothing, and the studio goes on", async (_what, body) => {
+  const count = async () => (await ask("/read/runs", { cursor: null })).body.page.length as number;
+  const before = await count();
+  const answer = await ask("/write/start", body);
+  expect(answer.status).toBe(422);
+  expect(answer.body.error).toBeTypeOf("string");
+  expect(await count()).toBe(before);
+  await ask("/write/start", {
+    workflow: "anything",
+    input: JSON.parse('{ "value": { "__proto__": { "polluted": true } } }') as object,
+  });
+  expect({}).not.toHaveProperty("polluted");
+});
+
+test("runs are found by their key, and by when they were created", async () => {
+  const start = async (key: string) =>
+    (await ask("/write/start", { workflow: "parcel", input: { item: "a" }, key })).body as string;
+  const [second, first] = [await start("box 2"), await start("box 1")];
+  await start("bag");
+  const found = async (filter: object) => {
+    const { page } = (await ask("/read/runs", { workflow: "parcel", cursor: null, ...filter }))
+      .body as { page: { runId: string; key?: string }[] };
+    return page.map(({ runId }) => runId);
+  };
+  expect(await found({ key: "box" })).toEqual([first, second]);
+  expect(await found({ key: "box 1" })).toEqual([first]);
+  expect(await found({ key: "box 1", until: 1_000 })).toEqual([]);
+  expect(await found({ until: 1_000 })).toEqual([]);
+  expect((await found({ since: 1_000 })).slice(1, 3)).toEqual([first, second]);
 });
 
 test.each([

@@ -13,8 +13,11 @@ export interface Server extends DataSource {
   about(): Promise<About>;
 }
 
+/** The server is gone, or another one is there. It may come back. */
+export class Unreachable extends Error {}
+
 /** How long to wait before a lost server is asked again, in ms. */
-const RETRY_MS = 1_000;
+export const RETRY_MS = 1_000;
 
 /** Asks the server that the page came from, with the token of its address. */
 export function httpSource(token: string): Server {
@@ -26,11 +29,11 @@ export function httpSource(token: string): Server {
       signal: signal ?? null,
     }).catch((error: unknown) => {
       if (signal?.aborted === true) throw error;
-      throw new Error("The studio does not answer. Is it still running in your terminal?");
+      throw new Unreachable("The studio does not answer. Is it still running in your terminal?");
     });
     if (response.ok) return response;
     const { error } = (await response.json()) as { error: string };
-    throw new Error(error);
+    throw response.status === 401 ? new Unreachable(error) : new Error(error);
   };
   const result = async (path: string, args: unknown) =>
     jsonToConvex((await (await post(path, args)).json()) as JSONValue) as never;

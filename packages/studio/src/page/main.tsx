@@ -1,6 +1,7 @@
 import { StrictMode, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
-import { httpSource, type About } from "./http-source.js";
+import { BulkProgress, goOn } from "./bulk.js";
+import { httpSource, RETRY_MS, type About } from "./http-source.js";
 import { Problem } from "./parts.js";
 import { PoolPage } from "./pool-page.js";
 import { RunPage } from "./run-page.js";
@@ -10,10 +11,10 @@ import { WorkflowsPage } from "./workflows-page.js";
 
 /** The token of the address, which then goes out of it; a reload finds it again. */
 function takeToken(): string {
-  const [, given] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
+  const [, given, run] = /^#token=([\w-]+)(?:&run=(.+))?$/.exec(location.hash) ?? [];
   if (given !== undefined) {
     sessionStorage.setItem("token", given);
-    history.replaceState(null, "", "#/runs");
+    history.replaceState(null, "", run === undefined ? "#/runs" : `#/runs/${run}`);
   }
   return sessionStorage.getItem("token") ?? "";
 }
@@ -26,8 +27,23 @@ function App() {
   const [error, setError] = useState<Error>();
   // The plans may have changed by the time that another page is opened.
   useEffect(() => {
-    server.about().then(setAbout, setError);
+    let again: ReturnType<typeof setTimeout> | undefined;
+    const ask = () => {
+      server.about().then(
+        (answer) => {
+          setAbout(answer);
+          setError(undefined);
+        },
+        (thrown: Error) => {
+          setError(thrown);
+          again = setTimeout(ask, RETRY_MS);
+        },
+      );
+    };
+    ask();
+    return () => clearTimeout(again);
   }, [hash]);
+  useEffect(() => void goOn(server), []);
   const [path = "", query] = hash.slice(1).split("?");
   const [, place = "runs", id] = path.split("/");
   const parts = { server, about: about ?? { title: "" } };
@@ -42,6 +58,7 @@ function App() {
         </nav>
       </header>
       <Problem error={error} />
+      <BulkProgress />
       {about === undefined ? null : place === "workflows" ? (
         <WorkflowsPage name={id} />
       ) : place === "pool" ? (

@@ -15,9 +15,9 @@ export function Json({ title, value }: { title: string; value: unknown }) {
 /** More is cut off: the page stays fast, and the whole value is in the app's data. */
 const SHOWN = 20_000;
 
-function cut(text: string): string {
-  const more = text.length - SHOWN;
-  return more > 0 ? `${text.slice(0, SHOWN)}\n… and ${more} characters more` : text;
+export function cut(text: string, length = SHOWN): string {
+  const more = text.length - length;
+  return more > 0 ? `${text.slice(0, length)}\n… and ${more} characters more` : text;
 }
 
 /** A Convex value as text that a person can edit, and back. */

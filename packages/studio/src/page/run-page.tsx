@@ -1,6 +1,7 @@
 import { RunTimeline, WorkflowGraph } from "@stepwise/workflow/react";
-import type { Status, TimelineEntry } from "@stepwise/workflow";
+import type { TimelineEntry } from "@stepwise/workflow";
 import { useState } from "react";
+import type { ShownRun } from "../data-source.js";
 import { ActionButton, fromText, Json, Problem, Time } from "./parts.js";
 import { RunList } from "./runs-page.js";
 import { useStudio, useWatched } from "./studio.js";
@@ -61,6 +62,7 @@ export function RunPage({ runId }: { runId: string }) {
       </details>
       {"error" in status && <Json title="Error" value={status.error} />}
       {"output" in status && <Json title="Output" value={status.output} />}
+      {status.isSensitive === true && <p>Output: sensitive, and not shown</p>}
       <details>
         <summary>Results of its nodes</summary>
         {steps.map(({ node, pass = [], output, isSensitive }) =>
@@ -117,7 +119,7 @@ function Input({ runId }: { runId: string }) {
   );
 }
 
-function Facts({ status }: { status: Status<unknown> }) {
+function Facts({ status }: { status: ShownRun }) {
   const facts: [string, React.ReactNode][] = [
     ["Run", <code key="id">{status.runId}</code>],
     ["Started", <Time key="started" at={status.startedAt} />],
@@ -142,7 +144,7 @@ function Facts({ status }: { status: Status<unknown> }) {
 }
 
 /** What can be done with a run in its state. */
-function Steering({ status }: { status: Status<unknown> }) {
+function Steering({ status }: { status: ShownRun }) {
   const { server } = useStudio();
   const { runId, state, workflow } = status;
   const workflows = useWatched("workflows", {});

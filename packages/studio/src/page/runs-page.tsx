@@ -1,7 +1,10 @@
 import type { ListedRun, RunState } from "@stepwise/workflow";
 import { useState } from "react";
 import type { RunsArgs, WorkflowSummary } from "../data-source.js";
-import { ActionButton, fromText, Problem, textOf, Time } from "./parts.js";
+import type { Shape } from "../input-shape.js";
+import { BulkButtons } from "./bulk.js";
+import { InputForm, inputOf } from "./input-form.js";
+import { ActionButton, cut, Problem, Time } from "./parts.js";
 import { useStudio, useWatched } from "./studio.js";
 
 const STATES = [
@@ -18,19 +21,22 @@ const STATES = [
 export function RunsPage({ query }: { query: URLSearchParams }) {
   const { about } = useStudio();
   const workflows = useWatched("workflows", {});
-  const workflow = query.get("workflow") ?? "";
-  const state = query.get("state") ?? "";
-  const node = query.get("node") ?? "";
+  const { workflow = "", state = "", node = "", key = "", ...time } = Object.fromEntries(query);
   const nodes = about.plans?.workflows.find(({ name }) => name === workflow)?.nodes ?? [];
   const filter = {
     workflow: workflow || undefined,
-    state: state || undefined,
+    state: (state || undefined) as RunState | undefined,
     node: node || undefined,
+    key: key || undefined,
+    since: timeOf(time["since"]),
+    until: timeOf(time["until"]),
+    outdated: query.has("outdated") || undefined,
   };
   const change = (name: string, value: string) => {
     const changed = new URLSearchParams(query);
-    changed.set(name, value);
-    if (name === "workflow") changed.delete("node");
+    if (value === "") changed.delete(name);
+    else changed.set(name, value);
+    for (const other of WITHOUT[name] ?? []) changed.delete(other);
     location.hash = `#/runs?${changed.toString()}`;
   };
   return (
@@ -50,33 +56,76 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
           {nodes.map(({ name }) => name)}
         </Choice>
         <label>
+          Key begins with
+          <input
+            key={`${workflow} ${key}`}
+            defaultValue={key}
+            disabled={workflow === ""}
+            placeholder={workflow === "" ? "choose a workflow" : ""}
+            onBlur={({ target }) => target.value !== key && change("key", target.value)}
+            onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+          />
+        </label>
+        {(["since", "until"] as const).map((name) => (
+          <label key={name}>
+            Created {name}
+            <input
+              type="datetime-local"
+              value={time[name] ?? ""}
+              onChange={({ target }) => change(name, target.value)}
+            />
+          </label>
+        ))}
+        <label>
           Run id
           <input
             placeholder="open by its id"
-            onKeyDown={({ key, currentTarget: { value } }) => {
-              if (key === "Enter" && value.trim() !== "") location.hash = `#/runs/${value.trim()}`;
+            onKeyDown={({ key: pressed, currentTarget: { value } }) => {
+              if (pressed === "Enter" && value.trim() !== "")
+                location.hash = `#/runs/${value.trim()}`;
             }}
           />
         </label>
+        {filter.outdated && (
+          <button type="button" onClick={() => change("outdated", "")}>
+            Of older plans ×
+          </button>
+        )}
       </form>
-      <RunList key={JSON.stringify(filter)} filter={filter as Omit<RunsArgs, "cursor">} />
+      <BulkButtons filter={filter} />
+      <RunList key={JSON.stringify(filter)} filter={filter} />
     </main>
   );
 }
+
+/** What cannot be asked for together with a filter. */
+const WITHOUT: Readonly<Record<string, readonly string[]>> = {
+  workflow: ["node", "key", "outdated"],
+  node: ["key"],
+  key: ["node"],
+};
+
+/** The time of a field of the page, in ms since the epoch. */
+function timeOf(text: string | undefined): number | undefined {
+  const time = new Date(text ?? "").getTime();
+  return Number.isNaN(time) ? undefined : time;
+}
+
+const ANY: Shape = { kind: "other", example: {} };
 
 /** Starts a run, with an input of the workflow's form to fill in. */
 function StartButton({ workflow, all }: { workflow: string; all: readonly WorkflowSummary[] }) {
   const { server } = useStudio();
   const [chosen, setChosen] = useState<string>();
   const name = chosen ?? (workflow === "" ? all[0]?.name : workflow) ?? "";
-  const example = all.find((each) => each.name === name)?.example ?? {};
+  const { input: shape = ANY, example = {} } = all.find((each) => each.name === name) ?? {};
   return (
     <ActionButton
       label="Start a run"
       question="Start a run"
       act={async (form) => {
         const key = String(form.get("key"));
-        const input = fromText(form.get("input"));
+        const input = inputOf(form, shape);
         const of = { workflow: name, input, ...(key === "" ? {} : { key }) };
         location.hash = `#/runs/${await server.write("start", of)}`;
       }}
@@ -89,17 +138,7 @@ function StartButton({ workflow, all }: { workflow: string; all: readonly Workfl
           ))}
         </select>
       </label>
-      <label>
-        Input, as JSON
-        <textarea
-          key={name}
-          name="input"
-          rows={8}
-          defaultValue={textOf(example)}
-          required
-          spellCheck={false}
-        />
-      </label>
+      <InputForm key={name} shape={shape} example={example} />
       <label>
         Key (optional): the same key gives the same run
         <input name="key" />
@@ -183,7 +222,7 @@ function RunRow({ run }: { run: ListedRun }) {
       </td>
       <td>
         <a href={`#/runs/${run.runId}`}>{run.workflow}</a>
-        {run.error && <p className="why">{run.error.message}</p>}
+        {run.error && <p className="why">{cut(run.error.message, 300)}</p>}
       </td>
       <td>{name}</td>
       <td>

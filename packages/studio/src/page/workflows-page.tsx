@@ -1,5 +1,7 @@
 import { WorkflowGraph } from "@stepwise/workflow/react";
-import { useStudio } from "./studio.js";
+import { CostTable } from "./cost-table.js";
+import type { Plans } from "./plans.js";
+import { useStudio, useWatched } from "./studio.js";
 
 /** The compiled workflows: their graphs, what they cost, and what a deploy would do to runs in flight. */
 export function WorkflowsPage({ name }: { name: string | undefined }) {
@@ -16,7 +18,6 @@ export function WorkflowsPage({ name }: { name: string | undefined }) {
     );
   const shown = plans.workflows.find((each) => each.name === name) ?? plans.workflows[0]!;
   const cost = plans.costs.find((each) => each.name === shown.name);
-  const changes = plans.changes.filter((each) => each.workflow === shown.name);
   return (
     <main className="split">
       <nav aria-label="Workflows">
@@ -34,29 +35,55 @@ export function WorkflowsPage({ name }: { name: string | undefined }) {
         <h1>{shown.name}</h1>
         <p>
           <code>{shown.file}</code> · <a href={`#/runs?workflow=${shown.name}`}>its runs</a>
-          {cost !== undefined && (
-            <>
-              {" "}
-              · {cost.isAtMost ? "at most " : ""}
-              {cost.rootExecutions} function calls a run
-            </>
-          )}
         </p>
-        {changes.length > 0 && (
-          <section>
-            <h2>Since the main branch</h2>
-            <ul>
-              {changes.map(({ node, compatibility, message, hint }) => (
-                <li key={`${node} ${message}`} className={`change ${compatibility}`}>
-                  {node !== undefined && <strong>{node}: </strong>}
-                  {message} {hint}
-                </li>
-              ))}
-            </ul>
-          </section>
-        )}
+        <Verdict plans={plans} workflow={shown.name} />
         <WorkflowGraph graph={plans} workflow={shown.name} />
+        {cost !== undefined && <CostTable cost={cost} />}
       </section>
     </main>
+  );
+}
+
+/** What `check` says of a workflow, and whether the source runs this version of it. */
+function Verdict({ plans, workflow }: { plans: Plans; workflow: string }) {
+  const deployed = useWatched("workflows", {}).value?.find(({ name }) => name === workflow);
+  const { from, hint } = plans.against;
+  const changes = plans.changes.filter((each) => each.workflow === workflow);
+  const stopping = changes.filter(({ compatibility }) => compatibility === "stops");
+  const isSame = deployed?.plan === plans.hashes[workflow];
+  return (
+    <section aria-label="Changes">
+      <h2>Changes</h2>
+      <p>
+        {deployed === undefined
+          ? "This workflow is not deployed."
+          : isSame
+            ? "The deployed plan is the one in your code."
+            : "The deployed plan is not the one in your code."}{" "}
+        {deployed !== undefined && (
+          <a href={`#/runs?workflow=${workflow}&outdated=true`}>Runs of older plans</a>
+        )}
+      </p>
+      <p>
+        Compared with {from || "nothing"}:{" "}
+        {stopping.length > 0
+          ? `${stopping.length} of ${changes.length} changes stop runs in flight.`
+          : changes.length > 0
+            ? "runs in flight go on."
+            : "no changes."}{" "}
+        {hint}
+      </p>
+      <ul>
+        {changes.map(({ node, compatibility, message, hint: what }) => (
+          <li key={`${node} ${message}`} className={`change ${compatibility}`}>
+            {node !== undefined && <strong>{node}: </strong>}
+            {message} {what}{" "}
+            {node !== undefined && compatibility === "stops" && (
+              <a href={`#/runs?workflow=${workflow}&node=${node}`}>Runs at this node</a>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }

@@ -1,0 +1,197 @@
+/** @module-tag large */
+import { existsSync } from "node:fs";
+import { type LocalApp, localSource, serveStudio, type Reads } from "@stepwise/studio";
+import { componentsGeneric } from "convex/server";
+import { chromium } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { openBackEnd, type BackEnd } from "../../src/dev-server/back-end.js";
+import type { TestApp } from "../dev-server/app.js";
+import { writeShop } from "./app.js";
+
+const RUNS = 10_000;
+const CHILDREN = 2_000;
+
+let app: TestApp;
+let back: BackEnd;
+/** The run with many children, of which some run. */
+let order: string;
+/** Some of the runs that the first page lists. */
+let newest: string[];
+const listeners = new Set<() => void>();
+
+const inComponent = async <Result>(change: (ctx: any) => Promise<Result>) =>
+  await (back.t as any).runInComponent("workflow", change);
+
+beforeAll(async () => {
+  app = await writeShop();
+  back = await openBackEnd(app.functionsDir);
+  const run = { entry: "", index: 0, endedAt: 2 };
+  for (let page = 0; page < RUNS; page += 2_000)
+    newest = await inComponent(async ({ db }) => {
+      const ids: string[] = [];
+      for (let n = page; n < page + 2_000; n++) {
+        const state = n % 2 === 0 ? "completed" : "canceled";
+        const of = { workflow: "parcel", state, startKey: `box ${n}`, startedAt: n };
+        ids.unshift(await db.insert("runs", { ...run, ...of }));
+      }
+      return ids.slice(0, 100);
+    });
+  order = await inComponent(async ({ db }) => {
+    const top = { workflow: "order", state: "running", startedAt: 1, index: 0, entry: "" };
+    const root = await db.insert("runs", top);
+    const step = { run: root, createdAt: 1, attempt: 1, startedAt: 1 };
+    await db.insert("steps", {
+      ...step,
+      stage: "charge",
+      kind: "action",
+      state: "completed",
+      endedAt: 2,
+      output: "charged",
+    });
+    const parentStep = await db.insert("steps", {
+      ...step,
+      stage: "parcels",
+      kind: "children",
+      state: "waiting",
+      total: CHILDREN,
+      concurrency: 10,
+    });
+    for (let index = 0; index < CHILDREN; index++) {
+      const state = index < 1_000 ? "completed" : index < 1_010 ? "running" : "pending";
+      const child = { workflow: "parcel", entry: "", startedAt: index, state, index };
+      await db.insert("runs", { ...child, parentRun: root, parentStep, root });
+    }
+    return root;
+  });
+}, 120_000);
+afterAll(async () => {
+  back.close();
+  await app.remove();
+});
+afterEach(() => void vi.useRealTimers());
+
+const local = (): LocalApp => ({
+  component: componentsGeneric()["workflow"] as unknown as LocalApp["component"],
+  workflows: async () => ((await back.load("_workflows/index")) as any).workflows,
+  query: async (handler) => await back.t.query(handler),
+  mutation: async (handler) => await back.t.mutation(handler),
+  onChange: (listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+});
+
+type Watch = { [Name in keyof Reads]: [Name, Parameters<Reads[Name]>[0]] }[keyof Reads];
+
+/** What each page watches, and how many documents it may read for that. */
+const pages: [page: string, most: number, watches: () => Watch[]][] = [
+  [
+    "runs",
+    55,
+    () => [
+      ["runs", { cursor: null }],
+      ["workflows", {}],
+    ],
+  ],
+  ["runs of a state", 55, () => [["runs", { state: "canceled", cursor: null }]]],
+  ["runs of a workflow", 55, () => [["runs", { workflow: "parcel", cursor: null }]]],
+  [
+    "runs of a workflow and a state",
+    55,
+    () => [["runs", { workflow: "parcel", state: "canceled", cursor: null }]],
+  ],
+  ["runs of a time", 55, () => [["runs", { since: 1, until: Date.now(), cursor: null }]]],
+  ["a run by its key", 2, () => [["runs", { workflow: "parcel", key: "box 7777", cursor: null }]]],
+  ["runs by their key", 55, () => [["runs", { workflow: "parcel", key: "box 77", cursor: null }]]],
+  // It shows 50 children, and counts those that run, twice: in its status and in its timeline.
+  [
+    "a run with 2,000 children",
+    50 + 3 * 10 + 30,
+    () => [
+      ["run", { runId: order }],
+      ["steps", { runId: order, cursor: null }],
+      ["runs", { parent: order, cursor: null }],
+      ["workflows", {}],
+    ],
+  ],
+  // All slots, whether in use or not.
+  ["pool", 20, () => [["pool", {}]]],
+];
+
+test.each(pages)(
+  "of 10,000 runs, the page of %s reads at most %i documents, again when something changes, and nothing at rest",
+  async (_page, most, watches) => {
+    const source = localSource(local());
+    for (const [name, args] of watches()) await source.read(name, args as never);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const errors: Error[] = [];
+    const minute = async (changes: number) => {
+      back.counter.clear();
+      for (let n = 0; n < Math.max(changes, 1); n++) {
+        const state = n % 2 === 0 ? "failed" : "canceled";
+        if (changes > 0) {
+          await back.counter.uncounted(
+            async () =>
+              await inComponent(async ({ db }) => await db.patch("runs", newest[n], { state })),
+          );
+          for (const listener of listeners) listener();
+        }
+        await vi.advanceTimersByTimeAsync(60_000 / Math.max(changes, 1));
+      }
+      return back.counter.totals().documentsRead;
+    };
+    const stops = watches().map(([name, args]) =>
+      source.watch(
+        name,
+        args as never,
+        () => {},
+        (error) => errors.push(error),
+      ),
+    );
+    const opened = await minute(0);
+    expect(back.counter.totals().executions).toBeGreaterThan(0);
+    expect(opened).toBeLessThanOrEqual(most);
+    expect(await minute(0)).toBe(0);
+    expect(await minute(100)).toBeLessThanOrEqual(100 * most);
+    for (const stop of stops) stop();
+    expect(await minute(100)).toBe(0);
+    expect(errors).toEqual([]);
+  },
+);
+
+/** Debian's package `chromium`. */
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+
+test.skipIf(!existsSync(executablePath))(
+  "10,000 runs, and a run with 2,000 children, are shown about as fast as an empty page",
+  async () => {
+    const studio = await serveStudio({
+      source: localSource(local()),
+      title: "",
+      plans: () => undefined,
+    });
+    const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+    try {
+      const page = await browser.newPage();
+      await page.goto(studio.url);
+      const first = async (place: string, text: string) => {
+        const times: number[] = [];
+        for (let n = 0; n < 4; n++) {
+          await page.goto("about:blank");
+          await page.goto(`${new URL("/", studio.url).href}#/${place}`);
+          await page.getByText(text).first().waitFor();
+          times.push(await page.evaluate(() => performance.now()));
+        }
+        return Math.min(...times);
+      };
+      const empty = await first("runs?state=timedOut", "No runs.");
+      const many = await first("runs?workflow=parcel", "box 9999");
+      const large = await first(`runs/${order}`, "#49");
+      expect(many / empty).toBeLessThan(3);
+      expect(large / empty).toBeLessThan(3);
+    } finally {
+      await browser.close();
+      await studio.close();
+    }
+  },
+);

@@ -1,0 +1,147 @@
+import type { GenericValidator, Value } from "convex/values";
+
+/** What a form asks for. `other` is edited as JSON. */
+export type Shape =
+  | { readonly kind: "string" | "number" | "int64" | "boolean" }
+  | { readonly kind: "choice"; readonly values: readonly Value[] }
+  | { readonly kind: "object"; readonly fields: readonly Field[] }
+  | { readonly kind: "other"; readonly example: Value };
+
+export interface Field {
+  readonly name: string;
+  readonly shape: Shape;
+  readonly isOptional: boolean;
+  /** What its schema says of it, such as the table of an id. */
+  readonly about?: string;
+}
+
+/** As far as it is used of JSON Schema. */
+interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly enum?: readonly Value[];
+  readonly const?: Value;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+}
+
+/** What Standard JSON Schema adds to a schema: zod has it from 4.2 on. */
+interface DescribesItself {
+  readonly "~standard"?: {
+    readonly jsonSchema?: { input(options: { target: "draft-2020-12" }): JsonSchema };
+  };
+}
+
+const unknown: Shape = { kind: "other", example: {} };
+
+/** The form of a workflow's input; any JSON if the schema does not tell its form. */
+export function shapeOf(schema: unknown): Shape {
+  const { "~standard": standard } = schema as DescribesItself;
+  try {
+    if (standard === undefined) return ofValidator(schema as GenericValidator);
+    return ofJsonSchema(standard.jsonSchema?.input({ target: "draft-2020-12" }) ?? {});
+  } catch {
+    // For example, a transformation cannot be written as JSON Schema.
+    return unknown;
+  }
+}
+
+/** An input of a form with empty values, to be filled in. */
+export function exampleOf(shape: Shape): Value {
+  switch (shape.kind) {
+    case "string":
+      return "";
+    case "number":
+      return 0;
+    case "int64":
+      return 0n;
+    case "boolean":
+      return false;
+    case "choice":
+      return shape.values[0] ?? null;
+    case "object": {
+      const wanted = shape.fields.filter(({ isOptional }) => !isOptional);
+      return Object.fromEntries(wanted.map((each) => [each.name, exampleOf(each.shape)]));
+    }
+    case "other":
+      return shape.example;
+  }
+}
+
+function ofJsonSchema(schema: JsonSchema): Shape {
+  if (schema.const !== undefined) return { kind: "choice", values: [schema.const] };
+  if (schema.enum !== undefined) return { kind: "choice", values: schema.enum };
+  const members = schema.anyOf ?? schema.oneOf;
+  if (members !== undefined) return unionOf(members.map(ofJsonSchema));
+  switch (schema.type) {
+    case "string":
+    case "boolean":
+    case "number":
+      return { kind: schema.type };
+    case "integer":
+      return { kind: "number" };
+    case "null":
+      return { kind: "choice", values: [null] };
+    case "array":
+      return { kind: "other", example: [] };
+  }
+  const { properties, required = [] } = schema;
+  if (properties === undefined) return unknown;
+  return objectOf(
+    Object.entries(properties).map(([name, each]) => ({
+      name,
+      shape: ofJsonSchema(each),
+      isOptional: !required.includes(name),
+      ...(each.description === undefined ? {} : { about: each.description }),
+    })),
+  );
+}
+
+function ofValidator(validator: GenericValidator): Shape {
+  switch (validator.kind) {
+    case "string":
+    case "id":
+      return { kind: "string" };
+    case "float64":
+      return { kind: "number" };
+    case "int64":
+    case "boolean":
+      return { kind: validator.kind };
+    case "null":
+      return { kind: "choice", values: [null] };
+    case "literal":
+      return { kind: "choice", values: [validator.value as Value] };
+    case "array":
+      return { kind: "other", example: [] };
+    case "union":
+      return unionOf(validator.members.map(ofValidator));
+    case "object":
+      return objectOf(
+        Object.entries(validator.fields as Record<string, GenericValidator>).map(
+          ([name, each]) => ({
+            name,
+            shape: ofValidator(each),
+            isOptional: each.isOptional === "optional",
+            ...(each.kind === "id" ? { about: `id of ${each.tableName}` } : {}),
+          }),
+        ),
+      );
+    default:
+      return unknown;
+  }
+}
+
+/** Literals are a choice. Of other unions a form cannot ask. */
+function unionOf(members: readonly Shape[]): Shape {
+  const values = members.flatMap((each) => (each.kind === "choice" ? [each.values] : []));
+  if (values.length === members.length) return { kind: "choice", values: values.flat() };
+  return { kind: "other", example: exampleOf(members[0] ?? unknown) };
+}
+
+/** Convex refuses other names, in whatever holds them. */
+const FIELD_NAME = /^(?![$_])[ -~]+$/;
+
+const objectOf = (fields: readonly Field[]): Shape =>
+  fields.every(({ name }) => FIELD_NAME.test(name)) ? { kind: "object", fields } : unknown;
