@@ -1,8 +1,9 @@
-// Draws the first workflow of each example as graph.svg, with the component that apps use. Takes
-// --check.
+// Draws the first workflow of each example as graph.svg, with the component that apps use, and
+// writes the graph that the page of examples/approval shows. Takes --check.
 import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { format } from "prettier";
 import { keep, root } from "./committed.mjs";
 
 const require = createRequire(join(root, "packages/workflow/package.json"));
@@ -13,6 +14,7 @@ const { WorkflowGraph } = await import(join(root, "packages/workflow/dist/react/
 const drawn = {
   agent: "support",
   approval: "approveExpense",
+  documents: "analyzeDocument",
   import: "importCustomers",
   onboarding: "drip",
   order: "fulfilOrder",
@@ -27,4 +29,7 @@ for (const [app, workflow] of Object.entries(drawn)) {
   const [svg] = /<svg.*<\/svg>/s.exec(html);
   const styled = svg.replace("<svg", '<svg class="stepwise"').replace("<defs>", `${style}<defs>`);
   keep(`examples/${app}/graph.svg`, `${styled}\n`);
+  const shown = `examples/${app}/src/graph.json`;
+  if (app === "approval")
+    keep(shown, await format(String(json), { parser: "json", printWidth: 100 }));
 }
