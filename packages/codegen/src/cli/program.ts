@@ -30,7 +30,7 @@ export async function main(): Promise<void> {
 
 /** Does what the words of a command line say; options may stand before the command too. */
 export async function runProgram(terminal: Terminal, words: readonly string[]): Promise<void> {
-  const program = createProgram(terminal).exitOverride();
+  const program = createProgram(terminal);
   await program.parseAsync(commandFirst(program, words), { from: "user" });
 }
 
@@ -63,6 +63,8 @@ const seedOption = [
 /** The commands of `workflow-codegen`. What each does is loaded when it is asked for. */
 function createProgram(terminal: Terminal): Command {
   const program = new Command("workflow-codegen")
+    // The commands take it over when they are added: none of them ends the process.
+    .exitOverride()
     .description(
       "Compiles Stepwise workflow definitions (*.workflow.ts) to ordinary Convex functions.",
     )

@@ -49,8 +49,11 @@ const says = (text: string | RegExp) =>
   vi.waitFor(() => expect(printed.out + printed.err).toMatch(text), patience);
 const mail = () => join(app, "convex/features/mail.workflow.ts");
 
+/** As editors do it: nobody sees half of a file. */
 async function edit(from: string | RegExp, to: string): Promise<void> {
-  await writeFile(mail(), (await readFile(mail(), "utf8")).replace(from, to));
+  const text = (await readFile(mail(), "utf8")).replace(from, to);
+  await writeFile(`${mail()}.saved`, text);
+  await rename(`${mail()}.saved`, mail());
 }
 
 test(
