@@ -126,7 +126,7 @@ export async function carryWorks(
       const taken: Carried[] = await ctx.runMutation(functions.take, {
         ended: told,
         own,
-        fromOthers: isDue || goesOn,
+        fromOthers: isDue,
         room,
       });
       own = undefined;

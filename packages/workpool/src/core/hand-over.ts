@@ -80,7 +80,7 @@ export async function startQueued(
 
 /**
  * Whether the last waiting works are left to a drain: completions of one moment would conflict over
- * them. Not where the drain itself may wait long for a place of the scheduler.
+ * them. Fewer are where the drain itself may wait long for a place of the scheduler.
  */
 async function leavesToDrain(
   ctx: MutationCtx,
@@ -88,7 +88,7 @@ async function leavesToDrain(
   drain: Drain | null,
   waiting: number,
 ): Promise<boolean> {
-  if (await lacksPlaces(ctx)) return false;
+  if (await lacksPlaces(ctx)) return waiting < maxParallelism / 8;
   return drain?.on === true || (maxParallelism >= 16 && waiting < maxParallelism / 2);
 }
 
