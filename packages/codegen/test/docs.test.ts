@@ -50,9 +50,13 @@ const pages = [
   "packages/workflow/SKILL.md",
   ...inDocs.filter((path) => isForUsers.test(path)).map((path) => `docs/${path}`),
 ];
+/** Each shows its workflow as it would be with the peer, beside the app that it is of. */
+const examplePages = ["agent", "approval", "import", "onboarding", "order"].map(
+  (name) => `examples/${name}/README.md`,
+);
 const packagePages = ["workpool", "codegen", "testing"].map((name) => `packages/${name}/README.md`);
 const allPages = [
-  ...new Set([...pages, ...inDocs.map((path) => `docs/${path}`), ...packagePages]),
+  ...new Set([...pages, ...examplePages, ...inDocs.map((path) => `docs/${path}`), ...packagePages]),
   "AGENTS.md",
   "CONTRIBUTING.md",
   "RELEASING.md",
@@ -84,6 +88,12 @@ function appsOf(page: string, text: string): App[] {
   return Object.keys(app).length > 0 ? [...apps, app] : [];
 }
 
+/** How an example that has both mounts them. */
+const bothConfig = `import workflow from "@stepwise/workflow/convex.config";
+import peer from "@convex-dev/workflow/convex.config";
+app.use(workflow);
+app.use(peer, { name: "peer" });`;
+
 const usualConfig = `import workflow from "@stepwise/workflow/convex.config";
 app.use(workflow);`;
 
@@ -98,6 +108,36 @@ function mountedBy(config: string): Record<string, string> {
   );
 }
 
+/** Writes the apps of a page into a folder, and gives what the compiler says of them. */
+async function writeApps(scratch: string, page: string, example?: string): Promise<unknown[]> {
+  const problems: unknown[] = [];
+  for (const [version, app] of appsOf(page, await read(page)).entries()) {
+    const folder = join(scratch, page.replace(/\W/g, "-"), `${version}`);
+    const write = async (path: string, text: string) => {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    };
+    const functionsDir = join(folder, "convex");
+    if (example !== undefined) {
+      await cp(join(root, example, "convex"), functionsDir, { recursive: true });
+      await rm(join(functionsDir, "_generated"), { recursive: true });
+    }
+    for (const [path, code] of Object.entries(app)) await write(path, code);
+    const { diagnostics, files } = await compile({ functionsDir });
+    problems.push(...diagnostics.map(({ code, message, place }) => [page, code, message, place]));
+    for (const { path, text } of files) await write(`convex/${path}`, text);
+    const config = example === undefined ? app["convex/convex.config.ts"] : bothConfig;
+    await writeGeneratedTypes(functionsDir, mountedBy(config ?? usualConfig));
+    for (const name of example === undefined ? ["server"] : ["server", "dataModel"]) {
+      const path = `convex/_generated/${name}.d.ts`;
+      await cp(join(root, example ?? "examples/documents", path), join(folder, path));
+    }
+  }
+  return problems;
+}
+
+const types = ["node", "vite/client"];
+
 test(
   "every TypeScript example of the pages for users compiles, and has no type errors",
   { tags: ["large"], timeout: 120_000 },
@@ -105,26 +145,19 @@ test(
     const scratch = scratchFolder("pages");
     await rm(scratch, { recursive: true, force: true });
     const problems: unknown[] = [];
-    for (const page of pages)
-      for (const [version, app] of appsOf(page, await read(page)).entries()) {
-        const folder = join(scratch, page.replace(/\W/g, "-"), `${version}`);
-        const write = async (path: string, text: string) => {
-          await mkdir(dirname(join(folder, path)), { recursive: true });
-          await writeFile(join(folder, path), text);
-        };
-        for (const [path, code] of Object.entries(app)) await write(path, code);
-        const functionsDir = join(folder, "convex");
-        const { diagnostics, files } = await compile({ functionsDir });
-        problems.push(
-          ...diagnostics.map(({ code, message, place }) => [page, code, message, place]),
-        );
-        for (const { path, text } of files) await write(`convex/${path}`, text);
-        const config = app["convex/convex.config.ts"] ?? usualConfig;
-        await writeGeneratedTypes(functionsDir, mountedBy(config));
-        const server = "convex/_generated/server.d.ts";
-        await cp(join(root, "examples/documents", server), join(folder, server));
-      }
-    const types = ["node", "vite/client"];
+    for (const page of pages) problems.push(...(await writeApps(scratch, page)));
+    expect([...problems, ...(await typeErrors(scratch, { types }))]).toEqual([]);
+  },
+);
+
+test.each(examplePages)(
+  "%s: its workflow, as it would be with the peer, has no type errors",
+  { tags: ["large"] },
+  async (page) => {
+    const example = dirname(page);
+    const scratch = scratchFolder(example.replace(/\W/g, "-"));
+    await rm(scratch, { recursive: true, force: true });
+    const problems = await writeApps(scratch, page, example);
     expect([...problems, ...(await typeErrors(scratch, { types }))]).toEqual([]);
   },
 );
