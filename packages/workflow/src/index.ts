@@ -22,15 +22,9 @@ export {
   type RunResult,
 } from "./client/start.js";
 export type { StartBatchOptions, StartOptions } from "./client/start.js";
-export type {
-  ActiveNode,
-  ChildCounts,
-  NodeKind,
-  OutputOf,
-  Retry,
-  RunState,
-  Status,
-} from "./client/status.js";
+export type * from "./client/status.js";
+// Not the `retry` of a definition.
+export type { Retry } from "./client/status.js";
 export type { TimelineEntry } from "./client/timeline.js";
 export type { RunOrKey, WhichRun } from "./client/which-run.js";
 export type { WorkflowReference } from "./runtime/reference.js";

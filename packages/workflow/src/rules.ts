@@ -42,7 +42,7 @@ function parseText(text: string): number {
   return Number(amount) * (factor ?? NaN);
 }
 
-/** A duration in ms. @param what whose it is, for the message. @throws if it is none, or over a year. */
+/** A duration in ms. @param what whose it is. @throws if it is none, or over a year. */
 export function durationMs(duration: Duration, what?: string): number {
   const ms = parseDuration(duration);
   const given = literalText(duration);

@@ -1,4 +1,3 @@
-/** Convex's limits for lists and objects in a document. */
 const MAX_ELEMENTS = 8_192;
 const MAX_FIELDS = 1_024;
 
@@ -9,10 +8,7 @@ export interface Misshape {
   readonly text: string;
 }
 
-/**
- * Checks what Convex checks only when it writes a document, and cycles, which it does not survive.
- * @param path how messages call the value. @param maxDepth of lists and objects.
- */
+/** Checks what Convex checks only on writing a document, and cycles. @param path for messages. */
 export function misshapeOf(
   value: unknown,
   path: string,

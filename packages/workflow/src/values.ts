@@ -11,7 +11,6 @@ const MAX_DEPTH = 14;
 /** How messages call a value that is to be stored, and what they advise. */
 interface Stored {
   readonly subject: string;
-  /** What the path inside the value begins with. */
   readonly root: string;
   readonly maxDepth: number;
   /** The kind of the failure if no such value can be stored, and how its message goes on. */
@@ -40,10 +39,7 @@ export function checkStorable(
     throw tooLarge(`takes ${size} bytes; at most ${MAX_VALUE_BYTES} can be stored`);
 }
 
-/**
- * A handler's result as it will be stored: nothing returned is null; a compensation's is dropped.
- * @throws as {@link checkStorable} does.
- */
+/** A handler's result as it is stored: nothing is null. @throws as {@link checkStorable} does. */
 export function checkedOutput(stage: string, result: unknown): Value {
   if (stage.endsWith(".compensate")) return null;
   const output = (result ?? null) as Value;
@@ -66,7 +62,6 @@ export function copied(value: unknown): unknown {
 const PAGES = "~pages";
 const PAGE = 8_000;
 
-/** The outputs of children as they cross function boundaries. */
 export function inPages(outputs: readonly unknown[]): unknown {
   if (outputs.length <= PAGE) return outputs;
   const pages: unknown[] = [];
@@ -74,7 +69,6 @@ export function inPages(outputs: readonly unknown[]): unknown {
   return { [PAGES]: pages };
 }
 
-/** The same as a handler sees them. */
 export function fromPages(outputs: unknown): unknown {
   if (typeof outputs !== "object" || outputs === null || !(PAGES in outputs)) return outputs;
   return (outputs[PAGES] as unknown[][]).flat();

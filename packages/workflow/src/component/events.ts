@@ -11,7 +11,6 @@ import { vRunState } from "./validators.js";
 /** What a row of the inbox may take: a document holds 1 MiB, with its id and time. */
 const MAX_KEPT_BYTES = (1 << 20) - 1_024;
 
-/** Takes the oldest event of these names that the stage does not refuse out of a run's inbox. */
 export const take = mutation({
   args: { run: v.string(), names: v.array(v.string()), stage: v.string() },
   returns: v.union(v.object({ name: v.string(), value: v.any() }), v.null()),
@@ -86,7 +85,7 @@ export const send = mutation({
     const waiting = await stepWaitingFor(ctx, id, receivers);
     const awaiting = receivers.find(({ stage }) => stage === waiting?.stage);
     const isKept = waiting === undefined || waiting.held === true;
-    // A paused node takes what was kept for it when it is resumed.
+    // A paused node takes its event when it is resumed.
     const ahead: Receiver[] = [];
     for (const one of isKept ? receivers : [])
       if (one === awaiting || (await isAhead(ctx, id, one))) ahead.push(one);
@@ -131,10 +130,7 @@ function otherwiseThan(
   });
 }
 
-/**
- * A run goes on with an event. If there is no room for that here, the node is entered again later,
- * and finds the event in the inbox. @returns whether it went on here.
- */
+/** @returns false if there is no room here: the node is entered later, and finds it. */
 async function takesUp(
   ctx: MutationCtx,
   run: Run,

@@ -32,11 +32,8 @@ const startFields = {
   starts: v.array(vStart),
   /** Of those with a key: when a new run begins although the key has one. Default: never. */
   reuse: v.optional(v.union(v.literal("ended"), v.literal("failed"))),
-  /** When they begin, in ms since the epoch. Default: now. */
   at: v.optional(v.number()),
-  /** The handle of a mutation to call at the end of each, and what to call it with. */
   onComplete: v.optional(v.object({ fn: v.string(), context: v.any() })),
-  /** What the manager says of the pool. */
   ...vConfig.fields,
 };
 type Starts = ObjectType<typeof startFields>;
@@ -112,7 +109,7 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
     if (begins) begun.push(run);
   }
   const [first] = works;
-  // A single one looks for a slot elsewhere, so that starts at the same moment seldom conflict.
+  // A single one tries another slot, so that starts at the same moment seldom conflict.
   if (first !== undefined && works.length === 1) await enqueueWork(ctx, first, pool);
   else if (works.length > 1) await enqueueWorks(ctx, works, pool);
   await logStarted(ctx, together.begin.workflow, begun);

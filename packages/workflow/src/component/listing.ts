@@ -92,7 +92,6 @@ export const runs = query({
   },
 });
 
-/** The children of a run, in the order in which they were given, in pages. */
 export const children = query({
   args: { ...filters, parent: v.string(), page: vPage },
   returns: vListedPage,
@@ -108,7 +107,6 @@ export const children = query({
   },
 });
 
-/** The runs that are at one of the stages, the newest first, in pages. */
 export const atStages = query({
   args: { ...filters, stages: v.array(v.string()), page: vPage },
   returns: vListedPage,

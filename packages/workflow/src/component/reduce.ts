@@ -9,7 +9,6 @@ import { recordArgs } from "./validators.js";
 /** Outputs are read in pages of so many bytes: a transaction may read 16 MiB. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
-/** A page of the outputs of a parent's children, in order, for reducing them. */
 export const outputs = query({
   args: { ...recordArgs, from: v.number(), most: v.number(), tolerant: v.boolean() },
   returns: v.object({

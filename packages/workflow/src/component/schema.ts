@@ -24,7 +24,6 @@ export default defineSchema({
   runs: defineTable({
     workflow: v.string(),
     state: vRunState,
-    /** The handle of the workflow's generated entry function. */
     entry: v.string(),
     plan: v.optional(v.string()),
     generation: v.optional(v.number()),
@@ -33,9 +32,7 @@ export default defineSchema({
     /** Its restart still removes what is done again. */
     restarting: v.optional(v.boolean()),
     startKey: v.optional(v.string()),
-    /**
-     * Of a child: the run and the record above it, its place, and its key in a record of children.
-     */
+    /** Of a child: the run and the record above it, its place, and its key if it has one. */
     parentRun: v.optional(v.id("runs")),
     parentStep: v.optional(v.id("steps")),
     index: v.number(),
@@ -51,12 +48,10 @@ export default defineSchema({
     expiresAt: v.optional(v.number()),
     startedAt: v.number(),
     endedAt: v.optional(v.number()),
-    /** The step record that holds the run's output. */
     outputStep: v.optional(v.id("steps")),
     /** Of a child: the output as well, if it is small. */
     output: v.optional(v.any()),
     error: v.optional(vError),
-    /** While it is `compensating`: the state in which it will end. */
     endsAs: v.optional(vBadEnd),
     paused: v.optional(v.boolean()),
     /** When it was paused, in the order of commits. */
@@ -103,9 +98,7 @@ export default defineSchema({
     endedAt: v.optional(v.number()),
     output: v.optional(v.any()),
     sensitive: v.optional(v.boolean()),
-    /**
-     * The errors of failed attempts, oldest first; if they are too large, the first and the newest.
-     */
+    /** Of failed attempts, oldest first; if too large, the first and the newest. */
     errors: v.optional(v.array(vError)),
     retries: v.optional(v.array(vRetry)),
     /** Until when it waits: for its next attempt, the end of a sleep, or an event. */
@@ -116,7 +109,6 @@ export default defineSchema({
     event: v.optional(vEvent),
     /** Checks some seconds later whether that function was lost; canceled by it. */
     check: v.optional(v.id("_scheduled_functions")),
-    /** Its entry has failed before. */
     isLastTry: v.optional(v.boolean()),
     /** Its run is paused: nothing goes on with it. */
     held: v.optional(v.boolean()),
@@ -127,7 +119,6 @@ export default defineSchema({
     undoable: v.optional(v.boolean()),
     undone: v.optional(v.boolean()),
     undo: v.optional(v.id("undos")),
-    /** Of a loop: its iteration. Its output is the loop's state. */
     iteration: v.optional(v.number()),
     chosen: v.optional(v.string()),
     names: v.optional(v.array(v.string())),
@@ -138,7 +129,6 @@ export default defineSchema({
     single: v.optional(v.boolean()),
     concurrency: v.optional(v.number()),
     tolerate: v.optional(vTolerate),
-    /** Of children: some are still to be inserted. */
     inserting: v.optional(v.boolean()),
     /** Of children: the parent waits for them no more. */
     joined: v.optional(v.boolean()),
@@ -162,9 +152,7 @@ export default defineSchema({
     children: v.array(vNewChild),
   }).index("by_step", ["step", "from"]),
 
-  /**
-   * A row for each failed child that a parent tolerates, until it is added to the sum, a row too.
-   */
+  /** A row for each tolerated failed child, until it is added to the sum, which is a row too. */
   failedChildren: defineTable({
     parent: v.id("steps"),
     /** Of a sum: how many are in it, and what will add the others. */
@@ -206,7 +194,6 @@ export default defineSchema({
   /** What ends a run, or fails one of its parents or loops, at a time. */
   deadlines: defineTable({
     run: v.id("runs"),
-    /** The parent or loop; absent for the whole run. */
     stage: v.optional(v.string()),
     called: v.optional(v.string()),
     pass: v.optional(vPass),
@@ -214,7 +201,6 @@ export default defineSchema({
     ms: v.number(),
     at: v.number(),
     job: v.optional(v.id("_scheduled_functions")),
-    /** Checks some seconds later whether that function was lost. */
     check: v.optional(v.id("_scheduled_functions")),
   })
     .index("by_run", ["run", "stage"])

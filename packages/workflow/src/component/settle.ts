@@ -63,14 +63,12 @@ export async function settle(ctx: MutationCtx, settlement: Settlement) {
   }
   for (const loop of progress.loops) await removeOldIterations(ctx, loop);
   const isEntry = outcome.kind === "open" && step.kind === "entry";
-  // The run does not stay here: at a node that has kept its result, say.
+  // The run does not stay here, for example at a node that a restart has not done again.
   if (isEntry && !isRecorded(step, fused, next)) await ctx.db.delete("steps", step._id);
   return { stale: false };
 }
 
-/**
- * The run cannot go on at a step. What its action reported is recorded, so that it can be undone.
- */
+/** The run cannot go on at a step. What its action reported is recorded, and so undone. */
 export const failStep = voidMutation(
   {
     step: v.id("steps"),

@@ -30,9 +30,7 @@ export const vRecord = v.object({
   paused: v.boolean(),
 });
 
-/**
- * A run's step records in the order in which they began, in pages; null if there is no such run.
- */
+/** A run's step records in the order in which they began, in pages; null for an unknown run. */
 export const steps = query({
   args: { runId: v.string(), workflow: v.string(), page: vPage },
   returns: v.union(

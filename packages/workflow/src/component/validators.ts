@@ -77,9 +77,7 @@ export const vStage = v.object({
   action: v.optional(vActionFunction),
   reads: v.array(vRead),
   ...marks,
-  /**
-   * A transaction that went on with it has failed: the next one may too, and is repeated at once.
-   */
+  /** The transaction before it failed: this one may too, and is then repeated at once. */
   afterFailure: v.optional(v.boolean()),
 });
 export type Stage = Infer<typeof vStage>;
@@ -196,7 +194,6 @@ export const vDeadline = v.object({
 });
 export type Deadline = Infer<typeof vDeadline>;
 
-/** What the run does next. */
 export const vNext = v.union(
   v.object({ kind: v.literal("stage"), stage: vStage }),
   v.object({ kind: v.literal("children"), children: vNewChildren }),

@@ -83,9 +83,7 @@ export async function nodeFactsOf(ctx: QueryCtx, step: Step) {
 const vActiveNode = v.object({
   ...nodeFields,
   node: v.string(),
-  /**
-   * Since when it is in that state or, of an action, since when it was queued; ms since the epoch.
-   */
+  /** Since when it is in that state; of an action, when it was queued. In ms since the epoch. */
   since: v.number(),
   timesOutAt: v.optional(v.number()),
   paused: v.optional(v.boolean()),

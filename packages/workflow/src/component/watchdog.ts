@@ -19,7 +19,7 @@ import { vErrorKind } from "./validators.js";
 export const { queueHead, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
   poolFunctions(pool, { inspect: findLate });
 
-/** What the pool's watchdog also checks. @returns when to check again; null if nothing is left. */
+/** What the pool's watchdog also checks. @returns when to check again; null if there is nothing. */
 export const watchAll = internalMutation({
   args: { idle: v.boolean(), found: vFound },
   returns: v.union(v.number(), v.null()),

@@ -3,7 +3,6 @@ import { ConvexError, convexToJson, getConvexSize, type Value } from "convex/val
 import type { ErrorKind, StepError } from "../definition/context.js";
 import { misshapeOf } from "../shape.js";
 
-/** A `StepError` without its place. */
 export type Problem = Pick<StepError, "message" | "kind" | "data">;
 
 /** An error is written into the documents of its run and of every parent above. */

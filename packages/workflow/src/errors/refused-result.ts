@@ -1,10 +1,7 @@
 import { ConvexError, convexToJson, type Value } from "convex/values";
 import { cleaned, Failure } from "./failure.js";
 
-/**
- * Calls a function of the app by reference, for a stage.
- * @throws a {@link Failure} `invalidOutput` if Convex refuses its result, or `removedNode`.
- */
+/** Calls a function of the app. @throws a {@link Failure} if it is gone, or its result refused. */
 export async function callFor<Result>(stage: string, args: unknown, call: () => Promise<Result>) {
   // The caller's own arguments are refused in the same words.
   convexToJson((args ?? {}) as Value);

@@ -1,6 +1,6 @@
 import { useId, useMemo, type ReactNode } from "react";
 import { layoutOf, type Layout, type PlanGraph } from "./layout.js";
-import { lookOf, looksOfNodes, type Step } from "./states.js";
+import { badgeOf, badgesOfNodes, type Step } from "./states.js";
 import { STYLES } from "./styles.js";
 import type { LiveRun } from "./use-run.js";
 
@@ -27,18 +27,18 @@ export function WorkflowGraph({
 }: WorkflowGraphProps): ReactNode {
   const layout = useMemo(() => layoutOf(graph, workflow), [graph, workflow]);
   const names = layout.nodes.map(({ node }) => node.name);
-  const looks = looksOfNodes(names, steps, run !== undefined && "active" in run ? run.active : []);
+  const badges = badgesOfNodes(names, steps, run !== undefined && "active" in run ? run.active : []);
   return (
     <figure className="stepwise stepwise-graph">
       <style>{STYLES}</style>
-      <GraphDrawing layout={layout} looks={looks} label={label ?? `Graph of ${layout.name}`} />
+      <GraphDrawing layout={layout} badges={badges} label={label ?? `Graph of ${layout.name}`} />
       <ol className="stepwise-hidden">
         {layout.nodes.map(({ node, details }) => (
           <li key={node.name}>
             {node.name}:{" "}
             {[
               ...details,
-              ...(looks.size > 0 ? [(looks.get(node.name) ?? lookOf(undefined)).label] : []),
+              ...(badges.size > 0 ? [(badges.get(node.name) ?? badgeOf(undefined)).label] : []),
             ].join(", ")}
           </li>
         ))}
@@ -49,11 +49,11 @@ export function WorkflowGraph({
 
 interface DrawingProps {
   layout: Layout;
-  looks: ReturnType<typeof looksOfNodes>;
+  badges: ReturnType<typeof badgesOfNodes>;
   label: string;
 }
 
-function GraphDrawing({ layout: { width, height, nodes, edges }, looks, label }: DrawingProps) {
+function GraphDrawing({ layout: { width, height, nodes, edges }, badges, label }: DrawingProps) {
   const arrow = useId();
   return (
     <svg
@@ -88,7 +88,7 @@ function GraphDrawing({ layout: { width, height, nodes, edges }, looks, label }:
         </g>
       ))}
       {nodes.map((place) => (
-        <GraphNode key={place.node.name} place={place} look={looks.get(place.node.name)} />
+        <GraphNode key={place.node.name} place={place} badge={badges.get(place.node.name)} />
       ))}
     </svg>
   );
@@ -96,20 +96,20 @@ function GraphDrawing({ layout: { width, height, nodes, edges }, looks, label }:
 
 interface NodeProps {
   place: Layout["nodes"][number];
-  look: ReturnType<typeof lookOf> | undefined;
+  badge: ReturnType<typeof badgeOf> | undefined;
 }
 
-function GraphNode({ place: { node, details, x, y, width, height }, look }: NodeProps) {
-  const { tone, sign, label } = look ?? lookOf(undefined);
+function GraphNode({ place: { node, details, x, y, width, height }, badge }: NodeProps) {
+  const { tone, sign, label } = badge ?? badgeOf(undefined);
   const top = -height / 2;
   const shape = shapes[node.shape] ?? box;
   return (
     <g
       transform={`translate(${round(x)} ${round(y)})`}
       data-tone={tone}
-      data-reached={look && tone !== "idle" ? "" : undefined}
+      data-reached={badge && tone !== "idle" ? "" : undefined}
     >
-      <title>{look === undefined ? node.name : `${node.name}: ${label}`}</title>
+      <title>{badge === undefined ? node.name : `${node.name}: ${label}`}</title>
       <path className="stepwise-shape" d={shape(round(width), round(height))} />
       <text y={round(top + 20)}>
         {sign !== "" && <tspan className="stepwise-sign">{sign} </tspan>}
@@ -142,7 +142,7 @@ const rounded: Shape = (w, h) => {
     `h${2 * r - w}${corner(-1, -1)}v${2 * r - h}${corner(1, -1)}Z`
   );
 };
-/** What runs is a box, what starts runs has two borders, what waits is round, what decides is pointed. */
+/** Functions are boxes, parents have two borders, waits are round, decisions are pointed. */
 const shapes: Readonly<Record<string, Shape>> = {
   run: box,
   fanOut: (w, h) => box(w, h) + box(w - 8, h - 8),

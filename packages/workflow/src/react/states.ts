@@ -14,13 +14,13 @@ export type State = LiveRun["state"] | Step["state"];
 /** The colours, each with a sign: a state is never told by its colour alone. */
 export type Tone = "idle" | "active" | "waiting" | "good" | "bad" | "stopped";
 
-interface Look {
+interface Badge {
   readonly tone: Tone;
   readonly sign: string;
   readonly label: string;
 }
 
-const LOOKS: Readonly<Record<State, Look>> = {
+const BADGES: Readonly<Record<State, Badge>> = {
   loading: { tone: "idle", sign: "…", label: "loading" },
   missing: { tone: "idle", sign: "?", label: "not found" },
   pending: { tone: "waiting", sign: "◷", label: "waiting to start" },
@@ -34,19 +34,19 @@ const LOOKS: Readonly<Record<State, Look>> = {
   skipped: { tone: "idle", sign: "–", label: "skipped" },
 };
 
-const IDLE: Look = { tone: "idle", sign: "", label: "not reached" };
+const IDLE: Badge = { tone: "idle", sign: "", label: "not reached" };
 
 /** How a state is shown; without one, as a node that no run has reached. */
-export function lookOf(state: State | undefined): Look {
-  return state === undefined ? IDLE : LOOKS[state];
+export function badgeOf(state: State | undefined): Badge {
+  return state === undefined ? IDLE : BADGES[state];
 }
 
-/** How a step is shown: undone and paused ones look different. */
-export function lookOfStep({ node, state, isUndone, isPaused }: Step): Look {
+/** How a step is shown: undone and paused ones differ. */
+export function badgeOfStep({ node, state, isUndone, isPaused }: Step): Badge {
   if (isUndone === true || (node.endsWith(".compensate") && state === "completed"))
     return { tone: "stopped", sign: "↩", label: "undone" };
   if (isPaused === true) return { tone: "stopped", sign: "‖", label: "paused" };
-  return lookOf(state);
+  return badgeOf(state);
 }
 
 const PARTS = [".output", ".finalize", ".compensate"];
@@ -62,11 +62,11 @@ function nodeOf(stage: string, nodes: ReadonlySet<string>): string | undefined {
 const GOES_ON: ReadonlySet<string> = new Set(["pending", "running", "waiting"]);
 
 /** How each node is shown: as what goes on at it, else as what was last done at it. */
-export function looksOfNodes(
+export function badgesOfNodes(
   names: readonly string[],
   steps: readonly Step[],
   active: readonly ActiveNode[],
-): Map<string, Look> {
+): Map<string, Badge> {
   const nodes = new Set(names);
   const shown = new Map<string, Step>();
   const current = active.map(({ paused, ...each }) => ({ ...each, isPaused: paused }));
@@ -77,5 +77,5 @@ export function looksOfNodes(
     if (before !== undefined && GOES_ON.has(before.state) && !GOES_ON.has(step.state)) continue;
     shown.set(node, step);
   }
-  return new Map([...shown].map(([node, step]) => [node, lookOfStep(step)]));
+  return new Map([...shown].map(([node, step]) => [node, badgeOfStep(step)]));
 }

@@ -1,7 +1,4 @@
-/**
- * The components' style. The colours are variables: set `--stepwise-…` on `.stepwise` to change
- * them, for one of the two schemes or for both.
- */
+/** The components' style. To change a colour, set `--stepwise-…` on `.stepwise`. */
 export const STYLES = `
 .stepwise {
   --stepwise-text: #1c2024; --stepwise-muted: #60646c; --stepwise-line: #d3d6da; --stepwise-surface: #fff;

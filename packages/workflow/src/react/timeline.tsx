@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { ListedRun } from "../client/listing.js";
 import type { ChildCounts } from "../client/status.js";
 import { spansOf } from "./spans.js";
-import { lookOf, lookOfStep, type Step } from "./states.js";
+import { badgeOf, badgeOfStep, type Step } from "./states.js";
 import { STYLES } from "./styles.js";
 import { durationText, timeScale, useNow, type Span, type TimeScale } from "./time.js";
 import type { LiveRun } from "./use-run.js";
@@ -37,7 +37,7 @@ export function RunTimeline({ run, steps, childRunsOf, label }: RunTimelineProps
   });
   const ofChildren = rows.flatMap(({ below }) => below.flatMap((child) => spansOf(child, now)));
   const scale = timeScale([...rows.flatMap(({ spans }) => spans), ...ofChildren]);
-  const { sign, label: state, tone } = lookOf(run.state);
+  const { sign, label: state, tone } = badgeOf(run.state);
   const title = known && `${known.workflow} · ${durationText(now - known.startedAt)}`;
   return (
     <section
@@ -89,7 +89,7 @@ interface RowProps {
 
 function Row({ step, spans, scale }: RowProps) {
   const { node, pass = [], children, errors, events = [], chosen, state } = step;
-  const { tone, sign, label } = lookOfStep(step);
+  const { tone, sign, label } = badgeOfStep(step);
   const path = node.split(".");
   const note = state === "waiting" && events.length > 0 ? `for ${events.join(" or ")}` : chosen;
   const [from, to] = [spans[0]?.from, spans.at(-1)?.to];

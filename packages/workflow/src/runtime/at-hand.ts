@@ -44,10 +44,7 @@ export class AtHand {
     return Object.fromEntries(reads.map((read) => [read.name, this.#values.get(keyOf(read))]));
   }
 
-  /**
-   * Limits for a nested call that leave room to record its failure. After children were read, the
-   * run has no slot to hand over, but each loop around may read and write a state of 1 MB.
-   */
+  /** Leaves room to record a failure; after children, also for the state of each loop, of 1 MB. */
   async limits(loops: number): Promise<TransactionLimits> {
     const bytesRead = (2.5 + 2 * loops) * MIB;
     const room = this.#hasChildren ? { ...ROOM_TO_COMPLETE, bytesRead } : ROOM_TO_COMPLETE;

@@ -34,9 +34,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export type Attempt = { kind: "success"; output: Value } | { kind: "failed"; problem: Problem };
 
-/**
- * Runs an action's handler once. No timer fires while it computes, so its time is checked again.
- */
+/** Runs an action's handler once. No timer fires while it computes: its time is checked again. */
 export async function attemptOf(
   stage: string,
   { timeout }: Policy,
@@ -70,10 +68,7 @@ export async function attemptOf(
   }
 }
 
-/**
- * Hands an attempt's result to the completion, at most twice. If both calls fail, the component
- * stores the result, and schedules a mutation that records it.
- */
+/** Calls the completion, at most twice; if both fail, the component stores the result for later. */
 export async function report(
   ctx: GenericActionCtx<any>,
   { component, workflow, functions }: Bound,
@@ -90,9 +85,9 @@ export async function report(
   const complete = async (fuse: boolean) =>
     await ctx.runMutation(functions.completion(stage), { token, slot, report: reported, fuse });
   const keep = async () => {
-    const kept =
+    const report =
       reported.kind === "success" ? { kind: "done" as const, output: reported.output } : reported;
-    await ctx.runMutation(component.reporting.keep, { token, slot, report: kept });
+    await ctx.runMutation(component.reporting.keep, { token, slot, report });
   };
   await complete(true).catch(() => complete(false).catch(keep));
 }

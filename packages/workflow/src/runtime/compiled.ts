@@ -228,10 +228,7 @@ export function compiled(
   };
 }
 
-/**
- * What is left of a removed workflow: its runs fail with `removedNode`, and are undone.
- * @param defaults where its functions are.
- */
+/** The functions of a removed workflow: its runs fail with `removedNode`, and are undone. */
 export function removedWorkflow(
   component: ComponentApi,
   workflow: string,

@@ -12,10 +12,7 @@ import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
 import type { Arrive } from "./run.js";
 
-/*
- * The generated functions' arguments and types. These do not depend on a definition, so they close
- * no cycle through the app's `_generated/api`.
- */
+/* Types that do not depend on a definition, so that none cycles through `_generated/api`. */
 
 export const actionArgs = {
   token: vToken,
@@ -70,10 +67,7 @@ export type Resume = RegisteredMutation<"internal", ResumeArgs, Promise<null>>;
 const functionName = (stage: string): string =>
   stage.replace(/\.(\w)/g, (_dot, letter: string) => letter.toUpperCase());
 
-/**
- * References to one workflow's generated functions, which are typed as public, and so are cast.
- * @param folder where its file is, under the functions folder.
- */
+/** References to one workflow's generated functions. They are typed as public, and so are cast. */
 export function functionsOf(workflow: string, folder = "_workflows") {
   const named = <Reference>(name: string) =>
     makeFunctionReference<any>(`${folder}/${workflow}:${name}`) as unknown as Reference;
@@ -94,13 +88,11 @@ export function functionsOf(workflow: string, folder = "_workflows") {
 export interface Bound {
   readonly component: ComponentApi;
   readonly workflow: string;
-  /** With its nodes under their storage names. */
   readonly definition: AnyDefinition;
   readonly functions: ReturnType<typeof functionsOf>;
   /** The app's `retry`. Default: one attempt. */
   readonly retry?: Retry | undefined;
   plan?: string;
-  /** What follows a stage, after an action and after a wait. */
   readonly following: ReadonlyMap<string, Arrive>;
   readonly recovers: ReadonlyMap<string, Recover>;
   readonly reads: ReadonlyMap<string, readonly string[]>;

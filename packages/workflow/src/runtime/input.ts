@@ -8,16 +8,12 @@ import { checkStorable } from "../values.js";
 /** Of a document's 16 levels: inputs are stored in a page of children, events in a union. */
 const MAX_DEPTH = 13;
 
-/** What a value is, in messages: as a whole, and where the path of an issue begins. */
 interface Named {
   readonly subject: string;
   readonly root: string;
 }
 
-/**
- * A value from outside, parsed. @throws a {@link Failure} `invalidInput` with every issue, or
- * `tooLarge`.
- */
+/** Parses a value. @throws a {@link Failure} `invalidInput` with every issue, or `tooLarge`. */
 export function parseValue(named: Named, schema: AnySchema, value: unknown): Value {
   const parsed = "~standard" in schema ? parse(named, schema, value) : check(named, schema, value);
   checkStorable(parsed, {
@@ -30,7 +26,6 @@ export function parseValue(named: Named, schema: AnySchema, value: unknown): Val
   return parsed;
 }
 
-/** What to do with a value that is too large to be given. */
 export const PASS_AN_ID = "Put it into file storage or a table, and pass its id";
 
 function parse(named: Named, schema: StandardSchemaV1, value: unknown): Value {

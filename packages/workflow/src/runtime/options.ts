@@ -36,7 +36,6 @@ export async function actionFunction(own: Bound, stage: string): Promise<ActionF
   return { fn, timeoutMs: durationMs(timeout, optionOf(own, stage, "timeout")) };
 }
 
-/** The kinds of failure that another attempt may avoid. */
 const RETRIED: readonly ErrorKind[] = ["thrown", "timedOut", "lost"];
 
 /** When the next attempt of an action begins, in ms since the epoch; null if never. */
@@ -105,9 +104,7 @@ function isWhole(value: unknown, from: number): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= from;
 }
 
-/**
- * How long a wait is, in ms: a duration, a date, or a function that gives one. It can be negative.
- */
+/** How long a wait is, in ms: a duration, a date, or a function that gives one. May be negative. */
 export async function msUntil(
   own: Bound,
   stage: string,

@@ -21,7 +21,6 @@ export interface Place {
   readonly part: string;
   /** Outermost first; never empty. */
   readonly sequences: readonly Sequence[];
-  /** The paths of the loops around it, outermost first. */
   readonly loops: readonly string[];
 }
 
@@ -62,7 +61,6 @@ interface Found {
   readonly key: string;
   readonly node: AnyNode;
   readonly nodes: Nodes;
-  /** The outermost loop around it. */
   readonly loop?: string | undefined;
 }
 
@@ -114,11 +112,7 @@ export const canWait: (definition: AnyDefinition) => boolean = someNode((node) =
   return waits || (workflow !== undefined && canWait(workflow(node)));
 });
 
-/**
- * Refuses generated code of another version of a definition, when it is loaded; none can be added
- * afterwards.
- * @param known the stages that the generated code knows, in order.
- */
+/** Refuses generated code of another version of a definition. @param known its stages, in order. */
 export function checkUpToDate(
   workflow: string,
   { nodes }: AnyDefinition,

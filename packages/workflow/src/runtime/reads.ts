@@ -40,8 +40,8 @@ export function marksOf(definition: AnyDefinition, stage: string): Marks {
 }
 
 /**
- * Where the values are that a stage reads by name; `*` is everything. A name is looked up in the
- * sequence of the stage, then in those around it.
+ * Where the values are that a stage reads by name; `*` is everything. A name is found in the
+ * sequence of the stage, else in those around it.
  * @param pass the iterations of the loops around the stage, outermost first.
  */
 export function readsOf(

@@ -56,13 +56,11 @@ export class Run extends Transaction {
   readonly loop = methodOf(this, loop);
   readonly endPass = methodOf(this, endPass);
 
-  /** The run is complete; its output is that of the stage. */
   async complete(stage: string | null): Arrival {
     const undoable = hasUndoables(this.own.definition);
     this.goOn({ kind: "complete", stage: stage && recordOf(stage), undoable });
   }
 
-  /** A compensation has ended. */
   async undone(): Arrival {
     this.goOn({ kind: "undone" });
   }
@@ -152,11 +150,7 @@ export class Run extends Transaction {
     this.endDeadline(this.stage);
   }
 
-  /**
-   * The token's stage has failed: it waits for another attempt, or recovers, or the run fails.
-   * @param at what has failed: the stage, or the node of which it is a part.
-   * @returns what follows, if the node has recovered.
-   */
+  /** It is tried again, recovers, or fails. @param at the stage, or its node. */
   async failed(problem: Problem, retryAt: number | null, next?: Arrive, at = this.stage) {
     const error = this.errorAt(at, problem, this.token.attempt);
     if (retryAt !== null) {

@@ -84,12 +84,11 @@ export class Transaction {
     this.#closed = true;
   }
 
-  /** Something was done here that counts as a stage. */
   spend(): void {
     this.#budget.spend(0);
   }
 
-  /** Whether the stage has its result already, so that the run only passes by. */
+  /** Whether the stage has its result already, so that the run only goes on. */
   async hasResult(stage: string): Promise<boolean> {
     const { path, part } = placeOf(this.own.definition, stage);
     if (part === "compensate") return false;
@@ -103,7 +102,6 @@ export class Transaction {
     return await this.#atHand.limits(this.pass.length);
   }
 
-  /** What a stage reads, by name. */
   async scope(stage: string, names: readonly string[]): Promise<Record<string, unknown>> {
     const reads = this.#reads(stage, names);
     const { scope } = this.options;
@@ -136,7 +134,6 @@ export class Transaction {
     this.#atHand.know(aspect === undefined ? where : { ...where, [aspect]: true }, output);
   }
 
-  /** What messages call a stage. */
   called(stage: string): string {
     return placeOf(this.own.definition, stage).called;
   }
@@ -147,7 +144,6 @@ export class Transaction {
     return depth === 0 ? { stage } : { stage, pass: this.pass.slice(0, depth) };
   }
 
-  /** What is recorded of a stage, whatever comes of it. */
   facts(stage: string): Pick<Fused, "stage" | "pass"> & Marks {
     return { ...this.at(stage), ...marksOf(this.own.definition, stage) };
   }
@@ -224,7 +220,6 @@ export class Transaction {
     this.goOn({ kind: "stage", stage: { ...this.facts(stage), action, reads, afterFailure } });
   }
 
-  /** What the run does next. */
   goOn(next: Next): void {
     this.#next = next;
   }
@@ -233,7 +228,6 @@ export class Transaction {
     return { kind: "fail", error, stage, sensitive: this.facts(stage).sensitive };
   }
 
-  /** The run fails at a stage. */
   failAt(stage: string, error: StepError): void {
     if (this.isArrivalAt(stage)) this.outcome = { kind: "failed", error };
     this.goOn(this.failing(stage, error));

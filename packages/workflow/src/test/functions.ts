@@ -49,7 +49,6 @@ function kindOf({ kind }: Doc<"steps">) {
   return ["input", "entry", "branch", "loop"].includes(kind) ? "start" : "retry";
 }
 
-/** The runs of a workflow, children too, in the order in which they were created. */
 export const started = query({
   args: { workflow: v.string() },
   handler: async (ctx, { workflow }): Promise<string[]> => {
@@ -72,10 +71,7 @@ export const children = query({
   },
 });
 
-/**
- * The records of runs, one list for each. @param from the first run, and where its records begin.
- * @returns `next` if there are more.
- */
+/** The records of runs, a list for each, from a place on. @returns `next` if there are more. */
 export const steps = query({
   args: { runs: v.array(v.string()), from: v.object({ run: v.number(), after: v.number() }) },
   handler: async (ctx, { runs, from }) => {

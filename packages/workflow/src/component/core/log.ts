@@ -8,7 +8,7 @@ import type { MutationCtx, Run, RunId } from "./documents.js";
  * logged; of a `sensitive` node only the kind and the place. The level is read only if need be.
  */
 
-/** A line of the log holds 4 KiB. */
+/** A log entry holds 4 KiB. */
 const MAX_MESSAGE_LENGTH = 1_000;
 const LEVELS = {
   retrying: "WARN",

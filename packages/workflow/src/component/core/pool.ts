@@ -8,16 +8,11 @@ import { isQuiet, type Found } from "./watched.js";
 /** What the pool needs of this component: function references, so that everything may use it. */
 export const pool: PoolHost = {
   functions: internal.watchdog,
-  // The component's works are all actions of steps.
   mayStart: async (ctx: MutationCtx, { args }) =>
     !(await isCalledOff(ctx, (args as { token: Token }).token)),
   functionGone: async (ctx: MutationCtx, step, message) => {
-    const why = `Its function no longer exists: ${message}`;
-    await ctx.runMutation(internal.watchdog.failAttempt, {
-      step,
-      kind: "removedNode",
-      message: why,
-    });
+    const failed = { step, message: `Its function no longer exists: ${message}` };
+    await ctx.runMutation(internal.watchdog.failAttempt, { ...failed, kind: "removedNode" });
   },
   /** An action that settles itself takes 2 executions: with 4 sweeps, one of 9 minutes takes 6. */
   firstSweepMs: 10_000,

@@ -21,10 +21,7 @@ const MAX_OUTPUT_IN_RUN_BYTES = 4 * 1024;
 /** What this transaction knows of outputs, by {@link keyOf}. */
 export type Known = ReadonlyMap<string, unknown>;
 
-/**
- * What a stage reads, by name. @param most how many bytes. Default: what the limits allow.
- * @throws a {@link Failure} `tooLarge` if the outputs of children are too many.
- */
+/** What a stage reads, by name. @throws `tooLarge` if the outputs of children are too many. */
 export async function loadScope(ctx: QueryCtx, run: RunId, reads: readonly Read[], most?: number) {
   const { used, remaining } = (await ctx.meta.getTransactionMetrics()).bytesRead;
   const end = used + (most ?? remaining);
@@ -114,10 +111,7 @@ async function childrenOutputs(ctx: QueryCtx, run: RunId, read: Read, fits: Fits
   return parent.keyed === true ? byKey : inPages(outputs);
 }
 
-/**
- * A child's output, as its parent sees it. @param tolerant whether some may have failed.
- * @throws a {@link Failure} `childFailed` if it has failed, and the parent does not tolerate that.
- */
+/** A child's output as its parent sees it. @throws `childFailed` if that does not tolerate it. */
 export async function settledOutput(ctx: QueryCtx, parent: Step, child: Run, tolerant = false) {
   const isComplete = child.state === "completed";
   // A workflow of sleeps only has no output.

@@ -1,7 +1,7 @@
 import { v, type Infer } from "convex/values";
 import type { QueryCtx } from "../_generated/server.js";
 
-/* What the pool's watchdog finds in a stale snapshot of this component's tables; see `features/watch.ts`. */
+/* What the watchdog finds in a stale snapshot of this component's tables: `features/watch.ts`. */
 
 const vLate = v.object({
   /** Rows whose function is probably lost, each with its key in the index. */
@@ -21,7 +21,7 @@ export const vFound = v.object({
 });
 export type Found = Infer<typeof vFound>;
 
-/** The watchdog stays on for steps that are entered within this, in ms, not for those that sleep longer. */
+/** The watchdog stays on for steps that are entered within this, in ms. */
 const SOON_MS = 60_000;
 
 export async function nextEntryOf(ctx: QueryCtx): Promise<number | null> {
@@ -32,7 +32,7 @@ export async function nextEntryOf(ctx: QueryCtx): Promise<number | null> {
   return next?.entersAt ?? null;
 }
 
-/** Whether there is nothing to look after. If the pool is idle, that is concluded from the tables themselves. */
+/** Whether there is nothing to watch. In an idle pool, the tables themselves are read. */
 export async function isQuiet(ctx: QueryCtx, idle: boolean, found: Found): Promise<boolean> {
   const { continuations, deadlines, steps, nextEntry } = found;
   const isNone = [continuations, deadlines, steps].every(({ seen }) => seen === "none");

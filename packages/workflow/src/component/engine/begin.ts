@@ -50,9 +50,7 @@ export async function beginRun(
   return true;
 }
 
-/**
- * Gives a work to the pool. If its function is gone, its run fails. @returns whether it was given.
- */
+/** Gives a work to the pool. @returns false if its function is gone: then its run fails. */
 export async function startWork(ctx: MutationCtx, work: core.Work): Promise<boolean> {
   try {
     await core.enqueueWork(ctx, work, pool);
@@ -79,7 +77,6 @@ export async function beginAction(
   return await actionWork(ctx, { ...record, _id: step }, action, stage, known);
 }
 
-/** Inserts the record of any other stage, and schedules its entry. */
 export async function beginStage(
   ctx: MutationCtx,
   of: RunOf & Pick<Step, "held">,
@@ -106,7 +103,6 @@ export async function actionWork(
   return { work: step._id, ...action, args: { token: tokenOf(step), scope, previousError } };
 }
 
-/** What a stage reads, as an argument; null if it is sensitive or too large. */
 async function scopeArgument(
   ctx: MutationCtx,
   run: RunId,

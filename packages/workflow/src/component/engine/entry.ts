@@ -13,12 +13,9 @@ import { isActive, type StepOf, stepWithId, tokenOf } from "../core/steps.js";
 import { type Event, type Token, vToken } from "../validators.js";
 import { beginDeadline } from "./deadlines.js";
 
-/*
- * The component enters a workflow through its generated function: it names the step and the event.
- */
+/* The component enters a workflow through its generated function `resume`. */
 
 export interface EntryOptions {
-  /** What has happened. Default: the run arrives there. */
   event?: Event;
   at?: number | undefined;
   scope?: Record<string, unknown> | null;
@@ -84,7 +81,6 @@ async function scheduleAtOnce(ctx: MutationCtx, args: { token: Token; fuse: bool
   }
 }
 
-/** Enters a step as its record says. */
 export const enter = voidMutation(
   { token: vToken, scope: v.any(), slot: v.optional(v.string()) },
   async (ctx, { token, scope, slot }) => {
@@ -93,7 +89,6 @@ export const enter = voidMutation(
 );
 
 interface EnterOptions {
-  /** Default: what the step's record says. */
   event?: Event;
   scope?: Record<string, unknown> | null;
   slot?: string | undefined;
@@ -102,11 +97,7 @@ interface EnterOptions {
 }
 
 /** Enters a step in this transaction, unless it has gone on. */
-export async function enterStep(
-  ctx: MutationCtx,
-  token: Token,
-  options: EnterOptions = {},
-): Promise<void> {
+export async function enterStep(ctx: MutationCtx, token: Token, options: EnterOptions = {}) {
   const step = await stepWithId(ctx, token.step);
   const run = step === null ? null : await ctx.db.get("runs", step.run);
   // A step that is held is entered when its run is resumed.
@@ -114,10 +105,7 @@ export async function enterStep(
   await enterNow(ctx, run, step, options);
 }
 
-/**
- * Enters a step, both documents as they are now. If that fails, once more without fusion: a scheduled
- * mutation that throws is gone for good.
- */
+/** If it fails, it is entered again without fusion: a scheduled mutation that throws is gone. */
 export async function enterNow(
   ctx: MutationCtx,
   run: Run,

@@ -9,7 +9,6 @@ import { scheduleEntry } from "./entry.js";
 
 export interface Progress {
   readonly step: Step;
-  /** The ids and outputs of the stages that ended here. */
   readonly ids: Map<string, StepId>;
   readonly known: Map<string, unknown>;
   readonly loops: LoopStep[];

@@ -4,7 +4,7 @@ import { continueLater, deleteInPage, removal } from "../core/continuations.js";
 import type { MutationCtx, StepId } from "../core/documents.js";
 import { pool } from "../core/pool.js";
 
-/** A deployment refuses to write more within a second; half of it is left to others. */
+/** A deployment refuses to write more within a second; half of it is for others. */
 const BYTES_PER_SECOND = { s16: 4 << 20, others: 8 << 20 };
 
 /** Inserts the next page later. @param bytes written here: the wait allows for twice as much. */
@@ -18,7 +18,6 @@ export async function insertLater(ctx: MutationCtx, step: StepId, bytes = 0, put
   await keepSweeping(ctx, pool);
 }
 
-/** Deletes the pages that are left: some in this transaction, the others in later ones. */
 export async function dropPages(ctx: MutationCtx, step: StepId): Promise<void> {
   if (!(await dropSomePages(ctx, step)))
     await continueLater(ctx, internal.features.childPages.dropMorePages, step);

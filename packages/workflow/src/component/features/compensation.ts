@@ -10,8 +10,7 @@ import { beginStage } from "../engine/begin.js";
 
 /*
  * `undos` holds what a run can undo: its own steps, and children with such steps. The newest is
- * undone first, on all levels, so a child's row has the time of the newest thing that is left in
- * it.
+ * undone first, on all levels, so a child's row has the time of its newest step to undo.
  */
 
 /** A child is completed: what can be undone of it can be undone of its parent. */
@@ -42,7 +41,7 @@ function completedAt({ at, _creationTime }: Doc<"undos">): number {
 
 /**
  * Undoes the next step of a compensating run, or of its child, unless a compensation runs.
- * @returns the compensating run if nothing is left to undo: the caller ends it.
+ * @returns the compensating run once everything is undone: the caller ends it.
  */
 export async function undoNext(ctx: MutationCtx, id: RunId): Promise<Run | null> {
   const run = await ctx.db.get("runs", id);
@@ -67,7 +66,6 @@ export async function undoNext(ctx: MutationCtx, id: RunId): Promise<Run | null>
   return null;
 }
 
-/** The row of a completed child that is undone together with the run above it. */
 async function undoOf(ctx: QueryCtx, child: RunId): Promise<Doc<"undos"> | null> {
   return await ctx.db
     .query("undos")
@@ -144,10 +142,7 @@ function withListed(of: StepError, errors: readonly StepError[]): StepError {
 const MAX_LISTED = 20;
 const MAX_LISTED_BYTES = 512 * 1024;
 
-/**
- * A child has ended after its parent, which may be the last thing that the run above waits for
- * before it is undone. @returns as {@link undoNext}.
- */
+/** A child has ended after its parent: the run above may be undone now. As {@link undoNext}. */
 export async function childOfClosedEnded(
   ctx: MutationCtx,
   parent: Step,

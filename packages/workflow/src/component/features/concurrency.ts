@@ -19,7 +19,7 @@ export const MAX_STARTED_AT_ONCE = 200;
 /** How many running children are read at most. If there are more, each starts its own successor. */
 const MAX_RUNNING_READ = 4_000;
 
-/** Starts waiting children in order, as many as may run. If none is left, the parent joins them. */
+/** Starts waiting children in order, as many as may run. After the last one the parent joins them. */
 export async function startWaiting(ctx: MutationCtx, id: StepId): Promise<void> {
   const parent = await ctx.db.get("steps", id);
   if (!isWaitingForChildren(parent) || parent.held) return;
@@ -55,7 +55,6 @@ async function freePlaces(ctx: MutationCtx, parent: Step): Promise<number> {
   return taken < most ? concurrency - taken : 0;
 }
 
-/** Starts the other waiting children in a later transaction, like a page to insert. */
 export async function startWaitingLater(ctx: MutationCtx, id: StepId): Promise<void> {
   const parent = await ctx.db.get("steps", id);
   // What was started here may have failed it.
@@ -108,10 +107,7 @@ async function makeRoom(ctx: MutationCtx, parent: Step, child: Run, hadBegun: bo
 
 type Start = (ctx: MutationCtx, work: Work) => Promise<boolean>;
 
-/**
- * Starts the sibling `concurrency` places further on, so that children that end together do not
- * conflict, or else any. @returns whether one waited.
- */
+/** Starts the sibling `concurrency` places on, which no other child starts, or any that waits. */
 async function startNextSibling(ctx: MutationCtx, parent: Step, child: Run, start: Start) {
   const { _id, concurrency = 1, total = 0 } = parent;
   for (

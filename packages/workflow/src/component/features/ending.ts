@@ -135,10 +135,7 @@ export async function cancelRun(ctx: MutationCtx, run: Run, page?: Page): Promis
   return true;
 }
 
-/**
- * Closes the active records of a run: those around the failed stage failed, the others were
- * canceled. @returns those of parents.
- */
+/** Closes active records: `failed` around the failed stage, else `canceled`. @returns parents. */
 async function closeSteps(
   ctx: MutationCtx,
   run: RunId,
@@ -180,10 +177,7 @@ async function hasToWaitFor(
   return await hasChildIn(ctx, _id, some);
 }
 
-/**
- * Cancels a parent's children: many in later transactions, so that this one reads nothing that they
- * write as they end. None starts any more.
- */
+/** Many are canceled later, so that this transaction reads nothing that they write as they end. */
 async function cancelChildren(ctx: MutationCtx, parent: Step, page: Page): Promise<void> {
   if (isCanceledLater(parent) || (await cancelSomeChildren(ctx, parent._id, page)))
     await continueLater(ctx, internal.features.ending.cancelMoreChildren, parent._id);
@@ -207,7 +201,6 @@ async function cancelSomeChildren(ctx: MutationCtx, parent: StepId, page: Page) 
   return isFull;
 }
 
-/** Cancels a few children in the transaction in which their parent fails. */
 export const cancelFewChildren = voidMutation(
   { parent: v.id("steps") },
   async (ctx, { parent }) => {
@@ -223,7 +216,6 @@ export const cancelMoreChildren = continuation<StepId>(async (ctx, parent) => {
   return isMore ? parent : null;
 });
 
-/** Goes on undoing, if the transaction before had no room for it. */
 export const undoMore = continuation<RunId>(async (ctx, run) => {
   await finishUndone(ctx, await undoAbove(ctx, run));
   return null;

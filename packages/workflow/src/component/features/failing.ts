@@ -9,9 +9,7 @@ import { nameOf } from "../core/steps.js";
 import { scheduleEntry } from "../engine/entry.js";
 import { dropPages } from "./childPages.js";
 
-/**
- * Fails a parent if more of its children have failed than it tolerates. @returns whether it did.
- */
+/** Fails a parent if too many of its children have failed. @returns whether it did. */
 export async function failIfTooMany(ctx: MutationCtx, parent: Step): Promise<boolean> {
   for (const state of ["failed", "canceled", "timedOut"] as const) {
     const bad = await childrenIn(ctx, parent._id, state).first();
@@ -155,7 +153,6 @@ async function sumOf(ctx: QueryCtx, parent: StepId): Promise<Doc<"failedChildren
     .unique();
 }
 
-/** Failed children that are not in the sum yet, the oldest first. */
 async function rowsOf(ctx: QueryCtx, parent: StepId, most: number) {
   return await ctx.db
     .query("failedChildren")

@@ -28,10 +28,7 @@ export interface LoopStep extends Pick<Step, "_id" | "run" | "pass"> {
   readonly isOver: boolean;
 }
 
-/**
- * Removes the records of old iterations, except where something can be undone. It does so every 100
- * iterations, so that each iteration costs the same.
- */
+/** Removes old iterations that cannot be undone: every 100, so that each costs the same. */
 export async function removeOldIterations(
   ctx: MutationCtx,
   { _id: loop, run, pass = [], iteration, before, isOver }: LoopStep,
@@ -54,7 +51,7 @@ export const removeMoreIterations = continuation<Old>(async (ctx, old) => {
   return loop === null ? null : await removeSome(ctx, old, loop);
 });
 
-/** @returns what is left to remove, or null. Each record is read once, so this comes to its end. */
+/** @returns what is still to be removed, or null. Each record is read once, so this ends. */
 async function removeSome(ctx: MutationCtx, old: Old, loop: Step): Promise<Old | null> {
   const undoable = new Set(old.undoable);
   const from = (at: Position): Old => ({ ...old, undoable: [...undoable], at });

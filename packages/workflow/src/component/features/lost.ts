@@ -14,9 +14,7 @@ import { insertLater } from "./childPages.js";
 
 /* Steps that are stuck: their entry failed or was lost, or the pool lost their action. */
 
-/**
- * Schedules a lost entry again. One that failed is tried once without fusion; then the step fails.
- */
+/** Schedules a lost entry again; one that failed, once without fusion, and then the step fails. */
 export async function rearmLate(ctx: MutationCtx, step: Step): Promise<void> {
   if (step.held === true || !hasNotEnded(step)) {
     await ctx.db.patch("steps", step._id, { entersAt: undefined });
@@ -63,7 +61,6 @@ export async function rearm(ctx: MutationCtx, step: Step, isLastTry = false) {
   await scheduleEntry(ctx, step, { event, at, isLastTry });
 }
 
-/** The event with which a step is entered, if it is. */
 function eventOf({ kind, state, event, dueAt }: Step): Event | undefined {
   if (event !== undefined) return event;
   if (kind === "entry" || state === "pending") return { kind: "arrive" };

@@ -21,10 +21,7 @@ type Page = { remaining: number };
 /** The children of `step` after `after`. `since`: when it was decided, in the order of commits. */
 type Rest = { step: StepId; after: number; held: boolean; since?: bigint };
 
-/**
- * Pauses a run and those under it: some here, the others in later transactions.
- * @returns false if it has ended, or is being undone.
- */
+/** Pauses a run and those under it, in pages. @returns false if it has ended or is being undone. */
 export async function pauseRun(ctx: MutationCtx, run: Run): Promise<boolean> {
   if (!goesOn(run)) return false;
   // Also if it is paused already: a resume of a run above may still be on its way here.

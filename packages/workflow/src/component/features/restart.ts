@@ -13,7 +13,6 @@ import { removeStep } from "./retention.js";
 export const vNode = v.object({
   name: v.string(),
   stage: v.string(),
-  /** The names that it reads; `*` for everything. */
   reads: v.array(v.string()),
 });
 type Node = Infer<typeof vNode>;

@@ -39,7 +39,6 @@ async function scheduleRemoval(ctx: MutationCtx, next: Doc<"expiries"> | null, a
   else await ctx.db.patch("expiries", next._id, { at, job });
 }
 
-/** Removes expired runs, as many as there is room for, and schedules the next removal. */
 export const removeExpired = voidMutation({}, async (ctx) => {
   let following = await firstToExpire(ctx);
   while (following !== null && following.at <= Date.now() && (await hasRoomInPage(ctx))) {
@@ -122,11 +121,11 @@ export async function removeStep(ctx: MutationCtx, step: Step): Promise<boolean>
   if (await isOwnJob(ctx, step.job)) return false;
   const isParent = step.kind === "children";
   if (isParent && step.inserting === true) await dropPages(ctx, step._id);
-  // Undos go first: a run that is canceled before the next page looks for none that is gone.
+  // Undos go first: a run that is canceled before the next page finds none that is gone.
   const isAlone =
     (await removeUndos(ctx, step)) && (!isParent || (await removeFamily(ctx, step._id)));
   if (!isAlone) {
-    // A restart after that cannot keep what is left.
+    // A restart after that cannot keep the rest.
     if (step.undone !== true) await ctx.db.patch("steps", step._id, { undone: true });
     return false;
   }

@@ -76,7 +76,6 @@ async function needsAttention(ctx: QueryCtx, row: Doc<WatchedTable>): Promise<bo
   return !isToCome(await stateOfJob(ctx, row.job));
 }
 
-/** What there is to look after; for reading from a stale snapshot. */
 export async function findLate(ctx: QueryCtx): Promise<Found> {
   const continuations = await findLateIn(ctx, "continuations");
   const deadlines = await findLateIn(ctx, "deadlines");
@@ -86,7 +85,6 @@ export async function findLate(ctx: QueryCtx): Promise<Found> {
 
 export const late = internalQuery({ args: {}, returns: vFound, handler: findLate });
 
-/** Finds rows of a table in their order, from where the last check stopped. */
 async function findLateIn(ctx: QueryCtx, table: WatchedTable): Promise<Late> {
   const place = await positionIn(ctx, table);
   const all = watchedRows(ctx, table);
@@ -114,10 +112,7 @@ async function positionIn(ctx: QueryCtx, table: WatchedTable) {
     .first();
 }
 
-/**
- * Handles rows in order, as many as there is room for. They are found in a stale snapshot.
- * @returns whether there are `more`, these were `all`, or none were found in the snapshot.
- */
+/** Handles rows of a stale snapshot. @returns whether there are `more`, or these were `all`. */
 async function watchRows<Table extends WatchedTable>(
   ctx: MutationCtx,
   table: Table,

@@ -29,13 +29,7 @@ export async function branch(
   });
 }
 
-/** A case has ended: the branch's output is that of the stage. */
-export async function endBranch(
-  run: Run,
-  stage: string,
-  from: string | null,
-  next: Arrive,
-): Arrival {
+export async function endBranch(run: Run, stage: string, from: string | null, next: Arrive) {
   const output = from === null ? null : await run.outputOf(from);
   const record = { ...run.facts(stage), kind: "branch" as const, startedAt: Date.now() };
   run.add({ ...record, output, exists: true });

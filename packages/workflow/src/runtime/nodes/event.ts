@@ -5,12 +5,7 @@ import type { Arrival, Arrive, Run } from "../run.js";
 import { kindOf, type AnyNode } from "./kinds.js";
 
 /** Waits for an event, unless one came early. @param reads what its `timeout` reads. */
-export async function event(
-  run: Run,
-  stage: string,
-  next: Arrive,
-  reads: readonly string[] = [],
-): Arrival {
+export async function event(run: Run, stage: string, next: Arrive, reads: readonly string[] = []) {
   await run.arrive(stage, reads, next, async ({ node }) => {
     const { definition, component } = run.own;
     const events = eventsOf(definition, stage);
@@ -47,11 +42,9 @@ interface Receiver {
   /** The storage name of the event: if it has the name of its node, that of the node. */
   readonly stored: string;
   readonly schema: AnyNode;
-  /** The outermost loop around it. */
   readonly loop?: string | undefined;
 }
 
-/** The nodes that take events, in the order of the definition. */
 export function receiversOf({ nodes }: AnyDefinition): Receiver[] {
   return allNodes(nodes).flatMap(({ path: stage, key, node, nodes: among, loop }) => {
     const events = kindOf(node).events?.(node, presentKey(among, key)) ?? [];

@@ -1,10 +1,7 @@
 import type { Value } from "convex/values";
 import type { AnyDefinition, NodeKind } from "../../definition/definition.js";
 
-/**
- * A node as the run time sees it: its options, and its `kind`. They were checked when the definition
- * was written, and what is read of them depends on the kind.
- */
+/** A node's options and its `kind`. They were checked when the definition was written. */
 export type AnyNode = any;
 
 export type Nodes = Readonly<Record<string, AnyNode>>;

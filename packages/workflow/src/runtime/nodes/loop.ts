@@ -31,7 +31,6 @@ function beginIteration(run: Run, stage: string, state: Value, iteration: number
   run.pass = [...around(run, stage), iteration];
 }
 
-/** The iterations of the loops around a loop. */
 function around({ own, pass }: Run, stage: string): readonly number[] {
   return pass.slice(0, placeOf(own.definition, stage).loops.length);
 }

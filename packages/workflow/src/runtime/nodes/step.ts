@@ -93,10 +93,7 @@ async function callGenerated(run: Run, { kind, stage, reads }: Executed): Promis
     : await ctx.runQuery(functions.query(stage), args);
 }
 
-/**
- * Calls a mutation by reference. If its result cannot be stored, the caller calls again, and then a
- * mutation that checks the result is between them, and rolls back.
- */
+/** If its result cannot be stored, it is called again by a mutation that rolls it back. */
 async function checked(
   run: Run,
   nested: Nesting,
