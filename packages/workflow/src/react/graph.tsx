@@ -27,7 +27,11 @@ export function WorkflowGraph({
 }: WorkflowGraphProps): ReactNode {
   const layout = useMemo(() => layoutOf(graph, workflow), [graph, workflow]);
   const names = layout.nodes.map(({ node }) => node.name);
-  const badges = badgesOfNodes(names, steps, run !== undefined && "active" in run ? run.active : []);
+  const badges = badgesOfNodes(
+    names,
+    steps,
+    run !== undefined && "active" in run ? run.active : [],
+  );
   return (
     <figure className="stepwise stepwise-graph">
       <style>{STYLES}</style>
