@@ -110,10 +110,9 @@ export class WorkflowManager {
   }
 
   /**
-   * Starts a run for each input, in as few calls into the component as 500 runs (250 of a workflow
-   * with a `timeout`) and 4 MB of inputs each allow. A mutation can schedule 1,000 functions: one
-   * for each run that does not wait for a slot, and one for each `timeout`. In an action each call
-   * is a transaction of its own.
+   * Starts a run for each input, 500 (250 of a workflow with a `timeout`) or 4 MB of inputs with
+   * each call into the component. A mutation can schedule 1,000 functions: one for each run that
+   * does not wait for a slot, and one for each `timeout`.
    * @param options as for {@link start}; `key` is a function that gives each run its own.
    * @returns the ids, in the order of the inputs.
    * @throws as {@link start} does, before anything is started; the message says which input it is.
@@ -243,8 +242,8 @@ export class WorkflowManager {
   }
 
   /**
-   * Restarts a run that has ended, with the same input, as a new generation: late results of before
-   * change nothing, and idempotency keys are new. Nothing is undone; `onComplete` is called again.
+   * Restarts a run that has ended, with the same input, as a new generation with new idempotency
+   * keys. Nothing is undone, and `onComplete` is called again.
    * @param options.from a node of the top level: completed nodes that read nothing from it,
    *   directly or through others, keep their results. Default: everything is done again.
    * @throws if there is no such run of the workflow, or no such node, it goes on or is being
@@ -281,9 +280,8 @@ export class WorkflowManager {
   }
 
   /**
-   * Re-arms everything whose scheduled function was lost, for example by a restore from a backup. A
-   * second call does no harm. It works in pages: one in this transaction, each further one in its
-   * own.
+   * Re-arms everything whose scheduled function was lost, for example by a restore from a backup,
+   * in pages. A second call does no harm.
    * @param workflows the generated `workflows`: to wake also runs of older plans that wait for an
    *   event without a timeout. They come to their node as it is now; if that was removed, they end
    *   with `removedNode`.

@@ -90,7 +90,7 @@ export function firstStageOf(definition: AnyDefinition, path: string): string {
   return stageNames(placeOf(definition, path).node, path)[0] ?? path;
 }
 
-/** A question about workflows: whether some node is so. It is answered once for each workflow. */
+/** Whether some node is so, answered once for each workflow. */
 function someNode(is: (node: AnyNode) => boolean): (definition: AnyDefinition) => boolean {
   const known = new WeakMap<AnyDefinition, boolean>();
   return (definition) => {

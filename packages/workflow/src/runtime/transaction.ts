@@ -234,8 +234,7 @@ export class Transaction {
   }
 
   /**
-   * Reports to the component. If what comes next cannot be started, the run fails, but what was
-   * executed here is recorded.
+   * Reports to the component. If the next stage cannot start, the run fails, with this recorded.
    * @throws if the caller should call again, or the run went another way: all is rolled back.
    */
   async commit(): Promise<void> {

@@ -102,10 +102,8 @@ export class TestKit {
 
   /**
    * Moves the clock to the next time at which a run goes on by itself: the end of a sleep or a
-   * timeout, the next attempt of a step, the start of a run. Everything that falls due on the way
-   * happens, and everything that follows from it.
-   * @returns what it was; several, if they fell due together. Empty if no run waits for a time: the
-   *   clock has not moved then.
+   * timeout, the next attempt of a step, the start of a run.
+   * @returns what fell due; empty if no run waits for a time. Then the clock has not moved.
    */
   async skipToNextTimer(): Promise<Timer[]> {
     let waits: Timer[] = [];
@@ -128,11 +126,8 @@ export class TestKit {
   }
 
   /**
-   * Lets time go by until a run has ended.
-   * @param workflow what the run is of; it types the output.
-   * @returns its status then.
-   * @throws if there is no such run, or it will not end by itself, because it waits for an event,
-   *   say.
+   * Lets time go by until a run has ended. @returns its status then.
+   * @throws if there is no such run, or it will not end by itself, but waits for an event.
    */
   async runToEnd<Workflow extends WorkflowReference<never>>(
     workflow: Workflow,
