@@ -1,7 +1,7 @@
 import type { AnyDefinition } from "../../definition/definition.js";
 import { msUntil } from "../options.js";
 import { allNodes, presentKey } from "../place.js";
-import type { Arrival, Arrive, Run } from "../run.js";
+import type { Arrive, Run } from "../run.js";
 import { kindOf, type AnyNode } from "./kinds.js";
 
 /** Waits for an event, unless one came early. @param reads what its `timeout` reads. */
