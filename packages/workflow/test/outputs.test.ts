@@ -15,18 +15,22 @@ describe("outputs are gathered", () => {
     await use.app.expectNothingLeft();
   });
 
-  test.each([7, 8])("[S60] there a finalize of %i fails as itself, and at once", async (count) => {
-    const begun = Date.now();
-    const id = await use.app.start("gathersInLoops", { count, fails: true });
-    const hasEnded = async () => (await use.app.status("gathersInLoops", id))?.state === "failed";
-    await use.app.drive(hasEnded);
-    expect(Date.now() - begun).toBeLessThan(5_000);
-    expect(await use.app.status("gathersInLoops", id)).toMatchObject({
-      error: { node: "outer.inner.all.finalize", message: `no, says the finalize of ${count}` },
-    });
-  });
+  test.each([7, 8])(
+    "[S60] there a finalize of %i fails as itself, and at once",
+    { tags: ["large"] },
+    async (count) => {
+      const begun = Date.now();
+      const id = await use.app.start("gathersInLoops", { count, fails: true });
+      const hasEnded = async () => (await use.app.status("gathersInLoops", id))?.state === "failed";
+      await use.app.drive(hasEnded);
+      expect(Date.now() - begun).toBeLessThan(5_000);
+      expect(await use.app.status("gathersInLoops", id)).toMatchObject({
+        error: { node: "outer.inner.all.finalize", message: `no, says the finalize of ${count}` },
+      });
+    },
+  );
 
-  test("[S60] [S92] the same where there is much to undo", async () => {
+  test("[S60] [S92] the same where there is much to undo", { tags: ["large"] }, async () => {
     const error = await use.app.error("undoesMuch", { count: 9 });
     expect(error).toMatchObject({ message: "no, says the finalize of 9" });
     expect(await use.app.log()).toEqual(["undid 990000"]);

@@ -92,6 +92,7 @@ describe("children", () => {
 
   test.each([1, 40])(
     "[S43] [S53] many that end together, where a stale snapshot lacks %i of the newest commits: none is left waiting, the parent goes on once",
+    { tags: ["large"] },
     async (lag) => {
       const app = new TestApp({ lag: () => lag });
       const many = { leaves: Array.from({ length: 100 }, (_none, n) => ({ n, ms: 50 })) };

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { existsSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
