@@ -52,9 +52,14 @@ export function scenarioOf(seed: number, of: Scenario["class"], draws?: () => nu
     definition: text,
     top,
     plan: isCalm ? [] : planOf(random),
-    ...(isCalm ? {} : { maxParallelism: 1 + Math.floor(random() * 4) }),
+    ...(isCalm ? {} : { maxParallelism: slotsOf(random()) }),
     ...(random() < 0.3 ? { staleLag: 1 + Math.floor(random() * 10) } : {}),
   };
+}
+
+/** Few slots, so that works wait; or more than a deployment has places for, so that carriers run. */
+function slotsOf(share: number): number {
+  return share < 0.8 ? 1 + Math.floor(share * 5) : 7 + Math.floor((share - 0.8) * 50);
 }
 
 const JUMPS = [-3_600_000, -5_000, -200, 200, 5_000, 3_600_000];
