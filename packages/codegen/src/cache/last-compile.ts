@@ -18,7 +18,7 @@ export interface Answer {
   readonly diagnostics: readonly Diagnostic[];
   /** The changes since what may be deployed. */
   readonly changes: readonly Change[];
-  /** What earlier versions have left behind for runs in flight. */
+  /** Those that earlier versions have left for runs in flight. */
   readonly tombstones: readonly Tombstones[];
   readonly against: Pick<Baseline, "from" | "hint">;
   readonly workflows: number;
@@ -67,7 +67,7 @@ interface Contents {
   readonly consulted: ReadonlyMap<string, string | undefined>;
   /** Texts of generated files, by path. */
   readonly outputs: ReadonlyMap<string, string>;
-  /** Where the main branch is, as `refsState` tells: what is gone since then is left behind. */
+  /** Where the main branch is, by `refsState`: what is gone since then gets a tombstone. */
   readonly branches: string;
 }
 

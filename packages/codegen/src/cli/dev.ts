@@ -7,10 +7,6 @@ import { displayPath, functionsFolder, UsageError } from "./functions-folder.js"
 import { generateWatch } from "./generate-watch.js";
 import { interruptOf, printTo, type Terminal } from "./terminal.js";
 
-export interface DevOptions {
-  readonly dir?: string;
-}
-
 /**
  * Compiles after every save, beside `convex dev`, which starts after the first compile so that it
  * pushes nothing old. Either one's end ends the other.
@@ -19,10 +15,10 @@ export interface DevOptions {
  */
 export async function dev(
   convexOptions: readonly string[],
-  options: DevOptions,
+  { dir }: { readonly dir?: string },
   terminal: Terminal,
 ): Promise<number> {
-  const functionsDir = functionsFolder(terminal.cwd, options.dir);
+  const functionsDir = functionsFolder(terminal.cwd, dir);
   const program = convexProgram(terminal.cwd);
   const stop = new AbortController();
   const interrupted = interruptOf(terminal);

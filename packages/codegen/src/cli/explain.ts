@@ -12,15 +12,10 @@ import { compiledPlan } from "./plans.js";
 import { UsageError } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 
-export interface ExplainOptions {
-  readonly dir?: string;
-  readonly json?: boolean;
-}
-
 /** Prints what the plan costs, or the page of a diagnostic; gives the exit code. */
 export async function explain(
   topic: string | undefined,
-  { dir, json = false }: ExplainOptions,
+  { dir, json = false }: { readonly dir?: string; readonly json?: boolean },
   terminal: Terminal,
 ): Promise<0 | 1> {
   const { out, colors } = printTo(terminal);

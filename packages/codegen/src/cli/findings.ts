@@ -127,7 +127,7 @@ function printTombstones(
   const word = dropped ? colors.red("dropped") : colors.dim("kept for runs in flight");
   for (const name of tombstoneNames(tombstones)) out(`${word} ${name}`);
   if (tombstones.length === 0) {
-    if (dropping !== "notAsked") out("Nothing is left behind by earlier versions.");
+    if (dropping !== "notAsked") out("Earlier versions have left no tombstones.");
   } else if (dropping === "refused") out("Nothing was dropped, as not all is well.");
   else if (dropping === "notAsked")
     out("Once no run of an earlier version is in flight, check --drop removes what is kept.");

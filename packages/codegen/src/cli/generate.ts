@@ -1,5 +1,3 @@
-import type { Answer } from "../cache/last-compile.js";
-import type { Change } from "../compatibility/lines.js";
 import {
   type CompileOptions,
   Compiler,
@@ -8,7 +6,6 @@ import {
   WriteRefused,
   type Written,
 } from "../compile.js";
-import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { discover, isSame } from "../discover/discover.js";
 import { refsState } from "../git/repository.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
@@ -26,19 +23,7 @@ export interface GenerateOptions {
   readonly json?: boolean;
 }
 
-/** What `generate` did; printed as it is with `--json`. */
-export interface Generated extends Pick<Answer, "tombstones" | "workflows" | "nodes"> {
-  /** Whether there are no errors, and what differed was written: the exit code is 0. */
-  readonly ok: boolean;
-  readonly problems: readonly Diagnostic[];
-  readonly written: readonly string[];
-  readonly removed: readonly string[];
-  /** The changes since what is deployed that are not safe for runs in flight. */
-  readonly changes: readonly Change[];
-  /** Why nothing was written, if something stands in the way. */
-  readonly refused?: string | undefined;
-}
-
+/** Compiles and writes; gives the exit code. What `--json` prints is described in docs/cli.md. */
 export async function generate(options: GenerateOptions, terminal: Terminal): Promise<0 | 1> {
   const started = performance.now();
   const functionsDir = functionsFolder(terminal.cwd, options.dir);
@@ -77,7 +62,7 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   if (isSettled && against === undefined) keepAnswer(functionsDir, result, answer, branches);
   if (json) {
     const { tombstones, workflows, nodes } = answer;
-    const found: Generated = {
+    const found = {
       ok,
       problems: result.diagnostics.map(withoutFrames),
       written: written?.written ?? [],

@@ -16,14 +16,10 @@ import { configFile, convexConfigFiles, outputOf, usualComponent } from "../plan
 import { displayPath, UsageError, wantedFolder } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 
-export interface InitOptions {
-  readonly dir?: string;
-}
-
 /** Does what is missing; gives the exit code, which is 1 if something is left to the user. */
-export function init(options: InitOptions, terminal: Terminal): 0 | 1 {
+export function init({ dir }: { readonly dir?: string }, terminal: Terminal): 0 | 1 {
   const { cwd } = terminal;
-  const functionsDir = wantedFolder(cwd, options.dir);
+  const functionsDir = wantedFolder(cwd, dir);
   const folder = displayPath(cwd, functionsDir);
   const configs = editConfigs(functionsDir);
   const inApp = [...configs, firstWorkflow(definitionFiles(functionsDir).files)];

@@ -13,16 +13,12 @@ import { withoutFrames } from "./report.js";
 import { openSource, type OpenSource, type SourceOptions } from "./source.js";
 import { interruptOf, type Terminal } from "./terminal.js";
 
-export interface McpOptions extends SourceOptions {
-  readonly dir?: string;
-}
-
 const runId = z.string().describe("the id that start_run returned, or list_runs shows");
 const cursor = z.string().nullable().default(null).describe("continueCursor of the page before");
 const json = z.unknown().describe("a value as JSON");
 
 /** Offers the workflows and their runs to a coding agent, until it closes stdin. */
-export async function mcp(options: McpOptions, terminal: Terminal): Promise<0 | 1> {
+export async function mcp(options: SourceOptions, terminal: Terminal): Promise<0 | 1> {
   const functionsDir = functionsFolder(terminal.cwd, options.dir);
   const baseline = await baselineFor(undefined, functionsDir, terminal.cwd);
   let opened: OpenSource | undefined;

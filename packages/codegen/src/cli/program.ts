@@ -120,7 +120,7 @@ function createProgram(terminal: Terminal): Command {
     .option("--force", "write over generated files that were edited by hand or are damaged")
     .option(
       "--against <ref or plan>",
-      "what is deployed, whose runs are left what they need: a git ref, or a plan (default: the main branch)",
+      "the baseline, whose runs in flight keep what they need: a git ref or a plan (default: the main branch)",
     )
     .option("--json", "print problems and what was written as JSON, to stdout");
 
@@ -137,12 +137,12 @@ function createProgram(terminal: Terminal): Command {
     "make an app ready for workflows: the component, a first workflow, the scripts",
     async () => (await import("./init.js")).init,
     ["workflow-codegen init", "workflow-codegen init --dir backend/convex"],
-    "What is there already stays as it is, so it may be run again at any time.",
+    "It keeps what is there, so you can run it again at any time.",
   );
 
   command(
     "check",
-    "say what is out of date, and what becomes of runs in flight; write nothing",
+    "report what is out of date, and what happens to runs in flight; write nothing",
     async () => (await import("./check.js")).check,
     [
       "workflow-codegen check",
@@ -150,21 +150,21 @@ function createProgram(terminal: Terminal): Command {
       "workflow-codegen check --drop                       when no older run is in flight any more",
     ],
     "Exits with 1 on errors, when generate would write or remove something, and on changes that stop runs in flight." +
-      "\nNodes and workflows that are gone leave their functions behind, for the runs that are at them; --drop is the only way to remove these.",
+      "\nRemoved nodes and workflows leave tombstones: small functions for the runs that are at them. Only --drop removes these.",
   )
     .option(
       "--against <ref or plan>",
-      "what is deployed: a git ref, or a plan (default: the main branch)",
+      "the baseline: a git ref or a plan (default: the main branch)",
     )
     .option("--json", "print what was found as JSON, to stdout")
     .option(
       "--drop",
-      "when all is well, remove what nodes and workflows that are gone have left; with --against, but for what runs of that plan may need",
+      "when all is well, remove tombstones; with --against, keep those that runs of that plan may need",
     );
 
   command(
     "graph",
-    "draw the workflows: nodes, how they are run, and the children they start",
+    "draw the workflows: their nodes, how these run, and the children they start",
     async () => (await import("./graph.js")).graph,
     [
       "workflow-codegen graph > workflows.mmd",
@@ -173,15 +173,15 @@ function createProgram(terminal: Terminal): Command {
   )
     .argument("[workflow]", "only this one (default: all)")
     .addOption(
-      new Option("--format <format>", "what to write it in")
+      new Option("--format <format>", "the format of the drawing")
         .choices(["mermaid", "dot", "json"])
         .default("mermaid"),
     )
-    .option("--out <file>", "write it there, in the place of stdout");
+    .option("--out <file>", "write it to a file instead of stdout");
 
   command(
     "explain",
-    "what each node and each run costs, reads, and takes at worst; or what a problem means",
+    "show what each node and each run costs, reads, and takes at worst; or what a problem means",
     async () => (await import("./explain.js")).explain,
     [
       "workflow-codegen explain ingestDocument",
@@ -215,12 +215,12 @@ function createProgram(terminal: Terminal): Command {
     )
     .option(
       "--events <json>",
-      'events to send, as JSON or @path: [{ "name", "value", "at": "10m" }]; without "at", when a run waits for it',
+      'events to send, as JSON or @path: [{ "name", "value", "at": "10m" }]; without "at", as soon as a run waits for it',
     )
-    .option("--skip-time", "do not wait for backoff, timeouts and sleeps", false)
+    .option("--skip-time", "skip backoff, timeouts and sleeps", false)
     .option(...seedOption)
-    .option("--random <number>", "give Math.random the same numbers each time", wholeNumber)
-    .option("--quiet", "print the output, and what went wrong, but no progress", false)
+    .option("--random <number>", "make Math.random return the same numbers each time", wholeNumber)
+    .option("--quiet", "print the output and errors, but no progress", false)
     .addOption(
       new Option("--studio", "show the run in the studio, until you close it").conflicts([
         "events",
@@ -230,33 +230,33 @@ function createProgram(terminal: Terminal): Command {
       ]),
     );
 
-  const deployKeyNote = "A deployment is asked with CONVEX_DEPLOY_KEY, if that is set.";
+  const deployKeyNote = "If CONVEX_DEPLOY_KEY is set, it is used to call the deployment.";
   const studio = command(
     "studio",
-    "open a local page that shows workflows and runs, live, and steers them",
+    "open a local page that shows workflows and runs live, and steers them",
     async () => (await import("./studio.js")).studio,
     [
       "workflow-codegen studio --seed seed.json",
       "workflow-codegen studio --url https://happy-otter-123.convex.cloud",
     ],
-    "It compiles on every save. On the embedded back end, runs and data are kept until it is closed." +
-      `\nIt listens on this machine only, and its address holds a token that is new each time.\n${deployKeyNote}`,
+    "It compiles at every save. The embedded back end keeps runs and data until you close the studio." +
+      `\nIt listens on this machine only, and its address has a new token each time.\n${deployKeyNote}`,
   );
   const mcp = command(
     "mcp",
-    "offer workflows and runs to a coding agent, by the Model Context Protocol",
+    "let a coding agent see and steer workflows and runs, by the Model Context Protocol",
     async () => (await import("./mcp.js")).mcp,
     ["workflow-codegen mcp"],
-    `It speaks over stdin and stdout: give this command to your agent.\n${deployKeyNote}`,
+    `It speaks over stdin and stdout. Give this command to your agent.\n${deployKeyNote}`,
   );
   for (const shown of [studio, mcp])
     shown
       .option(...seedOption)
       .option(
         "--url <address>",
-        "the deployment whose runs are shown, in the place of the embedded back end",
+        "show the runs of this deployment instead of the embedded back end",
       )
-      .option("--module <name>", "the module of its functions of defineStudioApi", "studio");
+      .option("--module <name>", "its module with the functions of defineStudioApi", "studio");
   studio.option(
     "--port <number>",
     "the port to listen on (default: any that is free)",

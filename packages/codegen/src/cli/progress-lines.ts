@@ -42,7 +42,7 @@ export function describeChanges(
   const ended = new Set(changes.flatMap((c) => (c.what === "stepEnded" ? [c.step] : [])));
   const lines = changes
     .flatMap((change) => {
-      // Started and ended between two looks: its end says it all.
+      // It started and ended since the last time: its end says it all.
       if (change.what === "stepStarted" && ended.has(change.step)) return [];
       const told = describe(change, change.run === top);
       if (told === undefined || crowds.hasTold(change)) return [];

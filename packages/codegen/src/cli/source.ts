@@ -6,6 +6,7 @@ import { UsageError } from "./functions-folder.js";
 import { loadEnvironment, readSeed } from "./run-input.js";
 
 export interface SourceOptions {
+  readonly dir?: string;
   /** A file of documents to insert first. */
   readonly seed?: string;
   /** The deployment whose runs are shown, in the place of the embedded back end. */

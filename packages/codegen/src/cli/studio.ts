@@ -10,7 +10,6 @@ import { openSource, type OpenSource, type SourceOptions } from "./source.js";
 import { printTo, type Terminal } from "./terminal.js";
 
 export interface StudioOptions extends SourceOptions {
-  readonly dir?: string;
   readonly port?: number;
 }
 

@@ -86,13 +86,8 @@ async function cacheFolder(projectDir: string): Promise<string> {
   return await mkdtemp(join(cache, "run-"));
 }
 
-interface LoadedFolder {
-  readonly modules: LoadableModules;
-  readonly schema: AppSchema;
-}
-
 /** The app's folder, or that of a component. */
-async function loadFolder(folder: string, outdir: string): Promise<LoadedFolder> {
+async function loadFolder(folder: string, outdir: string) {
   const entries = await findEntryPoints(folder);
   const schemaFiles = entries.schema === undefined ? [] : [entries.schema];
   const [isolate, node] = await Promise.all([
@@ -110,11 +105,12 @@ async function loadFolder(folder: string, outdir: string): Promise<LoadedFolder>
       external: await externalPackages(dirname(folder)),
     }),
   ]);
-  const { "./schema.js": loadSchema, ...modules } = isolate;
+  const { "./schema.js": loadSchema, ...others } = isolate;
+  // convex-test finds the root of the folder by the first one.
+  const modules: LoadableModules = { "./_generated/api.js": async () => ({}), ...others, ...node };
   const schema = (await loadSchema?.()) as { default: AppSchema } | undefined;
   return {
-    // convex-test finds the root of the folder by this one.
-    modules: { "./_generated/api.js": async () => ({}), ...modules, ...node },
+    modules,
     // Without a schema any table may be written.
     schema: schema?.default ?? defineSchema({}, { schemaValidation: false }),
   };

@@ -121,18 +121,11 @@ const generatedStandIns: Plugin = {
   },
 };
 
-/** The modules of a functions folder, as paths relative to it with `/`. */
-export interface EntryPoints {
-  readonly isolate: string[];
-  readonly node: string[];
-  readonly schema?: string;
-}
-
 const MODULES = "**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}";
 const USE_NODE = /^(?:\s|\/\/.*\n|\/\*[^]*?\*\/)*["']use node["']/;
 
-/** The modules that Convex would deploy from a folder, told apart by where they run. */
-export async function findEntryPoints(functionsDir: string): Promise<EntryPoints> {
+/** The modules that Convex would deploy from a folder, by where they run, and its schema. */
+export async function findEntryPoints(functionsDir: string) {
   const files = await glob(MODULES, {
     cwd: functionsDir,
     dot: false,
@@ -148,7 +141,7 @@ export async function findEntryPoints(functionsDir: string): Promise<EntryPoints
     (USE_NODE.test(source) ? node : isolate).push(file);
   }
   const schema = files.find((file) => /^schema\.[jt]s$/.test(file));
-  return { isolate, node, ...(schema === undefined ? {} : { schema }) };
+  return { isolate, node, schema };
 }
 
 function isEntryPoint(file: string): boolean {

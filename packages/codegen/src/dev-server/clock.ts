@@ -4,7 +4,7 @@ import type { BackEnd } from "./back-end.js";
 
 /** Real ms that a function may be idle before time is skipped. */
 const PATIENCE_MS = 1000;
-/** Before time jumps this far, in virtual ms, the run is looked at: it may be removed next. */
+/** Before time jumps this far, in virtual ms, the run is read: it may be removed next. */
 const FAR_MS = 30_000;
 
 /** How a run's waiting (backoff, timeouts, sleeps) passes. */

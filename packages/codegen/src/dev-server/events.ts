@@ -53,7 +53,7 @@ export class EventSender {
     return [...this.#expected, ...this.#timed];
   }
 
-  /** Whether there is a use in looking at what runs wait for. */
+  /** Whether it matters what runs wait for. */
   get isListening(): boolean {
     return this.#expected.length > 0 || this.#failure !== undefined;
   }

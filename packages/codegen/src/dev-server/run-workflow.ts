@@ -26,7 +26,7 @@ export interface ProgressEvent {
   readonly type: "progress";
   readonly tree: RunTree;
   readonly changes: readonly Change[];
-  /** When the tree was looked at, by the clock that the functions see. */
+  /** When the tree was read, by the clock that the functions see. */
   readonly seenAt: number;
 }
 
@@ -92,10 +92,10 @@ async function untilEnded({ clock }: App, watch: Watch, sender: EventSender): Pr
   const nextDelivery = async () =>
     sender.isListening ? sender.next(await watch.tree()) : undefined;
   const isDue = async (isFar: boolean) =>
-    (await (isFar ? watch.look() : watch.glance())) !== undefined ||
+    (await (isFar ? watch.poll() : watch.pollSeldom())) !== undefined ||
     (await nextDelivery()) !== undefined;
   for (let goesOn = true; ;) {
-    const ending = await watch.look();
+    const ending = await watch.poll();
     if (ending !== undefined) return ending;
     const delivery = await nextDelivery();
     if (delivery !== undefined) await sender.send(delivery);

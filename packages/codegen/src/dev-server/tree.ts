@@ -28,7 +28,7 @@ export type Change = { readonly run: TreeRun } & (
   | { readonly what: "stepRetries"; readonly step: TreeStep; readonly error: StepError }
 );
 
-/** What happened between two looks at a tree, in the order in which it can be told. */
+/** What happened between two states of a tree, in the order in which it can be told. */
 export function changesBetween(before: RunTree | undefined, after: RunTree): Change[] {
   const known = new Map(before?.runs.map((run) => [run.runId, run]));
   return [...ofRuns(known, after.runs)];

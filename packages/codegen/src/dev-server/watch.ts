@@ -4,7 +4,7 @@ import { type Change, changesBetween, hasEnded, type RunTree, type Views } from 
 
 const now = performance.now.bind(performance);
 
-/** Real ms that a look may always take; below, a run is looked at whenever it may have moved. */
+/** Real ms that a read may always take: what is cheap is read whenever it may have changed. */
 const CHEAP_MS = 5;
 
 export type Status = NonNullable<FunctionReturnType<Views["status"]>>;
@@ -21,13 +21,13 @@ export class Watch {
     private readonly tell: (tree: RunTree, changes: Change[]) => void,
   ) {}
 
-  /** The same as `look`, unless the run has been looked at too much lately. */
-  async glance(): Promise<Status | undefined> {
-    return this.#statusRest.ms > 0 ? undefined : await this.look();
+  /** The same as `poll`, unless the run was read too much lately. */
+  async pollSeldom(): Promise<Status | undefined> {
+    return this.#statusRest.ms > 0 ? undefined : await this.poll();
   }
 
-  /** Looks at the run, and tells what happened since. Returns how it ended, once it has. */
-  async look(): Promise<Status | undefined> {
+  /** Reads the run, and tells what happened since. Returns how it ended, once it has. */
+  async poll(): Promise<Status | undefined> {
     const args = { run: { runId: this.runId } };
     const status = await this.#statusRest.after(() => this.#read("status", args));
     const ended = hasEnded(status.state);
@@ -45,7 +45,7 @@ export class Watch {
     return tree;
   }
 
-  /** Real ms after which there may be more to see than a look would show now. */
+  /** Real ms until it may be read again. */
   get restMs(): number {
     return Math.max(this.#statusRest.ms, this.#treeRest.ms);
   }

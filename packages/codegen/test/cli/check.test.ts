@@ -198,7 +198,7 @@ test("what is left behind is named; --drop removes it when all is well, and tell
   expect(await generated()).not.toContain("removed");
   expect((await workflowCodegen()).out).toContain("Everything is up to date.");
   expect((await workflowCodegen("check", "--drop")).out).toContain(
-    "Nothing is left behind by earlier versions.",
+    "Earlier versions have left no tombstones.",
   );
 });
 
