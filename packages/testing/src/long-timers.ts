@@ -11,34 +11,36 @@ export interface TimerHost {
  * Has timers last as long as they are asked to, by setting several in a row. convex-test schedules
  * functions by `setTimeout`; those of a deployment may well be due in a year.
  *
- * @returns a function that takes it back
+ * @returns a function that takes it back, and clears the timers that still wait
  */
 export function spanLongTimers(host: TimerHost): () => void {
   const { setTimeout: set, clearTimeout: clear } = host;
-  /** By the first timer of a row, the one that waits now. */
-  const rows = new Map<unknown, unknown>();
-  const long = (fire: (...args: unknown[]) => void, ms: number, ...args: unknown[]): unknown => {
-    let left = ms;
+  /** By a timer as it was given out, the one that waits now: the same, or a later one of its row. */
+  const waiting = new Map<unknown, unknown>();
+  const setLong: TimerHost["setTimeout"] = (fire, ms = 0, ...args) => {
+    let left = Number.isFinite(ms) ? ms : 0;
     const wait = (): unknown => {
       const part = Math.min(left, LONGEST_MS);
       left -= part;
       return set(() => {
-        if (left > 0) return void rows.set(first, wait());
-        rows.delete(first);
+        if (left > 0) return void waiting.set(first, wait());
+        waiting.delete(first);
         fire(...args);
       }, part);
     };
     const first = wait();
+    waiting.set(first, first);
     return first;
   };
-  const setLong: TimerHost["setTimeout"] = (fire, ms = 0, ...args) =>
-    ms > LONGEST_MS && Number.isFinite(ms) ? long(fire, ms, ...args) : set(fire, ms, ...args);
   const clearLong: TimerHost["clearTimeout"] = (timer) => {
-    clear(rows.get(timer) ?? timer);
-    rows.delete(timer);
+    clear(waiting.get(timer) ?? timer);
+    waiting.delete(timer);
   };
   // A fake clock keeps in its functions' properties what it has to do when it is uninstalled.
   host.setTimeout = Object.assign(setLong, set);
   host.clearTimeout = Object.assign(clearLong, clear);
-  return () => void Object.assign(host, { setTimeout: set, clearTimeout: clear });
+  return () => {
+    Object.assign(host, { setTimeout: set, clearTimeout: clear });
+    for (const timer of waiting.values()) clear(timer);
+  };
 }

@@ -1,6 +1,6 @@
 import { anyApi } from "convex/server";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { installTimers, vitestTimers } from "../src/index.js";
+import { installTimers, spanLongTimers, type TimerHost, vitestTimers } from "../src/index.js";
 import { countedApp } from "./app/index.js";
 
 const tasks = anyApi["tasks"]!;
@@ -133,4 +133,18 @@ test("a timer of a month can be cleared, in the midst of it too", () => {
   }
   // What the process had before is there again.
   expect([typeof setTimeout, typeof clearTimeout]).toEqual(["function", "function"]);
+});
+
+test("once long timers are taken back, those that still wait are never fired", () => {
+  const fired: string[] = [];
+  // Node's types say more of a timer than is asked here.
+  const giveBack = spanLongTimers(globalThis as unknown as TimerHost);
+  setTimeout(() => fired.push("soon"), 1_000);
+  setTimeout(() => fired.push("later"), 2_000);
+  setTimeout(() => fired.push("much later"), 30 * 86_400_000);
+  vi.advanceTimersByTime(1_500);
+  giveBack();
+  expect(vi.getTimerCount()).toBe(0);
+  vi.runAllTimers();
+  expect(fired).toEqual(["soon"]);
 });

@@ -69,9 +69,9 @@ async function graphOf(
   definitions: ReadonlyMap<string, ModuleFacts>,
   { output, workflows, read, factsOf }: CycleOptions,
 ): Promise<Map<string, Edge[]>> {
-  const index = `${output}/index.ts`;
   const generated = new Map(workflows.map(({ name, file }) => [`${output}/${name}.ts`, file]));
-  const graph: Graph = new Map([[index, [...generated.keys()].map(needed)]]);
+  const all = [...generated.keys()].map(needed);
+  const graph: Graph = new Map(["index", "workflows"].map((list) => [`${output}/${list}.ts`, all]));
   for (const [file, definition] of generated) graph.set(file, [needed(definition)]);
   const seen = new Map(definitions);
   const pending: { from: string; to: string; edge: ModuleEdge }[] = [];

@@ -107,6 +107,7 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
   test.each([
     ["the index", "./_workflows", "_workflows/index.ts -> _workflows/a.ts"],
     ["the index by its name", "./_workflows/index", "_workflows/index.ts -> _workflows/a.ts"],
+    ["the list", "./_workflows/workflows", "_workflows/workflows.ts -> _workflows/a.ts"],
     ["its own generated file", "./_workflows/a", "_workflows/a.ts"],
     ["the index by a path alias", "@/_workflows", "_workflows/index.ts -> _workflows/a.ts"],
   ])("a definition that imports %s", async (_what, module, way) => {

@@ -41,9 +41,10 @@ test(
   { tags: ["large"] },
   async () => {
     const calm = scenarios.find(({ plan }) => plan.length === 0)!;
+    // The simulator's functions have a console of their own, which prints nothing.
     const started = calm.definition.lastIndexOf("export const");
     const definition = `${calm.definition.slice(0, started)}export const ${calm.top} = defineWorkflow({ input: z.object({ at: z.string(), n: z.number() }) })
-    .step("n1", { query: () => ("Convex" in globalThis && globalThis.Convex ? "compiled" : "interpreted") });`;
+    .step("n1", { query: () => (Object.keys(console).length > 0 ? "interpreted" : "compiled") });`;
     const scenario: Scenario = { ...calm, definition };
     const { problems, isCompared } = await simulated(scenario);
     expect(isCompared).toBe(true);
