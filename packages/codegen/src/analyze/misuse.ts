@@ -1,4 +1,4 @@
-import type { Identifier } from "ts-morph";
+import type { ElementAccessExpression, Identifier, PropertyAccessExpression } from "ts-morph";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
 import type { DefinitionFile } from "./parser.js";
 import { callsIn, eachBelow, wrapped } from "./descendants.js";
@@ -154,6 +154,14 @@ export function reportUnseenChains(
     file.report("computedChain", owner, message, writeOut);
   }
   if (isReported || unseen.size > 0) return;
+  for (const call of callsIn(file.source, isNodeOfModule)) {
+    const callee = call.getExpression() as PropertyAccessExpression | ElementAccessExpression;
+    const owner = unwrap(callee.getExpression());
+    if (Node.isIdentifier(owner) && locals.has(owner.getText())) continue;
+    const message = `this adds a node to ${quote(owner.getText())}, which the compiler does not see as a workflow`;
+    file.report("computedChain", owner, message, writeOut);
+    return;
+  }
   for (const statement of file.source.getVariableStatements()) {
     if (!statement.hasExportKeyword()) continue;
     for (const declaration of statement.getDeclarations()) {
@@ -170,6 +178,23 @@ const mayContinue = ({ expression }: TypeScript.CallExpression): boolean =>
   ts.isPropertyAccessExpression(expression) &&
   nodeKinds.has(expression.name.text) &&
   !ts.isCallExpression(expression.expression);
+
+/** `base.step("name", { query })`, `base["step"](…)`, at the top of a file: not in a handler or body. */
+function isNodeOfModule(call: TypeScript.CallExpression): boolean {
+  const callee = call.expression;
+  const isMember = ts.isPropertyAccessExpression(callee) || ts.isElementAccessExpression(callee);
+  if (!isMember || ts.isCallExpression(callee.expression)) return false;
+  const name = ts.isPropertyAccessExpression(callee) ? callee.name : callee.argumentExpression;
+  const isKind =
+    (ts.isIdentifier(name) || ts.isStringLiteralLike(name)) && nodeKinds.has(name.text);
+  const options = call.arguments.at(-1);
+  if (!isKind || options === undefined || !ts.isObjectLiteralExpression(options)) return false;
+  const names = options.properties.map((property) => property.name?.getText() ?? "");
+  return names.some((each) => TELLING.has(each)) && !ts.findAncestor(call, ts.isFunctionLike);
+}
+
+/** Options that one kind of node or another has, and that hardly anything else has. */
+const TELLING = new Set(["query", "mutation", "action", "children", "schema", "on", "body"]);
 
 /** Whether an expression ends as a chain of nodes does: `… .step("name", …)`. */
 function isChain(value: Node): boolean {

@@ -76,6 +76,30 @@ describe("a workflow that the compiler cannot see is told", () => {
       "that is only handed on",
       'import { base } from "./all";\nexport default base.step("t", { query: () => 2 });\n',
     ],
+    [
+      "that is taken out of a module",
+      'import * as flows from "./base.workflow"; const { base } = flows;\nconst more = base.step("t", { query: () => 2 }); export { more };\n',
+    ],
+    [
+      "of a variable that can change",
+      'import { base } from "./base.workflow"; let b = base;\nconst more = b.step("t", { query: () => 2 }); export default more;\n',
+    ],
+    [
+      "of an object",
+      'import { base } from "./base.workflow"; const all = { base };\nconst more = all.base.step("t", { query: () => 2 }); export { more };\n',
+    ],
+    [
+      "of what is imported while the code runs",
+      'export const other = 1;\nconst more = (await import("./base.workflow")).base.step("t", { query: () => 2 }); export { more };\n',
+    ],
+    [
+      "by a computed name",
+      'import { base } from "./base.workflow";\nexport const more = base["step"]("t", { query: () => 2 });\n',
+    ],
+    [
+      "of a package",
+      'import { base } from "flows";\nconst more = base.step("t", { query: () => 2 }); export { more };\n',
+    ],
   ])("a chain that goes on in another file, %s", async (_how, text) => {
     const found = await compiled({
       ...base,
