@@ -25,7 +25,7 @@ export function project(
     test: {
       name,
       include: ["test/**/*.test.ts"],
-      // Files share the modules that a worker has loaded: to load them anew takes as long as the tests.
+      // Files share modules in a worker: loading them for each file takes as long as the tests.
       isolate: false,
       restoreMocks: true,
       unstubEnvs: true,

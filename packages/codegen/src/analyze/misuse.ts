@@ -179,7 +179,7 @@ const mayContinue = ({ expression }: TypeScript.CallExpression): boolean =>
   nodeKinds.has(expression.name.text) &&
   !ts.isCallExpression(expression.expression);
 
-/** `base.step("name", { query })`, `base["step"](…)`, at the top of a file: not in a handler or body. */
+/** `base.step("name", { query })` or `base["step"](…)` outside of any function. */
 function isNodeOfModule(call: TypeScript.CallExpression): boolean {
   const callee = call.expression;
   const isMember = ts.isPropertyAccessExpression(callee) || ts.isElementAccessExpression(callee);

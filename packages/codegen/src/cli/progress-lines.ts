@@ -2,12 +2,12 @@ import {
   hasEnded,
   type Change,
   type ProgressEvent,
+  type RunEvent,
   type RunTree,
   type TreeRun,
   type TreeStep,
 } from "../dev-server/index.js";
 import { duration } from "./counts.js";
-import type { Progress } from "./progress.js";
 import {
   childLabel,
   childrenByParent,
@@ -17,6 +17,13 @@ import {
   printable,
   stageLabel,
 } from "./progress-text.js";
+
+/** Shows how a run goes on. */
+export interface Progress {
+  tell(event: RunEvent): void;
+  /** Shows the last state, and writes no more. */
+  end(): void;
+}
 
 /** Progress as text for a file or a pipe: one line per event, nothing is ever redrawn. */
 export function progressLines(write: (line: string) => void): Progress {

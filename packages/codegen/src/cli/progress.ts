@@ -8,7 +8,7 @@ import {
   type TreeStep,
 } from "../dev-server/index.js";
 import { duration } from "./counts.js";
-import { progressLines } from "./progress-lines.js";
+import { type Progress, progressLines } from "./progress-lines.js";
 import {
   childLabel,
   childrenByParent,
@@ -21,13 +21,6 @@ import {
   rootCause,
   stageLabel,
 } from "./progress-text.js";
-
-/** Shows how a run goes on. */
-export interface Progress {
-  tell(event: RunEvent): void;
-  /** Shows the last state, and writes no more. */
-  end(): void;
-}
 
 /** A tree that is redrawn, if the terminal can do so, else a line per event; or nothing. */
 export function progressOn(stream: NodeJS.WriteStream, quiet: boolean): Progress {

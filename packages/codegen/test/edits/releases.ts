@@ -111,7 +111,7 @@ const options = {
   logLevel: "silent",
 } satisfies BuildOptions;
 
-/** Bundles what each version imports, once: with each of them that would take longer than the rest of a test. */
+/** Bundles the packages once for all versions: bundling takes longer than the rest of a test. */
 async function packagesIn(outdir: string): Promise<Plugin> {
   const names = { "@stepwise/workflow": "index", "@stepwise/workflow/runtime": "runtime" };
   const entryPoints = Object.entries(names).map(([name, out]) => ({ in: name, out }));
