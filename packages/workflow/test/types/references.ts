@@ -2,6 +2,7 @@ import type { FunctionReference } from "convex/server";
 
 /** What `_generated/api` declares in an app. */
 export declare const internal: {
+  hashing: { sha256: FunctionReference<"action", "internal", { text: string }, string> };
   users: {
     get: FunctionReference<
       "action",
