@@ -188,7 +188,7 @@ export function reportOwnChild(definition: FoundDefinition): void {
   const local = nameNode.getText();
   const seen = new Set<Node>([declared]);
   for (const within of seen)
-    for (const id of identifiersIn(within)) {
+    for (const id of identifiersIn(within, (text) => isDeclaredInFile(text, file))) {
       if (!isReference(id) || isDeclaredBetween(id, file.source)) continue;
       const used = functionOf(id, file);
       if (used !== undefined) seen.add(used);
