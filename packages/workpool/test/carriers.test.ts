@@ -37,6 +37,11 @@ const calls = {
       });
     },
   }),
+  recordIn: internalMutation({
+    args: { what: v.string(), ms: v.number() },
+    handler: async (ctx, { what, ms }) =>
+      void (await ctx.scheduler.runAfter(ms, internal.jobs.record, { what, label: what })),
+  }),
   cancel: internalMutation({
     args: { id: v.string() },
     handler: async (ctx, { id }) => await pool.cancel(ctx, id as WorkId),
@@ -170,6 +175,18 @@ describe("where the scheduler has fewer places than the pool has slots", () => {
     expect(events("ended")).toHaveLength(3);
     expect(events("start")).toHaveLength(2);
   });
+});
+
+test("the default parallelism leaves places: with ten actions of nine minutes, what the app wants in a minute begins then", async () => {
+  const { deployment, events } = await deployed(8);
+  const work = { how: "success", ms: 540_000, timeoutMs: 580_000 };
+  const begin = deployment.clock.now();
+  for (let i = 0; i < 10; i++) deployment.at(i, () => deployment.mutation("calls:settling", work));
+  deployment.at(0, () => deployment.mutation("calls:recordIn", { what: "woke", ms: 60_000 }));
+  await deployment.pass(120_000);
+  expect(events("woke").map(({ at }) => Math.floor((at - begin) / 1_000))).toEqual([60]);
+  await deployment.drive();
+  expect(events("ended").map(({ label }) => label)).toEqual(Array(10).fill("success"));
 });
 
 describe("an action that begins late is not taken for lost: on 8 places, each runs once", () => {
