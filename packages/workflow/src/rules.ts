@@ -76,13 +76,16 @@ export function literalText(value: unknown): string {
   return fields.length === 0 ? "{}" : `{ ${fields.join(", ")} }`;
 }
 
-/** The nearest known name; undefined if none is near enough to be a typo. */
+/**
+ * The nearest known name; undefined if none is near enough to be a typo. Of names that are as near,
+ * one of which a character was left out, doubled or swapped comes before one with another character.
+ */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   const reach = Math.max(1, Math.floor(name.length / 3));
   let best: { name: string; distance: number } | undefined;
   for (const candidate of known) {
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (distance <= reach && (best === undefined || distance < best.distance))
+    if (Math.floor(distance) <= reach && (best === undefined || distance < best.distance))
       best = { name: candidate, distance };
   }
   return best?.name;
@@ -95,6 +98,9 @@ export function suggestion(name: string, known: readonly string[]): string {
   return known.length === 0 ? "" : `; there is ${known.map((one) => `"${one}"`).join(", ")}`;
 }
 
+/** A replaced character counts a little more than one that was left out, doubled or swapped. */
+const REPLACED = 1.01;
+
 /** How many characters must be inserted, removed, replaced or swapped with their neighbor. */
 function editDistance(from: string, to: string): number {
   let beforePrevious: number[] = [];
@@ -106,7 +112,7 @@ function editDistance(from: string, to: string): number {
       const isSwapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
       current.push(
         Math.min(
-          previous[column - 1]! + (isSame ? 0 : 1),
+          previous[column - 1]! + (isSame ? 0 : REPLACED),
           previous[column]! + 1,
           current[column - 1]! + 1,
           row > 1 && column > 1 && isSwapped ? beforePrevious[column - 2]! + 1 : Infinity,

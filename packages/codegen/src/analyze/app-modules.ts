@@ -3,7 +3,13 @@ import { ts, type TypeScript } from "../ts-morph.js";
 import { declarationsOf } from "./scoping.js";
 import { bareSource } from "./descendants.js";
 import { type Import, importsOf, reexportsOf } from "./modules.js";
-import { jsonIn, moduleFile, objectIn, type ReadModule } from "./module-file.js";
+import {
+  jsonIn,
+  moduleFile,
+  moduleFileAnywhere,
+  objectIn,
+  type ReadModule,
+} from "./module-file.js";
 
 /** What a name at the top of a file stands for: a variable's value, or a declaration. */
 export interface Declared {
@@ -57,8 +63,9 @@ export class AppModules {
     this.#read = read;
   }
 
-  /** Whether a bare module name is of Node or of the app's packages, and not an alias. */
-  isPackage(module: string): boolean {
+  /** Whether a module is of Node or of the app's packages: no file of the app, and no alias. */
+  isPackage(module: string, from: string): boolean {
+    if (!isBareName.test(module) || moduleFileAnywhere(from, module, this.#read)) return false;
     this.#packages ??= packagesOf(this.#read);
     return isBuiltin(module) || this.#packages.some((name) => `${module}/`.startsWith(name));
   }
@@ -113,15 +120,24 @@ export class AppModules {
   }
 }
 
+/** `lodash`, `@scope/name`; not `./lists`, `@/lists` or `#lists`. */
+const isBareName = /^(?:@[\w-][\w.-]*\/)?[\w-]/;
+
 /** The packages that the app says it uses, in the nearest manifests; all when it has none. */
 function packagesOf(read: ReadModule): string[] {
   const paths = ["../package.json", "../../package.json", "../../../package.json"];
   const there = paths.filter((path) => read(path) !== undefined);
   const manifests = there.map((path) => objectIn(jsonIn(path, read)));
   const names = manifests.flatMap((manifest) =>
-    fields.flatMap((field) => Object.keys(objectIn(manifest[field]))),
+    fields.flatMap((field) => namesIn(objectIn(manifest[field]))),
   );
   return manifests.length === 0 ? [""] : names.map((name) => `${name}/`);
 }
+
+/** A version such as `workspace:*` or `link:../flows` stands for a package of the app's own. */
+const namesIn = (versions: Readonly<Record<string, unknown>>): string[] =>
+  Object.keys(versions).filter(
+    (name) => !/^(workspace|link|file|portal):/.test(`${versions[name]}`),
+  );
 
 const fields = ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"];

@@ -52,17 +52,13 @@ function mayGetOthers(
     if (id.getFirstAncestor(isAside) !== undefined) return false;
     const name = id.getText();
     const imported = file.imports.get(name);
-    if (imported !== undefined) return !isOfPackage(imported.module, modules);
+    // A package knows no workflow of the app.
+    if (imported !== undefined) return !modules.isPackage(imported.module, file.file);
     const called = functionOf(id, file);
     if (called !== undefined)
       return !seen.has(called) && mayGetOthers(called, new Set(), file, modules, seen);
     return isDeclaredInFile(name, file) && !isHeldData(id, file);
   });
-}
-
-/** A package knows no workflow of the app: `lodash`, `@scope/name`; not `./lists` or an alias. */
-function isOfPackage(module: string, modules: AppModules): boolean {
-  return /^(?:@[\w-][\w.-]*\/)?[\w-]/.test(module) && modules.isPackage(module);
 }
 
 /** Whether a variable begins with literals only, and keeps to them. */

@@ -78,7 +78,8 @@ function boundToItsPlace(part: TypeScript.Node): string[] {
 
 function wordOf(part: TypeScript.Node): string[] {
   const module = loadedModule(part);
-  if (module !== undefined) return [`${module.load}(${quote(module.name)})`];
+  if (module !== undefined)
+    return [`${module.load}(${module.name === undefined ? "…" : quote(module.name)})`];
   if (part.kind === ts.SyntaxKind.ThisKeyword) return ["this"];
   if (ts.isAwaitExpression(part)) return ["await"];
   const callee = ts.isCallExpression(part) ? part.expression : undefined;
@@ -87,15 +88,15 @@ function wordOf(part: TypeScript.Node): string[] {
   return isMeta ? ["import.meta"] : [];
 }
 
-/** A relative module that an expression or type loads: it is relative to the definition. */
-function loadedModule(part: TypeScript.Node): { load: string; name: string } | undefined {
+/** A module that an expression or type loads, if it is relative to the definition or computed. */
+function loadedModule(part: TypeScript.Node): ReturnType<typeof loadedBy> {
   const isType = ts.isImportTypeNode(part) && ts.isLiteralTypeNode(part.argument);
   const type = isType ? part.argument.literal : undefined;
   const module =
     type !== undefined && ts.isStringLiteralLike(type)
       ? { load: "import", name: type.text }
       : loadedBy(part);
-  return module?.name.startsWith(".") === true ? module : undefined;
+  return module?.name?.startsWith(".") === false ? undefined : module;
 }
 
 function freeNames(expression: Node): Identifier[] {

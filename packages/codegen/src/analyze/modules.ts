@@ -2,7 +2,7 @@ import type { SourceFile } from "ts-morph";
 import { placeAt } from "../diagnostics/diagnostic.js";
 import { jsName } from "../plan/constants.js";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
-import { bareSource, childrenOf } from "./descendants.js";
+import { bareSource, childrenOf, eachBelow } from "./descendants.js";
 import type { ModuleEdge, ModuleFacts } from "./import-cycles.js";
 import type { Reexport } from "./workflows.js";
 
@@ -111,18 +111,49 @@ export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
     const reads = read.map((name) => imports.get(name)?.imported ?? name);
     return names.length === 0 ? [] : [{ module, reads, place }];
   });
-  return { edges, functions: source.statements.flatMap(functionName) };
+  return {
+    edges: [...edges, ...loadsOf(source)],
+    functions: source.statements.flatMap(functionName),
+  };
 }
 
-/** The module that a call of `import` or `require` loads, if it is written out. */
-export function loadedBy(part: TypeScript.Node): { load: string; name: string } | undefined {
+/** What a call of `import` or `require` loads; the name is undefined if it is not written out. */
+export function loadedBy(part: TypeScript.Node): { load: string; name?: string } | undefined {
   if (!ts.isCallExpression(part)) return undefined;
   const [name] = part.arguments;
   const { expression } = part;
   const isRequire = ts.isIdentifier(expression) && expression.text === "require";
   const isLoad = isRequire || expression.kind === ts.SyntaxKind.ImportKeyword;
-  if (!isLoad || name === undefined || !ts.isStringLiteralLike(name)) return undefined;
-  return { load: isRequire ? "require" : "import", name: name.text };
+  if (!isLoad || name === undefined) return undefined;
+  return { load: isRequire ? "require" : "import", name: writtenText(name) };
+}
+
+/** A text that is written out, in one piece or in several: `"./" + "name"`. */
+function writtenText(node: TypeScript.Expression): string | undefined {
+  if (ts.isStringLiteralLike(node)) return node.text;
+  if (ts.isParenthesizedExpression(node)) return writtenText(node.expression);
+  const isSum = ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken;
+  const [left, right] = isSum ? [writtenText(node.left), writtenText(node.right)] : [];
+  return left === undefined || right === undefined ? undefined : left + right;
+}
+
+/** Whether a file may have calls of `import` or `require`. */
+export const mayLoad = (text: string): boolean => /\b(import|require)\s*\(/.test(text);
+
+/** The modules that calls of `import` and `require` load while the file itself is loaded. */
+function loadsOf(source: TypeScript.SourceFile): ModuleEdge[] {
+  if (!mayLoad(source.text)) return [];
+  const definesWorkflows = source.text.includes("defineWorkflow");
+  const edges: ModuleEdge[] = [];
+  eachBelow(source, (part) => {
+    const module = loadedBy(part)?.name;
+    if (module === undefined || ts.findAncestor(part, (each) => isLater(each, definesWorkflows)))
+      return;
+    const start = part.getStart(source);
+    const place = placeAt(source.fileName, source.text, start, part.end - start);
+    edges.push({ module, reads: ["*"], place });
+  });
+  return edges;
 }
 
 /** The name of the module that a statement is about: an import, an export, or a `require`. */

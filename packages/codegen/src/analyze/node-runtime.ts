@@ -9,8 +9,7 @@ import {
 } from "../diagnostics/diagnostic.js";
 import type { DefinitionFile } from "./parser.js";
 import { callsIn, wrapped } from "./descendants.js";
-import { stringOf } from "./functions.js";
-import { loadedBy, namesOf, specifierOf, valuesUsed } from "./modules.js";
+import { loadedBy, mayLoad, namesOf, specifierOf, valuesUsed } from "./modules.js";
 import { isGenerated, moduleFile, type ReadModule } from "./module-file.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 
@@ -44,8 +43,7 @@ export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[
     const use = id && { name: id.getText(), place: placeOf(id) };
     return use === undefined ? [] : [{ module, place, use }];
   });
-  const mayLoad = /\b(import|require)\s*\(/.test(source.getFullText());
-  return [...written, ...(mayLoad ? loadedModules(file) : [])];
+  return [...written, ...(mayLoad(source.getFullText()) ? loadedModules(file) : [])];
 }
 
 /** For most imports the name says enough; to find uses takes time. */
@@ -61,7 +59,7 @@ function loadedModules({ source, placeOf }: DefinitionFile): UsedModule[] {
     const [argument] = call.getArguments();
     const callee = call.getExpression();
     const isOwn = Node.isIdentifier(callee) && isDeclaredBetween(callee, source);
-    const module = stringOf(argument);
+    const module = loadedBy(call.compilerNode)?.name;
     if (isOwn || argument === undefined || module === undefined) return [];
     return [{ module, place: placeOf(argument) }];
   });

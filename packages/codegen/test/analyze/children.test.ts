@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { compileSources } from "../../src/compile.js";
+import { Compiler } from "../../src/compile.js";
+
+const app: Readonly<Record<string, string>> = {
+  "../package.json":
+    '{ "dependencies": { "lodash": "4", "zod-extra": "1", "extra-flows": "1", "@acme/flows": "workspace:*" } }',
+  "../tsconfig.json":
+    '{ "compilerOptions": { "baseUrl": "./shared", "paths": { "zod-extra": ["../convex/lib/flows.ts"], "zod-extra/*": ["../convex/lib/*"] } } }',
+  "lib/flows.ts": "export const more = () => [];",
+  "../shared/extra-flows.ts": "export const more = () => [];",
+};
 
 /** The workflows that a parent with these children may start: of `one`, `two` and `three`, and itself. */
 async function workflowsOf(children: string, rest = ""): Promise<readonly string[] | undefined> {
@@ -15,10 +24,14 @@ import { more, chunk } from "./helpers";
 import { uniq } from "lodash";
 export const example = defineWorkflow({ input: z.object({}) }).parent("all", { children: ${children} });
 ${rest}`;
-  const { plan, diagnostics } = await compileSources([
+  const sources = [
     { file: "example.workflow.ts", text },
     { file: "leaves.workflow.ts", text: leaves },
-  ]);
+  ];
+  const { plan, diagnostics } = await new Compiler().compileSources(
+    sources,
+    (file) => app[file.replace(/^\.\.\/convex\//, "")],
+  );
   expect(diagnostics.map(({ message }) => message)).toEqual([]);
   const example = plan.workflows.find(({ name }) => name === "example");
   return example?.nodes[0]?.stages[0]?.workflows;
@@ -76,6 +89,13 @@ test.each<[what: string, children: string, rest?: string]>([
   ["a variable", "() => [child(one, {}), last]", "let last = child(two, {});"],
   ["what is imported", "() => [child(one, {}), ...more()]"],
   ["an imported list", "() => [child(one, {}), ...more]"],
+  ...["zod-extra", "zod-extra/flows", "extra-flows", "@acme/flows"].map(
+    (name): [string, string, string] => [
+      `what ${name} gives, which is a dependency's name for a file of the app`,
+      "() => [child(one, {}), ...flows()]",
+      `import { more as flows } from "${name}";`,
+    ],
+  ),
   [
     "child under another name",
     "() => { const make = child; return [child(one, {}), make(two, {})]; }",

@@ -121,6 +121,49 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
     expect(found[0]?.hint).toContain("internal.file.name");
   });
 
+  const ofIndex = '.step("s", { mutation: () => it.workflow })';
+  test.each([
+    ["require", 'const it = require("./_workflows");', ofIndex],
+    ["require, by the name of the file", 'const it = require("./_workflows/index");', ofIndex],
+    [
+      "what createRequire gives",
+      'import { createRequire } from "module";\nconst require = createRequire(""); const it = require("./_workflows");',
+      ofIndex,
+    ],
+    ["await import", 'const it = await import("./_workflows");', ofIndex],
+    ["import in pieces", 'const it = await import("./" + "_workflows");', ofIndex],
+    [
+      "import in a function that is called at once",
+      "const it = (() => import(`./_workflows`))();",
+      ofIndex,
+    ],
+    [
+      "require in the body of a loop",
+      "",
+      '.loop("l", { initial: () => 0, body: (b) => b.event("s", { schema: require("./_workflows").x }), until: () => true, maxIterations: 2 })',
+    ],
+    [
+      "a library file",
+      'import { it } from "./lib/log";',
+      '.step("s", { mutation: () => it().workflow })',
+    ],
+    [
+      "another library file",
+      'import { it } from "./lib/wait";',
+      '.step("s", { mutation: () => it })',
+    ],
+  ])("a definition that loads generated code by %s", async (_how, imports, node) => {
+    const found = await problems({
+      "a.workflow.ts": flow("a", imports, node),
+      "lib/log.ts": 'const all = require("../_workflows");\nexport const it = () => all;',
+      "lib/wait.ts": 'export const it = (await import("../_workflows")).workflow;',
+    });
+    expect(found.map(({ code }) => code)).toContain("SW1503");
+    expect(found.at(-1)?.message).toMatch(
+      /a\.workflow\.ts -> (lib\/\w+\.ts -> )?_workflows\/index\.ts -> _workflows\/a\.ts -> a\.work/,
+    );
+  });
+
   test("one by way of modules of the app, wherever generated code stands", async () => {
     const found = await problems(
       {
@@ -187,6 +230,17 @@ describe("a circle that is loaded well is none", () => {
         "x.ts": "export const x = 5;",
         "start.ts":
           'import { workflow } from "./_workflows";\nimport { x } from "./x";\nexport const y = [workflow, x];',
+      },
+    ],
+    [
+      "what is loaded only when a function runs",
+      {
+        "a.workflow.ts": flow(
+          "a",
+          'import { load } from "./load";',
+          '.step("s", { action: async () => [await import("./_workflows"), await load()] })',
+        ),
+        "load.ts": 'export const load = async () => require("./_workflows");',
       },
     ],
     [
