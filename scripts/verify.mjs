@@ -21,6 +21,12 @@ const checks = [
   ["modules of the examples up to date", "node", "scripts/app-api.mjs", "--check"],
   ["API reference and llms.txt up to date", "node", "scripts/docs.mjs", "--check"],
   ["size of what reaches an app's bundle", "node", "scripts/sizes.mjs"],
+  [
+    "guards that `npm run mutations` takes out are there",
+    "node",
+    "scripts/mutations.mjs",
+    "--check",
+  ],
   ["component types up to date", "node", "scripts/component-api.mjs", "--check"],
   ...packages.map((name) => [
     `package ${name}: publint`,
