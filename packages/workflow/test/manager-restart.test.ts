@@ -7,8 +7,9 @@ import { useTestApp } from "./harness.js";
 const use = useTestApp();
 const HOUR = 60 * 60_000;
 
-async function restart(name: string, runId: string, from?: string): Promise<void> {
-  await use.app.t.mutation(internal.manager.restart, { name, runId, ...(from ? { from } : {}) });
+async function restart(name: string, runId: string, from?: string, input?: unknown): Promise<void> {
+  const options = { ...(from ? { from } : {}), ...(input === undefined ? {} : { input }) };
+  await use.app.t.mutation(internal.manager.restart, { name, runId, ...options });
 }
 
 async function note(text: string): Promise<void> {
@@ -119,6 +120,59 @@ describe("restart", () => {
     await restart("chain", id, "c");
     await use.app.drive();
     expect(await logAfter("mended")).toEqual(["c", "d"]);
+  });
+
+  test("[S102] with another input: everything is done again with it, and it is the run's from then on", async () => {
+    const id = await use.app.start("chain", { fails: true });
+    await use.app.drive();
+    const before = (await use.app.log()).length;
+    await expect(restart("chain", id, undefined, { fails: "no" })).rejects.toThrow(
+      /The input of workflow "chain".*input\.fails/s,
+    );
+    expect(await use.app.status("chain", id)).toMatchObject({ state: "failed", generation: 1 });
+    await restart("chain", id, undefined, { fails: false });
+    await use.app.drive();
+    expect(await use.app.status("chain", id)).toMatchObject({ state: "completed", generation: 2 });
+    expect((await use.app.log()).slice(before)).toEqual(["a", "b", "c", "d"]);
+    await restart("chain", id, "c");
+    await use.app.drive();
+    expect(await use.app.status("chain", id)).toMatchObject({ state: "completed", generation: 3 });
+    await use.app.expectNothingLeft();
+  });
+
+  test.each([
+    ["b", "completed", ["b", "c", "d"]],
+    ["c", "completed", ["c", "d"]],
+    // c keeps what it made of the old input, and d fails by that.
+    ["d", "failed", []],
+  ])(
+    "[S102] with another input from %s: what is before keeps its result, and each node from there that reads the input is done again",
+    async (from, state, done) => {
+      const id = await use.app.start("chain", { fails: true });
+      await use.app.drive();
+      const before = (await use.app.log()).length;
+      await restart("chain", id, from, { fails: false });
+      await use.app.drive();
+      expect(await use.app.status("chain", id)).toMatchObject({ state });
+      expect((await use.app.log()).slice(before)).toEqual(done);
+    },
+  );
+
+  test("[S102] a large input takes the place of a small one, and the other way round", async () => {
+    const id = await use.app.start("bulkOf", { text: "small" });
+    await use.app.drive();
+    for (const text of ["x".repeat(500_000), "y".repeat(600_000), "small again"]) {
+      await restart("bulkOf", id, undefined, { text });
+      await use.app.drive();
+      const output = text.length;
+      expect(await use.app.status("bulkOf", id)).toMatchObject({ state: "completed", output });
+      const inputs = await use.app.inComponent(async (ctx) => {
+        const records = await ctx.db.query("steps").collect();
+        return records.filter(({ kind }) => kind === "input").length;
+      });
+      expect(inputs).toBe(text.length > 1_000 ? 1 : 0);
+    }
+    await use.app.expectNothingLeft();
   });
 
   test("[S102] a run that is complete, again and again; each generation has its own records", async () => {

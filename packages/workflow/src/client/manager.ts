@@ -7,6 +7,7 @@ import {
 } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
+import type { WorkflowInput } from "../definition/definition.js";
 import { type Duration, durationMs } from "../rules.js";
 import { firstStageOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
@@ -242,29 +243,36 @@ export class WorkflowManager {
   }
 
   /**
-   * Restarts a run that has ended, with the same input, as a new generation with new idempotency
-   * keys. Nothing is undone, and `onComplete` is called again.
+   * Restarts a run that has ended, as a new generation with new idempotency keys. Nothing is
+   * undone, and `onComplete` is called again.
    * @param options.from a node of the top level: completed nodes that read nothing from it,
    *   directly or through others, keep their results. Default: everything is done again.
-   * @throws if there is no such run of the workflow, or no such node, it goes on or is being
-   *   undone, another run of its key goes on, or it is a child.
+   * @param options.input takes the place of the run's input, parsed as by {@link start}. Default:
+   *   the same input. With `from`, the completed nodes before it keep the results that they made
+   *   of the old input; from there on, each node that reads the input runs again.
+   * @throws if there is no such run of the workflow, or no such node, the input does not fit, the
+   *   run goes on or is being undone, another run of its key goes on, or it is a child.
    */
   async restart<Workflow extends AnyWorkflow>(
     ctx: MutationRunner,
     workflow: Workflow,
     runId: RunId,
-    { from }: { from?: NodeName<Workflow> } = {},
+    { from, input }: { from?: NodeName<Workflow>; input?: WorkflowInput<Workflow> } = {},
   ): Promise<void> {
     const { stored, nodes } = workflow;
+    const first = from && nodeNamed(workflow, from, { onTop: true });
+    // What reads another input is done again, as if it read the first node.
+    const replaced = input === undefined ? undefined : first;
     const result = await ctx.runMutation(this.component.steering.restart, {
       runId,
       begin: await beginningOf(workflow, this.#settings),
       nodes: Object.keys(stored.nodes).map((node) => ({
         name: node,
         stage: firstStageOf(stored, node),
-        reads: [...(nodes[node] ?? ["*"])],
+        reads: (nodes[node] ?? ["*"]).map((read) => (read === "input" && replaced) || read),
       })),
-      from: from && nodeNamed(workflow, from, { onTop: true }),
+      from: first,
+      input: input === undefined ? undefined : workflow.parse(input),
     });
     if (result !== "restarted") throw refusal("restart", runId, result);
   }

@@ -7,7 +7,7 @@ import { isActive, stepRead, stepWithId } from "./core/steps.js";
 import { cancelRun } from "./features/ending.js";
 import { pauseRun, resumeRun } from "./features/pause.js";
 import { repairAll } from "./features/repair.js";
-import { restartFields, restartRun } from "./features/restart.js";
+import { restartFields, restartRun, vNewInput } from "./features/restart.js";
 import { removeRun } from "./features/retention.js";
 import { recordArgs, vPlans, vToken } from "./validators.js";
 
@@ -53,9 +53,9 @@ async function refusalOf(ctx: MutationCtx, run: Run | null) {
 
 /** Begins a new generation of a run that has ended, whole or from a node. */
 export const restart = mutation({
-  args: { runId: v.string(), ...restartFields },
+  args: { runId: v.string(), ...restartFields, input: vNewInput },
   returns: oneOf("restarted", "goes on", "key taken", "child", "unknown"),
-  handler: async (ctx, { runId, ...restart }) => {
+  handler: async (ctx, { runId, input, ...restart }) => {
     const { workflow } = restart.begin;
     const run = await findRun(ctx, { runId }, workflow);
     const refusal = await refusalOf(ctx, run);
@@ -63,7 +63,7 @@ export const restart = mutation({
     const { startKey } = run;
     if (startKey !== undefined && (await unendedWithKey(ctx, workflow, startKey)) !== null)
       return "key taken";
-    await restartRun(ctx, run, restart);
+    await restartRun(ctx, run, restart, input);
     return "restarted";
   },
 });

@@ -176,10 +176,15 @@ export const sendOrLog = internalMutation({
 });
 
 export const restart = internalMutation({
-  args: { name: v.string(), runId: vRunId, from: v.optional(v.string()) },
+  args: {
+    name: v.string(),
+    runId: vRunId,
+    from: v.optional(v.string()),
+    input: v.optional(v.any()),
+  },
   returns: v.null(),
-  handler: async (ctx, { name, runId, from }) => {
-    await workflow.restart(ctx, reference(name), runId, from === undefined ? {} : { from });
+  handler: async (ctx, { name, runId, ...options }) => {
+    await workflow.restart(ctx, reference(name), runId, options);
     return null;
   },
 });

@@ -149,6 +149,9 @@ describe("the manager", () => {
     await workflow.restart(mutationCtx, workflows.chain, "id", { from: "b" });
     // @ts-expect-error there is no such node
     await workflow.restart(mutationCtx, workflows.chain, "id", { from: "e" });
+    await workflow.restart(mutationCtx, workflows.chain, "id", { input: { fails: false } });
+    // @ts-expect-error another input than the workflow's
+    await workflow.restart(mutationCtx, workflows.chain, "id", { input: { fails: "no" } });
     await workflow.list(queryCtx, { workflow: workflows.told, node: "ask.answer" }, page);
     // @ts-expect-error there is no such node
     await workflow.list(queryCtx, { workflow: workflows.told, node: "asked" }, page);

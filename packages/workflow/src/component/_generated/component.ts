@@ -810,6 +810,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         nodes: Array<{ name: string; stage: string; reads: Array<string> }>;
         from?: string;
+        input?: any;
       },
       "restarted" | "goes on" | "key taken" | "child" | "unknown",
       Name

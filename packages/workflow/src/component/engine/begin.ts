@@ -19,14 +19,23 @@ export async function insertRun(
   fields: WithoutSystemFields<Run>,
   input: unknown,
 ): Promise<RunId> {
-  const isSmall = getConvexSize(input as Value) <= MAX_INPUT_IN_RUN_BYTES;
-  const run = await ctx.db.insert("runs", isSmall ? { ...fields, input } : fields);
-  if (isSmall) return run;
+  const run = await ctx.db.insert("runs", { ...fields, ...inputInRun(input) });
+  await insertLargeInput(ctx, run, input);
+  return run;
+}
+
+/** The input as a field of its run, if it is small. */
+export function inputInRun(input: unknown): { input?: unknown } {
+  return getConvexSize(input as Value) > MAX_INPUT_IN_RUN_BYTES ? {} : { input };
+}
+
+/** Gives an input that is too large for its run a record. */
+export async function insertLargeInput(ctx: MutationCtx, run: RunId, input: unknown) {
+  if (getConvexSize(input as Value) <= MAX_INPUT_IN_RUN_BYTES) return;
   const now = Date.now();
   const record = newRecord({ run, createdAt: now }, { stage: "input" });
   const ended = { kind: "input", state: "completed", endedAt: now, permanent: true } as const;
   await ctx.db.insert("steps", { ...record, ...ended, output: input });
-  return run;
 }
 
 export function knownInput(input: unknown): Known {

@@ -4,7 +4,7 @@ import { continuation, continueLater, hasRoomInPage } from "../core/continuation
 import type { MutationCtx, Run, RunId, Step } from "../core/documents.js";
 import { logStarted } from "../core/log.js";
 import { stepRead } from "../core/steps.js";
-import { beginRun } from "../engine/begin.js";
+import { beginRun, inputInRun, insertLargeInput } from "../engine/begin.js";
 import { vBeginning } from "../validators.js";
 import { undoNext } from "./compensation.js";
 import { finishUndone } from "./ending.js";
@@ -24,6 +24,9 @@ export const restartFields = {
   from: v.optional(v.string()),
 };
 
+/** Takes the place of the input. Default: it stays. */
+export const vNewInput = v.optional(v.any());
+
 const vRestart = v.object(restartFields);
 type Restart = Infer<typeof vRestart>;
 
@@ -42,6 +45,7 @@ export async function restartRun(
   ctx: MutationCtx,
   { _id: run, generation: before = 1 }: Run,
   restart: Restart,
+  input: Infer<typeof vNewInput>,
 ): Promise<void> {
   const generation = before + 1;
   const { plan, entry, timeoutMs, retentionMs } = restart.begin;
@@ -62,9 +66,18 @@ export async function restartRun(
     onCompleteError: undefined,
     logged: undefined,
     restarting: true,
+    ...(input === undefined ? {} : await replaceInput(ctx, run, input)),
   });
   const rest = await restartPage(ctx, { run, generation, restart, at: 0, affected: [], kept: [] });
   if (rest !== null) await continueLater(ctx, internal.features.restart.restartMore, rest);
+}
+
+/** Drops the record of a large input. @returns the new input for its run, unless it is large too. */
+async function replaceInput(ctx: MutationCtx, run: RunId, input: unknown) {
+  const before = await stepRead(ctx, run, { stage: "input" });
+  if (before !== null) await ctx.db.delete("steps", before._id);
+  await insertLargeInput(ctx, run, input);
+  return { input: undefined, ...inputInRun(input) };
 }
 
 export const restartMore = continuation<Progress>(restartPage);
