@@ -33,6 +33,7 @@ const vRead = v.union(
       node: v.optional(v.string()),
       parent: v.optional(v.string()),
       key: v.optional(v.string()),
+      text: v.optional(v.string()),
       since: v.optional(v.number()),
       until: v.optional(v.number()),
       outdated: v.optional(v.boolean()),
@@ -65,7 +66,7 @@ const vWrite = v.union(
   }),
   v.object({
     name: v.literal("restart"),
-    args: v.object({ runId, from: v.optional(v.string()) }),
+    args: v.object({ runId, from: v.optional(v.string()), input: v.optional(v.any()) }),
   }),
 );
 

@@ -17,6 +17,8 @@ export interface RunsArgs {
   /** Only runs created from then on, and only those before then, in ms since the epoch. */
   readonly since?: number;
   readonly until?: number;
+  /** Only runs with this text in their key, id or error, in upper or lower case. */
+  readonly text?: string;
   /** Only runs of `workflow` that started under an older plan. */
   readonly outdated?: boolean;
   /** From the page before; null for the first. */
@@ -42,7 +44,8 @@ export type ShownRun = Status<unknown> & { readonly isSensitive?: boolean };
 /** What the pages show. Each can be read once, or watched. */
 export interface Reads {
   workflows(args: Record<string, never>): WorkflowSummary[];
-  runs(args: RunsArgs): Page<ListedRun>;
+  /** With `text`, also how many runs were `searched` for this page: up to 500. */
+  runs(args: RunsArgs): Page<ListedRun> & { searched?: number };
   /** Null if there is no such run. */
   run(args: { readonly runId: string }): ShownRun | null;
   /** What a run was started with. */
@@ -60,7 +63,8 @@ export interface Writes {
   cancel(args: { runId: string }): boolean;
   pause(args: { runId: string }): boolean;
   resume(args: { runId: string }): boolean;
-  restart(args: { runId: string; from?: string }): null;
+  /** Whole or from a node, with the same input or another one. */
+  restart(args: { runId: string; from?: string; input?: Value }): null;
   cleanup(args: { runId: string }): null;
 }
 

@@ -1,4 +1,5 @@
 import {
+  type ListedRun,
   type MutationRunner,
   type QueryRunner,
   WorkflowManager,
@@ -35,6 +36,8 @@ type WriteFunctions = {
 
 /** Rows of a page of runs. */
 const RUNS = 50;
+/** Runs that are read for a page of a search. */
+const SEARCHED = 500;
 /** Rows of a page of a timeline. */
 const STEPS = 100;
 
@@ -48,12 +51,14 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
         const nodes = Object.keys(definition.nodes);
         return { name, nodes, plan, input, example: exampleOf(input) };
       }),
-    runs: async (ctx, { workflow, cursor, ...filter }) =>
-      await manager.list(
-        ctx,
-        { ...filter, workflow: workflow === undefined ? undefined : named(workflows, workflow) },
-        { numItems: RUNS, cursor },
-      ),
+    runs: async (ctx, { workflow, cursor, text, ...filter }) => {
+      const of = workflow === undefined ? undefined : named(workflows, workflow);
+      const numItems = text === undefined ? RUNS : SEARCHED;
+      const found = await manager.list(ctx, { ...filter, workflow: of }, { numItems, cursor });
+      if (text === undefined) return found;
+      const page = found.page.filter((run) => hasText(run, text.toLowerCase()));
+      return { ...found, page, searched: found.page.length };
+    },
     run: async (ctx, { runId }) => {
       const found = await ctx.runQuery(component.views.status, { run: { runId } });
       if (found === null) return null;
@@ -80,6 +85,10 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
   };
 }
 
+/** Whether a text, in lower case, is in what a list shows of a run. */
+const hasText = ({ runId, key, childKey, error }: ListedRun, text: string): boolean =>
+  [runId, key, childKey, error?.message].some((each) => each?.toLowerCase().includes(text));
+
 /** Without its output, if that is the output of a `sensitive` node. */
 function withoutSecret(run: ShownRun): ShownRun {
   if (run.isSensitive !== true || run.state !== "completed") return run;
@@ -101,8 +110,9 @@ export function writeFunctions(component: ComponentApi, workflows: Workflows): W
     cancel: async (ctx, { runId }) => await manager.cancel(ctx, runId),
     pause: async (ctx, { runId }) => await manager.pause(ctx, runId),
     resume: async (ctx, { runId }) => await manager.resume(ctx, runId),
-    restart: async (ctx, { runId, from }) => {
-      await manager.restart(ctx, await ofRun(ctx, runId), runId, { from });
+    restart: async (ctx, { runId, from, input }) => {
+      const options = { from, input: input as never };
+      await manager.restart(ctx, await ofRun(ctx, runId), runId, options);
       return null;
     },
     cleanup: async (ctx, { runId }) => {

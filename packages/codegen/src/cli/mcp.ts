@@ -109,9 +109,13 @@ export async function mcp(options: SourceOptions, terminal: Terminal): Promise<0
   );
   tool(
     "restart_run",
-    "Restart a run that has ended, whole or from a node on its top level.",
-    { runId, from: z.string().optional() },
-    (args) => write("restart", args),
+    "Restart a run that has ended, whole or from a node on its top level, with the same input or another one. Nodes before `from` keep what they made of the old input.",
+    { runId, from: z.string().optional(), input: json.optional() },
+    ({ input, ...of }) =>
+      write(
+        "restart",
+        input === undefined ? of : { ...of, input: jsonToConvex(input as JSONValue) },
+      ),
   );
   tool("cancel_run", "Cancel a run, and undo what has a compensation.", { runId }, (args) =>
     write("cancel", args),

@@ -159,6 +159,28 @@ test.each(pages)(
   },
 );
 
+test("a search of 10,000 runs reads 500 of them at a time, whatever it finds, and says so", async () => {
+  const source = localSource(local());
+  for (const [text, found] of [
+    ["BOX 9999", 1],
+    ["box 77", 0],
+    ["no such text", 0],
+  ] as const) {
+    back.counter.clear();
+    const { page, searched, isDone } = await source.read("runs", { text, cursor: null });
+    expect([page.length, searched, isDone]).toEqual([found, 500, false]);
+    expect(back.counter.totals().documentsRead).toBeLessThanOrEqual(505);
+  }
+  const [cursors, keys] = [[null] as (string | null)[], [] as (string | undefined)[]];
+  for (let cursor = cursors.pop(); cursor !== undefined; cursor = cursors.pop()) {
+    const found = await source.read("runs", { text: "box 77", state: "canceled", cursor });
+    keys.push(...found.page.map(({ key }) => key));
+    if (!found.isDone) cursors.push(found.continueCursor);
+  }
+  // box 77, and each odd one of box 770 to 779 and of box 7700 to 7799.
+  expect(keys).toHaveLength(1 + 5 + 50);
+});
+
 /** Debian's package `chromium`. */
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
@@ -186,9 +208,26 @@ test.skipIf(!existsSync(executablePath))(
       };
       const empty = await first("runs?state=timedOut", "No runs.");
       const many = await first("runs?workflow=parcel", "box 9999");
-      const large = await first(`runs/${order}`, "#49");
+      const large = await first(`runs/${order}`, "#5");
       expect(many / empty).toBeLessThan(3);
       expect(large / empty).toBeLessThan(3);
+      // Rows out of view are neither in the page, nor read again.
+      await page.goto(`${new URL("/", studio.url).href}#/runs?workflow=parcel`);
+      const list = page.getByRole("region", { name: "Runs" });
+      await list.getByText("box 9999").waitFor();
+      back.counter.clear();
+      for (const last of [9950, 9900, 9850, 9800, 9750]) {
+        await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+        await list.getByText(`box ${last}`).waitFor();
+        expect(await list.getByRole("row").count()).toBeLessThan(60);
+      }
+      expect(back.counter.totals().documentsRead).toBeLessThanOrEqual(6 * 55);
+      back.counter.clear();
+      for (const listener of listeners) listener();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect(back.counter.totals().documentsRead).toBeLessThanOrEqual(2 * 55);
+      await list.evaluate((element) => element.scrollTo(0, 0));
+      await list.getByText("box 9999").waitFor();
     } finally {
       await browser.close();
       await studio.close();

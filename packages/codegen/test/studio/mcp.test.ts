@@ -56,6 +56,15 @@ test("an agent checks, explains, starts, reads and restarts", async () => {
   ]);
   await call("restart_run", { runId });
   expect(await run()).toMatchObject({ generation: 2 });
+  await vi.waitFor(
+    async () => expect(await run()).toMatchObject({ generation: 2, state: "completed" }),
+    { timeout: 20_000, interval: 100 },
+  );
+  await call("restart_run", { runId, from: "pack", input: { item: "b" } });
+  await vi.waitFor(
+    async () => expect(await run()).toMatchObject({ generation: 3, output: "packed b" }),
+    { timeout: 20_000, interval: 100 },
+  );
 });
 
 test("what cannot be done is said to the agent", async () => {

@@ -107,6 +107,29 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await page.getByText("generation 2").waitFor();
   });
 
+  test("a run is restarted from a node, with an input that was edited", async () => {
+    const input = { value: [1, { a: "x" }], size: "large", count: { $integer: "DAAAAAAAAAA=" } };
+    const runId = await ask("/write/start", { workflow: "anything", input });
+    await open(`runs/${runId}`);
+    await button("Restart").click();
+    await dialog().getByLabel("From").selectOption("keep");
+    await dialog().getByLabel("Edit the input").check();
+    const value = dialog().getByLabel("value, as JSON");
+    expect(JSON.parse(await value.inputValue())).toEqual(input.value);
+    expect(await dialog().getByLabel("count (optional)").inputValue()).toBe("12");
+    await value.fill("{ nonsense");
+    await dialog().getByRole("button", { name: "Restart" }).click();
+    await dialog().getByRole("alert").getByText("This is not JSON").waitFor();
+    await value.fill('"another"');
+    await dialog().getByRole("button", { name: "Restart" }).click();
+    await page.getByText("generation 2").waitFor();
+    await vi.waitFor(async () =>
+      expect(await ask("/read/run", { runId })).toMatchObject({ output: "another" }),
+    );
+    const edited = { ...input, value: "another" };
+    expect(await ask("/read/input", { runId })).toEqual(edited);
+  });
+
   test("a run is paused, resumed and canceled", async () => {
     await start("order", { items: [], card: "visa" });
     for (const [name, next] of [
@@ -169,6 +192,14 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await page.getByLabel("State").selectOption("failed");
     await page.getByText("No runs.").waitFor();
     expect(page.url()).toMatch(/state=failed.*key=box|key=box.*state=failed/);
+    await ask("/write/start", { workflow: "order", input: { items: [], card: "" }, key: "poor" });
+    await open("runs");
+    await page.getByLabel("Text").fill("NO CARD");
+    await page.getByLabel("Text").press("Enter");
+    await page.getByText(/^Searched all \d+ runs\.$/).waitFor();
+    await page.getByText("no card <script>").first().waitFor();
+    expect(await page.getByRole("cell", { name: "box 1" }).count()).toBe(0);
+    expect(page.url()).toContain("text=NO+CARD");
   });
 
   test("all runs of a filter are canceled or restarted, also after a reload", async () => {

@@ -77,6 +77,8 @@ test("a run is paused, resumed, canceled, restarted and removed", async () => {
   await isAt(runId, "canceled");
   expect((await ask("/write/restart", { runId })).status).toBe(200);
   expect(await run(runId)).toMatchObject({ generation: 2 });
+  const unfit = await ask("/write/restart", { runId, input: { items: [] } });
+  expect([unfit.status, unfit.body.error]).toEqual([422, expect.stringContaining("input.card")]);
   await ask("/write/cancel", { runId });
   await isAt(runId, "canceled");
   await ask("/write/cleanup", { runId });

@@ -1,10 +1,20 @@
-import type { Value } from "convex/values";
+import { compareValues, type Value } from "convex/values";
 import { useState } from "react";
 import type { Field, Shape } from "../input-shape.js";
 import { fromText, textOf } from "./parts.js";
 
+/** Of a workflow that is not known. */
+export const ANY: Shape = { kind: "other", example: {} };
+
 /** Asks for a value: field by field if its shape is known, or as JSON. */
-export function InputForm({ shape, example }: { shape: Shape; example: Value }) {
+export function InputForm(props: {
+  shape: Shape;
+  /** What is filled in as JSON. */
+  example: Value;
+  /** What is filled in field by field. Default: nothing. */
+  value?: Value | undefined;
+}) {
+  const { shape, value, example } = props;
   const [isText, setText] = useState(false);
   const fields = shape.kind === "object" ? shape.fields : undefined;
   return (
@@ -16,7 +26,9 @@ export function InputForm({ shape, example }: { shape: Shape; example: Value }) 
         </label>
       )}
       {fields !== undefined && !isText ? (
-        fields.map((field) => <FieldInput key={field.name} field={field} />)
+        fields.map((field) => (
+          <FieldInput key={field.name} field={field} value={fieldOf(value, field.name)} />
+        ))
       ) : (
         <label>
           Input, as JSON
@@ -33,9 +45,13 @@ export function InputForm({ shape, example }: { shape: Shape; example: Value }) 
   );
 }
 
+/** A field of an object; undefined if there is none. */
+const fieldOf = (value: Value | undefined, name: string): Value | undefined =>
+  Object.entries(value ?? {}).find(([key]) => key === name)?.[1] as Value | undefined;
+
 const nameOf = ({ name }: Field): string => `field ${name}`;
 
-function FieldInput({ field }: { field: Field }) {
+function FieldInput({ field, value }: { field: Field; value: Value | undefined }) {
   const { name, shape, isOptional, about } = field;
   const title = [
     shape.kind === "object" || shape.kind === "other" ? `${name}, as JSON` : name,
@@ -46,25 +62,32 @@ function FieldInput({ field }: { field: Field }) {
   return (
     <label>
       {title}
-      <Control shape={shape} isOptional={isOptional} {...common} />
+      <Control shape={shape} isOptional={isOptional} value={value} {...common} />
     </label>
   );
 }
 
-function Control(props: { shape: Shape; name: string; required: boolean; isOptional: boolean }) {
-  const { shape, isOptional, ...common } = props;
+function Control(props: {
+  shape: Shape;
+  name: string;
+  required: boolean;
+  isOptional: boolean;
+  value: Value | undefined;
+}) {
+  const { shape, isOptional, value, ...common } = props;
+  const given = value === undefined ? undefined : String(value);
   switch (shape.kind) {
     case "string":
       // An empty text is a value too.
-      return <input name={common.name} />;
+      return <input name={common.name} defaultValue={given} />;
     case "number":
-      return <input type="number" step="any" {...common} />;
+      return <input type="number" step="any" defaultValue={given} {...common} />;
     case "int64":
-      return <input type="number" step="1" {...common} />;
+      return <input type="number" step="1" defaultValue={given} {...common} />;
     case "boolean":
     case "choice":
       return (
-        <select {...common}>
+        <select defaultValue={indexOf(shape, value)} {...common}>
           {isOptional && <option value="">none</option>}
           {valuesOf(shape).map((value, index) => (
             <option key={index} value={index}>
@@ -74,14 +97,22 @@ function Control(props: { shape: Shape; name: string; required: boolean; isOptio
         </select>
       );
     default: {
-      const example = shape.kind === "other" && !isOptional ? textOf(shape.example) : "";
-      return <textarea rows={3} defaultValue={example} spellCheck={false} {...common} />;
+      const example = shape.kind === "other" && !isOptional ? shape.example : undefined;
+      const shown = value ?? example;
+      const text = shown === undefined ? "" : textOf(shown);
+      return <textarea rows={3} defaultValue={text} spellCheck={false} {...common} />;
     }
   }
 }
 
 const valuesOf = (shape: Shape): readonly Value[] =>
   shape.kind === "choice" ? shape.values : [false, true];
+
+/** Which option of a select has a value. */
+function indexOf(shape: Shape, value: Value | undefined): number | undefined {
+  const index = valuesOf(shape).findIndex((each) => compareValues(each, value) === 0);
+  return index === -1 ? undefined : index;
+}
 
 /** What somebody has filled in. @throws if it is no JSON where that is asked for */
 export function inputOf(form: FormData, shape: Shape): Value {

@@ -2,8 +2,10 @@ import { RunTimeline, WorkflowGraph } from "@stepwise/workflow/react";
 import type { TimelineEntry } from "@stepwise/workflow";
 import { useState } from "react";
 import type { ShownRun } from "../data-source.js";
+import type { Shape } from "../input-shape.js";
+import { ANY, InputForm, inputOf } from "./input-form.js";
 import { ActionButton, fromText, Json, Problem, Time } from "./parts.js";
-import { RunList } from "./runs-page.js";
+import { RunList } from "./run-list.js";
 import { useStudio, useWatched } from "./studio.js";
 
 /** One run: what it has done, where it is, and what can be done with it. */
@@ -143,12 +145,43 @@ function Facts({ status }: { status: ShownRun }) {
   );
 }
 
+/** Asks for another input than the run's, if somebody wants that. */
+function EditedInput({ runId, shape }: { runId: string; shape: Shape }) {
+  const [isEdited, setEdited] = useState(false);
+  return (
+    <>
+      <label className="check">
+        <input
+          type="checkbox"
+          name="edits"
+          checked={isEdited}
+          onChange={() => setEdited(!isEdited)}
+        />
+        Edit the input
+      </label>
+      {isEdited && <InputToEdit runId={runId} shape={shape} />}
+    </>
+  );
+}
+
+function InputToEdit({ runId, shape }: { runId: string; shape: Shape }) {
+  const { value, error } = useWatched("input", { runId });
+  return (
+    <>
+      <Problem error={error} />
+      <p>Nodes before the one you restart from keep what they made of the old input.</p>
+      {value !== undefined && <InputForm shape={shape} example={value} value={value} />}
+    </>
+  );
+}
+
 /** What can be done with a run in its state. */
 function Steering({ status }: { status: ShownRun }) {
   const { server } = useStudio();
   const { runId, state, workflow } = status;
   const workflows = useWatched("workflows", {});
-  const nodes = workflows.value?.find(({ name }) => name === workflow)?.nodes ?? [];
+  const { nodes = [], input: shape = ANY } =
+    workflows.value?.find(({ name }) => name === workflow) ?? {};
   const events = [...new Set(status.active.flatMap((node) => node.events ?? []))];
   const goesOn = state === "pending" || state === "running";
   const isChild = status.parentRunId !== undefined;
@@ -198,7 +231,9 @@ function Steering({ status }: { status: ShownRun }) {
             question="Restart the run?"
             act={async (form) => {
               const from = String(form.get("from"));
-              await server.write("restart", { runId, ...(from === "" ? {} : { from }) });
+              const input = form.has("edits") ? { input: inputOf(form, shape) } : {};
+              const of = { runId, ...(from === "" ? {} : { from }), ...input };
+              await server.write("restart", of);
             }}
           >
             <label>
@@ -210,6 +245,7 @@ function Steering({ status }: { status: ShownRun }) {
                 ))}
               </select>
             </label>
+            <EditedInput key={status.generation} runId={runId} shape={shape} />
           </ActionButton>
           <ActionButton
             label="Remove"

@@ -1,10 +1,10 @@
-import type { ListedRun, RunState } from "@stepwise/workflow";
+import type { RunState } from "@stepwise/workflow";
 import { useState } from "react";
-import type { RunsArgs, WorkflowSummary } from "../data-source.js";
-import type { Shape } from "../input-shape.js";
+import type { WorkflowSummary } from "../data-source.js";
 import { BulkButtons } from "./bulk.js";
-import { InputForm, inputOf } from "./input-form.js";
-import { ActionButton, cut, Problem, Time } from "./parts.js";
+import { ANY, InputForm, inputOf } from "./input-form.js";
+import { ActionButton } from "./parts.js";
+import { RunList } from "./run-list.js";
 import { useStudio, useWatched } from "./studio.js";
 
 const STATES = [
@@ -21,13 +21,21 @@ const STATES = [
 export function RunsPage({ query }: { query: URLSearchParams }) {
   const { about } = useStudio();
   const workflows = useWatched("workflows", {});
-  const { workflow = "", state = "", node = "", key = "", ...time } = Object.fromEntries(query);
+  const {
+    workflow = "",
+    state = "",
+    node = "",
+    key = "",
+    text = "",
+    ...time
+  } = Object.fromEntries(query);
   const nodes = about.plans?.workflows.find(({ name }) => name === workflow)?.nodes ?? [];
   const filter = {
     workflow: workflow || undefined,
     state: (state || undefined) as RunState | undefined,
     node: node || undefined,
     key: key || undefined,
+    text: text || undefined,
     since: timeOf(time["since"]),
     until: timeOf(time["until"]),
     outdated: query.has("outdated") || undefined,
@@ -55,17 +63,20 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
         <Choice name="At node" value={node} onChange={(value) => change("node", value)}>
           {nodes.map(({ name }) => name)}
         </Choice>
-        <label>
-          Key begins with
-          <input
-            key={`${workflow} ${key}`}
-            defaultValue={key}
-            disabled={workflow === ""}
-            placeholder={workflow === "" ? "choose a workflow" : ""}
-            onBlur={({ target }) => target.value !== key && change("key", target.value)}
-            onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
-          />
-        </label>
+        <TextFilter
+          key={`key of ${workflow}`}
+          name="Key begins with"
+          value={key}
+          disabled={workflow === ""}
+          placeholder={workflow === "" ? "choose a workflow" : ""}
+          onChange={(value) => change("key", value)}
+        />
+        <TextFilter
+          name="Text"
+          value={text}
+          placeholder="in keys, ids and errors"
+          onChange={(value) => change("text", value)}
+        />
         {(["since", "until"] as const).map((name) => (
           <label key={name}>
             Created {name}
@@ -111,8 +122,6 @@ function timeOf(text: string | undefined): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-const ANY: Shape = { kind: "other", example: {} };
-
 /** Starts a run, with an input of the workflow's form to fill in. */
 function StartButton({ workflow, all }: { workflow: string; all: readonly WorkflowSummary[] }) {
   const { server } = useStudio();
@@ -147,6 +156,29 @@ function StartButton({ workflow, all }: { workflow: string; all: readonly Workfl
   );
 }
 
+/** A text that is taken over when the field is left. */
+function TextFilter(props: {
+  name: string;
+  value: string;
+  disabled?: boolean;
+  placeholder: string;
+  onChange: (value: string) => void;
+}) {
+  const { name, value, onChange, ...given } = props;
+  return (
+    <label>
+      {name}
+      <input
+        key={value}
+        defaultValue={value}
+        {...given}
+        onBlur={({ target }) => target.value !== value && onChange(target.value)}
+        onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+      />
+    </label>
+  );
+}
+
 function Choice(props: {
   name: string;
   value: string;
@@ -163,83 +195,5 @@ function Choice(props: {
         ))}
       </select>
     </label>
-  );
-}
-
-/** Runs in pages of which each is live: one that is turned to is watched, the others are not. */
-export function RunList({ filter, empty }: { filter: Omit<RunsArgs, "cursor">; empty?: string }) {
-  const [cursors, setCursors] = useState<readonly (string | null)[]>([null]);
-  const cursor = cursors.at(-1) ?? null;
-  const { value, error } = useWatched("runs", { ...filter, cursor });
-  const rows = value?.page ?? [];
-  return (
-    <>
-      <Problem error={error} />
-      {value !== undefined && rows.length === 0 && cursor === null ? (
-        <p className="empty">
-          {empty ?? "No runs. Start one above, or from your app's functions."}
-        </p>
-      ) : (
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">State</th>
-              <th scope="col">Workflow</th>
-              <th scope="col">Key</th>
-              <th scope="col">Started</th>
-              <th scope="col">Ended</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((run) => (
-              <RunRow key={run.runId} run={run} />
-            ))}
-          </tbody>
-        </table>
-      )}
-      <div className="buttons">
-        {cursors.length > 1 && (
-          <button type="button" onClick={() => setCursors(cursors.slice(0, -1))}>
-            Newer
-          </button>
-        )}
-        {value?.isDone === false && (
-          <button type="button" onClick={() => setCursors([...cursors, value.continueCursor])}>
-            Older
-          </button>
-        )}
-      </div>
-    </>
-  );
-}
-
-function RunRow({ run }: { run: ListedRun }) {
-  const name = run.childKey ?? (run.index === undefined ? run.key : `#${run.index}`);
-  return (
-    <tr>
-      <td>
-        <StateBadge state={run.state} isPaused={run.paused} />
-      </td>
-      <td>
-        <a href={`#/runs/${run.runId}`}>{run.workflow}</a>
-        {run.error && <p className="why">{cut(run.error.message, 300)}</p>}
-      </td>
-      <td>{name}</td>
-      <td>
-        <Time at={run.startedAt} />
-      </td>
-      <td>
-        <Time at={run.endedAt} />
-      </td>
-    </tr>
-  );
-}
-
-export function StateBadge({ state, isPaused }: { state: RunState; isPaused: boolean }) {
-  return (
-    <span className={`state ${state}`}>
-      {state}
-      {isPaused && ", paused"}
-    </span>
   );
 }

@@ -1,0 +1,191 @@
+import type { ListedRun, RunState } from "@stepwise/workflow";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useMemo, useRef, useState } from "react";
+import type { ReadResult, RunsArgs } from "../data-source.js";
+import { cut, Problem, Time } from "./parts.js";
+import { useStudio } from "./studio.js";
+
+type Filter = Omit<RunsArgs, "cursor">;
+type Found = ReadResult<"runs">;
+
+/** A page of the list: where it begins, and what was last found there. */
+interface ListPage {
+  readonly cursor: string | null;
+  readonly found?: Found;
+}
+
+/** A row: a run, or what stands for the pages that have not been read yet. */
+interface Row {
+  readonly page: number;
+  readonly run?: ListedRun;
+}
+
+const FIRST: readonly ListPage[] = [{ cursor: null }];
+/** A row of one line, in pixels. Others are measured. */
+const ROW_HEIGHT = 37;
+
+/** Runs, of which only the rows in view are in the page. Only their pages are live. */
+export function RunList({ filter, empty }: { filter: Filter; empty?: string }) {
+  const [pages, setPages] = useState(FIRST);
+  const [error, setError] = useState<Error>();
+  const scrolled = useRef<HTMLDivElement>(null);
+  const rows = useMemo(() => rowsOf(pages), [pages]);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scrolled.current,
+    estimateSize: () => ROW_HEIGHT,
+  });
+  const shown = virtual.getVirtualItems();
+  const isAtTop = (shown[0]?.index ?? 0) === 0;
+  const inView = new Set(shown.map(({ index }) => rows[index]?.page ?? 0));
+  // New runs come at the top, also while the page there is empty.
+  if (isAtTop) inView.add(0);
+  const isSearch = filter.text !== undefined;
+  const [asked, setAsked] = useState(0);
+  // A search, or one that has found nothing yet, goes on only when somebody asks for that.
+  const isHeld = (page: number) =>
+    page > asked && (isSearch || pages[page - 1]?.found?.page.length === 0);
+  const keep = (index: number, found: Found) => {
+    setError(undefined);
+    setPages((before) => {
+      const next = { ...before[index + 1], cursor: found.continueCursor };
+      const head = [...before.slice(0, index), { ...before[index]!, found }];
+      return found.isDone ? head : [...head, next, ...before.slice(index + 2)];
+    });
+  };
+  const searched = pages.reduce((sum, { found }) => sum + (found?.searched ?? 0), 0);
+  const isDone = pages.at(-1)?.found !== undefined;
+  return (
+    <>
+      <Problem error={error} />
+      {[...inView]
+        .filter((index) => pages[index] !== undefined && !isHeld(index))
+        // What was searched is not searched again at every change.
+        .filter((index) => !isSearch || pages[index]?.found === undefined)
+        .map((index) => (
+          <PageOfRuns
+            key={`${index} ${pages[index]!.cursor}`}
+            args={{ ...filter, cursor: pages[index]!.cursor }}
+            onFound={(found) => keep(index, found)}
+            onError={setError}
+          />
+        ))}
+      {isSearch && searched > 0 && (
+        <p role="status">
+          {isDone ? `Searched all ${searched} runs.` : `Searched the latest ${searched} runs.`}
+        </p>
+      )}
+      {isDone && rows.length === 0 ? (
+        <p className="empty">
+          {empty ?? "No runs. Start one above, or from your app's functions."}
+        </p>
+      ) : (
+        <div className="rows" ref={scrolled} role="region" aria-label="Runs" tabIndex={0}>
+          <table aria-rowcount={isDone ? rows.length + 1 : -1}>
+            <thead>
+              <tr>
+                <th scope="col">State</th>
+                <th scope="col">Workflow</th>
+                <th scope="col">Key</th>
+                <th scope="col">Started</th>
+                <th scope="col">Ended</th>
+              </tr>
+            </thead>
+            <tbody>
+              <Gap height={shown[0]?.start ?? 0} />
+              {shown.map(({ index }) => {
+                const { run, page } = rows[index] ?? { page: 0 };
+                return (
+                  <tr
+                    key={index}
+                    ref={virtual.measureElement}
+                    data-index={index}
+                    aria-rowindex={index + 2}
+                  >
+                    {run !== undefined ? (
+                      <RunCells run={run} />
+                    ) : isHeld(page) ? (
+                      <td colSpan={5}>
+                        <button type="button" onClick={() => setAsked(page)}>
+                          Search older runs
+                        </button>
+                      </td>
+                    ) : (
+                      <td colSpan={5}>{error === undefined && "Loading …"}</td>
+                    )}
+                  </tr>
+                );
+              })}
+              <Gap height={virtual.getTotalSize() - (shown.at(-1)?.end ?? 0)} />
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
+  );
+}
+
+const rowsOf = (pages: readonly ListPage[]): Row[] =>
+  pages.flatMap(({ found }, page) =>
+    found === undefined ? [{ page }] : found.page.map((run) => ({ page, run })),
+  );
+
+/** Takes the place of the rows that are out of view. */
+function Gap({ height }: { height: number }) {
+  return height > 0 ? <tr aria-hidden style={{ height }} /> : null;
+}
+
+/** Reads a page of runs for as long as it is in view. A search is made once, others are live. */
+function PageOfRuns(props: {
+  args: RunsArgs;
+  onFound: (found: Found) => void;
+  onError: (error: Error) => void;
+}) {
+  const { server } = useStudio();
+  const latest = useRef(props);
+  latest.current = props;
+  useEffect(() => {
+    const { args } = latest.current;
+    const onFound = (found: Found) => latest.current.onFound(found);
+    const onError = (error: Error) => latest.current.onError(error);
+    if (args.text === undefined) return server.watch("runs", args, onFound, onError);
+    let isOver = false;
+    server.read("runs", args).then(
+      (found) => !isOver && onFound(found),
+      (thrown: Error) => !isOver && onError(thrown),
+    );
+    return () => void (isOver = true);
+  }, [server]);
+  return null;
+}
+
+function RunCells({ run }: { run: ListedRun }) {
+  const name = run.childKey ?? (run.index === undefined ? run.key : `#${run.index}`);
+  return (
+    <>
+      <td>
+        <StateBadge state={run.state} isPaused={run.paused} />
+      </td>
+      <td>
+        <a href={`#/runs/${run.runId}`}>{run.workflow}</a>
+        {run.error && <p className="why">{cut(run.error.message, 300)}</p>}
+      </td>
+      <td>{name}</td>
+      <td>
+        <Time at={run.startedAt} />
+      </td>
+      <td>
+        <Time at={run.endedAt} />
+      </td>
+    </>
+  );
+}
+
+function StateBadge({ state, isPaused }: { state: RunState; isPaused: boolean }) {
+  return (
+    <span className={`state ${state}`}>
+      {state}
+      {isPaused && ", paused"}
+    </span>
+  );
+}
