@@ -1,10 +1,22 @@
-import type { ElementAccessExpression, Identifier, PropertyAccessExpression } from "ts-morph";
+import type {
+  ElementAccessExpression,
+  Identifier,
+  PropertyAccessExpression,
+  SourceFile,
+} from "ts-morph";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
 import type { DefinitionFile } from "./parser.js";
-import { callsIn, eachBelow, wrapped } from "./descendants.js";
+import { calleeName, callsIn, eachBelow, wrapped } from "./descendants.js";
 import { isCalled, unwrap, wrapping } from "./functions.js";
 import { isImported, loadedBy, localNamesOf, valuesUsed } from "./modules.js";
-import { declarationsOf, isDeclaredBetween, isDeclaredInFile, isReference } from "./scoping.js";
+import {
+  boundNames,
+  declarationsOf,
+  isDeclaredBetween,
+  isDeclaredInFile,
+  isReference,
+  usesOf,
+} from "./scoping.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import { targetOf } from "./children.js";
 import type { FoundInFile } from "./definitions.js";
@@ -140,24 +152,24 @@ export function reportUnseenChains(
   workflows: Workflows,
   isReported: boolean,
 ): void {
-  const unseen = new Set<Node>();
-  for (const call of callsIn(file.source, mayContinue)) {
-    const callee = call.getExpression();
-    if (!Node.isPropertyAccessExpression(callee)) continue;
-    const owner = unwrap(callee.getExpression());
+  let isContinued = false;
+  eachBelow(file.source.compilerNode, (part) => {
+    if (!mayContinue(part)) return;
+    const owner = unwrap(wrapped(part.expression, file.source));
     const target = targetOf(owner, file);
     const found = target && workflows.lookUp(target).workflow;
-    if (found === undefined || (Node.isIdentifier(owner) && locals.has(owner.getText()))) continue;
-    unseen.add(call);
+    if (found === undefined || (Node.isIdentifier(owner) && locals.has(owner.getText()))) return;
+    isContinued = true;
     const whose = target?.module === undefined ? "under another name" : "of another file";
-    const message = `the chain of ${quote(owner.getText())}, a workflow ${whose}, goes on here, with .${callee.getName()}(…)`;
+    const message = `the chain of ${quote(owner.getText())}, a workflow ${whose}, goes on here, with .${part.name.text}(…)`;
     file.report("computedChain", owner, message, writeOut);
-  }
-  if (isReported || unseen.size > 0) return;
-  for (const call of callsIn(file.source, isNodeOfModule)) {
+  });
+  if (isReported || isContinued) return;
+  for (const call of callsIn(file.source, (each) => isUnseenNode(each, file.source))) {
     const callee = call.getExpression() as PropertyAccessExpression | ElementAccessExpression;
     const owner = unwrap(callee.getExpression());
-    if (Node.isIdentifier(owner) && locals.has(owner.getText())) continue;
+    const isLocal = Node.isIdentifier(owner) && locals.has(owner.getText());
+    if (isLocal || Node.isCallExpression(owner)) continue;
     const message = `this adds a node to ${quote(owner.getText())}, which the compiler does not see as a workflow`;
     file.report("computedChain", owner, message, writeOut);
     return;
@@ -173,14 +185,14 @@ export function reportUnseenChains(
   }
 }
 
-/** `base.step(…)`, `flows.base.step(…)`; not a node further down a chain. */
-const mayContinue = ({ expression }: TypeScript.CallExpression): boolean =>
-  ts.isPropertyAccessExpression(expression) &&
-  nodeKinds.has(expression.name.text) &&
-  !ts.isCallExpression(expression.expression);
+/** `base.step`, `flows.base.step`; not a node further down a chain. */
+const mayContinue = (part: TypeScript.Node): part is TypeScript.PropertyAccessExpression =>
+  ts.isPropertyAccessExpression(part) &&
+  nodeKinds.has(part.name.text) &&
+  !ts.isCallExpression(part.expression);
 
-/** `base.step("name", { query })` or `base["step"](…)` outside of any function. */
-function isNodeOfModule(call: TypeScript.CallExpression): boolean {
+/** `base.step("name", { query })` or `base["step"](…)` where no body of a node is. */
+function isUnseenNode(call: TypeScript.CallExpression, source: SourceFile): boolean {
   const callee = call.expression;
   const isMember = ts.isPropertyAccessExpression(callee) || ts.isElementAccessExpression(callee);
   if (!isMember || ts.isCallExpression(callee.expression)) return false;
@@ -190,7 +202,20 @@ function isNodeOfModule(call: TypeScript.CallExpression): boolean {
   const options = call.arguments.at(-1);
   if (!isKind || options === undefined || !ts.isObjectLiteralExpression(options)) return false;
   const names = options.properties.map((property) => property.name?.getText() ?? "");
-  return names.some((each) => TELLING.has(each)) && !ts.findAncestor(call, ts.isFunctionLike);
+  if (!names.some((each) => TELLING.has(each))) return false;
+  const around = ts.findAncestor(call, ts.isFunctionLike);
+  if (around === undefined) return true;
+  const taken = around.parameters.flatMap((each) => boundNames(each.name));
+  return taken.includes(callee.expression.getText()) && isOnlyCalled(around, source);
+}
+
+/** Whether a function is one that the file itself calls, and no body or case of a node. */
+function isOnlyCalled(fn: TypeScript.SignatureDeclaration, source: SourceFile): boolean {
+  const { parent } = fn;
+  if (ts.isCallExpression(parent)) return !nodeKinds.has(calleeName(parent) ?? "");
+  const name = ts.isVariableDeclaration(parent) ? parent.name : fn.name;
+  const uses = name !== undefined && ts.isIdentifier(name) ? usesOf(name.text, source) : [];
+  return uses.length > 0 && uses.every(isCalled);
 }
 
 /** Options that one kind of node or another has, and that hardly anything else has. */

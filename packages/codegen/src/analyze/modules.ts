@@ -2,7 +2,8 @@ import type { SourceFile } from "ts-morph";
 import { placeAt } from "../diagnostics/diagnostic.js";
 import { jsName } from "../plan/constants.js";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
-import { bareSource, childrenOf, eachBelow } from "./descendants.js";
+import { bareSource, childrenOf } from "./descendants.js";
+import { declarationsOf } from "./scoping.js";
 import type { ModuleEdge, ModuleFacts } from "./import-cycles.js";
 import type { Reexport } from "./workflows.js";
 
@@ -94,27 +95,30 @@ export function parseModuleFacts(file: string, text: string): ModuleFacts {
 /** The modules that a file takes values from, and which of these it reads while it is loaded. */
 export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
   const imports = importsOf(source);
+  const edgeTo = (module: string, reads: readonly string[], at: TypeScript.Node): ModuleEdge => {
+    const start = at.getStart(source);
+    return { module, reads, place: placeAt(source.fileName, source.text, start, at.end - start) };
+  };
+  const loads: ModuleEdge[] = [];
   /** The names that the file uses as values, and whether it does so while it is loaded. */
   const used = new Map<string, boolean>();
-  for (const [{ text }, isRun] of valuesUsed(source))
-    used.set(text, isRun || used.get(text) === true);
+  const visit = (part: TypeScript.Node, isRun: boolean) => {
+    if (ts.isIdentifier(part)) used.set(part.text, isRun || used.get(part.text) === true);
+    const module = isRun ? loadedBy(part)?.name : undefined;
+    if (module !== undefined) loads.push(edgeTo(module, ["*"], part));
+  };
+  eachValue(source, visit, bodiesIn(source));
   const edges = source.statements.flatMap((statement): ModuleEdge[] => {
     const specifier = specifierOf(statement);
     if (specifier === undefined) return [];
-    const module = specifier.text;
-    const start = specifier.getStart(source);
-    const place = placeAt(source.fileName, source.text, start, specifier.end - start);
     const given = namesOf(statement);
-    if (given === undefined) return [{ module, reads: [], place }];
+    if (given === undefined) return [edgeTo(specifier.text, [], specifier)];
     const names = given.filter((name) => used.has(name));
     const read = names.filter((name) => used.get(name) === true);
     const reads = read.map((name) => imports.get(name)?.imported ?? name);
-    return names.length === 0 ? [] : [{ module, reads, place }];
+    return names.length === 0 ? [] : [edgeTo(specifier.text, reads, specifier)];
   });
-  return {
-    edges: [...edges, ...loadsOf(source)],
-    functions: source.statements.flatMap(functionName),
-  };
+  return { edges: [...edges, ...loads], functions: source.statements.flatMap(functionName) };
 }
 
 /** What a call of `import` or `require` loads; the name is undefined if it is not written out. */
@@ -137,24 +141,7 @@ function writtenText(node: TypeScript.Expression): string | undefined {
   return left === undefined || right === undefined ? undefined : left + right;
 }
 
-/** Whether a file may have calls of `import` or `require`. */
 export const mayLoad = (text: string): boolean => /\b(import|require)\s*\(/.test(text);
-
-/** The modules that calls of `import` and `require` load while the file itself is loaded. */
-function loadsOf(source: TypeScript.SourceFile): ModuleEdge[] {
-  if (!mayLoad(source.text)) return [];
-  const definesWorkflows = source.text.includes("defineWorkflow");
-  const edges: ModuleEdge[] = [];
-  eachBelow(source, (part) => {
-    const module = loadedBy(part)?.name;
-    if (module === undefined || ts.findAncestor(part, (each) => isLater(each, definesWorkflows)))
-      return;
-    const start = part.getStart(source);
-    const place = placeAt(source.fileName, source.text, start, part.end - start);
-    edges.push({ module, reads: ["*"], place });
-  });
-  return edges;
-}
 
 /** The name of the module that a statement is about: an import, an export, or a `require`. */
 export function specifierOf(statement: TypeScript.Statement): TypeScript.StringLiteral | undefined {
@@ -195,18 +182,44 @@ export function valuesUsed(
   source: TypeScript.SourceFile,
 ): (readonly [name: TypeScript.Identifier, isRun: boolean])[] {
   const used: (readonly [TypeScript.Identifier, boolean])[] = [];
+  eachValue(source, (part, isRun) => {
+    if (ts.isIdentifier(part)) used.push([part, isRun]);
+  });
+  return used;
+}
+
+/** @param called bodies of functions that run while the file is loaded if it calls them then */
+function eachValue(
+  source: TypeScript.SourceFile,
+  visit: (part: TypeScript.Node, isRun: boolean) => void,
+  called = new Map<string, TypeScript.Node>(),
+): void {
   const definesWorkflows = source.text.includes("defineWorkflow");
   const waiting = source.statements.map((each): [TypeScript.Node, boolean] => [each, true]);
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const [part, isRun] = next;
-    if (ts.isIdentifier(part)) used.push([part, isRun]);
-    else {
-      const isInside = isRun && !isLater(part, definesWorkflows);
-      for (const child of valuesIn(part)) waiting.push([child, isInside]);
+    visit(part, isRun);
+    const callee = isRun && ts.isCallExpression(part) ? part.expression : undefined;
+    const body = callee && ts.isIdentifier(callee) ? called.get(callee.text) : undefined;
+    if (body !== undefined) {
+      waiting.push([body, true]);
+      called.delete(callee?.getText(source) ?? "");
     }
+    const isInside = isRun && !isLater(part, definesWorkflows);
+    for (const child of valuesIn(part)) waiting.push([child, isInside]);
   }
-  return used;
 }
+
+/** The bodies of the functions at the top of a file, by their names. */
+const bodiesIn = (source: TypeScript.SourceFile): Map<string, TypeScript.Node> =>
+  new Map(
+    source.statements.flatMap(declarationsOf).flatMap(([name, node]) => {
+      const fn = ts.isVariableDeclaration(node) ? node.initializer : node;
+      const isFunction = fn && (ts.isArrowFunction(fn) || ts.isFunctionExpression(fn));
+      const body = fn && (isFunction || ts.isFunctionDeclaration(fn)) ? fn.body : undefined;
+      return body === undefined ? [] : [[name, body] as const];
+    }),
+  );
 
 /** What is below a node and may use a name as a value: no types, and no names of members. */
 function valuesIn(part: TypeScript.Node): readonly TypeScript.Node[] {

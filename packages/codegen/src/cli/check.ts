@@ -6,10 +6,9 @@ import { withoutThose } from "../plan/tombstones.js";
 import type { Tombstones } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { lastPlan } from "../write/last-plan.js";
-import { printFindings } from "./findings.js";
+import { isSafe, printFindings } from "./report.js";
 import { functionsFolder } from "./functions-folder.js";
 import { answerOf, baselineFor, keepAnswer } from "./plans.js";
-import { isSafe } from "./report.js";
 import type { Terminal } from "./terminal.js";
 
 export interface CheckOptions {

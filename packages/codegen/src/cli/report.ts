@@ -4,10 +4,12 @@ import type { Compatibility } from "../compatibility/lines.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { formatDiagnostic } from "../diagnostics/format.js";
 import { digestOf } from "../plan/digest.js";
-import type { Tombstones, ProjectPlan } from "../plan/schema.js";
+import type { ProjectPlan, Tombstones } from "../plan/schema.js";
 import { countsText, plural } from "./counts.js";
 import { displayPath, inFolder } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
+import { readText } from "../discover/discover.js";
+import { sidesOf } from "../write/write-generated.js";
 
 /** How each compatibility is called, the worst first. */
 export const compatibilities: Readonly<Record<Compatibility, string>> = {
@@ -115,4 +117,123 @@ export function tombstoneNames(left: readonly Tombstones[]): string[] {
     const names = new Set([...stages, ...nodes.map(({ name }) => name)]);
     return names.size === 0 ? [workflow] : [...names].map((name) => `${workflow} › ${name}`);
   });
+}
+
+/** What `check` found; printed as it is with `--json`, with the problems. */
+interface Findings extends Pick<Answer, "changes" | "tombstones" | "against"> {
+  /** Whether all is well: the exit code is 0. */
+  readonly ok: boolean;
+  /** What `generate` would write and remove. What was edited by hand takes `--force`. */
+  readonly drift: Pick<Written, "written" | "removed" | "edited">;
+  /** Whether tombstones were dropped, except those that the baseline needs. */
+  readonly dropped: boolean;
+}
+
+/** Where and how `check` was asked. */
+interface Checking {
+  readonly functionsDir: string;
+  readonly json: boolean;
+  readonly against?: string | undefined;
+  /** Whether `--drop` was not given, something else had to be well first, or it was done. */
+  readonly dropping: "notAsked" | "refused" | "done";
+  /** Whether there are no errors: with errors there is no plan to compare. */
+  readonly isCompiled: boolean;
+}
+
+/** Prints what was found; gives the exit code. */
+export function printFindings(
+  findings: Findings,
+  diagnostics: readonly Diagnostic[],
+  { functionsDir, json, against, dropping, isCompiled }: Checking,
+  terminal: Terminal,
+): 0 | 1 {
+  const { out, colors } = printTo(terminal);
+  const { ok, drift } = findings;
+  const folder = displayPath(terminal.cwd, functionsDir);
+  if (json) {
+    const problems = diagnostics.map(withoutFrames);
+    out(JSON.stringify({ ...findings, problems }, undefined, 2));
+    return ok ? 0 : 1;
+  }
+  printDiagnostics(diagnostics, folder, terminal);
+  if (isCompiled) {
+    const whatOf = (file: string) => {
+      if (drift.edited.includes(file)) return "edited by hand";
+      if (drift.removed.includes(file)) return "left over";
+      const isMerged = sidesOf(readText(`${functionsDir}/${file}`) ?? "").length > 1;
+      return isMerged ? "both sides of a merge in" : "out of date";
+    };
+    for (const file of [...drift.written, ...drift.removed])
+      out(`${colors.yellow(whatOf(file))} ${inFolder(folder, file)}`);
+    out(driftText(drift, against));
+    printChanges(findings, terminal);
+    printTombstones(findings, dropping, terminal);
+  }
+  return ok ? 0 : 1;
+}
+
+/** Prints what `check` finds in an app that has not changed; gives the exit code. */
+export function printUnchanged(
+  { diagnostics, changes, tombstones, against }: Answer,
+  asked: Pick<Checking, "functionsDir" | "json">,
+  terminal: Terminal,
+): 0 | 1 {
+  const drift = { written: [], removed: [], edited: [] };
+  const found = { ok: changes.every(isSafe), drift, changes, tombstones, dropped: false, against };
+  const checking = { ...asked, dropping: "notAsked", isCompiled: true } as const;
+  return printFindings(found, diagnostics, checking, terminal);
+}
+
+/** What `generate` would do. */
+function driftText({ written, removed, edited }: Findings["drift"], against?: string): string {
+  const count = written.length + removed.length;
+  if (count === 0) return "Generated code is up to date.";
+  const given = against === undefined ? "" : ` generate --against ${against}`;
+  const command = `workflow-codegen${given}${edited.length > 0 ? " --force" : ""}`;
+  return `${plural(count, "file")} of generated code out of date: run ${command}, and commit what it writes.`;
+}
+
+/** Prints the baseline, and every change with what becomes of runs in flight, the worst first. */
+function printChanges({ changes, against: { from, hint: what } }: Findings, terminal: Terminal) {
+  const { out, colors } = printTo(terminal);
+  const hint = (text: string | undefined) => {
+    if (text !== undefined) out(`  ${colors.green("hint")}: ${text}`);
+  };
+  out(colors.dim(`Compared with ${from}.`));
+  hint(what);
+  const paint = { stops: colors.red, loses: colors.red, rename: colors.yellow, safe: colors.green };
+  const of = (...kinds: string[]) =>
+    changes.filter(({ compatibility }) => kinds.includes(compatibility));
+  for (const [kind, title] of Object.entries(compatibilities) as [Compatibility, string][])
+    for (const change of of(kind)) {
+      out(`${paint[kind](title)} ${placeOf(change)}: ${change.message}`);
+      hint(change.hint);
+    }
+  if (changes.some(({ reuses }) => reuses === true))
+    out(
+      "Where code changed under one name, results made before the deploy are handed to the new readers.",
+    );
+  const stopping = of("stops", "rename").length;
+  const losing = of("loses").length;
+  if (stopping > 0) out(`${plural(stopping, "change")} would stop runs in flight.`);
+  if (losing > 0) out(`${plural(losing, "compensation")} would no longer run for runs in flight.`);
+  if (changes.length > 0 && stopping + losing === 0) out("Runs in flight go on.");
+}
+
+/** Prints the tombstones of earlier versions, and what has become or may become of them. */
+function printTombstones(
+  { tombstones, dropped }: Findings,
+  dropping: Checking["dropping"],
+  terminal: Terminal,
+): void {
+  const { out, colors } = printTo(terminal);
+  const word = dropped ? colors.red("dropped") : colors.dim("kept for runs in flight");
+  for (const name of tombstoneNames(tombstones)) out(`${word} ${name}`);
+  if (tombstones.length === 0) {
+    if (dropping !== "notAsked") out("Earlier versions have left no tombstones.");
+  } else if (dropping === "refused") out("Nothing was dropped, as not all is well.");
+  else if (dropping === "notAsked")
+    out("Once no run of an earlier version is in flight, check --drop removes what is kept.");
+  else if (!dropped)
+    out("Nothing was dropped: runs of the plan that is deployed may need all of it.");
 }

@@ -20,7 +20,7 @@ export async function answerUnchanged(args: readonly string[], cwd: string): Pro
   const { json } = asked;
   const terminal = async () => (await import("./terminal.js")).processTerminal();
   if (asked.command === "check") {
-    const { printUnchanged } = await import("./findings.js");
+    const { printUnchanged } = await import("./report.js");
     process.exitCode = printUnchanged(last, { functionsDir, json }, await terminal());
     return true;
   }

@@ -138,6 +138,11 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
       ofIndex,
     ],
     [
+      "require in a function that is called while the file loads",
+      'const it = load(); function load() { return require("./_workflows"); }',
+      ofIndex,
+    ],
+    [
       "require in the body of a loop",
       "",
       '.loop("l", { initial: () => 0, body: (b) => b.event("s", { schema: require("./_workflows").x }), until: () => true, maxIterations: 2 })',

@@ -73,6 +73,18 @@ describe("a workflow that the compiler cannot see is told", () => {
       'import { base } from "#flows/base.workflow";\nexport const more = base.step("t", { query: () => 2 });\n',
     ],
     [
+      "that a function gets",
+      'import { base } from "./base.workflow";\nconst more = (to: typeof base) => to.step("t", { query: () => 2 }); export const longer = more(base);\n',
+    ],
+    [
+      "that a function of a list gets",
+      'import { base } from "./base.workflow";\nexport const longer = [base].map((to) => to.step("t", { query: () => 2 }));\n',
+    ],
+    [
+      "whose step is taken",
+      'import { base } from "./base.workflow";\nexport const more = Reflect.apply(base.step, base, ["t", { query: () => 2 }]);\n',
+    ],
+    [
       "that is only handed on",
       'import { base } from "./all";\nexport default base.step("t", { query: () => 2 });\n',
     ],
@@ -163,6 +175,18 @@ describe("a workflow that the compiler cannot see is told", () => {
       expect(told(found)).toEqual(["SW1101 a.workflow.ts:4"]);
     },
   );
+
+  test.each([
+    ["asserted", 'defineWorkflow({ input: z.object({}) })!.step("t", { query: () => 2 })!;'],
+    [
+      "with a body that is a function of the file",
+      'defineWorkflow({ input: z.object({}) }).branch("to", { on: () => "x", cases: { x: body } });\nfunction body(b: any) { return b.step("t", { query: () => 2 }); }',
+    ],
+  ])("but not one that is %s", async (_how, chain) => {
+    expect(told(await compiled({ "a.workflow.ts": `${head}export const a = ${chain}\n` }))).toEqual(
+      [],
+    );
+  });
 
   test("one made by defineWorkflow under another name, from a file of the app", async () => {
     const use = 'import { flow } from "./lib";\nexport const a = flow({}).sleep("s", 5);\n';

@@ -2,10 +2,9 @@ import type { BodyPlan } from "../../plan/schema.js";
 import { Node } from "../../ts-morph.js";
 import type { NodeCall } from "../definitions.js";
 import { type FunctionNode, functionOf, type Option, unwrap } from "../functions.js";
-import { scopeReads } from "../handlers.js";
+import { bindingOf, scopeReads } from "../handlers.js";
 import { policyOf } from "../options.js";
 import type { DefinitionFile } from "../parser.js";
-import { bindingOf } from "../reads.js";
 import { nameOf } from "../scoping.js";
 import {
   type NodeContext,

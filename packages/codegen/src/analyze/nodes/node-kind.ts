@@ -17,7 +17,7 @@ import {
   reportUnknown,
 } from "../options.js";
 import { sourceHash } from "../tokens.js";
-import type { Reads } from "../reads.js";
+import type { Reads } from "../handlers.js";
 
 /** Where a line of nodes stands: a workflow's own, that of a case, or the body of a loop. */
 export interface Surroundings {

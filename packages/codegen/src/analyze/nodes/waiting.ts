@@ -1,7 +1,7 @@
 import { Node } from "../../ts-morph.js";
 import { childWorkflow } from "../children.js";
 import { constantOf, functionOf, unwrap } from "../functions.js";
-import { readRecover, scopeReads } from "../handlers.js";
+import { readRecover, type Reads, readsOf, scopeReads } from "../handlers.js";
 import { knownValue, objectOf } from "../known.js";
 import {
   givenOptions,
@@ -12,7 +12,6 @@ import {
   reportUnknown,
 } from "../options.js";
 import type { DefinitionFile } from "../parser.js";
-import { type Reads, readsOf } from "../reads.js";
 import { ofNode, optionSource, stagePlan } from "./node-kind.js";
 import type { Named, NodeContext, NodeKind } from "./node-kind.js";
 
