@@ -1,6 +1,7 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import { meant } from "../diagnostics/nearest.js";
 import type { InputPlan, NodePlan, Renaming, WorkflowPlan } from "../plan/schema.js";
+import { makesNothing } from "../plan/stage-kinds.js";
 import type { AppModules } from "./app-modules.js";
 import type { Workflows } from "./workflows.js";
 import type { DefinitionFile } from "./parser.js";
@@ -82,7 +83,7 @@ function nodesOf(calls: readonly NodeCall[], context: NodeContext): ReadNodes {
     // Also the name of a node that cannot be read: what reads it is not wrong because of that.
     const named = node?.name ?? literalName(call);
     hasUnknownNames ||= named === undefined || isOpen(node);
-    if (named !== undefined && node?.hasOutput !== false) scope.push(named);
+    if (named !== undefined && !(node && makesNothing(node))) scope.push(named);
     return node ?? [];
   });
   return { nodes, hasUnreadNodes: nodes.length < calls.length, hasUnknownNames };

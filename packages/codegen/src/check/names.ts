@@ -3,6 +3,7 @@ import { diagnostic, type Diagnostic, type Place, quote } from "../diagnostics/d
 import { allLines, allNodes, capitalized, functionsOfNode } from "../plan/flow.js";
 import { maxPathSegment } from "../plan/paths.js";
 import type { NodePlan, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
+import { takesEvents } from "../plan/stage-kinds.js";
 
 /** Words that cannot name an exported const, and globals that a module cannot declare. */
 const reservedWords = new Set(
@@ -148,7 +149,7 @@ function checkHidden(
     const message = `${within} has a node named ${quote(node.name)}, as one before it is`;
     const { name } = node;
     const waitAgain = `give one a name of its own, and wait for the same event with anyOf: \`.event("${name}Again", { anyOf: { ${name}: schema } })\``;
-    const areEvents = [node, outer].every(({ kind }) => kind === "event");
+    const areEvents = [node, outer].every(takesEvents);
     const hint = areEvents ? waitAgain : "rename one: what reads that name could mean either";
     const other = { message: "the other one", place: outer.place };
     return [diagnostic("hiddenName", node.place, message, hint, other), ...inner];

@@ -3,7 +3,7 @@ import { meant, nearest } from "../diagnostics/nearest.js";
 import { digestOf } from "../plan/digest.js";
 import { allNodes, generatedFunctions, stagesOf } from "../plan/flow.js";
 import type { NodePlan, Renaming, StagePlan, WorkflowPlan } from "../plan/schema.js";
-import { stageKind } from "../plan/stage-kinds.js";
+import { isLoop, makesNothing, startsOne } from "../plan/stage-kinds.js";
 
 export const checkStructure = (workflow: WorkflowPlan): Diagnostic[] =>
   [checkHasNodes, checkFinalizeIsLast, checkBodies, checkReads, checkGlobals].flatMap((rule) =>
@@ -18,7 +18,7 @@ function checkHasNodes({ name, nodes, place, hasUnreadNodes }: WorkflowPlan): Di
 }
 
 function checkFinalizeIsLast({ name, nodes }: WorkflowPlan): Diagnostic[] {
-  const at = nodes.findIndex((node) => node.endsWorkflow);
+  const at = nodes.findIndex(({ isNamed }) => !isNamed);
   const finalize = nodes[at];
   const after = nodes[at + 1];
   if (finalize === undefined || after === undefined) return [];
@@ -30,16 +30,17 @@ function checkFinalizeIsLast({ name, nodes }: WorkflowPlan): Diagnostic[] {
 
 /** A pass that does nothing would be made again and again. A case that does nothing is one. */
 function checkBodies({ nodes }: WorkflowPlan): Diagnostic[] {
-  const loops = allNodes(nodes).filter(({ stages }) => stages.some(({ until }) => until));
-  return loops.flatMap(({ bodies = [] }) =>
-    bodies
-      .filter((body) => body.nodes.length === 0 && !body.hasUnreadNodes)
-      .map(({ label, place }) => {
-        const message = `${label} has no nodes, so a pass would do nothing`;
-        const hint = "add one: `body: (b) => b.step(…)`; its last node gives the next state";
-        return diagnostic("emptyBody", place, message, hint);
-      }),
-  );
+  return allNodes(nodes)
+    .filter(isLoop)
+    .flatMap(({ bodies = [] }) =>
+      bodies
+        .filter((body) => body.nodes.length === 0 && !body.hasUnreadNodes)
+        .map(({ label, place }) => {
+          const message = `${label} has no nodes, so a pass would do nothing`;
+          const hint = "add one: `body: (b) => b.step(…)`; its last node gives the next state";
+          return diagnostic("emptyBody", place, message, hint);
+        }),
+    );
 }
 
 const checkReads = (workflow: WorkflowPlan): Diagnostic[] =>
@@ -68,7 +69,7 @@ function checkStageReads(workflow: WorkflowPlan, stage: StagePlan): Diagnostic[]
 /** Why a stage does not see a node; undefined: there is none of that name. */
 function whyUnseen(node: NodePlan | undefined, stage: StagePlan): string {
   if (node === undefined) return "which nothing gives";
-  if (!node.hasOutput) return `a ${node.kind}, which gives nothing`;
+  if (makesNothing(node)) return `a ${node.kind}, which gives nothing`;
   const around = node.path.split(".").slice(0, -1).join(".");
   return stage.name.startsWith(around === "" ? "" : `${around}.`)
     ? "which does not come before it"
@@ -117,9 +118,8 @@ function sureChildren(
 ): { readonly node: NodePlan; readonly starts: WorkflowPlan }[] {
   return nodes.flatMap((node) => {
     const { stages, bodies = [] } = node;
-    if (stages.some(({ kind }) => stageKind(kind).shape === "loop"))
-      return bodies.flatMap((body) => sureChildren(body.nodes, byName));
-    const [name] = stages.find(({ kind }) => kind === "child")?.workflows ?? [];
+    if (isLoop(node)) return bodies.flatMap((body) => sureChildren(body.nodes, byName));
+    const [name] = startsOne(node) ? (stages[0]?.workflows ?? []) : [];
     const starts = name === undefined ? undefined : byName.get(name);
     return starts === undefined ? [] : [{ node, starts }];
   });

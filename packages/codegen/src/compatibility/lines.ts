@@ -1,5 +1,5 @@
-import { hasCases } from "../plan/flow.js";
 import type { WrittenPlan } from "../plan/schema.js";
+import { hasCases } from "../plan/stage-kinds.js";
 
 export type WorkflowThen = WrittenPlan["workflows"][number];
 export type NodeThen = WorkflowThen["nodes"][number];

@@ -1,7 +1,7 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import { type Change, type NodeThen, type LinePair, type Placed, longestCommon } from "./lines.js";
 import { allNodes, allReads } from "../plan/flow.js";
-import { stageKind } from "../plan/stage-kinds.js";
+import { isLoop, makesNothing, stageKind, startsRuns, takesEvents } from "../plan/stage-kinds.js";
 
 type Rule = (line: LinePair) => Omit<Change, "workflow">[];
 
@@ -44,8 +44,8 @@ function goneNodes({ before, now }: LinePair): ReturnType<Rule> {
   });
 }
 
-const waitsForEver = ({ node: { stages, options } }: Placed): boolean =>
-  stages.some(({ kind }) => stageKind(kind).goes === "waiting") && !("timeout" in options);
+const waitsForEver = ({ node }: Placed): boolean =>
+  takesEvents(node) && !("timeout" in node.options);
 
 const key = (path: string): string => (path.includes(".") ? quote(path) : path);
 
@@ -55,8 +55,7 @@ const sayRenamed = (old: Placed, now: Placed): string =>
 /** Whether a node has the code that another one had: they seem to have changed names. */
 function isOther(other: Placed, old: Placed, placed: Placed, now: readonly Placed[]): boolean {
   const { kind, hash } = placed.node;
-  // A sleep has no result.
-  const isLike = other.node.kind === kind && kind !== "sleep" && other.node.hash === hash;
+  const isLike = other.node.kind === kind && !makesNothing(other.node) && other.node.hash === hash;
   return isLike && old.node.hash !== hash && find(now, other.stored)?.node.hash !== hash;
 }
 
@@ -142,8 +141,7 @@ function tooManyPasses(old: Placed, now: Placed): string[] {
 /** A parent's new handler does not run for runs whose children were started without it. */
 function newHandler(old: Placed, now: Placed): string | undefined {
   const hasHandler = ({ node }: Placed) => node.stages.some((stage) => partOf(stage) === "output");
-  const hasChildren = old.node.stages.some(({ kind }) => kind === "children");
-  if (!hasChildren || hasHandler(old) || !hasHandler(now)) return undefined;
+  if (!startsRuns(old.node) || hasHandler(old) || !hasHandler(now)) return undefined;
   return "it has a handler now: runs whose children are going do not run it, and its `output` is undefined in them";
 }
 
@@ -197,7 +195,7 @@ function movedNodes(line: LinePair): ReturnType<Rule> {
 /** Who reads a node from `at` on: nodes, and readers of the output, which the last node makes. */
 function readersAfter(at: number, read: Placed, { inside, now }: LinePair): string[] {
   const readers = now.slice(at).filter(({ node }) => readsOf(node).has(read.node.name));
-  const isOutput = now.findLast(({ node }) => node.kind !== "sleep") === read;
+  const isOutput = now.findLast(({ node }) => !makesNothing(node)) === read;
   const of = inside === "" ? "the workflow" : quote(inside);
   return [
     ...readers.map(({ path }) => quote(path)),
@@ -220,13 +218,13 @@ const canBeAt = (placed: Placed, line: readonly Placed[]): boolean =>
 const beginsTransaction = ({ node }: Placed, line: readonly Placed[]): boolean =>
   node.options["isolate"] === true || line[0]?.node === node || line.length >= mostFused;
 
-function waitsIn({ stages, options, bodies = [] }: NodeThen): boolean {
+function waitsIn(node: NodeThen): boolean {
   return (
-    stages.some(isWaitedAt) ||
-    options["isolate"] === true ||
+    node.stages.some(isWaitedAt) ||
+    node.options["isolate"] === true ||
     // Passes that nothing waits in are done by twenty steps a transaction.
-    stages.some(({ kind }) => stageKind(kind).shape === "loop") ||
-    bodies.some(({ nodes }) => nodes.length >= mostFused || nodes.some(waitsIn))
+    isLoop(node) ||
+    (node.bodies ?? []).some(({ nodes }) => nodes.length >= mostFused || nodes.some(waitsIn))
   );
 }
 

@@ -62,8 +62,8 @@ export class EventSender {
   next({ runs }: RunTree): Delivery | undefined {
     if (this.#failure !== undefined) throw this.#failure;
     for (const { runId, workflow, steps } of runs) {
-      for (const { kind, state, events = [] } of steps) {
-        if (kind !== "event" || state !== "waiting") continue;
+      for (const { state, events = [] } of steps) {
+        if (state !== "waiting") continue;
         const event = this.#expected.find(({ name }) => events.includes(name));
         if (event !== undefined) return { event, to: { runId, workflow } };
       }

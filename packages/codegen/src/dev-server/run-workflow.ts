@@ -108,8 +108,8 @@ async function untilEnded({ clock }: App, watch: Watch, sender: EventSender): Pr
 function stuck({ runs }: RunTree, unsent: readonly PlannedEvent[]): Error {
   const counts = new Map<string, number>();
   for (const { workflow, steps } of runs)
-    for (const { kind, state, stage, events = [] } of steps) {
-      if (kind !== "event" || state !== "waiting") continue;
+    for (const { state, stage, events } of steps) {
+      if (events === undefined || state !== "waiting") continue;
       const names = events.map((name) => JSON.stringify(name)).join(" or ");
       const what = `"${stage}" of ${workflow} waits for the event ${names}`;
       counts.set(what, (counts.get(what) ?? 0) + 1);

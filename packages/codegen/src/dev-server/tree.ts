@@ -1,5 +1,6 @@
 import type { ComponentApi } from "@stepwise/workflow/_generated/component.js";
 import type { FunctionReturnType } from "convex/server";
+import { stageKind, stageKindNames } from "../plan/stage-kinds.js";
 
 export type Views = ComponentApi["views"];
 /** A run and those below it, oldest first. */
@@ -54,6 +55,11 @@ function ended(known: Map<string, TreeRun>, runs: readonly TreeRun[]): TreeRun[]
     .sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0) || depth(b.runId) - depth(a.runId));
 }
 
+/** Kinds of records that end after those of the nodes inside theirs. */
+const HOLDING: readonly string[] = stageKindNames.filter(
+  (each) => stageKind(each).goes === "decided",
+);
+
 function* ofSteps(before: TreeRun | undefined, run: TreeRun): Generator<Change> {
   const known = new Map(before?.steps.map((step) => [stepKey(step), step]));
   // Loops and branches that have ended, outermost first: what is inside one has ended before it.
@@ -72,7 +78,7 @@ function* ofSteps(before: TreeRun | undefined, run: TreeRun): Generator<Change> 
       yield { what: "stepRetries", run, step, error };
     }
     if (!hasEnded(step.state) || hasEnded(old?.state ?? "pending")) continue;
-    if (step.kind === "loop" || step.kind === "branch") open.push(step);
+    if (HOLDING.includes(step.kind)) open.push(step);
     else yield { what: "stepEnded", run, step };
   }
   for (const step of open.reverse()) yield { what: "stepEnded", run, step };

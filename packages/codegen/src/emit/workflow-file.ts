@@ -1,6 +1,6 @@
 import { allReads, allNodes, capitalized, outputOf, stagesOf } from "../plan/flow.js";
 import type { Tombstones, NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
-import { stageKind } from "../plan/stage-kinds.js";
+import { makesNothing, stageKind } from "../plan/stage-kinds.js";
 import { planHash } from "../plan/write.js";
 import {
   commentText,
@@ -124,7 +124,7 @@ function nodeReads({ nodes }: WorkflowPlan): string[] {
   const before = new Map([["input", "input"]]);
   return nodes.map(({ name, storage = name, ...node }) => {
     const visible = [...before];
-    if (node.hasOutput) before.set(name, storage);
+    if (!makesNothing(node)) before.set(name, storage);
     const reads = allNodes([{ ...node, name }]).flatMap((each) => each.stages.flatMap(allReads));
     const all = reads.includes("*");
     const names = visible.filter(([each]) => all || reads.includes(each));
@@ -147,7 +147,7 @@ function endAndResume(workflow: WorkflowPlan, file: FileScope): string[] {
     property("at", object(at)),
     ...(after.length > 0 ? [property("after", object(after))] : []),
   ];
-  const waited = waiting.every(({ kind }) => kind === "children")
+  const waited = waiting.every(({ kind }) => stageKind(kind).takes === "runs")
     ? "the children of a parent"
     : "what a stage has waited for";
   const undone = () => runFunction(file.arrival({ at: "undone" }), "run.undone()", file);

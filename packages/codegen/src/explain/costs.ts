@@ -1,5 +1,5 @@
 import type { NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
-import { stageKind } from "../plan/stage-kinds.js";
+import { hasStage, isLoop, stageKind, startsRuns } from "../plan/stage-kinds.js";
 import { durationMs } from "../plan/constants.js";
 import { longestWaits, retryOf } from "../plan/retry.js";
 
@@ -54,9 +54,7 @@ function throughNode(node: NodePlan, from: Transaction, of: Map<StagePlan, numbe
   }
   const [own] = node.stages;
   if (node.bodies === undefined || own === undefined) return walked;
-  return stageKind(own.kind).shape === "loop"
-    ? throughPasses(node, own, walked, of)
-    : throughCases(node, walked, of);
+  return isLoop(node) ? throughPasses(node, own, walked, of) : throughCases(node, walked, of);
 }
 
 function throughCases(node: NodePlan, walked: Walked, of: Map<StagePlan, number>): Walked {
@@ -104,12 +102,12 @@ function transaction({ policy: { values, computed } }: StagePlan, from: Transact
   return { executions: from === "open" ? fused : 1, after: "open" };
 }
 
-function throughStage(stage: StagePlan, from: Transaction, { stages, given }: NodePlan): Walked {
+function throughStage(stage: StagePlan, from: Transaction, node: NodePlan): Walked {
   const { goes, shape } = stageKind(stage.kind);
   if (goes === "within") return transaction(stage, from);
   if (goes === "queued") {
     // The time of a parent is watched from where its workflow arrives at it.
-    const isTimed = stages.some(({ kind }) => kind === "children") && given.has("timeout");
+    const isTimed = startsRuns(node) && node.given.has("timeout");
     return { executions: action(stage) + (isTimed ? arrival(from) : 0), after: "open" };
   }
   if (goes === "decided") {
@@ -121,10 +119,8 @@ function throughStage(stage: StagePlan, from: Transaction, { stages, given }: No
 }
 
 /** How many of a stage's root executions are actions: its own, and the one a reference names. */
-export const actionsOf = ({ kind, reference }: StagePlan): number => {
-  if (stageKind(kind).goes !== "queued") return 0;
-  return reference === undefined ? 1 : 2;
-};
+export const actionsOf = (stage: StagePlan): number =>
+  stageKind(stage.kind).goes === "queued" ? action(stage) - 1 : 0;
 
 /** Each compensation is arrived at by a function of its own. */
 function whenUndone(stage: StagePlan): number {
@@ -165,6 +161,7 @@ const byWhatItTakes: Readonly<
   transaction: () => ({ worstCaseMs: transactionMs }),
   duration: ({ policy }) => ({ worstCaseMs: durationMs(policy.values["duration"]) ?? Infinity }),
   timeout: waiting,
+  run: runs,
   runs,
   // What is decided in the transaction that arrives takes no time of its own.
   nothing: () => ({ worstCaseMs: 0 }),
@@ -182,8 +179,9 @@ function runs(stage: StagePlan, { node, runs: longestRuns }: Around): WorstCase 
 function attempts({ policy }: StagePlan, { workflow }: Around): WorstCase {
   const timeoutMs = timeoutOf(policy);
   const isOwn = "retry" in policy.values || policy.computed.includes("retry");
-  const { values, computed } = isOwn ? policy : workflowPolicy(workflow);
-  if (computed.includes("retry")) return { attempts: null, timeoutMs, worstCaseMs: Infinity };
+  const { values, given } = isOwn ? policy : { ...workflow, values: workflow.options };
+  if (given.has("retry") && !("retry" in values))
+    return { attempts: null, timeoutMs, worstCaseMs: Infinity };
   const retry = retryOf(values["retry"]);
   const attempts = retry.maxAttempts;
   if (timeoutMs === null) return { attempts, timeoutMs, worstCaseMs: Infinity };
@@ -201,24 +199,18 @@ function timeoutOf({ values, computed }: StagePlan["policy"]): number | null | u
   return "timeout" in values ? (durationMs(values["timeout"]) ?? null) : undefined;
 }
 
-function workflowPolicy({
-  options,
-  given,
-}: WorkflowPlan): Pick<StagePlan["policy"], "values" | "computed"> {
-  const computed = [...given.keys()].filter((name) => !(name in options));
-  return { values: options, computed };
-}
-
 /** After how many ms a node ends whatever runs in it. */
-export function limitOf({ stages, options }: NodePlan): number {
-  // That of a parent or a loop covers all that is in it; that of any other node is its one stage's.
-  const isWhole = stages.some(({ kind }) => kind === "children" || kind === "loop");
-  return (isWhole ? durationMs(options["timeout"]) : undefined) ?? Infinity;
-}
+export const limitOf = (node: NodePlan): number =>
+  (isTimedAsWhole(node) ? durationMs(node.options["timeout"]) : undefined) ?? Infinity;
+
+/** The `timeout` of an action is of each attempt. */
+const isTimedAsWhole = hasStage(
+  ({ goes, options }) => goes !== "queued" && options.includes("timeout"),
+);
 
 /** How many passes a node with bodies makes at most; null when that is computed. */
-export function passesOf({ stages, options }: NodePlan): number | null {
-  if (!stages.some(({ kind }) => stageKind(kind).shape === "loop")) return 1;
-  const max = options["maxIterations"];
+export function passesOf(node: NodePlan): number | null {
+  if (!isLoop(node)) return 1;
+  const max = node.options["maxIterations"];
   return typeof max === "number" ? max : null;
 }

@@ -1,7 +1,7 @@
 import { durationMs } from "../plan/constants.js";
 import { stagesOf } from "../plan/flow.js";
 import type { BodyPlan, NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
-import { stageKind } from "../plan/stage-kinds.js";
+import { isLoop, stageKind } from "../plan/stage-kinds.js";
 import {
   actionsOf,
   limitOf,
@@ -138,16 +138,10 @@ function explainNode(node: NodePlan, around: Around): NodeExplained {
   });
   const own = sumOf(stages.filter(({ isCompensation }) => isCompensation !== true));
   const { path: name, kind } = node;
-  if (node.bodies === undefined) {
-    const worstCaseMs = Math.min(own.worstCaseMs, limitOf(node));
-    return { name, kind, ...own, worstCaseMs, stages };
-  }
-  const bodies = node.bodies.map((body) => explainBody(body, around));
+  const bodies = node.bodies?.map((body) => explainBody(body, around));
   const passes = passesOf(node);
-  const inside = times(greatestOf(bodies), passes);
-  const maxPasses = stages.some(({ kind }) => stageKind(kind).shape === "loop")
-    ? { maxPasses: passes }
-    : {};
+  const inside = times(greatestOf(bodies ?? []), passes);
+  const maxPasses = isLoop(node) ? { maxPasses: passes } : {};
   const all = sumOf([own, inside]);
   const worstCaseMs = Math.min(all.worstCaseMs, limitOf(node));
   return { name, kind, ...all, worstCaseMs, ...maxPasses, stages, bodies };
@@ -163,7 +157,7 @@ function childrenOf(
   all: readonly WorkflowPlan[],
   runs: LongestRuns,
 ): WorkflowExplained["perChild"][number][] {
-  if (stage.kind !== "children" && stage.kind !== "child") return [];
+  if (stageKind(stage.kind).shape !== "fanOut") return [];
   return (stage.workflows ?? [undefined]).map((name) => {
     const child = all.find((workflow) => workflow.name === name);
     const own = child && sumOf(explainNodes(child, runs));

@@ -1,7 +1,7 @@
 import { allNodes, stagesOf } from "../plan/flow.js";
 import type { NodePlan, ProjectPlan, StagePlan } from "../plan/schema.js";
 import { retryOf } from "../plan/retry.js";
-import { type Shape, stageKind } from "../plan/stage-kinds.js";
+import { hasCases, isLoop, type Shape, stageKind, startsRuns } from "../plan/stage-kinds.js";
 
 export interface Graph {
   readonly workflows: readonly GraphWorkflow[];
@@ -44,7 +44,7 @@ export function graphOf({ workflows }: ProjectPlan, only?: string): Graph {
   const drawn = workflows.filter(({ name }) => only === undefined || name === only);
   const children = drawn.flatMap((workflow) =>
     stagesOf(workflow)
-      .filter(({ kind }) => startsRuns(kind))
+      .filter(({ kind }) => stageKind(kind).shape === "fanOut")
       .flatMap(({ node, workflows: known }) =>
         (known ?? [undefined]).map((child) => ({ workflow: workflow.name, node, child })),
       ),
@@ -60,8 +60,6 @@ export function graphOf({ workflows }: ProjectPlan, only?: string): Graph {
   };
 }
 
-const startsRuns = (kind: StagePlan["kind"]): boolean => stageKind(kind).shape === "fanOut";
-
 type Exit = Omit<GraphEdge, "to">;
 
 function edgesOf(nodes: readonly NodePlan[]): GraphEdge[] {
@@ -75,9 +73,8 @@ function edgesOf(nodes: readonly NodePlan[]): GraphEdge[] {
 const to = (exit: Exit, { path }: NodePlan): GraphEdge => ({ ...exit, to: path });
 
 function exitsOf(node: NodePlan): Exit[] {
-  const shape = shapeOf(node);
-  if (shape === "loop") return [{ from: node.path, label: "done" }];
-  if (shape !== "decision") return [{ from: node.path }];
+  if (isLoop(node)) return [{ from: node.path, label: "done" }];
+  if (!hasCases(node)) return [{ from: node.path }];
   return (node.bodies ?? []).flatMap(({ key, nodes }) => {
     const last = nodes.at(-1);
     return last === undefined ? [{ from: node.path, label: key }] : exitsOf(last);
@@ -86,13 +83,16 @@ function exitsOf(node: NodePlan): Exit[] {
 
 /** Into the bodies of a node, through them, and of a loop back. */
 function insideOf(node: NodePlan): GraphEdge[] {
-  const isLoop = shapeOf(node) === "loop";
   return (node.bodies ?? []).flatMap(({ key, nodes }) => {
     const [first] = nodes;
     const last = nodes.at(-1);
     if (first === undefined || last === undefined) return [];
-    const into: GraphEdge = { from: node.path, to: first.path, ...(isLoop ? {} : { label: key }) };
-    const back = isLoop
+    const into: GraphEdge = {
+      from: node.path,
+      to: first.path,
+      ...(isLoop(node) ? {} : { label: key }),
+    };
+    const back = isLoop(node)
       ? exitsOf(last).map((exit) => to({ label: "next pass", ...exit }, node))
       : [];
     return [into, ...edgesOf(nodes), ...back];
@@ -118,7 +118,7 @@ function graphNode(node: NodePlan): GraphNode {
       ...(stages.some(({ recover }) => recover) ? ["recovers"] : []),
       ...(stages.some(({ reduce }) => reduce) ? ["reduces"] : []),
     ],
-    fansOut: stages.some((stage) => startsRuns(stage.kind)),
+    fansOut: startsRuns(node),
   };
 }
 

@@ -1,5 +1,6 @@
-import { allNodes, hasCases } from "./flow.js";
+import { allNodes } from "./flow.js";
 import type { WrittenPlan } from "./schema.js";
+import { hasCases, stageKind, startsOne } from "./stage-kinds.js";
 
 type Written = WrittenPlan["workflows"][number]["nodes"][number];
 
@@ -54,12 +55,13 @@ const digests = new WeakMap<Nodes, Digest>();
 export function digestOf(workflow: Nodes): Digest {
   const before = digests.get(workflow);
   if (before !== undefined) return before;
-  const stages = allNodes(workflow.nodes).flatMap((node) => node.stages);
+  const nodes = allNodes(workflow.nodes);
+  const stages = nodes.flatMap((node) => node.stages);
   const digest: Digest = {
     nodes: workflow.nodes.length,
-    actions: stages.filter(({ kind }) => kind === "action").map(({ name }) => name),
+    actions: stages.filter(({ kind }) => stageKind(kind).goes === "queued").map(({ name }) => name),
     stored: storedNodes(workflow.nodes),
-    startsChild: stages.some(({ kind }) => kind === "child"),
+    startsChild: nodes.some(startsOne),
   };
   digests.set(workflow, digest);
   return digest;

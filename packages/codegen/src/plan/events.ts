@@ -1,7 +1,7 @@
 import { allNodes, stagesOf } from "./flow.js";
 import { isObject } from "./known.js";
 import type { NodePlan, ProjectPlan, WorkflowPlan } from "./schema.js";
-import { stageKind } from "./stage-kinds.js";
+import { stageKind, takesEvents } from "./stage-kinds.js";
 
 export interface AwaitedEvents {
   readonly names: readonly string[];
@@ -19,7 +19,7 @@ export function awaitedEvents(
   const nodes = workflows
     .filter(({ name }) => reached.has(name))
     .flatMap((each) => allNodes(each.nodes))
-    .filter(({ kind }) => kind === "event");
+    .filter(takesEvents);
   const named = nodes.map(namesOf);
   return {
     names: [...new Set(named.flatMap((names) => names ?? []))],

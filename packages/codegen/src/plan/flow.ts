@@ -1,5 +1,5 @@
 import type { BodyPlan, NodePlan, StagePlan, WorkflowPlan } from "./schema.js";
-import { stageKind } from "./stage-kinds.js";
+import { makesNothing, stageKind } from "./stage-kinds.js";
 
 /** Where a run goes on: at a stage, or where the line it is on has come to its end. */
 export type Following =
@@ -38,7 +38,7 @@ export const beginningOf = (body: BodyPlan): Following =>
 
 /** The stage whose output is that of a line of nodes: the last that has one. Null when none has. */
 export function outputOf(nodes: readonly NodePlan[]): StagePlan | null {
-  return lineOf(nodes.filter(({ hasOutput }) => hasOutput)).at(-1) ?? null;
+  return lineOf(nodes.filter((node) => !makesNothing(node))).at(-1) ?? null;
 }
 
 const lineOf = (nodes: readonly NodePlan[]): StagePlan[] =>
@@ -62,10 +62,6 @@ interface Nested<Node> {
 /** All nodes, those inside others after the one they stand in. */
 export const allNodes = <Node extends Nested<Node>>(nodes: readonly Node[]): Node[] =>
   nodes.flatMap((node) => [node, ...(node.bodies ?? []).flatMap((body) => allNodes(body.nodes))]);
-
-/** Whether the bodies of a node are cases, which have names, and one of which runs. */
-export const hasCases = ({ stages }: { readonly stages: readonly Pick<StagePlan, "kind">[] }) =>
-  stages.some(({ kind }) => stageKind(kind).shape === "decision");
 
 /** All lines of nodes: the given one, and those of the cases and bodies in it. */
 export function allLines(nodes: readonly NodePlan[]): (readonly NodePlan[])[] {

@@ -184,10 +184,8 @@ export interface NodePlan extends z.infer<typeof node> {
   readonly path: string;
   readonly place: Place;
   readonly given: GivenOptions;
+  /** False of a finalize, with which the workflow ends. */
   readonly isNamed: boolean;
-  readonly endsWorkflow: boolean;
-  /** Whether later nodes can read what it makes: a sleep makes nothing. */
-  readonly hasOutput: boolean;
 }
 
 export interface BodyPlan extends z.infer<typeof body> {

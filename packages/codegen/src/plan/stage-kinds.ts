@@ -9,9 +9,10 @@ interface StageKind {
    * the stage's name; `woken`: that is an execution of its own.
    */
   readonly goes: "queued" | "within" | "waiting" | "woken" | "decided";
-  /** What it takes at worst. `runs`: as long as the runs that it starts. */
-  readonly takes: "attempts" | "transaction" | "duration" | "timeout" | "runs" | "nothing";
+  /** What it takes at worst. `runs`: as long as those that it starts. */
+  readonly takes: "attempts" | "transaction" | "duration" | "timeout" | "run" | "runs" | "nothing";
   readonly shape: Shape;
+  readonly makesNothing?: true;
   /** Which of the options that not every node has are for it. */
   readonly options: readonly ("retry" | "timeout" | "isolate")[];
 }
@@ -23,12 +24,12 @@ export const stageKinds = {
   query: { goes: "within", takes: "transaction", shape: "run", options: ["isolate"] },
   // They are started by the transaction that arrives. When the last one has ended, the run goes on.
   children: { goes: "woken", takes: "runs", shape: "fanOut", options: ["timeout"] },
-  sleep: { goes: "woken", takes: "duration", shape: "wait", options: [] },
+  sleep: { goes: "woken", takes: "duration", shape: "wait", makesNothing: true, options: [] },
   // It goes on in the transaction of whoever sends the event.
   event: { goes: "waiting", takes: "timeout", shape: "wait", options: ["timeout"] },
   branch: { goes: "decided", takes: "nothing", shape: "decision", options: [] },
   loop: { goes: "decided", takes: "nothing", shape: "loop", options: ["timeout"] },
-  child: { goes: "woken", takes: "runs", shape: "fanOut", options: [] },
+  child: { goes: "woken", takes: "run", shape: "fanOut", options: [] },
 } as const satisfies Readonly<Record<string, StageKind>>;
 
 export type StageKindName = keyof typeof stageKinds;
@@ -36,3 +37,22 @@ export type StageKindName = keyof typeof stageKinds;
 export const stageKindNames = Object.keys(stageKinds) as [StageKindName, ...StageKindName[]];
 
 export const stageKind = (name: StageKindName): StageKind => stageKinds[name];
+
+interface Staged {
+  readonly stages: readonly { readonly kind: StageKindName }[];
+}
+
+/** Whether a node has a stage of such a kind. */
+export const hasStage =
+  (isSuch: (kind: StageKind) => boolean) =>
+  ({ stages }: Staged): boolean =>
+    stages.some(({ kind }) => isSuch(stageKind(kind)));
+
+/** Whether its bodies are cases, which have names, and one of which runs. */
+export const hasCases = hasStage(({ shape }) => shape === "decision");
+export const isLoop = hasStage(({ shape }) => shape === "loop");
+export const startsRuns = hasStage(({ shape }) => shape === "fanOut");
+export const startsOne = hasStage(({ takes }) => takes === "run");
+export const takesEvents = hasStage(({ goes }) => goes === "waiting");
+/** Whether no node can read what it makes. */
+export const makesNothing = hasStage((kind) => kind.makesNothing === true);

@@ -1,6 +1,6 @@
 import type { NodePlan, WorkflowPlan, WrittenPlan } from "./schema.js";
 import { membersOf, type Member, digestOf } from "./digest.js";
-import { hasCases } from "./flow.js";
+import { hasCases } from "./stage-kinds.js";
 import { planHash } from "./write.js";
 
 /* Results are stored under a node's first name. Only entries of `renamed` new to the plan count. */

@@ -64,8 +64,6 @@ export interface NodeKind {
   readonly planned?: readonly string[];
   /** Whether the workflow ends with it, so that it has no name of its own. */
   readonly isFinalize?: true;
-  /** Whether later nodes can read what it makes. Default: true. */
-  readonly hasOutput?: false;
   parts(read: Read): NodeParts;
 }
 
@@ -85,7 +83,7 @@ export function analyzeNode(
   context: NodeContext,
 ): NodePlan | undefined {
   const { file, modules } = context;
-  const { known, order, needed, planned = [], isFinalize = false, hasOutput = true } = kind;
+  const { known, order, needed, planned = [], isFinalize = false } = kind;
   const named = isFinalize ? finalizeName(call, context) : readName(call, context);
   if (named === undefined) return undefined;
   const { name, path, at, label } = named;
@@ -114,8 +112,6 @@ export function analyzeNode(
     place: file.placeOf(at),
     given,
     isNamed: !isFinalize,
-    endsWorkflow: isFinalize,
-    hasOutput,
   };
 }
 

@@ -20,22 +20,23 @@ import type { Named, NodeContext, NodeKind } from "./node-kind.js";
 /** `.sleep(name, duration | (scope) => duration | Date)`: one stage, which makes nothing. */
 export const sleep: NodeKind = {
   planned: ["duration"],
-  hasOutput: false,
   parts({ call, named, context: { file, scope: visible } }) {
     const { label, at } = named;
     const [, nameNode] = call.call.getArguments();
     if (nameNode === undefined) {
       const hint = 'write it after the name: `.sleep("settle", "10m")`, or a function of the scope';
       file.report("missingOption", at, `${label} has no duration`, hint);
-      return { stages: [], options: new Map() };
     }
-    const value = heldIn(nameNode, file);
-    const reads = readDuration(value, label, file);
-    const options = new Map([["duration", { name: "duration", nameNode, value }]]);
+    const value = nameNode && heldIn(nameNode, file);
+    // Also one that cannot be read gives nothing.
+    const reads = (value && readDuration(value, label, file)) ?? [];
+    const options: Options = new Map(
+      value && [["duration", { name: "duration", nameNode, value }]],
+    );
     const given = givenOptions(options, file);
     const policy = { values: plannedValues(given, ["duration"]), computed: [], given };
     const own = { kind: "sleep", visible, policy, at } as const;
-    return { stages: [reads && stagePlan({ ...ofNode(named), ...own, reads }, file)], options };
+    return { stages: [stagePlan({ ...ofNode(named), ...own, reads }, file)], options };
   },
 };
 
