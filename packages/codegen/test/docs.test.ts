@@ -170,6 +170,17 @@ const anchorsOf = (text: string) =>
       .replaceAll(" ", "-"),
   );
 
+test("the loads in the README are those that were measured", async () => {
+  const measured = await read("benchmarks/load.md");
+  const rows = [...(await read("README.md")).matchAll(/^\| (\d[^|]*?) +\| (\d+) +\| (\d+) +\|$/gm)];
+  expect(rows.length).toBeGreaterThan(3);
+  for (const [, load, peer, ours] of rows) {
+    const found = measured.split("\n").find((line) => line.startsWith(`| ${load} `)) ?? "";
+    expect(found).toContain(`| 0 / 0 `);
+    expect(found).toContain(`| ${ours} / ${peer} `);
+  }
+});
+
 test("every link of a page leads to a file and a heading that exist", async () => {
   const broken: string[] = [];
   for (const page of allPages)

@@ -25,6 +25,15 @@ export interface RunsArgs {
   readonly cursor: string | null;
 }
 
+/** An event that some node of a workflow takes. */
+export interface EventSummary {
+  readonly name: string;
+  /** What to ask for, to send it. */
+  readonly payload: Shape;
+  /** Such a payload with empty values. */
+  readonly example: Value;
+}
+
 /** A workflow that is deployed. */
 export interface WorkflowSummary {
   readonly name: string;
@@ -36,6 +45,7 @@ export interface WorkflowSummary {
   readonly input: Shape;
   /** Such an input with empty values. */
   readonly example: Value;
+  readonly events: readonly EventSummary[];
 }
 
 /** The output of a `sensitive` node is left out. */

@@ -16,6 +16,7 @@ import type {
   WriteName,
   WriteResult,
 } from "./data-source.js";
+import { eventsOf } from "./event-shapes.js";
 import { exampleOf, shapeOf } from "./input-shape.js";
 
 /** The generated `workflows`. */
@@ -49,7 +50,8 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
       Object.values(workflows).map(({ name, definition, plan }) => {
         const input = shapeOf(definition.options.input);
         const nodes = Object.keys(definition.nodes);
-        return { name, nodes, plan, input, example: exampleOf(input) };
+        const events = eventsOf(definition);
+        return { name, nodes, plan, input, example: exampleOf(input), events };
       }),
     runs: async (ctx, { workflow, cursor, text, ...filter }) => {
       const of = workflow === undefined ? undefined : named(workflows, workflow);

@@ -34,7 +34,8 @@ interface DescribesItself {
   };
 }
 
-const unknown: Shape = { kind: "other", example: {} };
+/** Any JSON. */
+export const unknown: Shape = { kind: "other", example: {} };
 
 /** The form of a workflow's input; any JSON if the schema does not tell its form. */
 export function shapeOf(schema: unknown): Shape {

@@ -74,16 +74,27 @@ export async function mcp(options: SourceOptions, terminal: Terminal): Promise<0
   );
   tool(
     "list_runs",
-    "The runs, the newest first, in pages.",
+    "The runs, the newest first, in pages. A page can be empty and not be the last.",
     {
       workflow: z.string().optional(),
       state: z
         .enum(["pending", "running", "compensating", "completed", "failed", "canceled", "timedOut"])
         .optional(),
+      node: z.string().optional().describe("only runs at this node of the workflow"),
       parent: z.string().optional().describe("only the children of this run"),
+      key: z.string().optional().describe("only runs of the workflow whose key begins so"),
+      text: z.string().optional().describe("in keys, ids and errors; a page searches 500 runs"),
+      since: z.iso.datetime({ offset: true }).optional().describe("only runs created from then on"),
+      until: z.iso.datetime({ offset: true }).optional().describe("only runs created before then"),
+      outdated: z.boolean().optional().describe("only runs of older plans of the workflow"),
       cursor,
     },
-    (args) => read("runs", args),
+    ({ since, until, ...args }) =>
+      read("runs", {
+        ...args,
+        ...(since === undefined ? {} : { since: Date.parse(since) }),
+        ...(until === undefined ? {} : { until: Date.parse(until) }),
+      }),
   );
   tool("get_run", "A run: its state, where it is, and its output or error.", { runId }, (args) =>
     read("run", args),

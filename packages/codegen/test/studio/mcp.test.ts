@@ -43,7 +43,8 @@ test("an agent checks, explains, starts, reads and restarts", async () => {
     { name: "parcel" },
     { name: "vault" },
   ]);
-  const started = await call("start_run", { workflow: "parcel", input: { item: "a" } });
+  const start = { workflow: "parcel", input: { item: "a" }, key: "box 1" };
+  const started = await call("start_run", start);
   const runId = started.value as string;
   const run = async () => (await call("get_run", { runId })).value;
   await vi.waitFor(
@@ -51,6 +52,16 @@ test("an agent checks, explains, starts, reads and restarts", async () => {
     { timeout: 20_000, interval: 100 },
   );
   expect((await call("list_runs", { state: "completed" })).value.page).toMatchObject([{ runId }]);
+  for (const [filter, count] of [
+    [{ workflow: "parcel", node: "pack" }, 0],
+    [{ workflow: "parcel", key: "box" }, 1],
+    [{ workflow: "parcel", outdated: true }, 0],
+    [{ text: "BOX 1" }, 1],
+    [{ text: "box 2" }, 0],
+    [{ since: "2020-01-01T00:00:00Z" }, 1],
+    [{ until: "2020-01-01T00:00:00+01:00" }, 0],
+  ] as const)
+    expect([filter, (await call("list_runs", filter)).value.page.length]).toEqual([filter, count]);
   expect((await call("timeline", { runId })).value.page).toMatchObject([
     { node: "pack", state: "completed", output: "packed a" },
   ]);
@@ -73,4 +84,6 @@ test("what cannot be done is said to the agent", async () => {
   expect(unknown.text).toContain("order, parcel, vault");
   const misfit = await call("start_run", { workflow: "parcel", input: {} });
   expect(misfit.text).toContain("input.item");
+  const noWorkflow = await call("list_runs", { node: "pack" });
+  expect(noWorkflow.text).toContain("needs a workflow");
 });

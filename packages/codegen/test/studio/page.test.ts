@@ -86,8 +86,21 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
   test("a run is started from the page, gets an event, and is followed to its end", async () => {
     await start("order", { items: ["a", "b", "c"], card: "visa" });
     await button("Send an event").click();
-    await dialog().getByLabel("Payload, as JSON").fill('{ "by": "Ada" }');
-    await dialog().getByRole("button", { name: "Send an event" }).click();
+    const send = dialog().getByRole("button", { name: "Send an event" });
+    await dialog().getByLabel("Write JSON").check();
+    const payload = dialog().getByLabel("Payload, as JSON");
+    for (const [json, problem] of [
+      ['{\n  "by": "Ada" "at": 1 }', "line 2 column 15"],
+      ['{ "by": Ada }', "Unexpected token 'A'"],
+      ['{ "by": 5 }', "approval.by"],
+    ] as const) {
+      await payload.fill(json);
+      await send.click();
+      await dialog().getByRole("alert").getByText(problem).waitFor();
+    }
+    await dialog().getByLabel("Write JSON").uncheck();
+    await dialog().getByLabel("by").fill("Ada");
+    await send.click();
     const timeline = page.getByRole("region", { name: "Timeline of order" });
     await timeline.getByText("✓ completed").first().waitFor();
     await page.getByText('"by": "Ada"').first().waitFor();

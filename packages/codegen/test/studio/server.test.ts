@@ -148,6 +148,13 @@ test("each workflow comes with the form of its input, and an example", async () 
         fields: [field("items", { kind: "other", example: [] }), field("card", { kind: "string" })],
       },
       example: { items: [], card: "" },
+      events: [
+        {
+          name: "approval",
+          payload: { kind: "object", fields: [field("by", { kind: "string" })] },
+          example: { by: "" },
+        },
+      ],
     },
     { name: "parcel", nodes: ["pack"], example: { item: "" } },
     { name: "vault", input: { fields: [field("isOpen", { kind: "boolean" })] } },

@@ -29,7 +29,9 @@ export function httpSource(token: string): Server {
       signal: signal ?? null,
     }).catch((error: unknown) => {
       if (signal?.aborted === true) throw error;
-      throw new Unreachable("The studio does not answer. Is it still running in your terminal?");
+      throw new Unreachable(
+        "The studio does not answer. If you have started it again, open the address that your terminal shows.",
+      );
     });
     if (response.ok) return response;
     const { error } = (await response.json()) as { error: string };

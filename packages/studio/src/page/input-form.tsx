@@ -3,18 +3,17 @@ import { useState } from "react";
 import type { Field, Shape } from "../input-shape.js";
 import { fromText, textOf } from "./parts.js";
 
-/** Of a workflow that is not known. */
-export const ANY: Shape = { kind: "other", example: {} };
-
 /** Asks for a value: field by field if its shape is known, or as JSON. */
 export function InputForm(props: {
+  /** What is asked for. Default: an input. */
+  title?: string;
   shape: Shape;
   /** What is filled in as JSON. */
   example: Value;
   /** What is filled in field by field. Default: nothing. */
   value?: Value | undefined;
 }) {
-  const { shape, value, example } = props;
+  const { title = "Input", shape, value, example } = props;
   const [isText, setText] = useState(false);
   const fields = shape.kind === "object" ? shape.fields : undefined;
   return (
@@ -31,7 +30,7 @@ export function InputForm(props: {
         ))
       ) : (
         <label>
-          Input, as JSON
+          {title}, as JSON
           <textarea
             name="input"
             rows={8}

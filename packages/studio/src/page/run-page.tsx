@@ -1,10 +1,10 @@
 import { RunTimeline, WorkflowGraph } from "@stepwise/workflow/react";
 import type { TimelineEntry } from "@stepwise/workflow";
 import { useState } from "react";
-import type { ShownRun } from "../data-source.js";
-import type { Shape } from "../input-shape.js";
-import { ANY, InputForm, inputOf } from "./input-form.js";
-import { ActionButton, fromText, Json, Problem, Time } from "./parts.js";
+import type { EventSummary, ShownRun } from "../data-source.js";
+import { type Shape, unknown } from "../input-shape.js";
+import { InputForm, inputOf } from "./input-form.js";
+import { ActionButton, Json, Problem, Time } from "./parts.js";
 import { RunList } from "./run-list.js";
 import { useStudio, useWatched } from "./studio.js";
 
@@ -175,40 +175,56 @@ function InputToEdit({ runId, shape }: { runId: string; shape: Shape }) {
   );
 }
 
+/** Sends an event that the run waits for, with a payload of its form to fill in. */
+function SendEvent(props: {
+  runId: string;
+  workflow: string;
+  names: readonly string[];
+  known: readonly EventSummary[];
+}) {
+  const { server } = useStudio();
+  const { runId, workflow, names, known } = props;
+  const [chosen, setChosen] = useState("");
+  const name = names.includes(chosen) ? chosen : names[0]!;
+  const { payload: shape = unknown, example = {} } = known.find((each) => each.name === name) ?? {};
+  return (
+    <ActionButton
+      label="Send an event"
+      question={`Send an event to ${workflow}`}
+      act={async (form) =>
+        await server.write("sendEvent", { runId, name, payload: inputOf(form, shape) })
+      }
+    >
+      <label>
+        Event
+        <select value={name} onChange={({ target }) => setChosen(target.value)}>
+          {names.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </label>
+      <InputForm key={name} title="Payload" shape={shape} example={example} />
+    </ActionButton>
+  );
+}
+
 /** What can be done with a run in its state. */
 function Steering({ status }: { status: ShownRun }) {
   const { server } = useStudio();
   const { runId, state, workflow } = status;
   const workflows = useWatched("workflows", {});
-  const { nodes = [], input: shape = ANY } =
-    workflows.value?.find(({ name }) => name === workflow) ?? {};
+  const {
+    nodes = [],
+    input: shape = unknown,
+    events: known = [],
+  } = workflows.value?.find(({ name }) => name === workflow) ?? {};
   const events = [...new Set(status.active.flatMap((node) => node.events ?? []))];
   const goesOn = state === "pending" || state === "running";
   const isChild = status.parentRunId !== undefined;
   return (
     <div className="buttons">
       {goesOn && events.length > 0 && (
-        <ActionButton
-          label="Send an event"
-          question={`Send an event to ${workflow}`}
-          act={async (form) => {
-            const payload = fromText(form.get("payload"));
-            await server.write("sendEvent", { runId, name: String(form.get("name")), payload });
-          }}
-        >
-          <label>
-            Event
-            <select name="name">
-              {events.map((name) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-          </label>
-          <label>
-            Payload, as JSON
-            <textarea name="payload" rows={4} defaultValue="{}" required spellCheck={false} />
-          </label>
-        </ActionButton>
+        <SendEvent runId={runId} workflow={workflow} names={events} known={known} />
       )}
       {goesOn && (
         <ActionButton

@@ -1,8 +1,9 @@
 import type { RunState } from "@stepwise/workflow";
 import { useState } from "react";
 import type { WorkflowSummary } from "../data-source.js";
+import { unknown } from "../input-shape.js";
 import { BulkButtons } from "./bulk.js";
-import { ANY, InputForm, inputOf } from "./input-form.js";
+import { InputForm, inputOf } from "./input-form.js";
 import { ActionButton } from "./parts.js";
 import { RunList } from "./run-list.js";
 import { useStudio, useWatched } from "./studio.js";
@@ -127,7 +128,7 @@ function StartButton({ workflow, all }: { workflow: string; all: readonly Workfl
   const { server } = useStudio();
   const [chosen, setChosen] = useState<string>();
   const name = chosen ?? (workflow === "" ? all[0]?.name : workflow) ?? "";
-  const { input: shape = ANY, example = {} } = all.find((each) => each.name === name) ?? {};
+  const { input: shape = unknown, example = {} } = all.find((each) => each.name === name) ?? {};
   return (
     <ActionButton
       label="Start a run"

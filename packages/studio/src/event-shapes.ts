@@ -1,0 +1,36 @@
+import type { WorkflowReference } from "@stepwise/workflow";
+import type { EventSummary } from "./data-source.js";
+import { exampleOf, shapeOf } from "./input-shape.js";
+
+/** As far as events are concerned. */
+interface Node {
+  readonly kind: string;
+  readonly schema?: unknown;
+  readonly anyOf?: Readonly<Record<string, unknown>>;
+  readonly body?: Nodes;
+  readonly cases?: Readonly<Record<string, Nodes>>;
+}
+type Nodes = Readonly<Record<string, Node>>;
+
+/** What to ask for, to send each event that a workflow takes. */
+export function eventsOf({ nodes }: WorkflowReference<never>["definition"]): EventSummary[] {
+  // The types of a definition say less of its nodes than it holds.
+  const all = [...schemasIn(nodes as unknown as Nodes)];
+  return [...new Set(all.map(([name]) => name))].map((name) => {
+    const schemas = all.filter(([each]) => each === name).map(([, schema]) => schema);
+    // Nodes that take the same event may ask for different payloads: then JSON is asked for.
+    const payload = shapeOf(new Set(schemas).size === 1 ? schemas[0] : undefined);
+    return { name, payload, example: exampleOf(payload) };
+  });
+}
+
+function* schemasIn(nodes: Nodes): Generator<[event: string, schema: unknown]> {
+  for (const [name, { kind, schema, anyOf, body = {}, cases = {} }] of Object.entries(nodes)) {
+    if (kind === "event")
+      yield* anyOf === undefined
+        ? ([[name, schema]] as [string, unknown][])
+        : Object.entries(anyOf);
+    yield* schemasIn(body);
+    for (const each of Object.values(cases)) yield* schemasIn(each);
+  }
+}
