@@ -66,7 +66,7 @@ export class BackEnd {
     this.#begin();
     const runId = await this.startChain(kind, length);
     for (let sent = 0; sent < length; sent++) {
-      await this.#pass(SENT_EVERY_MS);
+      await this.#advance(SENT_EVERY_MS);
       await this.#t.mutation(send, { ...chain, runId });
     }
     return await this.#end([{ ...chain, runId }]);
@@ -111,7 +111,7 @@ export class BackEnd {
     return { totals, virtualMs, afterwards: counter.totals((call) => after.has(call)) };
   }
 
-  async #pass(ms: number): Promise<void> {
+  async #advance(ms: number): Promise<void> {
     let passed = false;
     setTimeout(() => (passed = true), ms);
     await this.counter.drive({ timers: this.timers, done: () => passed });

@@ -55,11 +55,11 @@ export class PoolMeasurement {
       maxParallelism,
     } as const;
     await pool.enqueue(worksOf(long));
-    while (pool.begun(filling) < maxParallelism) await pool.pass(100);
+    while (pool.begun(filling) < maxParallelism) await pool.advance(100);
     const first = pool.mark();
     for (let passed = 0; passed < 5 * MINUTE; passed += 15_000) {
       await pool.enqueue(worksOf({ maxParallelism }));
-      await pool.pass(15_000);
+      await pool.advance(15_000);
     }
     if (pool.begun(first) > 0) throw new Error("A work began in a pool that should be stuck");
     const totals = pool.since(first);
@@ -75,7 +75,7 @@ export class PoolMeasurement {
     await pool.end(await pool.enqueue(worksOf({ count: 100 })));
     const hour = async () => {
       const start = pool.mark();
-      await pool.pass(60 * MINUTE);
+      await pool.advance(60 * MINUTE);
       return costOfWork(pool.since(start), 1);
     };
     const hours: [Cost, Cost] = [await hour(), await hour()];
@@ -87,7 +87,7 @@ export class PoolMeasurement {
     const pool = new Pool(this.app, this.timers);
     const { runAfter: _, ...once } = { ...works, count: 1, ms: 0 };
     await pool.run(once);
-    await pool.pass(MINUTE);
+    await pool.advance(MINUTE);
     return pool;
   }
 }

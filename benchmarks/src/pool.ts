@@ -98,7 +98,7 @@ export class Pool {
   }
 
   /** Lets so much virtual time pass. */
-  async pass(ms: number): Promise<void> {
+  async advance(ms: number): Promise<void> {
     let passed = false;
     setTimeout(() => (passed = true), ms);
     await this.#counter.drive({ timers: this.timers, done: () => passed });

@@ -49,7 +49,7 @@ export async function measure(
   const deployment = await deployed(engine, load.pool, load.class ?? S256, seed, conditions);
   const { clock } = deployment;
   deployment.at(0, () => deployment.mutation(...load.warmUp));
-  await deployment.pass(REST_MS);
+  await deployment.advance(REST_MS);
 
   const began = clock.now();
   const counts = { done: 0, conflicts: 0, refused: 0, calls: 0, lastAt: began };

@@ -111,7 +111,7 @@ ${names.map((name) => refusedRow(answers, name, seeds[0] ?? 1)).join("\n")}
 - The class is S256 (${S256.scheduledAtOnce} scheduled functions and ${S256.mutationPermits} mutations at once). A row says so if it is S16 (${S16.scheduledAtOnce} and ${S16.mutationPermits}).
 - Every action takes 200 ms.
 - A mutation takes ${ms(S256.mutationMs)} from its begin to its commit, a query ${ms(S256.queryMs)}. Others see a commit ${ms(S256.persistMs)} later.
-- The scheduler starts what is due after ${ms(S256.passMs)}. An action takes ${ms(S256.actionStartMs)} to start, and each of its calls ${S256.callMs} ms there and back.
+- The scheduler starts what is due after ${ms(S256.roundMs)}. An action takes ${ms(S256.actionStartMs)} to start, and each of its calls ${S256.callMs} ms there and back.
 - Before each load, one call of its kind is made and comes to rest.
 
 These are not modelled: the time that a function's own work takes, caches of queries and subscriptions, isolates and their memory, the queue before the committer, and searches.

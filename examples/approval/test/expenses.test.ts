@@ -36,7 +36,7 @@ async function newExpense() {
 test("an expense that is approved after a reminder is paid", async () => {
   const { kit, done, runId, state, decide } = await newExpense();
   expect(await kit.skipToNextTimer()).toMatchObject([{ kind: "event", node: "asked.decision" }]);
-  await kit.pass("1 day");
+  await kit.advance("1 day");
   await decide(true);
   await kit.settle();
   expect(done).toEqual([

@@ -28,7 +28,7 @@ test("a lead that does not answer gets all mails, three days apart, and is shelv
 
 test("a lead who becomes a customer gets no more mails, except a thank-you", async () => {
   const { kit, sent, runId, lead, convert } = await newLead();
-  await kit.pass("4 days");
+  await kit.advance("4 days");
   await convert();
   await kit.settle();
   expect(sent).toEqual(["day 0: mail 1", "day 3: mail 2", "day 4: thanks"]);

@@ -36,7 +36,7 @@ export interface CompileOptions {
   readonly before?: readonly WrittenPlan[];
   /** Gives what the new plan is compared with. Default: nothing. */
   readonly baseline?: ChooseBaseline;
-  /** Whether such a plan that cannot be read is passed over. Default: that is an error. */
+  /** Whether such a plan that cannot be read is skipped. Default: that is an error. */
   readonly force?: boolean;
 }
 

@@ -100,10 +100,10 @@ describe("the functions that arrive", () => {
     expect(types).toMatchObject({
       "analyzeDocument:outline": "action",
       "analyzeDocument:outlineDone": "mutation",
-      "analyzeDocument:resume": "mutation",
+      "analyzeDocument:entry": "mutation",
       "analyzeSection:analysis": "action",
       "analyzeSection:analysisDone": "mutation",
-      "analyzeSection:resume": "mutation",
+      "analyzeSection:entry": "mutation",
     });
   });
 });

@@ -89,7 +89,7 @@ async function rows(table: "childPages" | "undos" | "deadlines" | "inbox" | "con
 describe("events and time", () => {
   test("[S42] [S69] an event that is taken leaves no timer of its node", async () => {
     const id = await use.app.start("answered", {});
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     expect(await send("answered", id, "first", "a")).toBe("taken");
     expect(await send("answered", id, "second", "b")).toBe("taken");
     expect(await use.app.status("answered", id)).toMatchObject({
@@ -114,7 +114,7 @@ describe("at the same instant", () => {
 
   test("[S85] a run is canceled as its sleep ends: nothing follows", async () => {
     const id = await use.app.start("sleeps", { ms: MINUTE });
-    await use.app.pass(1);
+    await use.app.advance(1);
     vi.setSystemTime(Date.now() + 10 * MINUTE);
     expect(await cancel(id)).toBe(true);
     await use.app.drive();
@@ -126,13 +126,13 @@ describe("at the same instant", () => {
     "[S73] [S75] an event comes as its time is up, the %s first",
     async (first) => {
       const id = await use.app.start("answered", {});
-      await use.app.pass(1);
+      await use.app.advance(1);
       await send("answered", id, "first", "early");
       if (first === "event") {
         vi.setSystemTime(Date.now() + HOUR);
         expect(await send("answered", id, "second", "in time")).toBe("taken");
       } else {
-        await use.app.pass(HOUR);
+        await use.app.advance(HOUR);
         await expect(send("answered", id, "second", "too late")).rejects.toThrow(
           "takes no events any more",
         );
@@ -151,7 +151,7 @@ describe("at the same instant", () => {
 
   test("[S70] [S75] of two events at once the second is kept for a later node", async () => {
     const id = await use.app.start("answered", {});
-    await use.app.pass(1);
+    await use.app.advance(1);
     const sent = await Promise.all([1, 2].map((n) => send("answered", id, "first", `${n}`)));
     expect(sent).toEqual(["taken", "taken"]);
     expect(await use.app.status("answered", id)).toMatchObject({
@@ -166,10 +166,10 @@ describe("at the same instant", () => {
 
   test.each(["early", "awaited"])("[S69] an event as large as one may be, %s", async (when) => {
     const id = await use.app.start("answered", {});
-    if (when === "awaited") await use.app.pass(1);
+    if (when === "awaited") await use.app.advance(1);
     const text = "x".repeat(999_990);
     expect(await send("answered", id, "first", text)).toBe(when === "early" ? "kept" : "taken");
-    await use.app.pass(1);
+    await use.app.advance(1);
     expect(await send("answered", id, "second", text)).toBe("taken");
     await use.app.drive();
     const [top] = await topRuns();
@@ -203,7 +203,7 @@ describe("the time of a parent", () => {
 
   test("[S41] [S95] that of a run which is being undone is over", async () => {
     const id = await use.app.start("timedBooking", {});
-    await use.app.pass(HOUR - 30_000);
+    await use.app.advance(HOUR - 30_000);
     await cancel(id);
     await use.app.drive();
     const status = await use.app.status("timedBooking", id);
@@ -270,7 +270,7 @@ describe("compensation", () => {
   test("[S111] what was to undo a step is canceled by hand: it is done all the same, once", async () => {
     const id = await use.app.start("tour", { bookings: [], fails: true });
     await use.app.drive(async () => (await stateOf("tour", id)) === "compensating");
-    expect(await cancelJobs("tour:resume")).toBe(1);
+    expect(await cancelJobs("tour:entry")).toBe(1);
     await use.app.drive();
     expect(await stateOf("tour", id)).toBe("failed");
     expect(await trips()).toEqual(["undo own"]);
@@ -317,7 +317,7 @@ describe("compensation", () => {
 
   test("[S95] the same where the run is canceled", async () => {
     const id = await use.app.start("tour", { bookings: [{ n: 0, ms: HOUR }, { n: 1 }] });
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     await cancel(id);
     await use.app.drive();
     expect(await stateOf("tour", id)).toBe("canceled");
@@ -332,8 +332,8 @@ describe("compensation", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S93] children of children, and those of all passes of a loop, are undone, the last first", async () => {
-    const id = await use.app.start("season", { passes: 2 });
+  test("[S93] children of children, and those of all iterations of a loop, are undone, the last first", async () => {
+    const id = await use.app.start("season", { iterations: 2 });
     await use.app.drive();
     expect(await stateOf("season", id)).toBe("failed");
     const undone = (await trips()).filter((line) => !line.startsWith("unbooking"));
@@ -354,7 +354,7 @@ describe("compensation", () => {
   test.each(["action", "mutation"])(
     "[S94] a compensation that is a %s fails: the run's error lists it",
     async (kind) => {
-      const error = await use.app.error("stubborn", { passes: 3, bytes: 1, in: kind });
+      const error = await use.app.error("stubborn", { iterations: 3, bytes: 1, in: kind });
       expect(error.message).toBe("it fails");
       expect(error.compensationErrors).toMatchObject([
         { kind: "thrown", data: { output: 3 } },
@@ -369,7 +369,7 @@ describe("compensation", () => {
     "[S94] very many %ss fail for very long reasons: the run ends all the same",
     { tags: ["large"] },
     async (kind) => {
-      const error = await use.app.error("stubborn", { passes: 30, bytes: 60_000, in: kind });
+      const error = await use.app.error("stubborn", { iterations: 30, bytes: 60_000, in: kind });
       expect(error.message).toBe("it fails");
       expect(error.compensationErrors?.length).toBeGreaterThan(5);
       await expectFits();
@@ -379,12 +379,12 @@ describe("compensation", () => {
   );
 
   test(
-    "[S79] [S92] what is undone of a pass long ago sees what that pass made",
+    "[S79] [S92] what is undone of an iteration long ago sees what that iteration made",
     { tags: ["large"] },
     async () => {
-      const id = await use.app.start("manyPasses", { passes: 250 });
+      const id = await use.app.start("manyIterations", { iterations: 250 });
       await use.app.drive();
-      expect(await stateOf("manyPasses", id)).toBe("failed");
+      expect(await stateOf("manyIterations", id)).toBe("failed");
       const log = await use.app.log();
       expect(log).toHaveLength(250);
       expect(log).toEqual(Array.from({ length: 250 }, (_, n) => `a${250 - n} b${250 - n}`));
@@ -472,10 +472,10 @@ describe("limits", () => {
   );
 
   test.each([
-    { passes: 130, heavy: 130 },
-    { passes: 250, heavy: 60 },
+    { iterations: 130, heavy: 130 },
+    { iterations: 250, heavy: 60 },
   ])(
-    "[S79] [S80] a megabyte of state, for more passes than are kept: %o",
+    "[S79] [S80] a megabyte of state, for more iterations than are kept: %o",
     { tags: ["large"], timeout: 120_000 },
     async (input) => {
       const id = await use.app.start("heavyLoop", { ...input, bytes: 990_000 });
@@ -502,12 +502,12 @@ describe("limits", () => {
 describe("children", () => {
   test("[S53] one that waits for its turn is canceled by itself: its seat is nobody's", async () => {
     const id = await use.app.start("patientPairs", { of: 6 });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     const waiting = (await use.app.tree(id)).find(
       ({ index, state }) => index === 5 && state === "pending",
     );
     await cancel(waiting?.runId ?? "");
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     const running = (await use.app.tree(id)).filter(
       ({ parentRunId, state }) => parentRunId === id && state === "running",
     );
@@ -554,7 +554,7 @@ describe("children", () => {
     async () => {
       const id = await use.app.start("refused", { of: 2_501, bad: [0], tolerate: false });
       await use.app.drive(async () => (await use.app.tree(id)).length > 1);
-      expect(await cancelJobs("refused:resume")).toBe(1);
+      expect(await cancelJobs("refused:entry")).toBe(1);
       await use.app.drive();
       expect(await stateOf("refused", id)).toBe("failed");
       expect(await rows("childPages")).toBe(0);
@@ -563,7 +563,7 @@ describe("children", () => {
 
   test("[S110] the function that a child begins with is gone: it fails, and the sibling that made room for it does not", async () => {
     const id = await use.app.start("patientPairs", { of: 3 });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await use.app.inComponent(async (ctx) => {
       const runs = await ctx.db.query("runs").collect();
       const last = runs.find(({ state }) => state === "pending");
@@ -583,7 +583,7 @@ describe("children", () => {
     const id = await use.app.start("twoAtOnce", {
       leaves: [1, 2, 3, 4].map((n) => ({ n, ms: 1_000 })),
     });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 10 });
     const resumed = Date.now();
     await use.app.drive();
@@ -627,7 +627,7 @@ describe("what is lost", () => {
 
   test("[S111] where a run was to go on is canceled by hand: it goes on", async () => {
     const id = await use.app.start("sleeps", { ms: 0 });
-    expect(await cancelJobs("sleeps:resume")).toBe(1);
+    expect(await cancelJobs("sleeps:entry")).toBe(1);
     await use.app.drive();
     expect(await stateOf("sleeps", id)).toBe("completed");
   });
@@ -669,9 +669,9 @@ describe("what is lost", () => {
     });
     expect(await cancelJobs("engine/entry:enter")).toBe(1);
     expect(await cancelJobs("checkLate")).toBe(1);
-    await use.app.pass(2 * HOUR);
+    await use.app.advance(2 * HOUR);
     await use.app.t.mutation(internal.manager.repair, {});
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     expect(await stateOf("startsLate", id)).toBe("running");
     await use.app.drive();
     expect(await stateOf("startsLate", id)).toBe("timedOut");
@@ -685,7 +685,7 @@ describe("what is lost", () => {
       await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
       const bookings = Array.from({ length: 4 }, (_, n) => ({ n, ms: MINUTE + 5_000 }));
       const id = await use.app.start("tours", { of: 60, bookings });
-      await use.app.pass(MINUTE);
+      await use.app.advance(MINUTE);
       await cancel(id);
       // Nobody notices within some seconds; by then those end whose parents are canceled.
       expect(await cancelJobs("cancelMoreChildren")).toBeGreaterThan(0);

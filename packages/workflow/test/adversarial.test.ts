@@ -61,7 +61,7 @@ describe("what would break if", () => {
       const active = (await use.app.status("slow", id))?.active[0];
       return active?.state === "running" && active.attempt === 2;
     });
-    await use.app.pass(100);
+    await use.app.advance(100);
     await reportAgain("slow:wait", "late", { attempt: 1 });
     expect(await use.app.slotsHeld()).toBe(1);
     await use.app.drive();
@@ -82,8 +82,8 @@ describe("what would break if", () => {
       );
     await use.app.drive(async () => (await pending()) !== undefined);
     const job = await pending();
-    const resume = makeFunctionReference<"mutation">("_workflows/beginsBadly:resume");
-    await use.app.t.mutation(resume, job?.args[0] as Record<string, Value>);
+    const entry = makeFunctionReference<"mutation">("_workflows/beginsBadly:entry");
+    await use.app.t.mutation(entry, job?.args[0] as Record<string, Value>);
     expect((await pending())?._id).toBe(job?._id);
     await use.app.drive();
     expect(await use.app.status("aboveChildrenThrow", id)).toMatchObject({
@@ -132,7 +132,7 @@ describe("what would break if", () => {
       { n: 2, ms: 100 },
     ];
     const id = await use.app.start("twoAtOnce", { leaves });
-    await use.app.pass(50);
+    await use.app.advance(50);
     await use.app.t.mutation(internal.runs.cancel, { runId: id });
     await use.app.drive();
     const works = use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work"));

@@ -58,7 +58,7 @@ describe("what a handler can ask", () => {
 
   test("[S84] whether the run was canceled, which aborts no signal", async () => {
     const id = await use.app.start("watchful", { canceled: true });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await cancel(id);
     await use.app.drive();
     expect(await use.app.log()).toEqual([`${id} aborted false canceled true`]);

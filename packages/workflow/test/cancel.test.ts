@@ -35,7 +35,7 @@ describe("cancel", () => {
 
   test("[S84] while an action runs: canceled at once, and its result changes nothing", async () => {
     const id = await use.app.start("slow", { ms: 5_000 });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await cancel(id);
     expect(await use.app.status("slow", id)).toMatchObject({
       state: "canceled",
@@ -49,7 +49,7 @@ describe("cancel", () => {
 
   test("[S84] its slot is held until the action ends", async () => {
     const id = await use.app.start("slow", { ms: 5_000 });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await cancel(id);
     expect(await use.app.slotsHeld()).toBe(1);
     await use.app.drive();
@@ -71,7 +71,7 @@ describe("cancel", () => {
   test("[S86] it cascades to all below, also to those that wait in the pool's line", async () => {
     const many = Array.from({ length: 40 }, (_none, n) => ({ n, ms: 1_000 }));
     const id = await use.app.start("grandparent", { leaves: many, ms: 1_000 });
-    await use.app.pass(500);
+    await use.app.advance(500);
     await cancel(id);
     const started = use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work")).length;
     const areCanceled = async () =>
@@ -97,11 +97,11 @@ describe("cancel", () => {
         }));
       await use.app.start("list", { leaves: all(2_000, fails ? 11 : 12) });
       const id = await use.app.start("list", { leaves: all(1_000, 12) });
-      await use.app.pass(500);
+      await use.app.advance(500);
       if (!fails) await cancel(id);
       await use.app.drive(async () => (await scheduledJobs()).some(isPageOfCancel));
       await delayPages();
-      await use.app.pass(2_500);
+      await use.app.advance(2_500);
       const started = () =>
         use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work")).length;
       expect(started()).toBe(12);
@@ -125,7 +125,7 @@ describe("cancel", () => {
       await use.app.drive(async () => (await use.app.tree(id)).length > 12);
       await cancel(id);
       await delayPages();
-      await use.app.pass(1);
+      await use.app.advance(1);
       const [, ...children] = await use.app.tree(id);
       const begun = children.flatMap(({ steps }) => steps.map(({ kind }) => kind));
       expect(new Set(begun)).toEqual(new Set(["entry"]));
@@ -139,7 +139,7 @@ describe("cancel", () => {
     const many = Array.from({ length: 120 }, (_none, n) => ({ n, ms: 10_000 }));
     const id = await use.app.start("wide", { lists: 3, leaves: many });
     // The children of the last list are inserted within 3 s, as more works wait than the pool runs.
-    await use.app.pass(3_500);
+    await use.app.advance(3_500);
     await cancel(id);
     const canceled = async () => {
       const states = (await use.app.tree(id)).map(({ state }) => state);
@@ -189,7 +189,7 @@ describe("deep trees", () => {
     { tags: ["large"] },
     async () => {
       const id = await use.app.start("wells", { depth: 99 });
-      await use.app.pass(1_000);
+      await use.app.advance(1_000);
       expect(await use.app.tree(id)).toHaveLength(100);
       await cancel(id);
       await use.app.drive();

@@ -28,9 +28,9 @@ const resume = async (runId: string) =>
 describe("children", () => {
   test("[S55] [S110] the first of those that begin together has lost its function: its siblings are canceled, and do not begin", async () => {
     const id = await use.app.start("twoAfter", {});
-    await use.app.pass(100);
+    await use.app.advance(100);
     await pause(id);
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     const first = await use.app.inComponent(async (ctx) => {
       const runs = await ctx.db.query("runs").collect();
       const child = runs.find(({ index, parentRun }) => index === 0 && parentRun === id);

@@ -10,7 +10,7 @@ interface Maple {
   before: number;
   after: number;
   undoing: number;
-  passes: number;
+  iterations: number;
   tolerant: boolean;
   fails: "no" | "before" | "after";
   kids: Maple[];
@@ -24,7 +24,7 @@ function mapleOf(random: () => number, name: string, levels: number): Maple {
     before: upTo(2) * upTo(20_000),
     after: upTo(20_000),
     undoing: upTo(2) * upTo(9_000),
-    passes: 1 + upTo(2),
+    iterations: 1 + upTo(2),
     tolerant: random() < 0.4,
     fails: random() < 0.85 ? "no" : random() < 0.5 ? "before" : "after",
     kids: Array.from({ length: kids }, (_, n) => mapleOf(random, `${name}.${n}`, levels - 1)),
@@ -34,7 +34,7 @@ function mapleOf(random: () => number, name: string, levels: number): Maple {
 /** Cancels or pauses at a moment that nobody foresaw: the run, or one below it. */
 async function meddle(random: () => number, id: string): Promise<void> {
   const { t } = use.app;
-  await use.app.pass(Math.floor(random() * 15_000));
+  await use.app.advance(Math.floor(random() * 15_000));
   const going = (await use.app.tree(id)).filter(({ endedAt }) => endedAt === undefined);
   const one = going[Math.floor(random() * going.length)]?.runId ?? id;
   const what = random();
@@ -42,7 +42,7 @@ async function meddle(random: () => number, id: string): Promise<void> {
   else if (what < 0.6) await t.mutation(internal.runs.cancel, { runId: one });
   else if (what < 0.8) {
     const isPaused = await t.mutation(internal.manager.pause, { runId: one });
-    await use.app.pass(Math.floor(random() * 9_000));
+    await use.app.advance(Math.floor(random() * 9_000));
     if (isPaused && random() < 0.7) await t.mutation(internal.manager.resume, { runId: one });
     else await t.mutation(internal.runs.cancel, { runId: one });
   }

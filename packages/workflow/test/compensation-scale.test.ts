@@ -66,7 +66,7 @@ describe("more runs than one transaction cancels", () => {
     { tags: ["large"] },
     async () => {
       const id = await start("shop", { ...size, ms: 2 * HOUR });
-      await use.app.pass(MINUTE / 2);
+      await use.app.advance(MINUTE / 2);
       expect(await cancel(id)).toBe(true);
       expect(await stateOf("shop", id)).toBe("compensating");
       expect(await cancel(id)).toBe(false);
@@ -102,13 +102,13 @@ describe("1,000 children", () => {
     { tags: ["large"], timeout: 120_000 },
     async () => {
       const id = await start("fair", { items: 1_000, slow: 50 });
-      await use.app.pass(MINUTE);
+      await use.app.advance(MINUTE);
       await cancel(id);
       use.app.counter.clear();
       await use.app.drive();
       // Each is undone in a transaction of its own, which reads the same whatever else is left.
       const costs = use.app.counter.calls
-        .filter(({ name, how }) => /(item|piece):resume$/.test(name) && how === "root")
+        .filter(({ name, how }) => /(item|piece):entry$/.test(name) && how === "root")
         .map(({ total }) => total.documentsRead);
       expect(costs).toHaveLength(1_000);
       expect(Math.max(...costs)).toBeLessThan(40);
@@ -121,15 +121,17 @@ describe("1,000 children", () => {
   );
 });
 
-describe("loops of more than 100 passes", () => {
-  /** How many records there are of each pass, but for those of compensations. */
-  async function recordsByPass(): Promise<Map<number, number>> {
-    const passes = await use.app.inComponent(async (ctx) => {
+describe("loops of more than 100 iterations", () => {
+  /** How many records there are of each iteration, but for those of compensations. */
+  async function recordsByIteration(): Promise<Map<number, number>> {
+    const iterations = await use.app.inComponent(async (ctx) => {
       const steps = await ctx.db.query("steps").collect();
-      return steps.flatMap(({ stage, pass = [] }) => (stage.endsWith("compensate") ? [] : pass));
+      return steps.flatMap(({ stage, iterations = [] }) =>
+        stage.endsWith("compensate") ? [] : iterations,
+      );
     });
     const records = new Map<number, number>();
-    for (const pass of passes) records.set(pass, (records.get(pass) ?? 0) + 1);
+    for (const iteration of iterations) records.set(iteration, (records.get(iteration) ?? 0) + 1);
     return records;
   }
 
@@ -137,10 +139,10 @@ describe("loops of more than 100 passes", () => {
     ["a mutation", "q", "m"],
     ["an action", "r", "x"],
   ])(
-    "[S79] [S92] what undoes a step of a pass long ago, as %s, sees what that pass had made, and the loop as it was",
+    "[S79] [S92] what undoes a step of an iteration long ago, as %s, sees what that iteration had made, and the loop as it was",
     { tags: ["large"] },
     async (kind, one, two) => {
-      const id = await use.app.start("rounds", { passes: 150, in: kind.split(" ")[1] });
+      const id = await use.app.start("rounds", { iterations: 150, in: kind.split(" ")[1] });
       await use.app.drive();
       expect(await stateOf("rounds", id)).toBe("failed");
       expect(await use.app.log()).toEqual(
@@ -148,7 +150,7 @@ describe("loops of more than 100 passes", () => {
           (k) => `${k}: before s${k - 1} a${k} ${one}${k} ${two}${k}`,
         ),
       );
-      const records = await recordsByPass();
+      const records = await recordsByIteration();
       // a, how, s, and what stands in the case.
       for (let k = 1; k <= 150; k++)
         expect(records.get(k)).toBe(k % 3 === 0 ? 5 : k === 1 || k >= 51 ? 4 : undefined);
@@ -169,13 +171,13 @@ describe("loops of more than 100 passes", () => {
   });
 
   test(
-    "[S80] a loop that can be undone reads in its last passes what it reads in others",
+    "[S80] a loop that can be undone reads in its last iterations what it reads in others",
     { tags: ["large"] },
     async () => {
-      const id = await use.app.start("rounds", { passes: 400, in: "mutation" });
+      const id = await use.app.start("rounds", { iterations: 400, in: "mutation" });
       await use.app.drive(async () => (await stateOf("rounds", id)) === "compensating");
       const costs = use.app.counter.calls
-        .filter(({ name, how }) => name.endsWith("rounds:resume") && how === "root")
+        .filter(({ name, how }) => name.endsWith("rounds:entry") && how === "root")
         .map(({ total }) => total.documentsRead);
       const most = (from: number, to: number) =>
         Math.max(...costs.slice(Math.floor(costs.length * from), Math.floor(costs.length * to)));

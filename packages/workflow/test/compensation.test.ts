@@ -100,7 +100,7 @@ describe("what undoes a step", () => {
 
   test("[S94] [S110] [S117] is gone from the code: the run's error lists it, and the others are undone", async () => {
     const id = await use.app.start("clumsy", {});
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await use.app.inComponent(async (ctx) => {
       for (const step of await ctx.db.query("steps").collect())
         if (step.stage === "second") await ctx.db.patch("steps", step._id, { stage: "gone" });
@@ -119,7 +119,7 @@ describe("what undoes a step", () => {
     ["while it waits to be tried again", 90_000],
   ])("[S87] [S95] the run is canceled %s: nothing changes", async (_when, ms) => {
     const id = await use.app.start("clumsy", { ms: MINUTE, goodAttempt: 2 });
-    await use.app.pass(MINUTE + ms);
+    await use.app.advance(MINUTE + ms);
     expect(await stateOf("clumsy", id)).toBe("compensating");
     expect(await cancel(id)).toBe(false);
     await use.app.drive();
@@ -135,7 +135,7 @@ describe("what undoes a step", () => {
 
   test("[S41] [S95] the run's time is up meanwhile: nothing changes", async () => {
     const id = await use.app.start("clumsy", { ms: 9 * MINUTE });
-    await use.app.pass(55 * MINUTE);
+    await use.app.advance(55 * MINUTE);
     await cancel(id);
     await use.app.drive();
     const status = await use.app.status("clumsy", id);
@@ -193,7 +193,7 @@ describe("children", () => {
 
   test("[S65] [S92] [S93] on 60 levels, canceled: the deepest is undone first", async () => {
     const id = await use.app.start("shaft", { depth: 60 });
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     await cancel(id);
     await use.app.drive();
     expect(await stateOf("shaft", id)).toBe("canceled");
@@ -205,7 +205,7 @@ describe("children", () => {
     "[S93] [S94] of a run that has %s the error lists what could not be undone, on any level, complete or not",
     async (state) => {
       const id = await use.app.start("jams", { fails: state === "failed" });
-      await use.app.pass(MINUTE);
+      await use.app.advance(MINUTE);
       if (state === "canceled") await cancel(id);
       await use.app.drive();
       const status = await use.app.status("jams", id);
@@ -220,7 +220,7 @@ describe("children", () => {
 
   test("[S93] [S117] the compensation is gone from a child's code before it is complete: what it has done is not forgotten", async () => {
     const id = await use.app.start("fair", { items: 2, slow: 1, fails: true });
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     const spy = vi.spyOn(undoables, "hasUndoables").mockReturnValue(false);
     await use.app.drive();
     expect(spy).toHaveBeenCalled();
@@ -240,11 +240,11 @@ describe("compensation", () => {
     "[S94] [S103] a child could not be undone whose sibling has failed, while the run above %s: that is listed",
     async (how) => {
       const id = await use.app.start("halfUndone", { ms: 1_000 });
-      await use.app.pass(500);
+      await use.app.advance(500);
       if (how === "is paused") await pause(id);
-      await use.app.pass(MINUTE);
+      await use.app.advance(MINUTE);
       if (how === "is paused") await resume(id);
-      await use.app.pass(MINUTE);
+      await use.app.advance(MINUTE);
       expect(await use.app.status("halfUndone", id)).toMatchObject({
         state: "failed",
         error: {

@@ -45,9 +45,9 @@ describe("how many children run at once", () => {
     async () => {
       const id = await use.app.start("fiftyRest", { rests: well(120, HOUR) });
       for (const running of [50, 50, 20]) {
-        await use.app.pass(SECOND);
+        await use.app.advance(SECOND);
         expect(await childrenIn("running", id)).toHaveLength(running);
-        await use.app.pass(HOUR);
+        await use.app.advance(HOUR);
       }
       await use.app.drive();
       expect(await use.app.status("fiftyRest", id)).toMatchObject({ output: 120 });
@@ -60,7 +60,7 @@ describe("how many children run at once", () => {
     { tags: ["large"] },
     async () => {
       const id = await use.app.start("fiftyWork", { of: 60 });
-      await use.app.pass(SECOND);
+      await use.app.advance(SECOND);
       expect(await childrenIn("running", id)).toHaveLength(50);
       expect(await use.app.slotsHeld()).toBe(SLOTS);
       await use.app.drive();
@@ -74,7 +74,7 @@ describe("how many children run at once", () => {
 
   test("[S43] without a concurrency, children that only work begin as the pool has slots for them", async () => {
     const id = await use.app.start("works", { of: 30 });
-    await use.app.pass(SECOND);
+    await use.app.advance(SECOND);
     expect(await childrenIn("running", id)).toHaveLength(SLOTS);
     expect(await use.app.inComponent(async (ctx) => ctx.db.query("waiting").collect())).toEqual([]);
     await use.app.drive();
@@ -86,9 +86,9 @@ describe("how many children run at once", () => {
     { tags: ["large"] },
     async (name) => {
       const id = await use.app.start(name, { of: 30 });
-      await use.app.pass(SECOND);
+      await use.app.advance(SECOND);
       expect(await childrenIn("running", id)).toHaveLength(30);
-      await use.app.pass(DAY);
+      await use.app.advance(DAY);
       const runs = await use.app.tree(id);
       for (const { runId, state, workflow } of runs)
         if (workflow === "asked" && state === "running")
@@ -107,7 +107,7 @@ describe("how many children run at once", () => {
 
   test("[S53] [S88] one that runs is canceled by itself: its seat goes to one that waits", async () => {
     const id = await use.app.start("twoRest", { rests: well(4, HOUR) });
-    await use.app.pass(SECOND);
+    await use.app.advance(SECOND);
     const [first] = await childrenIn("running", id);
     await use.app.t.mutation(internal.runs.cancel, { runId: first?.runId ?? "" });
     expect((await childrenIn("running", id)).map(({ index }) => index)).toEqual([1, 2]);
@@ -124,7 +124,7 @@ describe("very many children that all begin", () => {
     async () => {
       const of = 1_050;
       const id = await use.app.start("allRest", { of, ms: HOUR });
-      await use.app.pass(60 * SECOND);
+      await use.app.advance(60 * SECOND);
       expect((await use.app.status("allRest", id))?.active).toMatchObject([
         { children: { total: of, done: 0, failed: 0, running: of } },
       ]);
@@ -198,10 +198,10 @@ describe("very many children that all begin", () => {
         [510, 0],
         [190, 510],
       ]) {
-        await use.app.pass(60 * SECOND);
+        await use.app.advance(60 * SECOND);
         const { children } = (await use.app.status("halfRest", id))?.active[0] ?? {};
         expect(children).toMatchObject({ running, done });
-        await use.app.pass(HOUR);
+        await use.app.advance(HOUR);
       }
       await use.app.drive();
       expect(await use.app.status("halfRest", id)).toMatchObject({ output: 700 });

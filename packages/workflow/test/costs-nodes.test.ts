@@ -42,7 +42,7 @@ test("[S69] an event costs none beyond the sender's", async () => {
 test("[S76] [S78] the conditions of branches and loops cost none", async () => {
   // The start, what it schedules, and two for the action in the case.
   expect(await rootExecutions("routed", { n: 7 })).toBe(4);
-  // Each pass has a branch, an action and a mutation.
+  // Each iteration has a branch, an action and a mutation.
   const [three, nine] = [
     await rootExecutions("counted", { to: 3, inAction: true }),
     await rootExecutions("counted", { to: 9, inAction: true }),
@@ -73,11 +73,11 @@ test("[S56] children that end at the same time write no document in common", asy
 });
 
 test.each(["longLoop", "longActionLoop"])(
-  "[S80] %s: every transaction reads and writes as much as the first ones; every hundredth pass has old ones forgotten, in a transaction of its own",
+  "[S80] %s: every transaction reads and writes as much as the first ones; every hundredth iteration has old ones forgotten, in a transaction of its own",
   { tags: ["large"] },
   async (name) => {
-    const passes = 450;
-    await use.app.start(name, { passes });
+    const iterations = 450;
+    await use.app.start(name, { iterations });
     await use.app.drive();
     const roots = use.app.counter.calls.filter(({ how }) => how === "root");
     const costs = roots
@@ -87,7 +87,7 @@ test.each(["longLoop", "longActionLoop"])(
         documentsWritten,
         bytesRead,
       }));
-    // Beginning and end are no passes; what an action itself reads differs from what its completion
+    // Beginning and end are no iterations; what an action itself reads differs from what its completion
     // does.
     const middle = costs.slice(4, -4);
     const usual = new Set(middle.slice(0, 12).map((cost) => JSON.stringify(cost)));
@@ -104,12 +104,12 @@ test.each(["longLoop", "longActionLoop"])(
 );
 
 test(
-  "[S80] what passes cost with all that is done for them is the same at the 1,000th as at the 200th",
+  "[S80] what iterations cost with all that is done for them is the same at the 1,000th as at the 200th",
   { tags: ["large"] },
   async () => {
-    const cost = async (passes: number) => {
+    const cost = async (iterations: number) => {
       use.app.counter.clear();
-      const id = await use.app.start("longLoop", { passes });
+      const id = await use.app.start("longLoop", { iterations });
       await use.app.drive(
         async () => (await use.app.status("longLoop", id))?.state === "completed",
       );

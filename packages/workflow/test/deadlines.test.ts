@@ -12,7 +12,7 @@ const HOUR = 3_600_000;
 /** A run that has less time than it needs, and whose deadline nobody watches any more. */
 async function unwatched(name: string): Promise<string> {
   const id = await use.app.start(name, {});
-  await use.app.pass(1_000);
+  await use.app.advance(1_000);
   expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: false });
   await use.app.inComponent(async (ctx) => {
     const deadline = await ctx.db.query("deadlines").first();
@@ -33,9 +33,9 @@ test.each(ends)(
   async (name, state) => {
     const id = await unwatched(name);
     await use.app.t.mutation(components.workflow.steering.repair, {});
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     expect(await use.app.status(name, id)).toMatchObject({ stalled: false });
-    await use.app.pass(HOUR);
+    await use.app.advance(HOUR);
     expect(await use.app.status(name, id)).toMatchObject({ state, error: { kind: "timedOut" } });
     await use.app.drive();
     await use.app.expectNothingLeft();
@@ -46,11 +46,11 @@ test.each(ends)(
   "[S111] the same of %s is noticed when its time is up, by the next sweep",
   async (name, state) => {
     const id = await unwatched(name);
-    await use.app.pass(2 * HOUR);
+    await use.app.advance(2 * HOUR);
     expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
     // Something else runs: so the watchdog is on.
     await use.app.start("brief", { leaves: [] });
-    await use.app.pass(2 * 60_000);
+    await use.app.advance(2 * 60_000);
     expect(await use.app.status(name, id)).toMatchObject({ state, error: { kind: "timedOut" } });
     await use.app.drive();
     await use.app.expectNothingLeft();
@@ -103,11 +103,11 @@ test.each([
   async (what, name, hours, state) => {
     const ids: string[] = [];
     for (let n = 0; n < 120; n++) ids.push(await use.app.start(name, {}));
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     ids.push(await use.app.start(name, {}));
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await use.app.inComponent(waitFor[what]);
-    await use.app.pass(hours * HOUR);
+    await use.app.advance(hours * HOUR);
     const states = async () => {
       const all = await Promise.all(ids.map(async (id) => (await use.app.status(name, id))?.state));
       const last = all.pop();
@@ -116,7 +116,7 @@ test.each([
     expect(await states()).toEqual({ last: "running", others: ["running"] });
     // Something else runs: so the watchdog is on.
     await use.app.start("brief", { leaves: [] });
-    await use.app.pass(2 * 60_000);
+    await use.app.advance(2 * 60_000);
     expect(await states()).toEqual({ last: state, others: ["running"] });
   },
 );
@@ -142,7 +142,7 @@ test("[S111] the same of what goes on in transactions of its own", async () => {
     });
   expect(await steps()).toBeGreaterThan(0);
   await use.app.start("brief", { leaves: [] });
-  await use.app.pass(2 * 60_000);
+  await use.app.advance(2 * 60_000);
   expect(await steps()).toBe(0);
 });
 

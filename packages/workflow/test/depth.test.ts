@@ -27,7 +27,7 @@ async function deepest(): Promise<number> {
 describe("deep values", () => {
   const kept = async (name: string, levels: number): Promise<void> => {
     const id = await use.app.start(name, { levels });
-    await use.app.pass(500);
+    await use.app.advance(500);
     expect(await deepest()).toBeLessThanOrEqual(16);
     await use.app.drive();
     expect(await deepest()).toBeLessThanOrEqual(16);
@@ -53,12 +53,12 @@ describe("deep values", () => {
       const first = send("deepEvent", early, "one", nested(levels)).catch((error: Error) => error);
       await use.app.drive();
       const id = await use.app.start("deepEvent", {});
-      await use.app.pass(100);
+      await use.app.advance(100);
       const second = send("deepEvent", id, "one", nested(levels)).catch((error: Error) => error);
       for (const sent of [await first, await second])
         if (levels > 13) expect(sent).toMatchObject({ message: expect.stringMatching(/nested/) });
         else expect(["kept", "taken"]).toContain(sent);
-      await use.app.pass(1_000);
+      await use.app.advance(1_000);
       expect(await deepest()).toBeLessThanOrEqual(16);
       expect(await use.app.status("deepEvent", id)).toMatchObject({
         state: levels > 13 ? "running" : "completed",

@@ -51,10 +51,10 @@ describe("events", () => {
 
   test("[S73] refused where the node stands in a branch whose chosen case is empty", async () => {
     const id = await use.app.start("choosy", { asks: false });
-    await use.app.pass(100);
+    await use.app.advance(100);
     await expect(send("choosy", id, "answer", "yes")).rejects.toThrow(/past every node/);
     const other = await use.app.start("choosy", { asks: true });
-    await use.app.pass(100);
+    await use.app.advance(100);
     expect(await send("choosy", other, "answer", "yes")).toBe("taken");
   });
 });
@@ -76,7 +76,7 @@ describe("events", () => {
 
   test("[S73] one that comes after the time for it is kept for a later node of its name", async () => {
     const id = await use.app.start("patientTwice", {});
-    await use.app.pass(HOUR + 1_000);
+    await use.app.advance(HOUR + 1_000);
     expect(await call(id, "late")).toBe("kept");
     await use.app.drive();
     expect(await use.app.status("patientTwice", id)).toMatchObject({
@@ -86,7 +86,7 @@ describe("events", () => {
 
   test("[S85] nothing waits for an event any more when its run is canceled", async () => {
     const id = await use.app.start("patientTwice", {});
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await cancel(id);
     await use.app.drive();
     await use.app.expectNothingLeft();

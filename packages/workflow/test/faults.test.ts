@@ -3,7 +3,7 @@ import { internal } from "./convex/_generated/api.js";
 import { type ComponentFunction, isOf } from "./component.js";
 import { dying, TestApp, useTestApp, type Faults } from "./harness.js";
 
-/* Faults that pass: the run goes on as if they had not been. */
+/* Faults that do not last: the run goes on as if they had not been. */
 
 useTestApp();
 // The back end tells there of each function that fails.
@@ -64,12 +64,12 @@ describe("a completion that fails twice in passing", () => {
     await app.expectNothingLeft();
   });
 
-  test("[S92] [S109] the same in a loop: what undoes it sees the pass", async () => {
+  test("[S92] [S109] the same in a loop: what undoes it sees the iteration", async () => {
     const app = new TestApp({
-      settle: ({ outcome, token }) => outcome.kind === "success" && token.pass?.[0] === 2,
+      settle: ({ outcome, token }) => outcome.kind === "success" && token.iterations?.[0] === 2,
     });
     expect(await app.run("paysOften", {})).toMatchObject({ state: "failed" });
-    expect(await app.log()).toEqual(["refunded 2 of pass 2", "refunded 1 of pass 1"]);
+    expect(await app.log()).toEqual(["refunded 2 of iteration 2", "refunded 1 of iteration 1"]);
     await app.expectNothingLeft();
   });
 
@@ -123,7 +123,7 @@ describe("what records the arrival at a stage fails in passing", () => {
   test.each([1, 3])("[S92] [S109] %i times, at a compensation: it runs", async (times) => {
     const app = new TestApp({ settle: arriving("pay.compensate", times) });
     const id = await app.start("paysTwice", {});
-    await app.pass(SECOND);
+    await app.advance(SECOND);
     await app.t.mutation(internal.runs.cancel, { runId: id });
     await app.drive();
     const run = await runOf(app, id);
@@ -162,7 +162,7 @@ describe("what should end a sleep fails in a way that cannot be caught", () => {
     const steer = async (how: "pause" | "resume", runId: string) =>
       await app.t.mutation(internal.manager[how], { runId });
     const id = await app.start("naps", {});
-    await app.pass(SECOND);
+    await app.advance(SECOND);
     const waking: ComponentFunction[] = ["engine/entry:enter", "features/lost:checkLate"];
     expect(await scheduled()).toEqual(waking);
     await steer("pause", id);
@@ -217,7 +217,7 @@ describe("a recovery that throws", () => {
     });
     for (let n = 0; n < 3 && (await isStalled()); n++) {
       await app.t.mutation(internal.manager.repair, {});
-      await app.pass(10);
+      await app.advance(10);
     }
     expect(await isStalled()).toBe(false);
     await app.drive();

@@ -33,7 +33,7 @@ describe("events", () => {
     for (const name of sent) {
       const payload = name === "paid" ? { cents: 1 } : "why";
       expect(await send("awaited", id, name, payload)).toBe("kept");
-      await use.app.pass(10);
+      await use.app.advance(10);
     }
     await use.app.drive();
     expect(await use.app.status("awaited", id)).toMatchObject({
@@ -83,13 +83,13 @@ describe("events", () => {
 });
 
 /**
- * As if the time of an earlier pass were being watched still: a deploy may have taken the timeout
+ * As if the time of an earlier iteration were being watched still: a deploy may have taken the timeout
  * away for a while.
  */
-async function leftOf(runId: string, stage: string, pass: number[]): Promise<void> {
+async function leftOf(runId: string, stage: string, iterations: number[]): Promise<void> {
   const at = Date.now() + HOUR;
   await use.app.inComponent(async (ctx) => {
-    await ctx.db.insert("deadlines", { run: runId as Id<"runs">, stage, pass, ms: HOUR, at });
+    await ctx.db.insert("deadlines", { run: runId as Id<"runs">, stage, iterations, ms: HOUR, at });
   });
 }
 
@@ -98,9 +98,9 @@ test.each(["documents read", "documents written", "queries", "jobs"] as const)(
   { tags: ["large"] },
   async (what) => {
     await use.app.output("uses", { what });
-    const resumes = use.app.counter.calls.filter(({ name }) => name.endsWith("uses:resume"));
-    expect(resumes.length).toBeGreaterThan(2);
-    expect(resumes.length).toBeLessThan(10);
+    const entries = use.app.counter.calls.filter(({ name }) => name.endsWith("uses:entry"));
+    expect(entries.length).toBeGreaterThan(2);
+    expect(entries.length).toBeLessThan(10);
   },
 );
 
@@ -112,10 +112,10 @@ describe("list and status", () => {
       inputs: [{}, {}, {}],
     });
     const [one, two, three] = started as [string, string, string];
-    await use.app.pass(10);
+    await use.app.advance(10);
     for (const id of [two, three, one]) {
       await send("awaited", id, "canceled", "why");
-      await use.app.pass(10);
+      await use.app.advance(10);
     }
     const args = {
       filter: { workflow: "awaited", node: "second" },
@@ -128,23 +128,23 @@ describe("list and status", () => {
     expect(page.map(({ runId }) => runId)).toEqual([three, two, one]);
   });
 
-  test("[S40] [S96] in each pass of a loop a parent has the time that began in that pass", async () => {
+  test("[S40] [S96] in each iteration of a loop a parent has the time that began in that iteration", async () => {
     const begun = Date.now();
-    const id = await use.app.start("timedPasses", { ms: 6 * MINUTE });
-    for (const pass of [1, 2, 3]) {
-      await use.app.pass(1_000);
-      const timesOutAt = begun + (pass - 1) * 6 * MINUTE + 10 * MINUTE;
-      const status = await use.app.status("timedPasses", id);
+    const id = await use.app.start("timedIterations", { ms: 6 * MINUTE });
+    for (const iteration of [1, 2, 3]) {
+      await use.app.advance(1_000);
+      const timesOutAt = begun + (iteration - 1) * 6 * MINUTE + 10 * MINUTE;
+      const status = await use.app.status("timedIterations", id);
       expect(status?.active.find(({ node }) => node === "again.all")).toMatchObject({
-        pass: [pass],
+        iterations: [iteration],
         timesOutAt,
       });
       expect(status?.active.find(({ node }) => node === "again")).not.toHaveProperty("timesOutAt");
-      if (pass === 2) await leftOf(id, "again.all", [1]);
-      await use.app.pass(6 * MINUTE - 1_000);
+      if (iteration === 2) await leftOf(id, "again.all", [1]);
+      await use.app.advance(6 * MINUTE - 1_000);
     }
     await use.app.drive();
-    expect(await use.app.status("timedPasses", id)).toMatchObject({
+    expect(await use.app.status("timedIterations", id)).toMatchObject({
       state: "completed",
       endedAt: begun + 18 * MINUTE,
     });
@@ -191,7 +191,7 @@ describe("nodes", () => {
 describe("children", () => {
   test("[S86] of more children than one page, those that run are canceled first", async () => {
     const id = await use.app.start("tenAtOnce", { of: 300 });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     const inState = async (wanted: string) => {
       const children = await use.app.inComponent(async (ctx) =>
         ctx.db
@@ -223,14 +223,14 @@ function heapUsed(): number {
 }
 
 test(
-  "[S79] [S80] a thousand passes more of a long loop, each with 10 kB, take no more memory",
+  "[S79] [S80] a thousand iterations more of a long loop, each with 10 kB, take no more memory",
   { tags: ["large"] },
   async () => {
     const id = await use.app.start("readsPages", { pages: 1_400 });
-    const after = async (passes: number) => {
+    const after = async (iterations: number) => {
       await use.app.drive(async () => {
         const active = (await use.app.status("readsPages", id))?.active;
-        return (active?.find(({ kind }) => kind === "loop")?.iteration ?? 0) >= passes;
+        return (active?.find(({ kind }) => kind === "loop")?.iteration ?? 0) >= iterations;
       });
       // What the counter has been told belongs to no loop.
       use.app.counter.clear();

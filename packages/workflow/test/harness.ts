@@ -133,7 +133,7 @@ export class TestApp {
   }
 
   /** Lets so many ms of virtual time go by. */
-  async pass(ms: number): Promise<void> {
+  async advance(ms: number): Promise<void> {
     const until = Date.now() + ms;
     const end = setTimeout(() => {}, ms);
     await this.drive(() => Date.now() >= until);

@@ -87,7 +87,7 @@ describe("children that are still being inserted", () => {
       await pause(id);
       await restore();
       await repair();
-      await use.app.pass(HOUR);
+      await use.app.advance(HOUR);
       await resume(id);
       await complete(id);
     },

@@ -90,14 +90,14 @@ describe("time", () => {
     expect(Date.now()).toBe(begun);
   });
 
-  test("pass lets exactly so much time go by", async () => {
+  test("advance lets exactly so much time go by", async () => {
     const { kit, begun } = newApp();
     const runId = await kit.start(workflows.sleeps, { ms: 0 });
-    await kit.pass(10 * MINUTE - 1);
+    await kit.advance(10 * MINUTE - 1);
     expect(await kit.timeline(runId)).toContain("fixed waiting");
-    await kit.pass(1);
+    await kit.advance(1);
     expect(await kit.timeline(runId)).toContain("after completed");
-    await kit.pass("1h");
+    await kit.advance("1h");
     expect(Date.now()).toBe(begun + 70 * MINUTE);
   });
 
@@ -189,7 +189,7 @@ describe("time", () => {
       expect(await kit.skipToNextTimer()).toMatchObject([{ kind: "start" }]);
       expect(Date.now()).toBe(begun + 10 * MINUTE + 2 * days * 24 * HOUR);
       expect(await kit.timeline(runId)).toContain("after completed");
-      await kit.pass(`${days} days`);
+      await kit.advance(`${days} days`);
       expect(Date.now()).toBe(begun + 10 * MINUTE + 3 * days * 24 * HOUR);
     },
   );
@@ -202,7 +202,7 @@ describe("time", () => {
     await kit.runToEnd(workflows.sleeps, kept);
     await kit.runToEnd(workflows.sleeps, await start());
     expect(Date.now()).toBe(begun + 20 * MINUTE);
-    await kit.pass("31 days");
+    await kit.advance("31 days");
     expect(await t.query((ctx) => workflow.status(ctx, workflows.sleeps, kept))).toBeNull();
   });
 
@@ -259,14 +259,14 @@ describe("stub", () => {
 
   test("in a loop and in a branch", async () => {
     const { kit } = newApp();
-    const passes: number[] = [];
+    const iterations: number[] = [];
     kit.stub(workflows.counted, "count.how.action.a", ({ loop }) => {
-      passes.push(loop.iteration);
+      iterations.push(loop.iteration);
       return loop.state.n + 2;
     });
     const runId = await kit.start(workflows.counted, { to: 6, inAction: true });
     expect(await kit.runToEnd(workflows.counted, runId)).toMatchObject({ output: { n: 6 } });
-    expect(passes).toEqual([1, 2, 3]);
+    expect(iterations).toEqual([1, 2, 3]);
   });
 
   test("a compensation, which sees its step's output and the cause", async () => {
@@ -381,7 +381,7 @@ describe("timeline", () => {
     ]);
   });
 
-  test("the passes of loops", async () => {
+  test("the iterations of loops", async () => {
     const { kit } = newApp();
     const runId = await kit.start(workflows.nestedLoops, { outer: 2 });
     await kit.runToEnd(workflows.nestedLoops, runId);

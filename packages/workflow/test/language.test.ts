@@ -42,7 +42,7 @@ describe("an event whose timeout depends on the scope", () => {
 
   test("[S73] [S128] one that comes in time", async () => {
     const id = await use.app.start("patiently", { wait: "2h" });
-    await use.app.pass(HOUR);
+    await use.app.advance(HOUR);
     const args = { name: "patiently", run: id, event: "answer", payload: "here" };
     await use.app.t.mutation(internal.manager.sendEvent, args);
     await use.app.drive();
@@ -94,7 +94,7 @@ describe("recover of a child and a parent", () => {
     ["time", "timedOut at all;"],
   ])("[S90] [S129] a parent of actions in a loop that fails at its %s", async (at, each) => {
     const input = at === undefined ? {} : { at };
-    const place = each.replaceAll(" all", " passes.all");
+    const place = each.replaceAll(" all", " iterations.all");
     const expected = at === undefined ? "well" : place.repeat(2);
     expect(await use.app.output("recoveredActions", input)).toBe(expected);
     await use.app.expectNothingLeft();
@@ -122,7 +122,7 @@ describe("recover of a child and a parent", () => {
 
   test("[S91] [S129] it is not asked when the run is canceled", async () => {
     const id = await use.app.start("recoveredParent", {});
-    await use.app.pass(100);
+    await use.app.advance(100);
     await use.app.t.mutation(internal.runs.cancel, { runId: id });
     await use.app.drive();
     expect(await use.app.status("recoveredParent", id)).toMatchObject({ state: "canceled" });
@@ -131,7 +131,7 @@ describe("recover of a child and a parent", () => {
 
   test("[S91] [S129] a child that was canceled by itself is a bad end: it is asked", async () => {
     const id = await use.app.start("recoveredParent", {});
-    await use.app.pass(100);
+    await use.app.advance(100);
     const child = (await use.app.tree(id)).at(-1);
     await use.app.t.mutation(internal.runs.cancel, { runId: child!.runId });
     await use.app.drive();
@@ -148,12 +148,12 @@ describe("recover of a child and a parent", () => {
 
 describe("the timeout of a loop", () => {
   test(
-    "[S130] is over all passes: the run fails at the loop, and what was done is undone",
+    "[S130] is over all iterations: the run fails at the loop, and what was done is undone",
     { tags: ["large"] },
     async () => {
-      const id = await use.app.start("limitedLoop", { passes: 100 });
+      const id = await use.app.start("limitedLoop", { iterations: 100 });
       const begun = Date.now();
-      await use.app.pass(30 * MINUTE);
+      await use.app.advance(30 * MINUTE);
       const status = await use.app.status("limitedLoop", id);
       expect(status?.active.find(({ node }) => node === "poll")).toMatchObject({
         timesOutAt: begun + HOUR,
@@ -175,7 +175,7 @@ describe("the timeout of a loop", () => {
   );
 
   test("[S130] what runs inside is canceled", { tags: ["large"] }, async () => {
-    const id = await use.app.start("limitedLoop", { passes: 100, inChild: true });
+    const id = await use.app.start("limitedLoop", { iterations: 100, inChild: true });
     await use.app.drive();
     expect(await use.app.status("limitedLoop", id)).toMatchObject({ state: "failed" });
     const [, ...children] = await use.app.tree(id);
@@ -187,7 +187,7 @@ describe("the timeout of a loop", () => {
     "[S42] [S130] a loop that ends in time leaves no timer, and what follows has time",
     { tags: ["large"] },
     async () => {
-      const id = await use.app.start("limitedLoop", { passes: 59 });
+      const id = await use.app.start("limitedLoop", { iterations: 59 });
       await use.app.drive();
       expect(await use.app.status("limitedLoop", id)).toMatchObject({ state: "completed" });
       await use.app.expectNothingLeft();

@@ -19,10 +19,10 @@ function heapUsed(): number {
 
 describe("large", () => {
   test(
-    "[S79] [S80] a loop of 5,000 passes comes to its end; of most passes nothing is kept",
+    "[S79] [S80] a loop of 5,000 iterations comes to its end; of most iterations nothing is kept",
     { tags: ["large"], timeout: 120_000 },
     async () => {
-      const id = await use.app.start("longLoop", { passes: 5_000 });
+      const id = await use.app.start("longLoop", { iterations: 5_000 });
       await use.app.drive();
       expect(await use.app.status("longLoop", id)).toMatchObject({
         state: "completed",
@@ -31,13 +31,13 @@ describe("large", () => {
       const kept = await use.app.inComponent(
         async (ctx) => (await ctx.db.query("steps").collect()).length,
       );
-      // Those of the first pass and of the newest 100, of the loop itself, and of what comes after
+      // Those of the first iteration and of the newest 100, of the loop itself, and of what comes after
       // it.
       expect(kept).toBe(1 + 100 + 2);
       const costs = use.app.counter.calls
-        .filter(({ name, how }) => how === "root" && name.endsWith("longLoop:resume"))
+        .filter(({ name, how }) => how === "root" && name.endsWith("longLoop:entry"))
         .map(({ total }) => [total.documentsRead, total.documentsWritten, total.bytesRead]);
-      // A transaction executes several passes: not the first and the last ones, which begin and
+      // A transaction executes several iterations: not the first and the last ones, which begin and
       // end.
       const [first, last] = [costs.slice(1, 6), costs.slice(-9, -4)];
       expect(last).toEqual(first);
@@ -77,7 +77,7 @@ describe("large", () => {
 
 describe("sizes", () => {
   test("[S27] [S80] a large state is not sent along with every step that can be undone", async () => {
-    const id = await use.app.start("heavyState", { bytes: 950_000, passes: 1 });
+    const id = await use.app.start("heavyState", { bytes: 950_000, iterations: 1 });
     await use.app.drive();
     expect(await use.app.status("heavyState", id)).toMatchObject({ state: "completed" });
     const settled = use.app.counter.calls.filter(isOf("lib:settle"));

@@ -94,7 +94,7 @@ describe("at INFO", () => {
 
   test("one that is canceled ends at this level too: somebody wanted it", async () => {
     const runId = await start("sleeps", { ms: HOUR });
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     await use.app.t.mutation(internal.runs.cancel, { runId });
     expect(told("ended")).toEqual([
       {
@@ -151,7 +151,7 @@ describe("at INFO", () => {
 
   test("nor do children that are canceled with their run", async () => {
     const runId = await start("list", { leaves: [1, 2, 3].map((n) => ({ n, ms: HOUR })) });
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     await use.app.t.mutation(internal.runs.cancel, { runId });
     expect(events()).toEqual(["started", "ended"]);
   });

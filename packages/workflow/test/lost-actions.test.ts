@@ -50,10 +50,10 @@ async function die(): Promise<void> {
 describe("an action that was lost", () => {
   test("[S84] of a run that was canceled meanwhile: nothing follows, though its step would recover", async () => {
     const id = await use.app.start("recovers", { ms: HOUR });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await die();
     await cancel(id);
-    await use.app.pass(10 * MINUTE);
+    await use.app.advance(10 * MINUTE);
     expect(await use.app.log()).toEqual([]);
     expect(await use.app.status("recovers", id)).toMatchObject({ state: "canceled" });
   });
@@ -62,12 +62,12 @@ describe("an action that was lost", () => {
     "[S108] of what a %s has removed: nobody is told, and its slot is free",
     async (how) => {
       const id = await use.app.start("recovers", { ms: HOUR });
-      await use.app.pass(1_000);
+      await use.app.advance(1_000);
       await cancel(id);
       await die();
       if (how === "restart") await restart("recovers", id);
       else await use.app.t.mutation(internal.manager.cleanup, { runId: id });
-      await use.app.pass(10 * MINUTE);
+      await use.app.advance(10 * MINUTE);
       expect(await use.app.log()).toEqual([]);
       expect(await use.app.slotsHeld()).toBe(how === "restart" ? 1 : 0);
       if (how === "restart")
@@ -82,9 +82,9 @@ describe("an action that was lost", () => {
     "[S108] and reports after all before its run is told (%s): the report counts, and nobody is told otherwise",
     async (kind) => {
       const id = await use.app.start("recovers", { ms: HOUR });
-      await use.app.pass(1_000);
+      await use.app.advance(1_000);
       await die();
-      await use.app.drive(async () => (await scheduled()).some((name) => name.includes("resume")));
+      await use.app.drive(async () => (await scheduled()).some((name) => name.endsWith(":entry")));
       const { step, slot } = await use.app.inComponent(async (ctx) => {
         const all = await ctx.db.query("steps").collect();
         const slots = await ctx.db.query("slots").collect();
@@ -97,17 +97,17 @@ describe("an action that was lost", () => {
         report: kind === "success" ? { kind, output: "acted" } : { kind, error },
         fuse: true,
       });
-      expect((await scheduled()).filter((name) => name.endsWith("recovers:resume"))).toEqual([]);
-      await use.app.pass(1_000);
+      expect((await scheduled()).filter((name) => name.endsWith("recovers:entry"))).toEqual([]);
+      await use.app.advance(1_000);
       expect(await use.app.log()).toEqual([kind === "success" ? "noted acted" : "noted thrown"]);
     },
   );
 
   test("[S108] and reports after all: what it says first counts, and nothing is done twice", async () => {
     const id = await use.app.start("recovers", { ms: 20 * MINUTE });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await die();
-    await use.app.pass(HOUR);
+    await use.app.advance(HOUR);
     expect(await use.app.log()).toEqual(["noted lost"]);
     await use.app.drive();
     expect(await use.app.status("recovers", id)).toMatchObject({ output: "lost" });
@@ -116,26 +116,26 @@ describe("an action that was lost", () => {
 
   test("[S103] and whose run is paused before it is told: nothing follows until it is resumed", async () => {
     const id = await use.app.start("recovers", { ms: HOUR });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await die();
-    await use.app.drive(async () => (await scheduled()).some((name) => name.includes("resume")));
+    await use.app.drive(async () => (await scheduled()).some((name) => name.endsWith(":entry")));
     await pause(id);
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     expect(await use.app.log()).toEqual([]);
     await resume(id);
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     expect(await use.app.log()).toEqual(["noted lost"]);
   });
 
   test("[S103] [S107] and whose run is paused already", async () => {
     const id = await use.app.start("recovers", { ms: HOUR });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await pause(id);
     await die();
-    await use.app.pass(10 * MINUTE);
+    await use.app.advance(10 * MINUTE);
     expect(await use.app.log()).toEqual([]);
     await resume(id);
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     expect(await use.app.log()).toEqual(["noted lost"]);
   });
 });

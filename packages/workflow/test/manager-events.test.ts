@@ -43,10 +43,10 @@ describe("sendEvent", () => {
   });
 
   test("[S70] several of one name are taken in their order, one per node", async () => {
-    const id = await use.app.start("told", { passes: 3 });
+    const id = await use.app.start("told", { iterations: 3 });
     for (const text of ["one", "two", "three"])
       expect(await send("told", id, "answer", { text })).toBe("kept");
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     expect(await use.app.status("told", id)).toMatchObject({
       active: [{ node: "how", chosen: "quietly" }, { node: "how.quietly.rest" }],
     });
@@ -77,7 +77,7 @@ describe("sendEvent", () => {
   });
 
   test("[S71] where nodes of one name have different schemas, that of the node which waits decides", async () => {
-    const id = await use.app.start("told", { passes: 1 });
+    const id = await use.app.start("told", { iterations: 1 });
     await use.app.drive();
     await expect(send("told", id, "answer", { n: 3 })).rejects.toThrow(/does not fit its schema/);
     await send("told", id, "answer", { text: "one", n: 3 });
@@ -91,7 +91,7 @@ describe("sendEvent", () => {
 
   test("[S71] nodes of one name make of a payload what is too large to be kept for all of them: the sender is told so, and nothing changes", async () => {
     const text = "x".repeat(600_000);
-    const id = await use.app.start("told", { passes: 1 });
+    const id = await use.app.start("told", { iterations: 1 });
     await expect(send("told", id, "answer", { text })).rejects.toThrow(
       /Cannot send "answer" to run ".*" of "told": .* 12\d{5} bytes .* at most 1047552 can be kept\. Put it into file storage/,
     );
@@ -129,14 +129,14 @@ describe("sendEvent", () => {
     expect((await use.app.status("awaited", id))?.active).toMatchObject([
       { node: "second", state: "waiting", dueAt: Date.now() + HOUR },
     ]);
-    await use.app.pass(HOUR);
+    await use.app.advance(HOUR);
     await expect(send("awaited", id, "paid", { cents: 2 })).rejects.toThrow(
       /Cannot send "paid" to run ".*" of "awaited": it takes no events any more: it is completed/,
     );
   });
 
   test("[S73] refused where the run goes on, but is past all nodes that take such an event", async () => {
-    const id = await use.app.start("told", { passes: 1 });
+    const id = await use.app.start("told", { iterations: 1 });
     await use.app.drive();
     await send("told", id, "answer", { text: "one" });
     await use.app.drive();
@@ -146,10 +146,10 @@ describe("sendEvent", () => {
   });
 
   test("[S73] refused where the run is in another case of the branch than all nodes that take it", async () => {
-    const id = await use.app.start("told", { passes: 1 });
+    const id = await use.app.start("told", { iterations: 1 });
     await use.app.drive();
     await send("told", id, "answer", { text: "one" });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     expect(await use.app.status("told", id)).toMatchObject({
       active: [{ node: "how", chosen: "quietly" }, { node: "how.quietly.rest" }],
     });
@@ -204,10 +204,10 @@ describe("sendEvent", () => {
   });
 
   test("[S97] the payload of an event is in no scheduled function's arguments", async () => {
-    const id = await use.app.start("told", { passes: 2 });
+    const id = await use.app.start("told", { iterations: 2 });
     await send("told", id, "answer", { text: "s3cret" });
     await send("told", id, "answer", { text: "s3cret" });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     const jobs = await use.app.inComponent(async (ctx) =>
       ctx.db.system.query("_scheduled_functions").collect(),
     );

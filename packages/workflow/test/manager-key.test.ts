@@ -39,10 +39,10 @@ describe("reuse", () => {
     "[S125] %s: while the run of the key goes on it is given, and nothing overlaps",
     async (reuse) => {
       const first = await start("sleeper", NAP, reuse);
-      await use.app.pass(500);
+      await use.app.advance(500);
       expect(await start("sleeper", NAP, reuse)).toEqual({ ...first, started: false });
       await steer("pause", "sleeper");
-      await use.app.pass(5_000);
+      await use.app.advance(5_000);
       expect(await start("sleeper", NAP, reuse)).toEqual({ ...first, started: false });
     },
   );
@@ -82,9 +82,9 @@ describe("reuse", () => {
     "[S125] %s: a run that is being undone has not ended",
     async (reuse) => {
       const first = await start("slowlyUndone", {}, reuse);
-      await use.app.pass(1_000);
+      await use.app.advance(1_000);
       await steer("cancel", "slowlyUndone");
-      await use.app.pass(1_000);
+      await use.app.advance(1_000);
       expect(await statusOfKey("slowlyUndone")).toMatchObject({ state: "compensating" });
       expect(await start("slowlyUndone", {}, reuse)).toEqual({ ...first, started: false });
       await use.app.drive();

@@ -23,7 +23,7 @@ async function decide(runId: string, payload = "yes"): Promise<string> {
 /** A run of `patient` at its sleep: it began a minute ago. */
 async function sleeping(leaves: { n: number; ms?: number; fails?: boolean }[] = []) {
   const id = await use.app.start("patient", { leaves });
-  await use.app.pass(MINUTE + 1);
+  await use.app.advance(MINUTE + 1);
   expect(await active("patient", id)).toMatchObject([{ node: "rest" }]);
   return id;
 }
@@ -31,7 +31,7 @@ async function sleeping(leaves: { n: number; ms?: number; fails?: boolean }[] = 
 /** The same at its event, an hour later. */
 async function waiting(leaves: { n: number; ms?: number; fails?: boolean }[] = []) {
   const id = await sleeping(leaves);
-  await use.app.pass(HOUR);
+  await use.app.advance(HOUR);
   expect(await active("patient", id)).toMatchObject([{ node: "decision" }]);
   return id;
 }
@@ -39,7 +39,7 @@ async function waiting(leaves: { n: number; ms?: number; fails?: boolean }[] = [
 describe("pause", () => {
   test("[S103] what runs ends, and nothing new starts until the run is resumed", async () => {
     const id = await use.app.start("patient", { leaves: [] });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     expect(await pause(id)).toBe(true);
     expect(await use.app.status("patient", id)).toMatchObject({
       state: "running",
@@ -53,9 +53,9 @@ describe("pause", () => {
     expect(await use.app.log()).toEqual([]);
     expect(await use.app.slotsHeld()).toBe(0);
     await use.app.expectNothingLeft();
-    await use.app.pass(24 * HOUR);
+    await use.app.advance(24 * HOUR);
     expect(await resume(id)).toBe(true);
-    await use.app.pass(1);
+    await use.app.advance(1);
     expect(await use.app.log()).toEqual(["noted slow"]);
     expect(await use.app.status("patient", id)).toMatchObject({
       paused: false,
@@ -66,9 +66,9 @@ describe("pause", () => {
   test("[S103] status says when the time of a run and of a parent is over, which goes on counting", async () => {
     const begun = Date.now();
     const id = await use.app.start("watched", {});
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await pause(id);
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     expect(await use.app.status("watched", id)).toMatchObject({
       paused: true,
       timesOutAt: begun + HOUR,
@@ -84,20 +84,20 @@ describe("pause", () => {
     const late = await sleeping();
     await pause(late);
     await use.app.drive();
-    await use.app.pass(2 * HOUR);
+    await use.app.advance(2 * HOUR);
     expect(await active("patient", late)).toMatchObject([{ node: "rest", paused: true }]);
     await resume(late);
-    await use.app.pass(1);
+    await use.app.advance(1);
     expect(await active("patient", late)).toMatchObject([{ node: "decision" }]);
 
     const early = await sleeping();
     const dueAt = (await active("patient", early))[0]!.dueAt!;
     await pause(early);
-    await use.app.pass(HOUR / 2);
+    await use.app.advance(HOUR / 2);
     await resume(early);
-    await use.app.pass(dueAt - Date.now() - 1);
+    await use.app.advance(dueAt - Date.now() - 1);
     expect(await active("patient", early)).toMatchObject([{ node: "rest", dueAt }]);
-    await use.app.pass(2);
+    await use.app.advance(2);
     expect(await active("patient", early)).toMatchObject([{ node: "decision" }]);
   });
 
@@ -105,7 +105,7 @@ describe("pause", () => {
     const id = await waiting();
     await pause(id);
     expect(await decide(id, "yes")).toBe("kept");
-    await use.app.pass(3 * HOUR);
+    await use.app.advance(3 * HOUR);
     await resume(id);
     // Before the run has gone on, another comes.
     await expect(decide(id, "no")).rejects.toThrow(/keeps 1 of them/);
@@ -119,7 +119,7 @@ describe("pause", () => {
   test("[S73] [S103] an event that comes after the time for it was over is refused: no later node takes it", async () => {
     const id = await waiting();
     await pause(id);
-    await use.app.pass(3 * HOUR);
+    await use.app.advance(3 * HOUR);
     await expect(decide(id)).rejects.toThrow(/past every node/);
     await resume(id);
     await use.app.drive();
@@ -143,7 +143,7 @@ describe("pause", () => {
     const id = await use.app.start("flaky", { goodAttempt: 2 });
     await use.app.drive(async () => (await active("flaky", id))[0]?.state === "waiting");
     await pause(id);
-    await use.app.pass(HOUR);
+    await use.app.advance(HOUR);
     expect(await active("flaky", id)).toMatchObject([{ attempt: 2, paused: true }]);
     await use.app.expectNothingLeft();
     await resume(id);
@@ -156,14 +156,14 @@ describe("pause", () => {
 
   test("[S103] an attempt that fails meanwhile is tried again afterwards", async () => {
     const id = await use.app.start("slow", { ms: 20_000 });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await pause(id);
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     expect(await active("slow", id)).toMatchObject([
       { attempt: 2, state: "waiting", paused: true, errors: [{ kind: "timedOut" }] },
     ]);
     await resume(id);
-    await use.app.pass(2_000);
+    await use.app.advance(2_000);
     expect(await active("slow", id)).toMatchObject([{ attempt: 2, state: "running" }]);
     await use.app.drive();
     expect(await use.app.status("slow", id)).toMatchObject({ state: "failed" });
@@ -174,10 +174,10 @@ describe("pause", () => {
     const ids: string[] = [];
     for (let n = 0; n < 12; n++) ids.push(await use.app.start("slow", { ms: 5_000 }));
     const [eleventh, twelfth] = ids.slice(10) as [string, string];
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await pause(eleventh);
     expect(await active("slow", eleventh)).toMatchObject([{ state: "pending", paused: true }]);
-    await use.app.pass(5_000);
+    await use.app.advance(5_000);
     expect(await active("slow", twelfth)).toMatchObject([{ state: "running" }]);
     expect(await active("slow", eleventh)).toMatchObject([{ state: "pending", paused: true }]);
     await use.app.drive();
@@ -192,7 +192,7 @@ describe("pause", () => {
   test("[S40] [S103] a parent whose handler waits in the line: its time goes on, and is not counted anew", async () => {
     for (let n = 0; n < 10; n++) await use.app.start("slow", { ms: 5_000 });
     const id = await use.app.start("timed", { n: 1 });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     const deadlines = async () =>
       await use.app.inComponent(async (ctx) => {
         const all = await ctx.db.query("deadlines").collect();
@@ -201,9 +201,9 @@ describe("pause", () => {
     const before = await deadlines();
     expect(before).toHaveLength(1);
     await pause(id);
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await resume(id);
-    await use.app.pass(10);
+    await use.app.advance(10);
     expect(await deadlines()).toEqual(before);
     await use.app.drive();
     expect(await use.app.status("timed", id)).toMatchObject({ state: "completed" });
@@ -219,10 +219,10 @@ describe("pause", () => {
     });
     await pause(id);
     await resume(id);
-    await use.app.pass(HOUR - 1);
+    await use.app.advance(HOUR - 1);
     expect(await use.app.status("leaf", id)).toMatchObject({ state: "pending", paused: false });
     await pause(id);
-    await use.app.pass(HOUR);
+    await use.app.advance(HOUR);
     expect(await use.app.status("leaf", id)).toMatchObject({ state: "pending", paused: true });
     await resume(id);
     await use.app.drive();
@@ -235,9 +235,9 @@ describe("pause", () => {
   test("[S103] a parent: children that run end, those that wait do not start; then they do", async () => {
     const leaves = Array.from({ length: 5 }, (_none, n) => ({ n, ms: 1_000 }));
     const id = await use.app.start("twoAtOnce", { leaves });
-    await use.app.pass(500);
+    await use.app.advance(500);
     await pause(id);
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     expect(await use.app.status("twoAtOnce", id)).toMatchObject({
       paused: true,
       active: [{ node: "all", children: { total: 5, done: 2, running: 0 } }],
@@ -251,7 +251,7 @@ describe("pause", () => {
 
   test("[S103] a parent whose last child ends meanwhile goes on afterwards, once", async () => {
     const id = await use.app.start("list", { leaves: [{ n: 1, ms: 1_000 }] });
-    await use.app.pass(500);
+    await use.app.advance(500);
     await pause(id);
     await use.app.drive();
     expect(await active("list", id)).toMatchObject([{ node: "all", children: { done: 1 } }]);
@@ -265,7 +265,7 @@ describe("pause", () => {
     const id = await use.app.start("twoAtOnce", {
       leaves: [1, 2, 3, 4].map((n) => ({ n, ms: 1_000 })),
     });
-    await use.app.pass(500);
+    await use.app.advance(500);
     const children = async () => (await use.app.tree(id)).slice(1);
     const [first, , , last] = await children();
     for (const child of [first, last]) expect(await pause(child?.runId ?? "")).toBe(true);
@@ -281,7 +281,7 @@ describe("pause", () => {
     const id = await use.app.start("twoAtOnce", {
       leaves: [1, 2, 3].map((n) => ({ n, ms: 1_000 })),
     });
-    await use.app.pass(500);
+    await use.app.advance(500);
     const [, , , last] = await use.app.tree(id);
     await pause(last?.runId ?? "");
     await use.app.drive();
@@ -298,9 +298,9 @@ describe("pause", () => {
         { n: 2, ms: 10_000 },
       ],
     });
-    await use.app.pass(500);
+    await use.app.advance(500);
     await pause(id);
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     expect(await use.app.status("list", id)).toMatchObject({ state: "running", paused: true });
     await resume(id);
     await use.app.drive();
@@ -314,7 +314,7 @@ describe("pause", () => {
   test("[S95] [S103] a parent one of whose children is being undone waits for that, though it is resumed", async () => {
     const begun = Date.now();
     const id = await use.app.start("lenient", {});
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await pause(id);
     await resume(id);
     await use.app.drive();
@@ -326,7 +326,7 @@ describe("pause", () => {
   test("[S103] while a parent's finalize runs: it runs once", async () => {
     const id = await waiting([{ n: 1 }]);
     await decide(id);
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     expect((await active("patient", id)).map(({ node }) => node)).toContain("all.finalize");
     await pause(id);
     await use.app.drive();
@@ -344,7 +344,7 @@ describe("pause", () => {
     const leaves = Array.from({ length: 150 }, (_none, n) => ({ n, ms: 1_000 }));
     await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
     const id = await use.app.start("wide", { lists: 3, leaves });
-    await use.app.pass(500);
+    await use.app.advance(500);
     const begun = () =>
       use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work")).length;
     expect(begun()).toBe(200);
@@ -367,7 +367,7 @@ describe("pause", () => {
       const leaves = Array.from({ length: 150 }, (_none, n) => ({ n, ms: 1_000 }));
       await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
       const id = await use.app.start("wide", { lists: 3, leaves });
-      await use.app.pass(500);
+      await use.app.advance(500);
       await pause(id);
       await resume(id);
       await pause(id);
@@ -376,7 +376,7 @@ describe("pause", () => {
       const begun = () =>
         use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work")).length;
       const before = begun();
-      await use.app.pass(HOUR);
+      await use.app.advance(HOUR);
       expect(begun()).toBe(before);
       await resume(id);
       await pause(id);
@@ -392,7 +392,7 @@ describe("pause", () => {
     { tags: ["large"] },
     async () => {
       const id = await use.app.start("napping", { of: 300 });
-      await use.app.pass(1_000);
+      await use.app.advance(1_000);
       const child = (await use.app.tree(id)).find(({ index }) => index === 290)!.runId;
       const pages = async () =>
         (await use.app.inComponent((ctx) => ctx.db.query("continuations").collect())).length;
@@ -419,7 +419,7 @@ describe("pause", () => {
   test("[S41] [S103] timeouts go on counting: the run ends, and is undone, though it is paused", async () => {
     const id = await use.app.start("tooLong", { ms: 2 * HOUR });
     const begun = Date.now();
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     await pause(id);
     await use.app.drive();
     expect(await use.app.status("tooLong", id)).toMatchObject({
@@ -433,7 +433,7 @@ describe("pause", () => {
 
   test("[S83] [S103] a run that is paused can be canceled", async () => {
     const id = await use.app.start("twoAtOnce", { leaves: [{ n: 1, ms: 1_000 }, { n: 2 }] });
-    await use.app.pass(500);
+    await use.app.advance(500);
     await pause(id);
     expect(await cancel(id)).toBe(true);
     await use.app.drive();
@@ -460,7 +460,7 @@ describe("pause", () => {
     const id = await sleeping();
     expect([await pause(id), await pause(id)]).toEqual([true, true]);
     expect([await resume(id), await resume(id)]).toEqual([true, false]);
-    await use.app.pass(HOUR);
+    await use.app.advance(HOUR);
     expect(await active("patient", id)).toMatchObject([{ node: "decision" }]);
     const ended = await use.app.start("leaf", { n: 1 });
     await use.app.drive();

@@ -64,7 +64,7 @@ describe("cleanup", () => {
   test("[S104] of a run with undos, kept events and loops", async () => {
     const saga = await use.app.start("sagaAbove", { children: 2 });
     await use.app.drive();
-    const told = await use.app.start("told", { passes: 2 });
+    const told = await use.app.start("told", { iterations: 2 });
     for (const text of ["one", "two", "three"])
       await use.app.t.mutation(internal.manager.sendEvent, {
         name: "told",
@@ -72,7 +72,7 @@ describe("cleanup", () => {
         event: "answer",
         payload: { text },
       });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await cancel(told);
     const undoable = await use.app.start("saga", { fail: "no" });
     await use.app.drive();
@@ -84,7 +84,7 @@ describe("cleanup", () => {
 
   test("[S104] refused while the run goes on, and while it is being undone", async () => {
     const id = await use.app.start("saga", { fail: "no" });
-    await use.app.pass(1);
+    await use.app.advance(1);
     await expect(cleanup(id)).rejects.toThrow(/Cannot clean up run ".*": it goes on/);
     await use.app.drive(async () => (await use.app.steps(id)).includes("wait waiting"));
     await cancel(id);
@@ -103,7 +103,7 @@ describe("cleanup", () => {
 
   test("[S84] [S104] an action that still runs changes nothing any more, and gives its slot back", async () => {
     const id = await use.app.start("list", { leaves: [{ n: 1, ms: 5_000 }] });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await cancel(id);
     await cleanup(id);
     expect(await rows()).toEqual({});
@@ -119,7 +119,7 @@ describe("cleanup", () => {
     async () => {
       const leaves = Array.from({ length: 900 }, (_none, n) => ({ n, ms: HOUR }));
       const id = await use.app.start("list", { leaves }, "k");
-      await use.app.pass(1_000);
+      await use.app.advance(1_000);
       // The cancel goes on in pages too: what it has not reached is removed as it is.
       await cancel(id);
       await cleanup(id);
@@ -150,10 +150,10 @@ describe("retention", () => {
   test("[S105] an ended run goes after it, with what is under it, and nothing stays scheduled", async () => {
     const begun = Date.now();
     const id = await use.app.start("brief", { leaves: [{ n: 1 }, { n: 2 }] });
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     const status = await use.app.status("brief", id);
     expect(status).toMatchObject({ state: "completed", expiresAt: begun + 10 * MINUTE });
-    await use.app.pass(9 * MINUTE - 1);
+    await use.app.advance(9 * MINUTE - 1);
     expect(await use.app.status("brief", id)).not.toBeNull();
     await use.app.drive();
     expect(await use.app.status("brief", id)).toBeNull();
@@ -169,7 +169,7 @@ describe("retention", () => {
     const byDefault = await start("leaf", { n: 1 }, true);
     const own = await start("brief", { leaves: [] }, true);
     const kept = await start("leaf", { n: 2 }, false);
-    await use.app.pass(50 * MINUTE);
+    await use.app.advance(50 * MINUTE);
     expect(await use.app.status("brief", own)).toBeNull();
     expect(await use.app.status("leaf", byDefault)).not.toBeNull();
     await use.app.drive();
@@ -185,7 +185,7 @@ describe("retention", () => {
     async () => {
       for (let n = 0; n < 50; n++) {
         await use.app.start("brief", { leaves: [] });
-        await use.app.pass(2_000);
+        await use.app.advance(2_000);
       }
       use.app.counter.clear();
       await use.app.drive();
@@ -202,7 +202,7 @@ describe("retention", () => {
     { tags: ["large"] },
     async () => {
       const id = await use.app.start("brief", { leaves: [{ n: 1 }] });
-      await use.app.pass(MINUTE);
+      await use.app.advance(MINUTE);
       await use.app.inComponent(async (ctx) => {
         const runs = await ctx.db.query("runs").collect();
         const { _id, _creationTime, ...child } = runs.find(({ parentRun }) => parentRun === id)!;
@@ -222,11 +222,11 @@ describe("retention", () => {
   test("[S105] a run that is restarted is not removed by its former end; one that is cleaned up needs no removal", async () => {
     const id = await use.app.start("brief", { leaves: [], ms: 0 });
     const gone = await use.app.start("brief", { leaves: [] });
-    await use.app.pass(5 * MINUTE);
+    await use.app.advance(5 * MINUTE);
     await cleanup(gone);
     await use.app.t.mutation(internal.manager.restart, { name: "brief", runId: id });
     const restarted = Date.now();
-    await use.app.pass(9 * MINUTE);
+    await use.app.advance(9 * MINUTE);
     expect(await use.app.status("brief", id)).toMatchObject({
       state: "completed",
       expiresAt: restarted + 10 * MINUTE,
@@ -241,16 +241,16 @@ describe("retention", () => {
       input: { n: 1 },
       isForgetful: true,
     });
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     await use.app.start("brief", { leaves: [] });
-    await use.app.pass(15 * MINUTE);
+    await use.app.advance(15 * MINUTE);
     expect(await rows()).toMatchObject({ runs: 1, expiries: 1 });
     // Canceled by hand; nobody notices until another run ends.
     await use.app.inComponent(async (ctx) => {
       const next = await ctx.db.query("expiries").first();
       await ctx.scheduler.cancel(next!.job!);
     });
-    await use.app.pass(2 * HOUR);
+    await use.app.advance(2 * HOUR);
     expect(await rows()).toMatchObject({ runs: 1 });
     await use.app.start("brief", { leaves: [] });
     await use.app.drive();
@@ -259,13 +259,13 @@ describe("retention", () => {
 });
 
 test(
-  "[S79] a loop that forgets passes removes their children with them",
+  "[S79] a loop that forgets iterations removes their children with them",
   { tags: ["large"] },
   async () => {
-    const id = await use.app.start("crowded", { passes: 110, of: 2 });
+    const id = await use.app.start("crowded", { iterations: 110, of: 2 });
     await use.app.drive();
     expect(await use.app.status("crowded", id)).toMatchObject({ state: "completed", output: 110 });
-    // Those of the first pass and of the newest 100.
+    // Those of the first iteration and of the newest 100.
     expect(await rows()).toMatchObject({ runs: 1 + 2 * 101 });
     await use.app.expectNothingLeft();
   },
@@ -290,7 +290,7 @@ test(
   async () => {
     await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
     const id = await use.app.start("dormitory", { rooms: 2, beds: 140, ms: 2 * HOUR });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await cancel(id);
     await use.app.t.mutation(internal.manager.cleanup, { runId: id });
     const left = async (table: "runs" | "steps" | "deadlines" | "continuations") =>

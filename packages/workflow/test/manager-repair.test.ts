@@ -59,9 +59,9 @@ describe("after a restore", () => {
       payload: "x",
     });
     const brief = await use.app.start("brief", { leaves: [] });
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     expect(await restore()).toBeGreaterThan(5);
-    await use.app.pass(9 * MINUTE);
+    await use.app.advance(9 * MINUTE);
     // Nothing moves by itself.
     expect(await scheduled()).toEqual([]);
     await repair();
@@ -89,13 +89,13 @@ describe("after a restore", () => {
   test("[S86] [S120] a run whose sleep has lost all that was scheduled for it: it can be canceled, or repaired when it is late", async () => {
     const canceled = await use.app.start("sleeper", { ms: HOUR });
     const repaired = await use.app.start("sleeper", { ms: HOUR });
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     expect(await restore()).toBeGreaterThan(1);
     await use.app.t.mutation(internal.runs.cancel, { runId: canceled });
     expect(await use.app.status("sleeper", canceled)).toMatchObject({ state: "canceled" });
-    await use.app.pass(2 * HOUR);
+    await use.app.advance(2 * HOUR);
     await repair();
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     expect(await use.app.status("sleeper", repaired)).toMatchObject({ state: "completed" });
     await use.app.expectNothingLeft();
   });
@@ -143,7 +143,7 @@ describe("after a restore", () => {
     async () => {
       const leaves = Array.from({ length: 260 }, (_none, n) => ({ n, ms: HOUR }));
       const canceled = await use.app.start("list", { leaves });
-      await use.app.pass(1_000);
+      await use.app.advance(1_000);
       await use.app.t.mutation(internal.runs.cancel, { runId: canceled });
       const chain = await use.app.start("chain", {});
       await use.app.drive(
@@ -184,11 +184,11 @@ describe("after a restore", () => {
       runAfter: 3 * HOUR,
     });
     const sleeper = await use.app.start("sleeper", { ms: 2 * HOUR });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     for (const id of [later, sleeper]) await pause(id);
     await restore();
     await repair();
-    await use.app.pass(HOUR);
+    await use.app.advance(HOUR);
     expect(await use.app.status("sleeper", sleeper)).toMatchObject({ paused: true });
     expect(await scheduled()).toEqual([]);
     for (const id of [later, sleeper]) await resume(id);
@@ -200,7 +200,7 @@ describe("after a restore", () => {
   test("[S120] in pages: 120 runs", { tags: ["large"] }, async () => {
     const inputs = Array.from({ length: 120 }, () => ({ ms: HOUR }));
     const ids = await use.app.t.mutation(internal.manager.startBatch, { name: "sleeper", inputs });
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     await restore();
     await repair();
     await use.app.drive();
@@ -215,20 +215,20 @@ describe("after a restore", () => {
     await use.app.start("tooLong", { ms: 30 * MINUTE });
     await use.app.start("awaited", {});
     await use.app.start("patient", { leaves: [] });
-    await use.app.pass(2 * MINUTE);
+    await use.app.advance(2 * MINUTE);
     const before = await scheduled();
     await repair();
-    await use.app.pass(1);
+    await use.app.advance(1);
     expect(await scheduled()).toEqual(before);
     await restore();
     await repair();
     await repair();
-    await use.app.pass(1);
+    await use.app.advance(1);
     expect(await scheduled()).toEqual(before);
     use.app.counter.clear();
     await use.app.drive();
-    const resumed = use.app.counter.calls.filter(({ name }) => name.endsWith("tooLong:resume"));
-    expect(resumed).toHaveLength(1);
+    const entered = use.app.counter.calls.filter(({ name }) => name.endsWith("tooLong:entry"));
+    expect(entered).toHaveLength(1);
   });
 });
 
@@ -263,7 +263,7 @@ describe("a scheduled function that was canceled or cleaned away by hand", () =>
     async (_what, gone) => {
       const begun = Date.now();
       const id = await use.app.start("sleeper", { ms: 2 * HOUR });
-      await use.app.pass(MINUTE);
+      await use.app.advance(MINUTE);
       expect(await use.app.status("sleeper", id)).toMatchObject({ stalled: false });
       await restore({ gone });
       expect(await use.app.status("sleeper", id)).toMatchObject({
@@ -283,9 +283,9 @@ describe("a scheduled function that was canceled or cleaned away by hand", () =>
     const id = await use.app.start("routed", { n: 1 });
     await use.app.inComponent(async (ctx) => {
       const jobs = await ctx.db.system.query("_scheduled_functions").collect();
-      const resume = jobs.filter(({ name }) => name.includes("routed"));
-      expect(resume).toHaveLength(1);
-      for (const { _id } of resume) await ctx.scheduler.cancel(_id);
+      const entries = jobs.filter(({ name }) => name.includes("routed"));
+      expect(entries).toHaveLength(1);
+      for (const { _id } of entries) await ctx.scheduler.cancel(_id);
     });
     expect(await use.app.status("routed", id)).toMatchObject({ stalled: true });
     await use.app.drive();

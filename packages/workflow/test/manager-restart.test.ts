@@ -199,7 +199,7 @@ describe("restart", () => {
     expect(await use.app.status("chain", id)).not.toHaveProperty("onCompleteError");
   });
 
-  test("[S102] a node of any kind that is kept is passed by", async () => {
+  test("[S102] a node of any kind that keeps its result is skipped", async () => {
     const { runId, ...status } = await use.app.run("varied", { n: 3 });
     const all = await use.app.tree(runId);
     await note("mended");
@@ -222,7 +222,7 @@ describe("restart", () => {
 
   test("[S102] of a run that goes on, or is being undone, it is refused", async () => {
     const id = await use.app.start("slow", { ms: 1_000 });
-    await use.app.pass(10);
+    await use.app.advance(10);
     await expect(restart("slow", id)).rejects.toThrow(/Cannot restart run ".*": it goes on/);
     const saga = await use.app.start("saga", { fail: "ship" });
     await use.app.drive(async () => (await use.app.status("saga", saga))?.state === "compensating");
@@ -242,13 +242,13 @@ describe("restart", () => {
 
   test("[S102] late reports of the generation before change nothing, and give their slots back", async () => {
     const id = await use.app.start("slow", { ms: 5_000 });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await use.app.t.mutation(internal.runs.cancel, { runId: id });
     await restart("slow", id);
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     expect(await use.app.slotsHeld()).toBe(2);
     // The first generation's action reports at 5 s, the second's at 6 s.
-    await use.app.pass(3_500);
+    await use.app.advance(3_500);
     expect(await use.app.slotsHeld()).toBe(1);
     expect(await use.app.status("slow", id)).toMatchObject({
       state: "running",
@@ -365,7 +365,7 @@ describe("restart", () => {
   );
 
   test("[S102] events that were not taken are kept; those that were are part of what is kept", async () => {
-    const id = await use.app.start("told", { passes: 1 });
+    const id = await use.app.start("told", { iterations: 1 });
     const send = async (text: string) =>
       await use.app.t.mutation(internal.manager.sendEvent, {
         name: "told",

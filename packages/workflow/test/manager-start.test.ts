@@ -67,7 +67,7 @@ describe("runAt, runAfter", () => {
       active: [{ node: "work", state: "pending", dueAt: begun + HOUR }],
       stalled: false,
     });
-    await use.app.pass(HOUR - 1);
+    await use.app.advance(HOUR - 1);
     expect(use.app.counter.calls.filter(({ name }) => name.includes("leaf:"))).toEqual([]);
     await use.app.drive();
     expect(await use.app.status("leaf", id)).toMatchObject({
@@ -87,7 +87,7 @@ describe("runAt, runAfter", () => {
     });
     const inMs = await start("leaf", { n: 2 }, { runAt: at });
     const now = await start("leaf", { n: 3 }, { runAt: Date.now() - HOUR });
-    await use.app.pass(HOUR - 1);
+    await use.app.advance(HOUR - 1);
     expect(await use.app.status("leaf", now)).toMatchObject({ state: "completed" });
     expect(await use.app.status("leaf", onDate)).toMatchObject({ state: "pending" });
     await use.app.drive();
@@ -184,7 +184,7 @@ describe("onComplete", () => {
 
   test("[S89] of a run that is canceled it is called once, with `canceled`", async () => {
     const id = await start("slow", { ms: 5_000 }, { context: 1 });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     const cancel = async () => await use.app.t.mutation(internal.runs.cancel, { runId: id });
     expect([await cancel(), await cancel()]).toEqual([true, false]);
     await use.app.drive();

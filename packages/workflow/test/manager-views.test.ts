@@ -48,7 +48,7 @@ describe("status", () => {
       const ids: string[] = [];
       for (let n = 0; n < 11; n++) ids.push(await use.app.start("slow", { ms: 1_000 }));
       const begun = Date.now();
-      await use.app.pass(10);
+      await use.app.advance(10);
       expect(await use.app.status("slow", ids[0]!)).toMatchObject({
         state: "running",
         generation: 1,
@@ -76,16 +76,16 @@ describe("status", () => {
     },
   );
 
-  test("[S96] a sleep says until when, an event for what, a loop which pass it is at", async () => {
-    const id = await use.app.start("told", { passes: 2 });
+  test("[S96] a sleep says until when, an event for what, a loop which iteration it is at", async () => {
+    const id = await use.app.start("told", { iterations: 2 });
     await use.app.drive();
     const active = (await use.app.status("told", id))?.active;
     expect(active).toMatchObject([
       { node: "ask", kind: "loop", iteration: 1 },
-      { node: "ask.answer", kind: "event", pass: [1], events: ["answer"] },
+      { node: "ask.answer", kind: "event", iterations: [1], events: ["answer"] },
     ]);
     const sleeping = await use.app.start("sleeps", { ms: 0 });
-    await use.app.pass(1);
+    await use.app.advance(1);
     expect((await use.app.status("sleeps", sleeping))?.active).toMatchObject([
       { node: "fixed", kind: "sleep", dueAt: Date.now() - 1 + 10 * 60_000 },
     ]);
@@ -97,13 +97,13 @@ describe("status", () => {
     async () => {
       const many = Array.from({ length: 6 }, (_none, n) => ({ n, ms: 100 * (n + 1) }));
       const id = await use.app.start("twoAtOnce", { leaves: many });
-      await use.app.pass(350);
+      await use.app.advance(350);
       // 0 and 1 ended at 100 and 200, 2 began at 100 and ends at 400, 3 at 200.
       expect((await use.app.status("twoAtOnce", id))?.active).toMatchObject([
         { node: "all", children: { total: 6, done: 2, failed: 0, running: 2 } },
       ]);
       const bad = await use.app.start("tolerant", { bad: 2, of: 4, ms: 1_000 });
-      await use.app.pass(10_000);
+      await use.app.advance(10_000);
       const entries = await timeline("tolerant", bad);
       expect(entries.find(({ node }) => node === "some")?.children).toEqual({
         total: 4,
@@ -312,11 +312,11 @@ describe("steps", () => {
   });
 
   test("[S97] a branch takes as long as its case, and tells which that is", async () => {
-    const id = await use.app.start("told", { passes: 1 });
+    const id = await use.app.start("told", { iterations: 1 });
     await use.app.drive();
     const event = { name: "told", run: id, event: "answer", payload: { text: "one" } };
     await use.app.t.mutation(internal.manager.sendEvent, event);
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     const steps = async () =>
       (await timeline("told", id)).filter(
         ({ node, state }) => node === "how" && state !== "skipped",
@@ -329,7 +329,7 @@ describe("steps", () => {
   });
 
   test("[S76] while the run goes on nothing is skipped that may still come", async () => {
-    const id = await use.app.start("told", { passes: 1 });
+    const id = await use.app.start("told", { iterations: 1 });
     await use.app.drive();
     expect(told(await timeline("told", id))).toEqual(["ask running", "ask.answer waiting"]);
     await use.app.t.mutation(internal.manager.sendEvent, {
@@ -348,7 +348,7 @@ describe("steps", () => {
     ]);
   });
 
-  test("[S97] in a loop: each pass; a node inside is skipped where no pass came to it", async () => {
+  test("[S97] in a loop: each iteration; a node inside is skipped where no iteration came to it", async () => {
     const id = await use.app.start("counted", { to: 3, inAction: false });
     await use.app.drive();
     const entries = await timeline("counted", id);
@@ -364,13 +364,11 @@ describe("steps", () => {
         "count.how.action.a skipped",
       ].sort((one, other) => order(one) - order(other)),
     );
-    expect(entries.filter(({ node }) => node === "count.next").map(({ pass }) => pass)).toEqual([
-      [1],
-      [2],
-      [3],
-    ]);
+    expect(
+      entries.filter(({ node }) => node === "count.next").map(({ iterations }) => iterations),
+    ).toEqual([[1], [2], [3]]);
     expect(entries[0]).toMatchObject({ iteration: 3 });
-    // The case that no pass has chosen is told of once.
+    // The case that no iteration has chosen is told of once.
     expect(entries.filter(({ state }) => state === "skipped")).toHaveLength(1);
   });
 
@@ -417,9 +415,9 @@ function order(entry: string): number {
 describe("list", () => {
   test("[S98] the newest first, by workflow and state; children only where they are asked for", async () => {
     const one = await use.app.start("leaf", { n: 1 });
-    await use.app.pass(1);
+    await use.app.advance(1);
     const two = await use.app.start("list", leaves(0));
-    await use.app.pass(1);
+    await use.app.advance(1);
     const three = await use.app.start("leaf", { n: 3, fails: true });
     await use.app.drive();
     expect(await ids({})).toEqual([three, two, one]);
@@ -455,14 +453,14 @@ describe("list", () => {
 
   test("[S98] by the node that runs are at", async () => {
     const slow = await use.app.start("patient", leaves(0));
-    await use.app.pass(61_000);
+    await use.app.advance(61_000);
     const slower = await use.app.start("patient", leaves(0));
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     expect(await ids({ workflow: "patient", node: "rest" })).toEqual([slow]);
     expect(await ids({ workflow: "patient", node: "slow" })).toEqual([slower]);
     expect(await ids({ workflow: "patient", node: "slow", state: "completed" })).toEqual([]);
-    const inLoop = await use.app.start("told", { passes: 2 });
-    await use.app.pass(1_000);
+    const inLoop = await use.app.start("told", { iterations: 2 });
+    await use.app.advance(1_000);
     expect(await ids({ workflow: "told", node: "ask" })).toEqual([inLoop]);
     expect(await ids({ workflow: "told", node: "ask.answer" })).toEqual([inLoop]);
     // A branch has no record of its own while a case runs.
@@ -481,14 +479,14 @@ describe("list", () => {
   test("[S98] children that are at a node too, where they are asked for", async () => {
     const top = await use.app.start("leaf", { n: 1, ms: 1_000 });
     await use.app.start("list", leaves(1_000));
-    await use.app.pass(500);
+    await use.app.advance(500);
     expect(await ids({ workflow: "leaf", node: "work" })).toEqual([top]);
     expect(await ids({ workflow: "leaf", node: "work", children: true })).toHaveLength(2);
   });
 
   test("[S98] a parent is at its node from its handler to its finalize", async () => {
     const id = await use.app.start("handled", { n: 1 });
-    await use.app.pass(1);
+    await use.app.advance(1);
     expect(await ids({ workflow: "handled", node: "all" })).toEqual([id]);
     await use.app.drive();
     expect(await ids({ workflow: "handled", node: "all" })).toEqual([]);
@@ -497,7 +495,7 @@ describe("list", () => {
   test("[S98] by when they were created, and by how their keys begin", async () => {
     const begin = Date.now();
     const older = await use.app.start("leaf", { n: 1 }, "box 2");
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     const newer = await use.app.start("leaf", { n: 2 }, "box 1");
     await use.app.start("leaf", { n: 3 }, "bag");
     for (const filter of [{}, { workflow: "leaf" }, { state: "completed" }, { children: true }]) {
@@ -514,7 +512,7 @@ describe("list", () => {
     const all: string[] = [];
     for (let n = 0; n < 7; n++) {
       all.unshift(await use.app.start("leaf", { n }));
-      await use.app.pass(1);
+      await use.app.advance(1);
     }
     const found: string[] = [];
     let cursor: string | null = null;

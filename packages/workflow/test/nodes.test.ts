@@ -10,14 +10,14 @@ describe("sleep", () => {
   test("[S66] the run goes on at the time, never before, and holds no slot meanwhile", async () => {
     const begun = Date.now();
     const id = await use.app.start("sleeps", { ms: 5 * MINUTE });
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     expect(await use.app.slotsHeld()).toBe(0);
     expect(await use.app.status("sleeps", id)).toMatchObject({
       active: [{ node: "fixed", state: "waiting", dueAt: begun + 10 * MINUTE }],
     });
-    await use.app.pass(9 * MINUTE - 1);
+    await use.app.advance(9 * MINUTE - 1);
     expect(await use.app.steps(id)).toEqual(["before completed", "fixed waiting"]);
-    await use.app.pass(5 * MINUTE + 1);
+    await use.app.advance(5 * MINUTE + 1);
     expect(await use.app.status("sleeps", id)).toMatchObject({
       state: "completed",
       endedAt: begun + 15 * MINUTE,
@@ -132,7 +132,7 @@ describe("branch", () => {
 
 describe("loop", () => {
   test.each([true, false])(
-    "[S78] each pass has the output of the one before (%s)",
+    "[S78] each iteration has the output of the one before (%s)",
     async (inAction) => {
       const output = (await use.app.output("counted", { to: 12, inAction })) as { keys: string[] };
       expect(output).toMatchObject({ n: 12 });

@@ -16,7 +16,7 @@ describe("options that are computed, and cannot be", () => {
     ["[S67]", "longWait", "timeout", "1000000000000000: more than a year is not possible"],
     ["[S67]", "longAction", "timeout", "1000000000000000: more than a year is not possible"],
     ["[S6]", "oddSleep", "duration", "NaN"],
-    ["[S7]", "oddPasses", "maxIterations", "NaN"],
+    ["[S7]", "oddIterations", "maxIterations", "NaN"],
   ])(
     "%s %s: the run fails at its node, and the error names the workflow, the option and the value",
     async (_promise, workflow, option, value) => {

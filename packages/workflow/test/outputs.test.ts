@@ -42,7 +42,7 @@ describe("outputs are gathered", () => {
     { tags: ["large"], timeout: 60_000 },
     async (kind) => {
       const id = await use.app.start("lateChildren", { in: kind });
-      await use.app.pass(1_000);
+      await use.app.advance(1_000);
       const total = 33_000;
       const most = 8_000;
       for (let from = 1; from < total; from += most)

@@ -84,7 +84,7 @@ describe("children", () => {
 
   test("status counts the children that are done", async () => {
     const id = await use.app.start("list", leaves(100, 200, 300));
-    await use.app.pass(250);
+    await use.app.advance(250);
     expect((await use.app.status("list", id))?.active).toMatchObject([
       { node: "all", state: "waiting", children: { done: 2, total: 3 } },
     ]);
@@ -185,7 +185,8 @@ describe("what a parent's children make", () => {
         const step = await ctx.db.query("steps").order("desc").first();
         if (step === null) throw new Error("There is no step");
         const { _id, _creationTime, ...fields } = step;
-        for (let n = 0; n < 8_200; n++) await ctx.db.insert("steps", { ...fields, pass: [n] });
+        for (let n = 0; n < 8_200; n++)
+          await ctx.db.insert("steps", { ...fields, iterations: [n] });
       });
       const tree = await use.app.t.query(components.workflow.views.tree, { runId: id });
       expect(tree).toMatchObject({ truncated: true });
@@ -254,7 +255,7 @@ describe("a child that ends badly", () => {
 
   test("[S48] fails the parent at once, with the child's error and key as the cause; finalize does not run", async () => {
     const id = await use.app.start("list", failing);
-    await use.app.pass(150);
+    await use.app.advance(150);
     expect(await use.app.status("list", id)).toMatchObject({
       state: "failed",
       error: {
@@ -271,7 +272,7 @@ describe("a child that ends badly", () => {
 
   test("[S48] the error does not change when the others end, and nothing is left", async () => {
     const id = await use.app.start("list", failing);
-    await use.app.pass(150);
+    await use.app.advance(150);
     const before = await use.app.status("list", id);
     await use.app.drive();
     expect(await use.app.status("list", id)).toEqual(before);

@@ -22,11 +22,11 @@ async function timeline(name: string, runId: string): Promise<TimelineEntry[]> {
 describe("pauses", () => {
   test("[S97] [S103] what has ended is not shown as paused", async () => {
     const id = await use.app.start("patient", { leaves: [] });
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     await pause(id);
-    await use.app.pass(2 * MINUTE);
+    await use.app.advance(2 * MINUTE);
     await resume(id);
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     const ended = (await timeline("patient", id)).filter(({ state }) => state === "completed");
     expect(ended.map(({ node }) => node)).toEqual(["slow", "noted"]);
     expect(ended.map(({ isPaused = false }) => isPaused)).toEqual([false, false]);
@@ -69,10 +69,10 @@ describe("runs of a tree, each paused by itself", () => {
   test("[S103] a child that waits for its turn does not begin, though its turn comes", async () => {
     const leaves = [1, 2, 3].map((n) => ({ n, ms: 1_000 }));
     const id = await use.app.start("twoAtOnce", { leaves });
-    await use.app.pass(500);
+    await use.app.advance(500);
     const third = await childAt(id, 2);
     expect(await pause(third)).toBe(true);
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     expect(await use.app.status("leaf", third)).toMatchObject({ paused: true });
     const works = () => use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work"));
     expect(works()).toHaveLength(2);
@@ -85,14 +85,14 @@ describe("runs of a tree, each paused by itself", () => {
 
   test("[S103] a child goes on with the run above it, and can be paused again", async () => {
     const id = await use.app.start("oneBadEnd", {});
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     const only = await childAt(id, 0);
     await pause(only);
     await pause(id);
     await resume(id);
     expect(await use.app.status("sleeper", only)).toMatchObject({ paused: false });
     expect(await pause(only)).toBe(true);
-    await use.app.pass(HOUR);
+    await use.app.advance(HOUR);
     expect(await use.app.status("sleeper", only)).toMatchObject({ state: "running", paused: true });
     await resume(only);
     await use.app.drive();
@@ -109,7 +109,7 @@ describe("runs of a tree, each paused by itself", () => {
       await restart("chain", id, "b");
       expect(await use.app.status("chain", id)).toMatchObject({ state: "pending" });
       expect(await pause(id)).toBe(true);
-      await use.app.pass(MINUTE);
+      await use.app.advance(MINUTE);
       expect(await use.app.log()).toEqual(["a", "b", "c", "d"]);
       expect(await use.app.status("chain", id)).toMatchObject({ state: "running", paused: true });
       await resume(id);
@@ -125,11 +125,11 @@ describe("runs of a tree, each paused by itself", () => {
     async () => {
       await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
       const id = await use.app.start("forgiving", { of: 140 });
-      await use.app.pass(1_000);
+      await use.app.advance(1_000);
       await pause(id);
       const below = (await use.app.tree(id)).filter(({ parentRunId }) => parentRunId === id);
       for (const { runId, index } of below) if (index % 2 === 1) await cancel(runId);
-      await use.app.pass(HOUR);
+      await use.app.advance(HOUR);
       await resume(id);
       await use.app.drive();
       expect(await use.app.status("forgiving", id)).toMatchObject({ state: "failed" });
@@ -146,10 +146,10 @@ describe("runs of a tree, each paused by itself", () => {
     async (_first, last) => {
       await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
       const id = await use.app.start("dormitory", { rooms: 2, beds: 140, ms: 2 * HOUR });
-      await use.app.pass(1_000);
+      await use.app.advance(1_000);
       if (last === "paused") {
         await pause(id);
-        await use.app.pass(1_000);
+        await use.app.advance(1_000);
         await resume(id);
       } else await pause(id);
       // The watchdog finds it, in half a minute.
@@ -160,7 +160,7 @@ describe("runs of a tree, each paused by itself", () => {
       });
       if (last === "paused") await pause(id);
       else await resume(id);
-      await use.app.pass(HOUR);
+      await use.app.advance(HOUR);
       const held = await use.app.inComponent(async (ctx) => {
         const steps = await ctx.db.query("steps").collect();
         return steps.filter((step) => step.state === "waiting").map((step) => step.held === true);
@@ -176,7 +176,7 @@ describe("runs of a tree, each paused by itself", () => {
     async () => {
       await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
       const id = await use.app.start("forgiving", { of: 140 });
-      await use.app.pass(1_000);
+      await use.app.advance(1_000);
       const below = (await use.app.tree(id)).filter(({ parentRunId }) => parentRunId === id);
       for (const { runId, index } of below) if (index % 2 === 1) await cancel(runId);
       await use.app.drive();
@@ -199,15 +199,15 @@ describe("runs of a tree, each paused by itself", () => {
       await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
       const leaves = Array.from({ length: 120 }, (_none, n) => ({ n, ms: 1_000 }));
       const id = await use.app.start("wide", { lists: 5, leaves });
-      await use.app.pass(500);
+      await use.app.advance(500);
       await pause(id);
-      await use.app.pass(MINUTE);
+      await use.app.advance(MINUTE);
       await resume(id);
       await cancel(id);
       const woken = async () =>
         await use.app.inComponent(async (ctx) => {
           const jobs = await ctx.db.system.query("_scheduled_functions").collect();
-          return jobs.filter(({ name }) => name.endsWith("leaf:resume")).length;
+          return jobs.filter(({ name }) => name.endsWith("leaf:entry")).length;
         });
       const before = await woken();
       await use.app.drive();
@@ -264,12 +264,12 @@ describe("wherever a run is when it is paused", () => {
       context: "c",
     });
     if (moment in moments) {
-      await use.app.pass(moments[moment as keyof typeof moments]);
+      await use.app.advance(moments[moment as keyof typeof moments]);
       return id;
     }
-    await use.app.pass(HOUR + 10 * MINUTE);
+    await use.app.advance(HOUR + 10 * MINUTE);
     await decide(id);
-    await use.app.pass(below[moment as keyof typeof below]);
+    await use.app.advance(below[moment as keyof typeof below]);
     return id;
   }
 
@@ -284,7 +284,7 @@ describe("wherever a run is when it is paused", () => {
     const id = await at(moment);
     expect(await pause(id)).toBe(true);
     if (moment === "at an event") expect(await decide(id)).toBe("kept");
-    await use.app.pass(5 * HOUR);
+    await use.app.advance(5 * HOUR);
     expect(await cancel(id)).toBe(true);
     expect(await resume(id)).toBe(false);
     await use.app.drive();
@@ -301,7 +301,7 @@ describe("wherever a run is when it is paused", () => {
       await restore();
       await repair();
       await repair();
-      await use.app.pass(10 * MINUTE);
+      await use.app.advance(10 * MINUTE);
       expect(await use.app.status("patient", id)).toMatchObject({ paused: true });
       await repair();
       await resume(id);
@@ -319,20 +319,20 @@ describe("wherever a run is when it is paused", () => {
     const input = { handlerMs: 5_000, childMs: 1_000, finalizeMs: 0 };
     const id = await use.app.start("timedParent", input);
     // Its second attempt, which succeeds.
-    await use.app.pass(8_000);
+    await use.app.advance(8_000);
     await pause(id);
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     const below = await childAt(id, 0);
     expect(await use.app.status("leaf", below)).toMatchObject({ state: "pending" });
     await resume(id);
-    await use.app.pass(10_000);
+    await use.app.advance(10_000);
     expect(await use.app.status("timedParent", id)).toMatchObject({ state: "completed" });
     await use.app.expectNothingLeft();
   });
 
   test("[S40] [S103] its time is over while its parent is paused: it fails, and nothing is left", async () => {
     const id = await use.app.start("limited", { ms: 4 * HOUR });
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     await pause(id);
     await use.app.drive();
     expect(await use.app.status("limited", id)).toMatchObject({

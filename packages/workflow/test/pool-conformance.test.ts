@@ -67,7 +67,7 @@ function chainOf(name: string, length: number, job: (input: Job) => Promise<null
       plan: "",
       nodes: Object.fromEntries(stages.map((stage) => [stage, ["input"]])),
     }),
-    module: { ...functions, resume: own.resume({ at }) },
+    module: { ...functions, entry: own.entry({ at }) },
   };
 }
 

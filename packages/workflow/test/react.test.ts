@@ -133,7 +133,7 @@ const graph = {
         { from: "reserve", to: "route" },
         { from: "route", to: "route.big.ship", label: "big" },
         { from: "route.big.ship", to: "retry" },
-        { from: "retry", to: "retry", label: "next pass" },
+        { from: "retry", to: "retry", label: "next iteration" },
       ],
     },
   ],
@@ -158,7 +158,7 @@ test("a graph shows each node, coloured by where the run is and was", () => {
     "retry, idle",
   ]);
   expect(html).toMatch(/<ol.*reserve: action, starts stock, undone<.*retry: action, not reached</s);
-  expect(html).toContain(">next pass<");
+  expect(html).toContain(">next iteration<");
 });
 
 test("a graph of a workflow that is not in it is refused", () => {

@@ -120,7 +120,7 @@ describe("restarts", () => {
         input: { lists: 3, leaves },
         context: "c",
       });
-      await use.app.pass(500);
+      await use.app.advance(500);
       await cancel(id);
       await restart("wide", id);
       use.app.counter.clear();
@@ -141,7 +141,7 @@ describe("restarts", () => {
     await use.app.drive();
     expect(await use.app.log()).toEqual(["reserve", "charge"]);
     await restart("saga", id, "wait");
-    await use.app.pass(MINUTE);
+    await use.app.advance(MINUTE);
     await cancel(id);
     await use.app.drive();
     const undone = ["undo charge 5 of 7, attempt 1", "undo reserve 7: canceled"];
@@ -155,11 +155,11 @@ describe("restarts", () => {
 
   test("[S102] [S105] a run that takes longer than it was to be kept is not removed before its end", async () => {
     const id = await use.app.start("brief", { leaves: [], ms: 20 * MINUTE });
-    await use.app.pass(25 * MINUTE);
+    await use.app.advance(25 * MINUTE);
     await restart("brief", id);
-    await use.app.pass(15 * MINUTE);
+    await use.app.advance(15 * MINUTE);
     expect(await use.app.status("brief", id)).toMatchObject({ state: "running" });
-    await use.app.pass(10 * MINUTE);
+    await use.app.advance(10 * MINUTE);
     expect(await use.app.status("brief", id)).toMatchObject({ state: "completed" });
     await use.app.drive();
     expect(await use.app.status("brief", id)).toBeNull();
@@ -182,7 +182,7 @@ describe("restarts", () => {
 
   test("[S95] of a run under which something is still undone: not restarted, not removed, not yet", async () => {
     const id = await use.app.start("lenient", {});
-    await use.app.pass(1_000);
+    await use.app.advance(1_000);
     // As if it had ended before that was begun: its code had no compensation then.
     await use.app.inComponent(async (ctx) => {
       const run = await ctx.db.get("runs", id as Id<"runs">);
@@ -197,7 +197,7 @@ describe("restarts", () => {
     await expect(use.app.t.mutation(internal.manager.cleanup, { runId: id })).rejects.toThrow(
       /it goes on/,
     );
-    await use.app.pass(30_000);
+    await use.app.advance(30_000);
     expect(await use.app.status("lenient", id)).not.toBeNull();
     await use.app.drive();
     expect(await use.app.status("lenient", id)).toBeNull();

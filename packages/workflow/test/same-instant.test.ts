@@ -14,9 +14,9 @@ test.each(["its time", "a resume after its time"])(
   "[S73] a step that runs because of %s sends its own run such an event: it is for the next node",
   async (why) => {
     const id = await use.app.start("impatient", {});
-    await use.app.pass(100);
+    await use.app.advance(100);
     if (why !== "its time") await pause(id);
-    await use.app.pass(2 * HOUR);
+    await use.app.advance(2 * HOUR);
     if (why !== "its time") await resume(id);
     await use.app.drive();
     expect(await use.app.status("impatient", id)).toMatchObject({

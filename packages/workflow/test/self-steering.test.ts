@@ -46,7 +46,7 @@ describe("a run that is steered from inside", () => {
         callback: "replaced",
         next,
       });
-      await use.app.pass(1_000);
+      await use.app.advance(1_000);
       const ended = (await use.app.log()).filter((line) => line.startsWith("ended"));
       expect(ended).toEqual(["ended canceled"]);
     },
@@ -105,7 +105,7 @@ describe("in the transaction that starts a run", () => {
       input: name === "sleeper" ? { ms: 1_000 } : {},
       how: "pause",
     });
-    await use.app.pass(HOUR);
+    await use.app.advance(HOUR);
     expect(await use.app.log()).toEqual([]);
     await use.app.expectNothingLeft();
     await resume(id);
@@ -129,7 +129,7 @@ describe("in the transaction that starts a run", () => {
 describe("a parent that steers its own run", () => {
   test.each(["handler", "finalize"])("[S103] it pauses in its %s", async (where) => {
     const id = await use.app.start("pausesInParent", { where, how: "pause" });
-    await use.app.pass(HOUR);
+    await use.app.advance(HOUR);
     const all = ["handler", "did 1", "did 2", "finalize"];
     expect(await use.app.log()).toEqual(where === "handler" ? ["handler"] : all);
     if (where === "handler") expect(await resume(id)).toBe(true);
@@ -178,21 +178,21 @@ async function did(): Promise<string[]> {
 describe("a step that steers its own run, among others that run together", () => {
   test("[S103] it pauses at once; what follows waits, and goes on as soon as the run is resumed", async () => {
     const id = await use.app.start("steersItself", { how: "pause" });
-    await use.app.pass(100);
+    await use.app.advance(100);
     expect(await use.app.log()).toEqual(["before", "steers"]);
     expect(await use.app.status("steersItself", id)).toMatchObject({
       paused: true,
       active: [{ node: "after", paused: true }],
     });
     expect(await resume(id)).toBe(true);
-    await use.app.pass(100);
+    await use.app.advance(100);
     expect(await use.app.status("steersItself", id)).toMatchObject({ state: "completed" });
     expect(await use.app.log()).toEqual(["before", "steers", "after", "last"]);
   });
 
   test("[S83] it cancels: nothing that follows is executed", async () => {
     const id = await use.app.start("steersItself", { how: "cancel" });
-    await use.app.pass(100);
+    await use.app.advance(100);
     expect(await use.app.status("steersItself", id)).toMatchObject({ state: "canceled" });
     expect(await use.app.log()).toEqual(["before", "steers"]);
     await use.app.expectNothingLeft();
@@ -200,7 +200,7 @@ describe("a step that steers its own run, among others that run together", () =>
 
   test("[S103] it pauses and resumes: the run goes on as if nothing had been", async () => {
     const id = await use.app.start("steersItself", { how: "pauseAndResume" });
-    await use.app.pass(100);
+    await use.app.advance(100);
     expect(await use.app.status("steersItself", id)).toMatchObject({ state: "completed" });
     expect(await use.app.log()).toEqual(["before", "steers", "after", "last"]);
     await use.app.expectNothingLeft();
@@ -212,7 +212,7 @@ describe("a step that steers its own run, among others that run together", () =>
       input,
       context: "c",
     });
-    await use.app.pass(100);
+    await use.app.advance(100);
     if (input.after === "event")
       await use.app.t.mutation(internal.manager.sendEvent, {
         name: "steersBefore",
@@ -220,7 +220,7 @@ describe("a step that steers its own run, among others that run together", () =>
         event: "begin",
         payload: "now",
       });
-    await use.app.pass(100);
+    await use.app.advance(100);
     return id;
   };
   const next = ["action", "query", "sleep", "event", "children", "child", "loop", "branch"];
@@ -230,10 +230,10 @@ describe("a step that steers its own run, among others that run together", () =>
     const id = await steers({ how: "pause", ...place });
     expect(await use.app.status("steersBefore", id)).toMatchObject({ paused: true });
     expect(await scheduled()).toEqual([]);
-    await use.app.pass(2 * HOUR);
+    await use.app.advance(2 * HOUR);
     expect(await did()).toEqual(["steers"]);
     expect(await resume(id)).toBe(true);
-    await use.app.pass(["event", "sleep"].includes(place.before) ? 2 * HOUR : 1_000);
+    await use.app.advance(["event", "sleep"].includes(place.before) ? 2 * HOUR : 1_000);
     expect(await use.app.status("steersBefore", id)).toMatchObject({ state: "completed" });
     const between = { action: ["one"], loop: ["add", "add"], branch: ["nine"] };
     const { before } = place;
@@ -250,29 +250,29 @@ describe("a step that steers its own run, among others that run together", () =>
     const id = await steers({ how: "cancel", ...place });
     expect(await use.app.status("steersBefore", id)).toMatchObject({ state: "canceled" });
     expect(await scheduled()).toEqual([]);
-    await use.app.pass(2 * HOUR);
+    await use.app.advance(2 * HOUR);
     expect(await did()).toEqual(["steers"]);
     expect(await ends()).toEqual(["canceled"]);
     await use.app.expectNothingLeft();
   });
 
-  test("[S79] [S103] it pauses in a pass of a loop", async () => {
+  test("[S79] [S103] it pauses in an iteration of a loop", async () => {
     const id = await use.app.start("pausesInLoop", {});
-    await use.app.pass(100);
-    const before = ["pass 1", "next 1", "pass 2"];
+    await use.app.advance(100);
+    const before = ["iteration 1", "next 1", "iteration 2"];
     expect(await use.app.log()).toEqual(before);
     await resume(id);
-    await use.app.pass(100);
-    expect(await use.app.log()).toEqual([...before, "next 2", "pass 3", "next 3"]);
+    await use.app.advance(100);
+    expect(await use.app.log()).toEqual([...before, "next 2", "iteration 3", "next 3"]);
     expect(await use.app.status("pausesInLoop", id)).toMatchObject({ output: 3 });
   });
 
   test("[S103] a child pauses the run above it: it goes no further, and no sibling begins", async () => {
     const id = await use.app.start("steersAbove", { how: "pause" });
-    await use.app.pass(100);
+    await use.app.advance(100);
     expect(await use.app.log()).toEqual(["steers"]);
     await resume(id);
-    await use.app.pass(100);
+    await use.app.advance(100);
     expect(await use.app.log()).toEqual(["steers", "after", "steers", "after"]);
     expect(await use.app.status("steersAbove", id)).toMatchObject({ state: "completed" });
     await use.app.expectNothingLeft();

@@ -73,7 +73,7 @@ describe("bad ends", () => {
 
   test("[S51] [S88] a child that was canceled, or took too long, has ended badly", async () => {
     const id = await use.app.start("badEnds", {});
-    await use.app.pass(2_000);
+    await use.app.advance(2_000);
     const canceled = (await use.app.tree(id)).find(({ key }) => key === "canceled");
     await use.app.t.mutation(internal.runs.cancel, { runId: canceled?.runId ?? "" });
     await use.app.drive();
@@ -82,7 +82,7 @@ describe("bad ends", () => {
 
   test("[S88] a child that was canceled by itself fails a parent that lets nothing pass", async () => {
     const id = await use.app.start("oneBadEnd", {});
-    await use.app.pass(2_000);
+    await use.app.advance(2_000);
     const [, below] = await use.app.tree(id);
     await use.app.t.mutation(internal.runs.cancel, { runId: below?.runId ?? "" });
     await use.app.drive();
@@ -147,7 +147,7 @@ describe("once", () => {
 
 test("[S91] recover is not asked when the run is canceled", async () => {
   const id = await use.app.start("canceledBeforeRecovery", {});
-  await use.app.pass(1_000);
+  await use.app.advance(1_000);
   await use.app.t.mutation(internal.runs.cancel, { runId: id });
   await use.app.drive();
   expect(await use.app.status("canceledBeforeRecovery", id)).toMatchObject({ state: "canceled" });

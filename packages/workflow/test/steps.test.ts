@@ -178,9 +178,9 @@ describe("steps", () => {
 
   test("[S27] steps that together exceed a transaction's limits end, in several transactions", async () => {
     expect(await use.app.output("heavy", {})).toBe("done");
-    const resumes = use.app.counter.calls.filter(({ name }) => name.endsWith("heavy:resume"));
-    expect(resumes.length).toBeGreaterThan(1);
-    expect(resumes.length).toBeLessThan(6);
+    const entries = use.app.counter.calls.filter(({ name }) => name.endsWith("heavy:entry"));
+    expect(entries.length).toBeGreaterThan(1);
+    expect(entries.length).toBeLessThan(6);
   });
 
   test("[S26] a step that fails beside others is run again alone: it may have been the company", async () => {
@@ -200,8 +200,8 @@ describe("steps", () => {
 
   test("[S28] isolate gives a step a transaction of its own", async () => {
     expect(await use.app.output("isolated", {})).toBe(3);
-    const resumes = use.app.counter.calls.filter(({ name }) => name.endsWith("isolated:resume"));
-    expect(resumes).toHaveLength(3);
+    const entries = use.app.counter.calls.filter(({ name }) => name.endsWith("isolated:entry"));
+    expect(entries).toHaveLength(3);
   });
 
   test("[S30] a query step sees the writes of the steps before it", async () => {

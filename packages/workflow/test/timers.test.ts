@@ -34,11 +34,11 @@ describe("timers", () => {
     const id = await use.app.start(name, input);
     const hasEnded = async () => "endedAt" in Object((await use.app.status(name, id)) ?? {});
     if (how === "is canceled") {
-      await use.app.pass(100);
+      await use.app.advance(100);
       expect((await scheduled()).length).toBeGreaterThan(0);
       await cancel(id);
       // What it has done is undone.
-      await use.app.pass(10);
+      await use.app.advance(10);
     } else await use.app.drive(hasEnded);
     expect(await hasEnded()).toBe(true);
     expect(await scheduled()).toEqual([]);

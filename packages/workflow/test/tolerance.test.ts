@@ -114,24 +114,24 @@ describe("one more ends badly than is let pass", () => {
         return [recount.filter(({ state }) => state.kind === "pending").length, rows.length];
       });
     const id = await use.app.start("fiveBad", { rests: [...badly(1, 10), ...well(9, DAY)] });
-    await use.app.pass(100);
+    await use.app.advance(100);
     expect(await recounts()).toEqual([1, 1]);
     await use.app.t.mutation(internal.runs.cancel, { runId: id });
     expect(await recounts()).toEqual([0, 0]);
     await use.app.start("fiveBad", { rests: [...badly(3, 10), ...well(9, 20)] });
-    await use.app.pass(100);
+    await use.app.advance(100);
     expect(await recounts()).toEqual([0, 0]);
     await use.app.expectNothingLeft();
   });
 
   test("[S49] [S111] a recount that is lost comes all the same", async () => {
     const id = await use.app.start("fiveBad", { rests: [...badly(6, 10), ...well(3, DAY)] });
-    await use.app.pass(100);
+    await use.app.advance(100);
     await use.app.inComponent(async (ctx) => {
       const [continuation] = await ctx.db.query("continuations").collect();
       await ctx.scheduler.cancel(continuation!.job!);
     });
-    await use.app.pass(120 * SECOND);
+    await use.app.advance(120 * SECOND);
     expect(await use.app.status("fiveBad", id)).toMatchObject({ state: "failed" });
     await use.app.expectNothingLeft();
   });
@@ -183,7 +183,7 @@ describe("one more ends badly than is let pass", () => {
     async (_, share, of, limit) => {
       const rests = [...badly(limit + 1, 10), ...well(of - limit - 1, DAY)];
       const id = await use.app.start("shares", { share, rests });
-      await use.app.pass(2 * SECOND);
+      await use.app.advance(2 * SECOND);
       expect(await use.app.status("shares", id)).toMatchObject({
         state: "failed",
         error: { kind: "childFailed", node: `of.${share}.all` },

@@ -25,7 +25,7 @@ const STAGES =
 function load(stages: string) {
   const component = componentsGeneric()["workflow"] as unknown as ComponentApi;
   const at = stages.split(" ").map((stage) => [stage, async () => {}] as const);
-  return compiled(component, "order", order).resume({ at: Object.fromEntries(at) });
+  return compiled(component, "order", order).entry({ at: Object.fromEntries(at) });
 }
 
 const outOfDate = 'The generated code of workflow "order" is out of date: ';
@@ -52,7 +52,7 @@ test.each([
 test("a node cannot be added to a definition whose generated code has been loaded", () => {
   const open = defineWorkflow({ input: z.object({}) }).step("one", { query: () => 1 });
   const component = componentsGeneric()["workflow"] as unknown as ComponentApi;
-  compiled(component, "open", open).resume({ at: { one: async () => {} } });
+  compiled(component, "open", open).entry({ at: { one: async () => {} } });
   expect(() => open.step("two", { query: () => 2 })).toThrow(
     'Node "two" is added to a workflow that was compiled without it',
   );

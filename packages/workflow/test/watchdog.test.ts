@@ -67,12 +67,12 @@ describe("an action without a timeout", () => {
     async (kind, lostAt, noticedAt) => {
       const started = Date.now();
       const id = await use.app.start("leaf", { n: 1, ms: 24 * HOUR });
-      await use.app.pass(lostAt * SECOND);
+      await use.app.advance(lostAt * SECOND);
       expect(await use.app.status("leaf", id)).toMatchObject({ stalled: false });
       await loseAction(kind);
-      await use.app.pass(started + (noticedAt - 1) * SECOND - Date.now());
+      await use.app.advance(started + (noticedAt - 1) * SECOND - Date.now());
       expect(await use.app.status("leaf", id)).toMatchObject({ state: "running", stalled: true });
-      await use.app.pass(2 * SECOND);
+      await use.app.advance(2 * SECOND);
       expect(await use.app.status("leaf", id)).toMatchObject({
         state: "failed",
         error: { kind: "lost" },
@@ -84,13 +84,13 @@ describe("an action without a timeout", () => {
   test("[S107] that begins late in a time that is busy, and is lost at 15 s of it: noticed at 30 s of it", async () => {
     const busySince = Date.now();
     await use.app.start("leaf", { n: 1, ms: 9 * SECOND });
-    await use.app.pass(8 * SECOND);
+    await use.app.advance(8 * SECOND);
     const id = await use.app.start("leaf", { n: 2, ms: 24 * HOUR });
-    await use.app.pass(7 * SECOND);
+    await use.app.advance(7 * SECOND);
     await loseAction("failed");
-    await use.app.pass(busySince + 29 * SECOND - Date.now());
+    await use.app.advance(busySince + 29 * SECOND - Date.now());
     expect(await stateOf("leaf", id)).toBe("running");
-    await use.app.pass(2 * SECOND);
+    await use.app.advance(2 * SECOND);
     expect(await stateOf("leaf", id)).toBe("failed");
   });
 
@@ -108,7 +108,7 @@ describe("an action without a timeout", () => {
       // And one when it has ended.
       await use.app.drive();
       expect(looks()).toBe(watching + 1);
-      await use.app.pass(24 * HOUR);
+      await use.app.advance(24 * HOUR);
       expect(roots()).toBe(2 + watching + 1);
     }
   });
@@ -131,16 +131,16 @@ describe("a scheduled function that was canceled by hand", () => {
       await makeBusy();
       const id = await use.app.start(name, input);
       const due = Date.now() + HOUR;
-      await use.app.pass(SECOND);
+      await use.app.advance(SECOND);
       expect(await use.app.status(name, id)).toMatchObject({ stalled: false });
       await cancelScheduled(fn);
-      await use.app.pass(due + LATE_MS - Date.now());
+      await use.app.advance(due + LATE_MS - Date.now());
       expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
       const look = await nextSweep();
       expect(look).toBeLessThanOrEqual(due + LATE_MS + LONGEST_PAUSE_MS);
-      await use.app.pass(look - 1 - Date.now());
+      await use.app.advance(look - 1 - Date.now());
       expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
-      await use.app.pass(SECOND);
+      await use.app.advance(SECOND);
       expect(await stateOf(name, id)).toBe(state);
     },
   );
@@ -149,15 +149,15 @@ describe("a scheduled function that was canceled by hand", () => {
     "[S111] of %s, while nothing else runs: stalled until something does, and noticed 10 s later",
     async (_what, name, input, fn, state) => {
       const id = await use.app.start(name, input);
-      await use.app.pass(MINUTE);
+      await use.app.advance(MINUTE);
       await cancelScheduled(fn);
-      await use.app.pass(5 * HOUR);
+      await use.app.advance(5 * HOUR);
       expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
       expect(await nextSweep()).toBe(Infinity);
       await makeBusy();
-      await use.app.pass(9 * SECOND);
+      await use.app.advance(9 * SECOND);
       expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
-      await use.app.pass(2 * SECOND);
+      await use.app.advance(2 * SECOND);
       expect(await stateOf(name, id)).toBe(state);
     },
   );
@@ -167,15 +167,15 @@ describe("a scheduled function that was canceled by hand", () => {
     async (_what, name, input, fn, state) => {
       const id = await use.app.start(name, input);
       const due = Date.now() + HOUR;
-      await use.app.pass(MINUTE);
+      await use.app.advance(MINUTE);
       await cancelScheduled(fn);
       expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
       await use.app.t.mutation(internal.manager.repair, {});
-      await use.app.pass(SECOND);
+      await use.app.advance(SECOND);
       expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: false });
-      await use.app.pass(due - 1 - Date.now());
+      await use.app.advance(due - 1 - Date.now());
       expect(await stateOf(name, id)).toBe("running");
-      await use.app.pass(SECOND);
+      await use.app.advance(SECOND);
       expect(await stateOf(name, id)).toBe(state);
     },
   );
@@ -185,11 +185,11 @@ describe("a scheduled function that was canceled by hand", () => {
     async (_what, name, input, fn, state) => {
       const id = await use.app.start(name, input);
       const due = Date.now() + HOUR;
-      await use.app.pass(MINUTE);
+      await use.app.advance(MINUTE);
       await cancelAlone(fn);
-      await use.app.pass(due + LATE_MS - 1 - Date.now());
+      await use.app.advance(due + LATE_MS - 1 - Date.now());
       expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
-      await use.app.pass(SECOND);
+      await use.app.advance(SECOND);
       expect(await stateOf(name, id)).toBe(state);
     },
   );

@@ -70,7 +70,7 @@ async function deployed(places = 2, of = S16) {
   ];
   const deployment = await Deployment.of(parts, { class: { ...of, scheduledAtOnce: places } });
   deployment.at(0, () => deployment.mutation("calls:sleep", { count: 0, ms: 0 }));
-  await deployment.pass(1_000);
+  await deployment.advance(1_000);
   const events = (what: string) =>
     deployment.rows<Event>("", "events").filter((event) => event.what === what);
   const started = new Map<string, number>();
@@ -85,7 +85,7 @@ describe("where the scheduler has fewer places than the pool has slots", () => {
   test("two places run twelve works at once, each once", async () => {
     const { deployment, events } = await deployed();
     deployment.at(0, () => deployment.mutation("calls:sleep", { count: 12, ms: 10_000 }));
-    await deployment.pass(6_000);
+    await deployment.advance(6_000);
     expect(events("start")).toHaveLength(12);
     await deployment.drive();
     expect(events("start")).toHaveLength(12);
@@ -108,7 +108,7 @@ describe("where the scheduler has fewer places than the pool has slots", () => {
   test("a carrier that dies loses nothing: each of its works is found, and tried again", async () => {
     const { deployment, events } = await deployed();
     deployment.at(0, () => deployment.mutation("calls:sleep", { count: 12, ms: 10_000 }));
-    await deployment.pass(6_000);
+    await deployment.advance(6_000);
     expect(events("start")).toHaveLength(12);
     deployment.crash();
     await deployment.drive();
@@ -122,7 +122,7 @@ describe("where the scheduler has fewer places than the pool has slots", () => {
     deployment.at(0, async () => {
       ids = (await deployment.mutation("calls:sleep", { count: 12, ms: 10_000 })) as WorkId[];
     });
-    await deployment.pass(6_000);
+    await deployment.advance(6_000);
     for (const id of ids.slice(0, 4))
       deployment.at(0, () => deployment.mutation("calls:cancel", { id }));
     await deployment.drive();
@@ -151,7 +151,7 @@ describe("where the scheduler has fewer places than the pool has slots", () => {
       deployment.at(2_500, () =>
         deployment.mutation("calls:settling", { how: "slow", ms, timeoutMs: 20_000 }),
       );
-    await deployment.pass(100_000);
+    await deployment.advance(100_000);
     const ends = events("ended").map(({ label, at }) => [label, Math.round((at - begin) / 1_000)]);
     expect(ends).toEqual([
       ["success", 6],
@@ -167,7 +167,7 @@ describe("where the scheduler has fewer places than the pool has slots", () => {
     const begin = deployment.clock.now();
     deployment.at(0, () => deployment.mutation("calls:sleep", { count: 2, ms: 60_000 }));
     deployment.at(500, () => deployment.mutation("calls:settling", { how: "throws", ms: 1_000 }));
-    await deployment.pass(4_000);
+    await deployment.advance(4_000);
     const [ended] = events("ended");
     expect(ended?.data.result.error).toMatch(/failed: .*it threw before it settled/);
     expect(ended!.at - begin).toBeLessThan(4_000);

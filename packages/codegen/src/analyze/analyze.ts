@@ -45,12 +45,12 @@ interface FileRecord {
   readonly answers: Answers;
   /** The hashes of the other files that were read; null for those that are not there. */
   readonly outside: Readonly<Record<string, string | null>>;
-  readonly workflows: readonly KeptWorkflow[];
+  readonly workflows: readonly WorkflowSummary[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /** As much of a workflow as is read each time; the rest has a key of its own. */
-interface KeptWorkflow extends Pick<WorkflowPlan, "name" | "file" | "place"> {
+interface WorkflowSummary extends Pick<WorkflowPlan, "name" | "file" | "place"> {
   readonly fields: readonly string[];
   readonly digest: Digest;
   readonly hash: string;
@@ -129,7 +129,7 @@ export class Analyzer {
 
   #keep({ workflows, ...found }: FoundRecord): FileRecord {
     const { file } = found;
-    const record = { ...found, workflows: workflows.map(kept) };
+    const record = { ...found, workflows: workflows.map(summarized) };
     this.#plans.set(record, workflows);
     this.#memory.set(keyOf(file), record);
     this.#memory.set(plansOf(file), workflows);
@@ -192,7 +192,7 @@ const plansOf = (file: string): string => `plans ${file}`;
 
 type FoundRecord = Omit<FileRecord, "workflows"> & { readonly workflows: readonly WorkflowPlan[] };
 
-const kept = (workflow: WorkflowPlan): KeptWorkflow => ({
+const summarized = (workflow: WorkflowPlan): WorkflowSummary => ({
   name: workflow.name,
   file: workflow.file,
   place: workflow.place,

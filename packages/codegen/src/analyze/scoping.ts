@@ -142,7 +142,7 @@ export function isAssigned(target: Node): boolean {
     return increments.has(parent.getOperatorToken());
   if (Node.isForOfStatement(parent) || Node.isForInStatement(parent))
     return parent.getInitializer() === target;
-  return Node.isDeleteExpression(parent) || (isPassedOn(target, parent) && isAssigned(parent));
+  return Node.isDeleteExpression(parent) || (isPartOfTarget(target, parent) && isAssigned(parent));
 }
 
 const increments: ReadonlySet<Operator> = new Set([
@@ -154,12 +154,12 @@ const isAssignment = (kind: Operator): boolean =>
   kind >= SyntaxKind.FirstAssignment && kind <= SyntaxKind.LastAssignment;
 
 /** Whether a node is a target if its parent is: `(a)`, or in `[a, { b, c: d = 1 }]`. */
-function isPassedOn(target: Node, parent: Node | undefined): parent is Node {
+function isPartOfTarget(target: Node, parent: Node | undefined): parent is Node {
   if (Node.isPropertyAssignment(parent)) return parent.getInitializer() === target;
-  return parent !== undefined && passing.has(parent.getKindName());
+  return parent !== undefined && targetParts.has(parent.getKindName());
 }
 
-const passing: ReadonlySet<string> = new Set(
+const targetParts: ReadonlySet<string> = new Set(
   (
     "ParenthesizedExpression NonNullExpression AsExpression SatisfiesExpression TypeAssertionExpression " +
     "ArrayLiteralExpression SpreadElement ObjectLiteralExpression ShorthandPropertyAssignment SpreadAssignment"

@@ -28,7 +28,7 @@ function checkFinalizeIsLast({ name, nodes }: WorkflowPlan): Diagnostic[] {
   return [diagnostic("afterFinalize", after.place, message, hint, other)];
 }
 
-/** A pass that does nothing would be made again and again. A case that does nothing is one. */
+/** An iteration that does nothing would be made again and again. A case that does nothing is one. */
 function checkBodies({ nodes }: WorkflowPlan): Diagnostic[] {
   return allNodes(nodes)
     .filter(isLoop)
@@ -36,7 +36,7 @@ function checkBodies({ nodes }: WorkflowPlan): Diagnostic[] {
       bodies
         .filter((body) => body.nodes.length === 0 && !body.hasUnreadNodes)
         .map(({ label, place }) => {
-          const message = `${label} has no nodes, so a pass would do nothing`;
+          const message = `${label} has no nodes, so an iteration would do nothing`;
           const hint = "add one: `body: (b) => b.step(…)`; its last node gives the next state";
           return diagnostic("emptyBody", place, message, hint);
         }),

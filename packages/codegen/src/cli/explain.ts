@@ -73,8 +73,8 @@ function rowsOf(node: NodeExplained): string[][] {
 }
 
 function runs({ kind, reference, isCompensation }: StageExplained, node: NodeExplained): string {
-  if (node.maxPasses !== undefined)
-    return node.maxPasses === null ? "loop" : `loop, at most ${node.maxPasses} passes`;
+  if (node.maxIterations !== undefined)
+    return node.maxIterations === null ? "loop" : `loop, at most ${node.maxIterations} iterations`;
   if (node.bodies !== undefined) return `${kind}, one of ${node.bodies.length}`;
   const what = reference === undefined ? kind : `${kind} ${reference}`;
   return isCompensation === true ? `${what}, to undo it` : what;

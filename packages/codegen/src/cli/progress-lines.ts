@@ -182,6 +182,13 @@ export class Crowds {
 function whatOf(change: Change): readonly unknown[] {
   const { what } = change;
   if (!("step" in change)) return [what, change.run.state];
-  const { stage, pass, state, attempt } = change.step;
-  return [what, stage, pass, state, attempt, "error" in change ? change.error.message : undefined];
+  const { stage, iterations, state, attempt } = change.step;
+  return [
+    what,
+    stage,
+    iterations,
+    state,
+    attempt,
+    "error" in change ? change.error.message : undefined,
+  ];
 }

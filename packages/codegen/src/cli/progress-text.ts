@@ -50,9 +50,9 @@ export function childLabel(run: TreeRun): string {
   return `[${run.key ?? run.index ?? "?"}] ${run.workflow}`;
 }
 
-/** A stage; in a body with the passes of the loops around it: `agent.think (pass 2)`. */
-export function stageLabel({ stage, pass = [] }: TreeStep): string {
-  return pass.length === 0 ? stage : `${stage} (pass ${pass.join(".")})`;
+/** A stage; in a body with the iterations of the loops around it: `agent.think (iteration 2)`. */
+export function stageLabel({ stage, iterations = [] }: TreeStep): string {
+  return iterations.length === 0 ? stage : `${stage} (iteration ${iterations.join(".")})`;
 }
 
 /** The events that a step waits for: `"approval" or "refusal"`. */

@@ -178,7 +178,7 @@ function stepNotes(step: TreeStep, now: number): Line {
   }
   if (step.attempt > 1) notes.push({ text: `  attempt ${step.attempt}`, paint: "yellow" });
   if (step.iteration !== undefined && !hasEnded(step.state))
-    notes.push({ text: `  pass ${step.iteration}`, paint: "dim" });
+    notes.push({ text: `  iteration ${step.iteration}`, paint: "dim" });
   const wait = step.state === "waiting" ? waitNote(step, now) : undefined;
   if (wait !== undefined) notes.push({ text: `  ${wait}`, paint: "yellow" });
   if (error !== undefined) {

@@ -97,7 +97,7 @@ function changedNodes({ before, now }: LinePair): ReturnType<Rule> {
     const placed = find(now, old.stored);
     if (placed === undefined || own(old) === own(placed)) return [];
     const { path: node } = placed;
-    const stopping = [...lostStages(old, placed, before), ...tooManyPasses(old, placed)];
+    const stopping = [...lostStages(old, placed, before), ...tooManyIterations(old, placed)];
     const keep = "give the changed node a new name, and keep the old one until no run is at it";
     if (stopping.length > 0)
       return stopping.map((message) => ({ node, compatibility: "stops", message, hint: keep }));
@@ -130,11 +130,11 @@ function lostStages(old: Placed, now: Placed, line: readonly Placed[]): string[]
   return [`runs that are at ${stages} stop: it is not there any more`];
 }
 
-function tooManyPasses(old: Placed, now: Placed): string[] {
+function tooManyIterations(old: Placed, now: Placed): string[] {
   const [was, is] = [old.node.options["maxIterations"], now.node.options["maxIterations"]];
   if (typeof was !== "number" || typeof is !== "number" || is >= was) return [];
   return [
-    `maxIterations is ${is}, was ${was}: runs that have made ${is} passes or more stop, unless their loop is done`,
+    `maxIterations is ${is}, was ${was}: runs that have made ${is} iterations or more stop, unless their loop is done`,
   ];
 }
 
@@ -222,7 +222,7 @@ function waitsIn(node: NodeThen): boolean {
   return (
     node.stages.some(isWaitedAt) ||
     node.options["isolate"] === true ||
-    // Passes that nothing waits in are done by twenty steps a transaction.
+    // Iterations that nothing waits in are done by twenty steps a transaction.
     isLoop(node) ||
     (node.bodies ?? []).some(({ nodes }) => nodes.length >= mostFused || nodes.some(waitsIn))
   );

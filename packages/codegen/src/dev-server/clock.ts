@@ -14,8 +14,8 @@ export interface Clock {
    *
    * @param isDue tells whether there is. @param restMs how long nothing new is wanted
    */
-  pass(isDue: (isFar: boolean) => Promise<boolean>, restMs: () => number): Promise<boolean>;
-  /** Ends a `pass` that waits. */
+  wait(isDue: (isFar: boolean) => Promise<boolean>, restMs: () => number): Promise<boolean>;
+  /** Ends a `wait`. */
   wake(): void;
   /** Gives the process its own clock back. */
   stop(): void;
@@ -38,7 +38,7 @@ export function realTime(back: BackEnd): Clock {
   const onIdle = () => go?.(false);
   process.on("beforeExit", onIdle);
   return {
-    async pass(_isDue, restMs) {
+    async wait(_isDue, restMs) {
       const goesOn = moved || (await new Promise<boolean>((resolve) => (go = resolve)));
       moved = false;
       if (goesOn) await sleep(restMs());
@@ -57,7 +57,7 @@ export function realTime(back: BackEnd): Clock {
 export function skippedTime({ counter }: BackEnd): Clock {
   const timers = installTimers();
   return {
-    async pass(isDue) {
+    async wait(isDue) {
       const isFar = () => (timers.nextAt() ?? 0) - timers.now() >= FAR_MS;
       const done = async () => await isDue(isFar());
       return (await counter.drive({ timers, done, patienceMs: PATIENCE_MS })).done;

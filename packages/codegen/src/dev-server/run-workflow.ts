@@ -99,7 +99,7 @@ async function untilEnded({ clock }: App, watch: Watch, sender: EventSender): Pr
     if (ending !== undefined) return ending;
     const delivery = await nextDelivery();
     if (delivery !== undefined) await sender.send(delivery);
-    else if (goesOn) goesOn = await clock.pass(isDue, () => watch.restMs);
+    else if (goesOn) goesOn = await clock.wait(isDue, () => watch.restMs);
     else throw stuck(await watch.tree(), sender.unsent);
   }
 }

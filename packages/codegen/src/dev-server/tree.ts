@@ -9,9 +9,9 @@ export type TreeRun = RunTree["runs"][number];
 export type TreeStep = TreeRun["steps"][number];
 export type StepError = TreeStep["errors"][number];
 
-/** Which of a run's steps it is: of a body there is one for each pass. */
-function stepKey({ stage, pass = [] }: TreeStep): string {
-  return [stage, ...pass].join(" ");
+/** Which of a run's steps it is: of a body there is one for each iteration. */
+function stepKey({ stage, iterations = [] }: TreeStep): string {
+  return [stage, ...iterations].join(" ");
 }
 
 /** Whether a state is one that a run or step record does not leave any more. */

@@ -61,12 +61,12 @@ const isCode = (name: string): boolean =>
   /\.[cm]?[jt]sx?$/.test(name) && !/\.(?:d|test|spec)\.\w+$/.test(name);
 
 /** Folders that hold no definitions of the app's own. */
-const passedOver = new Set(["node_modules", "_generated"]);
+const skipped = new Set(["node_modules", "_generated"]);
 
 /** Whether a folder, relative to the functions folder, may hold definitions. */
 export function mayHoldDefinitions(folder: string): boolean {
   if (folder === usualOutput) return false;
-  return folder.split("/").every((name) => !passedOver.has(name) && !name.startsWith("."));
+  return folder.split("/").every((name) => !skipped.has(name) && !name.startsWith("."));
 }
 
 /** What there is in the functions folder, relative to it and with `/`, sorted by code unit. */
@@ -181,7 +181,7 @@ export interface Discovered extends Pick<DefinitionFiles, "linked" | "unreadable
   readonly misnamed: readonly SourceText[];
 }
 
-/** The same, and what is passed over. */
+/** The same, and what is skipped. */
 export function discoverAll(functionsDir: string): Discovered {
   const { files, others, linked, links, unreadable } = definitionFiles(functionsDir);
   const read = (file: string, isDefinition = false): SourceText[] => {

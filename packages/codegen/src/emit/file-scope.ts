@@ -62,7 +62,7 @@ export class FileScope {
     this.source = file;
     this.#taken = new Set([
       "reference",
-      "resume",
+      "entry",
       ...(name === undefined ? [] : [capitalized(name)]),
       ...generatedFunctions({ nodes }).map((each) => each.name),
       ...tombstoneFunctions(workflow, removed).map((each) => each.name),

@@ -155,22 +155,22 @@ const branch: StageLowering = {
 /** A loop: it makes its first state; the end of each iteration asks for another. */
 const loop: StageLowering = {
   sections(stage) {
-    const args = [stage.name, stage.reads, stage.part("initial"), ...passOrOn(stage)];
-    return [stage.arriving("its first pass", `run.loop(${args.join(", ")})`)];
+    const args = [stage.name, stage.reads, stage.part("initial"), ...bodyAndNext(stage)];
+    return [stage.arriving("its first iteration", `run.loop(${args.join(", ")})`)];
   },
   endOfBody(stage, body) {
     const { until = [], mention } = stage.stage;
     const state = [stage.name, outputName(body.nodes), strings(until), stage.part("until")];
-    const end = `run.endPass(${[...state, ...passOrOn(stage)].join(", ")})`;
+    const end = `run.endIteration(${[...state, ...bodyAndNext(stage)].join(", ")})`;
     return commented(
-      `After a pass of ${mention.elsewhere}: the next one, or ${stage.following}.`,
+      `After an iteration of ${mention.elsewhere}: the next one, or ${stage.following}.`,
       runFunction(stage.file.arrival({ at: "endOfBody", body }), end, stage.file),
     );
   },
 };
 
 /** Where an iteration begins, and what follows the loop. */
-function passOrOn({ stage, file, next }: StageCode): string[] {
+function bodyAndNext({ stage, file, next }: StageCode): string[] {
   return [...file.bodies(stage).map((body) => file.arrival(beginningOf(body))), next];
 }
 

@@ -22,7 +22,7 @@ interface Walked {
 /** Of what is executed in an open transaction: it holds 20 stages. */
 const fused = 1 / 20;
 
-/** Root executions of each stage when nothing fails: all cases of a branch, one pass of a loop. */
+/** Root executions of each stage when nothing fails: all cases of a branch, one iteration of a loop. */
 export function rootExecutions({ nodes }: WorkflowPlan): ReadonlyMap<StagePlan, number> {
   const of = new Map<StagePlan, number>();
   alongLine(nodes, "none", of);
@@ -54,7 +54,7 @@ function throughNode(node: NodePlan, from: Transaction, of: Map<StagePlan, numbe
   }
   const [own] = node.stages;
   if (node.bodies === undefined || own === undefined) return walked;
-  return isLoop(node) ? throughPasses(node, own, walked, of) : throughCases(node, walked, of);
+  return isLoop(node) ? throughIterations(node, own, walked, of) : throughCases(node, walked, of);
 }
 
 function throughCases(node: NodePlan, walked: Walked, of: Map<StagePlan, number>): Walked {
@@ -64,29 +64,29 @@ function throughCases(node: NodePlan, walked: Walked, of: Map<StagePlan, number>
   return { executions: walked.executions + most, after: isClosed ? "closed" : "open" };
 }
 
-/** The first pass may need one transaction more than the next ones. */
-function throughPasses(
+/** The first iteration may need one transaction more than the next ones. */
+function throughIterations(
   node: NodePlan,
   loop: StagePlan,
   walked: Walked,
   of: Map<StagePlan, number>,
 ): Walked {
   const body = (node.bodies ?? []).flatMap(({ nodes }) => nodes);
-  const passes = passesOf(node) ?? 1;
+  const iterations = iterationsOf(node) ?? 1;
   const first = alongLine(body, walked.after, of);
-  const further = passes > 1 ? alongLine(body, first.after, of) : first;
+  const further = iterations > 1 ? alongLine(body, first.after, of) : first;
   const own =
     (of.get(loop) ?? 0) +
-    passes * fused +
+    iterations * fused +
     Math.max(0, first.executions - further.executions) +
-    removals(passes);
+    removals(iterations);
   of.set(loop, own);
-  return { executions: own + passes * further.executions, after: further.after };
+  return { executions: own + iterations * further.executions, after: further.after };
 }
 
-/** A loop keeps its first pass and the newest 100; a job each hundredth pass deletes the others. */
-function removals(passes: number): number {
-  return passes < 102 ? 0 : Math.max(1, Math.floor(passes / 100));
+/** A loop keeps its first iteration and the newest 100; a job each hundredth iteration deletes the others. */
+function removals(iterations: number): number {
+  return iterations < 102 ? 0 : Math.max(1, Math.floor(iterations / 100));
 }
 
 /** What arriving at a stage costs that is no action: nothing, but when a run begins with it. */
@@ -111,7 +111,7 @@ function throughStage(stage: StagePlan, from: Transaction, node: NodePlan): Walk
     return { executions: action(stage) + (isTimed ? arrival(from) : 0), after: "open" };
   }
   if (goes === "decided") {
-    // The passes of a loop are counted with its body.
+    // The iterations of a loop are counted with its body.
     const executions = arrival(from) + (shape === "loop" ? 0 : fused);
     return { executions, after: within(from) };
   }
@@ -208,8 +208,8 @@ const isTimedAsWhole = hasStage(
   ({ goes, options }) => goes !== "queued" && options.includes("timeout"),
 );
 
-/** How many passes a node with bodies makes at most; null when that is computed. */
-export function passesOf(node: NodePlan): number | null {
+/** How many iterations a node with bodies makes at most; null when that is computed. */
+export function iterationsOf(node: NodePlan): number | null {
   if (!isLoop(node)) return 1;
   const max = node.options["maxIterations"];
   return typeof max === "number" ? max : null;

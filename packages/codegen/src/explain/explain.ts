@@ -6,7 +6,7 @@ import {
   actionsOf,
   limitOf,
   type LongestRuns,
-  passesOf,
+  iterationsOf,
   rootExecutions,
   worstCase,
   type WorstCase,
@@ -14,7 +14,7 @@ import {
 
 /** What something costs and takes at most, when nothing fails; and at worst. */
 interface Bound {
-  /** A branch counts its most expensive case; a loop all passes, or one if that is computed. */
+  /** A branch counts its most expensive case; a loop all iterations, or one if that is computed. */
   readonly rootExecutions: number;
   readonly transactions: number;
   /** Infinity when it is open; JSON has null for that. */
@@ -40,8 +40,8 @@ export interface WorkflowExplained extends Bound {
 export interface NodeExplained extends Bound {
   readonly name: string;
   readonly kind: string;
-  /** How many passes a loop makes at most; null when that is computed. */
-  readonly maxPasses?: number | null;
+  /** How many iterations a loop makes at most; null when that is computed. */
+  readonly maxIterations?: number | null;
   readonly stages: readonly StageExplained[];
   readonly bodies?: readonly BodyExplained[];
 }
@@ -139,12 +139,12 @@ function explainNode(node: NodePlan, around: Around): NodeExplained {
   const own = sumOf(stages.filter(({ isCompensation }) => isCompensation !== true));
   const { path: name, kind } = node;
   const bodies = node.bodies?.map((body) => explainBody(body, around));
-  const passes = passesOf(node);
-  const inside = times(greatestOf(bodies ?? []), passes);
-  const maxPasses = isLoop(node) ? { maxPasses: passes } : {};
+  const iterations = iterationsOf(node);
+  const inside = times(greatestOf(bodies ?? []), iterations);
+  const maxIterations = isLoop(node) ? { maxIterations: iterations } : {};
   const all = sumOf([own, inside]);
   const worstCaseMs = Math.min(all.worstCaseMs, limitOf(node));
-  return { name, kind, ...all, worstCaseMs, ...maxPasses, stages, bodies };
+  return { name, kind, ...all, worstCaseMs, ...maxIterations, stages, bodies };
 }
 
 function explainBody({ key, nodes }: BodyPlan, around: Around): BodyExplained {
@@ -172,9 +172,9 @@ function openEnded(node: NodeExplained): string[] {
   const own = node.stages.filter(
     ({ worstCaseMs, isCompensation }) => worstCaseMs === Infinity && isCompensation !== true,
   );
-  const passes = node.maxPasses === null ? [`the passes of ${node.name}`] : [];
+  const iterations = node.maxIterations === null ? [`the iterations of ${node.name}`] : [];
   const inside = (node.bodies ?? []).flatMap(({ nodes }) => nodes.flatMap(openEnded));
-  return [...own.map(({ name }) => name), ...passes, ...inside];
+  return [...own.map(({ name }) => name), ...iterations, ...inside];
 }
 
 const sumOf = (bounds: readonly Bound[]): Bound =>

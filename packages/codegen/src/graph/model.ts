@@ -25,7 +25,7 @@ export interface GraphWorkflow {
 export interface GraphEdge {
   readonly from: string;
   readonly to: string;
-  /** When the run goes this way: a case, `next pass`, `done`. Absent when it always does. */
+  /** When the run goes this way: a case, `next iteration`, `done`. Absent when it always does. */
   readonly label?: string;
 }
 
@@ -93,7 +93,7 @@ function insideOf(node: NodePlan): GraphEdge[] {
       ...(isLoop(node) ? {} : { label: key }),
     };
     const back = isLoop(node)
-      ? exitsOf(last).map((exit) => to({ label: "next pass", ...exit }, node))
+      ? exitsOf(last).map((exit) => to({ label: "next iteration", ...exit }, node))
       : [];
     return [into, ...edgesOf(nodes), ...back];
   });
@@ -138,7 +138,7 @@ const policyTexts: Readonly<Record<string, (value: Value) => string | undefined>
   retry: (value) => (value === false ? undefined : `retry ${retryOf(value).maxAttempts}×`),
   timeout: (value) => `timeout ${durationText(value)}`,
   duration: durationText,
-  maxIterations: (value) => `at most ${String(value)} passes`,
+  maxIterations: (value) => `at most ${String(value)} iterations`,
   concurrency: (value) => `${String(value)} at once`,
   tolerate: (value) => {
     if (value === "all") return "tolerates all failures";

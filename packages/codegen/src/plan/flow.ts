@@ -5,7 +5,7 @@ import { makesNothing, stageKind } from "./stage-kinds.js";
 export type Following =
   | { readonly at: "stage"; readonly stage: StagePlan }
   | { readonly at: "end" }
-  /** The last node of a case, or of a pass of a loop. */
+  /** The last node of a case, or of an iteration of a loop. */
   | { readonly at: "endOfBody"; readonly body: BodyPlan }
   | { readonly at: "undone" };
 
@@ -32,7 +32,7 @@ export class Flow {
   }
 }
 
-/** What a case, or a pass of a loop, begins with; its end, when it has no nodes. */
+/** What a case, or an iteration of a loop, begins with; its end, when it has no nodes. */
 export const beginningOf = (body: BodyPlan): Following =>
   following(lineOf(body.nodes)[0], { at: "endOfBody", body });
 
@@ -99,7 +99,7 @@ function functionsOf(stage: StagePlan): GeneratedFunction[] {
 
 type Nodes = Pick<WorkflowPlan, "nodes">;
 
-/** The functions of all stages, in order; every workflow also has `resume` and `reference`. */
+/** The functions of all stages, in order; every workflow also has `entry` and `reference`. */
 export const generatedFunctions = ({ nodes }: Nodes): GeneratedFunction[] =>
   allNodes(nodes).flatMap(functionsOfNode);
 

@@ -16,7 +16,7 @@ interface LastPlan {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** The plan in the output folder. @param force whether unreadable files of it are passed over */
+/** The plan in the output folder. @param force whether unreadable files of it are skipped */
 export async function lastPlan(
   functionsDir: string,
   output: string,

@@ -137,7 +137,7 @@ test("[S40] the timeout of a parent covers its handler, its children and its fin
   expect(worstCaseMs).toBe(60_000);
 });
 
-test("[S130] the timeout of a loop covers all its passes", async () => {
+test("[S130] the timeout of a loop covers all its iterations", async () => {
   const { nodes, worstCaseMs } = await explained(
     '.loop("l", { initial: () => 0, body: (b) => b.step("s", { action: () => 1, timeout: "1m" }), until: () => true, maxIterations: 100, timeout: "1h" })',
   );
@@ -194,13 +194,13 @@ test.each<[what: string, node: string, executions: number, worst: number | null]
     120_000,
   ],
   [
-    "a loop: all its passes",
+    "a loop: all its iterations",
     `.loop("a", { initial: () => 1, body: (b) => b${steps(2)}, until: () => true, maxIterations: 10 })`,
     41.5,
     20 * 60_000,
   ],
   [
-    "a loop in a loop: all passes of both",
+    "a loop in a loop: all iterations of both",
     `.loop("a", { initial: () => 1, maxIterations: 10, until: () => true, body: (b) =>
       b.loop("c", { initial: () => 1, body: (d) => d${steps(1)}, until: () => true, maxIterations: 3 }) })`
       .replace("maxIterations: 10, until: () => true, body: (b)", "body: (b)")
@@ -209,7 +209,7 @@ test.each<[what: string, node: string, executions: number, worst: number | null]
     30 * 60_000,
   ],
   [
-    "a loop of which the passes are computed: one pass",
+    "a loop of which the iterations are computed: one iteration",
     `.loop("a", { initial: () => 1, body: (b) => b${steps(1)}, until: () => true, maxIterations: computed })`,
     3.05,
     null,
@@ -275,7 +275,7 @@ test("what has no limit inside a loop is named", async () => {
   const flow = await explained(
     '.loop("a", { initial: () => 1, body: (b) => b.event("e", { schema: z.any() }).sleep("s", 5), until: () => true, maxIterations: computed })',
   );
-  expect(flow.openEnded).toEqual(["the passes of a", "a.e"]);
+  expect(flow.openEnded).toEqual(["the iterations of a", "a.e"]);
 });
 
 test("for people, the nodes inside others stand under them, by their paths", async () => {
@@ -290,7 +290,7 @@ test("for people, the nodes inside others stand under them, by their paths", asy
   route.big.x        action                           2                1             profile                      1         30 m
   route.big.y        query                            0.05             0.05          input, x                               1 s
   route.small.z      mutation                         0.05             0.05          nothing                                1 s
-  agent              loop, at most 10 passes          0.5              0.5           profile                                0 ms
+  agent              loop, at most 10 iterations          0.5              0.5           profile                                0 ms
   agent.think        action                           2                1             loop                         1         30 m
   agent.next         mutation                         0.05             0.05          profile, loop, think                   1 s
   one                child                            1                1             profile                                30 m

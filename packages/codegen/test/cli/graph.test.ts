@@ -69,7 +69,7 @@ test("sleeps, events, branches, loops and children are told apart, and where a r
     n_drip.route.big.x["route.big.x<br/>action"]
     n_drip.route.big.y["route.big.y<br/>query"]
     n_drip.route.small.z["route.small.z<br/>mutation"]
-    n_drip.agent{{"agent<br/>loop<br/>at most 10 passes"}}
+    n_drip.agent{{"agent<br/>loop<br/>at most 10 iterations"}}
     n_drip.agent.think["agent.think<br/>action"]
     n_drip.agent.next["agent.next<br/>mutation"]
     n_drip.one[["one<br/>child"]]
@@ -85,7 +85,7 @@ test("sleeps, events, branches, loops and children are told apart, and where a r
     n_drip.route.small.z --> n_drip.agent
     n_drip.agent --> n_drip.agent.think
     n_drip.agent.think --> n_drip.agent.next
-    n_drip.agent.next -->|"next pass"| n_drip.agent
+    n_drip.agent.next -->|"next iteration"| n_drip.agent
     n_drip.agent -->|"done"| n_drip.one
     n_drip.one --> n_drip.charge
     n_drip.charge --> n_drip.finalize
@@ -112,9 +112,11 @@ test("--format dot has the same shapes and labels", async () => {
   await use("every-kind");
   const { out } = await workflowCodegen("graph", "drip", "--format", "dot");
   expect(out).toContain('"drip.route" [label="route\\nbranch", shape=diamond];');
-  expect(out).toContain('"drip.agent" [label="agent\\nloop\\nat most 10 passes", shape=hexagon];');
+  expect(out).toContain(
+    '"drip.agent" [label="agent\\nloop\\nat most 10 iterations", shape=hexagon];',
+  );
   expect(out).toContain('"drip.settle" [label="settle\\nsleep", style=rounded];');
-  expect(out).toContain('"drip.agent.next" -> "drip.agent" [label="next pass"];');
+  expect(out).toContain('"drip.agent.next" -> "drip.agent" [label="next iteration"];');
 });
 
 test("how many children may end badly is told in words", async () => {

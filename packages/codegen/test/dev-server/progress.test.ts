@@ -30,14 +30,14 @@ describe("the tree", () => {
     );
   });
 
-  test("says what a run waits for, and for how long; of a loop it shows the last pass", () => {
+  test("says what a run waits for, and for how long; of a loop it shows the last iteration", () => {
     const steps = [
       step("rest", "waiting", { kind: "sleep", dueAt: 61_500 }),
       step("approval", "waiting", { kind: "event", events: ["yes", "no"], dueAt: 301_500 }),
       step("answer", "waiting", { kind: "event", events: ["answer"] }),
       step("agent", "running", { kind: "loop", iteration: 3 }),
-      step("agent.think", "completed", { pass: [2] }),
-      step("agent.think", "running", { pass: [3] }),
+      step("agent.think", "completed", { iterations: [2] }),
+      step("agent.think", "running", { iterations: [3] }),
     ];
     expect(picture(tree(run("top", "running", { steps })))).toBe(
       [
@@ -45,8 +45,8 @@ describe("the tree", () => {
         "  ◷ rest  500 ms  goes on in 1 m",
         '  ◷ approval  500 ms  waits for "yes" or "no", for 5 m more',
         '  ◷ answer  500 ms  waits for "answer"',
-        "  ● agent  500 ms  pass 3",
-        "  ● agent.think (pass 3)  500 ms",
+        "  ● agent  500 ms  iteration 3",
+        "  ● agent.think (iteration 3)  500 ms",
       ].join("\n"),
     );
   });
@@ -172,11 +172,11 @@ describe("the lines", () => {
     ]);
   });
 
-  test("tell of what waits, and of each pass of a loop", () => {
+  test("tell of what waits, and of each iteration of a loop", () => {
     const rest = step("rest", "waiting", { kind: "sleep", dueAt: 601_000 });
     const asked = step("ok", "waiting", { kind: "event", events: ["ok"], dueAt: 61_000 });
-    const pass = (number: number, state: TreeStep["state"]) =>
-      step("agent.think", state, { pass: [number] });
+    const iterationStep = (number: number, state: TreeStep["state"]) =>
+      step("agent.think", state, { iterations: [number] });
     const at = (...steps: TreeStep[]) => tree(run("top", "running", { steps }));
     expect(lines(at(step("rest", "pending", { kind: "entry" })), at(rest))).toEqual([
       "  0.00 s  document › rest: sleeping for 10 m",
@@ -184,9 +184,12 @@ describe("the lines", () => {
     expect(lines(at(), at(asked))).toEqual([
       '  0.00 s  document › ok: waiting for the event "ok", at most 1 m',
     ]);
-    expect(lines(at(pass(1, "completed")), at(pass(1, "completed"), pass(2, "running")))).toEqual([
-      "  0.00 s  document › agent.think (pass 2): running",
-    ]);
+    expect(
+      lines(
+        at(iterationStep(1, "completed")),
+        at(iterationStep(1, "completed"), iterationStep(2, "running")),
+      ),
+    ).toEqual(["  0.00 s  document › agent.think (iteration 2): running"]);
   });
 });
 
@@ -194,20 +197,20 @@ test("a loop that ends with its last node is told after what is inside it, each 
   const at = { startedAt: 1000, endedAt: 1000 };
   const steps = [
     step("agent", "completed", { kind: "loop", ...at }),
-    step("agent.turns", "completed", { kind: "loop", pass: [1], ...at }),
-    step("agent.turns.think", "completed", { pass: [1, 1], ...at }),
-    step("agent.turns", "completed", { kind: "loop", pass: [2], ...at }),
-    step("agent.turns.think", "completed", { pass: [2, 1], ...at }),
+    step("agent.turns", "completed", { kind: "loop", iterations: [1], ...at }),
+    step("agent.turns.think", "completed", { iterations: [1, 1], ...at }),
+    step("agent.turns", "completed", { kind: "loop", iterations: [2], ...at }),
+    step("agent.turns.think", "completed", { iterations: [2, 1], ...at }),
     step("agents", "completed", at),
   ];
   const after = tree(run("top", "running", { steps }));
   const changes = changesBetween(undefined, after);
   const told = describeChanges({ type: "progress", tree: after, changes, seenAt: 1600 });
   expect(told.map((line) => line.slice("  0.00 s  document › ".length))).toEqual([
-    "agent.turns.think (pass 1.1): completed after 0 ms",
-    "agent.turns (pass 1): completed after 0 ms",
-    "agent.turns.think (pass 2.1): completed after 0 ms",
-    "agent.turns (pass 2): completed after 0 ms",
+    "agent.turns.think (iteration 1.1): completed after 0 ms",
+    "agent.turns (iteration 1): completed after 0 ms",
+    "agent.turns.think (iteration 2.1): completed after 0 ms",
+    "agent.turns (iteration 2): completed after 0 ms",
     "agent: completed after 0 ms",
     "agents: completed after 0 ms",
   ]);

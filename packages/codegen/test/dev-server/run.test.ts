@@ -259,7 +259,7 @@ describe("events that are to be sent", () => {
     },
   );
 
-  test("of one name come in their order, each pass of a loop is told by itself", async () => {
+  test("of one name come in their order, each iteration of a loop is told by itself", async () => {
     const outcome = await run({
       workflow: "chat",
       events: [
@@ -275,7 +275,9 @@ describe("events that are to be sent", () => {
     });
     const told = events.flatMap((event) => (event.type === "progress" ? event.changes : []));
     const ended = told.flatMap((change) =>
-      change.what === "stepEnded" && change.step.stage === "talk.message" ? [change.step.pass] : [],
+      change.what === "stepEnded" && change.step.stage === "talk.message"
+        ? [change.step.iterations]
+        : [],
     );
     expect(ended).toEqual([[1], [2], [3]]);
   });

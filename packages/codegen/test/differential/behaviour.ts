@@ -152,8 +152,8 @@ export function lasts(site: string, seen: Seen): number {
 /** The input of a child, with a path of its own. Where it `fits` not, the workflow's schema refuses it. */
 export function below(seen: Seen, site: string, key: string | number, fits = true): Input {
   const { input, loop } = seen as { input: Input; loop?: { iteration: number } };
-  const pass = loop === undefined ? "" : `~${loop.iteration}`;
-  return { at: `${input.at}/${site}${pass}.${key}`, n: fits ? Math.max(0, input.n - 1) : -1 };
+  const iteration = loop === undefined ? "" : `~${loop.iteration}`;
+  return { at: `${input.at}/${site}${iteration}.${key}`, n: fits ? Math.max(0, input.n - 1) : -1 };
 }
 
 /** What `children` are folded into. */

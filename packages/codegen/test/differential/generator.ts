@@ -278,7 +278,7 @@ class Generator {
     return { text, names };
   }
 
-  /** Nodes for many passes: steps that take no time. */
+  /** Nodes for many iterations: steps that take no time. */
   #brief(around: Around): { text: string } {
     const names = [...around.names];
     let text = "";

@@ -33,7 +33,7 @@ const run: RunRow = {
   _id: runId,
   _creationTime: 0,
   workflow: "w",
-  entry: "w:resume",
+  entry: "w:entry",
   index: 0,
   state: "failed",
   startedAt: 0,
@@ -99,12 +99,12 @@ const BREAKS: readonly (readonly Partial<Rest>[])[] = [
   [{ runs: [{ ...run, generation: 2 }] }],
   [
     { underWay: { waiting: 1 } },
-    { jobs: [{ _id: "j", name: "w:resume", state: { kind: "pending" }, args: [] }] },
+    { jobs: [{ _id: "j", name: "w:entry", state: { kind: "pending" }, args: [] }] },
     { steps: [...SOUND.steps, { ...step("fourth", 5), endedAt: undefined! }] },
   ],
   [
     { violations: ["nested too deeply"] },
-    { jobs: [{ _id: "j", name: "w:resume", state: { kind: "failed" }, args: [] }] },
+    { jobs: [{ _id: "j", name: "w:entry", state: { kind: "failed" }, args: [] }] },
   ],
   [{ log: [...SOUND.log, line("changes", "first")] }, { log: SOUND.log.slice(1) }],
   [{ log: [...SOUND.log, line("changes", "fourth")] }],

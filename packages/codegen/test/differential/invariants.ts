@@ -182,7 +182,7 @@ export const INVARIANTS: readonly Invariant[] = [
       return log
         .filter(({ what, key }) => {
           const { run, generation, isInLoop } = partsOf(key);
-          // Records of earlier generations are gone, and so may those be of passes long ago.
+          // Records of earlier generations are gone, and so may those be of iterations long ago.
           if (what !== "changes" || isInLoop || generations.get(run) !== generation) return false;
           return known.get(key)?.state !== "completed";
         })
@@ -365,15 +365,15 @@ export function isGoing({ state: is }: RunRow): boolean {
 }
 
 /** The idempotency key of a step record. */
-function keyOf({ run, stage, pass, generation = 1 }: StepRow): string {
-  const inPass = pass === undefined ? "" : `#${pass.join(".")}`;
-  return `${run}/${stage}${inPass}${generation === 1 ? "" : `~${generation}`}`;
+function keyOf({ run, stage, iterations, generation = 1 }: StepRow): string {
+  const inLoops = iterations === undefined ? "" : `#${iterations.join(".")}`;
+  return `${run}/${stage}${inLoops}${generation === 1 ? "" : `~${generation}`}`;
 }
 
 function partsOf(key: string) {
-  const [, run = "", stage = "", pass, generation = "1"] =
+  const [, run = "", stage = "", iterations, generation = "1"] =
     /^([^/]*)\/([^#~]*)(#[^~]*)?(?:~(\d+))?$/.exec(key) ?? [];
-  return { run, stage, isInLoop: pass !== undefined, generation: Number(generation) };
+  return { run, stage, isInLoop: iterations !== undefined, generation: Number(generation) };
 }
 
 function isUndoing({ stage }: StepRow): boolean {

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Deployment, Releases, type Files } from "./deployed.js";
 
-/* Nodes that an edit moves behind the place of a run that has done them: a result is recorded once, so the run passes by. */
+/* Nodes that an edit moves behind the place of a run that has done them: a result is recorded once, so the run skips them. */
 
 const releases = new Releases();
 beforeEach(() => {
@@ -182,7 +182,7 @@ test("[S115] a sleep that moved behind the place of a run is not slept again", a
   expect(await app.see(id)).toMatchObject({ state: "completed", output: "done" });
 });
 
-test("[S115] a step that moved within a loop's body is done once a pass", async () => {
+test("[S115] a step that moved within a loop's body is done once an iteration", async () => {
   const step = `.step("x", { mutation: ${logging("x")} })`;
   const rest = `.step("y", { mutation: ${logging("y")} })`;
   const loop = (body: string) =>
@@ -279,7 +279,7 @@ test("[S115] a parent that moved, and has a handler by now, is not begun again",
   expect(await app.logged()).toEqual([...PARTS, "last"]);
 });
 
-test("[S115] a step whose name begins as that of a compensation does is passed by too", async () => {
+test("[S115] a step whose name begins as that of a compensation does is skipped too", async () => {
   const step = `.step("compensateCustomer", { mutation: ${logging("x")} })`;
   const branch = (nodes: string) =>
     flow(`.branch("route", { on: () => "one" as const, cases: { one: (b) => b${nodes} } })`);

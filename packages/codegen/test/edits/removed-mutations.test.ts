@@ -3,7 +3,7 @@ import { Deployment, Releases, type Version } from "./deployed.js";
 
 /*
  * An inline mutation or query leaves no function behind when it is removed: what it was is only ever called in the transaction that
- * arrives at it, and a run that goes on at one in a later transaction is entered by `resume`, which tells that there is no such stage.
+ * arrives at it, and a run that goes on at one in a later transaction is entered by `entry`, which tells that there is no such stage.
  */
 
 const logged = (text: string) =>

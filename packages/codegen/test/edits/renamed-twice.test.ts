@@ -230,8 +230,8 @@ describe("what undoes it", () => {
   );
 });
 
-describe("a loop of more than a hundred passes", () => {
-  /** The run sleeps in two passes, so that other versions are deployed there. */
+describe("a loop of more than a hundred iterations", () => {
+  /** The run sleeps in two iterations, so that other versions are deployed there. */
   const loop = (end: string) => (name: string) => `.loop("${name}", {
     initial: () => 0,
     body: (b) => b.sleep("rest", ({ loop }) => [150, 160].includes(loop.iteration) ? 3_600_000 : 0)
@@ -241,14 +241,18 @@ describe("a loop of more than a hundred passes", () => {
   })${gives(name)}`;
   const isThere = async (app: Deployment, id: string, version: number) => {
     const steps = await app.rows("steps");
-    const pass = version === 0 ? 150 : 160;
-    return steps.some((one) => one.run === id && one.pass?.[0] === pass && one.state === "waiting");
+    const iteration = version === 0 ? 150 : 160;
+    return steps.some(
+      (one) => one.run === id && one.iterations?.[0] === iteration && one.state === "waiting",
+    );
   };
-  /** Of which passes a run has records, whatever the loop was called then. */
-  async function passesOf(app: Deployment, id: string): Promise<number[]> {
+  /** Of which iterations a run has records, whatever the loop was called then. */
+  async function iterationsOf(app: Deployment, id: string): Promise<number[]> {
     const steps = await app.rows("steps");
     const inside = steps.filter(({ run, stage }) => run === id && stage.endsWith(".add"));
-    return inside.map(({ pass = [] }) => pass[0] ?? 0).sort((one, other) => one - other);
+    return inside
+      .map(({ iterations = [] }) => iterations[0] ?? 0)
+      .sort((one, other) => one - other);
   }
   const keptOf = (last: number) => [1, ...Array.from({ length: 100 }, (_none, n) => last - 99 + n)];
 
@@ -259,7 +263,7 @@ describe("a loop of more than a hundred passes", () => {
       const ends = loop("return loop.iteration === 230;");
       const [deployment, id] = await livesThrough(life, ends, { isThere });
       expect(await ended(deployment, id)).toMatchObject({ state: "completed", output: 230 });
-      expect(await passesOf(deployment, id)).toEqual(keptOf(230));
+      expect(await iterationsOf(deployment, id)).toEqual(keptOf(230));
     },
   );
 
@@ -273,7 +277,7 @@ describe("a loop of more than a hundred passes", () => {
         state: "failed",
         error: { message: "no" },
       });
-      expect(await passesOf(deployment, id)).toEqual(keptOf(170));
+      expect(await iterationsOf(deployment, id)).toEqual(keptOf(170));
     },
   );
 });

@@ -208,7 +208,7 @@ test(
 );
 
 test(
-  "[S117] maxIterations below the passes that a run has made stops it, and check says so",
+  "[S117] maxIterations below the iterations that a run has made stops it, and check says so",
   { tags: ["large"] },
   async () => {
     const loop = (most: number) =>

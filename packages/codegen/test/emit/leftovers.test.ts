@@ -45,7 +45,7 @@ test(
       'aDone: removedCompletion "a"',
       'turnC: removed "turn.c"',
       'turnCDone: removedCompletion "turn.c"',
-      "resume: resume",
+      "entry: entry",
     ]);
   },
 );
@@ -83,10 +83,10 @@ test("[S118] a workflow that is gone leaves a file which ends its runs, and is n
     'aDone: removedCompletion "a"',
     'turnB: removed "turn.b"',
     'turnBDone: removedCompletion "turn.b"',
-    "resume: resume",
+    "entry: entry",
   ]);
   expect(fileOf(result, "old.ts")).toContain('removedWorkflow(components.workflow, "old")');
-  expect(exportsOf(fileOf(result, "idle.ts"))).toEqual(["resume: resume"]);
+  expect(exportsOf(fileOf(result, "idle.ts"))).toEqual(["entry: entry"]);
   expect(fileOf(result, "workflows.ts")).not.toMatch(/old|idle/);
 });
 
@@ -132,7 +132,7 @@ test("where two stages that are gone had functions of one name, there is one; no
     'aDone: removedCompletion "a"',
     'turnC: removed "turn.c"',
     'turnCDone: removedCompletion "turn.c"',
-    "resume: resume",
+    "entry: entry",
   ]);
   const hiding = await planOf(definition("flow", a + '.step("Date", { action: () => 1 })'));
   const dated = definition("flow", a).replace("{}", "{ at: z.number().max(Date.now()) }");
@@ -157,7 +157,7 @@ test("[S117] a compensation that is gone leaves only what ends it: none of its s
     'bDone: completion "b"',
     'aCompensate: removed "a.compensate"',
     'aCompensateDone: removedCompletion "a.compensate"',
-    "resume: resume",
+    "entry: entry",
   ]);
-  expect(exportsOf(fileOf(result, "old.ts"))).toEqual(["resume: resume"]);
+  expect(exportsOf(fileOf(result, "old.ts"))).toEqual(["entry: entry"]);
 });

@@ -58,8 +58,8 @@ const counts: Readonly<Record<string, number>> = {
 function repeated(count: number, text: (n: number) => string): string {
   return Array.from({ length: count }, (_none, n) => text(n)).join("");
 }
-function body(nodes: string, passes = 6): string {
-  return `body: (b) => b${nodes}, until: ({ loop }) => loop.iteration >= ${passes}, maxIterations: ${passes}`;
+function body(nodes: string, iterations = 6): string {
+  return `body: (b) => b${nodes}, until: ({ loop }) => loop.iteration >= ${iterations}, maxIterations: ${iterations}`;
 }
 function list(length: number, of: string): string {
   return `Array.from({ length: ${length} }, () => child(${of}, {}))`;

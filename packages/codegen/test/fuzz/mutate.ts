@@ -61,7 +61,7 @@ const hostile = [
   "children",
   "finalize",
   "reference",
-  "resume",
+  "entry",
   "definition",
   "nodes",
   "own",

@@ -19,11 +19,11 @@ const [before, first, second, third] = ["before", "first", "second", "third"].ma
 function begun(plans: readonly WrittenPlan[] = [before]) {
   let now = 0;
   const deployable = new Deployable(plans, () => now);
-  const pass = (ms: number) => {
+  const advance = (ms: number) => {
     now += ms;
   };
-  pass(60_000);
-  return { deployable, pass };
+  advance(60_000);
+  return { deployable, advance };
 }
 
 test("what was there at the beginning counts, until something else does", () => {
@@ -33,34 +33,34 @@ test("what was there at the beginning counts, until something else does", () => 
 });
 
 test("a plan that was replaced before `convex dev` can have pushed it does not count", () => {
-  const { deployable, pass } = begun();
+  const { deployable, advance } = begun();
   for (const each of [first, second]) {
     deployable.wrote(each);
-    pass(499);
+    advance(499);
     expect(deployable.plans).toEqual([before]);
   }
 });
 
 test("a plan counts from when it has been there as long as `convex dev` waits, in the place of those before", () => {
-  const { deployable, pass } = begun();
+  const { deployable, advance } = begun();
   deployable.wrote(first);
-  pass(500);
+  advance(500);
   expect(deployable.plans).toEqual([first]);
-  pass(60_000);
+  advance(60_000);
   expect(deployable.plans).toEqual([first]);
 });
 
 test("while a push may be under way each plan counts, as it may be read in the middle of it", () => {
-  const { deployable, pass } = begun();
+  const { deployable, advance } = begun();
   deployable.wrote(first);
-  pass(600);
+  advance(600);
   expect(deployable.plans).toEqual([first]);
   deployable.wrote(second);
-  pass(1);
+  advance(1);
   expect(deployable.plans).toEqual([second]);
-  pass(10_000);
+  advance(10_000);
   deployable.wrote(third);
-  pass(1);
+  advance(1);
   expect(deployable.plans).toEqual([second]);
 });
 
@@ -73,8 +73,8 @@ test("so it is at the beginning: `convex dev` may have been started with the com
 });
 
 test("a plan that nobody has asked about in time counts all the same", () => {
-  const { deployable, pass } = begun();
+  const { deployable, advance } = begun();
   deployable.wrote(first);
-  pass(3_600_000);
+  advance(3_600_000);
   expect(deployable.plans).toEqual([first]);
 });

@@ -48,7 +48,7 @@ async function edited(path: string, from: string | RegExp, to: string) {
 }
 
 test.each<[what: string, path: string, from: string | RegExp, to: string]>([
-  ["a line of code", "_workflows/ping.ts", "export const resume", "export const begin"],
+  ["a line of code", "_workflows/ping.ts", "export const entry", "export const begin"],
   ["a comment at the end", "_workflows/index.ts", /$/, "// mine\n"],
   [
     "the version in its header",
@@ -91,7 +91,7 @@ test("what an older compiler wrote is no edit: it is written anew", async () => 
   const version = compilerVersion();
   const older = files.map(({ path, text }) => {
     const [first = "", , ...rest] = text.split("\n");
-    const changed = `${first}\n${rest.join("\n").replace("Resume", "Resumption")}`;
+    const changed = `${first}\n${rest.join("\n").replace("Entry", "Way")}`;
     return !path.endsWith(".ts") || path.endsWith("/workflows.ts")
       ? { path, text: text.replace(`"compiler": "${version}"`, '"compiler": "0.0.1"') }
       : sealed({ path, text: changed }, "0.0.1");

@@ -67,11 +67,15 @@ export function RunPage({ runId }: { runId: string }) {
       {status.isSensitive === true && <p>Output: sensitive, and not shown</p>}
       <details>
         <summary>Results of its nodes</summary>
-        {steps.map(({ node, pass = [], output, isSensitive }) =>
+        {steps.map(({ node, iterations = [], output, isSensitive }) =>
           isSensitive === true ? (
-            <p key={[node, ...pass].join()}>{node}: sensitive, and not shown</p>
+            <p key={[node, ...iterations].join()}>{node}: sensitive, and not shown</p>
           ) : (
-            <Json key={[node, ...pass].join()} title={[node, ...pass].join(" ")} value={output} />
+            <Json
+              key={[node, ...iterations].join()}
+              title={[node, ...iterations].join(" ")}
+              value={output}
+            />
           ),
         )}
       </details>

@@ -29,8 +29,8 @@ export interface DeploymentClass {
   readonly nestedCallMs: number;
   /** [17] From a commit's validation to when others see it. */
   readonly persistMs: Span;
-  /** [33] From what wakes the scheduler to its pass. */
-  readonly passMs: Span;
+  /** [33] From what wakes the scheduler to its round. */
+  readonly roundMs: Span;
   /** What an action takes to be started. */
   readonly actionStartMs: Span;
   /** What a call by an action takes, there and back. */
@@ -80,7 +80,7 @@ export const S16: DeploymentClass = {
   queryMs: [5, 15],
   nestedCallMs: 0,
   persistMs: [4, 12],
-  passMs: [1, 3],
+  roundMs: [1, 3],
   actionStartMs: [5, 15],
   callMs: 1,
   repetitions: 4,

@@ -259,7 +259,7 @@ export class Deployment {
   }
 
   /** Lets so much virtual time go by. */
-  async pass(ms: number): Promise<void> {
+  async advance(ms: number): Promise<void> {
     let isOver = false;
     this.clock.at(this.clock.now() + ms, () => (isOver = true));
     await this.drive({ done: () => isOver });

@@ -19,7 +19,7 @@ export class Scheduler {
   readonly #finished: { readonly id: string; readonly table: StoredTable; readonly at: number }[] =
     [];
   #running = 0;
-  #isPassDue = false;
+  #isRoundDue = false;
   #wakeAt = Infinity;
   #isPaused = false;
 
@@ -56,7 +56,7 @@ export class Scheduler {
     this.#wakeAt = Infinity;
     this.#line = [];
     for (const job of this.#jobs.values()) this.#enqueue(job);
-    this.#isPassDue = false;
+    this.#isRoundDue = false;
     this.#kickAfter(this.backend.of.restartMs);
   }
 
@@ -69,18 +69,18 @@ export class Scheduler {
   /** Wakes it: a job has ended, rows have changed, the next is due. */
   kick(): void {
     const { draws, of } = this.backend;
-    if (!this.#isPassDue) this.#kickAfter(draws.within(of.passMs));
+    if (!this.#isRoundDue) this.#kickAfter(draws.within(of.roundMs));
   }
 
   #kickAfter(ms: number): void {
-    this.#isPassDue = true;
+    this.#isRoundDue = true;
     this.backend.clock.after(ms, () => {
-      this.#isPassDue = false;
-      this.#pass();
+      this.#isRoundDue = false;
+      this.#round();
     });
   }
 
-  #pass(): void {
+  #round(): void {
     const { clock, of, wall } = this.backend;
     this.#deleteFinished();
     // [34] At the limit it does not look at all.

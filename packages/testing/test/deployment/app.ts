@@ -28,7 +28,7 @@ export const EXACT: DeploymentClass = {
   mutationMs: [20, 20],
   queryMs: [10, 10],
   persistMs: [5, 5],
-  passMs: [2, 2],
+  roundMs: [2, 2],
   actionStartMs: [10, 10],
   callMs: 0,
 };

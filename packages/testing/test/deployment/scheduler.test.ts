@@ -70,7 +70,7 @@ test("[B32] what is due in the past is due now", async () => {
   const began = deployment.clock.now();
   deployment.onCommit(({ by }) => by === "f:insert" && ends.push(deployment.clock.now() - began));
   await played(deployment, [[0, "late"]]);
-  // Published at 25, seen by a pass at 27, and then as long as any mutation.
+  // Published at 25, seen by a round at 27, and then as long as any mutation.
   expect(ends).toEqual([52]);
 });
 
@@ -131,7 +131,7 @@ test("[B35] a paused deployment starts nothing; rows wait", async () => {
   const deployment = await deployed({ mutations: { insert, schedule } });
   deployment.pause();
   await played(deployment, [[0, "schedule", { name: "insert" }]]);
-  await deployment.pass(60_000);
+  await deployment.advance(60_000);
   expect(states(deployment)).toEqual(["pending"]);
   deployment.pause(false);
   await deployment.drive();
@@ -370,10 +370,10 @@ test("[B45] finished rows are deleted after 7 days", async () => {
   const deployment = await deployed({ mutations: { insert, schedule } });
   await played(deployment, [[0, "schedule", { name: "insert", times: 3 }]]);
   const day = 24 * 3_600_000;
-  await deployment.pass(6 * day);
+  await deployment.advance(6 * day);
   await played(deployment, [[0, "schedule", { name: "insert" }]]);
   expect(states(deployment)).toHaveLength(4);
-  await deployment.pass(1.5 * day);
+  await deployment.advance(1.5 * day);
   await played(deployment, [[0, "schedule", { name: "insert" }]]);
   expect(states(deployment)).toHaveLength(2);
 });

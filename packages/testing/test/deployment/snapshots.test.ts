@@ -35,7 +35,7 @@ test("[B2] the timestamp of a snapshot is that of the last commit, however long 
   await deployment.drive();
   await told;
   const before = await deployment.look(f["ts"]!);
-  await deployment.pass(3_600_000);
+  await deployment.advance(3_600_000);
   expect(await deployment.look(f["ts"]!)).toEqual(before);
 });
 

@@ -30,7 +30,7 @@ export interface Retry {
 export interface Reached<Workflow> {
   kind: NodeKind;
   /** The iterations of the loops around it, outermost first, from 1. Absent outside loops. */
-  pass?: number[];
+  iterations?: number[];
   /** The present or the last attempt, from 1. */
   attempt: number;
   /** Until when it waits, in ms since the epoch. */

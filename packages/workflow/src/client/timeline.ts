@@ -18,7 +18,7 @@ import type { ActiveNode, NodeKind, Reached } from "./status.js";
 export interface TimelineEntry<Workflow = unknown> extends Partial<Reached<Workflow>> {
   /** The node, by its path: see `ActiveNode`. */
   node: StagePath<Workflow>;
-  /** `skipped`: the run has passed it by, or has ended before it. */
+  /** `skipped`: the run skipped it, or ended before it. */
   state: ActiveNode["state"] | "completed" | "failed" | "canceled" | "timedOut" | "skipped";
   errors: StepError[];
   /** In which generation of the run it was done. A restart keeps results of older ones. */
@@ -90,7 +90,7 @@ function readCursor(text: string | null): { cursor: string | null; seen: number[
 /** Of a loop only the first iteration and so many of the newest are recorded. */
 const KEPT_ITERATIONS = 100;
 
-/** Finds the nodes that a run has passed by. They are not recorded, but follow from what is. */
+/** Finds the nodes that a run skipped. They are not recorded, but follow from what is. */
 class Skipped {
   readonly #paths: readonly string[];
   readonly #numbers: ReadonlyMap<string, number>;
@@ -106,10 +106,10 @@ class Skipped {
     this.seen = new Set(seen);
   }
 
-  /** The nodes that the run must have passed by to come to a record. */
+  /** The nodes that the run must have skipped to come to a record. */
   before({ stage, iteration = 0 }: Record, isOlder: boolean): string[] {
     const { path, sequences } = placeOf(this.definition, stage);
-    const passed = isOlder
+    const skipped = isOlder
       ? []
       : sequences.flatMap(({ prefix, nodes, at, depth }) => {
           // Inside a loop another iteration may come to them.
@@ -123,12 +123,12 @@ class Skipped {
     this.#see(path);
     // What happened in the iterations that are not recorded is not known.
     if (iteration > KEPT_ITERATIONS + 1) this.#unseenIn(path);
-    return passed;
+    return skipped;
   }
 
   /** The nodes in the other cases of a branch. Inside a loop another iteration may choose them. */
-  after({ stage, chosen, pass }: Record): string[] {
-    if (chosen === undefined || pass !== undefined) return [];
+  after({ stage, chosen, iterations }: Record): string[] {
+    if (chosen === undefined || iterations !== undefined) return [];
     const { path } = placeOf(this.definition, stage);
     return this.#unseen(
       (other) => other.startsWith(`${path}.`) && !other.startsWith(`${path}.${chosen}.`),

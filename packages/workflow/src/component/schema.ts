@@ -7,7 +7,7 @@ import {
   vError,
   vEvent,
   vNewChild,
-  vPass,
+  vIterations,
   vRetry,
   vRunState,
   vStage,
@@ -27,8 +27,8 @@ export default defineSchema({
     entry: v.string(),
     plan: v.optional(v.string()),
     generation: v.optional(v.number()),
-    /** The nodes of the top level that have kept their results in its last restart. */
-    kept: v.optional(v.array(v.string())),
+    /** The nodes of the top level that kept their results in its last restart. */
+    retained: v.optional(v.array(v.string())),
     /** Its restart still removes what is done again. */
     restarting: v.optional(v.boolean()),
     startKey: v.optional(v.string()),
@@ -43,7 +43,7 @@ export default defineSchema({
     /** Its input if that is small; else it is in a step record. */
     input: v.optional(v.any()),
     timeoutMs: v.optional(v.number()),
-    /** How long it is kept after its end, and until when that is. */
+    /** How long it stays after its end, and until when that is. */
     retentionMs: v.optional(v.number()),
     expiresAt: v.optional(v.number()),
     startedAt: v.number(),
@@ -86,7 +86,7 @@ export default defineSchema({
     stage: v.string(),
     /** What its node was called when the run came to it, if that is not its storage name. */
     called: v.optional(v.string()),
-    pass: v.optional(vPass),
+    iterations: v.optional(vIterations),
     generation: v.optional(v.number()),
     /** The hash of the plan that the run has gone by; empty if these were several. */
     plan: v.optional(v.string()),
@@ -138,9 +138,9 @@ export default defineSchema({
     reduced: v.optional(v.object({ value: v.any(), from: v.number() })),
   })
     .index("by_run", ["run"])
-    .index("by_run_stage", ["run", "stage", "pass"])
+    .index("by_run_stage", ["run", "stage", "iterations"])
     .index("by_run_state", ["run", "state"])
-    .index("by_run_pass", ["run", "permanent", "pass"])
+    .index("by_run_iterations", ["run", "permanent", "iterations"])
     .index("by_stage", ["stage", "endedAt", "createdAt"])
     .index("by_entry", ["entersAt"])
     .index("by_kind_state", ["kind", "state"]),
@@ -196,7 +196,7 @@ export default defineSchema({
     run: v.id("runs"),
     stage: v.optional(v.string()),
     called: v.optional(v.string()),
-    pass: v.optional(vPass),
+    iterations: v.optional(vIterations),
     recovers: v.optional(v.boolean()),
     ms: v.number(),
     at: v.number(),

@@ -118,14 +118,14 @@ function isRecorded(step: Step, fused: readonly Fused[], next: Next): boolean {
   const isNext =
     "stage" in begun &&
     begun.stage !== null &&
-    keyOf({ pass: [], ...begun, stage: begun.stage }) === own;
+    keyOf({ iterations: [], ...begun, stage: begun.stage }) === own;
   return isNext || fused.some((stage) => keyOf(stage) === own);
 }
 
 /** Begins what comes next. @returns the work to put in the slot that becomes free. */
 async function beginNext(ctx: MutationCtx, progress: Progress, { outcome, next }: Settlement) {
   const { step, known } = progress;
-  const arrived = (where: Pick<Fused, "stage" | "pass">) =>
+  const arrived = (where: Pick<Fused, "stage" | "iterations">) =>
     outcome.kind === "open" && keyOf(step) === keyOf(where);
   switch (next.kind) {
     case "wait":
@@ -152,8 +152,8 @@ async function beginNext(ctx: MutationCtx, progress: Progress, { outcome, next }
       await wait(ctx, step, arrived(next), next);
       return undefined;
     case "reduce": {
-      const { stage, pass, accumulated: value, from } = next;
-      await storeReduced(ctx, step.run, { stage, pass, value }, from);
+      const { stage, iterations, accumulated: value, from } = next;
+      await storeReduced(ctx, step.run, { stage, iterations, value }, from);
       return undefined;
     }
     case "undone":
@@ -241,10 +241,14 @@ async function runOf(ctx: MutationCtx, step: Step): Promise<Run> {
 async function storeReduced(
   ctx: MutationCtx,
   run: RunId,
-  { stage, pass, value }: { stage: string; pass?: number[] | undefined; value: unknown },
+  {
+    stage,
+    iterations,
+    value,
+  }: { stage: string; iterations?: number[] | undefined; value: unknown },
   from?: number,
 ): Promise<void> {
-  const parent = await stepRead(ctx, run, { stage, pass });
+  const parent = await stepRead(ctx, run, { stage, iterations });
   if (parent === null) throw new Error(`The run reduces the children of "${stage}", but has none`);
   const reduced = { value, from: from ?? parent.total ?? 0 };
   if (from === undefined) await ctx.db.patch("steps", parent._id, { reduced });

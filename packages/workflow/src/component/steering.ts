@@ -111,12 +111,12 @@ export const isCompleted = query({
   },
 });
 
-/** The nodes of the top level that have kept their result when the run was restarted. */
-export const kept = query({
+/** The nodes of the top level that kept their result in the last restart. */
+export const retained = query({
   args: { run: v.string(), generation: v.number() },
   returns: v.array(v.string()),
   handler: async (ctx, { run: runId, generation }) => {
     const run = await runWithId(ctx, runId);
-    return run?.generation === generation ? (run.kept ?? []) : [];
+    return run?.generation === generation ? (run.retained ?? []) : [];
   },
 });

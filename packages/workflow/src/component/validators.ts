@@ -40,9 +40,9 @@ export const vError = v.object({
 export const vRetry = v.object({ attempt: v.number(), failedAt: v.number(), nextAt: v.number() });
 
 /** The iterations of the loops around a stage, outermost first, from 1. Absent outside loops. */
-export const vPass = v.array(v.number());
+export const vIterations = v.array(v.number());
 /** Names the record of a stage. */
-const record = { stage: v.string(), pass: v.optional(vPass) };
+const record = { stage: v.string(), iterations: v.optional(vIterations) };
 /** The same. `called`: what the node is called, if that is not its storage name. */
 const place = { ...record, called: v.optional(v.string()) };
 export const recordArgs = { run: v.string(), ...record };
@@ -87,7 +87,7 @@ export const vToken = v.object({
   run: v.string(),
   step: v.string(),
   attempt: v.number(),
-  pass: v.optional(vPass),
+  iterations: v.optional(vIterations),
   /** Absent in a run that was never restarted. */
   generation: v.optional(v.number()),
   /** The hash of the plan that the run has gone by; empty if these were several. */

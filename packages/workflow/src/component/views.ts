@@ -10,7 +10,7 @@ import { activeSteps, nameOf } from "./core/steps.js";
 import { isUnder } from "./engine/deadlines.js";
 import { parentBeingUndone } from "./features/compensation.js";
 import { isStranded } from "./features/lost.js";
-import { vError, vPass, vRetry, vRunState, vStepKind, vStepState } from "./validators.js";
+import { vError, vIterations, vRetry, vRunState, vStepKind, vStepState } from "./validators.js";
 
 export const runFacts = {
   runId: v.string(),
@@ -50,7 +50,7 @@ const TREE_ROOM_BYTES = 2 * 1024 * 1024;
 
 export const stepFields = {
   kind: vStepKind,
-  pass: v.optional(vPass),
+  iterations: v.optional(vIterations),
   state: vStepState,
   attempt: v.number(),
   dueAt: v.optional(v.number()),
@@ -67,11 +67,11 @@ export const nodeFields = {
 };
 
 async function stepFactsOf(ctx: QueryCtx, step: Step) {
-  const { kind, pass, attempt, dueAt, names: events, iteration, errors = [] } = step;
+  const { kind, iterations, attempt, dueAt, names: events, iteration, errors = [] } = step;
   // An action waits for a slot in the pool: its own record does not say so.
   const mayWait = step.state === "running" && kind === "action";
   const state = mayWait && (await isWaiting(ctx, step._id)) ? ("pending" as const) : step.state;
-  return { kind, pass, state, attempt, dueAt, events, iteration, errors };
+  return { kind, iterations, state, attempt, dueAt, events, iteration, errors };
 }
 
 export async function nodeFactsOf(ctx: QueryCtx, step: Step) {

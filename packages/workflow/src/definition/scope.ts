@@ -25,7 +25,7 @@ export type Inside<Scope extends Entries, Names> = Exclude<Names & string, Names
 /** They have a meaning of their own in a scope, or in generated code. */
 type Reserved =
   | ("output" | "children" | "loop" | "error" | "finalize" | "compensate")
-  | ("run" | "resume" | "reference");
+  | ("run" | "entry" | "reference");
 
 /** A name that a node can have here, or why it cannot. */
 export type Free<Scope extends Entries, Name> = Name extends Reserved

@@ -11,7 +11,7 @@ export interface WorkflowGraphProps {
   workflow?: string;
   /** What `useRun` returns: the nodes that the run is at are coloured. */
   run?: LiveRun;
-  /** The pages of `workflow.steps`: so are the nodes that it has passed. */
+  /** The pages of `workflow.steps`: and so are the nodes before its place. */
   steps?: readonly Step[];
   /** What the graph is called for those who cannot see it. Default: by its workflow. */
   label?: string;

@@ -4,7 +4,10 @@ import type { LiveRun } from "./use-run.js";
 
 /** What the components show of an entry of the timeline. An app may leave out the other fields. */
 export type Step = Pick<TimelineEntry, "node" | "state" | "errors"> &
-  Pick<Partial<TimelineEntry>, "kind" | "pass" | "attempt" | "retries" | "startedAt" | "endedAt"> &
+  Pick<
+    Partial<TimelineEntry>,
+    "kind" | "iterations" | "attempt" | "retries" | "startedAt" | "endedAt"
+  > &
   Pick<Partial<TimelineEntry>, "dueAt" | "events" | "chosen" | "iteration" | "children"> &
   Pick<Partial<TimelineEntry>, "isUndone" | "isPaused">;
 

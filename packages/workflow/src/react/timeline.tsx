@@ -53,7 +53,7 @@ export function RunTimeline({ run, steps, childRunsOf, label }: RunTimelineProps
       <ol>
         {scale.folds.length > 0 && <Folds scale={scale} />}
         {rows.map(({ step, spans, below }) => (
-          <li key={[step.node, ...(step.pass ?? [])].join(" ")}>
+          <li key={[step.node, ...(step.iterations ?? [])].join(" ")}>
             <Row step={step} spans={spans} scale={scale} />
             {below.length > 0 && (
               <details open={below.length <= 8}>
@@ -88,7 +88,7 @@ interface RowProps {
 }
 
 function Row({ step, spans, scale }: RowProps) {
-  const { node, pass = [], children, errors, events = [], chosen, state } = step;
+  const { node, iterations = [], children, errors, events = [], chosen, state } = step;
   const { tone, sign, label } = badgeOfStep(step);
   const path = node.split(".");
   const note = state === "waiting" && events.length > 0 ? `for ${events.join(" or ")}` : chosen;
@@ -97,7 +97,7 @@ function Row({ step, spans, scale }: RowProps) {
     <>
       <div className="stepwise-row" data-tone={tone}>
         <span className="stepwise-name" style={{ paddingInlineStart: `${path.length - 1}em` }}>
-          {[path.at(-1), ...pass.map((each) => `#${each}`)].join(" ")}
+          {[path.at(-1), ...iterations.map((each) => `#${each}`)].join(" ")}
         </span>
         <span className="stepwise-result">
           <span aria-hidden>{sign}</span> {label} {note}{" "}

@@ -6,11 +6,11 @@ import type { Bound } from "./functions.js";
 const MIB = 1 << 20;
 
 /** A value that is read by name: a stage's output, or another aspect of it. */
-type Value = Pick<Read, "stage" | "pass" | "children" | "loop" | "cause">;
+type Value = Pick<Read, "stage" | "iterations" | "children" | "loop" | "cause">;
 
-export function keyOf({ stage, pass = [], children, loop, cause }: Value): string {
+export function keyOf({ stage, iterations = [], children, loop, cause }: Value): string {
   const aspect = children ? "children" : loop ? "loop" : cause ? "cause" : "output";
-  return `${stage} ${pass.join(".")} ${aspect}`;
+  return `${stage} ${iterations.join(".")} ${aspect}`;
 }
 
 /** What a transaction of a run has at hand. Everything else is loaded when it is read. */
@@ -51,17 +51,19 @@ export class AtHand {
     return await leaveRoom(this.ctx, room);
   }
 
-  /** Whether a restart kept the result of a top-level node. Only then it costs a query. */
+  /** Whether a restart retained the result of a top-level node. Only then it costs a query. */
   async hasResult(node: string): Promise<boolean> {
     const { run, generation = 1 } = this.token;
     if (generation === 1) return false;
-    const { kept } = this.own.component.steering;
-    const names = (this.#restarted ??= new Set(await this.ctx.runQuery(kept, { run, generation })));
+    const { retained } = this.own.component.steering;
+    const names = (this.#restarted ??= new Set(
+      await this.ctx.runQuery(retained, { run, generation }),
+    ));
     return names.has(node);
   }
 
   /** Whether a deploy moved a completed node behind the run's place; a query after deploys. */
-  async hasMoved(node: { stage: string; pass?: number[] }): Promise<boolean> {
+  async hasMoved(node: { stage: string; iterations?: number[] }): Promise<boolean> {
     const { run, plan, generation = 1 } = this.token;
     if (plan === undefined || plan === this.own.plan) return false;
     const key = keyOf(node);

@@ -8,12 +8,12 @@ import { durationMs } from "../rules.js";
 import { checkedOutput } from "../values.js";
 import type { Bound } from "./functions.js";
 
-type Identity = Pick<Token, "run" | "pass" | "generation">;
+type Identity = Pick<Token, "run" | "iterations" | "generation">;
 
-export function identityOf({ run, pass = [], generation = 1 }: Identity, stage: string) {
-  const inPass = pass.length === 0 ? "" : `#${pass.join(".")}`;
+export function identityOf({ run, iterations = [], generation = 1 }: Identity, stage: string) {
+  const inLoops = iterations.length === 0 ? "" : `#${iterations.join(".")}`;
   const again = generation === 1 ? "" : `~${generation}`;
-  return { runId: run, idempotencyKey: `${run}/${stage}${inPass}${again}` };
+  return { runId: run, idempotencyKey: `${run}/${stage}${inLoops}${again}` };
 }
 
 /** The same for a mutation or query, which has one attempt, and cannot be overtaken. */

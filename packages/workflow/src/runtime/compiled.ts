@@ -23,8 +23,8 @@ import {
   functionsOf,
   nestedArgs,
   type Recover,
-  type Resume,
-  resumeArgs,
+  type Entry,
+  entryArgs,
   type StepAction,
   type StepMutation,
   type StepQuery,
@@ -91,7 +91,7 @@ export function compiled(
         const attempt = await attemptOf(called, policy, info, async (full) => {
           const stub = stubOf(definition, stage);
           const names = stub === undefined ? (reads.get(stage) ?? []) : ["*"];
-          const all = readsOf(definition, stage, names, token.pass ?? []);
+          const all = readsOf(definition, stage, names, token.iterations ?? []);
           // An earlier version of the code may have scheduled it, with less than it reads now.
           const missing = all.filter(({ name }) => !Object.hasOwn(scope ?? {}, name));
           const args = { run: token.run, reads: missing };
@@ -127,10 +127,10 @@ export function compiled(
     args: nestedArgs,
     returns: v.any(),
     handler: async (ctx: Ctx, args: ObjectType<typeof nestedArgs>): Promise<unknown> => {
-      const { scope, reads: loaded, runId, pass, generation } = args;
+      const { scope, reads: loaded, runId, iterations, generation } = args;
       try {
         const values = readableScope(own, stage, kind, loaded, scope);
-        const info = nestedInfo({ run: runId, pass, generation }, stage);
+        const info = nestedInfo({ run: runId, iterations, generation }, stage);
         const { called } = placeOf(definition, stage);
         return checkedOutput(called, await handler(ctx, values, info));
       } catch (error) {
@@ -175,11 +175,11 @@ export function compiled(
     },
 
     /** An internal mutation: the component enters the workflow at a stage, or after a wait. */
-    resume({ at, after = {} }: { at: Entries; after?: Entries }): Resume {
+    entry({ at, after = {} }: { at: Entries; after?: Entries }): Entry {
       checkUpToDate(workflow, definition, Object.keys(at));
       for (const [stage, arrive] of Object.entries(after)) following.set(stage, arrive);
       return internalMutationGeneric({
-        args: resumeArgs,
+        args: entryArgs,
         returns: v.null(),
         handler: async (ctx, { token, stage, event, ...options }) => {
           // Its parent may have ended already, and cancel its many children in pages.

@@ -7,7 +7,7 @@ import {
 } from "convex/server";
 import { v, type ObjectType } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { vError, vEvent, vPass, vToken } from "../component/validators.js";
+import { vError, vEvent, vIterations, vToken } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
 import type { Arrive } from "./run.js";
@@ -33,7 +33,7 @@ export const completionArgs = {
   fuse: v.boolean(),
 };
 
-export const resumeArgs = {
+export const entryArgs = {
   token: vToken,
   stage: v.string(),
   event: vEvent,
@@ -47,7 +47,7 @@ export const resumeArgs = {
 /** Of a mutation or query that is called as a nested transaction. */
 export const nestedArgs = {
   runId: v.string(),
-  pass: v.optional(vPass),
+  iterations: v.optional(vIterations),
   generation: v.optional(v.number()),
   scope: v.any(),
   reads: v.array(v.string()),
@@ -55,13 +55,13 @@ export const nestedArgs = {
 
 type NestedArgs = ObjectType<typeof nestedArgs>;
 type CompletionArgs = ObjectType<typeof completionArgs>;
-type ResumeArgs = ObjectType<typeof resumeArgs>;
+type EntryArgs = ObjectType<typeof entryArgs>;
 
 export type StepAction = RegisteredAction<"internal", ObjectType<typeof actionArgs>, Promise<null>>;
 export type StepMutation = RegisteredMutation<"internal", NestedArgs, Promise<unknown>>;
 export type StepQuery = RegisteredQuery<"internal", NestedArgs, Promise<unknown>>;
 export type Completion = RegisteredMutation<"internal", CompletionArgs, Promise<null>>;
-export type Resume = RegisteredMutation<"internal", ResumeArgs, Promise<null>>;
+export type Entry = RegisteredMutation<"internal", EntryArgs, Promise<null>>;
 
 /** `chapters.finalize` → `chaptersFinalize`: the function of a stage. */
 const functionName = (stage: string): string =>
@@ -81,7 +81,7 @@ export function functionsOf(workflow: string, folder = "_workflows") {
       named<FunctionReference<"mutation", "internal", NestedArgs, unknown>>(functionName(stage)),
     query: (stage: string) =>
       named<FunctionReference<"query", "internal", NestedArgs, unknown>>(functionName(stage)),
-    resume: named<FunctionReference<"mutation">>("resume"),
+    entry: named<FunctionReference<"mutation">>("entry"),
   };
 }
 

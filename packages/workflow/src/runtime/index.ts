@@ -1,5 +1,5 @@
 export type { InferInput } from "../definition/values.js";
 export { compiled, removedWorkflow, type Compiled } from "./compiled.js";
-export type { Completion, Resume, StepAction, StepMutation, StepQuery } from "./functions.js";
+export type { Completion, Entry, StepAction, StepMutation, StepQuery } from "./functions.js";
 export type { WorkflowReference } from "./reference.js";
 export type { Arrival, Run } from "./run.js";

@@ -42,18 +42,18 @@ export function marksOf(definition: AnyDefinition, stage: string): Marks {
 /**
  * Where the values are that a stage reads by name; `*` is everything. A name is found in the
  * sequence of the stage, else in those around it.
- * @param pass the iterations of the loops around the stage, outermost first.
+ * @param iterations the iterations of the loops around the stage, outermost first.
  */
 export function readsOf(
   definition: AnyDefinition,
   stage: string,
   names: readonly string[],
-  pass: readonly number[],
+  iterations: readonly number[],
 ): Read[] {
   const place = placeOf(definition, stage);
   const all = names.includes("*") ? everything(place) : names;
   return all.flatMap((name) => {
-    const read = readNamed(place, name, pass);
+    const read = readNamed(place, name, iterations);
     if (read === undefined) return [];
     const sensitive = isSecret(place.node) || isSecret(placeOf(definition, read.stage).node);
     return [{ name, ...read, sensitive: sensitive || undefined }];
@@ -63,10 +63,10 @@ export function readsOf(
 function readNamed(
   { node, path, part, sequences, loops }: Place,
   name: string,
-  pass: readonly number[],
+  iterations: readonly number[],
 ): Omit<Read, "name"> | undefined {
   const at = (stage: string, depth: number) =>
-    depth === 0 ? { stage } : { stage, pass: pass.slice(0, depth) };
+    depth === 0 ? { stage } : { stage, iterations: iterations.slice(0, depth) };
   const own = (stage: string) => at(stage, loops.length);
   if (name === "input") return { stage: "input" };
   if (name === "error") return { stage: "", cause: true };

@@ -32,7 +32,7 @@ export interface WorkflowReference<Input> {
 /** What generated code says of a workflow as a whole. */
 export interface Facts extends Pick<WorkflowReference<never>, "plan" | "nodes"> {
   readonly input: AnySchema;
-  /** Its first stage. An action is scheduled directly; others through `resume`. */
+  /** Its first stage. An action is scheduled directly; others through `entry`. */
   readonly first: { action: string } | { stage: string };
 }
 
@@ -58,7 +58,7 @@ export function referenceTo(
     begin: async () => ({
       workflow: name,
       plan,
-      entry: await createFunctionHandle(own.functions.resume),
+      entry: await createFunctionHandle(own.functions.entry),
       first: await firstOf(own, first),
       timeoutMs: ms("timeout"),
       retentionMs: ms("retention"),

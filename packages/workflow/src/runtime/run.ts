@@ -6,7 +6,7 @@ import { checkedOutput, copied } from "../values.js";
 import { branch, endBranch } from "./nodes/branch.js";
 import { child, children, gather, reduce } from "./nodes/children.js";
 import { event } from "./nodes/event.js";
-import { endPass, loop } from "./nodes/loop.js";
+import { endIteration, loop } from "./nodes/loop.js";
 import { sleep } from "./nodes/sleep.js";
 import { action, mutation, query } from "./nodes/step.js";
 import { hasUndoables, type Place, placeOf, recordOf } from "./place.js";
@@ -54,7 +54,7 @@ export class Run extends Transaction {
   readonly branch = methodOf(this, branch);
   readonly endBranch = methodOf(this, endBranch);
   readonly loop = methodOf(this, loop);
-  readonly endPass = methodOf(this, endPass);
+  readonly endIteration = methodOf(this, endIteration);
 
   async complete(stage: string | null): Arrival {
     const undoable = hasUndoables(this.own.definition);
@@ -77,7 +77,7 @@ export class Run extends Transaction {
     next: Arrive | undefined,
     enter: (place: Place) => Promise<Arrive | void>,
   ): Arrival {
-    if (await this.hasResult(stage)) return await this.passBy(stage, next);
+    if (await this.hasResult(stage)) return await this.skip(stage, next);
     if (reads !== null && (await this.isFull())) return this.goTo(stage, reads);
     let then: Arrive | void;
     try {
@@ -89,7 +89,7 @@ export class Run extends Transaction {
   }
 
   /** Goes on after a stage that has its result already. */
-  async passBy(stage: string, next = this.own.following.get(stage)): Arrival {
+  async skip(stage: string, next = this.own.following.get(stage)): Arrival {
     if (next === undefined) throw new Error(`Nothing is known to follow "${stage}"`);
     await next(this);
   }

@@ -45,7 +45,7 @@ export class Transaction {
   /** Why nothing of this transaction may stay: the caller calls again. */
   refused: Error | undefined;
   /** The iterations of the loops that the run is in, outermost first. */
-  pass: readonly number[];
+  iterations: readonly number[];
 
   constructor(
     readonly ctx: GenericMutationCtx<any>,
@@ -57,7 +57,7 @@ export class Transaction {
   ) {
     this.#atHand = new AtHand(ctx, own, token);
     this.#closed = !options.fuse;
-    this.pass = token.pass ?? [];
+    this.iterations = token.iterations ?? [];
   }
 
   /** Whether this is where the transaction came in: nothing has happened in it yet. */
@@ -99,7 +99,7 @@ export class Transaction {
 
   /** Limits for a nested call that leave enough to record its failure and go on. */
   async limits(): Promise<TransactionLimits> {
-    return await this.#atHand.limits(this.pass.length);
+    return await this.#atHand.limits(this.iterations.length);
   }
 
   async scope(stage: string, names: readonly string[]): Promise<Record<string, unknown>> {
@@ -107,7 +107,7 @@ export class Transaction {
     const { scope } = this.options;
     if (scope && this.isArrivalAt(stage))
       for (const read of reads) if (read.name in scope) this.#atHand.know(read, scope[read.name]);
-    return await this.#atHand.read(reads, this.pass.length);
+    return await this.#atHand.read(reads, this.iterations.length);
   }
 
   /** A copy of it for a function of the definition. @param name as messages call the function. */
@@ -118,13 +118,13 @@ export class Transaction {
   }
 
   #reads(stage: string, names: readonly string[]): Read[] {
-    return readsOf(this.own.definition, stage, names, this.pass);
+    return readsOf(this.own.definition, stage, names, this.iterations);
   }
 
   /** The output of a stage of the present iteration. */
   async outputOf(stage: string): Promise<Value> {
     const read = { name: "output", ...this.at(recordOf(stage)) };
-    const { output } = await this.#atHand.read([read], this.pass.length);
+    const { output } = await this.#atHand.read([read], this.iterations.length);
     return (output ?? null) as Value;
   }
 
@@ -139,12 +139,12 @@ export class Transaction {
   }
 
   /** A stage and the iterations of the loops around it. */
-  at(stage: string): { stage: string; pass?: number[] } {
+  at(stage: string): { stage: string; iterations?: number[] } {
     const depth = placeOf(this.own.definition, stage).loops.length;
-    return depth === 0 ? { stage } : { stage, pass: this.pass.slice(0, depth) };
+    return depth === 0 ? { stage } : { stage, iterations: this.iterations.slice(0, depth) };
   }
 
-  facts(stage: string): Pick<Fused, "stage" | "pass"> & Marks {
+  facts(stage: string): Pick<Fused, "stage" | "iterations"> & Marks {
     return { ...this.at(stage), ...marksOf(this.own.definition, stage) };
   }
 
@@ -156,8 +156,8 @@ export class Transaction {
 
   /** The present state of the loop around a stage, for its compensation. */
   protected async loopSeen(stage: string): Promise<{ loop?: unknown }> {
-    const { pass, undoable } = this.facts(stage);
-    return pass !== undefined && undoable ? await this.scope(stage, ["loop"]) : {};
+    const { iterations, undoable } = this.facts(stage);
+    return iterations !== undefined && undoable ? await this.scope(stage, ["loop"]) : {};
   }
 
   /** Adds a stage that was executed here, and has no output (yet). */
@@ -247,7 +247,7 @@ export class Transaction {
       throw new Failure("canceled", `The run went another way while "${this.stage}" was ending`);
   }
 
-  /** The report has thrown: nothing of it stays. It may have failed in passing. */
+  /** The report has thrown: nothing of it stays. It may have failed only for a moment. */
   async #settleAgain(next: Next, failure: unknown): Promise<{ stale: boolean }> {
     const { callsAgain } = this.options;
     if (callsAgain && this.#fused.length > 0) throw failure;

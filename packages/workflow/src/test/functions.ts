@@ -101,11 +101,11 @@ export const steps = query({
 });
 
 function stepOf(step: Doc<"steps">) {
-  const { _id, pass, state, attempt, single, kind } = step;
-  const inPass = pass === undefined ? "" : ` #${pass.join(".")}`;
+  const { _id, iterations, state, attempt, single, kind } = step;
+  const inLoops = iterations === undefined ? "" : ` #${iterations.join(".")}`;
   const attempts = attempt === 1 ? "" : `, ${attempt} attempts`;
   return {
-    line: `${nameOf(step)}${inPass} ${state}${attempts}`,
+    line: `${nameOf(step)}${inLoops} ${state}${attempts}`,
     /** The record, if runs began there. */
     parent: kind === "children" ? String(_id) : undefined,
     /** It is the one child of a `.child`. */

@@ -121,8 +121,8 @@ export class TestKit {
   }
 
   /** Lets time go by, with everything that falls due in it. */
-  async pass(duration: Duration): Promise<void> {
-    await this.#time.pass(duration);
+  async advance(duration: Duration): Promise<void> {
+    await this.#time.advance(duration);
   }
 
   /**

@@ -75,7 +75,7 @@ export class VirtualTime {
     return true;
   }
 
-  async pass(duration: Duration): Promise<void> {
+  async advance(duration: Duration): Promise<void> {
     await this.settle();
     const ms = durationMs(duration);
     const end = Date.now() + ms;

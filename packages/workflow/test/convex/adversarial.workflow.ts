@@ -71,8 +71,8 @@ export const tour = defineWorkflow({
     },
   });
 
-/** A tour as a child, in every pass of a loop. */
-export const season = defineWorkflow({ input: z.object({ passes: z.number() }) })
+/** A tour as a child, in every iteration of a loop. */
+export const season = defineWorkflow({ input: z.object({ iterations: z.number() }) })
   .loop("again", {
     initial: () => 0,
     body: (b) =>
@@ -85,7 +85,7 @@ export const season = defineWorkflow({ input: z.object({ passes: z.number() }) }
           ],
         })
         .step("n", { query: (_ctx, { loop }) => loop.state + 1 }),
-    until: ({ loop, input }) => loop.iteration >= input.passes,
+    until: ({ loop, input }) => loop.iteration >= input.iterations,
     maxIterations: 100,
   })
   .step("last", {
@@ -108,7 +108,11 @@ export const crowd = defineWorkflow({ input: z.object({ of: z.number() }) }).par
 
 /** As many things as it is told cannot be undone, and the reasons are long. */
 export const stubborn = defineWorkflow({
-  input: z.object({ passes: z.number(), bytes: z.number(), in: z.enum(["action", "mutation"]) }),
+  input: z.object({
+    iterations: z.number(),
+    bytes: z.number(),
+    in: z.enum(["action", "mutation"]),
+  }),
 })
   .loop("again", {
     initial: () => 0,
@@ -136,7 +140,7 @@ export const stubborn = defineWorkflow({
             }),
         },
       }),
-    until: ({ loop, input }) => loop.iteration >= input.passes,
+    until: ({ loop, input }) => loop.iteration >= input.iterations,
     maxIterations: 100,
   })
   .step("last", {
@@ -145,8 +149,8 @@ export const stubborn = defineWorkflow({
     },
   });
 
-/** What is undone of a pass reads what else the pass has made. */
-export const manyPasses = defineWorkflow({ input: z.object({ passes: z.number() }) })
+/** What is undone of an iteration reads what else the iteration has made. */
+export const manyIterations = defineWorkflow({ input: z.object({ iterations: z.number() }) })
   .loop("again", {
     initial: () => "start",
     body: (b) =>
@@ -158,7 +162,7 @@ export const manyPasses = defineWorkflow({ input: z.object({ passes: z.number() 
           },
         },
       }),
-    until: ({ loop, input }) => loop.iteration >= input.passes,
+    until: ({ loop, input }) => loop.iteration >= input.iterations,
     maxIterations: 1_000,
   })
   .step("last", {
@@ -287,7 +291,7 @@ export const refused = defineWorkflow({
   },
 });
 
-/** Lets every end pass, two at a time. */
+/** Lets every bad end pass, two at a time. */
 export const patientPairs = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
   children: ({ input }) =>
     Array.from({ length: input.of }, (_, n) => child(leaf, { n, ms: 60_000 })),
@@ -324,9 +328,9 @@ export const secrets = defineWorkflow({ input: z.object({}) })
   })
   .step("used", { action: (_ctx, { chosen, looped }) => [chosen.length, looped.length] });
 
-/** So many passes with so many bytes of state, then more with little. */
+/** So many iterations with so many bytes of state, then more with little. */
 export const heavyLoop = defineWorkflow({
-  input: z.object({ passes: z.number(), heavy: z.number(), bytes: z.number() }),
+  input: z.object({ iterations: z.number(), heavy: z.number(), bytes: z.number() }),
 }).loop("again", {
   initial: () => "",
   body: (b) =>
@@ -334,7 +338,7 @@ export const heavyLoop = defineWorkflow({
       query: (_ctx, { input, loop }) =>
         `${loop.iteration}`.padEnd(loop.iteration <= input.heavy ? input.bytes : 1, "x"),
     }),
-  until: ({ loop, input }) => loop.iteration >= input.passes,
+  until: ({ loop, input }) => loop.iteration >= input.iterations,
   maxIterations: 1_000,
 });
 

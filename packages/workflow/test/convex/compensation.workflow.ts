@@ -108,11 +108,11 @@ export const fair = defineWorkflow({
   });
 
 /**
- * Every third pass does something that can be undone, and what undoes it sees all that the pass has
+ * Every third iteration does something that can be undone, and what undoes it sees all that the iteration has
  * made.
  */
 export const rounds = defineWorkflow({
-  input: z.object({ passes: z.number(), in: z.enum(["action", "mutation"]) }),
+  input: z.object({ iterations: z.number(), in: z.enum(["action", "mutation"]) }),
 })
   .step("before", { query: () => "before" })
   .loop("again", {
@@ -150,11 +150,12 @@ export const rounds = defineWorkflow({
         })
         .step("s", {
           query: (_ctx, { how, loop }) => {
-            if (!how.endsWith(`${loop.iteration}`)) throw new Error(`${how} is of another pass`);
+            if (!how.endsWith(`${loop.iteration}`))
+              throw new Error(`${how} is of another iteration`);
             return `s${loop.iteration}`;
           },
         }),
-    until: ({ loop, input }) => loop.iteration >= input.passes,
+    until: ({ loop, input }) => loop.iteration >= input.iterations,
     maxIterations: 1_000,
   })
   .step("last", {
@@ -163,7 +164,7 @@ export const rounds = defineWorkflow({
     },
   });
 
-/** A long loop in each pass of another; both do something in some of their passes. */
+/** A long loop in each iteration of another; both do something in some of their iterations. */
 export const spiral = defineWorkflow({
   input: z.object({ outer: z.number(), inner: z.number() }),
 })
@@ -463,7 +464,7 @@ export const maple = defineWorkflow({
     before: z.number(),
     after: z.number(),
     undoing: z.number(),
-    passes: z.number(),
+    iterations: z.number(),
     tolerant: z.boolean(),
     fails: z.enum(["no", "before", "after"]),
     kids: z.array(z.any()),
@@ -526,7 +527,7 @@ export const maple = defineWorkflow({
           },
         })
         .step("last", { query: () => null }),
-    until: ({ loop, input }) => loop.iteration >= input.passes,
+    until: ({ loop, input }) => loop.iteration >= input.iterations,
     maxIterations: 10,
   })
   .sleep("after", ({ input }) => input.after)

@@ -24,7 +24,7 @@ export const echoes = defineWorkflow({ input: z.object({}) })
   .event("again", { anyOf: { word: z.number() } })
   .finalize({ query: async (_ctx, { again }) => again.value });
 
-/** Two of them throw a ball to each other, a pass of each at a time. */
+/** Two of them throw a ball to each other, an iteration of each at a time. */
 export const player = defineWorkflow({ input: z.object({ name: z.string(), throws: z.number() }) })
   .loop("game", {
     initial: () => 0,

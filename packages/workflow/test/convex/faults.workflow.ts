@@ -33,7 +33,7 @@ export const paysTwice = defineWorkflow({ input: z.object({}) })
     action: async (ctx) => void (await ctx.runMutation(internal.app.log, { text: "paid again" })),
   });
 
-/** The same in each pass of a loop; what undoes it asks which pass that was. */
+/** The same in each iteration of a loop; what undoes it asks which iteration that was. */
 export const paysOften = defineWorkflow({ input: z.object({}) }).loop("again", {
   initial: () => 0,
   body: (b) =>
@@ -41,7 +41,7 @@ export const paysOften = defineWorkflow({ input: z.object({}) }).loop("again", {
       action: async (_ctx, { loop }) => loop.state + 1,
       compensate: {
         mutation: async (ctx, { output, loop }) => {
-          await ctx.db.insert("log", { text: `refunded ${output} of pass ${loop.iteration}` });
+          await ctx.db.insert("log", { text: `refunded ${output} of iteration ${loop.iteration}` });
         },
       },
     }),

@@ -21,19 +21,22 @@ export const regretted = defineWorkflow({ input: z.object({}) })
   .event("first", { schema: z.string() })
   .event("second", { schema: z.string() });
 
-/** Each pass has a parent with a time of its own. */
-export const timedPasses = defineWorkflow({ input: z.object({ ms: z.number() }) }).loop("again", {
-  initial: () => 0,
-  body: (b) =>
-    b
-      .parent("all", {
-        children: ({ input }) => [child(sleeper, { ms: input.ms })],
-        timeout: "10m",
-      })
-      .step("next", { mutation: async (_ctx, { loop }) => loop.state + 1 }),
-  until: ({ loop }) => loop.state === 3,
-  maxIterations: 3,
-});
+/** Each iteration has a parent with a time of its own. */
+export const timedIterations = defineWorkflow({ input: z.object({ ms: z.number() }) }).loop(
+  "again",
+  {
+    initial: () => 0,
+    body: (b) =>
+      b
+        .parent("all", {
+          children: ({ input }) => [child(sleeper, { ms: input.ms })],
+          timeout: "10m",
+        })
+        .step("next", { mutation: async (_ctx, { loop }) => loop.state + 1 }),
+    until: ({ loop }) => loop.state === 3,
+    maxIterations: 3,
+  },
+);
 
 /** Children that sleep for an hour, ten of them at a time. */
 export const tenAtOnce = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
@@ -82,7 +85,7 @@ export const employs = defineWorkflow({
   },
 });
 
-/** Reads a page of 10 kB in each pass, and keeps a count. */
+/** Reads a page of 10 kB in each iteration, and keeps a count. */
 export const readsPages = defineWorkflow({ input: z.object({ pages: z.number() }) }).loop("read", {
   initial: () => 0,
   body: (b) =>
@@ -94,7 +97,7 @@ export const readsPages = defineWorkflow({ input: z.object({ pages: z.number() }
 });
 
 /**
- * Ten passes that together use more than a transaction has of something, though each takes but a
+ * Ten iterations that together use more than a transaction has of something, though each takes but a
  * part.
  */
 export const uses = defineWorkflow({

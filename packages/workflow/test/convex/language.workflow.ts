@@ -99,7 +99,7 @@ export const recoveredParent = defineWorkflow({ input: z.object({ at: where.opti
 
 /** The same with actions, which report in transactions of their own. */
 export const recoveredActions = defineWorkflow({ input: z.object({ at: where.optional() }) }).loop(
-  "passes",
+  "iterations",
   {
     initial: () => "",
     body: (b) =>
@@ -151,7 +151,7 @@ export const bookedOrder = defineWorkflow({ input: z.object({ fails: z.boolean()
 
 /** Passes of a minute each, and an hour for all of them. */
 export const limitedLoop = defineWorkflow({
-  input: z.object({ passes: z.number(), inChild: z.boolean().default(false) }),
+  input: z.object({ iterations: z.number(), inChild: z.boolean().default(false) }),
 })
   .step("first", {
     mutation: async () => null,
@@ -169,7 +169,7 @@ export const limitedLoop = defineWorkflow({
           },
         })
         .step("count", { query: async (_ctx, { loop }) => loop.state + 1 }),
-    until: ({ loop, input }) => loop.iteration === input.passes,
+    until: ({ loop, input }) => loop.iteration === input.iterations,
     maxIterations: 1_000,
     timeout: "1h",
   })

@@ -29,21 +29,21 @@ export const folds = defineWorkflow({ input: z.object({ of: z.number() }) }).par
   },
 });
 
-export const longLoop = defineWorkflow({ input: z.object({ passes: z.number() }) })
+export const longLoop = defineWorkflow({ input: z.object({ iterations: z.number() }) })
   .loop("count", {
     initial: () => ({ n: 0 }),
     body: (b) => b.step("add", { mutation: (_ctx, { loop }) => ({ n: loop.state.n + 1 }) }),
-    until: ({ loop, input }) => loop.iteration >= input.passes,
+    until: ({ loop, input }) => loop.iteration >= input.iterations,
     maxIterations: 100_000,
   })
   .finalize({ query: (_ctx, { count }) => count.n });
 
-export const longActionLoop = defineWorkflow({ input: z.object({ passes: z.number() }) }).loop(
+export const longActionLoop = defineWorkflow({ input: z.object({ iterations: z.number() }) }).loop(
   "count",
   {
     initial: () => ({ n: 0 }),
     body: (b) => b.step("add", { action: (_ctx, { loop }) => ({ n: loop.state.n + 1 }) }),
-    until: ({ loop, input }) => loop.iteration >= input.passes,
+    until: ({ loop, input }) => loop.iteration >= input.iterations,
     maxIterations: 100_000,
   },
 );

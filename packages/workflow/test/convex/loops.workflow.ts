@@ -7,7 +7,7 @@ async function nothing(): Promise<null> {
 
 /** A large state, and many small steps that can be undone. */
 export const heavyState = defineWorkflow({
-  input: z.object({ bytes: z.number(), passes: z.number() }),
+  input: z.object({ bytes: z.number(), iterations: z.number() }),
 }).loop("go", {
   initial: ({ input }) => "x".repeat(input.bytes),
   body: (b) =>
@@ -31,49 +31,49 @@ export const heavyState = defineWorkflow({
       .step("q", { mutation: nothing, compensate: { mutation: nothing } })
       .step("r", { mutation: nothing, compensate: { mutation: nothing } })
       .step("last", { query: async () => "small" }),
-  until: ({ loop, input }) => loop.iteration === input.passes,
+  until: ({ loop, input }) => loop.iteration === input.iterations,
   maxIterations: 10,
 });
 
 /** Two loops one after the other; what the first does can be undone. */
-export const twoLoops = defineWorkflow({ input: z.object({ passes: z.number() }) })
+export const twoLoops = defineWorkflow({ input: z.object({ iterations: z.number() }) })
   .loop("first", {
     initial: () => null,
     body: (b) => b.step("done", { mutation: nothing, compensate: { mutation: nothing } }),
-    until: ({ loop, input }) => loop.iteration === input.passes,
+    until: ({ loop, input }) => loop.iteration === input.iterations,
     maxIterations: 1_000,
   })
   .loop("second", {
     initial: () => 0,
     body: (b) => b.step("counted", { query: async (_ctx, { loop }) => loop.iteration }),
-    until: ({ loop, input }) => loop.iteration === input.passes,
+    until: ({ loop, input }) => loop.iteration === input.iterations,
     maxIterations: 1_000,
   });
 
 /** Loops whose bodies do nothing. */
-export const idleLoops = defineWorkflow({ input: z.object({ passes: z.number() }) })
+export const idleLoops = defineWorkflow({ input: z.object({ iterations: z.number() }) })
   .loop("sleeping", {
     initial: () => null,
     body: (b) => b.sleep("none", 0),
-    until: ({ loop, input }) => loop.iteration >= input.passes,
+    until: ({ loop, input }) => loop.iteration >= input.iterations,
     maxIterations: 10_000,
   })
   .loop("choosing", {
     initial: () => null,
     body: (b) => b.branch("which", { on: () => "none" as const, cases: { none: (c) => c } }),
-    until: ({ loop, input }) => loop.iteration >= input.passes,
+    until: ({ loop, input }) => loop.iteration >= input.iterations,
     maxIterations: 10_000,
   })
   .loop("hearing", {
     initial: () => 0,
     body: (b) => b.event("word", { schema: z.number() }),
-    until: ({ loop, input }) => loop.iteration >= input.passes,
+    until: ({ loop, input }) => loop.iteration >= input.iterations,
     maxIterations: 10_000,
   });
 
-export const megabytes = z.object({ inner: z.number(), bytes: z.number(), passes: z.number() });
+export const megabytes = z.object({ inner: z.number(), bytes: z.number(), iterations: z.number() });
 
-/** Two loops: the passes of one are large, and have the same numbers as those of the other. */
+/** Two loops: the iterations of one are large, and have the same numbers as those of the other. */
 export const fatAndThin = defineWorkflow({ input: megabytes })
   .loop("fat", {
     initial: () => 0,
@@ -92,11 +92,11 @@ export const fatAndThin = defineWorkflow({ input: megabytes })
   .loop("thin", {
     initial: () => 0,
     body: (b) => b.step("one", { mutation: (_ctx, { loop }) => loop.state + 1 }),
-    until: ({ loop, input }) => loop.iteration >= input.passes,
+    until: ({ loop, input }) => loop.iteration >= input.iterations,
     maxIterations: 1_000,
   });
 
-/** The same, and what the large passes make can be undone. */
+/** The same, and what the large iterations make can be undone. */
 export const fatUndoable = defineWorkflow({ input: megabytes })
   .loop("fat", {
     initial: () => 0,
@@ -121,11 +121,11 @@ export const fatUndoable = defineWorkflow({ input: megabytes })
   .loop("thin", {
     initial: () => 0,
     body: (b) => b.step("one", { mutation: (_ctx, { loop }) => loop.state + 1 }),
-    until: ({ loop, input }) => loop.iteration >= input.passes,
+    until: ({ loop, input }) => loop.iteration >= input.iterations,
     maxIterations: 1_000,
   });
 
-/** Does not come to its end: it fails, or waits to be canceled, in one of its passes. */
+/** Does not come to its end: it fails, or waits to be canceled, in one of its iterations. */
 export const endsEarly = defineWorkflow({
   input: z.object({ at: z.number(), how: z.enum(["fail", "wait"]) }),
 }).loop("again", {
@@ -145,11 +145,11 @@ export const endsEarly = defineWorkflow({
   maxIterations: 1_000,
 });
 
-export const thenEnds = defineWorkflow({ input: z.object({ passes: z.number() }) })
+export const thenEnds = defineWorkflow({ input: z.object({ iterations: z.number() }) })
   .loop("again", {
     initial: () => 0,
     body: (b) => b.step("one", { mutation: (_ctx, { loop }) => loop.state + 1 }),
-    until: ({ loop, input }) => loop.iteration >= input.passes,
+    until: ({ loop, input }) => loop.iteration >= input.iterations,
     maxIterations: 1_000,
   })
   .step("end", { mutation: () => "ended" });

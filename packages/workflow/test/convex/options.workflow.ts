@@ -65,7 +65,7 @@ export const oddSleep = defineWorkflow({ input: nothing })
   .step("first", { query: () => 1 })
   .sleep("charge", () => computed(NaN));
 
-export const oddPasses = defineWorkflow({ input: nothing }).loop("charge", {
+export const oddIterations = defineWorkflow({ input: nothing }).loop("charge", {
   initial: () => 0,
   body: (b) => b.step("pass", { mutation: () => 1 }),
   until: () => false,
@@ -105,7 +105,7 @@ export const childrenInSet = defineWorkflow({ input: nothing }).parent("all", {
   children: () => new Set([child(oddBackoff, {})]) as never,
 });
 
-/** `map` passes over the holes of a list. */
+/** `map` iterations over the holes of a list. */
 export const childrenInHoles = defineWorkflow({ input: z.object({}) }).parent("all", {
   children: () => holes(3).map(() => child(oddBackoff, {})),
 });

@@ -97,7 +97,7 @@ export const patient = defineWorkflow({ input: z.object({ leaves }) })
  * not chosen.
  */
 export const told = defineWorkflow({
-  input: z.object({ passes: z.number(), loud: z.boolean().default(false) }),
+  input: z.object({ iterations: z.number(), loud: z.boolean().default(false) }),
 })
   .loop("ask", {
     initial: () => "",
@@ -105,7 +105,7 @@ export const told = defineWorkflow({
       b
         .event("answer", { schema: z.object({ text: z.string() }) })
         .step("said", { mutation: async (_ctx, { answer }) => answer.text }),
-    until: ({ loop, input }) => loop.iteration >= input.passes,
+    until: ({ loop, input }) => loop.iteration >= input.iterations,
     maxIterations: 10,
   })
   .branch("how", {
@@ -204,9 +204,9 @@ export const brief = defineWorkflow({
   .sleep("rest", ({ input }) => input.ms)
   .parent("all", { children: ({ input }) => input.leaves.map((one) => child(leaf, one)) });
 
-/** Each pass has children. */
+/** Each iteration has children. */
 export const crowded = defineWorkflow({
-  input: z.object({ passes: z.number(), of: z.number() }),
+  input: z.object({ iterations: z.number(), of: z.number() }),
 }).loop("count", {
   initial: () => 0,
   body: (b) =>
@@ -215,7 +215,7 @@ export const crowded = defineWorkflow({
         children: ({ input }) => Array.from({ length: input.of }, (_, n) => child(quick, { n })),
       })
       .step("next", { mutation: async (_ctx, { loop }) => loop.state + 1 }),
-  until: ({ loop, input }) => loop.iteration >= input.passes,
+  until: ({ loop, input }) => loop.iteration >= input.iterations,
   maxIterations: 1_000,
 });
 

@@ -124,14 +124,14 @@ export const steersBefore = defineWorkflow({
   })
   .step("last", { mutation: internal.app.log, args: () => ({ text: "last" }) });
 
-/** Pauses itself in its second pass. */
+/** Pauses itself in its second iteration. */
 export const pausesInLoop = defineWorkflow({ input: z.object({}) }).loop("count", {
   initial: () => 0,
   body: (b) =>
     b
       .step("steers", {
         mutation: async (ctx, { loop }, { runId }) => {
-          await ctx.db.insert("log", { text: `pass ${loop.iteration}` });
+          await ctx.db.insert("log", { text: `iteration ${loop.iteration}` });
           if (loop.iteration === 2) await ctx.runMutation(internal.manager.pause, { runId });
         },
       })

@@ -49,7 +49,7 @@ export const loop: NodeKind = {
       code: [...named.code, "body"],
       scope: within,
       label: `the body of ${label}`,
-      end: "the end of the pass",
+      end: "the end of the iteration",
     };
     return {
       stages: [stage],

@@ -83,7 +83,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           run: string;
           step: string;
           attempt: number;
-          pass?: Array<number>;
+          iterations?: Array<number>;
           generation?: number;
           plan?: string;
           childOf?: string;
@@ -100,7 +100,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           run: string;
           step: string;
           attempt: number;
-          pass?: Array<number>;
+          iterations?: Array<number>;
           generation?: number;
           plan?: string;
           childOf?: string;
@@ -117,7 +117,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         reads: Array<{
           name: string;
           stage: string;
-          pass?: Array<number>;
+          iterations?: Array<number>;
           children?: boolean;
           tolerant?: boolean;
           loop?: boolean;
@@ -138,7 +138,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           run: string;
           step: string;
           attempt: number;
-          pass?: Array<number>;
+          iterations?: Array<number>;
           generation?: number;
           plan?: string;
           childOf?: string;
@@ -224,7 +224,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           | { kind: "open" };
         fused: Array<{
           stage: string;
-          pass?: Array<number>;
+          iterations?: Array<number>;
           called?: string;
           kind:
             | "input"
@@ -268,10 +268,10 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           undoable?: boolean;
           loop?: any;
         }>;
-        reduced?: { stage: string; pass?: Array<number>; value: any };
+        reduced?: { stage: string; iterations?: Array<number>; value: any };
         deadlines?: Array<{
           stage: string;
-          pass?: Array<number>;
+          iterations?: Array<number>;
           called?: string;
           ms?: number;
           recovers?: boolean;
@@ -281,13 +281,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               kind: "stage";
               stage: {
                 stage: string;
-                pass?: Array<number>;
+                iterations?: Array<number>;
                 called?: string;
                 action?: { fn: string; timeoutMs?: number };
                 reads: Array<{
                   name: string;
                   stage: string;
-                  pass?: Array<number>;
+                  iterations?: Array<number>;
                   children?: boolean;
                   tolerant?: boolean;
                   loop?: boolean;
@@ -304,7 +304,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               kind: "children";
               children: {
                 stage: string;
-                pass?: Array<number>;
+                iterations?: Array<number>;
                 called?: string;
                 begins: Array<{
                   workflow: string;
@@ -312,13 +312,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   entry: string;
                   first: {
                     stage: string;
-                    pass?: Array<number>;
+                    iterations?: Array<number>;
                     called?: string;
                     action?: { fn: string; timeoutMs?: number };
                     reads: Array<{
                       name: string;
                       stage: string;
-                      pass?: Array<number>;
+                      iterations?: Array<number>;
                       children?: boolean;
                       tolerant?: boolean;
                       loop?: boolean;
@@ -369,18 +369,30 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 sensitive?: boolean;
               };
             }
-          | { kind: "sleep"; stage: string; pass?: Array<number>; called?: string; until: number }
+          | {
+              kind: "sleep";
+              stage: string;
+              iterations?: Array<number>;
+              called?: string;
+              until: number;
+            }
           | {
               kind: "event";
               stage: string;
-              pass?: Array<number>;
+              iterations?: Array<number>;
               called?: string;
               names: Array<string>;
               storedNames?: Array<string>;
               timeoutMs?: number;
               sensitive?: boolean;
             }
-          | { kind: "reduce"; stage: string; pass?: Array<number>; accumulated: any; from: number }
+          | {
+              kind: "reduce";
+              stage: string;
+              iterations?: Array<number>;
+              accumulated: any;
+              from: number;
+            }
           | { kind: "complete"; stage: string | null; undoable: boolean }
           | {
               kind: "fail";
@@ -425,13 +437,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           entry: string;
           first: {
             stage: string;
-            pass?: Array<number>;
+            iterations?: Array<number>;
             called?: string;
             action?: { fn: string; timeoutMs?: number };
             reads: Array<{
               name: string;
               stage: string;
-              pass?: Array<number>;
+              iterations?: Array<number>;
               children?: boolean;
               tolerant?: boolean;
               loop?: boolean;
@@ -653,7 +665,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         run: string;
         stage: string;
-        pass?: Array<number>;
+        iterations?: Array<number>;
         from: number;
         most: number;
         tolerant: boolean;
@@ -664,7 +676,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     reduced: FunctionReference<
       "query",
       "internal",
-      { run: string; stage: string; pass?: Array<number> },
+      { run: string; stage: string; iterations?: Array<number> },
       { value: any; from: number },
       Name
     >;
@@ -678,7 +690,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           run: string;
           step: string;
           attempt: number;
-          pass?: Array<number>;
+          iterations?: Array<number>;
           generation?: number;
           plan?: string;
           childOf?: string;
@@ -733,7 +745,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     isCompleted: FunctionReference<
       "query",
       "internal",
-      { run: string; stage: string; pass?: Array<number>; generation: number },
+      { run: string; stage: string; iterations?: Array<number>; generation: number },
       boolean,
       Name
     >;
@@ -745,20 +757,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           run: string;
           step: string;
           attempt: number;
-          pass?: Array<number>;
+          iterations?: Array<number>;
           generation?: number;
           plan?: string;
           childOf?: string;
         };
       },
       boolean,
-      Name
-    >;
-    kept: FunctionReference<
-      "query",
-      "internal",
-      { run: string; generation: number },
-      Array<string>,
       Name
     >;
     pause: FunctionReference<
@@ -786,13 +791,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           entry: string;
           first: {
             stage: string;
-            pass?: Array<number>;
+            iterations?: Array<number>;
             called?: string;
             action?: { fn: string; timeoutMs?: number };
             reads: Array<{
               name: string;
               stage: string;
-              pass?: Array<number>;
+              iterations?: Array<number>;
               children?: boolean;
               tolerant?: boolean;
               loop?: boolean;
@@ -820,6 +825,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "internal",
       { run: { runId: string } | { key: string }; workflow?: string },
       "resumed" | "not paused" | "unknown",
+      Name
+    >;
+    retained: FunctionReference<
+      "query",
+      "internal",
+      { run: string; generation: number },
+      Array<string>,
       Name
     >;
   };
@@ -869,7 +881,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "event"
             | "branch"
             | "loop";
-          pass?: Array<number>;
+          iterations?: Array<number>;
           state:
             "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
           attempt: number;
@@ -988,7 +1000,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "event"
             | "branch"
             | "loop";
-          pass?: Array<number>;
+          iterations?: Array<number>;
           state:
             "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
           attempt: number;
@@ -1097,7 +1109,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "event"
               | "branch"
               | "loop";
-            pass?: Array<number>;
+            iterations?: Array<number>;
             state:
               "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
             attempt: number;

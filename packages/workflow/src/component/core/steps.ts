@@ -3,8 +3,12 @@ import type { Doc, QueryCtx, RunId, Step } from "./documents.js";
 
 /* How step records are found and made. */
 
-export function keyOf({ stage, pass = [], loop }: Pick<Read, "stage" | "pass" | "loop">): string {
-  return `${stage} ${pass.join(".")}${loop === true ? " loop" : ""}`;
+export function keyOf({
+  stage,
+  iterations = [],
+  loop,
+}: Pick<Read, "stage" | "iterations" | "loop">): string {
+  return `${stage} ${iterations.join(".")}${loop === true ? " loop" : ""}`;
 }
 
 /** What messages call a stage: as its node was called when the run came to it. */
@@ -20,12 +24,15 @@ export async function stepWithId(ctx: QueryCtx, step: string): Promise<Step | nu
 export async function stepRead(
   ctx: QueryCtx,
   run: RunId,
-  { stage, pass = [] }: { readonly stage: string; readonly pass?: readonly number[] | undefined },
+  {
+    stage,
+    iterations = [],
+  }: { readonly stage: string; readonly iterations?: readonly number[] | undefined },
 ): Promise<Step | null> {
-  const inPass = pass.length === 0 ? undefined : [...pass];
+  const inLoops = iterations.length === 0 ? undefined : [...iterations];
   return await ctx.db
     .query("steps")
-    .withIndex("by_run_stage", (q) => q.eq("run", run).eq("stage", stage).eq("pass", inPass))
+    .withIndex("by_run_stage", (q) => q.eq("run", run).eq("stage", stage).eq("iterations", inLoops))
     .first();
 }
 
@@ -48,12 +55,12 @@ export function hasNotEnded(step: Pick<Step, "state">): boolean {
 }
 
 /** The loop around a step that can be undone, as its compensation sees it. */
-export async function loopAround(ctx: QueryCtx, { run, stage, pass = [], undoable }: Step) {
-  if (undoable !== true || pass.length === 0) return {};
+export async function loopAround(ctx: QueryCtx, { run, stage, iterations = [], undoable }: Step) {
+  if (undoable !== true || iterations.length === 0) return {};
   const names = stage.split(".");
   for (let depth = names.length - 1; depth > 0; depth--) {
     const stage = names.slice(0, depth).join(".");
-    const around = await stepRead(ctx, run, { stage, pass: pass.slice(0, -1) });
+    const around = await stepRead(ctx, run, { stage, iterations: iterations.slice(0, -1) });
     if (around?.kind === "loop")
       return { loop: { state: around.output, iteration: around.iteration } };
   }
@@ -70,17 +77,31 @@ export async function lastOwnUndo(ctx: QueryCtx, run: RunId): Promise<Doc<"undos
 }
 
 export type RunOf = Pick<Step, "run" | "generation" | "plan" | "createdAt" | "childOf">;
-export type StepOf = Omit<RunOf, "createdAt"> & Pick<Step, "_id" | "attempt" | "pass">;
+export type StepOf = Omit<RunOf, "createdAt"> & Pick<Step, "_id" | "attempt" | "iterations">;
 
-export function tokenOf({ _id, run, attempt, pass, generation, plan, childOf }: StepOf): Token {
-  return { run, step: _id, attempt, pass, generation, plan, childOf };
+export function tokenOf({
+  _id,
+  run,
+  attempt,
+  iterations,
+  generation,
+  plan,
+  childOf,
+}: StepOf): Token {
+  return { run, step: _id, attempt, iterations, generation, plan, childOf };
 }
 
 export function newRecord(
   { run, generation, plan, createdAt, childOf }: RunOf,
-  { stage, called, pass = [] }: Pick<Stage, "stage" | "called" | "pass">,
+  { stage, called, iterations = [] }: Pick<Stage, "stage" | "called" | "iterations">,
 ) {
-  const where = { run, createdAt, stage, called, pass: pass.length === 0 ? undefined : pass };
+  const where = {
+    run,
+    createdAt,
+    stage,
+    called,
+    iterations: iterations.length === 0 ? undefined : iterations,
+  };
   return { ...where, generation, plan, childOf, attempt: 1, startedAt: Date.now() };
 }
 

@@ -38,12 +38,12 @@ export async function rearmDeadline(ctx: MutationCtx, deadline: Doc<"deadlines">
 }
 
 export async function setDeadline(ctx: MutationCtx, run: RunId, { ms, ...where }: Deadline) {
-  const { stage, pass } = where;
+  const { stage, iterations } = where;
   const ofStage = ctx.db
     .query("deadlines")
     .withIndex("by_run", (q) => q.eq("run", run).eq("stage", stage));
   const begun = (await ofStage.collect()).filter(
-    (other) => String(other.pass ?? []) === String(pass ?? []),
+    (other) => String(other.iterations ?? []) === String(iterations ?? []),
   );
   if (ms === undefined) for (const deadline of begun) await lift(ctx, deadline);
   // A run may come to the parent's beginning again, as when it was paused before: the time goes on.
@@ -61,7 +61,8 @@ export async function lift(ctx: MutationCtx, deadline: Doc<"deadlines">): Promis
 }
 
 /** Whether a step belongs to the node of a deadline. */
-export function isUnder({ stage, pass }: Doc<"deadlines">, step: Step): boolean {
-  if (stage === undefined || String(pass ?? []) !== String(step.pass ?? [])) return false;
+export function isUnder({ stage, iterations }: Doc<"deadlines">, step: Step): boolean {
+  if (stage === undefined || String(iterations ?? []) !== String(step.iterations ?? []))
+    return false;
   return step.stage === stage || step.stage.startsWith(`${stage}.`);
 }

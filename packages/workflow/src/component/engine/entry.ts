@@ -13,7 +13,7 @@ import { isActive, type StepOf, stepWithId, tokenOf } from "../core/steps.js";
 import { type Event, type Token, vToken } from "../validators.js";
 import { beginDeadline } from "./deadlines.js";
 
-/* The component enters a workflow through its generated function `resume`. */
+/* The component enters a workflow through its generated function `entry`. */
 
 export interface EntryOptions {
   event?: Event;

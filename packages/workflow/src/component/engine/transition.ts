@@ -81,7 +81,7 @@ export async function recordFused(
   { outcome }: Settlement,
 ): Promise<void> {
   const { step } = progress;
-  const { stage, pass, kind, iteration, undoable } = fused;
+  const { stage, iterations, kind, iteration, undoable } = fused;
   const isArrival = outcome.kind === "open" && keyOf(step) === keyOf(fused);
   const isBegun = fused.exists === true && !isArrival;
   const begun = isBegun ? await stepRead(ctx, step.run, fused) : null;
@@ -105,7 +105,7 @@ export async function recordFused(
   if (iteration !== undefined) {
     progress.known.set(keyOf({ ...fused, loop: true }), { state: fused.output, iteration });
     const [before, isOver] = [begun?.iteration ?? 1, fused.isOver === true];
-    progress.loops.push({ _id: id, run: step.run, pass, iteration, before, isOver });
+    progress.loops.push({ _id: id, run: step.run, iterations, iteration, before, isOver });
   }
   if (undoable === true && fields.state === "completed")
     await addUndo(ctx, { _id: id, run: step.run }, fused.loop);
@@ -139,15 +139,15 @@ const NOT_REDUCED = { reduced: undefined };
 async function storeOutput(
   ctx: MutationCtx,
   progress: Progress,
-  { stage, pass }: Pick<Fused, "stage" | "pass">,
+  { stage, iterations }: Pick<Fused, "stage" | "iterations">,
   output: unknown,
 ): Promise<{ output?: unknown }> {
   const { ids, known, step } = progress;
   if (!stage.endsWith(FINALIZE)) {
-    known.set(keyOf({ stage, pass }), output);
+    known.set(keyOf({ stage, iterations }), output);
     return { output };
   }
-  const parent = { stage: stage.slice(0, -FINALIZE.length), pass };
+  const parent = { stage: stage.slice(0, -FINALIZE.length), iterations };
   const record = progress.ids.get(keyOf(parent)) ?? (await stepRead(ctx, step.run, parent))?._id;
   if (record === undefined) throw new Error(`The run has a "${stage}", but no "${parent.stage}"`);
   const ended = {

@@ -59,9 +59,9 @@ export async function undoNext(ctx: MutationCtx, id: RunId): Promise<Run | null>
   }
   // Nothing else of a run that is undone is active.
   for await (const _active of activeSteps(ctx, id)) return null;
-  const { pass, generation, createdAt, sensitive } = step;
+  const { iterations, generation, createdAt, sensitive } = step;
   const called = step.called === undefined ? undefined : `${step.called}.compensate`;
-  const stage = { stage: `${step.stage}.compensate`, called, pass, sensitive, reads: [] };
+  const stage = { stage: `${step.stage}.compensate`, called, iterations, sensitive, reads: [] };
   await beginStage(ctx, { run: id, generation, createdAt }, stage, new Map(), { undo: undo._id });
   return null;
 }

@@ -11,7 +11,7 @@ const KEPT_ITERATIONS = 100;
 type Old = {
   run: RunId;
   loop: StepId;
-  pass: number[];
+  iterations: number[];
   from: number;
   to: number;
   undoable: number[];
@@ -19,9 +19,9 @@ type Old = {
 };
 
 /** Up to where records were read: the `permanent` ones first. */
-type Position = { permanent: boolean; pass: number[]; createdAt: number };
+type Position = { permanent: boolean; iterations: number[]; createdAt: number };
 
-export interface LoopStep extends Pick<Step, "_id" | "run" | "pass"> {
+export interface LoopStep extends Pick<Step, "_id" | "run" | "iterations"> {
   readonly iteration: number;
   /** Its iteration when this was last called. */
   readonly before: number;
@@ -31,13 +31,13 @@ export interface LoopStep extends Pick<Step, "_id" | "run" | "pass"> {
 /** Removes old iterations that cannot be undone: every 100, so that each costs the same. */
 export async function removeOldIterations(
   ctx: MutationCtx,
-  { _id: loop, run, pass = [], iteration, before, isOver }: LoopStep,
+  { _id: loop, run, iterations = [], iteration, before, isOver }: LoopStep,
 ): Promise<void> {
   const from = Math.max(2, hundredOf(before) - KEPT_ITERATIONS);
   const to = (isOver ? iteration + 1 : hundredOf(iteration)) - KEPT_ITERATIONS;
   if (from >= to) return;
-  const at: Position = { permanent: true, pass: [...pass, from], createdAt: 0 };
-  const old: Old = { run, loop, pass, from, to, undoable: [], at };
+  const at: Position = { permanent: true, iterations: [...iterations, from], createdAt: 0 };
+  const old: Old = { run, loop, iterations, from, to, undoable: [], at };
   await continueLater(ctx, internal.features.iterations.removeMoreIterations, old);
 }
 
@@ -55,7 +55,10 @@ export const removeMoreIterations = continuation<Old>(async (ctx, old) => {
 async function removeSome(ctx: MutationCtx, old: Old, loop: Step): Promise<Old | null> {
   const undoable = new Set(old.undoable);
   const from = (at: Position): Old => ({ ...old, undoable: [...undoable], at });
-  const beginningOf = (iteration: number) => ({ pass: [...old.pass, iteration], createdAt: 0 });
+  const beginningOf = (iteration: number) => ({
+    iterations: [...old.iterations, iteration],
+    createdAt: 0,
+  });
   let { at } = old;
   while (at.permanent) {
     const step = await firstAfter(ctx, old, at);
@@ -83,12 +86,12 @@ function isInside(loop: Step, { stage }: Step): boolean {
   return stage.startsWith(`${loop.stage}.`);
 }
 
-function iterationOf({ pass }: Old, of: { pass?: number[] }): number {
-  return of.pass?.[pass.length] ?? 0;
+function iterationOf({ iterations }: Old, of: { iterations?: number[] }): number {
+  return of.iterations?.[iterations.length] ?? 0;
 }
 
-function positionOf({ permanent = false, pass = [], _creationTime }: Step): Position {
-  return { permanent, pass, createdAt: _creationTime };
+function positionOf({ permanent = false, iterations = [], _creationTime }: Step): Position {
+  return { permanent, iterations, createdAt: _creationTime };
 }
 
 async function firstAfter(ctx: MutationCtx, old: Old, at: Position): Promise<Step | null> {
@@ -98,23 +101,23 @@ async function firstAfter(ctx: MutationCtx, old: Old, at: Position): Promise<Ste
 }
 
 /** The records after a position: of its iteration, then of the iterations after it. */
-function recordsAfter(ctx: MutationCtx, { run, pass, to }: Old, at: Position) {
+function recordsAfter(ctx: MutationCtx, { run, iterations, to }: Old, at: Position) {
   const permanent = at.permanent ? true : undefined;
   const records = () => ctx.db.query("steps");
   return [
-    records().withIndex("by_run_pass", (q) =>
+    records().withIndex("by_run_iterations", (q) =>
       q
         .eq("run", run)
         .eq("permanent", permanent)
-        .eq("pass", at.pass)
+        .eq("iterations", at.iterations)
         .gt("_creationTime", at.createdAt),
     ),
-    records().withIndex("by_run_pass", (q) =>
+    records().withIndex("by_run_iterations", (q) =>
       q
         .eq("run", run)
         .eq("permanent", permanent)
-        .gt("pass", at.pass)
-        .lt("pass", [...pass, to]),
+        .gt("iterations", at.iterations)
+        .lt("iterations", [...iterations, to]),
     ),
   ] as const;
 }

@@ -37,7 +37,7 @@ type Progress = {
   restart: Restart;
   at: number;
   affected: string[];
-  kept: string[];
+  retained: string[];
 };
 
 /** Begins a new generation. The run is `pending` while old records are removed, in pages. */
@@ -56,7 +56,7 @@ export async function restartRun(
     entry,
     timeoutMs,
     retentionMs,
-    kept: undefined,
+    retained: undefined,
     startedAt: Date.now(),
     endedAt: undefined,
     expiresAt: undefined,
@@ -68,7 +68,14 @@ export async function restartRun(
     restarting: true,
     ...(input === undefined ? {} : await replaceInput(ctx, run, input)),
   });
-  const rest = await restartPage(ctx, { run, generation, restart, at: 0, affected: [], kept: [] });
+  const rest = await restartPage(ctx, {
+    run,
+    generation,
+    restart,
+    at: 0,
+    affected: [],
+    retained: [],
+  });
   if (rest !== null) await continueLater(ctx, internal.features.restart.restartMore, rest);
 }
 
@@ -94,13 +101,13 @@ async function restartPage(ctx: MutationCtx, progress: Progress): Promise<Progre
     return null;
   }
   const affected = new Set(progress.affected);
-  const kept = [...progress.kept];
+  const retained = [...progress.retained];
   for (let at = progress.at; at < nodes.length; at++) {
     const node = nodes[at]!;
-    const stopped = { ...progress, at, affected: [...affected], kept };
+    const stopped = { ...progress, at, affected: [...affected], retained };
     if (!(await hasRoomInPage(ctx))) return stopped;
-    if (node.name !== from && (await isKept(ctx, run, node, affected))) {
-      kept.push(node.name);
+    if (node.name !== from && (await retainsResult(ctx, run, node, affected))) {
+      retained.push(node.name);
       continue;
     }
     affected.add(node.name);
@@ -108,12 +115,12 @@ async function restartPage(ctx: MutationCtx, progress: Progress): Promise<Progre
     if (!(await removeNode(ctx, run, node.name))) return stopped;
   }
   const first = nodes.find(({ name }) => affected.has(name));
-  await begin(ctx, current, restart, first, kept);
+  await begin(ctx, current, restart, first, retained);
   return null;
 }
 
 /** Whether a node keeps its result: it was not undone, and nothing that it reads is done again. */
-async function isKept(
+async function retainsResult(
   ctx: MutationCtx,
   run: RunId,
   { name, reads }: Node,
@@ -160,9 +167,9 @@ async function begin(
   run: Run,
   { begin, nodes }: Restart,
   at: Node | undefined,
-  kept: string[],
+  retained: string[],
 ): Promise<void> {
-  const restarted = { restarting: undefined, kept };
+  const restarted = { restarting: undefined, retained };
   if (run.state !== "pending") {
     await ctx.db.patch("runs", run._id, restarted);
     if (run.state === "compensating") await finishUndone(ctx, await undoNext(ctx, run._id));

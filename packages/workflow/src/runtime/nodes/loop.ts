@@ -28,15 +28,15 @@ export async function loop(
 
 function beginIteration(run: Run, stage: string, state: Value, iteration: number): void {
   run.know(stage, { state, iteration }, "loop");
-  run.pass = [...around(run, stage), iteration];
+  run.iterations = [...around(run, stage), iteration];
 }
 
-function around({ own, pass }: Run, stage: string): readonly number[] {
-  return pass.slice(0, placeOf(own.definition, stage).loops.length);
+function around({ own, iterations }: Run, stage: string): readonly number[] {
+  return iterations.slice(0, placeOf(own.definition, stage).loops.length);
 }
 
 /** An iteration has ended: the loop is over, or the next one begins. */
-export async function endPass(
+export async function endIteration(
   run: Run,
   stage: string,
   from: string | null,
@@ -48,7 +48,7 @@ export async function endPass(
   const { node, called } = placeOf(run.own.definition, stage);
   const state = from === null ? null : await run.outputOf(from);
   const outer = around(run, stage);
-  const iteration = run.pass[outer.length] ?? 1;
+  const iteration = run.iterations[outer.length] ?? 1;
   // What `until` reads, it reads as the body does.
   run.know(stage, { state, iteration }, "loop");
   let isOver: boolean;
@@ -66,7 +66,7 @@ export async function endPass(
   } catch (error) {
     return await run.fail(stage, describeThrown(error));
   }
-  run.pass = outer;
+  run.iterations = outer;
   const record = { ...run.facts(stage), kind: "loop" as const, startedAt: Date.now(), isOver };
   run.add({ ...record, output: state, iteration: iteration + (isOver ? 0 : 1), exists: true });
   if (isOver) return await next(run);

@@ -66,7 +66,7 @@ async function execute(run: Run, executed: Executed, next: Arrive): Arrival {
     return await run.fail(stage, describeThrown(error));
   }
   const stub = stubOf(own.definition, stage);
-  const info = nestedInfo({ ...token, pass: [...run.pass] }, stage);
+  const info = nestedInfo({ ...token, iterations: [...run.iterations] }, stage);
   const nested = async () => {
     if (stub !== undefined) return await stub(await run.scopeFor(stage, kind, ["*"]), info);
     if (call === undefined) return await callGenerated(run, executed);
@@ -86,8 +86,8 @@ async function callGenerated(run: Run, { kind, stage, reads }: Executed): Promis
   // Only now: the function gets what the scope has not used of the transaction.
   const ctx = await nesting(run);
   const { run: runId, generation } = run.token;
-  const pass = run.pass.length > 0 ? [...run.pass] : undefined;
-  const args = { runId, pass, generation, scope, reads: [...reads] };
+  const iterations = run.iterations.length > 0 ? [...run.iterations] : undefined;
+  const args = { runId, iterations, generation, scope, reads: [...reads] };
   return kind === "mutation"
     ? await ctx.runMutation(functions.mutation(stage), args)
     : await ctx.runQuery(functions.query(stage), args);
