@@ -27,7 +27,7 @@ const [ours, peer] = [await loadOurs(unique([...chains, ...shapes])), await load
 // the same.
 const timers = installTimers({ now: Date.UTC(2030, 0) });
 // And with the same chance: how long a retry waits is random, and what looks for it at intervals
-// may take one look more or less.
+// may take one sweep more or less.
 Math.random = seeded(1);
 const measured = { ours: new Measurement(ours, timers), peer: new Measurement(peer, timers) };
 

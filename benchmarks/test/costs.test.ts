@@ -85,7 +85,7 @@ describe.each(LENGTHS)("in a chain of %i steps", (length) => {
   test.each([...SEPARATE, ...FUSED])(
     "after the end of a run of %s nothing runs any more",
     async (kind) => {
-      // One last look after a burst is what watching may take.
+      // One last sweep after a burst is what watching may take.
       expect((await measured.run(kind, length)).afterwards.rootExecutions).toBeLessThanOrEqual(1);
     },
   );
@@ -190,7 +190,7 @@ describe("what is added by what goes on in a step", () => {
   });
 });
 
-describe("a look of the watchdog takes 2 executions, nested ones too", () => {
+describe("a sweep of the watchdog takes 2 executions, nested ones too", () => {
   test("the last one, after a run", async () => {
     expect((await measured.afterwards("inlineAction", 10)).executions).toBeLessThanOrEqual(2);
   });
@@ -198,8 +198,8 @@ describe("a look of the watchdog takes 2 executions, nested ones too", () => {
   test("each of those during half an hour of actions", async () => {
     const { totals } = await measured.run("busyAction", 10, 180_000);
     const shorter = await measured.run("busyAction", 10, 7);
-    const looks = totals.rootExecutions - shorter.totals.rootExecutions;
-    expect(totals.executions - shorter.totals.executions).toBeLessThanOrEqual(2 * looks);
+    const sweeps = totals.rootExecutions - shorter.totals.rootExecutions;
+    expect(totals.executions - shorter.totals.executions).toBeLessThanOrEqual(2 * sweeps);
   });
 });
 

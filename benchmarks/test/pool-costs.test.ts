@@ -45,9 +45,9 @@ describe("root executions of each work, until the last has ended and the pool ha
   ])("%s: at most %d", async (_, most, given) => {
     const cost = await pool.work(given);
     expect(cost.rootExecutions).toBeLessThanOrEqual(most);
-    // Of those, one is the last look of all together, at most: a work that is alone takes it along.
-    const looks = (cost.rootExecutions - cost.rootToEnd!) * (given.count ?? 1);
-    expect(Math.round(looks)).toBeLessThanOrEqual(given.count === undefined ? 0 : 1);
+    // Of those, one is the last sweep of all together, at most: a work that is alone takes it along.
+    const sweeps = (cost.rootExecutions - cost.rootToEnd!) * (given.count ?? 1);
+    expect(Math.round(sweeps)).toBeLessThanOrEqual(given.count === undefined ? 0 : 1);
   });
 });
 
@@ -90,7 +90,7 @@ test.each(STUCK_SCENES)("$title: at most 5 root executions in all", async ({ max
   expect((await pool.stuck(maxParallelism)).rootExecutions).toBeLessThanOrEqual(5);
 });
 
-test("an idle pool runs nothing after one last look of the watchdog", async () => {
+test("an idle pool runs nothing after one last sweep of the watchdog", async () => {
   const [first, second] = await pool.idle();
   expect(first.rootExecutions).toBeLessThanOrEqual(1);
   expect(second.executions).toBe(0);

@@ -37,7 +37,7 @@ async function cancel(runId: string): Promise<boolean> {
 }
 
 /**
- * The scheduled functions of the component that are still to come, but for the pool's last look.
+ * The scheduled functions of the component that are still to come, but for the pool's last sweep.
  */
 async function pending(app: TestApp = use.app) {
   return await app.inComponent(async (ctx) => {
@@ -394,7 +394,7 @@ describe("compensation", () => {
 
 describe("limits", () => {
   test.each(["none", "query", "action"])(
-    "[S57] children are folded to half a megabyte and more, with %s as finalize",
+    "[S57] children are reduced to half a megabyte and more, with %s as finalize",
     async (finalize) => {
       const id = await use.app.start("bulkyFold", { finalize, bytes: 600_000 });
       await use.app.drive();
@@ -500,7 +500,7 @@ describe("limits", () => {
 });
 
 describe("children", () => {
-  test("[S53] one that waits for its turn is canceled by itself: its seat is nobody's", async () => {
+  test("[S53] one that waits for its turn is canceled by itself: its slot is free", async () => {
     const id = await use.app.start("patientPairs", { of: 6 });
     await use.app.advance(1_000);
     const waiting = (await use.app.tree(id)).find(
@@ -608,7 +608,7 @@ describe("secrets", () => {
 });
 
 describe("what is lost", () => {
-  test("[S109] [S111] a run could not be written down: it goes on at the next look", async () => {
+  test("[S109] [S111] a run could not be written down: it goes on at the next sweep", async () => {
     let failures = 1;
     const app = new TestApp({ settle: () => failures-- > 0 });
     const id = await app.start("sleeps", { ms: 0 });
@@ -636,7 +636,7 @@ describe("what is lost", () => {
     let failures = 1;
     const app = new TestApp({ settle: () => failures-- > 0 });
     const id = await app.start("sleeps", { ms: 0 });
-    // The scheduler is far behind: its function is still to come when the watchdog looks.
+    // The scheduler is far behind: its function is still to come when the watchdog sweeps.
     await app.inComponent(async (ctx) => {
       const [run] = await ctx.db.query("runs").collect();
       const step = (await ctx.db.query("steps").collect()).find((one) => one.job !== undefined);

@@ -190,7 +190,7 @@ describe("what would break if", () => {
     const id = await use.app.start("list", { leaves: [{ n: 1, ms: 1_500_000 }] });
     await use.app.drive();
     expect(await use.app.status("list", id)).toMatchObject({ state: "completed", output: [10] });
-    const looks = use.app.counter.calls.filter(isOf("watchdog:sweep"));
-    expect(looks.length).toBeLessThanOrEqual(7);
+    const sweeps = use.app.counter.calls.filter(isOf("watchdog:sweep"));
+    expect(sweeps.length).toBeLessThanOrEqual(7);
   });
 });

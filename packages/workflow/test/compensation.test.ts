@@ -218,7 +218,7 @@ describe("children", () => {
     },
   );
 
-  test("[S93] [S117] the compensation is gone from a child's code before it is complete: what it has done is not forgotten", async () => {
+  test("[S93] [S117] the compensation is gone from a child's code before it is complete: what it has done can still be undone", async () => {
     const id = await use.app.start("fair", { items: 2, slow: 1, fails: true });
     await use.app.advance(MINUTE);
     const spy = vi.spyOn(undoables, "hasUndoables").mockReturnValue(false);

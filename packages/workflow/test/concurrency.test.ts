@@ -105,7 +105,7 @@ describe("how many children run at once", () => {
     },
   );
 
-  test("[S53] [S88] one that runs is canceled by itself: its seat goes to one that waits", async () => {
+  test("[S53] [S88] one that runs is canceled by itself: its slot goes to one that waits", async () => {
     const id = await use.app.start("twoRest", { rests: well(4, HOUR) });
     await use.app.advance(SECOND);
     const [first] = await childrenIn("running", id);
@@ -181,7 +181,7 @@ describe("very many children that all begin", () => {
   );
 
   test(
-    "[S43] [S59] those that have ended before all have begun are not forgotten",
+    "[S43] [S59] those that have ended before all have begun are counted",
     { tags: ["large"], timeout: 120_000 },
     async () => {
       expect(await use.app.output("allRest", { of: 1_050, ms: 0 })).toBe(1_050);

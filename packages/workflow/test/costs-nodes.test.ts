@@ -13,7 +13,7 @@ async function rootExecutions(name: string, input: unknown): Promise<number> {
   return watchless();
 }
 
-/** The watchdog's looks belong to no node. */
+/** The watchdog's sweeps belong to no node. */
 function watchless(): number {
   return use.app.counter.totals(({ name }) => !name.startsWith("watchdog:")).rootExecutions;
 }
@@ -73,7 +73,7 @@ test("[S56] children that end at the same time write no document in common", asy
 });
 
 test.each(["longLoop", "longActionLoop"])(
-  "[S80] %s: every transaction reads and writes as much as the first ones; every hundredth iteration has old ones forgotten, in a transaction of its own",
+  "[S80] %s: every transaction reads and writes as much as the first ones; every hundredth iteration has old ones removed, in a transaction of its own",
   { tags: ["large"] },
   async (name) => {
     const iterations = 450;

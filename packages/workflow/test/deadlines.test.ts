@@ -43,7 +43,7 @@ test.each(ends)(
 );
 
 test.each(ends)(
-  "[S111] the same of %s is noticed when its time is up, by the next sweep",
+  "[S111] the same of %s is detected when its time is up, by the next sweep",
   async (name, state) => {
     const id = await unwatched(name);
     await use.app.advance(2 * HOUR);
@@ -98,7 +98,7 @@ test.each([
   ["timeouts", "oversleeps", 2, "timedOut"],
   ["sleeps", "wholeDay", 25, "completed"],
 ] as const)(
-  "[S111] of many %s that are late, and stay so, one is lost: it is noticed though it is the last",
+  "[S111] of many %s that are late, and stay so, one is lost: it is detected though it is the last",
   { tags: ["large"] },
   async (what, name, hours, state) => {
     const ids: string[] = [];

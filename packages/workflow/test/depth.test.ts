@@ -40,7 +40,7 @@ describe("deep values", () => {
     await kept("deepState", levels);
   });
 
-  test.each([14, 15])("[S22] [S109] %i levels, folded", async (levels) => {
+  test.each([14, 15])("[S22] [S109] %i levels, reduced", async (levels) => {
     await kept("deepFold", levels);
   });
 

@@ -179,7 +179,7 @@ describe("nodes", () => {
       const cost = async (input: object) => {
         use.app.counter.clear();
         await use.app.output("employs", input);
-        // The watchdog's looks belong to no node.
+        // The watchdog's sweeps belong to no node.
         return use.app.counter.totals(({ name }) => !name.startsWith("watchdog:")).rootExecutions;
       };
       const without = await cost({ steps: "none" });

@@ -214,7 +214,7 @@ export class TestApp {
         return {
           waiting: (await ctx.db.query("waiting").collect()).length,
           largeArgs: (await ctx.db.query("largeArgs").collect()).length,
-          // The pool's one last look comes after the last run; it is nobody's.
+          // The pool's one last sweep comes after the last run; it is nobody's.
           scheduled: jobs.filter(
             (job) => job.state.kind === "pending" && !isOf("watchdog:sweep")(job),
           ).length,

@@ -215,7 +215,7 @@ describe("what an app gives and gets", () => {
   );
 
   test("[S57] what step puts into the value it begins with is not there for the next run", async () => {
-    expect(await use.app.output("foldedInPlace", { of: 3 })).toEqual([0, 10, 20]);
-    expect(await use.app.output("foldedInPlace", { of: 2 })).toEqual([0, 10]);
+    expect(await use.app.output("reducedInPlace", { of: 3 })).toEqual([0, 10, 20]);
+    expect(await use.app.output("reducedInPlace", { of: 2 })).toEqual([0, 10]);
   });
 });

@@ -32,13 +32,13 @@ describe("children that are still being inserted", () => {
   const inserting = async () =>
     await use.app.inComponent(async (ctx) => (await ctx.db.query("childPages").collect()).length);
   const begun = async () => {
-    const id = await use.app.start("folds", { of: 1_001 });
+    const id = await use.app.start("reduces", { of: 1_001 });
     await use.app.drive(async () => (await inserting()) > 0);
     return id;
   };
   const complete = async (id: string) => {
     await use.app.drive();
-    expect(await use.app.status("folds", id)).toMatchObject({
+    expect(await use.app.status("reduces", id)).toMatchObject({
       state: "completed",
       output: { children: { sum: (1_000 * 1_001) / 2, last: 1_000 } },
     });

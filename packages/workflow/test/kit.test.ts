@@ -405,8 +405,8 @@ describe("timeline", () => {
   test("more children than one query reads, and more outputs", { tags: ["large"] }, async () => {
     const t = new Counter().convexTest({ schema, modules });
     const kit = testKit(t, vi);
-    const many = await kit.start(workflows.folded, { of: 600 });
-    await kit.runToEnd(workflows.folded, many);
+    const many = await kit.start(workflows.reduced, { of: 600 });
+    await kit.runToEnd(workflows.reduced, many);
     expect((await kit.timeline(many)).slice(0, 3)).toEqual([
       "all completed",
       "  [0..599] leaf completed",

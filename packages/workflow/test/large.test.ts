@@ -62,12 +62,12 @@ describe("large", () => {
   );
 
   test(
-    "[S57] 2,000 outputs are folded, in several transactions, in order",
+    "[S57] 2,000 outputs are reduced, in several transactions, in order",
     { tags: ["large"], timeout: 300_000 },
     async () => {
-      const id = await use.app.start("folds", { of: 2_000 });
+      const id = await use.app.start("reduces", { of: 2_000 });
       await use.app.drive();
-      expect(await use.app.status("folds", id)).toMatchObject({
+      expect(await use.app.status("reduces", id)).toMatchObject({
         state: "completed",
         output: { children: { sum: 1_999_000, last: 1_999 } },
       });

@@ -50,7 +50,7 @@ test(
   },
 );
 
-test("[S79] [S102] iterations that were still to be forgotten when a run was restarted are not those of the new generation", async () => {
+test("[S79] [S102] iterations that were still to be removed when a run was restarted are not those of the new generation", async () => {
   const id = await use.app.start("twoLoops", { iterations: 5 });
   await use.app.drive();
   const loop = (await stepsOf(id)).find(({ stage }) => stage === "second")?._id;
@@ -93,7 +93,7 @@ function keptOf(last: number): number[] {
   return [1, ...Array.from({ length: 100 }, (_none, n) => last - 99 + n)];
 }
 
-describe("iterations are forgotten", () => {
+describe("old iterations are removed", () => {
   test.each(["fatAndThin", "fatUndoable"])(
     "[S79] %s: beside iterations of another loop that are more than one transaction can read",
     { tags: ["large"] },

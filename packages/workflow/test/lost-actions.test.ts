@@ -18,7 +18,7 @@ async function restart(name: string, runId: string, from?: string): Promise<void
   await use.app.t.mutation(internal.manager.restart, { name, runId, ...(from ? { from } : {}) });
 }
 
-/** The pool's last look, and the last rounds of its drain. */
+/** The pool's last sweep, and the last rounds of its drain. */
 const isOfPool = isOf("watchdog:sweep", "watchdog:drainQueue");
 
 /** The scheduled functions that are still to come, but for the pool's own. */

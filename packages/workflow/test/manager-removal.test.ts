@@ -259,7 +259,7 @@ describe("retention", () => {
 });
 
 test(
-  "[S79] a loop that forgets iterations removes their children with them",
+  "[S79] a loop that removes old iterations removes their children with them",
   { tags: ["large"] },
   async () => {
     const id = await use.app.start("crowded", { iterations: 110, of: 2 });
@@ -271,7 +271,7 @@ test(
   },
 );
 
-/** The pool's last look, and the last rounds of its drain. */
+/** The pool's last sweep, and the last rounds of its drain. */
 const isOfPool = isOf("watchdog:sweep", "watchdog:drainQueue");
 
 /** The scheduled functions that are still to come, but for the pool's own. */

@@ -125,13 +125,13 @@ describe("after a restore", () => {
   });
 
   test("[S120] [S59] children that are still to be inserted", { tags: ["large"] }, async () => {
-    const id = await use.app.start("folds", { of: 1_001 });
+    const id = await use.app.start("reduces", { of: 1_001 });
     await use.app.drive(async () => (await pagesLeft()) > 0);
     await restore();
     await repair();
     await use.app.drive();
     expect(await pagesLeft()).toBe(0);
-    expect(await use.app.status("folds", id)).toMatchObject({
+    expect(await use.app.status("reduces", id)).toMatchObject({
       state: "completed",
       output: { children: { sum: (1_000 * 1_001) / 2, last: 1_000 } },
     });
@@ -278,7 +278,7 @@ describe("a scheduled function that was canceled or cleaned away by hand", () =>
     },
   );
 
-  test("[S111] of a step that is due: the next look of the watchdog notices", async () => {
+  test("[S111] of a step that is due: the next sweep of the watchdog notices", async () => {
     const busy = await use.app.start("slow", { ms: 9_000 });
     const id = await use.app.start("routed", { n: 1 });
     await use.app.inComponent(async (ctx) => {
@@ -293,7 +293,7 @@ describe("a scheduled function that was canceled or cleaned away by hand", () =>
     expect(await use.app.status("slow", busy)).toMatchObject({ state: "completed" });
   });
 
-  test("[S111] of a page of something: the next look notices", { tags: ["large"] }, async () => {
+  test("[S111] of a page of something: the next sweep notices", { tags: ["large"] }, async () => {
     const chain = await use.app.start("chain", {});
     await use.app.drive();
     await clutter(chain);

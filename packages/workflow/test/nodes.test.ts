@@ -201,8 +201,8 @@ describe("tolerance", () => {
 });
 
 test("[S57] reduce sees each output once, in order", async () => {
-  expect(await use.app.output("folded", { of: 4 })).toBe(" 0:0 1:10 2:20 3:30");
-  expect(await use.app.output("folded", { of: 0 })).toBe("");
+  expect(await use.app.output("reduced", { of: 4 })).toBe(" 0:0 1:10 2:20 3:30");
+  expect(await use.app.output("reduced", { of: 0 })).toBe("");
 });
 
 describe("recover", () => {

@@ -61,13 +61,13 @@ test("a timeline has a bar for each attempt and for each wait between two", () =
   expect(row).toContain("Attempt 1: No truck");
 });
 
-test("a timeline folds long times without work, and says how long they were", () => {
-  const [, folds = "", ship = "", pause = "", tell = ""] = rows([
+test("a timeline shortens long times without work, and says how long they were", () => {
+  const [, gaps = "", ship = "", pause = "", tell = ""] = rows([
     step("ship", { endedAt: 200 }),
     step("pause", { kind: "sleep", startedAt: 200, endedAt: 7_200_200 }),
     step("tell", { startedAt: 7_200_200, endedAt: 7_200_300 }),
   ]);
-  expect(folds).toContain("2 h");
+  expect(gaps).toContain("2 h");
   expect(ship).toContain("one attempt ran for 200 ms");
   expect(pause).toContain('data-kind="waiting"');
   expect(pause).toContain("waited 2 h");

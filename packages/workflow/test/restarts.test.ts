@@ -41,7 +41,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const repair = async () => await use.app.t.mutation(internal.manager.repair, {});
 
-/** The pool's last look, and the last rounds of its drain. */
+/** The pool's last sweep, and the last rounds of its drain. */
 const isOfPool = isOf("watchdog:sweep", "watchdog:drainQueue");
 
 /** The scheduled functions that are still to come, but for the pool's own. */
@@ -166,7 +166,7 @@ describe("restarts", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S101] [S102] what the callback of the generation before threw is forgotten", async () => {
+  test("[S101] [S102] what the callback of the generation before threw is gone", async () => {
     const id = await use.app.t.mutation(internal.manager.start, {
       name: "sleeper",
       input: { ms: HOUR },

@@ -149,7 +149,7 @@ describe("a parent that steers its own run", () => {
   });
 });
 
-/** The pool's last look, and the last rounds of its drain. */
+/** The pool's last sweep, and the last rounds of its drain. */
 const isOfPool = isOf("watchdog:sweep", "watchdog:drainQueue");
 
 /** The scheduled functions that are still to come, but for the pool's own. */

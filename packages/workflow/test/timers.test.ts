@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const cancel = async (runId: string) => await use.app.t.mutation(internal.runs.cancel, { runId });
 
-/** The pool's last look, and the last rounds of its drain. */
+/** The pool's last sweep, and the last rounds of its drain. */
 const isOfPool = isOf("watchdog:sweep", "watchdog:drainQueue");
 
 /** The scheduled functions that are still to come, but for the pool's own. */

@@ -69,7 +69,7 @@ describe("one more ends badly than is let pass", () => {
   test("[S49] [S53] no child begins any more that has waited for its turn", async () => {
     const app = new TestApp({ lag: () => 1 });
     await failedAfter("oneBadOfTwo", [...badly(2, 10), ...well(10, DAY)], app);
-    // The first of the two that have ended has given its seat on.
+    // The first of the two that have ended has given its slot on.
     expect(await begun(app)).toBe(3);
   });
 

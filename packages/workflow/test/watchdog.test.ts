@@ -3,7 +3,7 @@ import { internal } from "./convex/_generated/api.js";
 import { type ComponentFunction, isOf } from "./component.js";
 import { useTestApp } from "./harness.js";
 
-/* How soon it is noticed that something was lost, and what it costs to watch. */
+/* How soon it is detected that something was lost, and what it costs to watch. */
 
 const use = useTestApp();
 const SECOND = 1_000;
@@ -13,9 +13,9 @@ const HOUR = 60 * MINUTE;
 /** An action runs for a day: the pool is busy. */
 const makeBusy = async () => await use.app.start("leaf", { n: 1, ms: 24 * HOUR });
 const stateOf = async (name: string, id: string) => (await use.app.status(name, id))?.state;
-const looks = () => use.app.counter.totals(isOf("watchdog:sweep")).rootExecutions;
+const sweeps = () => use.app.counter.totals(isOf("watchdog:sweep")).rootExecutions;
 
-/** When the watchdog looks next. */
+/** When the watchdog sweeps next. */
 async function nextSweep(): Promise<number> {
   const watch = await use.app.inComponent((ctx) => ctx.db.query("watch").first());
   return watch?.job === undefined ? Infinity : watch.at;
@@ -63,14 +63,14 @@ describe("an action without a timeout", () => {
     ["failed", 1_000, 1_350],
     ["canceled", 40, 90],
   ] as const)(
-    "[S107] [S111] whose scheduled function is %s after %i s, in a pool that is otherwise idle: noticed at %i s, and stalled until then",
-    async (kind, lostAt, noticedAt) => {
+    "[S107] [S111] whose scheduled function is %s after %i s, in a pool that is otherwise idle: detected at %i s, and stalled until then",
+    async (kind, lostAt, detectedAt) => {
       const started = Date.now();
       const id = await use.app.start("leaf", { n: 1, ms: 24 * HOUR });
       await use.app.advance(lostAt * SECOND);
       expect(await use.app.status("leaf", id)).toMatchObject({ stalled: false });
       await loseAction(kind);
-      await use.app.advance(started + (noticedAt - 1) * SECOND - Date.now());
+      await use.app.advance(started + (detectedAt - 1) * SECOND - Date.now());
       expect(await use.app.status("leaf", id)).toMatchObject({ state: "running", stalled: true });
       await use.app.advance(2 * SECOND);
       expect(await use.app.status("leaf", id)).toMatchObject({
@@ -81,7 +81,7 @@ describe("an action without a timeout", () => {
     },
   );
 
-  test("[S107] that begins late in a time that is busy, and is lost at 15 s of it: noticed at 30 s of it", async () => {
+  test("[S107] that begins late in a time that is busy, and is lost at 15 s of it: detected at 30 s of it", async () => {
     const busySince = Date.now();
     await use.app.start("leaf", { n: 1, ms: 9 * SECOND });
     await use.app.advance(8 * SECOND);
@@ -103,11 +103,11 @@ describe("an action without a timeout", () => {
       const id = await use.app.start("leaf", { n: 1, ms: minutes * MINUTE });
       use.app.counter.clear();
       await use.app.drive(async () => (await stateOf("leaf", id)) === "completed");
-      expect(looks()).toBe(watching);
+      expect(sweeps()).toBe(watching);
       expect(roots()).toBe(2 + watching);
       // And one when it has ended.
       await use.app.drive();
-      expect(looks()).toBe(watching + 1);
+      expect(sweeps()).toBe(watching + 1);
       await use.app.advance(24 * HOUR);
       expect(roots()).toBe(2 + watching + 1);
     }
@@ -121,12 +121,12 @@ describe("a scheduled function that was canceled by hand", () => {
     ["a run's timeout", "oversleeps", {}, "features/deadlines:expire", "timedOut"],
     ["a parent's timeout", "outlasts", {}, "features/deadlines:expire", "failed"],
   ] as const;
-  /** Nobody knows of something late before that, and no look is further away. */
+  /** Nobody knows of something late before that, and no sweep is further away. */
   const LATE_MS = 15 * SECOND;
   const LONGEST_PAUSE_MS = 540 * SECOND;
 
   test.each(kinds)(
-    "[S111] of %s, while an action runs: noticed by the first look 15 s after its time or later, and stalled until then",
+    "[S111] of %s, while an action runs: detected by the first sweep 15 s after its time or later, and stalled until then",
     async (_what, name, input, fn, state) => {
       await makeBusy();
       const id = await use.app.start(name, input);
@@ -136,9 +136,9 @@ describe("a scheduled function that was canceled by hand", () => {
       await cancelScheduled(fn);
       await use.app.advance(due + LATE_MS - Date.now());
       expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
-      const look = await nextSweep();
-      expect(look).toBeLessThanOrEqual(due + LATE_MS + LONGEST_PAUSE_MS);
-      await use.app.advance(look - 1 - Date.now());
+      const next = await nextSweep();
+      expect(next).toBeLessThanOrEqual(due + LATE_MS + LONGEST_PAUSE_MS);
+      await use.app.advance(next - 1 - Date.now());
       expect(await use.app.status(name, id)).toMatchObject({ state: "running", stalled: true });
       await use.app.advance(SECOND);
       expect(await stateOf(name, id)).toBe(state);
@@ -146,7 +146,7 @@ describe("a scheduled function that was canceled by hand", () => {
   );
 
   test.each(kinds)(
-    "[S111] of %s, while nothing else runs: stalled until something does, and noticed 10 s later",
+    "[S111] of %s, while nothing else runs: stalled until something does, and detected 10 s later",
     async (_what, name, input, fn, state) => {
       const id = await use.app.start(name, input);
       await use.app.advance(MINUTE);

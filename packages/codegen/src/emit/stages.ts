@@ -107,7 +107,7 @@ const children: StageLowering = {
   entryAfter: (stage) => (isEnteredByFinalize(stage) ? stage.next : stage.afterChildren),
 };
 
-/** A finalize takes the outputs of the children itself, unless they are folded first. */
+/** A finalize takes the outputs of the children itself, unless they are reduced first. */
 const isEnteredByFinalize = (stage: StageCode): boolean =>
   finalizeOf(stage) !== undefined && stage.stage.reduce !== true;
 

@@ -43,7 +43,7 @@ export const stage = z.object({
   info: z.literal(true).optional(),
   recover: z.array(z.string()).optional(),
   until: z.array(z.string()).optional(),
-  /** Whether the outputs of children are folded by a `reduce`. */
+  /** Whether the outputs of children are reduced by a `reduce`. */
   reduce: z.literal(true).optional(),
   /** Of a finalize: it has a transaction of its own, so that a run can be at it. */
   isolate: z.literal(true).optional(),

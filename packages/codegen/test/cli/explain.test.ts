@@ -290,7 +290,7 @@ test("for people, the nodes inside others stand under them, by their paths", asy
   route.big.x        action                           2                1             profile                      1         30 m
   route.big.y        query                            0.05             0.05          input, x                               1 s
   route.small.z      mutation                         0.05             0.05          nothing                                1 s
-  agent              loop, at most 10 iterations          0.5              0.5           profile                                0 ms
+  agent              loop, at most 10 iterations      0.5              0.5           profile                                0 ms
   agent.think        action                           2                1             loop                         1         30 m
   agent.next         mutation                         0.05             0.05          profile, loop, think                   1 s
   one                child                            1                1             profile                                30 m

@@ -35,15 +35,15 @@ export const STYLES = `
   min-inline-size: 3px; position: absolute; }
 .stepwise-bars [data-kind="waiting"] { background: none; block-size: 50%; border: 1px dashed var(--tone); inset-block-start: 25%; }
 .stepwise-bars [data-failed] { background: var(--stepwise-bad); }
-.stepwise-folds { border: 0; color: var(--stepwise-muted); font-size: .8em; }
-.stepwise-folds > .stepwise-bars { grid-column: 3; }
-.stepwise-folds > .stepwise-bars > span { position: absolute; transform: translateX(-50%); white-space: nowrap; }
+.stepwise-gaps { border: 0; color: var(--stepwise-muted); font-size: .8em; }
+.stepwise-gaps > .stepwise-bars { grid-column: 3; }
+.stepwise-gaps > .stepwise-bars > span { position: absolute; transform: translateX(-50%); white-space: nowrap; }
 .stepwise-errors, .stepwise-counts { padding-block: .3em; padding-inline-start: .9em; }
 .stepwise-errors li { color: var(--stepwise-bad); overflow-wrap: anywhere; }
 .stepwise-counts progress { accent-color: var(--stepwise-good); inline-size: 8em; margin-inline-end: .6em; }
 @container (max-width: 560px) {
   .stepwise-row { grid-template-columns: 1fr auto; padding-block: .3em; }
-  .stepwise-bars, .stepwise-folds > .stepwise-bars { grid-column: 1 / -1; }
+  .stepwise-bars, .stepwise-gaps > .stepwise-bars { grid-column: 1 / -1; }
 }
 .stepwise svg { block-size: auto; display: block; max-inline-size: 100%; }
 .stepwise text { fill: var(--stepwise-text); font-family: system-ui, sans-serif; font-size: 13px; text-anchor: middle; }

@@ -37,7 +37,7 @@ export interface Span {
 }
 
 /** A stretch of time without any work, drawn shorter than it was. */
-export interface Fold {
+export interface Gap {
   /** Its place, from 0 to 1, and how long it was. */
   readonly at: number;
   readonly ms: number;
@@ -46,14 +46,14 @@ export interface Fold {
 export interface TimeScale {
   /** A time's place between the beginning, 0, and the end, 1. */
   readonly place: (time: number) => number;
-  readonly folds: readonly Fold[];
+  readonly gaps: readonly Gap[];
 }
 
 /** How much longer idle time may be drawn than all work together is. */
 const IDLE_SHARE = 0.15;
 const SHORTEST_FOLD_MS = 5_000;
 
-/** A scale from the first to the last time, on which long stretches without work are folded. */
+/** A scale from the first to the last time, on which long stretches without work are shortened. */
 export function timeScale(spans: readonly Span[]): TimeScale {
   const times = [...new Set(spans.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b);
   const running = spans.filter(({ kind }) => kind === "running");
@@ -78,7 +78,7 @@ export function timeScale(spans: readonly Span[]): TimeScale {
       const passed = Math.max(0, time - piece.from) / piece.ms;
       return share(piece.start + passed * piece.width);
     },
-    folds: drawn
+    gaps: drawn
       .filter(({ isFolded }) => isFolded)
       .map(({ ms, start, width }) => ({ at: share(start + width / 2), ms })),
   };

@@ -24,7 +24,7 @@ export interface RunTimelineProps {
 
 /**
  * A run as a waterfall: a row for each step, with a bar for each attempt and for each wait. Long
- * times without work are folded. It shows whatever state the run is in, and follows it.
+ * times without work are shortened. It shows whatever state the run is in, and follows it.
  */
 export function RunTimeline({ run, steps, childRunsOf, label }: RunTimelineProps): ReactNode {
   const known = "runId" in run ? run : undefined;
@@ -51,7 +51,7 @@ export function RunTimeline({ run, steps, childRunsOf, label }: RunTimelineProps
       </p>
       <p className="stepwise-took">{title}</p>
       <ol>
-        {scale.folds.length > 0 && <Folds scale={scale} />}
+        {scale.gaps.length > 0 && <Gaps scale={scale} />}
         {rows.map(({ step, spans, below }) => (
           <li key={[step.node, ...(step.iterations ?? [])].join(" ")}>
             <Row step={step} spans={spans} scale={scale} />
@@ -164,11 +164,11 @@ function Counts({ counts: { total, done, failed, running, isEstimate } }: { coun
 }
 
 /** Above the bars: where time is drawn shorter than it was. */
-function Folds({ scale }: { scale: TimeScale }) {
+function Gaps({ scale }: { scale: TimeScale }) {
   return (
-    <li className="stepwise-row stepwise-folds" aria-hidden>
+    <li className="stepwise-row stepwise-gaps" aria-hidden>
       <span className="stepwise-bars">
-        {scale.folds.map(({ at, ms }) => (
+        {scale.gaps.map(({ at, ms }) => (
           <span key={at} style={{ insetInlineStart: percent(at) }}>
             {durationText(ms)}
           </span>

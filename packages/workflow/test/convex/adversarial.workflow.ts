@@ -171,7 +171,7 @@ export const manyIterations = defineWorkflow({ input: z.object({ iterations: z.n
     },
   });
 
-/** What its children make is folded to so many bytes. */
+/** What its children make is reduced to so many bytes. */
 export const bulkyFold = defineWorkflow({
   input: z.object({ bytes: z.number(), finalize: z.enum(["none", "query", "action"]) }),
 }).branch("how", {

@@ -26,14 +26,14 @@ export const deepState = defineWorkflow({ input: z.object({ levels: z.number() }
   maxIterations: 3,
 });
 
-/** What its child's output is folded to is as deep as it is told. */
+/** What its child's output is reduced to is as deep as it is told. */
 export const deepFold = defineWorkflow({ input: z.object({ levels: z.number() }) }).parent("all", {
   children: ({ input }) => [child(leaf, { n: input.levels / 10 })],
   reduce: { initial: null as Value, step: (_before, levels) => nested(Number(levels)) },
   finalize: {
     action: async () => {
       await new Promise((resolve) => setTimeout(resolve, 1_000));
-      return "folded";
+      return "reduced";
     },
   },
 });

@@ -83,17 +83,20 @@ export const badOnlyChild = defineWorkflow({ input: z.object({}) }).child("below
 }));
 
 /** What its children give is put into the very object that it begins with. */
-export const foldedInPlace = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
-  children: ({ input }) => Array.from({ length: input.of }, (_, n) => child(leaf, { n })),
-  reduce: {
-    initial: { outputs: [] as number[] },
-    step: (all, output) => {
-      all.outputs.push(output);
-      return all;
+export const reducedInPlace = defineWorkflow({ input: z.object({ of: z.number() }) }).parent(
+  "all",
+  {
+    children: ({ input }) => Array.from({ length: input.of }, (_, n) => child(leaf, { n })),
+    reduce: {
+      initial: { outputs: [] as number[] },
+      step: (all, output) => {
+        all.outputs.push(output);
+        return all;
+      },
     },
+    finalize: { mutation: (_ctx, { children }) => children.outputs },
   },
-  finalize: { mutation: (_ctx, { children }) => children.outputs },
-});
+);
 
 /** Some of its children are made by a function of this file. */
 export const mixedChildren = defineWorkflow({ input: z.object({}) }).parent("all", {

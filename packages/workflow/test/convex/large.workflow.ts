@@ -21,7 +21,7 @@ export const tenThousand = defineWorkflow({
   },
 });
 
-export const folds = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
+export const reduces = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
   children: ({ input }) => Array.from({ length: input.of }, (_, n) => child(quick, { n })),
   reduce: {
     initial: { sum: 0, last: -1 },

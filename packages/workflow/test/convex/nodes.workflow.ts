@@ -113,7 +113,7 @@ export const tolerant = defineWorkflow({
   },
 });
 
-export const folded = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
+export const reduced = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
   children: ({ input }) => Array.from({ length: input.of }, (_, n) => child(leaf, { n })),
   reduce: { initial: "", step: (text, output, key) => `${text} ${key}:${output}` },
   finalize: { mutation: (_ctx, { children }) => children },

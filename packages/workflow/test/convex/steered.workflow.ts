@@ -178,7 +178,7 @@ export const varied = defineWorkflow({ input: z.object({ n: z.number() }) })
     children: ({ input }) => [child(leaf, { n: input.n })],
     finalize: { action: async (_ctx, { children }) => children },
   })
-  .parent("folded", {
+  .parent("reduced", {
     children: ({ input }) => [child(leaf, { n: input.n })],
     reduce: { initial: 0, step: (sum, n) => sum + n },
   })
@@ -186,13 +186,13 @@ export const varied = defineWorkflow({ input: z.object({ n: z.number() }) })
     action: async (ctx) => void (await ctx.runMutation(internal.app.log, { text: "acted" })),
   })
   .finalize({
-    query: async (_ctx, { first, count, one, gathered, handled, folded }) => ({
+    query: async (_ctx, { first, count, one, gathered, handled, reduced }) => ({
       first,
       count,
       one,
       gathered,
       handled,
-      folded,
+      reduced,
     }),
   });
 
