@@ -7,13 +7,8 @@ import { check, checkWorkflow } from "./check/check.js";
 import { checkStored } from "./check/names.js";
 import { checkOutputFolder, convexConfig } from "./check/config.js";
 import { compareDiagnostics, type Diagnostic } from "./diagnostics/diagnostic.js";
-import {
-  discoverAll,
-  readText,
-  type SourceText,
-  Unreadable,
-  unlessUnreadable,
-} from "./discover/discover.js";
+import { discoverAll, readText, Unreadable, unlessUnreadable } from "./discover/discover.js";
+import type { SourceText } from "./discover/discover.js";
 import { emit, type EmittedBefore, type GeneratedFile } from "./emit/emit.js";
 import { linkedFolder, misnamedFile, unreadableFile, withFrames } from "./file-problems.js";
 import { tombstonesOf } from "./plan/tombstones.js";
@@ -42,7 +37,6 @@ export interface CompileOptions {
 
 export interface CompileResult {
   readonly plan: ProjectPlan;
-  /** In the order of files and places. */
   readonly diagnostics: Diagnostic[];
   /** What belongs into the functions folder; nothing when there are errors. */
   readonly files: GeneratedFile[];
@@ -52,9 +46,7 @@ export interface CompileResult {
   readonly sources: readonly SourceText[];
   /** What other files held that were read; undefined for those that are not there. */
   readonly consulted: ReadonlyMap<string, string | undefined>;
-  /** The definition files that had to be parsed. */
   readonly parsed: readonly string[];
-  /** What it was compared with, if that was asked for. */
   readonly baseline?: Baseline | undefined;
 }
 
@@ -92,13 +84,11 @@ export class Compiler {
     return this.#memory.read;
   }
 
-  /** Keeps what is remembered of an app for the next process. */
   remember(functionsDir: string): void {
     if (this.#remembered !== functionsDir || !this.#memory.hasChanged) return;
     memoryFile(functionsDir).write(() => this.#memory.toBytes());
   }
 
-  /** Goes on where the last process has ended. */
   #recall(functionsDir: string): void {
     if (this.#remembered === functionsDir) return;
     this.#remembered = functionsDir;
@@ -231,7 +221,6 @@ export class Compiler {
 const hashesAfter = (plan: WrittenPlan, workflows: readonly WorkflowPlan[]) =>
   new Map(withStorageNames(workflows, { last: [plan] }).map((each) => [each.name, planHash(each)]));
 
-/** What an emitted file was made of, and the hash of its text. */
 type EmittedFile = Readonly<Record<"origin" | "hash", string>>;
 
 type Read = (file: string) => string | undefined;

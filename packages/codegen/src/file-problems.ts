@@ -2,7 +2,6 @@ import { diagnostic, type Diagnostic, placeAt } from "./diagnostics/diagnostic.j
 import { frameOf } from "./diagnostics/format.js";
 import { placeOfDefine, type SourceText, type UnreadablePath } from "./discover/discover.js";
 
-/** Of a file with definitions that are not compiled. */
 export function misnamedFile(source: SourceText): Diagnostic {
   const { file, text } = source;
   const place = placeAt(file, text, placeOfDefine(text) ?? 0, "import".length);

@@ -19,7 +19,6 @@ export interface Analysis {
   readonly parsed: readonly string[];
 }
 
-/** What is remembered from one time to the next, by this process or by those before it. */
 export interface Memory extends ReadBefore {
   /** Gives what was remembered when asked for, the same each time; undefined if nothing was. */
   lazily(key: string): (() => unknown) | undefined;
@@ -27,7 +26,6 @@ export interface Memory extends ReadBefore {
 
 /** What is done with the plans of a file, and found in them, before they are remembered. */
 export interface Finishing {
-  /** The same for the same finishing. */
   readonly key: string;
   finish(workflows: readonly WorkflowPlan[]): {
     readonly workflows: readonly WorkflowPlan[];
@@ -39,7 +37,6 @@ export interface Finishing {
 interface FileRecord {
   readonly file: string;
   readonly hash: string;
-  /** Absent when it does not parse. */
   readonly facts?: FileFacts;
   readonly finishing: string;
   readonly answers: Answers;

@@ -3,13 +3,8 @@ import { ts, type TypeScript } from "../ts-morph.js";
 import { declarationsOf } from "./scoping.js";
 import { bareSource } from "./descendants.js";
 import { type Import, importsOf, reexportsOf } from "./modules.js";
-import {
-  jsonIn,
-  moduleFile,
-  moduleFileAnywhere,
-  objectIn,
-  type ReadModule,
-} from "./module-file.js";
+import { jsonIn, moduleFile, moduleFileAnywhere, objectIn } from "./module-file.js";
+import type { ReadModule } from "./module-file.js";
 
 /** What a name at the top of a file stands for: a variable's value, or a declaration. */
 export interface Declared {
@@ -32,7 +27,6 @@ export class Module {
     return this.#declared.get(name);
   }
 
-  /** The local name of what is exported under a name. */
   localOf(exported: string): string {
     const named = this.source.statements.flatMap((statement) => {
       if (!ts.isExportDeclaration(statement) || statement.moduleSpecifier !== undefined) return [];
@@ -123,7 +117,7 @@ export class AppModules {
 /** `lodash`, `@scope/name`; not `./lists`, `@/lists` or `#lists`. */
 const isBareName = /^(?:@[\w-][\w.-]*\/)?[\w-]/;
 
-/** The packages that the app says it uses, in the nearest manifests; all when it has none. */
+/** Of the nearest manifests; without any, every name is one of a package. */
 function packagesOf(read: ReadModule): string[] {
   const paths = ["../package.json", "../../package.json", "../../../package.json"];
   const there = paths.filter((path) => read(path) !== undefined);

@@ -8,15 +8,9 @@ import { type DefinitionFile, Parser } from "./parser.js";
 import { constantOf, type Option, readOption, unwrap } from "./functions.js";
 import { knownValue } from "./known.js";
 import { isImported } from "./modules.js";
-import {
-  givenOptions,
-  isUndefined,
-  type Options,
-  plannedValues,
-  reportUnknown,
-} from "./options.js";
+import { givenOptions, isUndefined, plannedValues, reportUnknown } from "./options.js";
+import type { Options } from "./options.js";
 
-/** The options of `defineConfig`, each with a value it may have. */
 const examples: Readonly<Record<string, string>> = {
   component: '"workflow"',
   maxParallelism: "50",
@@ -91,6 +85,5 @@ function objectOf(file: DefinitionFile): ObjectLiteralExpression | undefined {
       : `the default export of ${configFile} is no call of \`defineConfig\``;
   const at = isConfig ? (object ?? call) : (given ?? file.source.getStatements()[0]);
   const message = isConfig ? "the config is not written out as an object" : noCall;
-  file.report("unreadableConfig", at ?? file.source, message, form);
-  return undefined;
+  return file.report("unreadableConfig", at ?? file.source, message, form);
 }

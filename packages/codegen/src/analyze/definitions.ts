@@ -36,7 +36,6 @@ export interface FoundInFile {
   readonly locals: ReadonlySet<string>;
 }
 
-/** Finds the definitions of a file, and says of the others why they cannot be read. */
 export function findDefinitions(file: DefinitionFile): FoundInFile {
   const { imports, source } = file;
   const names = localNamesOf(imports, "defineWorkflow").add("defineWorkflow");
@@ -143,7 +142,7 @@ function exportedName(
   const names = file.exports.get(local) ?? [];
   const [name] = names;
   const refuse = (code: CodeName, what: string, hint: string): undefined =>
-    void file.report(code, declaration.getNameNode(), `workflow ${quote(local)} ${what}`, hint);
+    file.report(code, declaration.getNameNode(), `workflow ${quote(local)} ${what}`, hint);
   const exportIt = `write \`export const ${local}\``;
   if (declaration.getVariableStatement()?.getDeclarationKind() !== VariableDeclarationKind.Const)
     return refuse("computedChain", "is held in a variable that can change", exportIt);
@@ -163,7 +162,6 @@ function exportedName(
   return continued.has(local) ? undefined : name;
 }
 
-/** The names of exported variables that are the same workflow: `export const other = workflow`. */
 function aliasesOf(local: string, { source, exports }: DefinitionFile): string[] {
   return source.getVariableDeclarations().flatMap((declaration) => {
     const initializer = declaration.getInitializer();

@@ -28,7 +28,6 @@ function allBelow<Part extends TypeScript.Node>(
   return found;
 }
 
-/** The identifiers in a node, in order. */
 export const identifiersIn = (
   node: Node,
   wanted: (text: string) => boolean = () => true,
@@ -49,7 +48,6 @@ export function identifiersNamed(name: string, source: SourceFile): Identifier[]
 
 const identifiers = new WeakMap<TypeScript.SourceFile, readonly TypeScript.Identifier[]>();
 
-/** The calls inside a node that are wanted, in the order of the source. */
 export const callsIn = (
   node: Node,
   wanted: (call: TypeScript.CallExpression) => boolean,
@@ -91,7 +89,6 @@ export function unlessTooDeep<Made>(make: () => Made): Made | undefined {
   }
 }
 
-/** A file as a bare syntax tree; undefined when it is nested too deeply. */
 export const bareSource = (file: string, text: string): TypeScript.SourceFile | undefined =>
   unlessTooDeep(() => ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true));
 

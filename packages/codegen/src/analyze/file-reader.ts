@@ -1,31 +1,21 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
-import type { WorkflowPlan } from "../plan/schema.js";
 import { AppModules } from "./app-modules.js";
 import { type DefinitionFile, Parser } from "./parser.js";
 import { reportMissingValues, reportUnseenChains } from "./misuse.js";
 import { findDefinitions, type FoundDefinition, type FoundInFile } from "./definitions.js";
 import { tooDeep, unlessTooDeep } from "./descendants.js";
-import { type Answers, type FileFacts, recording, type Workflows } from "./workflows.js";
+import { type FileFacts, recording, type Workflows } from "./workflows.js";
 import type { ReadModule } from "./module-file.js";
 import { moduleFactsOf, reexportsOf } from "./modules.js";
 import { checkRuntime, usedModules } from "./node-runtime.js";
 import { reportOwnChild } from "./children.js";
 import { workflowPlan } from "./workflow.js";
 
-/** A file whose definitions were found, and not yet read. */
 interface FoundFile {
   readonly found: FoundInFile;
   readonly facts: FileFacts;
   readonly diagnostics: readonly Diagnostic[];
-}
-
-export interface ReadFile {
-  readonly workflows: readonly WorkflowPlan[];
-  readonly diagnostics: readonly Diagnostic[];
-  readonly answers: Answers;
-  /** The other files that were read; undefined for those that are not there. */
-  readonly outside: ReadonlyMap<string, string | undefined>;
 }
 
 /** From definition files to plans, by syntax alone. Reports what cannot be read, and goes on. */
@@ -42,13 +32,11 @@ export class FileReader {
     this.#once = once;
   }
 
-  /** What others may need to know of a file; undefined, with its errors, when it does not parse. */
   facts(source: SourceText): { facts?: FileFacts; errors: readonly Diagnostic[] } {
     const { file, errors } = this.#parser.parse(source);
     return file === undefined ? { errors } : { facts: this.#find(file).facts, errors };
   }
 
-  /** Reads another file of the functions folder, and remembers what was read. */
   readonly #readOutside: ReadModule = (path) => {
     const text = this.#read?.(path);
     this.#outside.set(path, text);
@@ -56,7 +44,7 @@ export class FileReader {
   };
 
   /** @param read gives the other files; each is parsed at most once while it is the same */
-  read(source: SourceText, workflows: Workflows, read: ReadModule): ReadFile {
+  read(source: SourceText, workflows: Workflows, read: ReadModule) {
     const { file, errors } = this.#parser.parse(source);
     if (file === undefined)
       return { workflows: [], diagnostics: errors, answers: {}, outside: new Map() };

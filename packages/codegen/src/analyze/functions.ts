@@ -51,7 +51,6 @@ export function functionOf(value: Node, file: DefinitionFile): FunctionNode | un
   return held !== undefined && isFunctionNode(held) ? held : undefined;
 }
 
-/** The one function of a name in a file, unless something replaces it. */
 function declaredFunction(id: Identifier, { source }: DefinitionFile): Node | undefined {
   const name = nameOf(id);
   const [only, second] = source.getFunctions().filter((each) => each.getName() === name);

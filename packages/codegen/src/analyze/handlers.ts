@@ -1,7 +1,15 @@
 import { Node } from "../ts-morph.js";
 import type { FunctionKind, Policy, Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
-import { type FunctionNode, functionOf, type Option, referencePath, stringOf, unwrap, wrapping } from "./functions.js";
+import {
+  type FunctionNode,
+  functionOf,
+  type Option,
+  referencePath,
+  stringOf,
+  unwrap,
+  wrapping,
+} from "./functions.js";
 import { handlerKinds, type Options, policyOf, slipHint, slipOf } from "./options.js";
 import type { Identifier, Node as TsNode, ObjectBindingPattern } from "ts-morph";
 import { identifiersIn } from "./descendants.js";
@@ -12,7 +20,6 @@ export interface Handler {
   readonly at: Node;
   readonly reads: Reads;
   readonly policy: Policy;
-  /** The path of the user's function; absent for an inline handler. */
   readonly reference?: string;
   /** Whether the `args` of the reference ask for `info`. */
   readonly info?: true | undefined;
@@ -37,15 +44,13 @@ export function readHandler(
     const hint =
       slipHint(options, handlerKinds) ??
       "give it exactly one of the three, such as `action: async (ctx, { input }) => …`";
-    file.report("oneFunction", place, `${of} has no action, mutation or query`, hint);
-    return undefined;
+    return file.report("oneFunction", place, `${of} has no action, mutation or query`, hint);
   }
   if (second !== undefined) {
     const names = given.map(({ kind }) => kind).join(" and ");
     const message = `${of} has ${names}; a node runs one function`;
     const hint = "keep one, and make a node of its own for the other";
-    file.report("oneFunction", second.option.nameNode, message, hint);
-    return undefined;
+    return file.report("oneFunction", second.option.nameNode, message, hint);
   }
   return classify(only.kind, only.option, options, of, file, isInline);
 }
@@ -72,21 +77,18 @@ function classify(
     const what = `the ${kind} of ${of} is neither a handler nor a function reference that can be seen here`;
     const instead =
       "write a function here or at the top of this file, or a path such as `internal.documents.outline`";
-    reportUnseen(value, what, [`${kind}: `, "ctx, { input }"], instead, file);
-    return undefined;
+    return reportUnseen(value, what, [`${kind}: `, "ctx, { input }"], instead, file);
   }
   if (isInline) {
     const message = `${of} takes a handler here, not the reference ${reference}`;
     const hint = "write a function that calls it, or make it a step of its own";
-    file.report("inlineOnly", value, message, hint);
-    return undefined;
+    return file.report("inlineOnly", value, message, hint);
   }
   if (args === undefined) {
     const message = `${of} runs ${reference}, but nothing says with which arguments`;
     const hint =
       "add `args: ({ input }) => ({ … })`; for a function without arguments `args: () => ({})`";
-    file.report("referenceArgs", at, message, hint);
-    return undefined;
+    return file.report("referenceArgs", at, message, hint);
   }
   const reads = scopeReads(args.value, `the args of ${of}`, file, "args");
   if (reads === undefined) return undefined;
@@ -95,7 +97,6 @@ function classify(
   return { kind, at, reads, reference, info: takesInfo || undefined, policy };
 }
 
-/** What a function of the scope alone reads, such as `args` or `children`. */
 export function scopeReads(
   value: Node,
   of: string,
@@ -107,8 +108,7 @@ export function scopeReads(
   const given = role === "recover" ? "error, { input }" : "{ input }";
   const what = role === "recover" ? "function" : "function of the scope";
   const instead = `write a ${what} here or at the top of this file: \`(${given}) => …\``;
-  reportUnseen(value, `${of} cannot be seen here`, ["", given], instead, file);
-  return undefined;
+  return reportUnseen(value, `${of} cannot be seen here`, ["", given], instead, file);
 }
 
 export function readRecover(
@@ -129,14 +129,13 @@ function reportUnseen(
   [before, given]: readonly [before: string, given: string],
   instead: string,
   file: DefinitionFile,
-): void {
+): undefined {
   const hint = isFromElsewhere(value, file)
     ? `what an imported function reads cannot be seen, so wrap it: \`${before}(${given}) => ${value.getText()}(${given})\``
     : instead;
-  file.report("unknownHandler", value, message, hint);
+  return file.report("unknownHandler", value, message, hint);
 }
 
-/** Whether an expression is an imported name or a member of one, and no function reference. */
 function isFromElsewhere(expression: Node, file: DefinitionFile): boolean {
   const node = unwrap(expression);
   if (Node.isPropertyAccessExpression(node)) return isFromElsewhere(node.getExpression(), file);
@@ -146,9 +145,7 @@ function isFromElsewhere(expression: Node, file: DefinitionFile): boolean {
 
 /** What each kind of function in a definition is called with, in order. */
 const calledWith = {
-  /** An inline action, mutation or query. */
   handler: ["ctx", "scope", "info"],
-  /** The arguments of a function reference. */
   args: ["scope", "info"],
   recover: ["error", "scope"],
   /** Children, a duration, the key of a branch, the state of a loop, the input of a child. */

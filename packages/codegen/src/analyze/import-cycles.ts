@@ -3,12 +3,10 @@ import { moduleFileAnywhere, modulePaths, type ReadModule } from "./module-file.
 
 export interface ModuleEdge {
   readonly module: string;
-  /** The names of that module that are read while this one is loaded. */
   readonly reads: readonly string[];
   readonly place: Place;
 }
 
-/** What the order in which modules are loaded depends on. */
 export interface ModuleFacts {
   readonly edges: readonly ModuleEdge[];
   /** The functions of the file, which are there before it has run. */

@@ -12,7 +12,6 @@ import { eachBelow, identifiersIn } from "./descendants.js";
 import type { Options } from "./options.js";
 import { sourceHash } from "./tokens.js";
 
-/** Reads the `input`: an exported const to import, or closed, to be copied. */
 export function readInput(
   options: Options,
   at: Node,
@@ -24,8 +23,7 @@ export function readInput(
   if (option === undefined) {
     const message = `workflow ${quote(workflow)} has no input`;
     const hint = "write `input: z.object({ … })`; for none, `input: z.object({})`";
-    file.report("noInput", at, message, hint);
-    return undefined;
+    return file.report("noInput", at, message, hint);
   }
   const expression = option.value;
   const names = new Map<string, ImportedName>();
@@ -34,10 +32,7 @@ export function readInput(
     const name = importable(id, file);
     if (name !== undefined) names.set(name.local, name);
     else if (!isDeclaredInFile(id.getText(), file)) globals.add(id.getText());
-    else {
-      reportOpen(id, workflow, file);
-      return undefined;
-    }
+    else return reportOpen(id, workflow, file);
   }
   const [bound] = boundToItsPlace(expression.compilerNode);
   if (bound !== undefined) {
@@ -45,8 +40,7 @@ export function readInput(
     const hint = bound.includes("(")
       ? "import it by a declaration at the top of the file"
       : "make the schema without it, or export it as a const and write `input: thatConst`";
-    file.report("openInput", expression, message, hint);
-    return undefined;
+    return file.report("openInput", expression, message, hint);
   }
   const named = withoutParentheses(expression);
   const only = Node.isIdentifier(named) ? names.get(named.getText()) : undefined;
@@ -125,11 +119,11 @@ function isConst(name: string, { source }: DefinitionFile): boolean {
   return statement?.getDeclarationKind() === VariableDeclarationKind.Const;
 }
 
-function reportOpen(id: Identifier, workflow: string, file: DefinitionFile): void {
+function reportOpen(id: Identifier, workflow: string, file: DefinitionFile): undefined {
   const name = id.getText();
   const message = `the input of workflow ${quote(workflow)} uses ${quote(name)}, which is neither imported nor an exported const at the top of this file, so generated code cannot write it out again`;
   const hint = `export it as a const, or export the whole schema as one and write \`input: thatConst\``;
-  file.report("openInput", id, message, hint);
+  return file.report("openInput", id, message, hint);
 }
 
 /** A piece of source as it is written, cut at the names that are imported. */
@@ -172,7 +166,6 @@ function dedenter(node: Node): (part: string, from: number) => string {
     });
 }
 
-/** Where the strings and templates are that go over several lines. */
 function valuesOverLines(node: Node): { readonly start: number; readonly end: number }[] {
   const source = node.getSourceFile().compilerNode;
   const found: { start: number; end: number }[] = [];

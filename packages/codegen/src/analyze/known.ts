@@ -15,7 +15,6 @@ import { asyncFunction, type Given, isObject, type Known } from "../plan/known.j
 
 type Literal = ObjectLiteralExpression | ArrayLiteralExpression;
 
-/** The object that an expression is, or names as a const that nothing in the file can change. */
 export function objectOf(value: Node, file: DefinitionFile): ObjectLiteralExpression | undefined {
   const node = unwrap(value);
   const held = heldIn(node, file) ?? node;
@@ -97,7 +96,6 @@ const fixed: ReadonlySet<string> = new Set(
 const isListOfScalars = (held: Node | undefined): boolean =>
   Node.isArrayLiteralExpression(held) && held.getElements().every((each) => isFixed(unwrap(each)));
 
-/** Members of a list that give what is in it, or something new. */
 const readers: ReadonlySet<string> = new Set(
   (
     "length at concat entries every filter find findIndex findLast flatMap forEach includes indexOf join keys " +

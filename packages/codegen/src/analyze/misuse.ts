@@ -35,7 +35,6 @@ interface Misuse {
   readonly at: Node;
   readonly what: string;
   readonly hint?: string;
-  /** Whether it explains the others of its file. */
   readonly isWhole?: true;
 }
 
@@ -68,7 +67,6 @@ export function reportMisused(file: DefinitionFile): void {
     file.report("misusedDefine", at, what, hint);
 }
 
-/** The names that stand for all of the package. */
 const wholeModules = ({ imports }: DefinitionFile): string[] =>
   [...imports].flatMap(([name, { module, imported, typeOnly }]) =>
     module === stepwise && /^(\*|default)$/.test(imported) && !typeOnly ? [name] : [],
@@ -145,7 +143,6 @@ function isTaken(id: Identifier): boolean {
   return Node.isBindingElement(parent) && parent.getInitializer() !== id;
 }
 
-/** Reports chains that are not seen: of another file's workflow, and of an unknown value. */
 export function reportUnseenChains(
   file: DefinitionFile,
   { locals }: FoundInFile,

@@ -29,7 +29,6 @@ function insideFunctions(path: string, read: ReadModule): string {
   return endings.some(isSame) ? inside : path;
 }
 
-/** A file that a module's name stands for, with its path without the ending. */
 export interface ModuleFile {
   readonly path: string;
   readonly file: string;
@@ -125,7 +124,6 @@ const imports = (folder: string, read: ReadModule): Alias[] =>
 export const objectIn = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? { ...value } : {};
 
-/** The texts in a value: itself, those of a list, or those under conditions. */
 const textsIn = (value: unknown): string[] =>
   typeof value === "string" ? [value] : Object.values(objectIn(value)).flatMap(textsIn);
 

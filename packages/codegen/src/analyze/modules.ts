@@ -7,7 +7,6 @@ import { declarationsOf } from "./scoping.js";
 import type { ModuleEdge, ModuleFacts } from "./import-cycles.js";
 import type { Reexport } from "./workflows.js";
 
-/** What a name that is imported stands for. */
 export interface Import {
   readonly module: string;
   /** The name in that module; `*` for the whole module. */
@@ -67,7 +66,6 @@ export function exportsOf(source: SourceFile): Map<string, string[]> {
   return exports;
 }
 
-/** The local names of what a file imports under `imported`, from whichever module. */
 export function localNamesOf(imports: ReadonlyMap<string, Import>, imported: string): Set<string> {
   return new Set(
     [...imports].filter(([, from]) => from.imported === imported).map(([local]) => local),
@@ -177,7 +175,6 @@ function functionName(statement: TypeScript.Statement): string[] {
   return [...(statement.name ? [statement.name.text] : []), ...(isDefault ? ["default"] : [])];
 }
 
-/** Where a file may use names as values, and whether it does so while it is loaded. */
 export function valuesUsed(
   source: TypeScript.SourceFile,
 ): (readonly [name: TypeScript.Identifier, isRun: boolean])[] {
@@ -210,7 +207,6 @@ function eachValue(
   }
 }
 
-/** The bodies of the functions at the top of a file, by their names. */
 const bodiesIn = (source: TypeScript.SourceFile): Map<string, TypeScript.Node> =>
   new Map(
     source.statements.flatMap(declarationsOf).flatMap(([name, node]) => {
@@ -266,7 +262,6 @@ function isBody(part: TypeScript.Node): boolean {
 const nameIn = ({ name }: TypeScript.PropertyAssignment): string =>
   ts.isIdentifier(name) || ts.isStringLiteral(name) ? name.text : "";
 
-/** Parses a file that is no definition, to see what it hands on. */
 export function parseReexports(file: string, text: string): Reexport[] {
   const source = bareSource(file, text);
   return source === undefined ? [] : reexportsOf(source);

@@ -1,12 +1,7 @@
 import { builtinModules } from "node:module";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
-import {
-  diagnostic,
-  type Diagnostic,
-  type Place,
-  placeAt,
-  quote,
-} from "../diagnostics/diagnostic.js";
+import { diagnostic, placeAt, quote } from "../diagnostics/diagnostic.js";
+import type { Diagnostic, Place } from "../diagnostics/diagnostic.js";
 import type { DefinitionFile } from "./parser.js";
 import { callsIn, wrapped } from "./descendants.js";
 import { loadedBy, mayLoad, namesOf, specifierOf, valuesUsed } from "./modules.js";
@@ -21,7 +16,6 @@ export interface UsedModule {
   readonly use?: { readonly name: string; readonly place: Place };
 }
 
-/** The modules whose values a definition file uses, not those imported for types alone. */
 export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[] {
   const { source, placeOf } = file;
   let values: TypeScript.Identifier[] | undefined;
@@ -53,7 +47,6 @@ function mayMatter(module: string, from: string, read: ReadModule): boolean {
   return module.startsWith(".") || moduleFile(from, module, read) !== undefined;
 }
 
-/** Those that are loaded while the code runs, by `import("…")` or `require("…")`. */
 function loadedModules({ source, placeOf }: DefinitionFile): UsedModule[] {
   return callsIn(source, (call) => loadedBy(call) !== undefined).flatMap((call): UsedModule[] => {
     const [argument] = call.getArguments();

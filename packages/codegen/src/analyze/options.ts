@@ -24,10 +24,7 @@ export function readOptions(
   file: DefinitionFile,
 ): Options | undefined {
   const literal = argument === undefined ? undefined : objectOf(argument, file);
-  if (literal === undefined) {
-    reportUnreadable(argument ?? at, of, file);
-    return undefined;
-  }
+  if (literal === undefined) return reportUnreadable(argument ?? at, of, file);
   const options = new Map<string, Option>();
   const unread = literal.getProperties().find((property) => {
     const option = readOption(property);
@@ -40,11 +37,10 @@ export function readOptions(
   if (unread === undefined) return options;
   const message = `the options of ${of} hold something that is only known when it runs`;
   const hint = "write every option as `name: value`, without spread, computed names or accessors";
-  file.report("unreadableOptions", unread, message, hint);
-  return undefined;
+  return file.report("unreadableOptions", unread, message, hint);
 }
 
-function reportUnreadable(at: Node, of: string, file: DefinitionFile): void {
+function reportUnreadable(at: Node, of: string, file: DefinitionFile): undefined {
   const isHeld = Node.isIdentifier(at) && Node.isObjectLiteralExpression(constantOf(at, file));
   const what = isHeld
     ? "are a const that something else may change"
@@ -53,14 +49,13 @@ function reportUnreadable(at: Node, of: string, file: DefinitionFile): void {
   const hint = isHeld
     ? `use ${at.getText()} as the options of nodes only, or write \`{ … }\` here`
     : "write `{ … }` here, or a const of this file that is `{ … }`, with every option in it";
-  file.report("unreadableOptions", at, message, hint);
+  return file.report("unreadableOptions", at, message, hint);
 }
 
 /** An option that is `undefined` is not there. */
 export const isUndefined = (value: Node): boolean =>
   Node.isIdentifier(value) && value.getText() === "undefined";
 
-/** Each of the options where it stands, and as far as its value can be seen. */
 export function givenOptions(options: Options | undefined, file: DefinitionFile): GivenOptions {
   return new Map(
     [...(options?.values() ?? [])].map(({ name, nameNode, value }) => [
@@ -113,7 +108,6 @@ const needed: ReadonlySet<string> = new Set([
   ..."children on cases initial body until maxIterations step".split(" "),
 ]);
 
-/** The option that may be a misspelt one of these. */
 export const slipOf = (options: Options, wanted: readonly string[]): string | undefined =>
   [...options.keys()].find((name) => nearest(name, wanted) !== undefined);
 

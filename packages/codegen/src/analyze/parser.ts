@@ -13,11 +13,16 @@ export interface DefinitionFile {
   readonly origin: string;
   readonly source: SourceFile;
   readonly imports: ReadonlyMap<string, Import>;
-  /** The names under which a local name is exported. */
   readonly exports: ReadonlyMap<string, readonly string[]>;
   placeOf(node: Node): Place;
-  report(name: CodeName, at: Node, message: string, hint?: string, ...related: Related[]): void;
-  /** What was reported since this was asked the last time. */
+  /** Gives undefined, as what it is about cannot be read. */
+  report(
+    name: CodeName,
+    at: Node,
+    message: string,
+    hint?: string,
+    ...related: Related[]
+  ): undefined;
   takeDiagnostics(): Diagnostic[];
 }
 

@@ -8,7 +8,6 @@ import type { DefinitionFile } from "./parser.js";
 /** What an identifier names, however it is escaped. */
 export const nameOf = (id: Identifier): string => id.compilerNode.text;
 
-/** The names that a name or a pattern of names binds. */
 export function boundNames(name: TypeScript.BindingName): string[] {
   if (ts.isIdentifier(name)) return [name.text];
   return name.elements.flatMap((each) => (ts.isBindingElement(each) ? boundNames(each.name) : []));
@@ -122,11 +121,9 @@ export function isReference(id: Node): boolean {
   return bare !== parent.name && bare !== parent.propertyName && bare !== parent.label;
 }
 
-/** Whether a name is that of a member of `import("module")`. */
 const isOfImportType = ({ parent }: TypeScript.Node): boolean =>
   ts.isImportTypeNode(parent) || (ts.isQualifiedName(parent) && isOfImportType(parent));
 
-/** Where a file uses what is declared at its top under a name. */
 export function usesOf(name: string, source: SourceFile): Identifier[] {
   return identifiersNamed(name, source).filter(
     (id) => isReference(id) && !isDeclaredBetween(id, source),

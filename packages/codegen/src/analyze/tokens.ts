@@ -113,7 +113,6 @@ function addNamed(
   visit(whole);
 }
 
-/** Whether a declaration is a workflow, or has one in it: that has a hash of its own. */
 function holdsWorkflow({ pos, end }: TypeScript.Node, { source, imports }: Module): boolean {
   const text = source.text.slice(pos, end);
   const names = localNamesOf(imports, "defineWorkflow").add("defineWorkflow");

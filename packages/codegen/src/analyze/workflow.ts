@@ -15,7 +15,6 @@ import type { Options } from "./options.js";
 import { nodeKinds } from "./nodes/table.js";
 import { sourceHash } from "./tokens.js";
 
-/** The plan of one definition; what is wrong with it is reported to its file. */
 export function workflowPlan(
   definition: FoundDefinition,
   workflows: Workflows,
@@ -74,7 +73,6 @@ function readRenamings(all: Options, workflow: string, file: DefinitionFile): Re
 
 const planned = ["retry", "timeout", "retention", "renamed"];
 
-/** Reads a line of nodes, each of which sees the ones before it. */
 function nodesOf(calls: readonly NodeCall[], context: NodeContext): ReadNodes {
   const scope = [...context.scope];
   let hasUnknownNames = false;
@@ -107,6 +105,5 @@ function nodePlan(call: NodeCall, context: NodeContext): NodePlan | undefined {
   const message = `workflow ${quote(context.workflow)} has a node of the unknown kind .${call.kind}()`;
   const kinds = [...nodeKinds.keys()];
   const hint = meant(call.kind, kinds, `the kinds are ${kinds.join(", ")}`, (near) => `.${near}()`);
-  context.file.report("unknownNode", call.kindNode, message, hint);
-  return undefined;
+  return context.file.report("unknownNode", call.kindNode, message, hint);
 }

@@ -6,12 +6,11 @@ import type { ModuleFacts } from "./import-cycles.js";
 /** A name as a file has it: its own, or that of a module which it imports from. */
 export interface Target {
   readonly from: string;
-  /** As the file names it; absent for the file itself. */
   readonly module?: string;
   readonly name: string;
 }
 
-export interface FoundWorkflow {
+interface FoundWorkflow {
   /** The workflow's name; null for a definition that was reported. */
   readonly workflow: string | null | undefined;
   /** Whether it may be one all the same: a file on the way to it could not be read whole. */
@@ -65,7 +64,6 @@ export type Answers = Readonly<Record<string, string>>;
 
 const asText = (answer: unknown): string => JSON.stringify(answer) ?? "";
 
-/** The same workflows, and what is asked of them. */
 export function recording(workflows: Workflows): { workflows: Workflows; answers: Answers } {
   const answers: Record<string, string> = {};
   const noting =
@@ -97,7 +95,6 @@ export interface Reexport {
 /** The names that files hand on, by file without its ending, as the other files are too. */
 export type Reexports = ReadonlyMap<string, readonly Reexport[]>;
 
-/** A name in a file, which is given without its ending. */
 type NameIn = Readonly<Record<"module" | "name", string>>;
 
 /** What files hand on: a workflow may be named through files that only re-export it. */
@@ -147,14 +144,12 @@ function placesOf(
   return [target, ...further];
 }
 
-/** What other definition files may need to know of one, as data. */
 export interface FileFacts {
   readonly file: string;
   /** Its workflows, by their exported names and the names of their variables. */
   readonly definitions: readonly { readonly name: string; readonly local: string }[];
   /** Every variable that a workflow is assigned to, also where something is wrong with it. */
   readonly locals: readonly string[];
-  /** The modules that it imports values from. */
   readonly imports: readonly string[];
   readonly reexports: readonly Reexport[];
   readonly module: ModuleFacts;

@@ -49,7 +49,6 @@ export class CacheFile {
   }
 }
 
-/** The nearest folder with a package.json, from a folder upwards. */
 export function packageFolder(folder: string): string | undefined {
   if (existsSync(join(folder, "package.json"))) return folder;
   const above = dirname(folder);

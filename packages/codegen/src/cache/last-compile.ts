@@ -14,11 +14,8 @@ import { CacheFile } from "./cache-file.js";
 
 /** What there is to say of an app whose generated code is up to date. */
 export interface Answer {
-  /** Warnings alone. */
   readonly diagnostics: readonly Diagnostic[];
-  /** The changes since what may be deployed. */
   readonly changes: readonly Change[];
-  /** Those that earlier versions have left for runs in flight. */
   readonly tombstones: readonly Tombstones[];
   readonly against: Pick<Baseline, "from" | "hint">;
   readonly workflows: number;
@@ -28,9 +25,7 @@ export interface Answer {
 /** What is kept of a compilation without errors, so that the next one need not happen. */
 export interface LastCompile extends Answer {
   readonly fingerprint: string;
-  /** Files that were read besides the definitions. */
   readonly consulted: readonly string[];
-  /** The folders that generated files stand in. */
   readonly folders: readonly string[];
 }
 
@@ -63,15 +58,12 @@ export function keepLastCompile(functionsDir: string, contents: Contents, answer
 /** All that the output of the compiler depends on, and the output itself. */
 interface Contents {
   readonly sources: readonly SourceText[];
-  /** The other files that were read; `undefined` for those that are not there. */
   readonly consulted: ReadonlyMap<string, string | undefined>;
-  /** Texts of generated files, by path. */
   readonly outputs: ReadonlyMap<string, string>;
   /** Where the main branch is, by `refsState`: what is gone since then gets a tombstone. */
   readonly branches: string;
 }
 
-/** What is on the disk now; undefined if there are problems that are reported every time. */
 function contentsOnDisk(
   functionsDir: string,
   consulted: readonly string[],

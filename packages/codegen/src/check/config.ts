@@ -36,7 +36,6 @@ const rules: Readonly<Record<string, Rule>> = {
   ),
 };
 
-/** Options of the app's config whose values cannot be. */
 export function checkConfig({ given: options }: ConfigPlan): Diagnostic[] {
   return [...options].flatMap(([option, at]) =>
     (rules[option]?.(option, at) ?? []).map(({ name, given: { place, value }, hint }) => {
@@ -46,7 +45,6 @@ export function checkConfig({ given: options }: ConfigPlan): Diagnostic[] {
   );
 }
 
-/** What is wrong with the output folder; `elsewhere` are other folders with generated code. */
 export function checkOutputFolder(
   output: string,
   config: ConfigPlan | undefined,

@@ -3,7 +3,6 @@ import { howToMount, mountedAstray } from "../init/convex-config.js";
 import type { ConvexConfig } from "./config.js";
 import { configFile } from "../plan/paths.js";
 
-/** Reports if the app plainly does not mount the component under the name generated code uses. */
 export function checkMounting({ file, text }: ConvexConfig, wanted: string): Diagnostic[] {
   const missed = `generated code finds no \`components.${wanted}\``;
   const report = (place: Place, what: string, hint = howToMount(wanted)) => [

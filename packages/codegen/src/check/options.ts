@@ -81,7 +81,6 @@ const areFor = {
   isolate: "mutations and queries",
 } as const;
 
-/** Options whose values cannot be, and options that do nothing where they stand. */
 export const checkOptions = ({ name, given, nodes }: WorkflowPlan): Diagnostic[] => [
   ...checkValues(`workflow ${quote(name)}`, given),
   ...allNodes(nodes)
@@ -89,7 +88,6 @@ export const checkOptions = ({ name, given, nodes }: WorkflowPlan): Diagnostic[]
     .flatMap((owner) => [...checkValues(owner.label, owner.given), ...checkEffects(owner)]),
 ];
 
-/** What has options of its own: a node, and each part that is an object inside it. */
 interface Owner {
   readonly label: string;
   readonly given: GivenOptions;

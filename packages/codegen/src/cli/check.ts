@@ -18,7 +18,6 @@ export interface CheckOptions {
   readonly drop?: boolean;
 }
 
-/** Compiles and compares, and drops tombstones if asked to; gives the exit code. */
 export async function check(options: CheckOptions, terminal: Terminal): Promise<0 | 1> {
   const functionsDir = functionsFolder(terminal.cwd, options.dir);
   const { against, json = false } = options;

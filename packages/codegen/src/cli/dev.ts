@@ -54,7 +54,6 @@ async function endOf(child: ChildProcess, stop: AbortController): Promise<number
   return code ?? 1;
 }
 
-/** The program of the `convex` package that the app has installed, here or in a folder above. */
 function convexProgram(cwd: string): string {
   const require = createRequire(join(cwd, "package.json"));
   try {

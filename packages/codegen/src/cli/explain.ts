@@ -12,7 +12,6 @@ import { compiledPlan } from "./plans.js";
 import { UsageError } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 
-/** Prints what the plan costs, or the page of a diagnostic; gives the exit code. */
 export async function explain(
   topic: string | undefined,
   { dir, json = false }: { readonly dir?: string; readonly json?: boolean },
@@ -46,7 +45,6 @@ function pageOf(code: string): string {
   return readFileSync(new URL(`../../errors/${code}.md`, import.meta.url), "utf8").trimEnd();
 }
 
-/** One workflow as a table: a line for every stage, and the sum of a run. */
 function textOf(workflow: WorkflowExplained, colors: ReturnType<typeof printTo>["colors"]): string {
   const head = "stage,runs,root executions,transactions,reads,attempts,at worst".split(",");
   const [title = "", ...lines] = table([head, ...workflow.nodes.flatMap(rowsOf)]);

@@ -52,6 +52,5 @@ export function displayPath(cwd: string, path: string): string {
   return short === "" ? "." : short.startsWith("..") ? path : short;
 }
 
-/** A file of the functions folder, as a person would write it. */
 export const inFolder = (folder: string, file: string): string =>
   folder === "." ? file : `${folder}/${file}`;

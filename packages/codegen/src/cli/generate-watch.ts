@@ -1,10 +1,5 @@
-import {
-  Compiler,
-  type CompileResult,
-  withProblems,
-  writeGenerated,
-  type Written,
-} from "../compile.js";
+import { Compiler, withProblems, writeGenerated } from "../compile.js";
+import type { CompileResult, Written } from "../compile.js";
 import type { ChooseBaseline } from "../compatibility/baseline.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { isSame, type SourceText } from "../discover/discover.js";
@@ -19,11 +14,9 @@ import { printDiagnostics, report } from "./report.js";
 import { interruptOf, printTo, type Terminal } from "./terminal.js";
 
 interface WatchOptions {
-  /** Whether edits by hand are written over. Default: false. */
   readonly force?: boolean;
   /** Ends the watching. Default: the user does, by Ctrl-C. */
   readonly signal?: AbortSignal;
-  /** Called after the first round. */
   readonly ready: () => void;
   /** Called after each round in which what is on the disk compiles. */
   readonly onCompiled?: (result: CompileResult) => Promise<void>;
@@ -49,13 +42,11 @@ export async function generateWatch(
   session.compiler.remember(functionsDir);
 }
 
-/** What one round must know of those before it. */
 class Session {
   readonly compiler = new Compiler();
   /** The plan in the output folder, as this session knows it. */
   #planTexts: PlanTexts = new Map();
   #deployable: Deployable | undefined;
-  /** What is wrong with the plan that was there. */
   #unread: readonly Diagnostic[] = [];
   #sources: readonly SourceText[] | undefined;
   #problem: string | undefined;

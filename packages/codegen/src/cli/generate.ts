@@ -1,11 +1,5 @@
-import {
-  type CompileOptions,
-  Compiler,
-  type CompileResult,
-  writeGenerated,
-  WriteRefused,
-  type Written,
-} from "../compile.js";
+import { Compiler, writeGenerated, WriteRefused } from "../compile.js";
+import type { CompileOptions, CompileResult, Written } from "../compile.js";
 import { discover, isSame } from "../discover/discover.js";
 import { refsState } from "../git/repository.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
@@ -18,7 +12,6 @@ export interface GenerateOptions {
   readonly dir?: string;
   readonly watch?: boolean;
   readonly force?: boolean;
-  /** A plan or a commit that is deployed, instead of the main branch's. */
   readonly against?: string;
   readonly json?: boolean;
 }

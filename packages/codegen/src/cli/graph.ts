@@ -12,15 +12,9 @@ const formats = {
   json: (graph: Graph) => `${JSON.stringify(graph, undefined, 2)}\n`,
 };
 
-export interface GraphOptions {
-  readonly dir?: string;
-  readonly format: keyof typeof formats;
-  readonly out?: string;
-}
-
 export async function graph(
   workflow: string | undefined,
-  options: GraphOptions,
+  options: { readonly dir?: string; readonly format: keyof typeof formats; readonly out?: string },
   terminal: Terminal,
 ): Promise<0 | 1> {
   const plan = await compiledPlan(options.dir, workflow, terminal);

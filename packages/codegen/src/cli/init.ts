@@ -16,7 +16,6 @@ import { configFile, convexConfigFiles, outputOf, usualComponent } from "../plan
 import { displayPath, UsageError, wantedFolder } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 
-/** Does what is missing; gives the exit code, which is 1 if something is left to the user. */
 export function init({ dir }: { readonly dir?: string }, terminal: Terminal): 0 | 1 {
   const { cwd } = terminal;
   const functionsDir = wantedFolder(cwd, dir);

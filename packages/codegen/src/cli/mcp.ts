@@ -22,7 +22,6 @@ export async function mcp(options: SourceOptions, terminal: Terminal): Promise<0
   const functionsDir = functionsFolder(terminal.cwd, options.dir);
   const baseline = await baselineFor(undefined, functionsDir, terminal.cwd);
   let opened: OpenSource | undefined;
-  /** Compiles what is on the disk, and takes it in. */
   const latest = async (): Promise<CompileResult> => {
     const result = await compile({ functionsDir, baseline });
     if (!result.ok) return result;

@@ -1,12 +1,8 @@
 import { statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { type Answer, keepLastCompile } from "../cache/last-compile.js";
-import {
-  baselineIn,
-  type ChooseBaseline,
-  mainBaseline,
-  noRepository,
-} from "../compatibility/baseline.js";
+import { baselineIn, mainBaseline, noRepository } from "../compatibility/baseline.js";
+import type { ChooseBaseline } from "../compatibility/baseline.js";
 import { compare } from "../compatibility/compare.js";
 import { compile, type CompileResult } from "../compile.js";
 import { suggestion } from "../diagnostics/nearest.js";
@@ -61,7 +57,6 @@ export async function baselineFor(
   );
 }
 
-/** The plan in a folder of generated code, or in a file that holds all of a plan. */
 async function planAt(path: string, shown: string): Promise<WrittenPlan | undefined> {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   if (!isFolder && basename(path) !== "plan.json") {
@@ -76,7 +71,6 @@ async function planAt(path: string, shown: string): Promise<WrittenPlan | undefi
   throw new PlanUnreadable(problem.message);
 }
 
-/** What there is to say of a compilation once its files are written. */
 export function answerOf(
   functionsDir: string,
   { diagnostics, ok, plan, baseline, output }: CompileResult,

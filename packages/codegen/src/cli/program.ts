@@ -60,7 +60,6 @@ const seedOption = [
   "a JSON file of documents to insert first: { table: [document, …] }",
 ] as const;
 
-/** The commands of `workflow-codegen`. What each does is loaded when it is asked for. */
 function createProgram(terminal: Terminal): Command {
   const program = new Command("workflow-codegen")
     // The commands take it over when they are added: none of them ends the process.

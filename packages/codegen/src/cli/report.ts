@@ -46,7 +46,6 @@ export function withoutFrames(diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, frame: undefined, related };
 }
 
-/** Prints what `generate` warns of, each time. */
 export function printWarnings(answer: Answer, functionsDir: string, terminal: Terminal): void {
   printDiagnostics(answer.diagnostics, displayPath(terminal.cwd, functionsDir), terminal);
   printUnsafeChanges(answer, terminal);
@@ -71,7 +70,6 @@ export function printUnsafeChanges(
 export const placeOf = ({ workflow, node }: Answer["changes"][number]): string =>
   node === undefined ? workflow : `${workflow} › ${node}`;
 
-/** What was written, of how much, and how long it took. */
 export function report(
   { plan }: CompileResult,
   { written, removed }: Written,
@@ -121,7 +119,6 @@ export function tombstoneNames(left: readonly Tombstones[]): string[] {
 
 /** What `check` found; printed as it is with `--json`, with the problems. */
 interface Findings extends Pick<Answer, "changes" | "tombstones" | "against"> {
-  /** Whether all is well: the exit code is 0. */
   readonly ok: boolean;
   /** What `generate` would write and remove. What was edited by hand takes `--force`. */
   readonly drift: Pick<Written, "written" | "removed" | "edited">;
@@ -129,7 +126,6 @@ interface Findings extends Pick<Answer, "changes" | "tombstones" | "against"> {
   readonly dropped: boolean;
 }
 
-/** Where and how `check` was asked. */
 interface Checking {
   readonly functionsDir: string;
   readonly json: boolean;
@@ -140,7 +136,6 @@ interface Checking {
   readonly isCompiled: boolean;
 }
 
-/** Prints what was found; gives the exit code. */
 export function printFindings(
   findings: Findings,
   diagnostics: readonly Diagnostic[],
@@ -184,7 +179,6 @@ export function printUnchanged(
   return printFindings(found, diagnostics, checking, terminal);
 }
 
-/** What `generate` would do. */
 function driftText({ written, removed, edited }: Findings["drift"], against?: string): string {
   const count = written.length + removed.length;
   if (count === 0) return "Generated code is up to date.";

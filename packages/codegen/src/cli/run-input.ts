@@ -27,7 +27,6 @@ export async function readJson(given: string, option: string): Promise<JSONValue
 
 const seedForm = '{ "orders": [{ "_id": "order-1", "total": 5 }] }';
 
-/** The documents of a seed file, table by table. @throws if it has another form */
 export async function readSeed(path: string): Promise<SeedTable[]> {
   const json = await readJson(`@${path}`, "--seed");
   if (!isObject(json)) throw new Error(`${path} is not an object of tables: ${seedForm}`);
@@ -91,7 +90,6 @@ function isObject(json: JSONValue | undefined): json is Record<string, JSONValue
   return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 
-/** Adds the variables of the files that the Convex CLI reads to `process.env`. */
 export function loadEnvironment(cwd: string): void {
   for (const file of [".env.local", ".env"]) {
     try {

@@ -1,4 +1,4 @@
-import { type DataSource, deploymentSource, localSource } from "@stepwise/studio";
+import { deploymentSource, localSource } from "@stepwise/studio";
 import { ConvexClient } from "convex/browser";
 import type { CompileResult } from "../compile.js";
 import { type FirstRun, openLocalApp } from "../dev-server/index.js";
@@ -7,25 +7,16 @@ import { loadEnvironment, readSeed } from "./run-input.js";
 
 export interface SourceOptions {
   readonly dir?: string;
-  /** A file of documents to insert first. */
   readonly seed?: string;
   /** The deployment whose runs are shown, in the place of the embedded back end. */
   readonly url?: string;
   /** The app's module with the functions of `defineStudioApi`. */
   readonly module: string;
-  /** A run to start on the embedded back end. */
   readonly first?: FirstRun;
 }
 
 /** Where runs come from, for as long as they are shown. */
-export interface OpenSource {
-  readonly source: DataSource;
-  /** The id of the first run. */
-  readonly runId?: string | undefined;
-  /** Takes in the app's functions as they are now. */
-  reload(): Promise<void>;
-  close(): Promise<void> | void;
-}
+export type OpenSource = Awaited<ReturnType<typeof openSource>>;
 
 /** @param onLog gets what functions on the embedded back end print */
 export async function openSource(
@@ -33,7 +24,7 @@ export async function openSource(
   result: CompileResult,
   { seed, url, module, first }: SourceOptions,
   onLog: (text: string) => void,
-): Promise<OpenSource> {
+) {
   if (url !== undefined && seed !== undefined)
     throw new UsageError("--url and --seed do not go together: a deployment has its own data.");
   loadEnvironment(process.cwd());
@@ -58,12 +49,13 @@ interface TakesDeployKey {
 }
 
 /** With `CONVEX_DEPLOY_KEY`, which stays in this process, internal functions can be called too. */
-function openDeployment(url: string, module: string): OpenSource {
+function openDeployment(url: string, module: string) {
   const client = new ConvexClient(url);
   const key = process.env["CONVEX_DEPLOY_KEY"];
   if (key !== undefined) (client as unknown as TakesDeployKey).setAdminAuth(key);
   return {
     source: deploymentSource(client, module),
+    runId: undefined,
     reload: async () => {},
     close: async () => await client.close(),
   };

@@ -1,6 +1,5 @@
 import pc from "picocolors";
 
-/** Where a command runs and prints. */
 export interface Terminal {
   readonly cwd: string;
   readonly color: boolean;
@@ -8,7 +7,6 @@ export interface Terminal {
   readonly stderr: { write(text: string): unknown };
   /** Aborted when the user wants to stop what is going on. Default: that ends the process. */
   readonly interrupted?: AbortSignal;
-  /** What the process ends with. */
   exitCode: number;
 }
 
@@ -18,7 +16,6 @@ export const printTo = ({ stdout, stderr, color }: Terminal) => ({
   colors: pc.createColors(color),
 });
 
-/** The one that this process was started in. */
 export const processTerminal = (): Terminal => ({
   cwd: process.cwd(),
   color: pc.isColorSupported,

@@ -1,3 +1,4 @@
+import { parseArgs } from "node:util";
 import { unchangedSince, type LastCompile } from "../cache/last-compile.js";
 import { countsText } from "./counts.js";
 import { functionsFolder } from "./functions-folder.js";
@@ -35,18 +36,14 @@ export async function answerUnchanged(args: readonly string[], cwd: string): Pro
 
 /** A plain `generate` or `check`; undefined for anything that needs a closer look. */
 function questionIn(args: readonly string[]) {
-  const [first] = args;
-  const isNamed = first === "generate" || first === "check";
-  const command = isNamed ? first : "generate";
-  let dir: string | undefined;
-  let json = false;
-  for (let at = isNamed ? 1 : 0; at < args.length; at++) {
-    const value = args[at + 1];
-    if (args[at] === "--json" && command === "check") json = true;
-    else if (args[at] === "--dir" && value !== undefined && !value.startsWith("-")) {
-      dir = value;
-      at++;
-    } else return undefined;
+  const options = { dir: { type: "string" }, json: { type: "boolean" } } as const;
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    const [command = "generate", ...others] = positionals;
+    const { dir, json = false } = values;
+    const isPlain = command === "check" || (command === "generate" && !json);
+    return isPlain && others.length === 0 ? { command, dir, json } : undefined;
+  } catch {
+    return undefined;
   }
-  return { command, dir, json };
 }

@@ -96,7 +96,6 @@ function placeIn(repository: Repository): Pick<History, "base" | "earlier"> {
   };
 }
 
-/** The baseline in a commit; undefined when there is no commit of that name. */
 export function baselineIn(functionsDir: string, ref: string): Baseline | undefined {
   const repository = Repository.around(functionsDir);
   const commit = repository?.commit(ref);

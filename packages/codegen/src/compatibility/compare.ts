@@ -40,7 +40,6 @@ function goneWorkflow(workflow: WorkflowThen): Change {
 
 const componentOf = ({ config }: WrittenPlan): string => config?.component ?? usualComponent;
 
-/** What stops the runs of every workflow: another component, or another folder. */
 function movesOf(before: WrittenPlan, now: WrittenPlan): [message: string, hint: string][] {
   const [old, component] = [quote(componentOf(before)), quote(componentOf(now))];
   const moved = `the component is ${component} now: runs that are in ${old} are not known there, and go on no more`;
@@ -80,7 +79,6 @@ const optionsOf = ({ options, computed }: WorkflowThen) => [
 
 const differ = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
 
-/** The compensations that are gone; `now` is undefined when the workflow is gone. */
 export function compareUndoing(before: WorkflowThen, now: WorkflowThen | undefined): Change[] {
   const names = new Set(now && stageNames(now.nodes));
   return stageNames(before.nodes)

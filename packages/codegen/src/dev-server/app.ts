@@ -33,7 +33,6 @@ export interface App extends Pick<LocalApp, "component"> {
   close(): void;
 }
 
-/** What the generated `index` exports, as far as it is used here. */
 interface WorkflowsIndex {
   readonly workflows: Workflows;
   readonly workflow: {
@@ -134,13 +133,10 @@ function captureLogs(log: (text: string) => void): () => void {
   };
 }
 
-/** As for `runWorkflow`. */
 export type FirstRun = Pick<RunWorkflowOptions, "workflow" | "input" | "files">;
 
-export interface OpenLocalApp extends LocalApp, Pick<App, "close"> {
-  /** The id of the first run. */
+interface OpenLocalApp extends LocalApp, Pick<App, "close"> {
   readonly runId?: string | undefined;
-  /** Takes in the app's functions as they are now. */
   reload(): Promise<void>;
 }
 

@@ -4,43 +4,18 @@ import { dirname, join } from "node:path";
 import { Counter } from "@stepwise/testing";
 import type { TestConvex } from "convex-test";
 import { defineSchema, type GenericSchema, type SchemaDefinition } from "convex/server";
-import {
-  bundle,
-  externalPackages,
-  findComponents,
-  findEntryPoints,
-  type LoadableModules,
-  type MountedComponent,
-} from "./bundle.js";
+import { bundle, externalPackages, findComponents, findEntryPoints } from "./bundle.js";
+import type { LoadableModules, MountedComponent } from "./bundle.js";
 import { usualOutput } from "../plan/paths.js";
 
 /** convex-test's `t` for an app whose schema is only known at run time. */
 export type AppTest = TestConvex<AppSchema>;
 type AppSchema = SchemaDefinition<GenericSchema, boolean>;
 
-/** An app with its components on convex-test, in this process. */
-export interface BackEnd {
-  readonly t: AppTest;
-  readonly counter: Counter;
-  /** The tables of the app's schema; undefined when any table may be written. */
-  readonly tables?: readonly string[] | undefined;
-  /** The app's modules, by the path that Convex knows them by, such as `_workflows/index`. */
-  load(module: string): Promise<unknown>;
-  /** The folder among these that generated code stands in. */
-  readonly output: string;
-  /** The component whose definition comes from `packageName`, if the app mounts it. */
-  componentOf(packageName: string): MountedComponent | undefined;
-  /** Takes in the app's functions as they are now; data and components stay. */
-  reload(): Promise<void>;
-  /** Removes what was written to the cache; the end of the process does so as well. */
-  close(): void;
-}
+export type BackEnd = Awaited<ReturnType<typeof openBackEnd>>;
 
 /** Bundles an app and mounts it with its components. @throws when something cannot be bundled */
-export async function openBackEnd(
-  functionsDir: string,
-  output: string = usualOutput,
-): Promise<BackEnd> {
+export async function openBackEnd(functionsDir: string, output: string = usualOutput) {
   const outdir = await cacheFolder(dirname(functionsDir));
   const close = () => {
     rmSync(outdir, { recursive: true, force: true });
@@ -62,15 +37,20 @@ export async function openBackEnd(
     return {
       t,
       counter,
+      /** The tables of the app's schema; undefined when any table may be written. */
       tables: app.schema.schemaValidation ? Object.keys(app.schema.tables) : undefined,
+      /** Removes what was written to the cache; the end of the process does so as well. */
       close,
       output,
-      load: async (module) => await modules[`./${module}.js`]?.(),
+      /** A module of the app by the path that Convex knows, such as `_workflows/index`. */
+      load: async (module: string) => await modules[`./${module}.js`]?.(),
+      /** Takes in the app's functions as they are now; data and components stay. */
       reload: async () => {
         // Node keeps a module for as long as the process lives, by the path of its file.
         ({ modules } = await loadFolder(functionsDir, join(outdir, `app-${++reloads}`)));
       },
-      componentOf: (name) =>
+      /** The component whose definition comes from a package, if the app mounts it. */
+      componentOf: (name: string): MountedComponent | undefined =>
         components.find(({ specifier }) => specifier.startsWith(`${name}/convex.config`)),
     };
   } catch (error) {
@@ -86,7 +66,6 @@ async function cacheFolder(projectDir: string): Promise<string> {
   return await mkdtemp(join(cache, "run-"));
 }
 
-/** The app's folder, or that of a component. */
 async function loadFolder(folder: string, outdir: string) {
   const entries = await findEntryPoints(folder);
   const schemaFiles = entries.schema === undefined ? [] : [entries.schema];

@@ -7,7 +7,6 @@ import { glob } from "tinyglobby";
 import { convexConfigFiles } from "../plan/paths.js";
 
 export interface BundleOptions {
-  /** What the entry points are relative to. */
   readonly root: string;
   readonly entryPoints: string[];
   readonly outdir: string;
@@ -17,7 +16,6 @@ export interface BundleOptions {
   readonly plugins?: Plugin[];
 }
 
-/** From a module's path, such as `./documents.js`, to its import. */
 export type LoadableModules = Record<string, () => Promise<unknown>>;
 
 /** Bundles modules with their packages as a deployment would, but for `convex`. @throws */
@@ -159,7 +157,6 @@ function isInComponent(functionsDir: string, file: string): boolean {
   return false;
 }
 
-/** A component as `convex.config.ts` mounts it. */
 export interface MountedComponent {
   /** Its path from the app, such as `workflow` or `billing/ledger`. */
   readonly path: string;
@@ -179,7 +176,6 @@ interface Imported {
   readonly definition: Definition;
 }
 
-/** The components that the app mounts, with those that they mount. */
 export async function findComponents(
   functionsDir: string,
   outdir: string,

@@ -1,7 +1,6 @@
 import type { App } from "./app.js";
 import type { RunTree } from "./tree.js";
 
-/** An event to be sent while a run goes on. */
 export interface PlannedEvent {
   readonly name: string;
   readonly value: unknown;
@@ -11,7 +10,6 @@ export interface PlannedEvent {
   readonly isBelow?: boolean;
 }
 
-/** An event with the run that waits for it. */
 export interface Delivery {
   readonly event: PlannedEvent;
   readonly to: { readonly runId: string; readonly workflow: string };
@@ -19,9 +17,7 @@ export interface Delivery {
 
 /** Sends the planned events, each once; those of one name in their order. */
 export class EventSender {
-  /** Those that are sent when a run waits for them. */
   readonly #expected: PlannedEvent[];
-  /** Those whose time has not come. */
   readonly #timed: Set<PlannedEvent>;
   readonly #timers: NodeJS.Timeout[];
   #failure: Error | undefined;

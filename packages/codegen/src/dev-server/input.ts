@@ -39,7 +39,6 @@ export function whyUnreadable(path: string, error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Documents to insert before a run. */
 export interface SeedTable {
   readonly table: string;
   /** Each may have a label as its `_id`, by which later ones and the input name it: `$id:label`. */

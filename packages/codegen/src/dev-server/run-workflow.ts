@@ -13,7 +13,6 @@ export interface RunWorkflowOptions extends AppOptions {
   readonly files?: readonly StoredFile[] | undefined;
   /** Skip what the run waits for: backoff, sleeps. Default: wait for real. */
   readonly skipTime?: boolean;
-  /** Events to send while it goes on. */
   readonly events?: readonly PlannedEvent[];
   /** Documents to insert first; the input may name them. */
   readonly seed?: readonly SeedTable[] | undefined;
@@ -30,7 +29,6 @@ export interface ProgressEvent {
   readonly seenAt: number;
 }
 
-/** What can be told while a run goes on. */
 export type RunEvent =
   | { readonly type: "started"; readonly runId: string; readonly workflow: string }
   | ProgressEvent

@@ -39,14 +39,12 @@ export interface Frame {
   readonly lines: readonly string[];
 }
 
-/** One problem in a definition, with all that is needed to print it. */
 export interface Diagnostic {
   /** Stable, such as `SW1001`. */
   readonly code: string;
   readonly severity: "error" | "warning";
   readonly message: string;
   readonly place: Place;
-  /** What to write instead. */
   readonly hint?: string;
   /** Other places that the problem is made of, such as the first of two nodes with one name. */
   readonly related: readonly (Related & { readonly frame?: Frame })[];

@@ -28,7 +28,6 @@ export function ifPresent<Read>(path: string, read: (path: string) => Read): Rea
   }
 }
 
-/** What is read, or why it cannot be. */
 export function unlessUnreadable<Read>(read: () => Read): Read | Unreadable {
   try {
     return read();
@@ -69,33 +68,21 @@ export function mayHoldDefinitions(folder: string): boolean {
   return folder.split("/").every((name) => !skipped.has(name) && !name.startsWith("."));
 }
 
-/** What there is in the functions folder, relative to it and with `/`, sorted by code unit. */
-export interface DefinitionFiles {
-  readonly files: string[];
-  /** The other files with code in those folders. */
-  readonly others: string[];
-  /** All folders that may hold definitions; the functions folder itself is `""`. */
-  readonly folders: string[];
-  /** Links to folders in which there are such files: they are not looked into. */
-  readonly linked: string[];
-  /** Those of the files that are links. */
-  readonly links: string[];
-  /** Folders, and files of such names, that cannot be read. */
-  readonly unreadable: UnreadablePath[];
-}
-
 export interface UnreadablePath {
-  /** Relative to the functions folder, with `/`. */
   readonly file: string;
   readonly error: Unreadable;
 }
 
-/** Finds files by their names, synchronously and without a library, which is quickest. */
-export function definitionFiles(functionsDir: string): DefinitionFiles {
+/** Finds files by their names, sorted by code unit; without a library, which is quickest. */
+export function definitionFiles(functionsDir: string) {
   const files: string[] = [];
+  /** The other files with code. */
   const others: string[] = [];
+  /** All folders that may hold definitions; the functions folder itself is `""`. */
   const folders = [""];
+  /** Links to folders in which there are such files: they are not looked into. */
   const linked: string[] = [];
+  /** Those of the files that are links. */
   const links: string[] = [];
   const unreadable: UnreadablePath[] = [];
   const attempt = <Read>(file: string, make: (path: string) => Read): Read | undefined => {
@@ -160,7 +147,6 @@ const entriesOf = (folder: string): Dirent[] => readdirSync(folder, { withFileTy
 /** A folder may go while the others are read. */
 export const entriesIfPresent = (folder: string): Dirent[] => ifPresent(folder, entriesOf) ?? [];
 
-/** A file that may hold definitions. */
 export interface SourceText {
   /** Relative to the functions folder, with `/`. */
   readonly file: string;
@@ -175,14 +161,8 @@ export function discover(functionsDir: string): SourceText[] {
   return discoverAll(functionsDir).sources;
 }
 
-export interface Discovered extends Pick<DefinitionFiles, "linked" | "unreadable"> {
-  readonly sources: SourceText[];
-  /** Files with definitions that have another name. */
-  readonly misnamed: readonly SourceText[];
-}
-
-/** The same, and what is skipped. */
-export function discoverAll(functionsDir: string): Discovered {
+/** The same; `misnamed` are files with definitions that have another name. */
+export function discoverAll(functionsDir: string) {
   const { files, others, linked, links, unreadable } = definitionFiles(functionsDir);
   const read = (file: string, isDefinition = false): SourceText[] => {
     const text = unlessUnreadable(() => readText(`${functionsDir}/${file}`));
@@ -239,7 +219,6 @@ function origin(functionsDir: string, file: string): string {
   return path.split(sep).join("/");
 }
 
-/** Whether two looks found the same files with the same texts. */
 export function isSame(before: readonly SourceText[], now: readonly SourceText[]): boolean {
   return (
     before.length === now.length &&

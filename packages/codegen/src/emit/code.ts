@@ -117,7 +117,6 @@ function members(code: string, inside: string, column: number, behind: number): 
   return text;
 }
 
-/** What stands between brackets, cut at its commas, and the place of the closing one. */
 function itemsOf(code: string, from: number): { items: string[]; end: number } {
   const items: string[] = [];
   const token = /(["'])(?:[^"'\\]|\\.|(?!\1)["'])*\1|[([{]|[)\]}]|,/g;

@@ -19,16 +19,13 @@ import {
 import { removedWorkflowFile, workflowFile } from "./workflow-file.js";
 
 export interface GeneratedFile {
-  /** Relative to the functions folder, with `/`. */
   readonly path: string;
   readonly text: string;
 }
 
 /** The files of workflows that were emitted before, code and plans. */
 export interface EmittedBefore {
-  /** What a workflow was made of; undefined for one that is not known again. */
   originOf(workflow: WorkflowPlan): string | undefined;
-  /** The file at a path, if it was made of the same. */
   get(path: string, origin: string): GeneratedFile | undefined;
   set(file: GeneratedFile, origin: string): void;
 }

@@ -21,11 +21,8 @@ import { sortedBy } from "../plan/sorted.js";
 import { stageKind } from "../plan/stage-kinds.js";
 import { laidOut, property, quoted } from "./code.js";
 
-/** What all generated files of an app have in common. */
 export interface Setting {
-  /** The name under which the component is mounted. */
   readonly component: string;
-  /** The folder under the functions folder that they stand in. */
   readonly output: string;
 }
 
@@ -98,7 +95,6 @@ export class FileScope {
     return this.#import(order, "@stepwise/workflow/runtime", name, local, isType);
   }
 
-  /** The component: `components.workflow`. */
   component(): string {
     const local = this.#import("3", "../_generated/api", "components", this.name("components"));
     return `${local}.${this.setting.component}`;
@@ -135,7 +131,6 @@ export class FileScope {
     return this.#import(`6${workflow}`, `./${workflow}`, "reference", local);
   }
 
-  /** The references of all workflows of the app. */
   allReferences(): string {
     return `Object.values(${this.#import("7", "./workflows", "*", this.name("workflows"))})`;
   }

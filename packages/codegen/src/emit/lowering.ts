@@ -24,7 +24,6 @@ export function runFunction(name: string, result: string, file: FileScope): stri
 export const exportedConst = (name: string, type: string, value: string): string =>
   laidOut(`export const ${name}: ${type} = ${value};`);
 
-/** The output of a line of nodes, as code. */
 export function outputName(nodes: BodyPlan["nodes"]): string {
   const output = outputOf(nodes);
   return output === null ? "null" : quoted(output.name);

@@ -5,9 +5,7 @@ import { hasCases, isLoop, type Shape, stageKind, startsRuns } from "../plan/sta
 
 export interface Graph {
   readonly workflows: readonly GraphWorkflow[];
-  /** Workflows that are started as children, but not drawn themselves. */
   readonly others: readonly string[];
-  /** From a node to the workflows that it starts; to any if `child` is undefined. */
   readonly children: readonly {
     readonly workflow: string;
     readonly node: string;

@@ -10,7 +10,6 @@ export type Edit = { readonly file: string; readonly what: string } & (
   | { readonly kind: "keep" | "refuse" }
 );
 
-/** Text put into a text at a position. */
 export interface Insertion {
   readonly at: number;
   readonly text: string;
@@ -63,7 +62,6 @@ export function firstWorkflow(existing: readonly string[]): Edit {
   return { kind: "create", file: firstWorkflowFile, text, what: "a first workflow" };
 }
 
-/** Keeps Prettier out of generated code. @param text of `.prettierignore` */
 export function ignoreGenerated(text: string | undefined, folder: string): Edit {
   const file = ".prettierignore";
   const what = "keeps Prettier out of generated code";
@@ -78,7 +76,6 @@ export function ignoreGenerated(text: string | undefined, folder: string): Edit 
   return { kind: "change", file, text: added, what };
 }
 
-/** What the app's config says. */
 export const settingsIn = (text = "") => readConfig(text).config.values;
 
 /** Has the app's config say the component's name; undefined if there is nothing to say. */
@@ -146,7 +143,6 @@ const needed = {
   "@stepwise/codegen": true,
 };
 
-/** Adds the missing scripts to a `package.json`, which it writes as npm does. */
 export function addScripts(text = ""): Edit {
   const isNew = text.trim() === "";
   const before = isNew ? { private: true, type: "module" } : objectOf(text);
@@ -169,7 +165,6 @@ export function addScripts(text = ""): Edit {
   return { kind, file: manifest, text: json.replaceAll("\n", lineEndOf(text)), what };
 }
 
-/** How to install what an app lacks; undefined when it has all. */
 export function missingPackages(text: string | undefined): string | undefined {
   const present = installedBy(text);
   const missing = Object.entries(needed).filter(([name]) => !present.has(name));

@@ -13,18 +13,15 @@ const lines = (name: string): string =>
 
 const byHand = (name: string): string => `add ${lines(name)} to it yourself`;
 
-/** What `app.use(…)` is given. */
 const usedAs = (local: string, name: string): string =>
   name === usual ? local : `${local}, { name: "${name}" }`;
 
-/** What is done to `convex.config.ts`, and where generated code then finds the component. */
 export interface Mount {
   readonly edit: Edit;
   /** The name under which it is mounted; undefined when it is not, or that is computed. */
   readonly name?: string;
 }
 
-/** Mounts the component in a `convex.config.ts` under the name that generated code looks for. */
 export function mountComponent(file: string, text: string | undefined, wanted: string): Mount {
   const what = `mounts the workflow component${wanted === usual ? "" : ` as "${wanted}"`}`;
   if (text === undefined || text.trim() === "")
@@ -168,7 +165,6 @@ function mountedIn(source: SourceFile, imports: Imports): CallExpression | undef
   return usesAnywhere(source).find((call) => call.getArguments()[0]?.getText() === local);
 }
 
-/** The calls `….use(…)`, wherever they stand. */
 function usesAnywhere(source: SourceFile): CallExpression[] {
   return source.getDescendantsOfKind(SyntaxKind.CallExpression).filter((call) => {
     const callee = call.getExpression();
@@ -183,7 +179,6 @@ const usesOf = (source: SourceFile, app: string): CallExpression[] =>
     return statement?.getParent() === source && call.getExpression().getText() === `${app}.use`;
   });
 
-/** The local name of the component, when it is imported. */
 function importedAs(imports: Imports): string | undefined {
   const isOurs = ({ module, imported }: Import) =>
     imported === "default" && module.replace(/\.js$/, "") === component;
@@ -237,7 +232,6 @@ function isHereAlone(source: SourceFile, app: string): boolean {
 
 const identifiersIn = (source: SourceFile) => source.getDescendantsOfKind(SyntaxKind.Identifier);
 
-/** The first of the names that nothing in the file has. */
 function freeName(source: SourceFile, names: readonly [string, ...string[]]): string {
   const taken = new Set(identifiersIn(source).map((id) => id.getText()));
   return names.find((name) => !taken.has(name)) ?? `${names[0]}_`;

@@ -17,7 +17,6 @@ export interface KnownOther {
 
 export const asyncFunction = "an async function";
 
-/** An option, or a field of one, where it stands and as far as its value can be seen. */
 export interface Given {
   readonly place: Place;
   readonly value: Known;

@@ -52,7 +52,6 @@ export const configFile = "stepwise.config.ts";
 /** The app's own config, which mounts components: Convex takes the first one that exists. */
 export const convexConfigFiles = ["convex.config.ts", "convex.config.js"] as const;
 
-/** The default name under which the component is mounted: that of its package. */
 export const usualComponent = "workflow";
 
 /** A relative module as a file of the functions folder, without its ending; else undefined. */

@@ -10,7 +10,6 @@ export interface Expression {
   readonly parts: readonly (string | { readonly name: string; readonly shorthand: boolean })[];
 }
 
-/** How a name comes into a definition's file. */
 export interface ImportedName {
   readonly local: string;
   /** The name in its module, in quotes if it is no identifier; `*` for the whole module. */
@@ -95,7 +94,6 @@ export const tombstones = z.object({
 });
 export type Tombstones = z.infer<typeof tombstones>;
 
-/** What the app's `stepwise.config.ts` says for all workflows. */
 export const appConfig = z.object({
   /** The name under which the component is mounted. Default: `workflow`. */
   component: identifier.optional(),
@@ -173,7 +171,6 @@ export interface StagePlan extends z.infer<typeof stage> {
   /** The same inside a sentence, and from another stage of its node: `its children`. */
   readonly mention: { readonly elsewhere: string; readonly within: string };
   readonly readers: readonly Reader[];
-  /** Its retry, timeout and isolate. */
   readonly policy: Policy;
 }
 

@@ -48,7 +48,6 @@ function goneIn(plans: readonly WrittenPlan[], others: readonly WrittenPlan[]): 
   return all;
 }
 
-/** Those of some leftovers that are not among others. */
 export function withoutThose(
   wanted: readonly Tombstones[],
   among: readonly Tombstones[],

@@ -49,7 +49,6 @@ function writtenWorkflowOf(placed: WorkflowPlan): WrittenWorkflow {
 
 /* By hand, as zod loads slower than a small app compiles. Types and a test keep it complete. */
 
-/** With each field named, also those that may be absent. */
 type Every<T> = { [Field in keyof Required<T>]: T[Field] };
 
 /** Empty without settings, so that an app without a config keeps its plan. */

@@ -7,22 +7,16 @@ import type { WrittenPlan } from "../plan/schema.js";
 import { hashOf } from "../plan/write.js";
 import { generatedFolders, presentFiles, sidesOf } from "./write-generated.js";
 
-interface LastPlan {
-  /** The plan that was written last; if a merge has left conflicts in it, that of either side. */
-  readonly plans: readonly WrittenPlan[];
-  /** The folders that generated code stands in though the config names another. */
-  readonly elsewhere: readonly string[];
-  /** Why nothing is known of them, though there were some. */
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-/** The plan in the output folder. @param force whether unreadable files of it are skipped */
+/**
+ * The plan in the output folder, one for each side of a merge's conflicts; and the other folders
+ * with generated code. @param force whether unreadable files are skipped
+ */
 export async function lastPlan(
   functionsDir: string,
   output: string,
   force = false,
   before?: ReadBefore,
-): Promise<LastPlan> {
+) {
   const texts = planTexts(functionsDir, output);
   const elsewhere =
     texts.size > 0 ? [] : generatedFolders(functionsDir).filter((folder) => folder !== output);
@@ -31,7 +25,6 @@ export async function lastPlan(
   return { plans, elsewhere, diagnostics };
 }
 
-/** The files of a plan by their paths: the text of each, or why it cannot be read. */
 export type PlanTexts = ReadonlyMap<string, string | Unreadable>;
 
 export function planTexts(functionsDir: string, output: string): PlanTexts {
@@ -46,7 +39,6 @@ export function planTexts(functionsDir: string, output: string): PlanTexts {
   );
 }
 
-/** What the files of a plan say, and what is wrong with those that say nothing. */
 export async function plansOf(
   texts: PlanTexts,
   before: ReadBefore = new Map<string, unknown>(),
