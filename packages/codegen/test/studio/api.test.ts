@@ -1,12 +1,58 @@
 import { deploymentSource, type Client } from "@stepwise/studio";
 import { makeFunctionReference } from "convex/server";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { openSource } from "../../src/cli/source.js";
+import type { CompileResult } from "../../src/compile.js";
 import { openBackEnd, type BackEnd } from "../../src/dev-server/back-end.js";
 import type { TestApp } from "../dev-server/app.js";
 import { writeShopTwice } from "./app.js";
 
 let app: TestApp;
 let back: BackEnd;
+
+/**
+ * A mock of Convex's client: it calls the app's functions on the embedded back end, where the real
+ * one has a connection to a deployment. It runs every query again after each mutation.
+ */
+class MockConvexClient {
+  readonly keys: string[] = [];
+  readonly #queries = new Set<() => void>();
+  isClosed = false;
+  constructor(readonly url: string) {
+    clients.push(this);
+  }
+  setAdminAuth(key: string) {
+    this.keys.push(key);
+  }
+  #as = () => back.t.withIdentity({ subject: this.keys.length > 0 ? "operator" : "nobody" });
+  query = async (fn: any, args: any): Promise<unknown> => await this.#as().query(fn, args);
+  mutation = async (fn: any, args: any): Promise<unknown> => {
+    const result = await this.#as().mutation(fn, args);
+    for (const again of this.#queries) again();
+    return result;
+  };
+  onUpdate(fn: any, args: any, onValue: (value: unknown) => void, onError: (e: Error) => void) {
+    const ask = () => void this.query(fn, args).then(onValue, onError);
+    ask();
+    this.#queries.add(ask);
+    return () => this.#queries.delete(ask);
+  }
+  subscribeToConnectionState = () => () => {};
+  close = async () => void (this.isClosed = true);
+}
+const clients: MockConvexClient[] = [];
+vi.mock("convex/browser", async (original) => ({
+  ...(await original<object>()),
+  // This is called before the class is there.
+  ConvexClient: function (url: string) {
+    return new MockConvexClient(url);
+  },
+}));
+
+const url = "https://happy-otter-123.convex.cloud";
+const openDeployment = () =>
+  openSource(app.functionsDir, {} as CompileResult, { url, module: "studio" }, () => {});
+
 beforeAll(async () => {
   app = await writeShopTwice();
   back = await openBackEnd(app.functionsDir);
@@ -33,6 +79,62 @@ test("only who is authorised sees or steers anything", async () => {
       }),
     { timeout: 10_000 },
   );
+});
+
+test("the source of --url reads, watches and does everything through the app's functions, over a mock of Convex's client", async () => {
+  vi.stubEnv("CONVEX_DEPLOY_KEY", "prod:a-secret");
+  const { source, close } = await openDeployment();
+  expect(clients.at(-1)).toMatchObject({ url, keys: ["prod:a-secret"] });
+  const answers: unknown[] = [await source.read("workflows", {}), await source.read("pool", {})];
+  const input = { items: ["a"], card: "visa" };
+  const runId = await source.write("start", { workflow: "order", input, key: "by url" });
+  const seen: unknown[] = [];
+  const stop = source.watch(
+    "run",
+    { runId },
+    (run) => seen.push(run?.paused),
+    (error) => seen.push(error),
+  );
+  await source.write("pause", { runId });
+  await vi.waitFor(() => expect(seen.at(-1)).toBe(true));
+  await source.write("resume", { runId });
+  await vi.waitFor(() => expect(seen.at(-1)).toBe(false));
+  stop();
+  await vi.waitFor(async () =>
+    expect(await source.read("run", { runId })).toMatchObject({ active: [{ node: "approval" }] }),
+  );
+  await source.write("sendEvent", { runId, name: "approval", payload: { by: "Ada" } });
+  const isOver = async () =>
+    expect(await source.read("run", { runId })).toMatchObject({ state: "completed" });
+  await vi.waitFor(isOver, { timeout: 10_000 });
+  await source.write("restart", { runId, from: "parcels", input: { ...input, items: ["b"] } });
+  await vi.waitFor(isOver, { timeout: 10_000 });
+  answers.push(await source.read("run", { runId }), await source.read("input", { runId }));
+  expect(answers.slice(2)).toMatchObject([
+    { generation: 2, output: { by: "Ada", parcels: { children: ["packed b"] } } },
+    { items: ["b"] },
+  ]);
+  answers.push(await source.read("steps", { runId, cursor: null }));
+  const { page } = await source.read("runs", { text: "BY URL", cursor: null });
+  expect(page).toMatchObject([{ runId }]);
+  await expect(source.write("cancel", { runId: "nobody" })).rejects.toThrow("there is no such run");
+  expect(await source.write("cancel", { runId })).toBe(false);
+  await source.write("cleanup", { runId });
+  expect(await source.read("run", { runId })).toBeNull();
+  expect(JSON.stringify(answers)).not.toContain("a-secret");
+  await close();
+  expect(clients.at(-1)).toMatchObject({ isClosed: true });
+});
+
+test("without a deploy key, the source of --url may do what anybody may", async () => {
+  vi.stubEnv("CONVEX_DEPLOY_KEY", undefined);
+  const { source } = await openDeployment();
+  expect(clients.at(-1)).toMatchObject({ keys: [] });
+  await expect(source.read("runs", { cursor: null })).rejects.toThrow("Operators only");
+  const seen = await new Promise((resolve) => source.watch("pool", {}, resolve, resolve));
+  expect(String(seen)).toContain("Operators only");
+  const start = { workflow: "parcel", input: { item: "a" } };
+  await expect(source.write("start", start)).rejects.toThrow("Operators only");
 });
 
 test("arguments of another form are refused", async () => {
