@@ -17,7 +17,17 @@ export type BackEnd = Awaited<ReturnType<typeof openBackEnd>>;
 /** Bundles an app and mounts it with its components. @throws when something cannot be bundled */
 export async function openBackEnd(functionsDir: string, output: string = usualOutput) {
   const outdir = await cacheFolder(dirname(functionsDir));
+  let isOpen = true;
+  // What is scheduled is still due in real time, maybe while something else in this process has replaced its timers.
+  const whileOpen = (modules: LoadableModules): LoadableModules =>
+    Object.fromEntries(
+      Object.entries(modules).map(([path, load]) => [
+        path,
+        async () => (isOpen ? await load() : await new Promise(() => {})),
+      ]),
+    );
   const close = () => {
+    isOpen = false;
     rmSync(outdir, { recursive: true, force: true });
     process.off("exit", close);
   };
@@ -31,9 +41,9 @@ export async function openBackEnd(functionsDir: string, output: string = usualOu
       Object.keys(modules).map((path) => [path, async () => await modules[path]?.()]),
     );
     const counter = new Counter();
-    const t: AppTest = counter.convexTest({ schema: app.schema, modules: latest });
+    const t: AppTest = counter.convexTest({ schema: app.schema, modules: whileOpen(latest) });
     const components = await findComponents(functionsDir, join(outdir, "config"));
-    await mountAll(t, components, outdir);
+    await mountAll(t, components, outdir, whileOpen);
     return {
       t,
       counter,
@@ -100,10 +110,11 @@ async function mountAll(
   t: AppTest,
   components: readonly MountedComponent[],
   outdir: string,
+  whileOpen: (modules: LoadableModules) => LoadableModules,
 ): Promise<void> {
   for (const { path, directory, children } of components) {
     const { schema, modules } = await loadFolder(directory, join(outdir, "components", path));
-    t.registerComponent(path, schema, modules);
-    await mountAll(t, children, outdir);
+    t.registerComponent(path, schema, whileOpen(modules));
+    await mountAll(t, children, outdir, whileOpen);
   }
 }

@@ -1,4 +1,4 @@
-import { anyApi } from "convex/server";
+import { anyApi, componentsGeneric, type FunctionReference } from "convex/server";
 import { expect, test, vi } from "vitest";
 import { openBackEnd } from "../../src/dev-server/back-end.js";
 import { type TestApp, writeApp } from "./app.js";
@@ -49,6 +49,19 @@ const TASKS = `
     handler: async (ctx) => await ctx.runMutation(components.scores.marks.add, { of: "it" }),
   });
 `;
+
+/** Schedules itself without end, as a watchdog does. */
+const TICKS = `
+  import { anyApi, mutationGeneric } from "convex/server";
+  export const tick = mutationGeneric({
+    args: {},
+    handler: async (ctx) => void (await ctx.scheduler.runAfter(10_000, anyApi.ticks.tick, {})),
+  });
+`;
+
+interface Ticker {
+  readonly ticks: { readonly tick: FunctionReference<"mutation", "internal"> };
+}
 
 async function call(app: TestApp): Promise<unknown> {
   const back = await openBackEnd(app.functionsDir);
@@ -120,4 +133,40 @@ test("an app without components and without a schema is mounted too", async () =
     `,
   });
   expect(await call(app)).toBe(1);
+});
+
+test("a back end that is closed begins nothing any more that it has scheduled", async () => {
+  const app = await writeApp({
+    "convex.config.ts": `
+      import ticker from "./ticker/convex.config.js";
+      import { defineApp } from "convex/server";
+      const app = defineApp();
+      app.use(ticker);
+      export default app;
+    `,
+    "ticker/convex.config.ts": `
+      import { defineComponent } from "convex/server";
+      export default defineComponent("ticker");
+    `,
+    "ticker/ticks.ts": TICKS,
+    "ticks.ts": TICKS,
+  });
+  const back = await openBackEnd(app.functionsDir);
+  vi.useFakeTimers();
+  try {
+    await back.t.mutation(anyApi["ticks"]!["tick"]!, {});
+    const component = componentsGeneric()["ticker"] as unknown as Ticker;
+    await back.t.mutation((ctx) => ctx.runMutation(component.ticks.tick, {}));
+    const ticks = () => back.counter.totals(({ name }) => name === "ticks:tick").executions;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(ticks()).toBe(4);
+    back.close();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(ticks()).toBe(4);
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+    back.close();
+    await app.remove();
+  }
 });
