@@ -18,7 +18,7 @@ export type BackEnd = Awaited<ReturnType<typeof openBackEnd>>;
 export async function openBackEnd(functionsDir: string, output: string = usualOutput) {
   const outdir = await cacheFolder(dirname(functionsDir));
   let isOpen = true;
-  // What is scheduled is still due in real time, maybe while something else in this process has replaced its timers.
+  // What is scheduled stays due, maybe when somebody else has replaced this process's timers.
   const whileOpen = (modules: LoadableModules): LoadableModules =>
     Object.fromEntries(
       Object.entries(modules).map(([path, load]) => [

@@ -2,8 +2,12 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { Counter } from "@stepwise/testing";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { rmSync } from "../../../../scripts/folders.mjs";
+import { readEvents, readJson, readSeed } from "../../src/cli/run-input.js";
+import { compile } from "../../src/compile.js";
+import { withSeed } from "../../src/dev-server/input.js";
 import { convexConfig, type TestApp, writeApp } from "./app.js";
 
 // The command as it is installed: needs the built packages.
@@ -71,6 +75,13 @@ function cli(...args: string[]) {
     encoding: "utf8",
   });
   return { status, stdout, stderr };
+}
+
+/** Takes paths as a process would that was started in the folder of the app. */
+function useFolder(): void {
+  const before = process.cwd();
+  process.chdir(dirname(app.functionsDir));
+  onTestFinished(() => process.chdir(before));
 }
 
 test(
@@ -150,28 +161,36 @@ test(
   { tags: ["large"] },
   () => {
     const folder = dirname(app.functionsDir);
-    const seed = (text: string) => {
-      writeFileSync(join(folder, "seed.json"), text);
-      return cli("reads", "--seed", "seed.json", "--input", '{ "order": "$id:first" }');
-    };
     writeFileSync(join(folder, ".env"), "GREETING=from-env\n");
     writeFileSync(join(folder, ".env.local"), "GREETING=from-local\n");
     const documents = `{ "people": [{ "_id": "ada", "name": "Ada" }],
     "orders": [{ "_id": "first", "customer": "$id:ada", "total": 5 }] }`;
-    expect(seed(documents).stdout).toBe('"Ada 5 from-local"\n');
-    expect(seed('{ "orders": [{ "customer": "$id:ada" }] }').stderr).toContain(
-      'The seeded document 1 of "orders" names the document "ada", which the seed does not hold before it.',
-    );
-    expect(seed("{}").stderr).toContain('The input names the document "first"');
-    expect(seed('{ "orders": {} }').stderr).toContain(
-      'The table "orders" in seed.json is not a list',
-    );
-    expect(seed("[]").stderr).toContain("seed.json is not an object of tables");
-    expect(seed('{ "order": [] }').stderr).toContain(
-      'The schema has no table "order", which the seed names. Did you mean "orders"?',
-    );
+    writeFileSync(join(folder, "seed.json"), documents);
+    const { stdout } = cli("reads", "--seed", "seed.json", "--input", '{ "order": "$id:first" }');
+    expect(stdout).toBe('"Ada 5 from-local"\n');
   },
 );
+
+test("what is wrong with a seed is told, with the document, the label or the table that is meant", async () => {
+  useFolder();
+  const t = new Counter().convexTest({ modules: { "./_generated/api.js": async () => ({}) } });
+  const back = { t, tables: ["people", "orders"] };
+  const seed = async (text: string) => {
+    writeFileSync("seed.json", text);
+    return await withSeed(back, { order: "$id:first" }, await readSeed("seed.json"));
+  };
+  await expect(seed('{ "orders": [{ "customer": "$id:ada" }] }')).rejects.toThrow(
+    'The seeded document 1 of "orders" names the document "ada", which the seed does not hold before it.',
+  );
+  await expect(seed("{}")).rejects.toThrow('The input names the document "first"');
+  await expect(seed('{ "orders": {} }')).rejects.toThrow(
+    'The table "orders" in seed.json is not a list',
+  );
+  await expect(seed("[]")).rejects.toThrow("seed.json is not an object of tables");
+  await expect(seed('{ "order": [] }')).rejects.toThrow(
+    'The schema has no table "order", which the seed names. Did you mean "orders"?',
+  );
+});
 
 test("--quiet prints the output, and of a run that fails why", { tags: ["large"] }, () => {
   expect(cli("greet", "--quiet", "--input", '{ "name": "Ada" }')).toEqual({
@@ -273,42 +292,56 @@ test("what the user got wrong is answered in a line, without a stack", { tags: [
   const answers = [
     cli("gret"),
     cli("greet", "--input", "{ name"),
-    cli("greet", "--input", "@nowhere.json"),
     cli("greet", "--file", "name=@nowhere.txt"),
     cli("greet", "--dir", "nowhere"),
     cli("greet"),
-    cli("asks", "--events", "[7]"),
-    cli("asks", "--events", '[{ "name": "approval", "at": "soon" }]'),
-    cli("asks", "--events", '[{ "name": "approval", "time": 1 }]'),
     cli("asks", "--random", "x"),
-    cli("asks", "--events", "@nowhere.json"),
-    cli("greet", "--input", "@convex"),
-    cli("asks", "--events", '[{ "name": "aproval" }]'),
-    cli("greet", "--events", '[{ "name": "approval", "at": 1 }]'),
   ];
   for (const { status, stdout, stderr } of answers) {
     expect(status).toBe(1);
     expect(stdout).toBe("");
     expect(stderr).not.toMatch(/\n\s+at /);
+    expect(stderr).not.toMatch(/ENOENT|EISDIR/);
   }
   const said = answers.map(({ stderr }) => stderr);
   expect(said[0]).toContain('There is no workflow "gret". Did you mean "greet"?');
   expect(said[1]).toContain("--input is not JSON");
-  expect(said[2]).toContain("--input cannot be read: there is no nowhere.json.");
-  expect(said[3]).toContain('The file for "name" cannot be read: there is no nowhere.txt.');
-  expect(said[4]).toContain("There is no functions folder");
-  expect(said[5]).toContain("input.name");
-  expect(said[6]).toContain("--events: event 1 is not an object.");
-  expect(said[7]).toContain('has "soon" as its "at", which is neither');
-  expect(said[8]).toContain('has an unknown field "time"');
-  expect(said[9]).toContain("It must be a whole number.");
-  expect(said[10]).toContain("--events cannot be read: there is no nowhere.json.");
-  expect(said[11]).toContain("--input cannot be read: convex is a folder.");
-  expect(said[12]).toContain(
-    '--events: no node of asks, or of a workflow below it, waits for an event "aproval". Did you mean "approval"?',
-  );
-  expect(said[13]).toContain(
-    '--events: no node of greet, or of a workflow below it, waits for an event "approval". There are no events at all.',
-  );
-  for (const text of said) expect(text).not.toMatch(/ENOENT|EISDIR/);
+  expect(said[2]).toContain('The file for "name" cannot be read: there is no nowhere.txt.');
+  expect(said[3]).toContain("There is no functions folder");
+  expect(said[4]).toContain("input.name");
+  expect(said[5]).toContain("It must be a whole number.");
+});
+
+test("a file or JSON that does not fit its option is told by the option", async () => {
+  useFolder();
+  const { plan } = await compile({ functionsDir: app.functionsDir });
+  const wrongs: (readonly [() => Promise<unknown>, string])[] = [
+    [
+      () => readJson("@nowhere.json", "--input"),
+      "--input cannot be read: there is no nowhere.json.",
+    ],
+    [() => readJson("@convex", "--input"), "--input cannot be read: convex is a folder."],
+    [
+      () => readEvents("@nowhere.json", "asks", plan),
+      "--events cannot be read: there is no nowhere",
+    ],
+    [() => readEvents("[7]", "asks", plan), "--events: event 1 is not an object."],
+    [
+      () => readEvents('[{ "name": "approval", "at": "soon" }]', "asks", plan),
+      'has "soon" as its "at", which is neither',
+    ],
+    [
+      () => readEvents('[{ "name": "approval", "time": 1 }]', "asks", plan),
+      'has an unknown field "time"',
+    ],
+    [
+      () => readEvents('[{ "name": "aproval" }]', "asks", plan),
+      '--events: no node of asks, or of a workflow below it, waits for an event "aproval". Did you mean "approval"?',
+    ],
+    [
+      () => readEvents('[{ "name": "approval", "at": 1 }]', "greet", plan),
+      '--events: no node of greet, or of a workflow below it, waits for an event "approval". There are no events at all.',
+    ],
+  ];
+  for (const [read, told] of wrongs) await expect(read()).rejects.toThrow(told);
 });
