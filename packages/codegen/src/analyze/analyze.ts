@@ -11,13 +11,7 @@ import type { FileReader } from "./file-reader.js";
 import { importCycles, type ModuleFacts } from "./import-cycles.js";
 import type { ReadModule } from "./module-file.js";
 
-export interface Analysis {
-  readonly workflows: WorkflowPlan[];
-  readonly diagnostics: Diagnostic[];
-  /** What each workflow was made of, as a hash: while that is the same, so is the plan. */
-  readonly origins: ReadonlyMap<WorkflowPlan, string>;
-  readonly parsed: readonly string[];
-}
+export type Analysis = Awaited<ReturnType<Analyzer["analyze"]>>;
 
 export interface Memory extends ReadBefore {
   /** Gives what was remembered when asked for, the same each time; undefined if nothing was. */
@@ -72,7 +66,7 @@ export class Analyzer {
     read: ReadModule,
     finishing: Finishing,
     output: string,
-  ): Promise<Analysis> {
+  ) {
     const parsed = new Set<string>();
     const hashes = new Map(
       sources.map(({ file, text, origin = "" }) => [file, hashOf(`${origin}\n${text}`)]),
@@ -88,6 +82,7 @@ export class Analyzer {
     const reexports = await allReexports(facts, read, this.#reexports);
     const known = workflowsOf(facts, unread, reexports, read);
     const analysis = { workflows: [] as WorkflowPlan[], diagnostics: [] as Diagnostic[] };
+    /** What each workflow was made of, as a hash: while that is the same, so is the plan. */
     const origins = new Map<WorkflowPlan, string>();
     for (const source of sources) {
       const hash = hashes.get(source.file) ?? "";

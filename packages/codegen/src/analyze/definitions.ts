@@ -46,7 +46,7 @@ export function findDefinitions(file: DefinitionFile): FoundInFile {
   const held = new Map<string, { declaration: VariableDeclaration; found: Found }>();
   for (const found of chains) {
     const declaration = declarationOf(found.chain.top);
-    if (declaration === undefined) reportLoose(found, file);
+    if (declaration === undefined) reportLoose(found.root, found.chain.top, file);
     else held.set(declaration.getName(), { declaration, found });
   }
   reportMisused(file);
@@ -64,14 +64,8 @@ export function findDefinitions(file: DefinitionFile): FoundInFile {
   return { definitions, locals: new Set(held.keys()) };
 }
 
-interface Chain {
-  readonly top: Node;
-  readonly nodes: NodeCall[];
-  readonly broken?: Node;
-}
-
 /** From `defineWorkflow(…)` outwards, along `.step(…).parent(…)`. */
-function climb(root: CallExpression): Chain {
+function climb(root: CallExpression): { top: Node; nodes: NodeCall[]; broken?: Node } {
   const nodes: NodeCall[] = [];
   let top: Node = root;
   for (;;) {
@@ -105,11 +99,8 @@ function declarationOf(top: Node): VariableDeclaration | undefined {
   return isOnTop && Node.isIdentifier(declaration.getNameNode()) ? declaration : undefined;
 }
 
-function reportLoose(
-  { root, chain }: { root: CallExpression; chain: Chain },
-  file: DefinitionFile,
-): void {
-  const isDefault = Node.isExportAssignment(chain.top.getParent());
+function reportLoose(root: CallExpression, top: Node, file: DefinitionFile): void {
+  const isDefault = Node.isExportAssignment(top.getParent());
   const message = isDefault
     ? "this workflow is the default export of its file, so it has no name"
     : "this workflow is part of a larger expression or statement, so what it is made of is only known when it runs";

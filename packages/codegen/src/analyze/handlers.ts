@@ -1,5 +1,5 @@
 import { Node } from "../ts-morph.js";
-import type { FunctionKind, Policy, Read } from "../plan/schema.js";
+import type { FunctionKind, Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
 import {
   type FunctionNode,
@@ -15,16 +15,6 @@ import type { Identifier, Node as TsNode, ObjectBindingPattern } from "ts-morph"
 import { identifiersIn } from "./descendants.js";
 import { isDeclaredBetween, isReference, nameOf, namesIn } from "./scoping.js";
 
-export interface Handler {
-  readonly kind: FunctionKind;
-  readonly at: Node;
-  readonly reads: Reads;
-  readonly policy: Policy;
-  readonly reference?: string;
-  /** Whether the `args` of the reference ask for `info`. */
-  readonly info?: true | undefined;
-}
-
 /** Finds the one action, mutation or query of a node; `isInline` allows none, and no reference. */
 export function readHandler(
   options: Options,
@@ -32,7 +22,7 @@ export function readHandler(
   of: string,
   file: DefinitionFile,
   isInline = false,
-): Handler | undefined {
+) {
   const given = handlerKinds.flatMap((kind) => {
     const option = options.get(kind);
     return option === undefined ? [] : [{ kind, option }];
@@ -62,7 +52,7 @@ function classify(
   of: string,
   file: DefinitionFile,
   isInline: boolean,
-): Handler | undefined {
+) {
   const fn = functionOf(value, file);
   const policy = policyOf(options, file);
   const args = options.get("args");

@@ -10,20 +10,7 @@ export interface Target {
   readonly name: string;
 }
 
-interface FoundWorkflow {
-  /** The workflow's name; null for a definition that was reported. */
-  readonly workflow: string | null | undefined;
-  /** Whether it may be one all the same: a file on the way to it could not be read whole. */
-  readonly isOpen: boolean;
-  /** Whether the way to it ends in a definition file. */
-  readonly endsInDefinition: boolean;
-}
-
-export interface Workflows {
-  readonly has: (name: string) => boolean;
-  readonly nearest: (name: string) => string | undefined;
-  readonly lookUp: (target: Target) => FoundWorkflow;
-}
+export type Workflows = ReturnType<typeof workflowsOf>;
 
 /** @param unread files that could not be read whole, so a missing workflow says nothing */
 export function workflowsOf(
@@ -31,7 +18,7 @@ export function workflowsOf(
   unread: ReadonlySet<string>,
   reexports: Reexports,
   read: ReadModule,
-): Workflows {
+) {
   const byPlace = new Map<string, string | null>();
   const key = (file: string, name: string) => `${file}\n${name}`;
   for (const { file, definitions, locals } of files) {
@@ -44,14 +31,16 @@ export function workflowsOf(
   const names = files.flatMap(({ definitions }) => definitions.map(({ name }) => name)).sort();
   const known = new Set(names);
   return {
-    has: (name) => known.has(name),
-    nearest: (name) => nearest(name, names),
-    lookUp: ({ from, module, name }) => {
+    has: (name: string) => known.has(name),
+    nearest: (name: string) => nearest(name, names),
+    lookUp: ({ from, module, name }: Target) => {
       const path = module === undefined ? withoutEnding(from) : modulePath(from, module, read);
       const places = path === undefined ? [] : placesOf({ module: path, name }, reexports);
       const found = places.map(({ module, name }) => byPlace.get(key(`${module}.ts`, name)));
       return {
+        /** Its name; null for a definition that was reported. */
         workflow: found.find((each) => each !== undefined),
+        /** Whether it may be one all the same: a file on the way to it could not be read whole. */
         isOpen: places.some(({ module }) => unread.has(`${module}.ts`)),
         endsInDefinition: places.at(-1)?.module.endsWith(".workflow") === true,
       };

@@ -88,13 +88,10 @@ export const checkOptions = ({ name, given, nodes }: WorkflowPlan): Diagnostic[]
     .flatMap((owner) => [...checkValues(owner.label, owner.given), ...checkEffects(owner)]),
 ];
 
-interface Owner {
-  readonly label: string;
-  readonly given: GivenOptions;
-  readonly stages: readonly StagePlan[];
-}
+type Owner = ReturnType<typeof ownersOf>[number];
 
-function ownersOf(node: NodePlan): Owner[] {
+/** What has options of its own: a node, and each part that is an object inside it. */
+function ownersOf(node: NodePlan) {
   const ofNode = new Set([...node.given.values()].map(placeKey));
   const isPart = ({ policy: { given } }: StagePlan) =>
     [...given.values()].every((option) => !ofNode.has(placeKey(option)));

@@ -43,29 +43,17 @@ interface Line {
   readonly nodes: readonly NodeThen[];
 }
 
-/** A case that only the old plan has, while its branch is still there. */
-export interface GoneCase {
-  readonly path: string;
-  /** Its key after those that the branch has in the new plan. */
-  readonly keys: readonly string[];
-}
-
-export function linePairs(
-  before: WorkflowThen,
-  now: WorkflowThen,
-): { pairs: LinePair[]; goneCases: GoneCase[] } {
+export function linePairs(before: WorkflowThen, now: WorkflowThen) {
   const lines = linesOf(now.nodes);
-  const goneCases: GoneCase[] = [];
+  /** Cases that only the old plan has, with the keys that their branch has now, and then theirs. */
+  const goneCases: { readonly path: string; readonly keys: readonly string[] }[] = [];
   const pairs = linesOf(before.nodes).flatMap(({ stored, inside, branch, key, nodes }) => {
     const other = lines.find((each) => each.stored === stored);
-    if (other !== undefined)
-      return [
-        {
-          inside: other.inside,
-          before: nodes.map((node) => placed(node, inside)),
-          now: other.nodes.map((node) => placed(node, other.inside)),
-        },
-      ];
+    if (other !== undefined) {
+      const then = nodes.map((node) => placed(node, inside));
+      const nodesNow = other.nodes.map((node) => placed(node, other.inside));
+      return [{ inside: other.inside, before: then, now: nodesNow } satisfies LinePair];
+    }
     const cases = lines.filter((each) => branch !== undefined && each.branch === branch);
     const keys = [...cases.map((each) => each.key ?? ""), key ?? ""];
     if (cases.length > 0) goneCases.push({ path: inside, keys });

@@ -3,22 +3,9 @@ import type { NodePlan, ProjectPlan, StagePlan } from "../plan/schema.js";
 import { retryOf } from "../plan/retry.js";
 import { hasCases, isLoop, type Shape, stageKind, startsRuns } from "../plan/stage-kinds.js";
 
-export interface Graph {
-  readonly workflows: readonly GraphWorkflow[];
-  readonly others: readonly string[];
-  readonly children: readonly {
-    readonly workflow: string;
-    readonly node: string;
-    readonly child: string | undefined;
-  }[];
-}
-
-export interface GraphWorkflow {
-  readonly name: string;
-  readonly file: string;
-  readonly nodes: readonly GraphNode[];
-  readonly edges: readonly GraphEdge[];
-}
+export type Graph = ReturnType<typeof graphOf>;
+export type GraphWorkflow = Graph["workflows"][number];
+export type GraphNode = GraphWorkflow["nodes"][number];
 
 export interface GraphEdge {
   readonly from: string;
@@ -27,19 +14,9 @@ export interface GraphEdge {
   readonly label?: string;
 }
 
-export interface GraphNode {
-  readonly name: string;
-  readonly kind: string;
-  readonly shape: Shape;
-  /** What it runs, in order: `action internal.documents.outline`, `children`, `mutation`. */
-  readonly runs: readonly string[];
-  /** How it is run: `retry 5×`, `timeout 30s`, `8 at once`. */
-  readonly policies: readonly string[];
-  readonly fansOut: boolean;
-}
-
-export function graphOf({ workflows }: ProjectPlan, only?: string): Graph {
+export function graphOf({ workflows }: ProjectPlan, only?: string) {
   const drawn = workflows.filter(({ name }) => only === undefined || name === only);
+  /** From a node to the workflows that it starts; to any if `child` is undefined. */
   const children = drawn.flatMap((workflow) =>
     stagesOf(workflow)
       .filter(({ kind }) => stageKind(kind).shape === "fanOut")
@@ -53,6 +30,7 @@ export function graphOf({ workflows }: ProjectPlan, only?: string): Graph {
     workflows: drawn.map(({ name, file, nodes }) => {
       return { name, file, nodes: allNodes(nodes).map(graphNode), edges: edgesOf(nodes) };
     }),
+    /** Workflows that are started as children, but not drawn themselves. */
     others: [...started].filter((name) => !names.has(name)).sort(),
     children,
   };
@@ -101,7 +79,7 @@ function insideOf(node: NodePlan): GraphEdge[] {
 const shapeOf = ({ stages }: NodePlan): Shape =>
   stages.map(({ kind }) => stageKind(kind).shape).find((shape) => shape !== "run") ?? "run";
 
-function graphNode(node: NodePlan): GraphNode {
+function graphNode(node: NodePlan) {
   const { path, kind, stages, options } = node;
   const policies = Object.entries(options).flatMap(
     ([option, value]) => policyTexts[option]?.(value) ?? [],
@@ -110,7 +88,9 @@ function graphNode(node: NodePlan): GraphNode {
     name: path,
     kind,
     shape: shapeOf(node),
+    /** What it runs, in order: `action internal.documents.outline`, `children`, `mutation`. */
     runs: stages.map(runText),
+    /** How it is run: `retry 5×`, `timeout 30s`, `8 at once`. */
     policies: [
       ...policies,
       ...(stages.some(({ recover }) => recover) ? ["recovers"] : []),

@@ -1,7 +1,7 @@
 import type { CallExpression, ExportAssignment, Node as AnyNode, SourceFile } from "ts-morph";
 import { type Import, importsOf, isImported } from "../analyze/modules.js";
 import { unwrap } from "../analyze/functions.js";
-import { type Place, placeAt } from "../diagnostics/diagnostic.js";
+import { placeAt } from "../diagnostics/diagnostic.js";
 import { Node, SyntaxKind } from "../ts-morph.js";
 import { type Edit, insert, type Insertion, parse } from "./app-files.js";
 
@@ -86,16 +86,8 @@ export function mountComponent(file: string, text: string | undefined, wanted: s
   return { edit: { kind: "change", file, text: insert(text, edits), what }, name: wanted };
 }
 
-/** Why generated code does not find the component under a name. */
-export interface Astray {
-  /** The name under which it is mounted; undefined when it is not. */
-  readonly name?: string;
-  /** What mounts it there; else what makes the app. */
-  readonly place: Place;
-}
-
 /** Where an app's config plainly does not mount the component under a name; else undefined. */
-export function mountedAstray(file: string, text: string, wanted: string): Astray | undefined {
+export function mountedAstray(file: string, text: string, wanted: string) {
   const source = parse(text);
   if (source === undefined) return undefined;
   const imports = importsOf(source.compilerNode);
@@ -109,8 +101,9 @@ export function mountedAstray(file: string, text: string, wanted: string): Astra
   const mounted = mountedIn(source, imports);
   const at = mounted ?? ("name" in made ? made.statement : made.exported);
   const place = placeAt(file, source.getFullText(), at.getStart(), at.getWidth());
+  /** The name under which it is mounted; undefined when it is not. */
   const name = mounted && nameOf(mounted, imports);
-  return { place, ...(name === undefined ? {} : { name }) };
+  return { place, name };
 }
 
 /** What to write into an app's config for the component to be mounted under a name. */

@@ -69,13 +69,6 @@ export function allLines(nodes: readonly NodePlan[]): (readonly NodePlan[])[] {
   return [nodes, ...inner.flatMap((body) => allLines(body.nodes))];
 }
 
-export interface GeneratedFunction {
-  readonly name: string;
-  readonly stage: StagePlan;
-  /** What it is, for messages: `step "save"`, `the completion of step "save"`. */
-  readonly label: string;
-}
-
 /** `chapters.output` is named `chaptersOutput`. */
 export function stageIdentifier(stageName: string): string {
   const [first = "", ...rest] = stageName.split(".");
@@ -86,8 +79,8 @@ export const capitalized = (name: string): string => name.slice(0, 1).toUpperCas
 
 export const completionName = (stageName: string): string => `${stageIdentifier(stageName)}Done`;
 
-/** The functions of a stage. A mutation or query by reference has none: it is called directly. */
-function functionsOf(stage: StagePlan): GeneratedFunction[] {
+/** The functions of a stage, with what messages call them. A mutation or query by reference has none: it is called directly. */
+function functionsOf(stage: StagePlan) {
   const own = { name: stageIdentifier(stage.name), stage, label: stage.label };
   const { goes } = stageKind(stage.kind);
   if (goes === "queued") {
@@ -100,12 +93,10 @@ function functionsOf(stage: StagePlan): GeneratedFunction[] {
 type Nodes = Pick<WorkflowPlan, "nodes">;
 
 /** The functions of all stages, in order; every workflow also has `entry` and `reference`. */
-export const generatedFunctions = ({ nodes }: Nodes): GeneratedFunction[] =>
-  allNodes(nodes).flatMap(functionsOfNode);
+export const generatedFunctions = ({ nodes }: Nodes) => allNodes(nodes).flatMap(functionsOfNode);
 
 /** Those of one node, without those of the nodes inside it. */
-export const functionsOfNode = ({ stages }: NodePlan): GeneratedFunction[] =>
-  stages.flatMap(functionsOf);
+export const functionsOfNode = ({ stages }: NodePlan) => stages.flatMap(functionsOf);
 
 /** All stages of a workflow, those of the nodes inside a node after its own. */
 export const stagesOf = ({ nodes }: Nodes): StagePlan[] =>

@@ -63,23 +63,19 @@ export function withoutThose(
   });
 }
 
-export interface TombstoneFunction {
-  readonly stage: string;
-  readonly name: string;
-  /** Whether it is that which the action reports to, and not the action. */
-  readonly isCompletion: boolean;
-}
+export type TombstoneFunction = ReturnType<typeof tombstoneFunctions>[number];
 
 /** Functions that only end or redirect runs at removed actions, unless their names are taken. */
 export function tombstoneFunctions(
   workflow: WorkflowPlan | undefined,
   { stages }: Pick<Tombstones, "stages">,
-): TombstoneFunction[] {
+) {
   const taken = new Set(workflow && generatedFunctions(workflow).map(({ name }) => name));
   // What the copied input means by the name of a global must not be one of these.
   if (workflow?.input.kind === "copy") for (const name of workflow.input.globals) taken.add(name);
-  const both = stages.flatMap((stage): TombstoneFunction[] => [
+  const both = stages.flatMap((stage) => [
     { stage, name: stageIdentifier(stage), isCompletion: false },
+    // What the action reports to.
     { stage, name: completionName(stage), isCompletion: true },
   ]);
   // `a.b` and `aB`, of different versions, had functions of one name.
