@@ -1,15 +1,8 @@
 import { Node } from "../ts-morph.js";
 import type { FunctionKind, Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
-import {
-  type FunctionNode,
-  functionOf,
-  type Option,
-  referencePath,
-  stringOf,
-  unwrap,
-  wrapping,
-} from "./functions.js";
+import { functionOf, referencePath, stringOf, unwrap, wrapping } from "./functions.js";
+import type { FunctionNode, Option } from "./functions.js";
 import { handlerKinds, type Options, policyOf, slipHint, slipOf } from "./options.js";
 import type { Identifier, Node as TsNode, ObjectBindingPattern } from "ts-morph";
 import { identifiersIn } from "./descendants.js";

@@ -1,12 +1,8 @@
 import { readFileSync } from "node:fs";
 import { codes } from "../diagnostics/codes.js";
 import { nearest } from "../diagnostics/nearest.js";
-import {
-  explain as explained,
-  type NodeExplained,
-  type StageExplained,
-  type WorkflowExplained,
-} from "../explain/explain.js";
+import { explain as explained } from "../explain/explain.js";
+import type { NodeExplained, StageExplained, WorkflowExplained } from "../explain/explain.js";
 import { duration } from "./counts.js";
 import { compiledPlan } from "./plans.js";
 import { UsageError } from "./functions-folder.js";

@@ -1,12 +1,7 @@
 import type { WriteStream } from "node:tty";
 import pc from "picocolors";
-import {
-  hasEnded,
-  type RunEvent,
-  type RunTree,
-  type TreeRun,
-  type TreeStep,
-} from "../dev-server/index.js";
+import { hasEnded } from "../dev-server/index.js";
+import type { RunEvent, RunTree, TreeRun, TreeStep } from "../dev-server/index.js";
 import { duration } from "./counts.js";
 import { type Progress, progressLines } from "./progress-lines.js";
 import {

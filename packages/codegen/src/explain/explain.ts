@@ -2,15 +2,8 @@ import { durationMs } from "../plan/constants.js";
 import { stagesOf } from "../plan/flow.js";
 import type { BodyPlan, NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { isLoop, stageKind } from "../plan/stage-kinds.js";
-import {
-  actionsOf,
-  limitOf,
-  type LongestRuns,
-  iterationsOf,
-  rootExecutions,
-  worstCase,
-  type WorstCase,
-} from "./costs.js";
+import { actionsOf, limitOf, iterationsOf, rootExecutions, worstCase } from "./costs.js";
+import type { LongestRuns, WorstCase } from "./costs.js";
 
 /** What something costs and takes at most, when nothing fails; and at worst. */
 interface Bound {

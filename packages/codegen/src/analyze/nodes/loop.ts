@@ -6,14 +6,8 @@ import { bindingOf, scopeReads } from "../handlers.js";
 import { policyOf } from "../options.js";
 import type { DefinitionFile } from "../parser.js";
 import { nameOf } from "../scoping.js";
-import {
-  type NodeContext,
-  type NodeKind,
-  ofNode,
-  optionSource,
-  stagePlan,
-  type Surroundings,
-} from "./node-kind.js";
+import { ofNode, optionSource, stagePlan } from "./node-kind.js";
+import type { NodeContext, NodeKind, Surroundings } from "./node-kind.js";
 
 const order = [["state"], ["initial"], ["body"], ["until"]];
 const planned = ["maxIterations", "timeout"];

@@ -3,14 +3,8 @@ import { childWorkflow } from "../children.js";
 import { constantOf, functionOf, unwrap } from "../functions.js";
 import { readRecover, type Reads, readsOf, scopeReads } from "../handlers.js";
 import { knownValue, objectOf } from "../known.js";
-import {
-  givenOptions,
-  type Options,
-  plannedValues,
-  policyOf,
-  readOptions,
-  reportUnknown,
-} from "../options.js";
+import { givenOptions, plannedValues, policyOf, readOptions, reportUnknown } from "../options.js";
+import type { Options } from "../options.js";
 import type { DefinitionFile } from "../parser.js";
 import { ofNode, optionSource, stagePlan } from "./node-kind.js";
 import type { Named, NodeContext, NodeKind } from "./node-kind.js";
