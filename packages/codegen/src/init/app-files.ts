@@ -95,23 +95,16 @@ export function nameComponent(text = "", name: string): Edit | undefined {
     const why = config.given.has("component")
       ? `it gives another name to the component than convex.config, which mounts it as "${name}"`
       : "it cannot be edited safely";
-    return {
-      kind: "refuse",
-      file: configFile,
-      what: `${why}: write \`${option}\` into it yourself`,
-    };
+    const instead = `${why}: write \`${option}\` into it yourself`;
+    return { kind: "refuse", file: configFile, what: instead };
   }
   const rest = text.slice(object + 1);
   const [indent] = /^\s*\n[ \t]*/.exec(rest) ?? [""];
   const isEmpty = /^\s*\}/.test(rest);
   const added =
     indent === "" || isEmpty ? ` ${option}${isEmpty ? " " : ","}` : `${indent}${option},`;
-  return {
-    kind: "change",
-    file: configFile,
-    text: insert(text, [{ at: object + 1, text: added }]),
-    what,
-  };
+  const edited = insert(text, [{ at: object + 1, text: added }]);
+  return { kind: "change", file: configFile, text: edited, what };
 }
 
 function objectIn(text: string): number | undefined {
