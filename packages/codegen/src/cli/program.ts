@@ -142,7 +142,7 @@ function createProgram(terminal: Terminal): Command {
   command(
     "check",
     "report what is out of date, and what happens to runs in flight; write nothing",
-    async () => (await import("./check.js")).check,
+    async () => (await import("./generate.js")).check,
     [
       "workflow-codegen check",
       "workflow-codegen check --against production         a branch or tag with what is deployed",

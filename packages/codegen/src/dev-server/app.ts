@@ -23,15 +23,7 @@ export interface AppOptions {
 }
 
 /** An app on the embedded back end, with the component of its runs. */
-export interface App extends Pick<LocalApp, "component"> {
-  readonly back: BackEnd;
-  readonly clock: Clock;
-  /** Starts a run in a mutation; gives its id. @throws if `start` refuses the input */
-  start(workflow: string, input: unknown): Promise<string>;
-  /** Sends a run an event in a mutation. @throws if it is not taken */
-  sendEvent(workflow: string, ...of: [runId: string, event: string, value: unknown]): Promise<void>;
-  close(): void;
-}
+export type App = Awaited<ReturnType<typeof openApp>>;
 
 interface WorkflowsIndex {
   readonly workflows: Workflows;
@@ -46,7 +38,7 @@ export async function openApp(
   { functionsDir, component: wanted = usualComponent, output }: AppOptions,
   clockOf: (back: BackEnd) => Clock,
   onLog: (text: string) => void,
-): Promise<App> {
+) {
   const back = await openBackEnd(functionsDir, output);
   const clock = clockOf(back);
   const releaseLogs = captureLogs(onLog);
@@ -74,11 +66,13 @@ export async function openApp(
       back,
       clock,
       component,
-      start: async (name, input) => {
+      /** Starts a run in a mutation; gives its id. @throws if `start` refuses the input */
+      start: async (name: string, input: unknown) => {
         const { workflow, reference } = await load(name);
         return await back.t.mutation((ctx) => workflow.start(ctx, reference, input));
       },
-      sendEvent: async (name, ...of) => {
+      /** Sends a run an event in a mutation. @throws if it is not taken */
+      sendEvent: async (name: string, ...of: [runId: string, event: string, value: unknown]) => {
         const { workflow, reference } = await load(name);
         await back.t.mutation((ctx) => workflow.sendEvent(ctx, reference, ...of));
       },

@@ -152,13 +152,6 @@ export interface Read {
   readonly place: Place;
 }
 
-/** One function of a stage that reads its scope, such as a handler or its `recover`. */
-export interface Reader {
-  readonly reads: readonly Read[];
-  /** Every name it could have read, in order. */
-  readonly visible: readonly string[];
-}
-
 export interface StagePlan extends z.infer<typeof stage> {
   readonly place: Place;
   readonly node: string;
@@ -170,7 +163,11 @@ export interface StagePlan extends z.infer<typeof stage> {
   readonly label: string;
   /** The same inside a sentence, and from another stage of its node: `its children`. */
   readonly mention: { readonly elsewhere: string; readonly within: string };
-  readonly readers: readonly Reader[];
+  /** What its handler, its `recover` and the like read, and every name each could have read. */
+  readonly readers: readonly {
+    readonly reads: readonly Read[];
+    readonly visible: readonly string[];
+  }[];
   readonly policy: Policy;
 }
 
