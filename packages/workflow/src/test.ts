@@ -28,11 +28,8 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/features/watch.js": () => import("./component/features/watch.js"),
   "./component/lib.js": () => import("./component/lib.js"),
   "./component/listing.js": () => import("./component/listing.js"),
-  "./component/reduce.js": () => import("./component/reduce.js"),
-  "./component/reporting.js": () => import("./component/reporting.js"),
   "./component/settle.js": () => import("./component/settle.js"),
   "./component/steering.js": () => import("./component/steering.js"),
-  "./component/timeline.js": () => import("./component/timeline.js"),
   "./component/views.js": () => import("./component/views.js"),
   "./component/watchdog.js": () => import("./component/watchdog.js"),
 };

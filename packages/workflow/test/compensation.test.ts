@@ -75,7 +75,7 @@ describe("what undoes a step", () => {
     const dies = ({ token }: Pick<Settlement, "token">) => isUndoing && token.attempt <= deaths;
     const app = new TestApp({
       settle: (args) => args.slot !== undefined && dies(args),
-      fails: (name, args) => name === "reporting:keep" && dies(args as Settlement),
+      fails: (name, args) => name === "lib:keep" && dies(args as Settlement),
     });
     const id = await app.start("clumsy", {});
     await app.drive(async () => (await app.status("clumsy", id))?.state === "compensating");

@@ -33,7 +33,7 @@ function losing(fails: NonNullable<Faults["fails"]> = () => false): Faults {
   return {
     settle: () => !hasResult,
     fails: (name, args) => {
-      hasResult ||= name === "reporting:keep";
+      hasResult ||= name === "lib:keep";
       return fails(name, args);
     },
   };
@@ -89,7 +89,7 @@ describe("a completion that fails twice in passing", () => {
       const id = await app.start("pays", {});
       await app.drive(async () =>
         (await app.inComponent((ctx) => ctx.db.query("steps").collect())).some(
-          ({ event }) => event?.kind === "done",
+          ({ event }) => event?.kind === "success",
         ),
       );
       if (how === "cancel") await app.t.mutation(internal.runs.cancel, { runId: id });

@@ -102,7 +102,7 @@ export function dying(times = Infinity): Faults {
   let deaths = 0;
   return {
     settle: ({ slot }) => slot !== undefined && deaths < times,
-    fails: (name) => name === "reporting:keep" && deaths++ < times,
+    fails: (name) => name === "lib:keep" && deaths++ < times,
   };
 }
 

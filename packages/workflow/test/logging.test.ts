@@ -460,7 +460,7 @@ describe("secrets", () => {
       if (slot === undefined || (event !== "lost" && outcome.kind === "failed")) return false;
       throw new Error("the value s3cret could not be stored");
     };
-    const fails = (name: ComponentFunction) => event === "lost" && name === "reporting:keep";
+    const fails = (name: ComponentFunction) => event === "lost" && name === "lib:keep";
     const runId = await run("whispers", { fails: "open" }, { settle: leaks, fails });
     expect(told(event)[0]).toEqual({
       by: event === "lost" ? "warn" : "error",

@@ -4,7 +4,7 @@ import type { ComponentApi } from "../component/_generated/component.js";
 import type { StepError } from "../definition/context.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { nodeNamed, type NodePath, stagesAt } from "./nodes.js";
-import type { RunState } from "./status.js";
+import type { RunFacts, RunState } from "./status.js";
 
 /** Which page, as `usePaginatedQuery` asks for it. Its other options have no effect. */
 export type PageOptions = Pick<PaginationOptions, "numItems" | "cursor"> & {
@@ -38,22 +38,12 @@ export interface ListFilter<Workflow> {
 }
 
 /** A run in a list. */
-export interface ListedRun {
-  runId: string;
-  workflow: string;
+export interface ListedRun extends RunFacts {
   state: RunState;
-  /** The key that it was started with. */
-  key?: string;
-  /** The hash of the workflow's plan that it started under. */
-  plan?: string;
-  /** How often it was restarted, plus one. */
-  generation: number;
-  /** Of a child: its parent run, its place among its siblings, and its key if they are a record. */
-  parentRunId?: string;
+  /** Of a child: its place among its siblings, and its key if they are a record. */
   index?: number;
   childKey?: string;
   /** In ms since the epoch. */
-  startedAt: number;
   endedAt?: number;
   /** It was paused itself. If a run above it was paused, only `status` tells. */
   paused: boolean;

@@ -72,21 +72,25 @@ export interface ActiveNode<Workflow = unknown> extends Reached<Workflow> {
 export type RunState =
   "pending" | "running" | "completed" | "compensating" | "failed" | "canceled" | "timedOut";
 
-interface Common<Workflow> {
+/** What every view tells of a run. */
+export interface RunFacts {
   runId: string;
   workflow: string;
   /** The key that it was started with. */
   key?: string;
   /** The hash of the workflow's plan that it started under. */
   plan?: string;
-  /** Whether the workflow has another plan by now. */
-  isOutdated: boolean;
   /** How often it was restarted, plus one. */
   generation: number;
   /** Of a child: its parent run. */
   parentRunId?: string;
   /** In ms since the epoch. */
   startedAt: number;
+}
+
+interface Common<Workflow> extends RunFacts {
+  /** Whether the workflow has another plan by now. */
+  isOutdated: boolean;
   active: ActiveNode<Workflow>[];
   /** Of a workflow with a `timeout`, until it ends: when that is over, in ms since the epoch. */
   timesOutAt?: number;

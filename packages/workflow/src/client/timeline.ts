@@ -36,7 +36,7 @@ export interface TimelineEntry<Workflow = unknown> extends Partial<Reached<Workf
   isPaused?: boolean;
 }
 
-type Found = NonNullable<FunctionReturnType<ComponentApi["timeline"]["steps"]>>;
+type Found = NonNullable<FunctionReturnType<ComponentApi["listing"]["steps"]>>;
 type Record = Found["records"][number];
 
 const HAS_ENDED: ReadonlySet<string> = new Set(["completed", "failed", "canceled", "timedOut"]);
@@ -52,7 +52,7 @@ export async function timelineOf(
   const { cursor, seen } = readCursor(from);
   const endCursor = typeof to === "string" ? readCursor(to).cursor : undefined;
   const page = { numItems, cursor, endCursor };
-  const found = await ctx.runQuery(component.timeline.steps, { runId, workflow, page });
+  const found = await ctx.runQuery(component.listing.steps, { runId, workflow, page });
   if (found === null) return { page: [], isDone: true, continueCursor: "" };
   const { records, generation, error, isDone, continueCursor } = found;
   const skipped = new Skipped(stored, seen);

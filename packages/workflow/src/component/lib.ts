@@ -1,25 +1,22 @@
-import {
-  applyConfig,
-  enqueueWork,
-  enqueueWorks,
-  vConfig,
-  type Work,
-} from "@stepwise/workpool/core";
+import * as core from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { v, type Infer, type ObjectType } from "convex/values";
 import { checkedOutput } from "../values.js";
 import { mutation, query, type MutationCtx, type QueryCtx } from "./_generated/server.js";
-import { isCalledOff as isChildCalledOff } from "./core/children.js";
+import { childrenFrom, isCalledOff as isChildCalledOff } from "./core/children.js";
 import type { Run, RunId } from "./core/documents.js";
 import { logStarted } from "./core/log.js";
 import { pool } from "./core/pool.js";
 import { hasEnded, runWithKey } from "./core/runs.js";
-import { loadScope } from "./core/scope.js";
-import { isActive, stepWithId } from "./core/steps.js";
+import { cancelScheduled } from "./core/scheduled.js";
+import { loadScope, settledOutput } from "./core/scope.js";
+import { isActive, stepRead, stepWithId } from "./core/steps.js";
 import { beginAction, beginStage, insertRun, knownInput } from "./engine/begin.js";
 import { beginDeadline } from "./engine/deadlines.js";
+import { scheduleEntry } from "./engine/entry.js";
+import { errorsBeside } from "./engine/transition.js";
 import { settle as settleStep } from "./settle.js";
-import { settleArgs, vBeginning, vRead, vToken } from "./validators.js";
+import { recordArgs, settleArgs, vBeginning, vRead, vReported, vToken } from "./validators.js";
 
 const vStart = v.object({
   input: v.any(),
@@ -34,7 +31,7 @@ const startFields = {
   reuse: v.optional(v.union(v.literal("ended"), v.literal("failed"))),
   at: v.optional(v.number()),
   onComplete: v.optional(v.object({ fn: v.string(), context: v.any() })),
-  ...vConfig.fields,
+  ...core.vConfig.fields,
 };
 type Starts = ObjectType<typeof startFields>;
 
@@ -90,9 +87,66 @@ export const checked = mutation({
     checkedOutput(stage, await ctx.runMutation(fn as FunctionHandle<"mutation">, args)),
 });
 
+/** Stores what an action reported when its completion failed; a scheduled mutation records it. */
+export const keep = mutation({
+  args: { token: vToken, slot: v.string(), report: vReported },
+  returns: v.null(),
+  handler: async (ctx, { token, slot: id, report }) => {
+    const step = await stepWithId(ctx, token.step);
+    const slot = id as core.SlotId;
+    const isCurrent = step !== null && isActive(step, token);
+    let job;
+    if (isCurrent) {
+      await cancelScheduled(ctx, step);
+      const made =
+        report.kind === "success" ? { errors: errorsBeside(step.errors, report.output) } : {};
+      job = await scheduleEntry(ctx, step, { event: report, isGuarded: true, slot: id }, made);
+    }
+    const held = { work: token.step, slot };
+    if (job !== undefined) await core.watchReport(ctx, held, job);
+    // As in `settle`: an earlier attempt gave its slot back when the next was due.
+    else if (step === null || step.attempt === token.attempt)
+      await core.completeWork(ctx, pool, held);
+    return null;
+  },
+});
+
+/** Outputs are read in pages of so many bytes: a transaction may read 16 MiB. */
+const MAX_OUTPUTS_BYTES = 4 * 1024 * 1024;
+
+export const outputs = query({
+  args: { ...recordArgs, from: v.number(), most: v.number(), tolerant: v.boolean() },
+  returns: v.object({
+    outputs: v.array(v.object({ key: v.union(v.string(), v.number()), output: v.any() })),
+    isLast: v.boolean(),
+  }),
+  handler: async (ctx, { run, from, most, tolerant, ...of }) => {
+    const parent = await stepRead(ctx, run as RunId, of);
+    const page: { key: string | number; output: unknown }[] = [];
+    if (parent === null) return { outputs: page, isLast: true };
+    for await (const child of childrenFrom(ctx, parent._id, from)) {
+      const output = await settledOutput(ctx, parent, child, tolerant);
+      page.push({ key: child.childKey ?? child.index, output: output ?? null });
+      const { bytesRead } = await ctx.meta.getTransactionMetrics();
+      if (page.length >= most || bytesRead.used > MAX_OUTPUTS_BYTES) break;
+    }
+    return { outputs: page, isLast: from + page.length >= (parent.total ?? 0) };
+  },
+});
+
+/** What the outputs of the first children were reduced to so far, and of how many. */
+export const reduced = query({
+  args: recordArgs,
+  returns: v.object({ value: v.any(), from: v.number() }),
+  handler: async (ctx, { run, ...of }) => {
+    const parent = await stepRead(ctx, run as RunId, of);
+    return { value: parent?.reduced?.value ?? null, from: parent?.reduced?.from ?? 0 };
+  },
+});
+
 async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
   const results: Infer<typeof vStarted>[] = [];
-  const works: Work[] = [];
+  const works: core.Work[] = [];
   const begun: RunId[] = [];
   let isConfigured = false;
   for (const start of starts) {
@@ -102,7 +156,7 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
       results.push({ runId: same._id, started: false });
       continue;
     }
-    if (!isConfigured) await applyConfig(ctx, pool, together);
+    if (!isConfigured) await core.applyConfig(ctx, pool, together);
     isConfigured = true;
     const { run, begins } = await startRun(ctx, start, together, works);
     results.push({ runId: run, started: true });
@@ -110,8 +164,8 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
   }
   const [first] = works;
   // A single one tries another slot, so that starts at the same moment seldom conflict.
-  if (first !== undefined && works.length === 1) await enqueueWork(ctx, first, pool);
-  else if (works.length > 1) await enqueueWorks(ctx, works, pool);
+  if (first !== undefined && works.length === 1) await core.enqueueWork(ctx, first, pool);
+  else if (works.length > 1) await core.enqueueWorks(ctx, works, pool);
   await logStarted(ctx, together.begin.workflow, begun);
   return results;
 }
@@ -127,7 +181,7 @@ async function startRun(
   ctx: MutationCtx,
   { input, key }: Starts["starts"][number],
   { begin, at, onComplete }: Omit<Starts, "starts">,
-  works: Work[],
+  works: core.Work[],
 ): Promise<{ run: RunId; begins: boolean }> {
   const { workflow, plan, entry, first, timeoutMs, retentionMs } = begin;
   const now = Date.now();

@@ -83,7 +83,7 @@ export const failStep = voidMutation(
     const shown = step.sensitive === true ? withoutValues(problem) : problem;
     const error = { ...shown, workflow: run.workflow, node: nameOf(step), attempt };
     const outcome: Outcome =
-      event?.kind === "done"
+      event?.kind === "success"
         ? { kind: "success", output: event.output, ...(await loopAround(ctx, step)) }
         : { kind: "failed", error };
     // If a deploy took the function away, no completion has failed.
@@ -205,29 +205,15 @@ async function wait(
   hasArrived: boolean,
   next: Extract<Next, { kind: "sleep" | "event" }>,
 ): Promise<void> {
-  const { kind } = next;
-  const timeout = kind === "event" ? next.timeoutMs : undefined;
-  const atTimeout = timeout === undefined ? undefined : Date.now() + timeout;
-  const until = kind === "sleep" ? next.until : atTimeout;
-  const ofEvent =
-    kind === "event"
-      ? {
-          names: next.names,
-          storedNames: next.storedNames,
-          ...marksOf({ sensitive: next.sensitive }),
-        }
-      : {};
-  const fields = { kind, state: "waiting" as const, ...ofEvent, dueAt: until };
+  const { kind, until, names, storedNames, sensitive } = next;
+  const marks = marksOf({ sensitive });
+  const fields = { kind, state: "waiting" as const, names, storedNames, ...marks, dueAt: until };
   const record = { ...newRecord(step, next), held: step.held, ...fields };
   const id = hasArrived ? step._id : await ctx.db.insert("steps", record);
   const waiting = hasArrived ? { ...step, ...fields } : { ...record, _id: id };
+  const event = { kind: "due" as const, of: kind };
   if (until !== undefined)
-    await scheduleEntry(
-      ctx,
-      waiting,
-      { at: until, event: { kind: "due", of: kind } },
-      hasArrived ? fields : {},
-    );
+    await scheduleEntry(ctx, waiting, { at: until, event }, hasArrived ? fields : {});
   else if (hasArrived) await ctx.db.patch("steps", id, { ...NO_ENTRY, ...fields });
 }
 
@@ -241,14 +227,10 @@ async function runOf(ctx: MutationCtx, step: Step): Promise<Run> {
 async function storeReduced(
   ctx: MutationCtx,
   run: RunId,
-  {
-    stage,
-    iterations,
-    value,
-  }: { stage: string; iterations?: number[] | undefined; value: unknown },
+  { stage, value, ...of }: NonNullable<Settlement["reduced"]>,
   from?: number,
 ): Promise<void> {
-  const parent = await stepRead(ctx, run, { stage, iterations });
+  const parent = await stepRead(ctx, run, { stage, ...of });
   if (parent === null) throw new Error(`The run reduces the children of "${stage}", but has none`);
   const reduced = { value, from: from ?? parent.total ?? 0 };
   if (from === undefined) await ctx.db.patch("steps", parent._id, { reduced });

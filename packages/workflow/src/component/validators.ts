@@ -197,16 +197,14 @@ export type Deadline = Infer<typeof vDeadline>;
 export const vNext = v.union(
   v.object({ kind: v.literal("stage"), stage: vStage }),
   v.object({ kind: v.literal("children"), children: vNewChildren }),
-  /** It waits until a time. */
-  v.object({ kind: v.literal("sleep"), ...place, until: v.number() }),
-  /** It waits for an event of one of the names, for so long. */
+  /** It waits until a time, or for an event of one of the names. */
   v.object({
-    kind: v.literal("event"),
+    kind: oneOf("sleep", "event"),
     ...place,
-    names: v.array(v.string()),
+    until: v.optional(v.number()),
+    names: v.optional(v.array(v.string())),
     /** Their storage names, if these are others. */
     storedNames: v.optional(v.array(v.string())),
-    timeoutMs: v.optional(v.number()),
     sensitive: v.optional(v.boolean()),
   }),
   /** The outputs of the children before `from` are reduced; the rest follows later. */
@@ -237,7 +235,7 @@ export type Next = Infer<typeof vNext>;
 
 /** What an action has reported. */
 export const vReported = v.union(
-  v.object({ kind: v.literal("done"), output: v.any() }),
+  v.object({ kind: v.literal("success"), output: v.any() }),
   v.object({ kind: v.literal("failed"), error: vError }),
 );
 

@@ -26,19 +26,21 @@ export const runFacts = {
   error: v.optional(vError),
 };
 
-export function factsOf(run: Run) {
+export function factsOf({ _id: runId, startKey: key, parentRun: parentRunId, ...run }: Run) {
+  const { workflow, state, plan, generation = 1, startedAt, endedAt, error } = run;
+  const paused = run.paused === true;
   return {
-    runId: run._id,
-    workflow: run.workflow,
-    state: run.state,
-    key: run.startKey,
-    plan: run.plan,
-    generation: run.generation ?? 1,
-    parentRunId: run.parentRun,
-    startedAt: run.startedAt,
-    endedAt: run.endedAt,
-    paused: run.paused === true,
-    error: run.error,
+    runId,
+    workflow,
+    state,
+    key,
+    plan,
+    generation,
+    parentRunId,
+    startedAt,
+    endedAt,
+    paused,
+    error,
   };
 }
 

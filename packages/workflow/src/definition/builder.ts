@@ -2,7 +2,6 @@ import type { Duration } from "../rules.js";
 import { Definer } from "./definer.js";
 import type { Definition, Finalized, WorkflowOptions } from "./definition.js";
 import type { Awaited, EventNode, EventOutput, Named, Schemas } from "./event.js";
-import type { LoopNode, StateOf } from "./loop.js";
 import type {
   AnyReference,
   AnyUndo,
@@ -14,7 +13,7 @@ import type {
   Returned,
 } from "./node.js";
 import type { Absent, Children, ParentNode, ParentOutput, Tolerate } from "./parent.js";
-import type { Entries, Free, Inside, NamesOf, ScopeOf } from "./scope.js";
+import type { Entries, Free, InLoop, Inside, NamesOf, ScopeOf } from "./scope.js";
 import type { AnySchema, Given, InferInput, InferOutput, Stored, ValidAt } from "./values.js";
 
 /** What the callback of a case or a body returns: its builder, with the nodes it added. */
@@ -51,6 +50,30 @@ type Around<
   Events,
   Paths extends string,
 > = Builder<Input, [...Scope, [never, `${Name}.${Paths}`], [Name, Output]], Output, Events>;
+
+/** A loop's state: that of `state`, else of `initial`. */
+type StateOf<Initial, Schema extends AnySchema> = [Schema] extends [never]
+  ? Initial
+  : InferOutput<Schema>;
+
+/** A loop. The order matters to inference: initial, body, until. */
+type LoopNode<Input, Scope extends Entries, Initial, Schema extends AnySchema, Events, Names> = {
+  /** Gives the first iteration's `loop.state`. */
+  initial: (scope: ScopeOf<Scope>) => StateOf<Initial, Schema>;
+  /** Adds the nodes of an iteration. They see the scope and `loop`. */
+  body: (
+    b: Builder<Input, InLoop<Scope, StateOf<Initial, Schema>>, null>,
+  ) => Sequence<StateOf<Initial, Schema>, Events, Names>;
+  /** Whether the iteration that has just ended was the last. */
+  until: (scope: ScopeOf<InLoop<Scope, StateOf<Initial, Schema>>>) => boolean;
+  /** After so many iterations without an end the run fails. From 1 to 100,000. */
+  maxIterations: number;
+  /** Of the whole loop. When it is over, the loop fails. Default: none. */
+  timeout?: Duration;
+  /** Types the state if `initial` cannot, for example an empty list. It parses nothing. */
+  state?: Schema;
+} & ValidAt<"initial", Initial> &
+  ValidAt<"state", InferOutput<Schema>>;
 
 /** A definition that can still grow. @typeParam Events what its nodes wait for. */
 export interface Builder<Input, Scope extends Entries, Output, Events = never> extends Definition<

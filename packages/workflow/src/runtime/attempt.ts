@@ -78,16 +78,13 @@ export async function report(
   attempt: Attempt,
 ): Promise<void> {
   const at = { workflow, node: stage, attempt: token.attempt };
-  const reported =
+  const report =
     attempt.kind === "success"
       ? attempt
       : { kind: "failed" as const, error: { ...attempt.problem, ...at } };
   const complete = async (fuse: boolean) =>
-    await ctx.runMutation(functions.completion(stage), { token, slot, report: reported, fuse });
-  const keep = async () => {
-    const report =
-      reported.kind === "success" ? { kind: "done" as const, output: reported.output } : reported;
-    await ctx.runMutation(component.reporting.keep, { token, slot, report });
-  };
+    await ctx.runMutation(functions.completion(stage), { token, slot, report, fuse });
+  const keep = async () =>
+    void (await ctx.runMutation(component.lib.keep, { token, slot, report }));
   await complete(true).catch(() => complete(false).catch(keep));
 }

@@ -193,7 +193,7 @@ export function compiled(
           const { due, received } = kindOf(node);
           let arrive = entry(after);
           if (event.kind === "arrive") arrive = entry(at);
-          if (event.kind === "done") arrive = following.get(stage);
+          if (event.kind === "success") arrive = following.get(stage);
           if (event.kind === "failed") {
             const { kind, node: failing } = event.error;
             // The whole node of which the stage is a part can have failed: its time is over.
@@ -207,7 +207,7 @@ export function compiled(
             const output = due === undefined ? null : due(node);
             if (output === undefined) arrive = entry(at);
             else await run.succeeded(output);
-          } else if (event.kind === "done") {
+          } else if (event.kind === "success") {
             await run.succeeded(event.output);
           } else if (event.kind === "got") {
             const name = eventsOf(definition, stage).get(event.name) ?? event.name;

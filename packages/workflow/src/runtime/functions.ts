@@ -7,7 +7,7 @@ import {
 } from "convex/server";
 import { v, type ObjectType } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { vError, vEvent, vIterations, vToken } from "../component/validators.js";
+import { vError, vEvent, vIterations, vReported, vToken } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
 import type { Arrive } from "./run.js";
@@ -25,10 +25,7 @@ export const actionArgs = {
 export const completionArgs = {
   token: vToken,
   slot: v.optional(v.string()),
-  report: v.union(
-    v.object({ kind: v.literal("success"), output: v.any() }),
-    v.object({ kind: v.literal("failed"), error: vError }),
-  ),
+  report: vReported,
   /** Whether the stages that follow may run in the same transaction. Not after that has failed. */
   fuse: v.boolean(),
 };

@@ -34,13 +34,13 @@ export interface TransactionOptions {
 /** One transaction of a run: what it reads, and what it reports to the component, in one call. */
 export class Transaction {
   readonly #atHand: AtHand;
-  readonly #budget = new Budget();
+  readonly budget = new Budget();
   readonly #fused: Fused[] = [];
   readonly #deadlines: Deadline[] = [];
   #reduced: Settlement["reduced"];
   #next: Next | undefined;
   /** Nothing more is executed here: after an `isolate` stage, or a failed transaction. */
-  #closed: boolean;
+  closed: boolean;
   protected outcome: Outcome = { kind: "open" };
   /** Why nothing of this transaction may stay: the caller calls again. */
   refused: Error | undefined;
@@ -56,7 +56,7 @@ export class Transaction {
     readonly options: TransactionOptions,
   ) {
     this.#atHand = new AtHand(ctx, own, token);
-    this.#closed = !options.fuse;
+    this.closed = !options.fuse;
     this.iterations = token.iterations ?? [];
   }
 
@@ -67,25 +67,17 @@ export class Transaction {
 
   /** Whether so much was executed here that the run should go on in the next transaction. */
   async isFull(): Promise<boolean> {
-    return this.#fused.length > 0 && (await this.#budget.isSpent(this.ctx));
+    return this.#fused.length > 0 && (await this.budget.isSpent(this.ctx));
   }
 
   /** Whether a mutation or query should be executed in the next transaction. */
   async isClosed(): Promise<boolean> {
-    if (this.#closed || (await this.#budget.isSpent(this.ctx))) return true;
+    if (this.closed || (await this.budget.isSpent(this.ctx))) return true;
     // A step that was executed here can have paused or canceled its own run.
-    this.#closed =
-      (await this.#budget.mayBeSteered(this.ctx)) &&
+    this.closed =
+      (await this.budget.mayBeSteered(this.ctx)) &&
       (await this.ctx.runQuery(this.own.component.steering.isHalted, { token: this.token }));
-    return this.#closed;
-  }
-
-  close(): void {
-    this.#closed = true;
-  }
-
-  spend(): void {
-    this.#budget.spend(0);
+    return this.closed;
   }
 
   /** Whether the stage has its result already, so that the run only goes on. */
@@ -175,7 +167,7 @@ export class Transaction {
       const { startedAt, exists, chosen = fused.chosen } = before;
       this.#fused[same] = { ...fused, startedAt, exists, chosen };
     }
-    this.#budget.spend(getConvexSize(output) + getConvexSize(loop as Value));
+    this.budget.spend(getConvexSize(output) + getConvexSize(loop as Value));
     this.know(recordOf(stage), output);
     if (fused.iteration === undefined || fused.isOver) this.endDeadline(stage);
   }

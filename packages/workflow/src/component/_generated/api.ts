@@ -25,11 +25,8 @@ import type * as features_retention from "../features/retention.js";
 import type * as features_watch from "../features/watch.js";
 import type * as lib from "../lib.js";
 import type * as listing from "../listing.js";
-import type * as reduce from "../reduce.js";
-import type * as reporting from "../reporting.js";
 import type * as settle from "../settle.js";
 import type * as steering from "../steering.js";
-import type * as timeline from "../timeline.js";
 import type * as views from "../views.js";
 import type * as watchdog from "../watchdog.js";
 
@@ -55,11 +52,8 @@ const fullApi: ApiFromModules<{
   "features/watch": typeof features_watch;
   lib: typeof lib;
   listing: typeof listing;
-  reduce: typeof reduce;
-  reporting: typeof reporting;
   settle: typeof settle;
   steering: typeof steering;
-  timeline: typeof timeline;
   views: typeof views;
   watchdog: typeof watchdog;
 }> = anyApi as any;

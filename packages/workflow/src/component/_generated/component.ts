@@ -109,6 +109,50 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       boolean,
       Name
     >;
+    keep: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        token: {
+          run: string;
+          step: string;
+          attempt: number;
+          iterations?: Array<number>;
+          generation?: number;
+          plan?: string;
+          childOf?: string;
+        };
+        slot: string;
+        report:
+          | { kind: "success"; output: any }
+          | {
+              kind: "failed";
+              error: {
+                message: string;
+                kind:
+                  | "thrown"
+                  | "nonRetryable"
+                  | "timedOut"
+                  | "canceled"
+                  | "childFailed"
+                  | "invalidInput"
+                  | "invalidOutput"
+                  | "tooLarge"
+                  | "lost"
+                  | "removedNode";
+                data?: any;
+                workflow: string;
+                node: string;
+                attempt: number;
+                key?: string;
+                cause?: any;
+                compensationErrors?: Array<any>;
+              };
+            };
+      },
+      null,
+      Name
+    >;
     load: FunctionReference<
       "query",
       "internal",
@@ -128,6 +172,27 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         most?: number;
       },
       any,
+      Name
+    >;
+    outputs: FunctionReference<
+      "query",
+      "internal",
+      {
+        run: string;
+        stage: string;
+        iterations?: Array<number>;
+        from: number;
+        most: number;
+        tolerant: boolean;
+      },
+      { outputs: Array<{ key: string | number; output: any }>; isLast: boolean },
+      Name
+    >;
+    reduced: FunctionReference<
+      "query",
+      "internal",
+      { run: string; stage: string; iterations?: Array<number> },
+      { value: any; from: number },
       Name
     >;
     settle: FunctionReference<
@@ -370,20 +435,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               };
             }
           | {
-              kind: "sleep";
+              kind: "sleep" | "event";
               stage: string;
               iterations?: Array<number>;
               called?: string;
-              until: number;
-            }
-          | {
-              kind: "event";
-              stage: string;
-              iterations?: Array<number>;
-              called?: string;
-              names: Array<string>;
+              until?: number;
+              names?: Array<string>;
               storedNames?: Array<string>;
-              timeoutMs?: number;
               sensitive?: boolean;
             }
           | {
@@ -657,73 +715,101 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       },
       Name
     >;
-  };
-  reduce: {
-    outputs: FunctionReference<
+    steps: FunctionReference<
       "query",
       "internal",
       {
-        run: string;
-        stage: string;
-        iterations?: Array<number>;
-        from: number;
-        most: number;
-        tolerant: boolean;
+        runId: string;
+        workflow: string;
+        page: { numItems: number; cursor: string | null; endCursor?: string | null };
       },
-      { outputs: Array<{ key: string | number; output: any }>; isLast: boolean },
-      Name
-    >;
-    reduced: FunctionReference<
-      "query",
-      "internal",
-      { run: string; stage: string; iterations?: Array<number> },
-      { value: any; from: number },
-      Name
-    >;
-  };
-  reporting: {
-    keep: FunctionReference<
-      "mutation",
-      "internal",
       {
-        token: {
-          run: string;
-          step: string;
+        state:
+          "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
+        error?: {
+          message: string;
+          kind:
+            | "thrown"
+            | "nonRetryable"
+            | "timedOut"
+            | "canceled"
+            | "childFailed"
+            | "invalidInput"
+            | "invalidOutput"
+            | "tooLarge"
+            | "lost"
+            | "removedNode";
+          data?: any;
+          workflow: string;
+          node: string;
           attempt: number;
-          iterations?: Array<number>;
-          generation?: number;
-          plan?: string;
-          childOf?: string;
+          key?: string;
+          cause?: any;
+          compensationErrors?: Array<any>;
         };
-        slot: string;
-        report:
-          | { kind: "done"; output: any }
-          | {
-              kind: "failed";
-              error: {
-                message: string;
-                kind:
-                  | "thrown"
-                  | "nonRetryable"
-                  | "timedOut"
-                  | "canceled"
-                  | "childFailed"
-                  | "invalidInput"
-                  | "invalidOutput"
-                  | "tooLarge"
-                  | "lost"
-                  | "removedNode";
-                data?: any;
-                workflow: string;
-                node: string;
-                attempt: number;
-                key?: string;
-                cause?: any;
-                compensationErrors?: Array<any>;
-              };
-            };
-      },
-      null,
+        generation: number;
+        records: Array<{
+          kind:
+            | "input"
+            | "entry"
+            | "action"
+            | "mutation"
+            | "query"
+            | "children"
+            | "sleep"
+            | "event"
+            | "branch"
+            | "loop";
+          iterations?: Array<number>;
+          state:
+            "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
+          attempt: number;
+          dueAt?: number;
+          events?: Array<string>;
+          iteration?: number;
+          errors: Array<{
+            message: string;
+            kind:
+              | "thrown"
+              | "nonRetryable"
+              | "timedOut"
+              | "canceled"
+              | "childFailed"
+              | "invalidInput"
+              | "invalidOutput"
+              | "tooLarge"
+              | "lost"
+              | "removedNode";
+            data?: any;
+            workflow: string;
+            node: string;
+            attempt: number;
+            key?: string;
+            cause?: any;
+            compensationErrors?: Array<any>;
+          }>;
+          called?: string;
+          chosen?: string;
+          children?: {
+            total: number;
+            done: number;
+            failed: number;
+            running: number;
+            isEstimate?: boolean;
+          };
+          retries?: Array<{ attempt: number; failedAt: number; nextAt: number }>;
+          stage: string;
+          generation: number;
+          startedAt: number;
+          endedAt?: number;
+          output?: any;
+          sensitive: boolean;
+          undone: boolean;
+          paused: boolean;
+        }>;
+        isDone: boolean;
+        continueCursor: string;
+      } | null,
       Name
     >;
   };
@@ -832,105 +918,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "internal",
       { run: string; generation: number },
       Array<string>,
-      Name
-    >;
-  };
-  timeline: {
-    steps: FunctionReference<
-      "query",
-      "internal",
-      {
-        runId: string;
-        workflow: string;
-        page: { numItems: number; cursor: string | null; endCursor?: string | null };
-      },
-      {
-        state:
-          "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
-        error?: {
-          message: string;
-          kind:
-            | "thrown"
-            | "nonRetryable"
-            | "timedOut"
-            | "canceled"
-            | "childFailed"
-            | "invalidInput"
-            | "invalidOutput"
-            | "tooLarge"
-            | "lost"
-            | "removedNode";
-          data?: any;
-          workflow: string;
-          node: string;
-          attempt: number;
-          key?: string;
-          cause?: any;
-          compensationErrors?: Array<any>;
-        };
-        generation: number;
-        records: Array<{
-          kind:
-            | "input"
-            | "entry"
-            | "action"
-            | "mutation"
-            | "query"
-            | "children"
-            | "sleep"
-            | "event"
-            | "branch"
-            | "loop";
-          iterations?: Array<number>;
-          state:
-            "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
-          attempt: number;
-          dueAt?: number;
-          events?: Array<string>;
-          iteration?: number;
-          errors: Array<{
-            message: string;
-            kind:
-              | "thrown"
-              | "nonRetryable"
-              | "timedOut"
-              | "canceled"
-              | "childFailed"
-              | "invalidInput"
-              | "invalidOutput"
-              | "tooLarge"
-              | "lost"
-              | "removedNode";
-            data?: any;
-            workflow: string;
-            node: string;
-            attempt: number;
-            key?: string;
-            cause?: any;
-            compensationErrors?: Array<any>;
-          }>;
-          called?: string;
-          chosen?: string;
-          children?: {
-            total: number;
-            done: number;
-            failed: number;
-            running: number;
-            isEstimate?: boolean;
-          };
-          retries?: Array<{ attempt: number; failedAt: number; nextAt: number }>;
-          stage: string;
-          generation: number;
-          startedAt: number;
-          endedAt?: number;
-          output?: any;
-          sensitive: boolean;
-          undone: boolean;
-          paused: boolean;
-        }>;
-        isDone: boolean;
-        continueCursor: string;
-      } | null,
       Name
     >;
   };

@@ -3,11 +3,10 @@ import type { Doc, QueryCtx, RunId, Step } from "./documents.js";
 
 /* How step records are found and made. */
 
-export function keyOf({
-  stage,
-  iterations = [],
-  loop,
-}: Pick<Read, "stage" | "iterations" | "loop">): string {
+/** Names the record of a stage: a place in the definition, and the iterations around it. */
+type Record = Pick<Read, "stage" | "iterations">;
+
+export function keyOf({ stage, iterations = [], loop }: Record & Pick<Read, "loop">): string {
   return `${stage} ${iterations.join(".")}${loop === true ? " loop" : ""}`;
 }
 
@@ -24,12 +23,9 @@ export async function stepWithId(ctx: QueryCtx, step: string): Promise<Step | nu
 export async function stepRead(
   ctx: QueryCtx,
   run: RunId,
-  {
-    stage,
-    iterations = [],
-  }: { readonly stage: string; readonly iterations?: readonly number[] | undefined },
+  { stage, iterations }: Record,
 ): Promise<Step | null> {
-  const inLoops = iterations.length === 0 ? undefined : [...iterations];
+  const inLoops = iterations?.length === 0 ? undefined : iterations;
   return await ctx.db
     .query("steps")
     .withIndex("by_run_stage", (q) => q.eq("run", run).eq("stage", stage).eq("iterations", inLoops))
@@ -79,29 +75,17 @@ export async function lastOwnUndo(ctx: QueryCtx, run: RunId): Promise<Doc<"undos
 export type RunOf = Pick<Step, "run" | "generation" | "plan" | "createdAt" | "childOf">;
 export type StepOf = Omit<RunOf, "createdAt"> & Pick<Step, "_id" | "attempt" | "iterations">;
 
-export function tokenOf({
-  _id,
-  run,
-  attempt,
-  iterations,
-  generation,
-  plan,
-  childOf,
-}: StepOf): Token {
-  return { run, step: _id, attempt, iterations, generation, plan, childOf };
+export function tokenOf({ _id: step, run, attempt, iterations, ...of }: StepOf): Token {
+  const { generation, plan, childOf } = of;
+  return { run, step, attempt, iterations, generation, plan, childOf };
 }
 
 export function newRecord(
   { run, generation, plan, createdAt, childOf }: RunOf,
-  { stage, called, iterations = [] }: Pick<Stage, "stage" | "called" | "iterations">,
+  { stage, called, iterations }: Pick<Stage, "stage" | "called" | "iterations">,
 ) {
-  const where = {
-    run,
-    createdAt,
-    stage,
-    called,
-    iterations: iterations.length === 0 ? undefined : iterations,
-  };
+  const inLoops = iterations?.length === 0 ? undefined : iterations;
+  const where = { run, createdAt, stage, called, iterations: inLoops };
   return { ...where, generation, plan, childOf, attempt: 1, startedAt: Date.now() };
 }
 

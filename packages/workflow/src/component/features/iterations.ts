@@ -55,10 +55,9 @@ export const removeMoreIterations = continuation<Old>(async (ctx, old) => {
 async function removeSome(ctx: MutationCtx, old: Old, loop: Step): Promise<Old | null> {
   const undoable = new Set(old.undoable);
   const from = (at: Position): Old => ({ ...old, undoable: [...undoable], at });
-  const beginningOf = (iteration: number) => ({
-    iterations: [...old.iterations, iteration],
-    createdAt: 0,
-  });
+  const beginningOf = (iteration: number) => {
+    return { iterations: [...old.iterations, iteration], createdAt: 0 };
+  };
   let { at } = old;
   while (at.permanent) {
     const step = await firstAfter(ctx, old, at);

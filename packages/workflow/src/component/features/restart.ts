@@ -1,4 +1,4 @@
-import { type Infer, v } from "convex/values";
+import { type Infer, type ObjectType, v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
 import type { MutationCtx, Run, RunId, Step } from "../core/documents.js";
@@ -27,8 +27,7 @@ export const restartFields = {
 /** Takes the place of the input. Default: it stays. */
 export const vNewInput = v.optional(v.any());
 
-const vRestart = v.object(restartFields);
-type Restart = Infer<typeof vRestart>;
+type Restart = ObjectType<typeof restartFields>;
 
 /** How far a restart has come: the nodes before `at` are done. */
 type Progress = {
@@ -136,14 +135,12 @@ async function retainsResult(
 
 /** Removes the records of a node and of all inside it. @returns false if there was no room. */
 async function removeNode(ctx: MutationCtx, run: RunId, name: string): Promise<boolean> {
-  const steps = () => ctx.db.query("steps");
-  return await removeSteps(
-    ctx,
-    steps().withIndex("by_run_stage", (q) => q.eq("run", run).eq("stage", name)),
-    steps().withIndex("by_run_stage", (q) =>
-      q.eq("run", run).gte("stage", `${name}.`).lt("stage", `${name}/`),
-    ),
+  const steps = ctx.db.query("steps");
+  // No character of a name comes before `/`, and what is inside a node follows a dot, which does.
+  const own = steps.withIndex("by_run_stage", (q) =>
+    q.eq("run", run).gte("stage", name).lt("stage", `${name}/`),
   );
+  return await removeSteps(ctx, own);
 }
 
 /** @returns as {@link removeNode}. */

@@ -90,22 +90,22 @@ const PAGE = 1_000;
 /** Reduces the children's outputs in order, in further transactions if need be. */
 export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
   if (await run.hasResult(stage)) return await next(run);
-  const { reduce: reducing } = run.own.component;
+  const { outputs, reduced } = run.own.component.lib;
   const { node } = placeOf(run.own.definition, stage);
   try {
     const { initial, step } = node.reduce;
     const parent = { run: run.token.run, ...run.at(stage) };
-    let { value: accumulated, from } = await run.ctx.runQuery(reducing.reduced, parent);
+    let { value: accumulated, from } = await run.ctx.runQuery(reduced, parent);
     // A copy, because `step` may change it.
     if (from === 0) accumulated = copied(initial);
     for (;;) {
       const tolerant = node.tolerate !== undefined;
       const args = { ...parent, from, most: PAGE, tolerant };
-      const page = await run.ctx.runQuery(reducing.outputs, args);
+      const page = await run.ctx.runQuery(outputs, args);
       for (const { key, output } of page.outputs) accumulated = step(accumulated, output, key);
       from += page.outputs.length;
       if (page.isLast) break;
-      run.spend();
+      run.budget.spend(0);
       if (!(await run.isClosed())) continue;
       accumulated = checkedOutput(stage, accumulated);
       return run.goOn({ kind: "reduce", ...run.at(stage), accumulated, from });

@@ -10,10 +10,10 @@ export async function event(run: Run, stage: string, next: Arrive, reads: readon
     const { definition, component } = run.own;
     const events = eventsOf(definition, stage);
     const scope = () => run.scopeFor(stage, "timeout", reads);
-    const timeoutMs =
+    const until =
       node.timeout === undefined
         ? undefined
-        : Math.max(0, await msUntil(run.own, stage, "timeout", node.timeout, scope));
+        : Date.now() + Math.max(0, await msUntil(run.own, stage, "timeout", node.timeout, scope));
     const at = run.facts(stage);
     const storedNames = [...events.keys()];
     const args = { run: run.token.run, names: storedNames, stage };
@@ -30,7 +30,7 @@ export async function event(run: Run, stage: string, next: Arrive, reads: readon
       ...at,
       names: [...new Set(events.values())],
       storedNames: isRenamed ? storedNames : undefined,
-      timeoutMs,
+      until,
     });
     return undefined;
   });

@@ -59,7 +59,7 @@ async function execute(run: Run, executed: Executed, next: Arrive): Arrival {
   const isolate = policyOf(own.definition, stage).isolate === true;
   const isArrival = run.isArrivalAt(stage);
   if (!isArrival && (isolate || (await run.isClosed()))) return run.goTo(stage, reads);
-  if (isolate) run.close();
+  if (isolate) run.closed = true;
   try {
     run.beginDeadline(stage);
   } catch (error) {
