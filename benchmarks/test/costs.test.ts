@@ -67,10 +67,12 @@ describe.each(LENGTHS)("in a chain of %i steps", (length) => {
     },
   );
 
-  test("an isolated mutation step takes at most 1 root execution and 3 in all", async () => {
+  test("an isolated mutation step takes at most 1 root execution and 3 in all, and reads at most 4 documents", async () => {
     const step = await measured.step("isolatedMutation", length);
     expect(step.rootExecutions).toBeLessThanOrEqual(1);
     expect(step.executions).toBeLessThanOrEqual(3);
+    expect(step.documentsRead).toBeLessThanOrEqual(4);
+    expect(step.kbRead).toBeLessThanOrEqual(1);
   });
 
   // What a step reads was handed on with its call, so nothing of this is what it reads itself.

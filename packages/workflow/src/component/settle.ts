@@ -123,7 +123,11 @@ function isRecorded(step: Step, fused: readonly Fused[], next: Next): boolean {
 }
 
 /** Begins what comes next. @returns the work to put in the slot that becomes free. */
-async function beginNext(ctx: MutationCtx, progress: Progress, { outcome, next }: Settlement) {
+async function beginNext(
+  ctx: MutationCtx,
+  progress: Progress,
+  { outcome, next, entry }: Settlement,
+) {
   const { step, known } = progress;
   const arrived = (where: Pick<Fused, "stage" | "iterations">) =>
     outcome.kind === "open" && keyOf(step) === keyOf(where);
@@ -135,7 +139,7 @@ async function beginNext(ctx: MutationCtx, progress: Progress, { outcome, next }
       if (action === undefined || step.held === true) {
         const pending = { kind: "entry", state: "pending" } as const;
         if (arrived(next.stage)) await scheduleEntry(ctx, step, {}, pending);
-        else await beginStage(ctx, step, next.stage, known);
+        else await beginStage(ctx, step, next.stage, known, { entry });
         return undefined;
       }
       if (!arrived(next.stage)) return await beginAction(ctx, step, action, next.stage, known);

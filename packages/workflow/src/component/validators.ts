@@ -259,8 +259,9 @@ export type Plans = Infer<typeof vPlans>;
 export const settleArgs = {
   token: vToken,
   slot: v.optional(v.string()),
-  /** The hash of the plan that is deployed. */
+  /** The hash of the plan that is deployed, and the function that enters the next stage. */
   plan: v.optional(v.string()),
+  entry: v.optional(v.string()),
   outcome: vOutcome,
   fused: v.array(vFused),
   /** Children whose outputs were reduced here. */

@@ -1,4 +1,8 @@
-import type { GenericMutationCtx, TransactionLimits } from "convex/server";
+import {
+  createFunctionHandle,
+  type GenericMutationCtx,
+  type TransactionLimits,
+} from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import type {
   ActionFunction,
@@ -256,10 +260,13 @@ export class Transaction {
   }
 
   async #settle(next: Next): Promise<{ stale: boolean }> {
+    const { entry } = this.own.functions;
+    const isEntered = next.kind === "stage" && next.stage.action === undefined;
     return await this.ctx.runMutation(this.own.component.lib.settle, {
       token: this.token,
       slot: this.options.slot,
       plan: this.own.plan,
+      entry: isEntered ? await createFunctionHandle(entry) : undefined,
       outcome: this.outcome,
       fused: this.#fused,
       reduced: this.#reduced,

@@ -210,6 +210,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         slot?: string;
         plan?: string;
+        entry?: string;
         outcome:
           | {
               kind: "success";

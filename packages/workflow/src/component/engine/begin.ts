@@ -7,7 +7,7 @@ import { type Known, smallScope } from "../core/scope.js";
 import { keyOf, marksOf, newRecord, type RunOf, type StepOf, tokenOf } from "../core/steps.js";
 import type { ActionFunction, Stage } from "../validators.js";
 import { beginDeadline } from "./deadlines.js";
-import { failStep, scheduleEntry } from "./entry.js";
+import { type EntryOptions, failStep, scheduleEntry } from "./entry.js";
 
 /** A larger scope is loaded by the function: arguments are kept for a week. */
 const MAX_SCOPE_BYTES = 256 * 1024;
@@ -91,13 +91,14 @@ export async function beginStage(
   of: RunOf & Pick<Step, "held">,
   stage: Stage,
   known: Known,
-  { at, ...fields }: { at?: number | undefined } & Partial<Step> = {},
+  { at, entry, ...fields }: Pick<EntryOptions, "at" | "entry"> & Partial<Step> = {},
 ): Promise<void> {
   const { held } = of;
   const record = { ...newRecord(of, stage), ...marksOf(stage), ...fields, held };
   const step = await ctx.db.insert("steps", { ...record, kind: "entry", state: "pending" });
   const scope = await scopeArgument(ctx, of.run, stage, known);
-  await scheduleEntry(ctx, { ...record, _id: step }, { at, scope, isGuarded: stage.afterFailure });
+  const how = { at, scope, isGuarded: stage.afterFailure, entry };
+  await scheduleEntry(ctx, { ...record, _id: step }, how);
 }
 
 export async function actionWork(

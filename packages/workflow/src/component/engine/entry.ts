@@ -25,6 +25,8 @@ export interface EntryOptions {
   isGuarded?: boolean | undefined;
   /** The slot of the pool that the step still holds. */
   slot?: string | undefined;
+  /** The function of a run that has begun. Default: the run is read. */
+  entry?: string | undefined;
 }
 
 type Stepped = StepOf & Pick<Step, "stage" | "held"> & Partial<Pick<Step, "check">>;
@@ -39,7 +41,7 @@ export async function scheduleEntry(
   { event = { kind: "arrive" }, at = Date.now(), scope = null, ...how }: EntryOptions,
   fields: Partial<Step> = {},
 ): Promise<Id<"_scheduled_functions"> | undefined> {
-  const { isLastTry = false, isGuarded = false, slot } = how;
+  const { isLastTry = false, isGuarded = false, slot, entry } = how;
   const token = tokenOf({ ...step, ...fields });
   const isHeld = fields.held ?? step.held;
   const isDue = at <= Date.now();
@@ -47,7 +49,7 @@ export async function scheduleEntry(
   const args = { token, stage: step.stage, event, scope, slot, fuse: !isLastTry };
   const job = isHeld
     ? undefined
-    : ((isDue && !isGuarded ? await scheduleAtOnce(ctx, args) : undefined) ??
+    : ((isDue && !isGuarded ? await scheduleAtOnce(ctx, args, entry) : undefined) ??
       (await ctx.scheduler.runAt(at, internal.engine.entry.enter, { token, scope, slot })));
   // Nothing may be watched by the time a later entry is due.
   const check =
@@ -69,13 +71,18 @@ export async function scheduleEntry(
 }
 
 /** @returns undefined if {@link enter} is needed: the run begins, or its workflow is gone. */
-async function scheduleAtOnce(ctx: MutationCtx, args: { token: Token; fuse: boolean }) {
-  const run = await ctx.db.get("runs", args.token.run as RunId);
-  if (run === null || run.state === "pending") return undefined;
+async function scheduleAtOnce(
+  ctx: MutationCtx,
+  args: { token: Token; fuse: boolean },
+  known: string | undefined,
+) {
+  const run = known === undefined ? await ctx.db.get("runs", args.token.run as RunId) : null;
+  const entry = run?.state === "pending" ? undefined : (known ?? run?.entry);
+  if (entry === undefined) return undefined;
   try {
-    const entry = run.entry as FunctionHandle<"mutation">;
+    const fn = entry as FunctionHandle<"mutation">;
     // The watchdog calls again, without fusion, what has failed.
-    return await ctx.scheduler.runAfter(0, entry, { ...args, callsAgain: args.fuse });
+    return await ctx.scheduler.runAfter(0, fn, { ...args, callsAgain: args.fuse });
   } catch {
     return undefined;
   }
