@@ -116,10 +116,10 @@ export class TestApp {
     this.t = this.counter.convexTest({ schema, modules });
     // One module for all calls: the counter wraps each that it has not met.
     const faulty = { ...lib, settle: settleWith(faults) };
-    this.t.registerComponent("workflow", componentSchema, {
-      ...(faults.fails === undefined ? component : failing(component, faults.fails)),
-      "./component/lib.js": async () => faulty,
-    });
+    const all = { ...component, "./component/lib.js": async () => faulty };
+    const { fails } = faults;
+    const faultyComponent = fails === undefined ? all : failing(all, fails);
+    this.t.registerComponent("workflow", componentSchema, faultyComponent);
   }
 
   /** Starts a run; nothing of it has run when this returns. */

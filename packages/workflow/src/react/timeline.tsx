@@ -1,10 +1,9 @@
 import type { ReactNode } from "react";
 import type { ListedRun } from "../client/listing.js";
 import type { ChildCounts } from "../client/status.js";
-import { spansOf } from "./spans.js";
 import { badgeOf, badgeOfStep, type Step } from "./states.js";
 import { STYLES } from "./styles.js";
-import { durationText, timeScale, useNow, type Span, type TimeScale } from "./time.js";
+import { durationText, spansOf, timeScale, useNow, type Span, type TimeScale } from "./time.js";
 import type { LiveRun } from "./use-run.js";
 
 /** A child in the timeline: what `workflow.list` tells of it. */

@@ -11,8 +11,7 @@ import type { ComponentApi } from "../component/_generated/component.js";
 import type { Info } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
-import { describeThrown, Failure, type Problem } from "../errors/failure.js";
-import { callFor } from "../errors/refused-result.js";
+import { callFor, describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { checkedOutput } from "../values.js";
 import { attemptOf, identityOf, nestedInfo, report } from "./attempt.js";
 import {

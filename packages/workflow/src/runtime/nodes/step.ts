@@ -1,8 +1,7 @@
 import { createFunctionHandle } from "convex/server";
 import type { Info } from "../../definition/context.js";
 import type { AnyReference } from "../../definition/node.js";
-import { describeThrown, type Failure } from "../../errors/failure.js";
-import { callFor } from "../../errors/refused-result.js";
+import { callFor, describeThrown, type Failure } from "../../errors/failure.js";
 import { checkedOutput } from "../../values.js";
 import { nestedInfo } from "../attempt.js";
 import { actionFunction } from "../options.js";
