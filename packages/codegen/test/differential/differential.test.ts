@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { randomOf } from "../fuzz/mutate.js";
 import { generated } from "./generator.js";
-import type { Workflows } from "./interpreter.js";
+import type { Workflows } from "./definition.js";
 import { RandomReleases, seedsOf } from "./releases.js";
 import { actual, comparable, expected, leftovers, NOTHING_LEFT, type Script } from "./runs.js";
 import { eventsIn } from "./events-in.js";

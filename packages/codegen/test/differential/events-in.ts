@@ -1,4 +1,4 @@
-import type { Node, Nodes } from "./interpreter.js";
+import type { Node, Nodes } from "./definition.js";
 
 /** The events that nodes wait for, and nodes inside them. */
 export function eventsIn(nodes: Nodes): string[] {

@@ -1,5 +1,6 @@
 import { drive, type Timers } from "@stepwise/testing";
-import { type Fault, Interpreted, isEnd, type Workflows } from "./interpreter.js";
+import { type Fault, isEnd, type Workflows } from "./definition.js";
+import { Interpreted } from "./interpreter.js";
 import { TOLERANCE_MS, World } from "./world.js";
 
 /** What is done to a run from outside, in the order of time. */

@@ -1,4 +1,5 @@
 import { randomOf } from "../fuzz/mutate.js";
+import { type Around, HandlerWriter } from "./handler-writer.js";
 
 /*
  * Random workflows that are valid: nodes of all kinds inside each other, with handlers from `behaviour.ts`. What happens in runs that go on
@@ -10,13 +11,6 @@ export interface Generated {
   readonly file: string;
   readonly text: string;
   readonly top: string;
-}
-
-/** What a handler can read, and where it stands. */
-interface Around {
-  readonly names: readonly string[];
-  readonly isInLoop: boolean;
-  readonly depth: number;
 }
 
 /**
@@ -31,45 +25,41 @@ export function generated(seed: number, random = randomOf(seed)): Generated {
 const DEEPEST = 2;
 const MOST_KIDS = 2;
 
-class Generator {
-  readonly #random: () => number;
+class Generator extends HandlerWriter {
   readonly #prefix: string;
   /** The workflows that may be children by now. */
   readonly #kids: string[] = [];
   #workflow = "";
-  #names = 0;
   /** How many nodes the present workflow may still have. */
   #left = 0;
-  /** How likely a handler of the present workflow is to fail. */
-  #failing = 0;
 
   constructor(seed: number, random: () => number) {
-    this.#random = random;
+    super(random);
     this.#prefix = `w${seed}`;
   }
 
   file(): Generated {
     const top = `${this.#prefix}top`;
-    const kids = Array.from({ length: this.#upTo(MOST_KIDS + 1) }, (_, index) => {
+    const kids = Array.from({ length: this.upTo(MOST_KIDS + 1) }, (_, index) => {
       const name = `${this.#prefix}kid${index}`;
-      const text = this.#define(name, 2 + this.#upTo(4));
+      const text = this.#define(name, 2 + this.upTo(4));
       this.#kids.push(name);
       return text;
     });
-    const text = [IMPORTS, ...kids, this.#define(top, 3 + this.#upTo(8))].join("\n");
+    const text = [IMPORTS, ...kids, this.#define(top, 3 + this.upTo(8))].join("\n");
     return { file: `${this.#prefix}.workflow.ts`, text, top };
   }
 
   #define(name: string, size: number): string {
     const isKid = name !== `${this.#prefix}top`;
     this.#workflow = name;
-    this.#names = 0;
+    this.names = 0;
     this.#left = size;
-    this.#failing = this.#oneOf([0, 0, 0.04, 0.1, 0.2]);
+    this.failing = this.oneOf([0, 0, 0.04, 0.1, 0.2]);
     const options = [
       `input: z.object({ at: z.string(), n: z.number().min(0), more: z.string().default("more") })`,
-      ...(this.#chance(0.2) ? [`retry: ${this.#retry()}`] : []),
-      ...(this.#chance(isKid ? 0.04 : 0.15) ? [`timeout: ${this.#long()}`] : []),
+      ...(this.chance(0.2) ? [`retry: ${this.retry()}`] : []),
+      ...(this.chance(isKid ? 0.04 : 0.15) ? [`timeout: ${this.long()}`] : []),
     ];
     const names: string[] = [];
     const around = () => ({ names, isInLoop: false, depth: 0 });
@@ -79,15 +69,15 @@ class Generator {
       if (name !== undefined) names.push(name);
     };
     if (isKid) {
-      const failing = this.#failing;
-      this.#failing = 0;
-      if (this.#chance(0.4)) add(this.#plain(around()));
-      add(this.#chance(0.6) ? this.#taking(around()) : this.#ownSleep(around()));
-      this.#failing = failing;
+      const failing = this.failing;
+      this.failing = 0;
+      if (this.chance(0.4)) add(this.#plain(around()));
+      add(this.chance(0.6) ? this.#taking(around()) : this.#ownSleep(around()));
+      this.failing = failing;
     }
     while (this.#left > 0) add(this.#node(around()));
-    if (this.#chance(0.6))
-      nodes.push(`.finalize({ ${this.#handler("finalize", around())}${this.#policy()} })`);
+    if (this.chance(0.6))
+      nodes.push(`.finalize({ ${this.handler("finalize", around())}${this.policy()} })`);
     return `export const ${name} = defineWorkflow({ ${options.join(", ")} })\n${nodes.join("\n")};\n`;
   }
 
@@ -113,162 +103,70 @@ class Generator {
         (at) => this.#parent(at),
         (at) => this.#child(at),
       );
-    return this.#oneOf(kinds)(around);
+    return this.oneOf(kinds)(around);
   }
 
   #step(around: Around): [string, string] {
-    const name = this.#name();
-    const isReference = this.#chance(0.15);
-    const kind = this.#oneOf(["action", "action", "mutation", "query"] as const);
+    const name = this.name();
+    const isReference = this.chance(0.15);
+    const kind = this.oneOf(["action", "action", "mutation", "query"] as const);
     const handler = isReference
-      ? this.#reference(name, kind, around)
-      : this.#handler(name, around, kind);
-    const recover = this.#chance(0.2)
-      ? `, recover: (error, ${this.#param(around)}) => mend("${name}", ${this.#seen("error")}, ${this.#plan("mutation", 0.2)})`
+      ? this.reference(name, kind, around)
+      : this.handler(name, around, kind);
+    const recover = this.chance(0.2)
+      ? `, recover: (error, ${this.param(around)}) => mend("${name}", ${this.seen("error")}, ${this.plan("mutation", 0.2)})`
       : "";
-    const compensate = this.#chance(0.35)
-      ? `, compensate: { ${this.#compensation(`${name}.compensate`, around)} }`
+    const compensate = this.chance(0.35)
+      ? `, compensate: { ${this.compensation(`${name}.compensate`, around)} }`
       : "";
-    return [name, `.step("${name}", { ${handler}${this.#policy(kind)}${recover}${compensate} })`];
+    return [name, `.step("${name}", { ${handler}${this.policy(kind)}${recover}${compensate} })`];
   }
 
   /** A step that neither fails nor takes time. */
   #plain(around: Around): [string, string] {
-    const name = this.#name();
-    const kind = this.#oneOf(["mutation", "query"] as const);
-    return [name, `.step("${name}", { ${this.#handler(name, around, kind)} })`];
+    const name = this.name();
+    const kind = this.oneOf(["mutation", "query"] as const);
+    return [name, `.step("${name}", { ${this.handler(name, around, kind)} })`];
   }
 
   /** A step that takes a time of its own. */
   #taking(around: Around): [string, string] {
-    const name = this.#name();
-    const param = this.#param(around);
+    const name = this.name();
+    const param = this.param(around);
     return [
       name,
-      `.step("${name}", { action: (ctx, ${param}, info) => act(ctx, info, "${name}", ${this.#seen()}) })`,
+      `.step("${name}", { action: (ctx, ${param}, info) => act(ctx, info, "${name}", ${this.seen()}) })`,
     ];
   }
 
-  #handler(
-    site: string,
-    around: Around,
-    kind: "action" | "mutation" | "query" = this.#oneOf(["action", "mutation", "query"]),
-    more: readonly string[] = [],
-  ): string {
-    const param = this.#param(around, more);
-    const seen = this.#seen();
-    const plan = this.#plan(kind);
-    if (kind === "action")
-      return `action: (ctx, ${param}, info) => act(ctx, info, "${site}", ${seen}, ${plan})`;
-    if (kind === "mutation")
-      return `mutation: async (ctx, ${param}, info) => change(ctx, info, "${site}", ${seen}, ${plan})`;
-    return `query: (_ctx, ${param}) => look("${site}", ${seen}, ${plan})`;
-  }
-
-  #reference(
-    site: string,
-    kind: "action" | "mutation" | "query",
-    around: Around,
-    more: readonly string[] = [],
-  ): string {
-    const name = { action: "acting", mutation: "changing", query: "looking" }[kind];
-    const param = this.#param(around, more);
-    const plan = this.#plan(kind).replace('"unfit"', '"throws"');
-    const told = "key: info.idempotencyKey, attempt: info.attempt";
-    const args = `({ site: "${site}", seen: ${this.#seen()}, plan: ${plan}, ${told} })`;
-    return `${kind}: internal.behaviour.${name}, args: (${param}, info) => ${args}`;
-  }
-
-  #compensation(site: string, around: Around): string {
-    const kind = this.#oneOf(["action", "mutation"] as const);
-    const given = ["output", "error"];
-    const handler = this.#chance(0.2)
-      ? this.#reference(site, kind, around, given)
-      : this.#handler(site, around, kind, given);
-    return `${handler}${this.#chance(0.4) && kind === "action" ? `, retry: ${this.#retry()}` : ""}`;
-  }
-
-  /** What a handler takes of its scope; what it was given is then {@link #seen}. */
-  #param(around: Around, more: readonly string[] = []): string {
-    if (this.#chance(0.1)) {
-      this.#given = undefined;
-      return "scope";
-    }
-    const some = around.names.filter(() => this.#chance(0.4));
-    const given = ["input", ...some, ...more.filter(() => this.#chance(0.8))];
-    if (around.isInLoop && this.#chance(0.7)) given.push("loop");
-    this.#given = given;
-    return `{ ${given.join(", ")} }`;
-  }
-  #given: readonly string[] | undefined;
-
-  #seen(...more: string[]): string {
-    if (this.#given === undefined)
-      return more.length === 0 ? "scope" : `{ ...scope, ${more.join(", ")} }`;
-    return `{ ${[...this.#given, ...more].join(", ")} }`;
-  }
-
-  #plan(kind: "action" | "mutation" | "query", failing = this.#failing): string {
-    const plan: string[] = [];
-    if (this.#failing > 0 && this.#chance(failing)) {
-      const fails = this.#oneOf(["throws", "throws", "convex", "final", "unfit", "some"]);
-      plan.push(`fails: "${fails}"`);
-      if (kind === "action" && this.#chance(0.6)) plan.push(`until: ${1 + this.#upTo(2)}`);
-    }
-    if (kind === "action" && this.#chance(0.3)) plan.push("ms: 0");
-    if (this.#chance(0.3)) plan.push(`gives: "${this.#oneOf(["nothing", "object", "number"])}"`);
-    return `{ ${plan.join(", ")} }`;
-  }
-
-  /** How a handler is run, after its other options. */
-  #policy(kind?: "action" | "mutation" | "query"): string {
-    if (kind === undefined || kind === "action")
-      return [
-        this.#chance(0.4) ? `, retry: ${this.#retry()}` : "",
-        kind === "action" && this.#chance(0.15) ? `, timeout: ${this.#long()}` : "",
-      ].join("");
-    return this.#chance(0.15) ? ", isolate: true" : "";
-  }
-
-  /** So that the wait is as long as it may be, whatever it is multiplied by. */
-  #retry(): string {
-    const most = 1_000 + this.#upTo(3_000_000);
-    return `{ maxAttempts: ${1 + this.#upTo(3)}, initialBackoffMs: ${2 * most + 1}, base: ${1 + this.#upTo(2)}, maxBackoffMs: ${most} }`;
-  }
-
-  /** A time in ms that much may fit into, or not. */
-  #long(): number {
-    return 200_000 + this.#upTo(6_000_000);
-  }
-
   #sleep(around: Around): [undefined, string] {
-    const name = this.#name();
-    const own = `(${this.#param(around)}) => lasts("${name}", ${this.#seen()})`;
-    const duration = this.#oneOf([own, own, `${this.#long()}`, "0", "() => new Date(0)"]);
+    const name = this.name();
+    const own = `(${this.param(around)}) => lasts("${name}", ${this.seen()})`;
+    const duration = this.oneOf([own, own, `${this.long()}`, "0", "() => new Date(0)"]);
     return [undefined, `.sleep("${name}", ${duration})`];
   }
 
   #ownSleep(around: Around): [undefined, string] {
-    const name = this.#name();
-    const param = this.#param(around);
-    return [undefined, `.sleep("${name}", (${param}) => lasts("${name}", ${this.#seen()}))`];
+    const name = this.name();
+    const param = this.param(around);
+    return [undefined, `.sleep("${name}", (${param}) => lasts("${name}", ${this.seen()}))`];
   }
 
   /** It always has a timeout: nobody may send anything. */
   #event(_around: Around): [string, string] {
-    const name = this.#name();
-    const what = this.#oneOf([
+    const name = this.name();
+    const what = this.oneOf([
       "schema: z.string()",
       "anyOf: { ping: z.string() }",
       "anyOf: { ping: z.string(), pong: z.string() }",
     ]);
-    return [name, `.event("${name}", { ${what}, timeout: ${this.#long()} })`];
+    return [name, `.event("${name}", { ${what}, timeout: ${this.long()} })`];
   }
 
   /** Nodes inside another. */
   #inside(around: Around, least: number): { text: string; names: string[] } {
     const names = [...around.names];
-    const size = least + this.#upTo(3);
+    const size = least + this.upTo(3);
     let text = "";
     for (let made = 0; made < size; made++) {
       const [name, node] = this.#node({ ...around, names, depth: around.depth + 1 });
@@ -282,22 +180,22 @@ class Generator {
   #brief(around: Around): { text: string } {
     const names = [...around.names];
     let text = "";
-    for (let made = 1 + this.#upTo(2); made > 0; made--) {
-      const name = this.#name();
+    for (let made = 1 + this.upTo(2); made > 0; made--) {
+      const name = this.name();
       const at = { ...around, names };
-      const undo = this.#chance(0.5)
-        ? `, compensate: { ${this.#compensation(`${name}.compensate`, at)} }`
+      const undo = this.chance(0.5)
+        ? `, compensate: { ${this.compensation(`${name}.compensate`, at)} }`
         : "";
-      text += `.step("${name}", { ${this.#handler(name, at, this.#oneOf(["mutation", "query"]))}${undo} })`;
+      text += `.step("${name}", { ${this.handler(name, at, this.oneOf(["mutation", "query"]))}${undo} })`;
       names.push(name);
     }
     return { text };
   }
 
   #branch(around: Around): [string, string] {
-    const name = this.#name();
-    const keys = ["left", "right", "none"].slice(0, 1 + this.#upTo(3));
-    const on = `(${this.#param(around)}) => pick("${name}", ${this.#seen()}, ${JSON.stringify(keys)})`;
+    const name = this.name();
+    const keys = ["left", "right", "none"].slice(0, 1 + this.upTo(3));
+    const on = `(${this.param(around)}) => pick("${name}", ${this.seen()}, ${JSON.stringify(keys)})`;
     const cases = keys.map((key) => {
       const { text } = this.#inside(around, key === "none" ? 0 : 1);
       return `${key}: (b) => b${text}`;
@@ -306,17 +204,17 @@ class Generator {
   }
 
   #loop(around: Around): [string, string] {
-    const name = this.#name();
-    const initial = `(${this.#param(around)}) => digest(${this.#seen()})`;
+    const name = this.name();
+    const initial = `(${this.param(around)}) => digest(${this.seen()})`;
     const inLoop = { ...around, isInLoop: true };
-    const isLong = this.#chance(0.1);
+    const isLong = this.chance(0.1);
     const { text } = isLong ? this.#brief(inLoop) : this.#inside(inLoop, 1);
     // So many that the first ones are forgotten, or that they do not fit into one transaction.
-    const most = isLong ? 20 + this.#upTo(110) : 1 + this.#upTo(3);
-    const never = this.#chance(this.#failing / 2);
+    const most = isLong ? 20 + this.upTo(110) : 1 + this.upTo(3);
+    const never = this.chance(this.failing / 2);
     const until = never
       ? "() => false"
-      : this.#oneOf([
+      : this.oneOf([
           `({ loop }) => loop.iteration >= ${most}`,
           `({ input, loop }) => loop.iteration >= ${most} || pick("${name}", { input, loop }, ["a", "b"]) === "a"`,
         ]);
@@ -328,69 +226,55 @@ class Generator {
 
   /** Children of some workflows in turn. Of itself a workflow has one for as long as `input.n` lasts. */
   #parent(around: Around): [string, string] {
-    const name = this.#name();
+    const name = this.name();
     const parts: string[] = [];
-    const hasHandler = this.#chance(0.4);
-    if (hasHandler) parts.push(this.#handler(`${name}.output`, around));
-    if (hasHandler) parts.push(...(this.#chance(0.3) ? [`retry: ${this.#retry()}`] : []));
+    const hasHandler = this.chance(0.4);
+    if (hasHandler) parts.push(this.handler(`${name}.output`, around));
+    if (hasHandler) parts.push(...(this.chance(0.3) ? [`retry: ${this.retry()}`] : []));
     const inside = hasHandler ? ["output"] : [];
     const loop = around.isInLoop ? ["loop"] : [];
-    const given = ["input", ...loop, ...inside.filter(() => this.#chance(0.5))];
-    const count = this.#upTo(4);
-    const fits = () => this.#failing === 0 || !this.#chance(this.#failing / 2);
+    const given = ["input", ...loop, ...inside.filter(() => this.chance(0.5))];
+    const count = this.upTo(4);
+    const fits = () => this.failing === 0 || !this.chance(this.failing / 2);
     const one = (key: string | number) => {
-      const isOwn = this.#chance(0.1) && this.#workflow !== `${this.#prefix}top`;
+      const isOwn = this.chance(0.1) && this.#workflow !== `${this.#prefix}top`;
       const input = `below({ ${given.join(", ")} }, "${name}", ${JSON.stringify(key)}, ${fits()})`;
       return isOwn
         ? `...(input.n > 0 ? [childNamed("${this.#workflow}", ${input})] : [])`
-        : `child(${this.#oneOf(this.#kids)}, ${input})`;
+        : `child(${this.oneOf(this.#kids)}, ${input})`;
     };
-    const isList = this.#chance(0.6);
+    const isList = this.chance(0.6);
     const list = () => `[${Array.from({ length: count }, (_, index) => one(index)).join(", ")}]`;
     const record = () => {
       const fields = ["left", "right", "third"].slice(0, count).map((key) => {
         const input = `below({ ${given.join(", ")} }, "${name}", "${key}", ${fits()})`;
-        return `${key}: child(${this.#oneOf(this.#kids)}, ${input})`;
+        return `${key}: child(${this.oneOf(this.#kids)}, ${input})`;
       });
       return `({ ${fields.join(", ")} })`;
     };
     parts.push(`children: ({ ${given.join(", ")} }) => ${isList ? list() : record()}`);
-    if (this.#chance(0.4)) parts.push(`concurrency: ${1 + this.#upTo(2)}`);
-    if (this.#chance(0.5))
+    if (this.chance(0.4)) parts.push(`concurrency: ${1 + this.upTo(2)}`);
+    if (this.chance(0.5))
       parts.push(
-        `tolerate: ${this.#oneOf(['"all"', `{ failures: ${this.#upTo(3)} }`, "{ percentage: 50 }", "{ percentage: 0 }"])}`,
+        `tolerate: ${this.oneOf(['"all"', `{ failures: ${this.upTo(3)} }`, "{ percentage: 50 }", "{ percentage: 0 }"])}`,
       );
-    if (this.#chance(0.25))
+    if (this.chance(0.25))
       parts.push(
         `reduce: { initial: "none", step: (before, child, key) => fold("${name}", before, child, key) }`,
       );
-    if (this.#chance(0.15)) parts.push(`timeout: ${this.#long()}`);
-    if (this.#chance(0.5)) {
-      const handler = this.#handler(`${name}.finalize`, around, undefined, [...inside, "children"]);
-      parts.push(`finalize: { ${handler}${this.#policy()} }`);
+    if (this.chance(0.15)) parts.push(`timeout: ${this.long()}`);
+    if (this.chance(0.5)) {
+      const handler = this.handler(`${name}.finalize`, around, undefined, [...inside, "children"]);
+      parts.push(`finalize: { ${handler}${this.policy()} }`);
     }
     return [name, `.parent("${name}", { ${parts.join(", ")} })`];
   }
 
   #child(around: Around): [string, string] {
-    const name = this.#name();
+    const name = this.name();
     const given = ["input", ...(around.isInLoop ? ["loop"] : [])].join(", ");
     const args = `({ ${given} }) => below({ ${given} }, "${name}", "child")`;
-    return [name, `.child("${name}", ${this.#oneOf(this.#kids)}, ${args})`];
-  }
-
-  #name(): string {
-    return `n${++this.#names}`;
-  }
-
-  #upTo(count: number): number {
-    return Math.floor(this.#random() * count);
-  }
-  #chance(share: number): boolean {
-    return this.#random() < share;
-  }
-  #oneOf<T>(all: readonly T[]): T {
-    return all[this.#upTo(all.length)]!;
+    return [name, `.child("${name}", ${this.oneOf(this.#kids)}, ${args})`];
   }
 }
 

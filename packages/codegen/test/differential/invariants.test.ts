@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { checkTable, isOf } from "../../../workflow/test/component.js";
 import type { Line } from "./behaviour.js";
-import { brokenOf, INVARIANTS, type Rest, type RunRow, type StepRow } from "./invariants.js";
+import { brokenOf, INVARIANTS } from "./invariants.js";
+import type { Rest, RunRow, StepRow } from "./rest.js";
 
 const line = (what: Line["what"], stage: string, attempt = 1, saw: Line["saw"] = {}): Line => ({
   text: stage,

@@ -1,81 +1,24 @@
-import { type Doc, isOf } from "../../../workflow/test/component.js";
-import type { Job } from "../edits/deployed.js";
-import { canonical, type Line } from "./behaviour.js";
-import type { Definition, Node, Nodes, Workflows } from "./interpreter.js";
+import { isOf } from "../../../workflow/test/component.js";
+import { canonical } from "./behaviour.js";
+import {
+  BAD,
+  definitionOf,
+  FINAL,
+  isUndoing,
+  isUndone,
+  keyOf,
+  mostAttempts,
+  nameOf,
+  partsOf,
+  state,
+  undoerOf,
+} from "./records.js";
+import type { Invariant, Rest, RunRow, StepRow } from "./rest.js";
 
 /*
- * What holds of an app when all of its runs have come to rest, whatever was done to them: each with the numbers of the promises it stands
- * for, and a sentence.
+ * What holds of an app when all of its runs have come to rest, whatever was done to them: each with
+ * the numbers of the promises it stands for, and a sentence.
  */
-
-export type RunRow = Doc<"runs">;
-export type StepRow = Doc<"steps">;
-
-/** What was seen of a run of the top level while it was steered. */
-export interface Steered {
-  readonly workflow: string;
-  /** How its generations ended, but for the last: seen when it was restarted. */
-  readonly ends: string[];
-  /** Its `onComplete` throws. */
-  readonly refuses: boolean;
-  /** It was cleaned up: its last end is among `ends` too. */
-  isGone: boolean;
-}
-
-/** A time in which nothing of a run was to begin: from a line of the log, up to one. */
-export interface Still {
-  readonly why: "canceled" | "paused" | "gone";
-  readonly run: string;
-  readonly generation: number;
-  /** The run, and those that were under it. */
-  readonly family: ReadonlySet<string>;
-  readonly from: number;
-  to: number;
-}
-
-/** An event that was sent, and not refused. */
-export interface Sent {
-  readonly run: string;
-  readonly generation: number;
-  readonly value: string;
-  readonly answer: "taken" | "kept";
-}
-
-/** An app at rest, and what was seen on the way. */
-export interface Rest {
-  readonly workflows: Workflows;
-  readonly runs: readonly RunRow[];
-  /** In the order in which they were inserted. */
-  readonly steps: readonly StepRow[];
-  readonly undos: readonly Pick<Doc<"undos">, "run">[];
-  readonly inbox: readonly Pick<Doc<"inbox">, "run" | "value">[];
-  /** By table, how many rows there are that only something has which is under way. */
-  readonly underWay: Readonly<Record<string, number>>;
-  readonly jobs: readonly Job[];
-  /** Something was made to fail: then scheduled functions do too. */
-  readonly hasFaults: boolean;
-  /** What a deployment would have refused. */
-  readonly violations: readonly string[];
-  readonly log: readonly Line[];
-  /** What `onComplete` was called with, in order, and the state of the run that it saw. */
-  readonly completions: readonly {
-    readonly runId: string;
-    readonly state: string;
-    readonly seen: string | undefined;
-  }[];
-  readonly steered: ReadonlyMap<string, Steered>;
-  readonly stills: readonly Still[];
-  readonly sent: readonly Sent[];
-}
-
-interface Invariant {
-  readonly says: string;
-  /** @returns what breaks it. */
-  broken(rest: Rest): string[];
-}
-
-const BAD: readonly RunRow["state"][] = ["failed", "canceled", "timedOut"];
-const FINAL: readonly RunRow["state"][] = ["completed", ...BAD];
 
 export const INVARIANTS: readonly Invariant[] = [
   {
@@ -349,71 +292,4 @@ export const INVARIANTS: readonly Invariant[] = [
 export function brokenOf(rest: Rest): Record<string, string[]> {
   const found = INVARIANTS.map(({ says, broken }) => [says, broken(rest)] as const);
   return Object.fromEntries(found.filter(([, broken]) => broken.length > 0));
-}
-
-function nameOf({ _id, workflow }: RunRow): string {
-  return `${_id} (${workflow})`;
-}
-
-function state({ state: is, endedAt, endsAs, paused, error }: RunRow): string {
-  return JSON.stringify({ is, endedAt, endsAs, paused, error });
-}
-
-/** Whether it counts among its siblings that may go on at once. */
-export function isGoing({ state: is }: RunRow): boolean {
-  return is === "running" || is === "compensating";
-}
-
-/** The idempotency key of a step record. */
-function keyOf({ run, stage, iterations, generation = 1 }: StepRow): string {
-  const inLoops = iterations === undefined ? "" : `#${iterations.join(".")}`;
-  return `${run}/${stage}${inLoops}${generation === 1 ? "" : `~${generation}`}`;
-}
-
-function partsOf(key: string) {
-  const [, run = "", stage = "", iterations, generation = "1"] =
-    /^([^/]*)\/([^#~]*)(#[^~]*)?(?:~(\d+))?$/.exec(key) ?? [];
-  return { run, stage, isInLoop: iterations !== undefined, generation: Number(generation) };
-}
-
-function isUndoing({ stage }: StepRow): boolean {
-  return stage.endsWith(".compensate");
-}
-
-/** Whether a run, or one above it, has ended badly. */
-function isUndone(runs: ReadonlyMap<string, RunRow>, run: RunRow | undefined): boolean {
-  return undoerOf(runs, run) !== undefined;
-}
-
-/** The run that has ended badly, of a run and those above it the first. */
-function undoerOf(runs: ReadonlyMap<string, RunRow>, run: RunRow | undefined): string | undefined {
-  if (run === undefined || BAD.includes(run.state)) return run?._id;
-  return undoerOf(runs, runs.get(run.parentRun ?? ""));
-}
-
-function definitionOf(workflows: Workflows, name: string): Definition {
-  const definition = workflows[name]?.definition;
-  if (definition === undefined) throw new Error(`There is no workflow "${name}"`);
-  return definition;
-}
-
-/** What is written in a definition of a stage. */
-function handlerOf({ nodes }: Definition, stage: string): Node {
-  let node: Node;
-  let inside: Nodes | undefined = nodes;
-  for (const part of stage.split(".")) {
-    if (inside !== undefined) {
-      node = inside[part];
-      inside = node?.body;
-    } else if (node?.cases !== undefined) inside = node.cases[part];
-    else if (part !== "output") node = node?.[part];
-  }
-  return node;
-}
-
-function mostAttempts(workflows: Workflows, workflow: string | undefined, stage: string): number {
-  if (workflow === undefined) return Infinity;
-  const definition = definitionOf(workflows, workflow);
-  const retry = handlerOf(definition, stage)?.retry ?? definition.options.retry ?? false;
-  return typeof retry === "object" ? retry.maxAttempts : retry === true ? 5 : 1;
 }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Releases, type Files, type Version } from "../edits/releases.js";
 import { generated } from "./generator.js";
-import type { Workflows } from "./interpreter.js";
+import type { Workflows } from "./definition.js";
 
 /** So many seeds are compiled and bundled together. */
 const BATCH = 100;

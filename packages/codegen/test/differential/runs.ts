@@ -3,7 +3,7 @@ import { vi } from "vitest";
 import type { Doc, TableNames } from "../../../workflow/test/component.js";
 import { Deployment, type Version } from "../edits/deployed.js";
 import { effectsOf, expected as expectedBy, INPUT, type Outcome, type Script } from "./expected.js";
-import type { Fault, Workflows } from "./interpreter.js";
+import type { Fault, Workflows } from "./definition.js";
 
 export { comparable, type Script } from "./expected.js";
 

@@ -7,7 +7,8 @@ import { generated } from "./generator.js";
 import { brokenOf, INVARIANTS } from "./invariants.js";
 import { RandomReleases, seedsOf } from "./releases.js";
 import { MANAGE } from "./manage.js";
-import { scriptOf, SteeredApp, type Turn } from "./steering.js";
+import { scriptOf, type Turn } from "./script.js";
+import { SteeredApp } from "./steering.js";
 
 /** More of them, and others: `FUZZ_ROUNDS=2000 FUZZ_SEED=100 npx vitest run --root packages/codegen steered`. */
 const seeds = seedsOf(10);

@@ -1,116 +1,13 @@
 import type { Timers } from "@stepwise/testing";
 import { Deployment, type Job, type Version } from "../edits/deployed.js";
 import type { Line } from "./behaviour.js";
-import {
-  isGoing,
-  type Rest,
-  type RunRow,
-  type Sent,
-  type Steered,
-  type StepRow,
-  type Still,
-} from "./invariants.js";
+import { argsOf, familyOf, isActing, picked } from "./choice.js";
+import { isGoing } from "./records.js";
+import type { Rest, RunRow, Sent, Steered, StepRow, Still } from "./rest.js";
+import { type Deed, SAME, type Turn } from "./script.js";
 import { eventsIn } from "./events-in.js";
-import { isEnd, type Workflows } from "./interpreter.js";
+import { isEnd, type Workflows } from "./definition.js";
 import { OF_RUNS, UNDER_WAY, isUnwatched } from "./tables.js";
-
-/** What is done from outside. Which run, node or event it is done to is a number from 0 to 1, among those that there are by then. */
-export type Deed =
-  | {
-      readonly does: "start";
-      readonly which: number;
-      readonly refuses: boolean;
-      readonly runAfter?: number;
-    }
-  | { readonly does: "send"; readonly run: number; readonly event: number }
-  | { readonly does: "pause" | "resume" | "cancel"; readonly run: number }
-  | { readonly does: "restart"; readonly run: number; readonly from?: number }
-  | { readonly does: "cleanup"; readonly run: number }
-  | { readonly does: "repair" }
-  | {
-      readonly does: "lose";
-      readonly what: "one" | "actions" | "all";
-      readonly which: number;
-      readonly gone: boolean;
-    }
-  | { readonly does: "fail"; readonly times: number }
-  | { readonly does: "limit"; readonly maxParallelism: number };
-
-/** In the place of a number: the run that was chosen last. */
-const SAME = -1;
-
-/** What follows, and needs no more to be said of it than what comes before. */
-const FOLLOWING: Readonly<Record<Deed["does"], readonly Deed["does"][]>> = {
-  start: [],
-  send: ["send"],
-  pause: ["resume", "cancel", "restart", "resume"],
-  resume: ["pause", "resume"],
-  cancel: ["restart", "pause", "cancel", "resume"],
-  restart: ["pause", "cancel", "restart"],
-  cleanup: ["restart", "cancel"],
-  repair: [],
-  lose: [],
-  fail: [],
-  limit: [],
-};
-
-/** A deed, and after how many timers from the one before it. */
-export type Turn = Deed & {
-  readonly after: number;
-  /** Sooner, if an action runs. */
-  readonly whileActing?: boolean;
-};
-
-/** @param harm how much is to go wrong: nothing; or scheduled functions are lost, and what is to be written down fails. */
-export function scriptOf(random: () => number, harm: boolean): Turn[] {
-  const upTo = (count: number) => Math.floor(random() * count);
-  const after = () => (random() < 0.3 ? 0 : random() < 0.8 ? upTo(5) : upTo(25));
-  const start = (): Deed => ({
-    does: "start",
-    which: random(),
-    refuses: random() < 0.1,
-    ...(random() < 0.15 ? { runAfter: upTo(100_000) } : {}),
-  });
-  const deeds: (() => Deed)[] = [
-    start,
-    () => ({ does: "send", run: random(), event: random() }),
-    () => ({ does: "send", run: random(), event: random() }),
-    () => ({ does: "pause", run: random() }),
-    () => ({ does: "resume", run: random() }),
-    () => ({ does: "cancel", run: random() }),
-    () => ({ does: "restart", run: random(), ...(random() < 0.6 ? { from: random() } : {}) }),
-    () => ({ does: "repair" }),
-    ...(random() < 0.3 ? [() => ({ does: "cleanup", run: random() }) as const] : []),
-    () => ({ does: "limit", maxParallelism: upTo(4) }),
-  ];
-  const harms: (() => Deed)[] = [
-    () => ({
-      does: "lose",
-      what: (["one", "one", "actions", "all"] as const)[upTo(4)]!,
-      which: random(),
-      gone: random() < 0.5,
-    }),
-    () => ({ does: "fail", times: 1 + upTo(6) }),
-  ];
-  const all = harm ? [...deeds, ...harms, ...harms] : deeds;
-  const script: Turn[] = [
-    { does: "limit", maxParallelism: 1 + upTo(3), after: 0 },
-    { ...start(), after: 0 },
-  ];
-  for (let left = 2 + upTo(14); left > 0; left--) {
-    const deed = all[upTo(all.length)]!();
-    script.push({
-      ...deed,
-      ...(random() < 0.4 ? { after: 1 + upTo(25), whileActing: true } : { after: after() }),
-    });
-    // Soon after that the same once more, or what goes well with it, to the same run.
-    const following = random() < 0.15 ? [deed.does] : FOLLOWING[deed.does];
-    if (!("run" in deed) || random() < 0.3) continue;
-    for (const does of following)
-      if (random() < 0.7) script.push({ ...deed, does, run: SAME, after: after() } as Turn);
-  }
-  return script;
-}
 
 /** What is shown of a run. */
 interface Looked {
@@ -389,35 +286,4 @@ export class SteeredApp {
   async #log(): Promise<Line[]> {
     return await this.app.ask("manage:rows", { table: "log" });
   }
-}
-
-function isActing({ kind, state }: StepRow): boolean {
-  return kind === "action" && state === "running";
-}
-
-/** One of the runs: mostly one that suits, of the top level. */
-function picked(
-  runs: readonly RunRow[],
-  number: number,
-  suits: (run: RunRow) => boolean,
-): RunRow | undefined {
-  const tops = runs.filter(({ root }) => root === undefined);
-  const ways = [tops.filter(suits), tops.filter(suits), runs.filter(suits), tops, runs];
-  const way = Math.floor(number * ways.length);
-  const among = ways.slice(way).find(({ length }) => length > 0) ?? [];
-  return among[Math.floor((number * ways.length - way) * among.length)];
-}
-
-/** A run and those under it. */
-function familyOf(id: string, runs: readonly RunRow[]): Set<string> {
-  const family = new Set([id]);
-  // A run is inserted after the one above it.
-  for (const { _id, parentRun } of runs)
-    if (parentRun !== undefined && family.has(parentRun)) family.add(_id);
-  return family;
-}
-
-function argsOf({ args }: Job): object {
-  const [first] = args;
-  return typeof first === "object" && first !== null ? first : {};
 }

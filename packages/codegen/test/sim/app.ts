@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Part } from "@stepwise/testing";
 import { modules, schema } from "@stepwise/workflow/test";
 import { defineSchema } from "convex/server";
-import type { Workflows } from "../differential/interpreter.js";
+import type { Workflows } from "../differential/definition.js";
 import { MANAGE } from "../differential/manage.js";
 import { Releases } from "../edits/releases.js";
 import type { Scenario } from "./scenario.js";

@@ -1,14 +1,9 @@
 import type { Commit, Deployment } from "@stepwise/testing";
 import { type Doc, isOf, type TableNames } from "../../../workflow/test/component.js";
-import {
-  isGoing,
-  type RunRow,
-  type Steered,
-  type StepRow,
-  type Still,
-} from "../differential/invariants.js";
+import { isGoing } from "../differential/records.js";
+import type { RunRow, Steered, StepRow, Still } from "../differential/rest.js";
 import type { Job } from "../edits/deployed.js";
-import { isEnd } from "../differential/interpreter.js";
+import { isEnd } from "../differential/definition.js";
 
 /** What one write has made of a document. */
 interface Change<Table extends TableNames> {

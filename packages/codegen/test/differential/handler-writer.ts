@@ -1,0 +1,124 @@
+/** What a handler can read, and where it stands. */
+export interface Around {
+  readonly names: readonly string[];
+  readonly isInLoop: boolean;
+  readonly depth: number;
+}
+
+/** Writes handlers, with what stands around them, by random numbers. */
+export class HandlerWriter {
+  readonly #random: () => number;
+  protected names = 0;
+  /** How likely a handler of the present workflow is to fail. */
+  protected failing = 0;
+
+  constructor(random: () => number) {
+    this.#random = random;
+  }
+
+  protected handler(
+    site: string,
+    around: Around,
+    kind: "action" | "mutation" | "query" = this.oneOf(["action", "mutation", "query"]),
+    more: readonly string[] = [],
+  ): string {
+    const param = this.param(around, more);
+    const seen = this.seen();
+    const plan = this.plan(kind);
+    if (kind === "action")
+      return `action: (ctx, ${param}, info) => act(ctx, info, "${site}", ${seen}, ${plan})`;
+    if (kind === "mutation")
+      return `mutation: async (ctx, ${param}, info) => change(ctx, info, "${site}", ${seen}, ${plan})`;
+    return `query: (_ctx, ${param}) => look("${site}", ${seen}, ${plan})`;
+  }
+
+  protected reference(
+    site: string,
+    kind: "action" | "mutation" | "query",
+    around: Around,
+    more: readonly string[] = [],
+  ): string {
+    const name = { action: "acting", mutation: "changing", query: "looking" }[kind];
+    const param = this.param(around, more);
+    const plan = this.plan(kind).replace('"unfit"', '"throws"');
+    const told = "key: info.idempotencyKey, attempt: info.attempt";
+    const args = `({ site: "${site}", seen: ${this.seen()}, plan: ${plan}, ${told} })`;
+    return `${kind}: internal.behaviour.${name}, args: (${param}, info) => ${args}`;
+  }
+
+  protected compensation(site: string, around: Around): string {
+    const kind = this.oneOf(["action", "mutation"] as const);
+    const given = ["output", "error"];
+    const handler = this.chance(0.2)
+      ? this.reference(site, kind, around, given)
+      : this.handler(site, around, kind, given);
+    return `${handler}${this.chance(0.4) && kind === "action" ? `, retry: ${this.retry()}` : ""}`;
+  }
+
+  /** What a handler takes of its scope; what it was given is then {@link seen}. */
+  protected param(around: Around, more: readonly string[] = []): string {
+    if (this.chance(0.1)) {
+      this.#given = undefined;
+      return "scope";
+    }
+    const some = around.names.filter(() => this.chance(0.4));
+    const given = ["input", ...some, ...more.filter(() => this.chance(0.8))];
+    if (around.isInLoop && this.chance(0.7)) given.push("loop");
+    this.#given = given;
+    return `{ ${given.join(", ")} }`;
+  }
+  #given: readonly string[] | undefined;
+
+  protected seen(...more: string[]): string {
+    if (this.#given === undefined)
+      return more.length === 0 ? "scope" : `{ ...scope, ${more.join(", ")} }`;
+    return `{ ${[...this.#given, ...more].join(", ")} }`;
+  }
+
+  protected plan(kind: "action" | "mutation" | "query", failing = this.failing): string {
+    const plan: string[] = [];
+    if (this.failing > 0 && this.chance(failing)) {
+      const fails = this.oneOf(["throws", "throws", "convex", "final", "unfit", "some"]);
+      plan.push(`fails: "${fails}"`);
+      if (kind === "action" && this.chance(0.6)) plan.push(`until: ${1 + this.upTo(2)}`);
+    }
+    if (kind === "action" && this.chance(0.3)) plan.push("ms: 0");
+    if (this.chance(0.3)) plan.push(`gives: "${this.oneOf(["nothing", "object", "number"])}"`);
+    return `{ ${plan.join(", ")} }`;
+  }
+
+  /** How a handler is run, after its other options. */
+  protected policy(kind?: "action" | "mutation" | "query"): string {
+    if (kind === undefined || kind === "action")
+      return [
+        this.chance(0.4) ? `, retry: ${this.retry()}` : "",
+        kind === "action" && this.chance(0.15) ? `, timeout: ${this.long()}` : "",
+      ].join("");
+    return this.chance(0.15) ? ", isolate: true" : "";
+  }
+
+  /** So that the wait is as long as it may be, whatever it is multiplied by. */
+  protected retry(): string {
+    const most = 1_000 + this.upTo(3_000_000);
+    return `{ maxAttempts: ${1 + this.upTo(3)}, initialBackoffMs: ${2 * most + 1}, base: ${1 + this.upTo(2)}, maxBackoffMs: ${most} }`;
+  }
+
+  /** A time in ms that much may fit into, or not. */
+  protected long(): number {
+    return 200_000 + this.upTo(6_000_000);
+  }
+
+  protected name(): string {
+    return `n${++this.names}`;
+  }
+
+  protected upTo(count: number): number {
+    return Math.floor(this.#random() * count);
+  }
+  protected chance(share: number): boolean {
+    return this.#random() < share;
+  }
+  protected oneOf<T>(all: readonly T[]): T {
+    return all[this.upTo(all.length)]!;
+  }
+}

@@ -1,0 +1,79 @@
+import type { Definition, Node, Nodes, Workflows } from "./definition.js";
+import type { RunRow, StepRow } from "./rest.js";
+
+export const BAD: readonly RunRow["state"][] = ["failed", "canceled", "timedOut"];
+export const FINAL: readonly RunRow["state"][] = ["completed", ...BAD];
+
+export function nameOf({ _id, workflow }: RunRow): string {
+  return `${_id} (${workflow})`;
+}
+
+export function state({ state: is, endedAt, endsAs, paused, error }: RunRow): string {
+  return JSON.stringify({ is, endedAt, endsAs, paused, error });
+}
+
+/** Whether it counts among its siblings that may go on at once. */
+export function isGoing({ state: is }: RunRow): boolean {
+  return is === "running" || is === "compensating";
+}
+
+/** The idempotency key of a step record. */
+export function keyOf({ run, stage, iterations, generation = 1 }: StepRow): string {
+  const inLoops = iterations === undefined ? "" : `#${iterations.join(".")}`;
+  return `${run}/${stage}${inLoops}${generation === 1 ? "" : `~${generation}`}`;
+}
+
+export function partsOf(key: string) {
+  const [, run = "", stage = "", iterations, generation = "1"] =
+    /^([^/]*)\/([^#~]*)(#[^~]*)?(?:~(\d+))?$/.exec(key) ?? [];
+  return { run, stage, isInLoop: iterations !== undefined, generation: Number(generation) };
+}
+
+export function isUndoing({ stage }: StepRow): boolean {
+  return stage.endsWith(".compensate");
+}
+
+/** Whether a run, or one above it, has ended badly. */
+export function isUndone(runs: ReadonlyMap<string, RunRow>, run: RunRow | undefined): boolean {
+  return undoerOf(runs, run) !== undefined;
+}
+
+/** The run that has ended badly, of a run and those above it the first. */
+export function undoerOf(
+  runs: ReadonlyMap<string, RunRow>,
+  run: RunRow | undefined,
+): string | undefined {
+  if (run === undefined || BAD.includes(run.state)) return run?._id;
+  return undoerOf(runs, runs.get(run.parentRun ?? ""));
+}
+
+export function definitionOf(workflows: Workflows, name: string): Definition {
+  const definition = workflows[name]?.definition;
+  if (definition === undefined) throw new Error(`There is no workflow "${name}"`);
+  return definition;
+}
+
+/** What is written in a definition of a stage. */
+export function handlerOf({ nodes }: Definition, stage: string): Node {
+  let node: Node;
+  let inside: Nodes | undefined = nodes;
+  for (const part of stage.split(".")) {
+    if (inside !== undefined) {
+      node = inside[part];
+      inside = node?.body;
+    } else if (node?.cases !== undefined) inside = node.cases[part];
+    else if (part !== "output") node = node?.[part];
+  }
+  return node;
+}
+
+export function mostAttempts(
+  workflows: Workflows,
+  workflow: string | undefined,
+  stage: string,
+): number {
+  if (workflow === undefined) return Infinity;
+  const definition = definitionOf(workflows, workflow);
+  const retry = handlerOf(definition, stage)?.retry ?? definition.options.retry ?? false;
+  return typeof retry === "object" ? retry.maxAttempts : retry === true ? 5 : 1;
+}

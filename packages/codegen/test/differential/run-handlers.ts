@@ -1,0 +1,87 @@
+import { getFunctionName, type FunctionReference } from "convex/server";
+import type { Value } from "convex/values";
+import { type Call, referenced } from "./behaviour.js";
+import {
+  contextOf,
+  type Definition,
+  Failed,
+  type Handled,
+  type Kind,
+  KINDS,
+  type Problem,
+  problemOf,
+  RETRIED,
+  type Retry,
+  stored,
+  TimedOut,
+} from "./definition.js";
+import { RunLife } from "./run-life.js";
+
+/** How the handlers of a run are executed. */
+export abstract class RunHandlers extends RunLife {
+  protected abstract readonly definition: Definition;
+
+  /** A handler, as often as its settings say. @throws {Failed} when it has failed for good. */
+  protected async run(handled: Handled): Promise<unknown> {
+    const { stage, handler, isUndoing = false } = handled;
+    const still = async <T>(what: Promise<T>) => await (isUndoing ? what : this.still(what));
+    const retry: Retry = handler.retry ?? this.definition.options.retry ?? false;
+    const { maxAttempts, maxBackoffMs } =
+      typeof retry === "object" ? retry : { maxAttempts: 1, maxBackoffMs: 0 };
+    for (let attempt = 1; ; attempt++) {
+      if (!isUndoing) await this.still(this.turn(stage));
+      const result = await still(this.attempt(handled, attempt));
+      if ("output" in result) return result.output;
+      const { kind, ...problem } = result.problem;
+      const mayTry = handler.action !== undefined && RETRIED.includes(kind);
+      if (!mayTry || attempt >= maxAttempts)
+        throw new Failed({ ...this.faultAt(stage, kind, attempt), ...problem });
+      // [S32] The generator writes settings that make the wait as long as it may be.
+      await still(this.world.wait(this.owner(`${stage} again`), maxBackoffMs));
+    }
+  }
+
+  protected async attempt(
+    { stage, handler, scope, timeout, isUndoing = false }: Handled,
+    attempt: number,
+  ): Promise<{ output: Value } | { problem: Problem }> {
+    const kind = KINDS.find((each) => handler[each] !== undefined) ?? "query";
+    const abort = new AbortController();
+    const written: string[] = [];
+    const began = Date.now();
+    // [S84]
+    const isCanceled = async () => !isUndoing && this.state !== "running";
+    const call = async () => {
+      const ctx = contextOf(kind, this.world, written);
+      const info = { attempt, signal: abort.signal, isCanceled, idempotencyKey: "" };
+      if (handler.args === undefined) return await handler[kind](ctx, scope, info);
+      const name = getFunctionName(handler[kind] as FunctionReference<Kind>);
+      const args = stored(handler.args(scope, info)) as unknown as Call;
+      return await referenced[name as keyof typeof referenced](ctx as never, args);
+    };
+    let callOff: (() => void) | undefined;
+    try {
+      // [S38] An attempt that goes on after its run was canceled has its timeout all the same.
+      const expired = new Promise<never>((_resolve, reject) => {
+        if (timeout === undefined || kind !== "action") return;
+        callOff = this.world.after(this.owner(`${stage} late`), timeout, () => {
+          abort.abort();
+          reject(new TimedOut());
+        });
+      });
+      const given = call().finally(() => {
+        if (Date.now() > began) this.world.moved(this.owner(stage));
+      });
+      const result = await Promise.race([given, expired]);
+      // What a compensation gives is dropped, whatever it is.
+      const output = isUndoing ? null : stored(result);
+      this.world.log.push(...written);
+      return { output };
+    } catch (error) {
+      // [S25] What a mutation wrote that fails is gone.
+      return { problem: problemOf(error) };
+    } finally {
+      callOff?.();
+    }
+  }
+}
