@@ -45,7 +45,8 @@ describe("root executions of each work, until the last has ended and the pool ha
   ])("%s: at most %d", async (_, most, given) => {
     const cost = await pool.work(given);
     expect(cost.rootExecutions).toBeLessThanOrEqual(most);
-    // Of those, one is the last sweep of all together, at most: a work that is alone takes it along.
+    // Of those, one is the last sweep of all together, at most: a work that is alone takes it
+    // along.
     const sweeps = (cost.rootExecutions - cost.rootToEnd!) * (given.count ?? 1);
     expect(Math.round(sweeps)).toBeLessThanOrEqual(given.count === undefined ? 0 : 1);
   });

@@ -8,7 +8,10 @@ import { rm } from "../../../scripts/folders.mjs";
 const prefix = "stepwise-built-";
 const packageFolder = fileURLToPath(new URL("..", import.meta.url));
 
-/** The command as it would be installed now, built anew: `dist` may be of yesterday. Gives the path of its main module. */
+/**
+ * The command as it would be installed now, built anew: `dist` may be of yesterday. Gives the path
+ * of its main module.
+ */
 export async function builtCommand(): Promise<string> {
   const folder = join(packageFolder, "node_modules", ".cache", `${prefix}${process.pid}`);
   const tsc = join(packageFolder, "../../node_modules/typescript/bin/tsc");
@@ -20,7 +23,10 @@ export async function builtCommand(): Promise<string> {
   return join(folder, "dist", "cli", "main.js");
 }
 
-/** Removes what `builtCommand` made; nothing, where it failed and so gave no path: the folders above an empty path are not ours. */
+/**
+ * Removes what `builtCommand` made; nothing, where it failed and so gave no path: the folders above
+ * an empty path are not ours.
+ */
 export async function removeBuilt(main: string): Promise<void> {
   const folder = dirname(dirname(dirname(main)));
   if (!basename(folder).startsWith(prefix)) return;

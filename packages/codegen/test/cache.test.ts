@@ -18,7 +18,10 @@ beforeEach(async () => {
 });
 afterEach(async () => await rm(app, { recursive: true }));
 
-/** What a process of its own does: compiles, writes, and remembers. Gives the files that it had to parse. */
+/**
+ * What a process of its own does: compiles, writes, and remembers. Gives the files that it had to
+ * parse.
+ */
 async function compileAnew(): Promise<readonly string[]> {
   const functionsDir = join(app, "convex");
   const compiler = new Compiler({ once: true });

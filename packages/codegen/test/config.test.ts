@@ -72,7 +72,8 @@ test("the app's retry is part of the plan of each workflow that says nothing, an
   ];
   expect(retried["mail"]).not.toBe(without["mail"]);
   expect(retried["once"]).toBe(without["once"]);
-  // Where it is mounted, how much runs at once, what is logged and how long it is kept makes no run another one.
+  // Where it is mounted, how much runs at once, what is logged and how long it is kept makes no run
+  // another one.
   expect(paused).toEqual(without);
 });
 

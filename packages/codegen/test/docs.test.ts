@@ -32,7 +32,10 @@ test.each(["ingestDocument.ts", "index.ts"])(
   },
 );
 
-/** The other pages are for contributors, and the language's, whose examples packages/workflow/test/types/page.test.ts compiles. */
+/**
+ * The other pages are for contributors, and the language's, whose examples
+ * packages/workflow/test/types/page.test.ts compiles.
+ */
 const isForUsers =
   /^(?:guides\/.*|quick-start|tutorial|deploying|migrating-.*|troubleshooting)\.md$/;
 const inDocs = (
@@ -69,8 +72,9 @@ const exportsOf = (code = "") =>
   [...code.matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name);
 
 /**
- * The apps that a page shows. Each block names its file in its first line, and is added to what the page showed of that file before; one that
- * exports the same name again is the file's next version, in an app of its own.
+ * The apps that a page shows. Each block names its file in its first line, and is added to what the
+ * page showed of that file before; one that exports the same name again is the file's next version,
+ * in an app of its own.
  */
 function appsOf(page: string, text: string): App[] {
   const apps: App[] = [];
@@ -197,7 +201,9 @@ test("every link of a page leads to a file and a heading that exist", async () =
   expect(broken).toEqual([]);
 });
 
-/** The names of everything in the sources: options, exports, methods, and the values they may have. */
+/**
+ * The names of everything in the sources: options, exports, methods, and the values they may have.
+ */
 async function namesInSources(): Promise<ReadonlySet<string>> {
   const folders = ["workflow", "workpool", "codegen", "testing"].map(
     (name) => `packages/${name}/src`,

@@ -33,7 +33,10 @@ async function reported(example: string): Promise<string[]> {
   return [...new Set(diagnostics.map(({ code }) => code))];
 }
 
-/** Of an example with links, `// convex/link -> ../target`, generated files, or definitions elsewhere: these are only there on a disk. */
+/**
+ * Of an example with links, `// convex/link -> ../target`, generated files, or definitions
+ * elsewhere: these are only there on a disk.
+ */
 async function reportedOnDisk(example: string): Promise<string[]> {
   const app = await mkdtemp(join(tmpdir(), "stepwise-page-"));
   try {

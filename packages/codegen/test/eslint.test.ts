@@ -9,8 +9,9 @@ import { fixtures, foldersIn } from "./golden.js";
 import { scratchFolder, writeGeneratedTypes, writeTsconfig } from "./type-check.js";
 
 /*
- * Generated files stand in the middle of an app, whose linter goes over them as over all the rest. The linter is that of
- * `examples/order`, which has the TypeScript 6 besides that ESLint's parser needs.
+ * Generated files stand in the middle of an app, whose linter goes over them as over all the rest.
+ * The linter is that of `examples/order`, which has the TypeScript 6 besides that ESLint's parser
+ * needs.
  */
 
 const examples = fileURLToPath(new URL("../../../examples/", import.meta.url));

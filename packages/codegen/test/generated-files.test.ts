@@ -47,7 +47,8 @@ describe.each([
         types: ["node", "vite/client"],
       };
       const errors = await typeErrors(scratch, options, ["convex/_workflows/**/*"]);
-      // Of the app's other files, and of the packages' sources, this is not the place to say anything.
+      // Of the app's other files, and of the packages' sources, this is not the place to say
+      // anything.
       expect(errors.filter(({ file }) => file.startsWith("convex/_workflows/"))).toEqual([]);
     },
   );

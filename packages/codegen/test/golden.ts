@@ -4,7 +4,9 @@ import { dirname, join } from "node:path";
 
 export const fixtures = new URL("./fixtures/", import.meta.url).pathname;
 
-/** Set to write what the compiler gives in the place of what is expected; then read the difference. */
+/**
+ * Set to write what the compiler gives in the place of what is expected; then read the difference.
+ */
 export const isUpdating = process.env["UPDATE_GOLDEN"] === "1";
 
 export async function foldersIn(path: string): Promise<string[]> {

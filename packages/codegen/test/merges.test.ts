@@ -6,7 +6,10 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { mkdtemp, rm } from "../../../scripts/folders.mjs";
 import { compile, driftOf, writeGenerated } from "../src/compile.js";
 
-/* Branches that each change other workflows are merged by git itself, as it is installed, and then compile. */
+/*
+ * Branches that each change other workflows are merged by git itself, as it is installed, and then
+ * compile.
+ */
 
 let app: string;
 beforeEach(async () => {

@@ -7,7 +7,9 @@ import { filesIn } from "./golden.js";
 const packageFolder = new URL("..", import.meta.url).pathname;
 const root = join(packageFolder, "../..");
 
-/** A folder for apps whose types are checked: inside the package, so that their imports are found. */
+/**
+ * A folder for apps whose types are checked: inside the package, so that their imports are found.
+ */
 export const scratchFolder = (name: string): string =>
   join(packageFolder, "node_modules", ".cache", `stepwise-types-${name}`);
 
@@ -79,7 +81,10 @@ export async function writeTsconfig(
   return path;
 }
 
-/** One error of a type check: the first line of it, and the file it is in, relative to the folder that was checked. */
+/**
+ * One error of a type check: the first line of it, and the file it is in, relative to the folder
+ * that was checked.
+ */
 export interface TypeError {
   readonly file: string;
   readonly message: string;

@@ -11,7 +11,10 @@ import { runProgram } from "../src/cli/program.js";
 import { compile } from "../src/compile.js";
 import { filesIn } from "./golden.js";
 
-/** What is called `locked…` cannot be read, as it is where others own it: those who run tests may own everything. */
+/**
+ * What is called `locked…` cannot be read, as it is where others own it: those who run tests may
+ * own everything.
+ */
 function guard(name: "readFileSync" | "readdirSync" | "watch"): void {
   const call = fs[name] as (...args: unknown[]) => never;
   vi.spyOn(fs, name).mockImplementation((...args: unknown[]) => {

@@ -87,8 +87,8 @@ test.each(["longLoop", "longActionLoop"])(
         documentsWritten,
         bytesRead,
       }));
-    // Beginning and end are no iterations; what an action itself reads differs from what its completion
-    // does.
+    // Beginning and end are no iterations; what an action itself reads differs from what its
+    // completion does.
     const middle = costs.slice(4, -4);
     const usual = new Set(middle.slice(0, 12).map((cost) => JSON.stringify(cost)));
     expect(usual.size).toBeLessThanOrEqual(2);

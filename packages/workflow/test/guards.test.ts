@@ -83,8 +83,8 @@ describe("events", () => {
 });
 
 /**
- * As if the time of an earlier iteration were being watched still: a deploy may have taken the timeout
- * away for a while.
+ * As if the time of an earlier iteration were being watched still: a deploy may have taken the
+ * timeout away for a while.
  */
 async function leftOf(runId: string, stage: string, iterations: number[]): Promise<void> {
   const at = Date.now() + HOUR;

@@ -31,8 +31,8 @@ describe("large", () => {
       const kept = await use.app.inComponent(
         async (ctx) => (await ctx.db.query("steps").collect()).length,
       );
-      // Those of the first iteration and of the newest 100, of the loop itself, and of what comes after
-      // it.
+      // Those of the first iteration and of the newest 100, of the loop itself, and of what comes
+      // after it.
       expect(kept).toBe(1 + 100 + 2);
       const costs = use.app.counter.calls
         .filter(({ name, how }) => how === "root" && name.endsWith("longLoop:entry"))

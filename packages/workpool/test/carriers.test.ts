@@ -7,7 +7,10 @@ import { components, internal } from "./convex/_generated/api.js";
 import { internalMutation } from "./convex/_generated/server.js";
 import schema from "./convex/schema.js";
 
-/* Works in carriers: on the smallest class, where a pool has more slots than the scheduler has places. */
+/*
+ * Works in carriers: on the smallest class, where a pool has more slots than the scheduler has
+ * places.
+ */
 
 const retry = { maxAttempts: 3, initialBackoffMs: 100, base: 2 };
 const onComplete = internal.callbacks.ended;
@@ -146,7 +149,8 @@ describe("where the scheduler has fewer places than the pool has slots", () => {
     sleep(1, 60_000);
     // They leave a place to the watchdog.
     sleep(2, 6_000);
-    // A carrier takes them after 4 s: the first ends in time, the second has not reported after 20 s.
+    // A carrier takes them after 4 s: the first ends in time, the second has not reported after 20
+    // s.
     for (const ms of [15_000, 300_000])
       deployment.at(2_500, () =>
         deployment.mutation("calls:settling", { how: "slow", ms, timeoutMs: 20_000 }),

@@ -23,8 +23,8 @@ const LIMIT = 400;
 const SEED_PAGE = 3_000;
 
 /**
- * Puts works in the queue that do nothing, written as an enqueue writes them, and not one by one through
- * it, which would take convex-test minutes.
+ * Puts works in the queue that do nothing, written as an enqueue writes them, and not one by one
+ * through it, which would take convex-test minutes.
  * @returns their ids.
  */
 async function waitInQueue(app: TestApp, works: number): Promise<Id<"works">[]> {

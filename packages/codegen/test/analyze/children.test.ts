@@ -10,7 +10,10 @@ const app: Readonly<Record<string, string>> = {
   "../shared/extra-flows.ts": "export const more = () => [];",
 };
 
-/** The workflows that a parent with these children may start: of `one`, `two` and `three`, and itself. */
+/**
+ * The workflows that a parent with these children may start: of `one`, `two` and `three`, and
+ * itself.
+ */
 async function workflowsOf(children: string, rest = ""): Promise<readonly string[] | undefined> {
   const leaf = (name: string) =>
     `export const ${name} = defineWorkflow({ input: z.object({}) }).step("only", { query: () => 1 });`;

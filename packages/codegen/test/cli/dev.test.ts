@@ -13,7 +13,9 @@ export const order = defineWorkflow({ input: v.object({}) })${nodes};
 const save = (text: string) => writeFile(join(app(), "convex/order.workflow.ts"), text);
 const said = () => readFile(join(app(), "said"), "utf8").catch(() => "");
 
-/** Installs a program in the place of convex, which writes what happens to it into the file `said`. */
+/**
+ * Installs a program in the place of convex, which writes what happens to it into the file `said`.
+ */
 async function install(program: string): Promise<void> {
   const folder = join(app(), "node_modules/convex");
   await mkdir(folder, { recursive: true });

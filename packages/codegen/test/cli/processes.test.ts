@@ -14,7 +14,10 @@ import { app, useApp } from "./command.js";
 
 useApp();
 
-/** The command as processes of their own: what happens when they are killed, run side by side, or run elsewhere. */
+/**
+ * The command as processes of their own: what happens when they are killed, run side by side, or
+ * run elsewhere.
+ */
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let main = "";
@@ -128,7 +131,8 @@ test(
     const [older, newer] = [small(3, "older"), small(3, "newer")];
     const folder = join(app(), "convex");
     await save(folder, older);
-    // It has read the definitions when it loads what analyses them; and that it gets only when the other one has ended.
+    // It has read the definitions when it loads what analyses them; and that it gets only when the
+    // other one has ended.
     const go = join(app(), "go");
     const hook = `import { existsSync, writeFileSync } from "node:fs";
 export async function resolve(specifier, context, next) {

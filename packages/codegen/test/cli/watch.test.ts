@@ -80,8 +80,8 @@ test("a broken definition ends nothing and writes nothing; once it is mended, th
 });
 
 test("a saved config is answered as a definition is", async () => {
-  // What is awaited must not be what was said before: a file that is being written may be seen empty,
-  // and then mended.
+  // What is awaited must not be what was said before: a file that is being written may be seen
+  // empty, and then mended.
   const config = (options: string) => {
     printed = { out: "", err: "" };
     return writeFile(

@@ -6,7 +6,10 @@ import { run, step, tree } from "./tree.js";
 // oxlint-disable-next-line no-control-regex -- Control sequences are what a terminal is told with.
 const SEQUENCES = /\u001b\[(\d+)A|\u001b\[([KJ])|\n|[^\u001b\n]+/g;
 
-/** A terminal that obeys what the live tree uses: up by lines, clear to the end of the line, clear from here on. */
+/**
+ * A terminal that obeys what the live tree uses: up by lines, clear to the end of the line, clear
+ * from here on.
+ */
 class Screen {
   readonly #lines: string[] = [""];
   #row = 0;

@@ -151,7 +151,8 @@ describe("a run", () => {
   test("ends with its output and what it took", async () => {
     const outcome = await run({ input: { failures: 0 } });
     expect(outcome).toMatchObject({ state: "completed", output: { attempts: 1 } });
-    // The start, the action and its completion; where time is skipped, the pool's watchdog may get its look in before the end is seen.
+    // The start, the action and its completion; where time is skipped, the pool's watchdog may get
+    // its look in before the end is seen.
     expect([3, 4]).toContain(outcome.totals.rootExecutions);
     expect(outcome.totals.failures).toBe(0);
   });
@@ -212,7 +213,8 @@ describe("a run", () => {
   test("counts nothing of what was done to watch it", async () => {
     const watched = await run({ workflow: "family", input: { sizes: [0, 0, 0] } });
     expect(events.filter(({ type }) => type === "progress").length).toBeGreaterThan(0);
-    // Start, and per child an action and a completion; a few more for the children's pages and the join.
+    // Start, and per child an action and a completion; a few more for the children's pages and the
+    // join.
     expect(watched.totals.rootExecutions).toBeLessThanOrEqual(1 + 3 * 2 + 4);
   });
 

@@ -8,13 +8,17 @@ import {
 import { ConvexError, v } from "convex/values";
 
 /*
- * What the handlers of random workflows do: a file of the app that is compiled. All of it follows from what a handler is given, so that an
- * interpreter which calls the same handlers must come to the same end.
+ * What the handlers of random workflows do: a file of the app that is compiled. All of it follows
+ * from what a handler is given, so that an interpreter which calls the same handlers must come to
+ * the same end.
  */
 
 /** How a handler behaves, written into the definition. */
 export interface Plan {
-  /** How it fails. `unfit`: what it gives is no Convex value. `some`: it throws in a third of the runs. Default: it does not. */
+  /**
+   * How it fails. `unfit`: what it gives is no Convex value. `some`: it throws in a third of the
+   * runs. Default: it does not.
+   */
   readonly fails?: "throws" | "convex" | "final" | "unfit" | "some";
   /** Up to which attempt it fails. Default: at every one. */
   readonly until?: number;
@@ -29,7 +33,10 @@ export interface Seen {
   readonly [name: string]: unknown;
 }
 
-/** The input of every workflow: which run it is, as a path from the top, and how much deeper runs may go. */
+/**
+ * The input of every workflow: which run it is, as a path from the top, and how much deeper runs
+ * may go.
+ */
 export interface Input {
   readonly at: string;
   readonly n: number;
@@ -149,7 +156,10 @@ export function lasts(site: string, seen: Seen): number {
   return 1_000 + (numberOf(site, seen) % 3_600_000);
 }
 
-/** The input of a child, with a path of its own. Where it `fits` not, the workflow's schema refuses it. */
+/**
+ * The input of a child, with a path of its own. Where it `fits` not, the workflow's schema refuses
+ * it.
+ */
 export function below(seen: Seen, site: string, key: string | number, fits = true): Input {
   const { input, loop } = seen as { input: Input; loop?: { iteration: number } };
   const iteration = loop === undefined ? "" : `~${loop.iteration}`;
@@ -206,7 +216,10 @@ function numberOf(site: string, seen: Seen): number {
   return hash(`${site} ${canonical(seen)}`);
 }
 
-/** A value as text: the same for the same value, whatever the order of its fields; of an error only where and what. */
+/**
+ * A value as text: the same for the same value, whatever the order of its fields; of an error only
+ * where and what.
+ */
 export function canonical(value: unknown): string {
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "nothing";

@@ -2,7 +2,10 @@ import { convexToJson, jsonToConvex, type Value } from "convex/values";
 import type { RunLife } from "./run-life.js";
 import type { World } from "./world.js";
 
-/** A definition as its author wrote it. What a node holds was written by the generator; which kind it is shows by its members. */
+/**
+ * A definition as its author wrote it. What a node holds was written by the generator; which kind
+ * it is shows by its members.
+ */
 export interface Definition {
   readonly options: {
     readonly input: Schema;

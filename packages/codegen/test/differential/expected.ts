@@ -84,8 +84,9 @@ export async function expected(
 }
 
 /**
- * The log, and its times apart from it. What was written at one time, but for what the scheduler took, is sorted by the run that wrote it: runs that go
- * on side by side promise each other nothing.
+ * The log, and its times apart from it. What was written at one time, but for what the scheduler
+ * took, is sorted by the run that wrote it: runs that go on side by side promise each other
+ * nothing.
  */
 export function effectsOf(
   log: readonly string[],

@@ -2,8 +2,9 @@ import { randomOf } from "../fuzz/mutate.js";
 import { type Around, HandlerWriter } from "./handler-writer.js";
 
 /*
- * Random workflows that are valid: nodes of all kinds inside each other, with handlers from `behaviour.ts`. What happens in runs that go on
- * side by side must not hang on which comes first. So a workflow that is a child first takes a time of its own, and only then may fail.
+ * Random workflows that are valid: nodes of all kinds inside each other, with handlers from
+ * `behaviour.ts`. What happens in runs that go on side by side must not hang on which comes first.
+ * So a workflow that is a child first takes a time of its own, and only then may fail.
  */
 
 /** A definition file, and the workflow in it that is started. */
@@ -21,7 +22,10 @@ export function generated(seed: number, random = randomOf(seed)): Generated {
   return new Generator(seed, random).file();
 }
 
-/** How deep nodes stand inside each other, and how many workflows are beside the one that is started. */
+/**
+ * How deep nodes stand inside each other, and how many workflows are beside the one that is
+ * started.
+ */
 const DEEPEST = 2;
 const MOST_KIDS = 2;
 
@@ -224,7 +228,10 @@ class Generator extends HandlerWriter {
     ];
   }
 
-  /** Children of some workflows in turn. Of itself a workflow has one for as long as `input.n` lasts. */
+  /**
+   * Children of some workflows in turn. Of itself a workflow has one for as long as `input.n`
+   * lasts.
+   */
   #parent(around: Around): [string, string] {
     const name = this.name();
     const parts: string[] = [];

@@ -11,7 +11,10 @@ export { comparable, type Script } from "./expected.js";
 export const expected = async (workflows: Workflows, name: string, script: Script) =>
   await expectedBy(workflows, name, script, vitestTimers(vi));
 
-/** What the compiled workflow comes to, run by the run time; with the deployment, to look at what is left there. */
+/**
+ * What the compiled workflow comes to, run by the run time; with the deployment, to look at what is
+ * left there.
+ */
 export async function actual(
   version: Version,
   name: string,

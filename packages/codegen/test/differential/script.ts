@@ -1,4 +1,7 @@
-/** What is done from outside. Which run, node or event it is done to is a number from 0 to 1, among those that there are by then. */
+/**
+ * What is done from outside. Which run, node or event it is done to is a number from 0 to 1, among
+ * those that there are by then.
+ */
 export type Deed =
   | {
       readonly does: "start";
@@ -45,7 +48,10 @@ export type Turn = Deed & {
   readonly whileActing?: boolean;
 };
 
-/** @param harm how much is to go wrong: nothing; or scheduled functions are lost, and what is to be written down fails. */
+/**
+ * @param harm how much is to go wrong: nothing; or scheduled functions are lost, and what is to be
+ * written down fails.
+ */
 export function scriptOf(random: () => number, harm: boolean): Turn[] {
   const upTo = (count: number) => Math.floor(random() * count);
   const after = () => (random() < 0.3 ? 0 : random() < 0.8 ? upTo(5) : upTo(25));

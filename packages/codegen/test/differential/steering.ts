@@ -55,7 +55,10 @@ export class SteeredApp {
     return steered;
   }
 
-  /** Does what the script says, and lets all come to rest. @returns what was seen to be wrong on the way. */
+  /**
+   * Does what the script says, and lets all come to rest.
+   * @returns what was seen to be wrong on the way.
+   */
   async play(script: readonly Turn[]): Promise<readonly string[]> {
     for (const { after, whileActing = false, ...deed } of script) {
       let left = after;
@@ -222,7 +225,10 @@ export class SteeredApp {
     return await this.app.lose(({ _id }) => lost.some((job) => job._id === _id), { gone });
   }
 
-  /** [S53] [S96] [S97] [S111] What must hold at any time: no more runs than may, and what is shown of a run is what it is. */
+  /**
+   * [S53] [S96] [S97] [S111] What must hold at any time: no more runs than may, and what is shown
+   * of a run is what it is.
+   */
   async #lookMidway(): Promise<void> {
     const [runs, steps] = [await this.#runs(), await this.#steps()];
     const held = (await this.app.rows("slots")).filter(({ work }) => work !== undefined).length;

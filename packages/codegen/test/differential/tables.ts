@@ -9,7 +9,10 @@ export const UNDER_WAY = [
   "largeArgs",
   "setAside",
 ] as const satisfies readonly TableNames[];
-/** Those besides that have no row when all runs are gone. What stays is the pool's own, and when something expires. */
+/**
+ * Those besides that have no row when all runs are gone. What stays is the pool's own, and when
+ * something expires.
+ */
 export const OF_RUNS = [
   "runs",
   "contexts",

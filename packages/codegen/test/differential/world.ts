@@ -1,4 +1,7 @@
-/** What two things may be apart, in ms, and yet be told apart: the scheduler takes some time of its own. */
+/**
+ * What two things may be apart, in ms, and yet be told apart: the scheduler takes some time of its
+ * own.
+ */
 export const TOLERANCE_MS = 200;
 
 /** Something that happened because a time had come, and to whom. */
@@ -25,7 +28,9 @@ export class World {
     this.#isUnsure = true;
   }
 
-  /** Somebody goes on who was held. Where others are too, at the same moment, either may come first. */
+  /**
+   * Somebody goes on who was held. Where others are too, at the same moment, either may come first.
+   */
   released(owner: string): void {
     const now = Date.now();
     if ((this.#released.get(now) ?? owner) !== owner) this.unsure();
@@ -53,7 +58,10 @@ export class World {
     return () => clearTimeout(timer);
   }
 
-  /** Whether two things that have nothing to do with each other happened so close that either may come first. */
+  /**
+   * Whether two things that have nothing to do with each other happened so close that either may
+   * come first.
+   */
   get isAmbiguous(): boolean {
     if (this.#isUnsure) return true;
     const moves = this.#moves.toSorted((one, other) => one.at - other.at);

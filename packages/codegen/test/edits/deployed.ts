@@ -120,7 +120,10 @@ export class Deployment {
     });
   }
 
-  /** How many scheduled functions of the component are still to come, but for the watchdog's last look. */
+  /**
+   * How many scheduled functions of the component are still to come, but for the watchdog's last
+   * look.
+   */
   async pending(): Promise<number> {
     const jobs = await this.jobs();
     return jobs.filter((job) => job.state.kind === "pending" && !isOf("watchdog:sweep")(job))
@@ -133,7 +136,8 @@ export class Deployment {
   }
 
   /**
-   * Scheduled functions of the component that have not begun are canceled, as somebody might do by hand.
+   * Scheduled functions of the component that have not begun are canceled, as somebody might do by
+   * hand.
    * @param gone they are not even there any more, as after a restore from a backup.
    * @returns how many there were.
    */

@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Deployment, Releases, type Files } from "./deployed.js";
 
-/* A scope holds what the generated code loads. What a function reads besides is an error, and never `undefined`. */
+/*
+ * A scope holds what the generated code loads. What a function reads besides is an error, and never
+ * `undefined`.
+ */
 
 const releases = new Releases();
 beforeEach(() => {

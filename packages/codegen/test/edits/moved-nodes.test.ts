@@ -2,7 +2,10 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Deployment, Releases, type Files } from "./deployed.js";
 
-/* Nodes that an edit moves behind the place of a run that has done them: a result is recorded once, so the run skips them. */
+/*
+ * Nodes that an edit moves behind the place of a run that has done them: a result is recorded once,
+ * so the run skips them.
+ */
 
 const releases = new Releases();
 beforeEach(() => {

@@ -17,7 +17,10 @@ export interface Version {
 /** The files of an app by their paths in `convex/`: definitions, and whatever they use. */
 export type Files = Readonly<Record<string, string>>;
 
-/** Compiles versions of an app, one after the other in the same folder, so that what is gone leaves its functions behind. */
+/**
+ * Compiles versions of an app, one after the other in the same folder, so that what is gone leaves
+ * its functions behind.
+ */
 export class Releases {
   readonly #folders: string[] = [];
   #packages: Promise<Plugin> | undefined;

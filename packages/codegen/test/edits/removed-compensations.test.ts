@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Deployment, Releases, type Files, type Version } from "./deployed.js";
 
 /*
- * A compensation that is removed, alone, with its step or with its workflow, no longer runs. The run says so, and the others run.
+ * A compensation that is removed, alone, with its step or with its workflow, no longer runs. The
+ * run says so, and the others run.
  */
 
 const IMPORTS = `

@@ -2,8 +2,9 @@ import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vit
 import { Deployment, Releases, type Version } from "./deployed.js";
 
 /*
- * An inline mutation or query leaves no function behind when it is removed: what it was is only ever called in the transaction that
- * arrives at it, and a run that goes on at one in a later transaction is entered by `entry`, which tells that there is no such stage.
+ * An inline mutation or query leaves no function behind when it is removed: what it was is only
+ * ever called in the transaction that arrives at it, and a run that goes on at one in a later
+ * transaction is entered by `entry`, which tells that there is no such stage.
  */
 
 const logged = (text: string) =>
@@ -27,7 +28,10 @@ export const flow = defineWorkflow({ input: z.object({})${options} })${nodes};
 `;
 }
 
-/** Each a way to come to a stage in a transaction of its own, with the stage, and the same without it. */
+/**
+ * Each a way to come to a stage in a transaction of its own, with the stage, and the same without
+ * it.
+ */
 const PLACES = {
   "a mutation with isolate": {
     stage: "save",
@@ -77,7 +81,10 @@ afterAll(async () => {
   await releases.remove();
 });
 
-/** Starts a run, lets it go until it is at a stage, and lets the rest of it go on with another version. */
+/**
+ * Starts a run, lets it go until it is at a stage, and lets the rest of it go on with another
+ * version.
+ */
 async function replacedAt(stage: string | null, before: string, now: string, options = "") {
   vi.useRealTimers();
   const [then, later] = [await version(before), await version(now, before, options)];

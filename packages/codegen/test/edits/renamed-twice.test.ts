@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Deployment, Releases, type Files, type Version } from "./deployed.js";
 
-/* A node that is renamed a second time: runs of either older version have its records under the name that it had then. */
+/*
+ * A node that is renamed a second time: runs of either older version have its records under the
+ * name that it had then.
+ */
 
 const STEERING = `
 import { WorkflowManager } from "@stepwise/workflow";
@@ -34,7 +37,10 @@ const renamed = (said: readonly string[], inside: string): string => {
   const entries = said.map(([old, now]) => `"${inside}${old}": "${inside}${now}"`);
   return `, renamed: { ${entries.join(", ")} }`;
 };
-/** The versions that a run lives through, by the name that the node has in them: until each next one it goes on as far as it can. */
+/**
+ * The versions that a run lives through, by the name that the node has in them: until each next one
+ * it goes on as far as it can.
+ */
 const EACH = [
   ["a → c", "in one go", { names: ["a", "c"], said: ["ac", "bc"] }] as const,
   ["a → b → c", "of the last name only", { names: ["a", "b", "c"], said: ["bc"] }] as const,
@@ -91,7 +97,10 @@ interface Told {
   /** What the second version has, and the last one. Default: the same nodes. */
   readonly second?: Nodes;
   readonly last?: Nodes;
-  /** Whether the next version is deployed. Default: when the run waits for the first time, and then when it waits at something else. */
+  /**
+   * Whether the next version is deployed. Default: when the run waits for the first time, and then
+   * when it waits at something else.
+   */
   readonly isThere?: (app: Deployment, id: string, version: number) => Promise<boolean>;
   /** Called before the last version is deployed. */
   readonly meanwhile?: (app: Deployment, id: string, name: string) => Promise<unknown>;

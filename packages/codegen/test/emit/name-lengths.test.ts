@@ -2,7 +2,10 @@ import { expect, test } from "vitest";
 import { compileSources } from "../../src/compile.js";
 import { isFormatted } from "../prettier.js";
 
-/** Every kind of stage, with names of one length: each line of generated code breaks somewhere among them. */
+/**
+ * Every kind of stage, with names of one length: each line of generated code breaks somewhere among
+ * them.
+ */
 function source(length: number): string {
   const name = (prefix: string) =>
     prefix.padEnd(length, "abcdefghij").slice(0, Math.max(length, 1));

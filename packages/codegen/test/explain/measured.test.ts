@@ -120,7 +120,10 @@ function told(name: string, what: "rootExecutions" | "transactions" = "rootExecu
   return below.reduce((total, each) => total + each, own);
 }
 
-/** What is counted of a run from after its start, but for the watchdog, which is not the run's, and for the app's own calls. */
+/**
+ * What is counted of a run from after its start, but for the watchdog, which is not the run's, and
+ * for the app's own calls.
+ */
 async function counted(
   name: string,
 ): Promise<{ executions: number; transactions: number; state: string }> {

@@ -17,7 +17,10 @@ import { filesIn, fixtures } from "../golden.js";
 import { scratchFolder, typeErrors, writeGeneratedTypes } from "../type-check.js";
 import { mutate, randomOf } from "./mutate.js";
 
-/** Others: `FUZZ_SEED=7001 npx vitest run --root packages/codegen fuzz`; `FUZZ_ROUNDS` says how many. */
+/**
+ * Others: `FUZZ_SEED=7001 npx vitest run --root packages/codegen fuzz`; `FUZZ_ROUNDS` says how
+ * many.
+ */
 const rounds = Number(process.env["FUZZ_ROUNDS"] ?? 1_000);
 const firstSeed = Number(process.env["FUZZ_SEED"] ?? 1);
 
@@ -70,7 +73,10 @@ function faultOf(sources: readonly SourceText[], result: CompileResult): string 
   return stray && `a file of a strange name: ${stray.path}`;
 }
 
-/** How many apps have their types checked by one process: more would be quicker, and take more memory. */
+/**
+ * How many apps have their types checked by one process: more would be quicker, and take more
+ * memory.
+ */
 const batch = 500;
 
 test(
@@ -110,7 +116,9 @@ test(
 
 /** Apps with their generated code, whose types are checked together. */
 class TypeChecked {
-  /** Errors in generated files of apps whose own files have none, with the seed as the first folder. */
+  /**
+   * Errors in generated files of apps whose own files have none, with the seed as the first folder.
+   */
   readonly faults: string[] = [];
   /** How many apps had no errors of their own. */
   sound = 0;
@@ -140,7 +148,8 @@ class TypeChecked {
     if (this.#names.length === 0) return;
     const errors = await typeErrors(this.#scratch);
     const isGenerated = (file: string) => /^\d+\/_workflows\//.test(file);
-    // What is wrong in a definition is shown there, by the editor; its generated code may then have types that make no sense.
+    // What is wrong in a definition is shown there, by the editor; its generated code may then have
+    // types that make no sense.
     const unsound = new Set(
       errors.filter(({ file }) => !isGenerated(file)).map(({ file }) => file.split("/")[0]),
     );

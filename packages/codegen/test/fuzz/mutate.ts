@@ -128,11 +128,15 @@ const renameAll: Mutation = (tokens, random) => {
   for (const [index, each] of tokens.entries()) if (each === name) tokens[index] = other ?? "";
 };
 
-/** A name becomes a hostile one wherever it stands, as a string or bare: what is left is as sound as it was, if that name may be used. */
+/**
+ * A name becomes a hostile one wherever it stands, as a string or bare: what is left is as sound as
+ * it was, if that name may be used.
+ */
 const renameThroughout: Mutation = (tokens, random) => {
   const bare = new Set(tokens.filter((each) => /^[\p{L}_$]/u.test(each)));
   const quoted = tokens.flatMap((each) => (/^"[\p{L}_$]/u.test(each) ? each.slice(1, -1) : []));
-  // Names that stand in both ways are those of nodes that are read; a few others are those of workflows.
+  // Names that stand in both ways are those of nodes that are read; a few others are those of
+  // workflows.
   const names = [...new Set(quoted.filter((name) => bare.has(name) || random() < 0.2))];
   const exported = tokens.flatMap((each, index) =>
     each === "const" && tokens[index - 2] === "export" ? (tokens[index + 2] ?? []) : [],

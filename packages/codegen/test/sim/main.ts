@@ -5,7 +5,8 @@ import { asTest, shrunk } from "./shrink.js";
 import { simulated } from "./simulated.js";
 
 /*
- * Plays seeds: `npm run sim -- --seeds 1000 --from 1 --class s16 [--shrink=false]`. The parent process divides them among several; see scripts/sim.mjs.
+ * Plays seeds: `npm run sim -- --seeds 1000 --from 1 --class s16 [--shrink=false]`. The parent
+ * process divides them among several; see scripts/sim.mjs.
  */
 const { values } = parseArgs({
   options: {

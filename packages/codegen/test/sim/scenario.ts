@@ -1,7 +1,10 @@
 import { type ActionFault, type CallFault, CLASSES, seeded } from "@stepwise/testing";
 import { generated } from "../differential/generator.js";
 
-/** What is done from outside. Which run, node or event it is done to is a number from 0 to 1, among those that there are by then. */
+/**
+ * What is done from outside. Which run, node or event it is done to is a number from 0 to 1, among
+ * those that there are by then.
+ */
 export type Deed =
   | { readonly does: "start" }
   | { readonly does: "repair" }
@@ -18,7 +21,10 @@ export type Blow =
   /** By hand, to a scheduled function that has not begun. */
   | { readonly does: "cancel function" | "delete function"; readonly which: number };
 
-/** One thing that happens: at the so many-th event, or to the so many-th action, call by an action, or mutation. */
+/**
+ * One thing that happens: at the so many-th event, or to the so many-th action, call by an action,
+ * or mutation.
+ */
 export type Entry = { readonly nth: number } & (
   | ({ readonly on: "event" } & (Deed | Blow))
   | { readonly on: "action"; readonly fault: ActionFault }
@@ -57,7 +63,9 @@ export function scenarioOf(seed: number, of: Scenario["class"], draws?: () => nu
   };
 }
 
-/** Few slots, so that works wait; or more than a deployment has places for, so that carriers run. */
+/**
+ * Few slots, so that works wait; or more than a deployment has places for, so that carriers run.
+ */
 function slotsOf(share: number): number {
   return share < 0.8 ? 1 + Math.floor(share * 5) : 7 + Math.floor((share - 0.8) * 50);
 }

@@ -31,14 +31,20 @@ export interface Outcome {
   readonly isCompared: boolean;
 }
 
-/** What two things may be apart, in ms, and come in either order: transactions take their time, and conflicts more. */
+/**
+ * What two things may be apart, in ms, and come in either order: transactions take their time, and
+ * conflicts more.
+ */
 const TOLERANCE_MS = 5_000;
 const MOST_EVENTS = 60_000;
 const MOST_EFFECTS = 250;
 const INPUT = { at: "top", n: 2 };
 const JOBS = "_scheduled_functions";
 
-/** Plays a scenario, with an app in which its definition is; without one it is compiled. @returns what does not hold. */
+/**
+ * Plays a scenario, with an app in which its definition is; without one it is compiled.
+ * @returns what does not hold.
+ */
 export async function simulated(scenario: Scenario, app?: App): Promise<Outcome> {
   return await new Simulation(scenario, app ?? (await compiled([scenario]))).play();
 }
@@ -292,7 +298,10 @@ class Simulation {
     }
   }
 
-  /** A run to which nothing was done comes to what the interpreter comes to. @returns whether that says something. */
+  /**
+   * A run to which nothing was done comes to what the interpreter comes to.
+   * @returns whether that says something.
+   */
   async #compare(began: number): Promise<boolean> {
     const { plan, top, maxParallelism } = this.scenario;
     const [run] = this.#runs();
@@ -340,7 +349,10 @@ class Simulation {
   }
 }
 
-/** Children that begin together time out together, however deep below, and any of them may be the first. */
+/**
+ * Children that begin together time out together, however deep below, and any of them may be the
+ * first.
+ */
 function isTie(error: Fault | undefined): boolean {
   if (error?.cause === undefined) return false;
   return (error.key !== undefined && error.cause.kind === "timedOut") || isTie(error.cause);

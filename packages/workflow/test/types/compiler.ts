@@ -8,11 +8,15 @@ import { rm } from "../../../../scripts/folders.mjs";
 
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);
-/** Below `node_modules`, where no tool looks, and from where packages are found as they are from here. */
+/**
+ * Below `node_modules`, where no tool looks, and from where packages are found as they are from
+ * here.
+ */
 const cache = new URL("../../node_modules/.cache/", import.meta.url);
 
 /**
- * What `tsc` prints about a file of this folder that has the text given, under the compiler options of this package.
+ * What `tsc` prints about a file of this folder that has the text given, under the compiler options
+ * of this package.
  * @param name unique among the tests, which may run at once.
  * @param options of the command line.
  */

@@ -16,7 +16,9 @@ const page = await readFile(new URL("../../../../docs/language.md", import.meta.
 const [first = "", ...blocks] = [...page.matchAll(/```ts\n(.*?)```/gs)].map(
   ([, code = ""]) => code,
 );
-/** The nodes. Blocks that begin with a comment are whole files, which the test of all docs compiles. */
+/**
+ * The nodes. Blocks that begin with a comment are whole files, which the test of all docs compiles.
+ */
 const fragments = blocks.filter((code) => code.startsWith("."));
 
 test("the examples of docs/language.md are right, and there is one of each node", async () => {
