@@ -98,11 +98,12 @@ export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
     return { module, reads, place: placeAt(source.fileName, source.text, start, at.end - start) };
   };
   const loads: ModuleEdge[] = [];
+  const hasLoads = mayLoad(source.text);
   /** The names that the file uses as values, and whether it does so while it is loaded. */
   const used = new Map<string, boolean>();
   const visit = (part: TypeScript.Node, isRun: boolean) => {
     if (ts.isIdentifier(part)) used.set(part.text, isRun || used.get(part.text) === true);
-    const module = isRun ? loadedBy(part)?.name : undefined;
+    const module = hasLoads && isRun ? loadedBy(part)?.name : undefined;
     if (module !== undefined) loads.push(edgeTo(module, ["*"], part));
   };
   eachValue(source, visit, bodiesIn(source));
