@@ -104,7 +104,7 @@ function timeOf(change: Change, seenAt: number): number {
   if (!("step" in change))
     return change.what === "runStarted" ? change.run.startedAt : (change.run.endedAt ?? seenAt);
   const { startedAt = seenAt, endedAt = seenAt } = change.step;
-  // Nobody notes when an attempt failed; it was since the last look, and before the step ended.
+  // Nobody notes when an attempt failed; it was since the last read, and before the step ended.
   if (change.what === "stepRetries") return Math.min(seenAt, endedAt);
   return change.what === "stepEnded" ? endedAt : startedAt;
 }
@@ -183,12 +183,6 @@ function whatOf(change: Change): readonly unknown[] {
   const { what } = change;
   if (!("step" in change)) return [what, change.run.state];
   const { stage, iterations, state, attempt } = change.step;
-  return [
-    what,
-    stage,
-    iterations,
-    state,
-    attempt,
-    "error" in change ? change.error.message : undefined,
-  ];
+  const message = "error" in change ? change.error.message : undefined;
+  return [what, stage, iterations, state, attempt, message];
 }

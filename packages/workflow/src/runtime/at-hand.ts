@@ -56,10 +56,8 @@ export class AtHand {
     const { run, generation = 1 } = this.token;
     if (generation === 1) return false;
     const { retained } = this.own.component.steering;
-    const names = (this.#restarted ??= new Set(
-      await this.ctx.runQuery(retained, { run, generation }),
-    ));
-    return names.has(node);
+    this.#restarted ??= new Set(await this.ctx.runQuery(retained, { run, generation }));
+    return this.#restarted.has(node);
   }
 
   /** Whether a deploy moved a completed node behind the run's place; a query after deploys. */

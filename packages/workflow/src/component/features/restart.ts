@@ -67,14 +67,8 @@ export async function restartRun(
     restarting: true,
     ...(input === undefined ? {} : await replaceInput(ctx, run, input)),
   });
-  const rest = await restartPage(ctx, {
-    run,
-    generation,
-    restart,
-    at: 0,
-    affected: [],
-    retained: [],
-  });
+  const nothingDone = { at: 0, affected: [], retained: [] };
+  const rest = await restartPage(ctx, { run, generation, restart, ...nothingDone });
   if (rest !== null) await continueLater(ctx, internal.features.restart.restartMore, rest);
 }
 
