@@ -2,7 +2,7 @@ import { configDefaults } from "vitest/config";
 import { project } from "../../vitest.shared.js";
 
 export default project("codegen", {
-  // Embedded back ends and virtual clocks of one file have been seen to hang the next one.
+  // An embedded back end that stays open may go on in another file, on its virtual clock.
   isolate: true,
   globalSetup: ["../../scripts/test-app.mjs"],
   // The apps that are compiled may have tests of their own.
