@@ -56,8 +56,8 @@ function ended(known: Map<string, TreeRun>, runs: readonly TreeRun[]): TreeRun[]
 }
 
 /** Kinds of records that end after those of the nodes inside theirs. */
-const HOLDING: readonly string[] = stageKindNames.filter(
-  (each) => stageKind(each).goes === "decided",
+const HOLDING: readonly string[] = stageKindNames.filter((each) =>
+  ["decision", "loop"].includes(stageKind(each).shape),
 );
 
 function* ofSteps(before: TreeRun | undefined, run: TreeRun): Generator<Change> {

@@ -14,12 +14,15 @@ export type BadEnd = Infer<typeof vBadEnd>;
 export const ACTIVE_STATES = ["pending", "running", "waiting"] as const;
 export const vStepState = oneOf(...ACTIVE_STATES, ...END_STATES);
 
+/** Kinds of records that are open while the run is at a node inside theirs. */
+const HOLDING = ["branch", "loop"] as const;
 /** `entry`: reached by a scheduled function, not executed yet. */
 export const vStepKind = oneOf(
-  ...(["input", "entry", "action", "mutation", "query"] as const),
-  ...(["children", "sleep", "event", "branch", "loop"] as const),
+  ...(["input", "entry", "action", "mutation", "query", "children", "sleep", "event"] as const),
+  ...HOLDING,
 );
 export type StepKind = Infer<typeof vStepKind>;
+export const isHolding = (kind: StepKind): boolean => HOLDING.some((each) => each === kind);
 
 export const vErrorKind = oneOf(...ERROR_KINDS);
 

@@ -113,9 +113,9 @@ export async function recordFused(
 
 async function fieldsOf(ctx: MutationCtx, progress: Progress, fused: Fused) {
   const { kind, startedAt, output, error, iteration, chosen } = fused;
-  const isInCase = chosen !== undefined && output === undefined;
-  const hasFailed = !isInCase && output === undefined && error !== undefined;
-  const isOpen = isInCase || (iteration !== undefined && fused.isOver !== true);
+  const hasFailed = output === undefined && error !== undefined;
+  const isInside = output === undefined && error === undefined;
+  const isOpen = isInside || (iteration !== undefined && fused.isOver !== true);
   const reached = isOpen ? ("running" as const) : ("completed" as const);
   return {
     kind,
@@ -127,7 +127,7 @@ async function fieldsOf(ctx: MutationCtx, progress: Progress, fused: Fused) {
     ...(error === undefined ? {} : { errors: [error] }),
     ...marksOf(fused),
     ...(kind === "children" ? NOT_REDUCED : {}),
-    ...(isInCase || hasFailed ? {} : await storeOutput(ctx, progress, fused, output)),
+    ...(output === undefined ? {} : await storeOutput(ctx, progress, fused, output)),
   };
 }
 

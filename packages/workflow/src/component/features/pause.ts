@@ -7,6 +7,7 @@ import { cancelScheduled } from "../core/scheduled.js";
 import { activeSteps } from "../core/steps.js";
 import { releaseSlot, withdraw } from "../engine/closing.js";
 import { scheduleEntry } from "../engine/entry.js";
+import { isHolding } from "../validators.js";
 import { startWaiting } from "./concurrency.js";
 import { rearm } from "./lost.js";
 
@@ -46,8 +47,8 @@ async function applyToRun(
 ): Promise<void> {
   const { held } = decided;
   for await (const step of activeSteps(ctx, run)) {
-    // Of a loop or branch, the steps inside are held.
-    if (step.kind === "loop" || step.kind === "branch") continue;
+    // The steps inside are held.
+    if (isHolding(step.kind)) continue;
     if (held) await hold(ctx, step);
     if (step.kind === "children")
       await applyToChildren(ctx, { ...decided, step: step._id, after: -1 }, page);
