@@ -2,8 +2,6 @@ import { configDefaults } from "vitest/config";
 import { project } from "../../vitest.shared.js";
 
 export default project("codegen", {
-  // An embedded back end that stays open may go on in another file, on its virtual clock.
-  isolate: true,
   globalSetup: ["../../scripts/test-app.mjs"],
   // The apps that are compiled may have tests of their own.
   exclude: [...configDefaults.exclude, "test/fixtures/**"],

@@ -13,6 +13,8 @@ export interface SourceOptions {
   /** The app's module with the functions of `defineStudioApi`. */
   readonly module: string;
   readonly first?: FirstRun;
+  /** Makes the client of a deployment: Convex's own, but in tests. */
+  readonly connect?: (url: string) => ConvexClient;
 }
 
 /** Where runs come from, for as long as they are shown. */
@@ -22,13 +24,13 @@ export type OpenSource = Awaited<ReturnType<typeof openSource>>;
 export async function openSource(
   functionsDir: string,
   result: CompileResult,
-  { seed, url, module, first }: SourceOptions,
+  { seed, url, module, first, connect = (at) => new ConvexClient(at) }: SourceOptions,
   onLog: (text: string) => void,
 ) {
   if (url !== undefined && seed !== undefined)
     throw new UsageError("--url and --seed do not go together: a deployment has its own data.");
   loadEnvironment(process.cwd());
-  if (url !== undefined) return openDeployment(url, module);
+  if (url !== undefined) return openDeployment(connect(url), module);
   const { plan, output } = result;
   const app = await openLocalApp(
     {
@@ -49,8 +51,7 @@ interface TakesDeployKey {
 }
 
 /** With `CONVEX_DEPLOY_KEY`, which stays in this process, internal functions can be called too. */
-function openDeployment(url: string, module: string) {
-  const client = new ConvexClient(url);
+function openDeployment(client: ConvexClient, module: string) {
   const key = process.env["CONVEX_DEPLOY_KEY"];
   if (key !== undefined) (client as unknown as TakesDeployKey).setAdminAuth(key);
   return {

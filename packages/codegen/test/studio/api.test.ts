@@ -1,4 +1,5 @@
 import { deploymentSource, type Client } from "@stepwise/studio";
+import type { ConvexClient } from "convex/browser";
 import { makeFunctionReference } from "convex/server";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { openSource } from "../../src/cli/source.js";
@@ -41,17 +42,11 @@ class MockConvexClient {
   close = async () => void (this.isClosed = true);
 }
 const clients: MockConvexClient[] = [];
-vi.mock("convex/browser", async (original) => ({
-  ...(await original<object>()),
-  // This is called before the class is there.
-  ConvexClient: function (url: string) {
-    return new MockConvexClient(url);
-  },
-}));
-
 const url = "https://happy-otter-123.convex.cloud";
+/** The mock has only those of the client's methods that the source calls. */
+const connect = (to: string) => new MockConvexClient(to) as unknown as ConvexClient;
 const openDeployment = () =>
-  openSource(app.functionsDir, {} as CompileResult, { url, module: "studio" }, () => {});
+  openSource(app.functionsDir, {} as CompileResult, { url, module: "studio", connect }, () => {});
 
 beforeAll(async () => {
   app = await writeShopTwice();
