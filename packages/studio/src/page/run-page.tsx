@@ -174,7 +174,12 @@ function InputToEdit({ runId, shape }: { runId: string; shape: Shape }) {
     <>
       <Problem error={error} />
       <p>Nodes before the one you restart from keep what they made of the old input.</p>
-      {value !== undefined && <InputForm shape={shape} example={value} value={value} />}
+      {value !== undefined && (
+        <>
+          <input type="hidden" name="loaded" />
+          <InputForm shape={shape} example={value} value={value} />
+        </>
+      )}
     </>
   );
 }
@@ -251,7 +256,9 @@ function Steering({ status }: { status: ShownRun }) {
             question="Restart the run?"
             act={async (form) => {
               const from = String(form.get("from"));
-              const input = form.has("edits") ? { input: inputOf(form, shape) } : {};
+              const isEdited = form.has("edits");
+              if (isEdited && !form.has("loaded")) throw new Error("The input is not loaded yet.");
+              const input = isEdited ? { input: inputOf(form, shape) } : {};
               const of = { runId, ...(from === "" ? {} : { from }), ...input };
               await server.write("restart", of);
             }}
