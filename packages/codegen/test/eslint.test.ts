@@ -43,8 +43,8 @@ type LinterClass = new (options: {
 }) => Linter;
 
 /**
- * The rules of the example, and beyond them all that Convex has, those that are not recommended too, and the strictest of typescript-eslint but
- * for those that ask for types, which take three times as long as all the rest.
+ * The rules of the example, all other rules that Convex has, and the strictest of typescript-eslint
+ * except those that ask for types, which take three times as long as all the rest.
  */
 async function strictest(tsconfig: string): Promise<unknown[]> {
   const config = pathToFileURL(join(order, "eslint.config.js")).href;

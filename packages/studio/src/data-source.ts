@@ -108,7 +108,8 @@ export const WRITES = [
 export interface DataSource {
   read<Name extends ReadName>(name: Name, args: ReadArgs<Name>): Promise<ReadResult<Name>>;
   /**
-   * Calls `onValue` with the result now and whenever it changes, and `onError` while it is not to be had.
+   * Calls `onValue` with the result now and whenever it changes, and `onError` while it cannot be
+   * read.
    * @returns a function that ends it
    */
   watch<Name extends ReadName>(

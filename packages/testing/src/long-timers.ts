@@ -15,7 +15,7 @@ export interface TimerHost {
  */
 export function spanLongTimers(host: TimerHost): () => void {
   const { setTimeout: set, clearTimeout: clear } = host;
-  /** By a timer as it was given out, the one that waits now: the same, or a later one of its row. */
+  /** By the timer that was given out, the one that waits now: itself, or a later one of its row. */
   const waiting = new Map<unknown, unknown>();
   const setLong: TimerHost["setTimeout"] = (fire, ms = 0, ...args) => {
     let left = Number.isFinite(ms) ? ms : 0;

@@ -77,8 +77,8 @@ export function literalText(value: unknown): string {
 }
 
 /**
- * The nearest known name; undefined if none is near enough to be a typo. Of names that are as near,
- * one of which a character was left out, doubled or swapped comes before one with another character.
+ * The nearest known name; undefined if none is near enough to be a typo. Of two that are equally
+ * near, one with a character left out, doubled or swapped comes before one with another character.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   const reach = Math.max(1, Math.floor(name.length / 3));

@@ -187,7 +187,7 @@ test("the default parallelism leaves places: with ten actions of nine minutes, w
   const begin = deployment.clock.now();
   for (let i = 0; i < 10; i++) deployment.at(i, () => deployment.mutation("calls:settling", work));
   deployment.at(0, () => deployment.mutation("calls:recordIn", { what: "woke", ms: 60_000 }));
-  await deployment.pass(120_000);
+  await deployment.advance(120_000);
   expect(events("woke").map(({ at }) => Math.floor((at - begin) / 1_000))).toEqual([60]);
   await deployment.drive();
   expect(events("ended").map(({ label }) => label)).toEqual(Array(10).fill("success"));

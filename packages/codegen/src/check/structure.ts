@@ -28,7 +28,7 @@ function checkFinalizeIsLast({ name, nodes }: WorkflowPlan): Diagnostic[] {
   return [diagnostic("afterFinalize", after.place, message, hint, other)];
 }
 
-/** An iteration that does nothing would be made again and again. A case that does nothing is one. */
+/** An iteration that does nothing would be made again and again. A case may do nothing. */
 function checkBodies({ nodes }: WorkflowPlan): Diagnostic[] {
   return allNodes(nodes)
     .filter(isLoop)

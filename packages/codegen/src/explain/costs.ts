@@ -22,7 +22,7 @@ interface Walked {
 /** Of what is executed in an open transaction: it holds 20 stages. */
 const fused = 1 / 20;
 
-/** Root executions of each stage when nothing fails: all cases of a branch, one iteration of a loop. */
+/** Root executions of each stage when nothing fails: each case of a branch, one loop iteration. */
 export function rootExecutions({ nodes }: WorkflowPlan): ReadonlyMap<StagePlan, number> {
   const of = new Map<StagePlan, number>();
   alongLine(nodes, "none", of);
@@ -84,7 +84,7 @@ function throughIterations(
   return { executions: own + iterations * further.executions, after: further.after };
 }
 
-/** A loop keeps its first iteration and the newest 100; a job each hundredth iteration deletes the others. */
+/** A loop keeps its first and newest 100 iterations; a job at each hundredth deletes the others. */
 function removals(iterations: number): number {
   return iterations < 102 ? 0 : Math.max(1, Math.floor(iterations / 100));
 }

@@ -3,7 +3,7 @@ import { CostTable } from "./cost-table.js";
 import type { Plans } from "./plans.js";
 import { useStudio, useWatched } from "./studio.js";
 
-/** The compiled workflows: their graphs, what they cost, and what a deploy would do to runs in flight. */
+/** The compiled workflows: their graphs, costs, and what a deploy would do to runs in flight. */
 export function WorkflowsPage({ name }: { name: string | undefined }) {
   const { plans } = useStudio().about;
   if (plans === undefined || plans.workflows.length === 0)

@@ -93,7 +93,7 @@ export interface TimeScale {
 
 /** How much longer idle time may be drawn than all work together is. */
 const IDLE_SHARE = 0.15;
-const SHORTEST_FOLD_MS = 5_000;
+const SHORTEST_GAP_MS = 5_000;
 
 /** A scale from the first to the last time, on which long stretches without work are shortened. */
 export function timeScale(spans: readonly Span[]): TimeScale {
@@ -105,12 +105,12 @@ export function timeScale(spans: readonly Span[]): TimeScale {
     return { from, to, ms: to - from, isIdle };
   });
   const worked = pieces.reduce((sum, { ms, isIdle }) => sum + (isIdle ? 0 : ms), 0);
-  const longest = Math.max(SHORTEST_FOLD_MS, worked * IDLE_SHARE);
+  const longest = Math.max(SHORTEST_GAP_MS, worked * IDLE_SHARE);
   let whole = 0;
   const drawn = pieces.map(({ from, to, ms, isIdle }) => {
     const width = isIdle ? Math.min(ms, longest) : ms;
     whole += width;
-    return { from, to, ms, width, start: whole - width, isFolded: width < ms };
+    return { from, to, ms, width, start: whole - width, isShortened: width < ms };
   });
   const share = (part: number) => part / (whole || 1);
   return {
@@ -121,7 +121,7 @@ export function timeScale(spans: readonly Span[]): TimeScale {
       return share(piece.start + passed * piece.width);
     },
     gaps: drawn
-      .filter(({ isFolded }) => isFolded)
+      .filter(({ isShortened }) => isShortened)
       .map(({ ms, start, width }) => ({ at: share(start + width / 2), ms })),
   };
 }

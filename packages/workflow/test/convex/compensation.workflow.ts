@@ -108,8 +108,8 @@ export const fair = defineWorkflow({
   });
 
 /**
- * Every third iteration does something that can be undone, and what undoes it sees all that the iteration has
- * made.
+ * Every third iteration does something that can be undone, and what undoes it sees all that the
+ * iteration has made.
  */
 export const rounds = defineWorkflow({
   input: z.object({ iterations: z.number(), in: z.enum(["action", "mutation"]) }),

@@ -97,8 +97,8 @@ export const readsPages = defineWorkflow({ input: z.object({ pages: z.number() }
 });
 
 /**
- * Ten iterations that together use more than a transaction has of something, though each takes but a
- * part.
+ * Ten iterations that together use more than a transaction has of something, though each takes only
+ * a part.
  */
 export const uses = defineWorkflow({
   input: z.object({ what: z.enum(["documents read", "documents written", "queries", "jobs"]) }),

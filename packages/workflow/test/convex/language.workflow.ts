@@ -149,7 +149,7 @@ export const bookedOrder = defineWorkflow({ input: z.object({ fails: z.boolean()
     },
   });
 
-/** Passes of a minute each, and an hour for all of them. */
+/** Iterations of a minute each, and an hour for all of them. */
 export const limitedLoop = defineWorkflow({
   input: z.object({ iterations: z.number(), inChild: z.boolean().default(false) }),
 })

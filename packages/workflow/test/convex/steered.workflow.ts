@@ -251,7 +251,7 @@ export const timed = defineWorkflow({ input: z.object({ n: z.number() }) }).pare
   children: ({ input }) => [child(leaf, { n: input.n })],
 });
 
-/** All of it is passed by in one transaction: no node of it leaves a record but the branch. */
+/** All of it is skipped in one transaction: no node of it leaves a record but the branch. */
 export const unmoved = defineWorkflow({ input: z.object({ n: z.number().default(1) }) }).branch(
   "route",
   {

@@ -4,8 +4,9 @@ import { child, childNamed, defineWorkflow } from "../../src/definition/index.js
 import { internal } from "./references.js";
 
 /*
- * What is refused, and what the compiler says: the text behind `@ts-expect-error` is part of its message, which `messages.test.ts` checks. All
- * of it is of TypeScript 7: 5.9 and 6 say more of a `.step` (of both its overloads), and do not blame its handler for its other options.
+ * What is refused, and what the compiler says: the text behind `@ts-expect-error` is part of its
+ * message, which `messages.test.ts` checks. All of it is of TypeScript 7: 5.9 and 6 say more of a
+ * `.step` (of both its overloads), and do not blame its handler for its other options.
  */
 
 const leaf = defineWorkflow({ input: z.object({ topic: z.string() }) }).step("words", {

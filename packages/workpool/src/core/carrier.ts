@@ -133,7 +133,7 @@ export async function carryWorks(
       taken.forEach(begin);
       isShort ||= taken.length > 0;
     } catch (error) {
-      // What it has not taken runs without it; what it does not know that it took is found by the watchdog.
+      // What it has not taken runs without it. The watchdog finds what it took without knowing.
       console.warn(`A carrier of works takes no more: ${messageOf(error)}`);
       isShort = false;
       takeAt = Infinity;

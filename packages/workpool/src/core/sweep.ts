@@ -45,7 +45,7 @@ export async function sweepSlots(
     const others = { ...watch, reserve: undefined };
     return await scheduleSweep(ctx, host, { at: Date.now() }, others);
   }
-  // A running mutation looks pending. Nobody may cancel this one: what it schedules would be dropped.
+  // A running mutation looks pending. Nobody may cancel this one: what it schedules would be lost.
   await ctx.db.patch("watch", watch._id, { job: undefined });
   const began = watch.began ?? [];
   const found = await ctx.runQuery(

@@ -79,7 +79,7 @@ function childrenStage(
   return stagePlan({ ...ofNode(named), ...own, reads, visible }, file);
 }
 
-/** Whether the outputs of the children are folded; a `reduce` that lacks a part is reported. */
+/** Whether the outputs of the children are reduced; a `reduce` that lacks a part is reported. */
 function isReduced(all: Options, label: string, file: DefinitionFile): boolean {
   const option = all.get("reduce");
   if (option === undefined) return false;

@@ -19,7 +19,7 @@ export const MAX_STARTED_AT_ONCE = 200;
 /** How many running children are read at most. If there are more, each starts its own successor. */
 const MAX_RUNNING_READ = 4_000;
 
-/** Starts waiting children in order, as many as may run. After the last one the parent joins them. */
+/** Starts waiting children in order, as many as may run. After the last, the parent joins them. */
 export async function startWaiting(ctx: MutationCtx, id: StepId): Promise<void> {
   const parent = await ctx.db.get("steps", id);
   if (!isWaitingForChildren(parent) || parent.held) return;

@@ -72,7 +72,7 @@ export async function restartRun(
   if (rest !== null) await continueLater(ctx, internal.features.restart.restartMore, rest);
 }
 
-/** Drops the record of a large input. @returns the new input for its run, unless it is large too. */
+/** Drops the record of a large input. @returns the new one for the run, unless it is large too. */
 async function replaceInput(ctx: MutationCtx, run: RunId, input: unknown) {
   const before = await stepRead(ctx, run, { stage: "input" });
   if (before !== null) await ctx.db.delete("steps", before._id);
