@@ -15,7 +15,7 @@ export interface DefinitionFile {
   readonly imports: ReadonlyMap<string, Import>;
   readonly exports: ReadonlyMap<string, readonly string[]>;
   placeOf(node: Node): Place;
-  /** Gives undefined, as what it is about cannot be read. */
+  /** @returns undefined, in the place of what cannot be read. */
   report(
     name: CodeName,
     at: Node,

@@ -55,7 +55,7 @@ function ended(known: Map<string, TreeRun>, runs: readonly TreeRun[]): TreeRun[]
     .sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0) || depth(b.runId) - depth(a.runId));
 }
 
-/** Kinds of records that end after those of the nodes inside theirs. */
+/** Kinds of records that end after those of the nodes inside them. */
 const HOLDING: readonly string[] = stageKindNames.filter((each) =>
   ["decision", "loop"].includes(stageKind(each).shape),
 );

@@ -48,8 +48,11 @@ export function RunList({ filter, empty }: { filter: Filter; empty?: string }) {
   const keep = (index: number, found: Found) => {
     setError(undefined);
     setPages((before) => {
+      const page = before[index];
+      // A page before it has become the last one.
+      if (page === undefined) return before;
       const next = { ...before[index + 1], cursor: found.continueCursor };
-      const head = [...before.slice(0, index), { ...before[index]!, found }];
+      const head = [...before.slice(0, index), { ...page, found }];
       return found.isDone ? head : [...head, next, ...before.slice(index + 2)];
     });
   };

@@ -14,7 +14,7 @@ export type BadEnd = Infer<typeof vBadEnd>;
 export const ACTIVE_STATES = ["pending", "running", "waiting"] as const;
 export const vStepState = oneOf(...ACTIVE_STATES, ...END_STATES);
 
-/** Kinds of records that are open while the run is at a node inside theirs. */
+/** Kinds of records that stay open while the run is at a node inside them. */
 const HOLDING = ["branch", "loop"] as const;
 /** `entry`: reached by a scheduled function, not executed yet. */
 export const vStepKind = oneOf(
