@@ -425,7 +425,7 @@ describe("timeline", () => {
 });
 
 test("register mounts every module of the component that has functions", () => {
-  const all = import.meta.glob("../src/component/*.ts", { eager: true });
+  const all = import.meta.glob("../src/component/**/*.ts", { eager: true });
   const isFunction = (value: unknown) =>
     value !== null &&
     ["object", "function"].includes(typeof value) &&
