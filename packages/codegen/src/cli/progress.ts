@@ -2,8 +2,9 @@ import type { WriteStream } from "node:tty";
 import pc from "picocolors";
 import { hasEnded } from "../dev-server/index.js";
 import type { RunEvent, RunTree, TreeRun, TreeStep } from "../dev-server/index.js";
+import { waitTexts } from "../plan/stage-kinds.js";
 import { duration } from "./counts.js";
-import { type Progress, progressLines } from "./progress-lines.js";
+import { type Progress, ProgressLines } from "./progress-lines.js";
 import {
   childLabel,
   childrenByParent,
@@ -22,7 +23,7 @@ export function progressOn(stream: NodeJS.WriteStream, quiet: boolean): Progress
   if (quiet) return { tell() {}, end() {} };
   const isLive = stream.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["CI"];
   if (isLive) return new ProgressLive(stream as WriteStream, usesColor(stream));
-  return progressLines((line) => stream.write(`${line}\n`));
+  return new ProgressLines((line) => stream.write(`${line}\n`));
 }
 
 export function usesColor(stream: NodeJS.WriteStream): boolean {
@@ -183,14 +184,11 @@ function stepNotes(step: TreeStep, now: number): Line {
   return notes;
 }
 
-/** What a step waits for, and for how long. */
+/** What a step waits for, and for how long; most kinds wait to be tried again. */
 function waitNote(step: TreeStep, now: number): string | undefined {
   const left = step.dueAt === undefined ? undefined : duration(Math.max(0, step.dueAt - now));
-  if (step.kind === "children") return undefined;
-  if (step.kind === "event")
-    return `waits for ${eventNames(step)}${left === undefined ? "" : `, for ${left} more`}`;
-  if (left === undefined) return undefined;
-  return step.kind === "sleep" ? `goes on in ${left}` : `again in ${left}`;
+  const texts = waitTexts[step.kind];
+  return texts === undefined ? left && `again in ${left}` : texts.goesOn(left, eventNames(step));
 }
 
 function progressOf(children: TreeRun[], view: View): string {

@@ -1,5 +1,5 @@
 import type { App } from "./app.js";
-import type { RunTree } from "./tree.js";
+import type { RunTree } from "./watch.js";
 
 export interface PlannedEvent {
   readonly name: string;

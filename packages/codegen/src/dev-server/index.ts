@@ -9,5 +9,4 @@ export {
   type RunWorkflowOptions,
   runWorkflow,
 } from "./run-workflow.js";
-export { type Change, hasEnded } from "./tree.js";
-export type { RunTree, StepError, TreeRun, TreeStep } from "./tree.js";
+export { hasEnded, type RunTree, type StepError, type TreeRun, type TreeStep } from "./watch.js";

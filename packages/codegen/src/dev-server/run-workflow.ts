@@ -3,8 +3,7 @@ import { type App, type AppOptions, openApp } from "./app.js";
 import { realTime, skippedTime } from "./clock.js";
 import { EventSender, type PlannedEvent } from "./events.js";
 import { type SeedTable, type StoredFile, withSeed, withStoredFiles } from "./input.js";
-import type { Change, RunTree } from "./tree.js";
-import { type Status, Watch } from "./watch.js";
+import { type RunTree, type Status, Watch } from "./watch.js";
 
 export interface RunWorkflowOptions extends AppOptions {
   readonly workflow: string;
@@ -24,7 +23,6 @@ export interface RunWorkflowOptions extends AppOptions {
 export interface ProgressEvent {
   readonly type: "progress";
   readonly tree: RunTree;
-  readonly changes: readonly Change[];
   /** When the tree was read, by the clock that the functions see. */
   readonly seenAt: number;
 }
@@ -59,8 +57,8 @@ export async function runWorkflow(options: RunWorkflowOptions): Promise<RunOutco
     const filled = await withStoredFiles(t, seeded, files);
     const runId = await app.start(workflow, filled);
     tell({ type: "started", runId, workflow });
-    const watch = new Watch(app, runId, (tree, changes) => {
-      tell({ type: "progress", tree, changes, seenAt: Date.now() });
+    const watch = new Watch(app, runId, (tree) => {
+      tell({ type: "progress", tree, seenAt: Date.now() });
     });
     sender = new EventSender(app, { runId, workflow }, events);
     const ending = await untilEnded(app, watch, sender);

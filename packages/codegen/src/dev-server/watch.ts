@@ -1,13 +1,26 @@
+import { isDeepStrictEqual } from "node:util";
+import type { ComponentApi } from "@stepwise/workflow/_generated/component.js";
 import type { FunctionReference, FunctionReturnType } from "convex/server";
 import type { App } from "./app.js";
-import { type Change, changesBetween, hasEnded, type RunTree, type Views } from "./tree.js";
+
+type Views = ComponentApi["views"];
+export type Status = NonNullable<FunctionReturnType<Views["status"]>>;
+/** A run and those below it, oldest first. */
+export type RunTree = NonNullable<FunctionReturnType<Views["tree"]>>;
+export type TreeRun = RunTree["runs"][number];
+export type TreeStep = TreeRun["steps"][number];
+export type StepError = TreeStep["errors"][number];
+
+/** Whether a state is one that a run or step record does not leave any more. */
+export function hasEnded(state: string): boolean {
+  return !ACTIVE.has(state);
+}
+const ACTIVE = new Set(["pending", "running", "waiting", "compensating"]);
 
 const now = performance.now.bind(performance);
 
 /** Real ms that a read may always take: what is cheap is read whenever it may have changed. */
 const CHEAP_MS = 5;
-
-export type Status = NonNullable<FunctionReturnType<Views["status"]>>;
 
 /** Follows one run, from outside: what it reads is not counted. */
 export class Watch {
@@ -18,7 +31,7 @@ export class Watch {
   constructor(
     private readonly app: App,
     private readonly runId: string,
-    private readonly tell: (tree: RunTree, changes: Change[]) => void,
+    private readonly tell: (tree: RunTree) => void,
   ) {}
 
   /** The same as `poll`, unless the run was read too much lately. */
@@ -39,9 +52,8 @@ export class Watch {
   async tree(): Promise<RunTree> {
     const { runId } = this;
     const tree = await this.#treeRest.after(() => this.#read("tree", { runId }));
-    const changes = changesBetween(this.#last, tree);
+    if (!isDeepStrictEqual(tree, this.#last)) this.tell(tree);
     this.#last = tree;
-    if (changes.length > 0) this.tell(tree, changes);
     return tree;
   }
 

@@ -38,6 +38,30 @@ export const stageKindNames = Object.keys(stageKinds) as [StageKindName, ...Stag
 
 export const stageKind = (name: StageKindName): StageKind => stageKinds[name];
 
+/** Kinds with nodes inside them. */
+export const bodyKinds: readonly string[] = stageKindNames.filter((name) =>
+  ["decision", "loop"].includes(stageKind(name).shape),
+);
+
+/** What is said while a run waits at a stage: of all the time it may take, or what is left of it. */
+interface WaitTexts {
+  begins(time: string | undefined, events: string): string;
+  goesOn(time: string | undefined, events: string): string | undefined;
+}
+
+/** Those of the kinds that have more to say than that they wait. */
+export const waitTexts: Readonly<Partial<Record<string, WaitTexts>>> = {
+  children: { begins: () => "waiting for its children", goesOn: () => undefined },
+  sleep: {
+    begins: (time) => (time === undefined ? "sleeping" : `sleeping for ${time}`),
+    goesOn: (time) => time && `goes on in ${time}`,
+  },
+  event: {
+    begins: (time, events) => `waiting for the event ${events}${time ? `, at most ${time}` : ""}`,
+    goesOn: (time, events) => `waits for ${events}${time ? `, for ${time} more` : ""}`,
+  },
+} satisfies Partial<Record<StageKindName, WaitTexts>>;
+
 interface Staged {
   readonly stages: readonly { readonly kind: StageKindName }[];
 }

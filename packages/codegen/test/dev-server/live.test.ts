@@ -54,7 +54,6 @@ function live(screen = new Screen()) {
 const seen = (state: "running" | "completed") => ({
   type: "progress" as const,
   tree: tree(run("top", state, { steps: [step("outline", state)] })),
-  changes: [],
   seenAt: 1000,
 });
 

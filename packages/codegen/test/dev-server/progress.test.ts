@@ -1,11 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { duration } from "../../src/cli/counts.js";
-import { Crowds, describeChanges } from "../../src/cli/progress-lines.js";
 import { paintLine, report } from "../../src/cli/progress-text.js";
 import { treeLines } from "../../src/cli/progress.js";
-import { type Change, changesBetween } from "../../src/dev-server/tree.js";
 import type { RunTree, TreeRun, TreeStep } from "../../src/dev-server/index.js";
-import { child, error, run, step, tree } from "./tree.js";
+import { child, error, linesOf, run, step, tree } from "./tree.js";
 
 function picture(shown: RunTree, maxLines = 40, width = 100): string {
   const lines = treeLines(shown, 1500, maxLines);
@@ -95,10 +93,7 @@ describe("the tree", () => {
 });
 
 describe("the lines", () => {
-  const lines = (before: RunTree | undefined, after: RunTree) => {
-    const changes: Change[] = changesBetween(before, after);
-    return describeChanges({ type: "progress", tree: after, changes, seenAt: 1600 });
-  };
+  const lines = (before: RunTree, after: RunTree) => linesOf([before, after], 1600)[1];
 
   test("tell each event once, with its time and its place in the tree", () => {
     const before = tree(run("top", "running", { steps: [sections] }));
@@ -115,17 +110,6 @@ describe("the lines", () => {
   });
 
   test("of 300 children that go alike tell what one of them came to, and how many have ended", () => {
-    const crowds = new Crowds();
-    const told = (before: RunTree | undefined, after: RunTree) =>
-      describeChanges(
-        {
-          type: "progress",
-          tree: after,
-          changes: changesBetween(before, after),
-          seenAt: 28_561_000,
-        },
-        crowds,
-      );
     const top = run("top", "running", { steps: [sections] });
     const asleep = { kind: "sleep" as const, dueAt: 28_501_000 };
     const all = (state: (index: number) => TreeRun) =>
@@ -133,10 +117,6 @@ describe("the lines", () => {
     const first = all((index) =>
       child(index, "running", { steps: [step("rest", "waiting", asleep)] }),
     );
-    expect(told(undefined, first)).toEqual([
-      "  0.00 s  document › sections: waiting for its children",
-      "  0.00 s  document › sections[0] section › rest: sleeping for 7 h 55 m",
-    ]);
     const failing = child(7, "failed", {
       endedAt: 28_501_000,
       steps: [step("rest", "failed", { endedAt: 28_501_000 })],
@@ -149,18 +129,21 @@ describe("the lines", () => {
     const half = all((index) =>
       index === 7 ? failing : index < 150 ? ended(index) : first.runs[index + 1]!,
     );
-    expect(told(first, half)).toEqual([
+    const whole = all((index) => (index === 7 ? failing : ended(index)));
+    const told = linesOf([first, half, whole], 28_561_000);
+    expect(told[0]).toEqual([
+      "  0.00 s  document › sections: waiting for its children",
+      "  0.00 s  document › sections[0] section › rest: sleeping for 7 h 55 m",
+    ]);
+    expect(told[1]).toEqual([
       "7 h 55 m  document › sections[0] section › rest: completed after 7 h 55 m",
       "7 h 55 m  document › sections[7] section › rest: failed after 7 h 55 m",
       "7 h 55 m  document › sections[7] section: failed",
       "7 h 56 m  document › sections: 149 completed, 1 failed of 300 children",
     ]);
-    expect(
-      told(
-        half,
-        all((index) => (index === 7 ? failing : ended(index))),
-      ),
-    ).toEqual(["7 h 56 m  document › sections: 299 completed, 1 failed of 300 children"]);
+    expect(told[2]).toEqual([
+      "7 h 56 m  document › sections: 299 completed, 1 failed of 300 children",
+    ]);
   });
 
   test("tell of the end of the run, and of children that failed", () => {
@@ -203,10 +186,8 @@ test("a loop that ends with its last node is told after what is inside it, each 
     step("agent.turns.think", "completed", { iterations: [2, 1], ...at }),
     step("agents", "completed", at),
   ];
-  const after = tree(run("top", "running", { steps }));
-  const changes = changesBetween(undefined, after);
-  const told = describeChanges({ type: "progress", tree: after, changes, seenAt: 1600 });
-  expect(told.map((line) => line.slice("  0.00 s  document › ".length))).toEqual([
+  const [told] = linesOf([tree(run("top", "running", { steps }))], 1600);
+  expect(told?.map((line) => line.slice("  0.00 s  document › ".length))).toEqual([
     "agent.turns.think (iteration 1.1): completed after 0 ms",
     "agent.turns (iteration 1): completed after 0 ms",
     "agent.turns.think (iteration 2.1): completed after 0 ms",

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
+import { ProgressLines } from "../../src/cli/progress-lines.js";
 import { type RunEvent, type RunWorkflowOptions, runWorkflow } from "../../src/dev-server/index.js";
 import { convexConfig, type TestApp, writeApp } from "./app.js";
 
@@ -147,6 +148,14 @@ function run(options: Partial<RunWorkflowOptions>) {
   });
 }
 
+/** The lines that the progress of the run makes. */
+function told(): string[] {
+  const lines: string[] = [];
+  const progress = new ProgressLines((line) => lines.push(line));
+  for (const event of events) progress.tell(event);
+  return lines;
+}
+
 describe("a run", () => {
   test("ends with its output and what it took", async () => {
     const outcome = await run({ input: { failures: 0 } });
@@ -164,8 +173,7 @@ describe("a run", () => {
       const outcome = await run({ input: { failures: 2 } });
       expect(outcome).toMatchObject({ state: "completed", output: { attempts: 3 } });
       expect(outcome.durationMs).toBeGreaterThan(3_600_000 / 2);
-      const retried = events.flatMap((event) => (event.type === "progress" ? event.changes : []));
-      expect(retried.filter(({ what }) => what === "stepRetries")).toHaveLength(2);
+      expect(told().filter((line) => /attempt \d failed/.test(line))).toHaveLength(2);
     },
   );
 
@@ -275,13 +283,8 @@ describe("events that are to be sent", () => {
       state: "completed",
       output: { said: ["message", "message", "end"] },
     });
-    const told = events.flatMap((event) => (event.type === "progress" ? event.changes : []));
-    const ended = told.flatMap((change) =>
-      change.what === "stepEnded" && change.step.stage === "talk.message"
-        ? [change.step.iterations]
-        : [],
-    );
-    expect(ended).toEqual([[1], [2], [3]]);
+    const ended = told().map((line) => /talk\.message \((.*)\): completed/.exec(line)?.[1]);
+    expect(ended.filter(Boolean)).toEqual(["iteration 1", "iteration 2", "iteration 3"]);
   });
 
   test("reach a run below", { tags: ["large"] }, async () => {

@@ -1,3 +1,4 @@
+import { ProgressLines } from "../../src/cli/progress-lines.js";
 import type { RunTree, StepError, TreeRun, TreeStep } from "../../src/dev-server/index.js";
 
 /** Trees as the component would give them, for tests of what is made of them. */
@@ -57,4 +58,15 @@ export function tree(...runs: TreeRun[]): RunTree {
 
 export function error(attempt: number, message = "no luck"): StepError {
   return { message, kind: "thrown", workflow: "section", node: "analysis", attempt };
+}
+
+/** The lines that are told of each look at a tree. */
+export function linesOf(looks: readonly RunTree[], seenAt: number): string[][] {
+  let told: string[] = [];
+  const progress = new ProgressLines((line) => told.push(line));
+  return looks.map((look) => {
+    told = [];
+    progress.tell({ type: "progress", tree: look, seenAt });
+    return told;
+  });
 }
