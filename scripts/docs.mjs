@@ -1,13 +1,10 @@
 // Writes `docs/api` from the docstrings of the built packages, and `llms.txt` from the reading order
-// in `docs/README.md`. Takes --check. With --pack it copies the docs into @stepwise/workflow.
-// oxlint-disable-next-line no-restricted-imports -- It deletes the copies that it makes.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+// in `docs/README.md`. Takes --check.
+import { join } from "node:path";
 import { format } from "prettier";
 import { Node, Project } from "ts-morph";
 import { keep, root } from "./committed.mjs";
-
-const read = (path) => readFileSync(join(root, path), "utf8");
+import { pages } from "./pack-docs.mjs";
 
 /** What apps import, by the page that describes it. */
 const entries = {
@@ -78,19 +75,6 @@ async function apiPage(title, file) {
   return await format(parts.join("\n\n"), { parser: "markdown", printWidth: 100 });
 }
 
-/** The pages of `docs/README.md` in their order, with the headings they stand under. */
-function pages() {
-  const [, ...groups] = read("docs/README.md").split("\n## ");
-  return groups.map((group) => ({
-    heading: group.slice(0, group.indexOf("\n")),
-    pages: [...group.matchAll(/^- \[(.*)\]\((.*)\): (.*)$/gm)].map(([, title, path, about]) => ({
-      title,
-      path: relative(root, resolve(root, "docs", path)),
-      about,
-    })),
-  }));
-}
-
 function llmsText() {
   const groups = pages().map(({ heading, pages: listed }) =>
     [
@@ -107,36 +91,6 @@ function llmsText() {
   return `${[intro, ...groups].join("\n\n")}\n`;
 }
 
-/** The docs of this version, for who has only the package. Links out of them lead to the repository. */
-function pack() {
-  const { version, repository } = JSON.parse(read("packages/workflow/package.json"));
-  const home = repository.url.replace(/^git\+|\.git$/g, "");
-  const target = join(root, "packages/workflow/docs");
-  rmSync(target, { recursive: true, force: true });
-  const forUsers = pages().filter(({ heading }) => heading !== "How it works");
-  const listed = forUsers.flatMap((group) => group.pages.map(({ path }) => path));
-  const kept = ["docs/README.md", ...listed.filter((path) => path.startsWith("docs/"))];
-  for (const path of kept) {
-    const to = join(target, relative("docs", path));
-    mkdirSync(dirname(to), { recursive: true });
-    const text = read(path).replace(/\]\(((?!\w+:|#)[^)\s]+)\)/g, (link, href) => {
-      const linked = relative(root, resolve(root, dirname(path), href));
-      return kept.includes(linked.replace(/#.*/, ""))
-        ? link
-        : `](${home}/blob/@stepwise/workflow@${version}/${linked})`;
-    });
-    writeFileSync(to, text);
-  }
-  const list = read("llms.txt")
-    .replace(/\n## How it works[^]*/, "")
-    .replaceAll("](packages/workflow/", "](")
-    .replaceAll("](packages/", `](${home}/blob/@stepwise/workflow@${version}/packages/`);
-  writeFileSync(join(root, "packages/workflow/llms.txt"), list);
-}
-
-if (process.argv.includes("--pack")) pack();
-else {
-  keep("llms.txt", llmsText());
-  for (const [page, [title, file]] of Object.entries(entries))
-    keep(`docs/api/${page}.md`, await apiPage(title, file));
-}
+keep("llms.txt", llmsText());
+for (const [page, [title, file]] of Object.entries(entries))
+  keep(`docs/api/${page}.md`, await apiPage(title, file));

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { format } from "prettier";
 import { expect, test } from "vitest";
 import { rm } from "../../../scripts/folders.mjs";
+import { shippedPages } from "../../../scripts/pack-docs.mjs";
 import { runProgram } from "../src/cli/program.js";
 import { compile } from "../src/compile.js";
 import { codes } from "../src/diagnostics/codes.js";
@@ -57,9 +58,12 @@ const pages = [
 const examplePages = ["agent", "approval", "import", "onboarding", "order"].map(
   (name) => `examples/${name}/README.md`,
 );
-const packagePages = ["workpool", "codegen", "testing"].map((name) => `packages/${name}/README.md`);
+const packagePages = ["workpool", "codegen", "studio", "testing"].map(
+  (name) => `packages/${name}/README.md`,
+);
 const allPages = [
   ...new Set([...pages, ...examplePages, ...inDocs.map((path) => `docs/${path}`), ...packagePages]),
+  "examples/documents/README.md",
   "AGENTS.md",
   "CONTRIBUTING.md",
   "RELEASING.md",
@@ -187,20 +191,44 @@ test("the loads in the README are those that were measured", async () => {
   }
 });
 
+/** The links of a page to a file or a heading that does not exist. */
+async function brokenLinks(page: string, text: string, fileAt: typeof read): Promise<string[]> {
+  const broken: string[] = [];
+  for (const [, link = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+    if (/^\w+:/.test(link)) continue;
+    const [path = "", anchor] = link.split("#");
+    const target = path === "" ? page : join(dirname(page), path);
+    const linked = await fileAt(target).catch((error: Error & { code?: string }) =>
+      error.code === "EISDIR" ? "" : undefined,
+    );
+    if (linked === undefined || (anchor !== undefined && !anchorsOf(linked).includes(anchor)))
+      broken.push(`${page}: ${link}`);
+  }
+  return broken;
+}
+
 test("every link of a page leads to a file and a heading that exist", async () => {
   const broken: string[] = [];
-  for (const page of allPages)
-    for (const [, link = ""] of (await read(page)).matchAll(/\]\(([^)\s]+)\)/g)) {
-      if (/^\w+:/.test(link)) continue;
-      const [path = "", anchor] = link.split("#");
-      const target = path === "" ? page : join(dirname(page), path);
-      const text = await read(target).catch((error: Error & { code?: string }) =>
-        error.code === "EISDIR" ? "" : undefined,
-      );
-      if (text === undefined || (anchor !== undefined && !anchorsOf(text).includes(anchor)))
-        broken.push(`${page}: ${link}`);
-    }
+  for (const page of allPages) broken.push(...(await brokenLinks(page, await read(page), read)));
   expect(broken).toEqual([]);
+});
+
+test("a link of a page in the package leads to a page that an app has, or out of it", async () => {
+  const shipped = shippedPages();
+  const installed = /^packages\/(?:workflow\/SKILL\.md|codegen\/|workpool\/)/;
+  const fileAt = async (path: string) =>
+    shipped.get(path) ??
+    (installed.test(path) ? await read(path) : Promise.reject(new Error(path)));
+  const broken: string[] = [];
+  for (const [page, text] of shipped) broken.push(...(await brokenLinks(page, text, fileAt)));
+  expect(broken).toEqual([]);
+  const outside = [...shipped.values()].flatMap((text) => [
+    ...text.matchAll(/\]\(https:\/\/github\.com\/[^)]*workflow@[^/]*\/[^)]*\)/g),
+  ]);
+  expect(outside.length).toBeGreaterThan(0);
+  expect(
+    outside.filter(([link]) => /packages\/(?:workflow|codegen|workpool)\//.test(link)),
+  ).toEqual([]);
 });
 
 /**
