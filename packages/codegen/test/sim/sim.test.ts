@@ -52,3 +52,42 @@ test(
     expect(asTest(scenario, problems)).toContain('await simulated({ definition, ...{\n  "seed"');
   },
 );
+
+/** Found by seed 400671: rows in the order of their times put it after the cancel. */
+test(
+  "what ran before a cancel is known to be before it, also if the clock jumps back between them",
+  { tags: ["large"] },
+  async () => {
+    const definition = `
+import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { change, digest } from "./behaviour";
+
+export const w400671top = defineWorkflow({ input: z.object({ at: z.string(), n: z.number().min(0), more: z.string().default("more") }) })
+  .loop("n1", {
+    initial: (scope) => digest(scope),
+    body: (b) => b.step("n2", {
+      mutation: async (ctx, { input, loop }, info) => change(ctx, info, "n2", { input, loop }, {}),
+      compensate: { mutation: async (ctx, { input, error }, info) => change(ctx, info, "n2.compensate", { input, error }, {}) },
+    }),
+    until: ({ loop }) => loop.iteration >= 20,
+    maxIterations: 20,
+  })
+  .event("n3", { schema: z.string(), timeout: 200000 })
+  .event("n4", { schema: z.string(), timeout: 200000 });
+`;
+    const { problems, history } = await simulated({
+      definition,
+      seed: 400_671,
+      class: "s16",
+      top: "w400671top",
+      plan: [
+        { on: "event", nth: 2, does: "repair" },
+        { on: "event", nth: 4, does: "jump", ms: -3_600_000 },
+        { on: "event", nth: 16, does: "cancel", run: 0.72 },
+      ],
+      maxParallelism: 2,
+    });
+    expect(problems, history.join("\n")).toEqual([]);
+  },
+);

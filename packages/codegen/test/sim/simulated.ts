@@ -9,7 +9,6 @@ import {
 } from "@stepwise/testing";
 import { checkTable, type Doc, type TableNames } from "../../../workflow/test/component.js";
 import type { Job } from "../edits/deployed.js";
-import type { Line } from "../differential/behaviour.js";
 import { eventsIn } from "../differential/events-in.js";
 import { comparable, effectsOf, expected } from "../differential/expected.js";
 import { brokenOf } from "../differential/invariants.js";
@@ -268,7 +267,7 @@ class Simulation {
       jobs: this.#jobs(),
       hasFaults: plan.length > 0,
       violations: [],
-      log: this.#deployment.rows<Line>("", "log"),
+      log: this.#watch.log,
       completions: this.#deployment.rows("", "ends"),
       steered: this.#watch.steered,
       stills: this.#watch.stills,
@@ -315,7 +314,7 @@ class Simulation {
       timers.uninstall();
     }
     if (told.isAmbiguous || isTie(told.error) || told.effects.length > MOST_EFFECTS) return false;
-    const log = this.#deployment.rows<Line>("", "log").map(({ text }) => text);
+    const log = this.#watch.log.map(({ text }) => text);
     const end = this.#steps().find(({ _id }) => _id === run.outputStep);
     const error = run.error as Fault | undefined;
     const seen = {

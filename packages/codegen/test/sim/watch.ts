@@ -1,5 +1,6 @@
 import type { Commit, Deployment } from "@stepwise/testing";
 import { type Doc, isOf, type TableNames } from "../../../workflow/test/component.js";
+import type { Line } from "../differential/behaviour.js";
 import { isGoing } from "../differential/records.js";
 import type { RunRow, Steered, StepRow, Still } from "../differential/rest.js";
 import type { Job } from "../edits/deployed.js";
@@ -25,12 +26,13 @@ export class Watch {
   readonly problems = new Set<string>();
   readonly steered = new Map<string, Steered>();
   readonly stills: Still[] = [];
+  /** What handlers said, in the order of its commits: a clock that jumps orders rows otherwise. */
+  readonly log: Line[] = [];
   /** The largest that it was set to. */
   mostParallel = 0;
   #held = 0;
   /** Which drain of the queue is the present one. */
   #drain = 0;
-  #logged = 0;
   readonly #going = new Map<string, number>();
 
   constructor(readonly deployment: Deployment) {
@@ -43,7 +45,8 @@ export class Watch {
     for (const write of writes) {
       if (write.old === undefined && write.table.path === "workflow/_scheduled_functions")
         this.#scheduled(write.next as unknown as Job);
-      if (write.table.path === "log") this.#logged += Number(write.old === undefined);
+      if (write.table.path === "log" && write.old === undefined)
+        this.log.push(write.next as unknown as Line);
       const run = changeOf("runs", write);
       if (run !== undefined) this.#run(write.id, run);
       const { old, next } = changeOf("steps", write) ?? {};
@@ -88,7 +91,8 @@ export class Watch {
     if (next.paused === true && old.paused !== true) this.#still(next, "paused");
     if (next.paused !== true && old.paused === true)
       for (const still of this.stills)
-        if (still.why === "paused" && still.run === id) still.to = Math.min(still.to, this.#logged);
+        if (still.why === "paused" && still.run === id)
+          still.to = Math.min(still.to, this.log.length);
   }
 
   /** A result is recorded once. */
@@ -114,6 +118,6 @@ export class Watch {
 
   #still({ _id, generation = 1 }: RunRow, why: Still["why"]): void {
     const family = new Set([_id]);
-    this.stills.push({ why, run: _id, generation, family, from: this.#logged, to: Infinity });
+    this.stills.push({ why, run: _id, generation, family, from: this.log.length, to: Infinity });
   }
 }
