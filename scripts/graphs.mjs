@@ -1,6 +1,8 @@
 // Draws the first workflow of each example as graph.svg, with the component that apps use, and
-// writes the graph that the page of examples/approval shows. Takes --check.
+// shows the definition in its README. Also writes the graph that the page of examples/approval
+// shows. Takes --check.
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { format } from "prettier";
@@ -29,6 +31,12 @@ for (const [app, workflow] of Object.entries(drawn)) {
   const [svg] = /<svg.*<\/svg>/s.exec(html);
   const styled = svg.replace("<svg", '<svg class="stepwise"').replace("<defs>", `${style}<defs>`);
   keep(`examples/${app}/graph.svg`, `${styled}\n`);
+  const readme = readFileSync(join(cwd, "README.md"), "utf8");
+  const shownDefinition = /(?<=^```ts\n\/\/ (convex\/\w+\.workflow\.ts)\n)[^]*?(?=^```)/m;
+  keep(
+    `examples/${app}/README.md`,
+    readme.replace(shownDefinition, (_, path) => readFileSync(join(cwd, path), "utf8")),
+  );
   const shown = `examples/${app}/src/graph.json`;
   if (app === "approval")
     keep(shown, await format(String(json), { parser: "json", printWidth: 100 }));

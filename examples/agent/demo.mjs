@@ -1,4 +1,4 @@
-// Runs an agent over a scripted model. A person approves the refund; with --refuse the person does not.
+// Runs an agent with a scripted model. A person approves the refund, or refuses it with --refuse.
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import { once } from "node:events";
@@ -6,7 +6,7 @@ import { json } from "node:stream/consumers";
 
 const approved = !process.argv.includes("--refuse");
 
-/** Plays the model: what it says depends only on how many messages there are. */
+/** Plays the model. Its answer depends only on the number of messages. */
 const script = [
   { text: "I will look at the order first.", tool: { name: "findOrder", orderId: "A-17" } },
   { text: "It was never delivered. I will refund it.", tool: { name: "refund", orderId: "A-17" } },

@@ -1,4 +1,4 @@
-// Runs a drip in which the lead becomes a customer on the fourth day. With --silent the lead never does.
+// Runs a drip in which the lead becomes a customer on the fourth day, or never with --silent.
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import { once } from "node:events";

@@ -1,6 +1,7 @@
 /*
- * The services of others: each function is one request. In a deployment `SERVICES_URL` and `SERVICES_KEY` say where they are. The tests replace
- * the steps that call them with stubs, and `npm run demo` starts a server that plays them.
+ * Calls to other services, one request each. In a deployment, `SERVICES_URL` and `SERVICES_KEY` say
+ * where they are. Tests stub the steps that call them, and `npm run demo` starts a server that plays
+ * them.
  */
 
 import { env } from "./_generated/server";
@@ -10,7 +11,7 @@ export interface Message {
   text: string;
 }
 
-/** What the model wants next: a tool, or, if that is null, to end with this text. */
+/** What the model wants next: to use a tool, or to answer with this text if `tool` is null. */
 export interface Reply {
   text: string;
   tool: { name: "findOrder" | "refund"; orderId: string } | null;
@@ -20,7 +21,7 @@ export async function askModel(messages: Message[], signal: AbortSignal): Promis
   return await call("model", { messages }, signal);
 }
 
-/** Gives the customer the money back, once for a key. */
+/** Gives the customer the money back, once per key. */
 export async function refund(payment: { orderId: string; key: string }): Promise<string> {
   return await call("refunds", payment);
 }

@@ -3,7 +3,7 @@ import { v } from "convex/values";
 import { internal } from "./_generated/api";
 import { askModel, refund, type Message } from "./services";
 
-/** The model gets so many turns. */
+/** How many turns the model gets. */
 const MAX_TURNS = 8;
 
 const vMessage = v.object({

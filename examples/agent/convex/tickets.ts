@@ -3,7 +3,7 @@ import { internalQuery, mutation, query } from "./_generated/server";
 import { workflow, workflows } from "./_workflows/index";
 import { requireColleague, requireUser } from "./users";
 
-/** A customer asks something: the agent begins. */
+/** Starts the agent on a customer's question. */
 export const ask = mutation({
   args: { question: v.string() },
   returns: v.id("tickets"),
@@ -15,7 +15,7 @@ export const ask = mutation({
   },
 });
 
-/** A colleague approves the refund that the agent wants to make, or refuses it. */
+/** A colleague approves or refuses the refund that the agent wants to make. */
 export const decide = mutation({
   args: { ticketId: v.id("tickets"), approved: v.boolean() },
   returns: v.null(),
@@ -40,7 +40,7 @@ export const progress = query({
   },
 });
 
-/** A tool of the agent: looks an order up. */
+/** A tool of the agent. Looks up an order. */
 export const findOrder = internalQuery({
   args: { number: v.string() },
   returns: v.string(),

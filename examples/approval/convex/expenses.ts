@@ -11,7 +11,7 @@ import {
 import { workflow, workflows } from "./_workflows/index";
 import { requireUser } from "./users";
 
-/** An employee submits an expense: the manager is asked. */
+/** An employee submits an expense, and the manager is asked. */
 export const submit = mutation({
   args: { what: v.string(), cents: v.number(), manager: v.string() },
   returns: v.id("expenses"),
@@ -66,7 +66,7 @@ export const status = query({
   },
 });
 
-/** The steps of an expense's run, for `<RunTimeline>` and `<WorkflowGraph>`; their outputs stay on the server. */
+/** The steps of a run, for `<RunTimeline>` and `<WorkflowGraph>`. Their outputs stay on the server. */
 export const timeline = query({
   args: { expenseId: v.id("expenses") },
   handler: async (ctx, { expenseId }): Promise<Omit<TimelineEntry, "output">[]> => {

@@ -3,10 +3,13 @@ import { v } from "convex/values";
 import { internal } from "./_generated/api";
 import { payOut, sendMail } from "./services";
 
-/** The manager is asked so many times. */
+/** How often the manager is asked. */
 const TIMES_ASKED = 3;
 
-/** A manager approves or rejects an expense, with a reminder every two days. After six days it is escalated. */
+/**
+ * A manager approves or rejects an expense, with a reminder every two days. After six days the
+ * expense is escalated.
+ */
 export const approveExpense = defineWorkflow({
   input: v.object({ expenseId: v.id("expenses") }),
 })

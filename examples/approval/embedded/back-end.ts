@@ -9,8 +9,8 @@ import { ConvexError, convexToJson, jsonToConvex, type JSONValue, type Value } f
 import type { Plugin } from "vite";
 
 /**
- * Serves the app of `convex/` from this process, without an account: queries and mutations by Convex's HTTP API, and an event for each change.
- * For demos and tests only: a caller is whoever it says it is.
+ * Serves the app in `convex/` from this process: queries and mutations over Convex's HTTP API, and
+ * an event for each change. For demos and tests only, because it believes who a caller claims to be.
  */
 export function embeddedBackEnd(): Plugin {
   return {
@@ -83,7 +83,7 @@ async function openApp(functionsDir: string) {
   };
 }
 
-/** Plays the mail and payment services: each takes a moment, and the first payment fails. */
+/** Plays the mail and payment services. Each takes a moment, and the first payment fails. */
 async function playServices() {
   let payments = 0;
   const server: Server = createServer((request, response) => {

@@ -10,7 +10,10 @@ interface Watched {
   readonly listeners: Set<() => void>;
 }
 
-/** What React's hooks use of a `ConvexReactClient`, over the embedded back end: each change there loads what is watched again. */
+/**
+ * The part of a `ConvexReactClient` that React's hooks use, for the embedded back end. It loads every
+ * watched query again after each change there.
+ */
 class EmbeddedClient {
   readonly #http: ConvexHttpClient;
   readonly #watched = new Map<string, Watched>();

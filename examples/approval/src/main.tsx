@@ -7,7 +7,7 @@ import "./page.css";
 
 const url: unknown = import.meta.env["VITE_CONVEX_URL"];
 
-/** Of a deployment. Your provider of sign-in (Clerk, Auth0, Convex Auth …) gives the token. */
+/** For a deployment. Your sign-in provider (Clerk, Auth0, Convex Auth …) gives the token. */
 function deployment(address: string): ConvexReactClient {
   const client = new ConvexReactClient(address);
   client.setAuth(async () => await Promise.resolve(localStorage.getItem("token")));

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 /** Debian's package `chromium`. */
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
-/** Where pictures for the docs go, if they are wanted. */
+/** Where pictures for the docs go, if you want them. */
 const pictures = process.env["APPROVAL_PICTURES"];
 const root = fileURLToPath(new URL("..", import.meta.url));
 

@@ -5,7 +5,7 @@ import { workflow, workflows } from "./_workflows/index";
 import schema from "./schema";
 import { requireUser } from "./users";
 
-/** Where a client uploads a text file to; what it gets back is the `storageId` for `upload`. */
+/** The URL to which a client uploads a text file. The response holds the `storageId` for `upload`. */
 export const generateUploadUrl = mutation({
   args: {},
   returns: v.string(),
@@ -15,7 +15,7 @@ export const generateUploadUrl = mutation({
   },
 });
 
-/** Takes in an uploaded file: starts its analysis. The same file gives the same run. */
+/** Starts the analysis of an uploaded file. The same file gives the same run. */
 export const upload = mutation({
   args: { title: v.string(), storageId: v.id("_storage") },
   returns: vRunId,
@@ -27,7 +27,7 @@ export const upload = mutation({
 
 const vProgress = v.object({
   state: v.string(),
-  /** The nodes the run is at. */
+  /** The nodes that the run is at. */
   active: v.array(
     v.object({
       node: v.string(),
@@ -40,11 +40,11 @@ const vProgress = v.object({
   error: v.optional(v.string()),
 });
 
-/** How an analysis is doing; null for an unknown run. */
+/** The progress of an analysis, or null for an unknown run. */
 export const progress = query({
   args: { runId: vRunId },
   returns: v.union(vProgress, v.null()),
-  // Annotated: the type of a workflow's output leads through `internal`, and so back to this function.
+  // Annotated, because the type of the workflow's output leads back to this function.
   handler: async (ctx, { runId }): Promise<Infer<typeof vProgress> | null> => {
     await requireUser(ctx);
     const status = await workflow.status(ctx, workflows.analyzeDocument, runId);
@@ -65,7 +65,7 @@ export const progress = query({
   },
 });
 
-/** The report on an uploaded file; null as long as there is none. */
+/** The report on an uploaded file, or null while there is none. */
 export const report = query({
   args: { storageId: v.id("_storage") },
   returns: v.union(

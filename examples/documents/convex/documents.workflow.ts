@@ -5,7 +5,7 @@ import type { Id } from "./_generated/dataModel";
 import type { ActionCtx } from "./_generated/server";
 import { analyzeText, mergeAnalyses, splitSections } from "./text";
 
-/** One section of a document: counts its words, finds its longest sentence. */
+/** Analyzes one section: counts its words and finds its longest sentence. */
 export const analyzeSection = defineWorkflow({
   input: z.object({
     storageId: z.string(),
@@ -16,7 +16,7 @@ export const analyzeSection = defineWorkflow({
   }),
 }).step("analysis", {
   action: async (ctx, { input }, info) => {
-    // A rehearsed fault, to show a retry: the first attempt fails, the second one works.
+    // To show a retry, the first attempt fails and the second one works.
     if (input.rehearseFault && info.attempt === 1) {
       throw new Error(`Rehearsed fault in "${input.heading}": the first attempt fails.`);
     }
@@ -27,12 +27,12 @@ export const analyzeSection = defineWorkflow({
   timeout: "30s",
 });
 
-/** A document in file storage: all its sections in parallel, then one report. */
+/** Analyzes all sections of a document in file storage in parallel, and makes one report. */
 export const analyzeDocument = defineWorkflow({
   input: z.object({
     title: z.string().min(1),
     storageId: z.string(),
-    /** The section, from 0, whose first attempt is made to fail. For demonstrations. */
+    /** The section, counted from 0, whose first attempt fails. For demonstrations. */
     rehearseFaultIn: z.number().int().optional(),
   }),
 })

@@ -1,7 +1,7 @@
 import { defineSchema, defineTable } from "convex/server";
 import { v } from "convex/values";
 
-/** What is known of a text: of one section, or of a whole document. */
+/** The analysis of one section or of a whole document. */
 export const vAnalysis = v.object({
   words: v.number(),
   sentences: v.number(),

@@ -1,4 +1,4 @@
-// Text analysis, free of Convex: what the steps of the workflow work with.
+// The text analysis that the steps of the workflow use. It does not depend on Convex.
 
 /** A part of a text, by UTF-16 positions: `from` is in it, `to` is not. */
 export interface Section {
@@ -35,8 +35,8 @@ const STOP_WORDS = new Set([
 ]);
 
 /**
- * Splits a text where its headings are. A text without headings is split between paragraphs into
- * parts of some 400 words. Sections follow each other without gaps; an empty text has none.
+ * Splits a text at its headings. A text without headings is split between paragraphs into
+ * parts of about 400 words. Sections follow each other without gaps; an empty text has none.
  */
 export function splitSections(text: string): Section[] {
   const paragraphs = [...text.matchAll(PARAGRAPH)];
@@ -89,8 +89,8 @@ export function analyzeText(text: string): Analysis {
 }
 
 /**
- * The analysis of a whole, from those of its parts. The frequent words are found among the parts'
- * frequent words, so a word that is never frequent in any part is not seen.
+ * Merges the analyses of parts. Frequent words are found among the frequent words of the parts, so a
+ * word that is frequent in no part is missed.
  */
 export function mergeAnalyses(analyses: readonly Analysis[]): Analysis {
   const counts = new Map<string, number>();

@@ -6,11 +6,11 @@ import type { CustomerRecord } from "./services";
 export const vReport = v.object({
   imported: v.number(),
   failed: v.number(),
-  /** Why records failed; only the first ones are listed. */
+  /** Why records failed. Only the first ones are listed. */
   problems: v.array(v.string()),
 });
 
-/** A report lists so many problems. */
+/** How many problems a report lists at most. */
 export const MAX_PROBLEMS = 20;
 
 export const nothingYet: Infer<typeof vReport> = { imported: 0, failed: 0, problems: [] };

@@ -20,7 +20,7 @@ export const progress = query({
   args: { runId: vRunId },
   returns: v.object({
     page: v.number(),
-    /** Of the page: how many are done, of how many. */
+    /** The customers of the current page: how many are done, and how many there are. */
     done: v.number(),
     of: v.number(),
     report: v.union(vReport, v.null()),
@@ -39,7 +39,7 @@ export const progress = query({
   },
 });
 
-/** Imports a source every night; see `crons.ts`. A night is skipped while the import of the night before still runs. */
+/** Imports a source every night, unless the last import still runs. See `crons.ts`. */
 export const nightly = internalMutation({
   args: { source: v.string() },
   returns: v.null(),

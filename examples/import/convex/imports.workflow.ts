@@ -17,8 +17,8 @@ export const importCustomer = defineWorkflow({
   .step("saved", { mutation: async (ctx, { input }) => await save(ctx, input) });
 
 /**
- * Imports all customers of another system, page by page, 25 at a time. A bad record fails alone. If more than half of a page is bad, the import
- * fails. The output is a report.
+ * Imports all customers of another system, page by page, 25 at a time. A bad record fails alone. If
+ * more than half of a page is bad, the import fails. The output is a report.
  */
 export const importCustomers = defineWorkflow({ input: v.object({ source: v.string() }) })
   .loop("pages", {

@@ -1,6 +1,7 @@
 /*
- * The services of others: each function is one request. In a deployment `SERVICES_URL` and `SERVICES_KEY` say where they are. The tests replace
- * the steps that call them with stubs, and `npm run demo` starts a server that plays them.
+ * Calls to other services, one request each. In a deployment, `SERVICES_URL` and `SERVICES_KEY` say
+ * where they are. Tests stub the steps that call them, and `npm run demo` starts a server that plays
+ * them.
  */
 
 import { env } from "./_generated/server";
@@ -11,7 +12,7 @@ export interface CustomerRecord {
   email: string;
 }
 
-/** A page of the customers of another system, and where the next one begins; null after the last. */
+/** A page of customers, and where the next page begins. `next` is null on the last page. */
 export async function fetchCustomers(
   source: string,
   cursor: string | null,

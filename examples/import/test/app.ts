@@ -8,7 +8,10 @@ const modules = import.meta.glob(["../convex/**/*.ts", "../convex/**/*.js"]);
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** The app in virtual time, on a back end with indexes: convex-test reads a whole table for each query, too slow for 2,000 runs. */
+/**
+ * The app in virtual time, on a back end with indexes: convex-test reads a whole table for each
+ * query, which is too slow for 2,000 runs.
+ */
 export function newApp() {
   const visitor = new Counter().convexTest({ schema, modules });
   const begun = Date.now();

@@ -9,7 +9,7 @@ const { importCustomer, importCustomers } = workflows;
 
 const PAGE = 100;
 
-/** A system with so many customers, some of whom no mail reaches. */
+/** Another system with customers, some of whom no mail reaches. */
 function source(count: number, isBad: (index: number) => boolean) {
   const { t, kit } = newApp();
   const records = Array.from({ length: count }, (_, index): CustomerRecord => ({
@@ -32,7 +32,7 @@ function source(count: number, isBad: (index: number) => boolean) {
 }
 
 test(
-  "1,000 records in 10 pages: those that are good are there, of the others it is told what is wrong",
+  "imports the good ones of 1,000 records in 10 pages, and reports what is wrong with the others",
   { tags: ["large"], timeout: 300_000 },
   async () => {
     const { t, kit, begin, customers } = source(1_000, (index) => index % 100 === 42);
@@ -115,7 +115,7 @@ test("a page that cannot be fetched at first is fetched again", async () => {
 });
 
 describe("every night", () => {
-  /** Lets the cron of a night run. @returns the runs that there are then. */
+  /** Runs the cron of one night. @returns all runs so far. */
   const night = async ({ t, kit }: Pick<ReturnType<typeof source>, "t" | "kit">) => {
     await t.mutation(internal.imports.nightly, { source: "crm" });
     return await kit.runsOf(importCustomers);

@@ -1,6 +1,7 @@
 /*
- * The services of others: each function is one request. In a deployment `SERVICES_URL` and `SERVICES_KEY` say where they are. The tests replace
- * the steps that call them with stubs, and `npm run demo` starts a server that plays them.
+ * Calls to other services, one request each. In a deployment, `SERVICES_URL` and `SERVICES_KEY` say
+ * where they are. Tests stub the steps that call them, and `npm run demo` starts a server that plays
+ * them.
  */
 
 import { env } from "./_generated/server";
@@ -8,7 +9,7 @@ import { env } from "./_generated/server";
 interface Mail {
   to: string;
   template: string;
-  /** Only one mail is sent for a key. */
+  /** Only one mail is sent per key. */
   key: string;
 }
 

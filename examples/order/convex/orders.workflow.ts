@@ -3,7 +3,10 @@ import { v } from "convex/values";
 import { internal } from "./_generated/api";
 import { bookParcel, chargeCard, refundCharge, sendMail } from "./services";
 
-/** An order: reserved, charged, packed, shipped. If it fails, is canceled or takes too long, it is rolled back, newest step first. */
+/**
+ * Reserves, charges, packs and ships an order. If that fails, is canceled or takes too long, the
+ * order is rolled back, newest step first.
+ */
 export const fulfilOrder = defineWorkflow({
   input: v.object({ orderId: v.id("orders") }),
   timeout: "14 days",

@@ -1,6 +1,7 @@
 /*
- * The services of others: each function is one request. In a deployment `SERVICES_URL` and `SERVICES_KEY` say where they are. The tests replace
- * the steps that call them with stubs, and `npm run demo` starts a server that plays them.
+ * Calls to other services, one request each. In a deployment, `SERVICES_URL` and `SERVICES_KEY` say
+ * where they are. Tests stub the steps that call them, and `npm run demo` starts a server that plays
+ * them.
  */
 
 import { env } from "./_generated/server";
@@ -9,7 +10,7 @@ interface Mail {
   to: string;
   template: string;
   about?: string;
-  /** Only one mail is sent for a key. */
+  /** Only one mail is sent per key. */
   key: string;
 }
 
@@ -17,7 +18,7 @@ export async function sendMail(mail: Mail): Promise<null> {
   return await call("mails", mail);
 }
 
-/** Takes money from a card, once for a key. */
+/** Takes money from a card, once per key. */
 export async function chargeCard(charge: {
   card: string;
   cents: number;

@@ -55,7 +55,7 @@ const pages = [
   ...inDocs.filter((path) => isForUsers.test(path)).map((path) => `docs/${path}`),
 ];
 /** Each shows its workflow as it would be with the peer, beside the app that it is of. */
-const examplePages = ["agent", "approval", "import", "onboarding", "order"].map(
+const examplePages = ["agent", "approval", "documents", "import", "onboarding", "order"].map(
   (name) => `examples/${name}/README.md`,
 );
 const packagePages = ["workpool", "codegen", "studio", "testing"].map(
@@ -63,7 +63,6 @@ const packagePages = ["workpool", "codegen", "studio", "testing"].map(
 );
 const allPages = [
   ...new Set([...pages, ...examplePages, ...inDocs.map((path) => `docs/${path}`), ...packagePages]),
-  "examples/documents/README.md",
   "AGENTS.md",
   "CONTRIBUTING.md",
   "RELEASING.md",
