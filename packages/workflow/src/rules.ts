@@ -25,6 +25,8 @@ const UNITS = {
 
 /** The longest duration, in ms: that of a sleep, a timeout or a retention. */
 export const MAX_DURATION_MS = 365 * DAY;
+/** Raised when generated code and run time change together, so that neither misreads the other. */
+export const GENERATED_FORMAT = 1;
 export const MAX_ATTEMPTS = 1_000;
 export const MAX_ITERATIONS = 100_000;
 

@@ -48,25 +48,24 @@ function chainOf(name: string, length: number, job: (input: Job) => Promise<null
   // How many steps there are is known only here, so their types are not followed.
   let definition: any = defineWorkflow({ input });
   for (const stage of stages) definition = definition.step(stage, { action: handler });
-  const own = compiled(components.workflow, name, definition);
+  const own = compiled(components.workflow, name, definition, {
+    format: 1,
+    plan: "",
+    reads: Object.fromEntries(stages.map((stage) => [stage, ["input"]])),
+  });
   const arriveAt = (i: number): ((run: Run) => Arrival) => {
     const stage = stages[i];
     return stage === undefined ? (run) => run.complete(stages.at(-1)!) : (run) => run.action(stage);
   };
   const functions = Object.fromEntries(
     stages.flatMap((stage, i): [string, unknown][] => [
-      [stage, own.action(stage, ["input"], handler)],
+      [stage, own.action(stage, handler)],
       [`${stage}Done`, own.completion(stage, arriveAt(i + 1))],
     ]),
   );
   const at = Object.fromEntries(stages.map((stage, i) => [stage, arriveAt(i)]));
   return {
-    reference: own.reference<WorkflowReference<Job>>({
-      input,
-      first: { action: "link0" },
-      plan: "",
-      nodes: Object.fromEntries(stages.map((stage) => [stage, ["input"]])),
-    }),
+    reference: own.reference<WorkflowReference<Job>>(input),
     module: { ...functions, entry: own.entry({ at }) },
   };
 }

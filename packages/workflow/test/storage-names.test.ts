@@ -51,7 +51,9 @@ test.each([
 
 test("[S116] a handler reads by the names of the definition, and gets what is stored under the first", () => {
   const reads = (stage: string, ...names: string[]) =>
-    readsOf(stored, stage, names, [1]).map(({ name, stage: from }) => `${name} of ${from}`);
+    readsOf({ definition: stored, reads: new Map([[stage, names]]) }, stage, [1]).map(
+      ({ name, stage: from }) => `${name} of ${from}`,
+    );
   expect(reads("pay2", "charge", "way", "round")).toEqual([
     "charge of pay",
     "way of route",

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import type { ComponentApi } from "../src/component/_generated/component.js";
 import { defineWorkflow } from "../src/index.js";
-import { compiled } from "../src/runtime/index.js";
+import { compiled, removedWorkflow } from "../src/runtime/index.js";
 
 const order = defineWorkflow({ input: z.object({}) })
   .step("price", { query: () => 1, compensate: { mutation: () => {} } })
@@ -25,7 +25,7 @@ const STAGES =
 function load(stages: string) {
   const component = componentsGeneric()["workflow"] as unknown as ComponentApi;
   const at = stages.split(" ").map((stage) => [stage, async () => {}] as const);
-  return compiled(component, "order", order).entry({ at: Object.fromEntries(at) });
+  return compiled(component, "order", order, { format: 1 }).entry({ at: Object.fromEntries(at) });
 }
 
 const outOfDate = 'The generated code of workflow "order" is out of date: ';
@@ -49,10 +49,25 @@ test.each([
   expect(() => load(STAGES.replace(now, then))).toThrow(outOfDate + why);
 });
 
+/* As in JavaScript: TypeScript would refuse every other format. */
+const loadAny = compiled as unknown as (...args: unknown[]) => unknown;
+const loadAnyRemoved = removedWorkflow as unknown as (...args: unknown[]) => unknown;
+
+test.each([
+  ["older", undefined],
+  ["older", { folder: "generated" }],
+  ["0", { format: 0 }],
+  ["2", { format: 2, plan: "" }],
+])("code that was generated for another run time, of format %s, is refused", (format, settings) => {
+  const why = `its format is ${format}, and @stepwise/workflow takes format 1. Run workflow-codegen, of the same version as @stepwise/workflow`;
+  expect(() => loadAny({}, "order", order, settings)).toThrow(outOfDate + why);
+  expect(() => loadAnyRemoved({}, "order", settings)).toThrow(outOfDate + why);
+});
+
 test("a node cannot be added to a definition whose generated code has been loaded", () => {
   const open = defineWorkflow({ input: z.object({}) }).step("one", { query: () => 1 });
   const component = componentsGeneric()["workflow"] as unknown as ComponentApi;
-  compiled(component, "open", open).entry({ at: { one: async () => {} } });
+  compiled(component, "open", open, { format: 1 }).entry({ at: { one: async () => {} } });
   expect(() => open.step("two", { query: () => 2 })).toThrow(
     'Node "two" is added to a workflow that was compiled without it',
   );

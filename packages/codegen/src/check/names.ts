@@ -19,7 +19,7 @@ const builtInMembers = new Set(Object.getOwnPropertyNames(Object.prototype));
 
 /** Names of a scope, and of what every generated file exports. */
 const reservedForNodes =
-  "children compensate entry error finalize input loop output reference run".split(" ");
+  "children compensate entry error finalize input loop output reference run until".split(" ");
 
 /** Names of other generated files; Convex takes `schema` in any folder for a table schema. */
 const reservedForWorkflows = "api index plan schema workflows".split(" ");

@@ -57,7 +57,7 @@ const assignment =
   /^((?:export )?const [^=]*=|return|(?:[\w$]+|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'):) ([^]*)$/;
 const arrow = /^\([^()]*\) =>/;
 /** A call that Prettier does not break inside. */
-const shortCall = /^[\w$.]+\((["'][^"']{0,18}["'])?\);?$/;
+const shortCall = /^[\w$.]+\((["'][^"']{0,18}["']|[\w$]{1,20})?\);?$/;
 
 function broken(code: string, margin: string, column: number, behind: number): string {
   const inside = `${margin}  `;

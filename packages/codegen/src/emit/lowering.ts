@@ -1,6 +1,6 @@
 import { outputOf, stageIdentifier } from "../plan/flow.js";
 import type { BodyPlan, StagePlan } from "../plan/schema.js";
-import { commentText, laidOut, quoted, strings } from "./code.js";
+import { commentText, laidOut, quoted } from "./code.js";
 import type { FileScope } from "./file-scope.js";
 
 /** How one kind of stage is written: declarations with their comments. */
@@ -33,7 +33,6 @@ export function outputName(nodes: BodyPlan["nodes"]): string {
 export class StageCode {
   readonly identifier: string;
   readonly name: string;
-  readonly reads: string;
 
   constructor(
     readonly stage: StagePlan,
@@ -41,7 +40,6 @@ export class StageCode {
   ) {
     this.identifier = stageIdentifier(stage.name);
     this.name = quoted(stage.name);
-    this.reads = strings(stage.reads);
   }
 
   get next(): string {

@@ -1,13 +1,13 @@
 import { beginningOf, completionName, outputOf } from "../plan/flow.js";
 import type { StagePlan } from "../plan/schema.js";
-import { list, object, property, strings } from "./code.js";
+import { list, object, property } from "./code.js";
 import { commented, exportedConst, outputName, runFunction } from "./lowering.js";
 import type { StageCode, StageLowering } from "./lowering.js";
 
 /** A stage that is queued: the action, and the completion that it reports to. */
 const action: StageLowering = {
   sections(stage) {
-    const { file, identifier, name, reads } = stage;
+    const { file, identifier, name } = stage;
     const { reference, mention } = stage.stage;
     const own = file.name("own");
     const handler = stage.part("action");
@@ -17,11 +17,7 @@ const action: StageLowering = {
     return [
       stage.section(
         reference === undefined ? "" : `runs ${reference}`,
-        exportedConst(
-          identifier,
-          file.runtime("StepAction"),
-          `${own}.action(${name}, ${reads}, ${value})`,
-        ),
+        exportedConst(identifier, file.runtime("StepAction"), `${own}.action(${name}, ${value})`),
       ),
       commented(
         `After ${mention.elsewhere}: ${stage.following}.`,
@@ -36,10 +32,10 @@ function transaction(kind: "mutation" | "query"): StageLowering {
   const capitalized = kind === "query" ? "Query" : "Mutation";
   return {
     sections(stage) {
-      const { file, identifier, name, reads, next, following } = stage;
+      const { file, identifier, name, next, following } = stage;
       const { reference } = stage.stage;
       const handler = stage.part(kind);
-      const call = `run.${kind}(${name}, ${reads}, ${next}`;
+      const call = `run.${kind}(${name}, ${next}`;
       if (reference !== undefined) {
         const value = stage.callOf(capitalized, handler);
         return [stage.arriving(`runs ${reference}; then ${following}`, `${call}, ${value})`)];
@@ -58,7 +54,7 @@ function transaction(kind: "mutation" | "query"): StageLowering {
 
 const sleep: StageLowering = {
   sections(stage) {
-    const args = [stage.name, stage.reads, stage.part("duration"), stage.next];
+    const args = [stage.name, stage.part("duration"), stage.next];
     return [stage.arriving(`waits; then ${stage.following}`, `run.sleep(${args.join(", ")})`)];
   },
   entryAfter: ({ next }) => next,
@@ -66,18 +62,17 @@ const sleep: StageLowering = {
 
 const event: StageLowering = {
   sections(stage) {
-    const args = [stage.name, stage.next, ...(stage.stage.reads.length > 0 ? [stage.reads] : [])];
     const comment = `waits for it; then ${stage.following}`;
-    return [stage.arriving(comment, `run.event(${args.join(", ")})`)];
+    return [stage.arriving(comment, `run.event(${stage.name}, ${stage.next})`)];
   },
   entryAfter: ({ next }) => next,
 };
 
 const child: StageLowering = {
   sections(stage) {
-    const { file, name, reads, next, following, afterChildren } = stage;
+    const { file, name, next, following, afterChildren } = stage;
     const [workflow = ""] = stage.stage.workflows ?? [];
-    const args = [name, reads, stage.part("args"), file.reference(workflow)];
+    const args = [name, stage.part("args"), file.reference(workflow)];
     return [
       stage.arriving(`a run of ${workflow}`, `run.child(${args.join(", ")})`),
       commented(
@@ -100,7 +95,7 @@ const children: StageLowering = {
       finalize === undefined ? "its outputs are gathered" : stage.mentioned(finalize);
     const starting = stage.arriving(
       `its children in parallel; then ${following}`,
-      `run.children(${stage.name}, ${stage.reads}, ${stage.part("children")}, ${references})`,
+      `run.children(${stage.name}, ${stage.part("children")}, ${references})`,
     );
     return isEnteredByFinalize(stage) ? [starting] : [starting, afterLastChild(stage)];
   },
@@ -133,11 +128,11 @@ function finalizeOf({ stage, file }: StageCode): StagePlan | undefined {
 /** A branch: it gives a key, and the run goes on with the case of that key. */
 const branch: StageLowering = {
   sections(stage) {
-    const { file, name, reads, next, following } = stage;
+    const { file, name, next, following } = stage;
     const cases = file
       .bodies(stage.stage)
       .map((body) => property(body.storage ?? body.key, file.arrival(beginningOf(body))));
-    const args = [name, reads, stage.part("on"), object(cases), next];
+    const args = [name, stage.part("on"), object(cases), next];
     const comment = `one of its cases; then ${following}`;
     return [stage.arriving(comment, `run.branch(${args.join(", ")})`)];
   },
@@ -155,12 +150,12 @@ const branch: StageLowering = {
 /** A loop: it makes its first state; the end of each iteration asks for another. */
 const loop: StageLowering = {
   sections(stage) {
-    const args = [stage.name, stage.reads, stage.part("initial"), ...bodyAndNext(stage)];
+    const args = [stage.name, stage.part("initial"), ...bodyAndNext(stage)];
     return [stage.arriving("its first iteration", `run.loop(${args.join(", ")})`)];
   },
   endOfBody(stage, body) {
-    const { until = [], mention } = stage.stage;
-    const state = [stage.name, outputName(body.nodes), strings(until), stage.part("until")];
+    const { mention } = stage.stage;
+    const state = [stage.name, outputName(body.nodes), stage.part("until")];
     const end = `run.endIteration(${[...state, ...bodyAndNext(stage)].join(", ")})`;
     return commented(
       `After an iteration of ${mention.elsewhere}: the next one, or ${stage.following}.`,

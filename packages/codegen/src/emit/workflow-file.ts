@@ -1,6 +1,7 @@
-import { allReads, allNodes, capitalized, outputOf, stagesOf } from "../plan/flow.js";
-import type { Tombstones, NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
-import { makesNothing, stageKind } from "../plan/stage-kinds.js";
+import { capitalized, outputOf, stagesOf } from "../plan/flow.js";
+import type { Tombstones, NodePlan, WorkflowPlan } from "../plan/schema.js";
+import { stageKind } from "../plan/stage-kinds.js";
+import { GENERATED_FORMAT } from "../plan/constants.js";
 import { planHash } from "../plan/write.js";
 import {
   commentText,
@@ -31,7 +32,11 @@ export function workflowFile(
   const sections = [
     ...(input.declaration === undefined ? [] : [commented(inputComment, input.declaration)]),
     commented(`${file.source}, ${workflow.name}.`, referenceType(workflow, file, input.local)),
-    reference(workflow, file, input.local),
+    exportedConst(
+      "reference",
+      capitalized(workflow.name),
+      `${file.name("own")}.reference(${input.local})`,
+    ),
     ...workflow.nodes.flatMap((node) => nodeSections(node, file)),
     ...tombstones(removed, file),
     ...endAndEntry(workflow, file),
@@ -45,19 +50,26 @@ export function workflowFile(
 }
 
 /** What binds the functions of the file to the workflow, with the app's defaults for it. */
-function binding(
-  { name, inherited = {}, storageNames = new Map() }: WorkflowPlan,
-  file: FileScope,
-) {
+function binding(workflow: WorkflowPlan, file: FileScope): string {
+  const { name, inherited = {}, storageNames = new Map() } = workflow;
   const names = [...storageNames].map(([path, storage]) => property(path, quoted(storage)));
+  const reads = stagesOf(workflow).flatMap((stage) => [
+    ...readsOf(stage.name, stage.reads),
+    ...readsOf(`${stage.name}.recover`, stage.recover),
+    ...readsOf(`${stage.name}.until`, stage.until),
+  ]);
   const options = [
+    property("plan", quoted(planHash(workflow))),
     ...Object.entries(inherited).map(([option, value]) => property(option, literal(value))),
-    ...file.folderOption(),
     ...(names.length === 0 ? [] : [property("names", object(names))]),
+    ...(reads.length === 0 ? [] : [property("reads", openObject(reads))]),
   ];
   const args = [file.component(), quoted(name), file.definition()];
   return bindingOf("compiled", args, options, file);
 }
+
+const readsOf = (name: string, reads: readonly string[] = []): string[] =>
+  reads.length === 0 ? [] : [property(name, strings(reads))];
 
 function bindingOf(
   maker: string,
@@ -65,15 +77,16 @@ function bindingOf(
   options: readonly string[],
   file: FileScope,
 ): string {
-  const all = [...args, ...(options.length > 0 ? [object(options)] : [])];
-  return laidOut(`const ${file.name("own")} = ${file.runtime(maker)}(${all.join(", ")});`);
+  const facts = [`format: ${GENERATED_FORMAT}`, ...file.folderOption()];
+  const settings = options.length === 0 ? object(facts) : openObject([...facts, ...options]);
+  const call = `${file.runtime(maker)}(${[...args, settings].join(", ")})`;
+  return laidOut(`const ${file.name("own")} = ${call};`);
 }
 
 function nodeSections({ stages, bodies = [] }: NodePlan, file: FileScope): string[] {
-  const own = stages.flatMap((stage) => [
-    ...stageLowerings[stage.kind].sections(new StageCode(stage, file)),
-    ...(stage.recover === undefined ? [] : [recoverSection(stage, stage.recover, file)]),
-  ]);
+  const own = stages.flatMap((stage) =>
+    stageLowerings[stage.kind].sections(new StageCode(stage, file)),
+  );
   const [holder] = stages;
   const inside = bodies.flatMap((body) => {
     const nodes = body.nodes.flatMap((node) => nodeSections(node, file));
@@ -82,16 +95,6 @@ function nodeSections({ stages, bodies = [] }: NodePlan, file: FileScope): strin
     return end === undefined ? nodes : [...nodes, end];
   });
   return [...own, ...inside];
-}
-
-function recoverSection(stage: StagePlan, reads: readonly string[], file: FileScope): string {
-  const { entryAfter } = stageLowerings[stage.kind];
-  const last = file.stages(stage).findLast(({ isAside }) => !isAside) ?? stage;
-  const next = entryAfter === undefined ? "" : `, ${file.arrival(file.after(last))}`;
-  return new StageCode(stage, file).section(
-    `what its recover reads${entryAfter === undefined ? "" : ", and where the run goes on then"}`,
-    laidOut(`${file.name("own")}.recover(${quoted(stage.name)}, ${strings(reads)}${next});`),
-  );
 }
 
 const inputComment =
@@ -105,33 +108,6 @@ function referenceType({ name }: WorkflowPlan, file: FileScope, input: string): 
   return `${head}\n  readonly "~definition": typeof ${file.definition()};\n}`;
 }
 
-function reference(workflow: WorkflowPlan, file: FileScope, input: string): string {
-  const [first] = stagesOf(workflow);
-  const isScheduled = first !== undefined && stageKind(first.kind).goes === "queued";
-  const beginning = property(isScheduled ? "action" : "stage", quoted(first?.name ?? ""));
-  const options = openObject([
-    input === "input" ? "input" : property("input", input),
-    property("first", object([beginning])),
-    property("plan", quoted(planHash(workflow))),
-    property("nodes", object(nodeReads(workflow))),
-  ]);
-  const value = `${file.name("own")}.reference(${options})`;
-  return exportedConst("reference", capitalized(workflow.name), value);
-}
-
-/** What each top-level node, with those inside it, reads of what is around it: storage names. */
-function nodeReads({ nodes }: WorkflowPlan): string[] {
-  const before = new Map([["input", "input"]]);
-  return nodes.map(({ name, storage = name, ...node }) => {
-    const visible = [...before];
-    if (!makesNothing(node)) before.set(name, storage);
-    const reads = allNodes([{ ...node, name }]).flatMap((each) => each.stages.flatMap(allReads));
-    const all = reads.includes("*");
-    const names = visible.filter(([each]) => all || reads.includes(each));
-    return property(storage, strings(names.map(([, stored]) => stored)));
-  });
-}
-
 function endAndEntry(workflow: WorkflowPlan, file: FileScope): string[] {
   const stages = stagesOf(workflow);
   const output = outputOf(workflow.nodes);
@@ -143,9 +119,15 @@ function endAndEntry(workflow: WorkflowPlan, file: FileScope): string[] {
     const arrival = stageLowerings[stage.kind].entryAfter?.(new StageCode(stage, file));
     return property(stage.name, arrival ?? "");
   });
+  const recovered = waiting.flatMap((stage) => {
+    const last = file.stages(stage).findLast(({ isAside }) => !isAside) ?? stage;
+    const next = file.arrival(file.after(last));
+    return stage.recover === undefined ? [] : [property(stage.name, next)];
+  });
   const entries = [
     property("at", object(at)),
     ...(after.length > 0 ? [property("after", object(after))] : []),
+    ...(recovered.length > 0 ? [property("recovered", object(recovered))] : []),
   ];
   const waited = waiting.every(({ kind }) => stageKind(kind).takes === "runs")
     ? "the children of a parent"
@@ -182,9 +164,8 @@ export function removedWorkflowFile(removed: Tombstones, setting: Setting): stri
   const { workflow } = removed;
   const file = new FileScope(undefined, removed, setting);
   const functions = tombstoneFunctions(undefined, removed).map((each) => tombstone(each, file));
-  const options = file.folderOption();
   const sections = [
-    bindingOf("removedWorkflow", [file.component(), quoted(workflow)], options, file),
+    bindingOf("removedWorkflow", [file.component(), quoted(workflow)], [], file),
     ...functions,
     exportedConst("entry", file.runtime("Entry"), `${file.name("own")}.entry({ at: {} })`),
   ];

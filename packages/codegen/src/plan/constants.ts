@@ -7,4 +7,8 @@ export const logLevels = ["DEBUG", "TRACE", "INFO", "REPORT", "WARN", "ERROR"] a
 /** Raised when a plan changes so that an older compiler cannot read it. */
 export const planVersion = 3;
 
-export { MAX_DURATION_MS, parseDuration as durationMs } from "@stepwise/workflow/rules";
+export {
+  GENERATED_FORMAT,
+  MAX_DURATION_MS,
+  parseDuration as durationMs,
+} from "@stepwise/workflow/rules";

@@ -32,7 +32,7 @@ export type Workflows = Readonly<
     {
       readonly definition: Definition;
       /** What each node of the top level reads. */
-      readonly nodes?: Readonly<Record<string, readonly string[]>>;
+      readonly nodeReads?: (node: string) => readonly string[];
     }
   >
 >;

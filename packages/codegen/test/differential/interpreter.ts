@@ -75,7 +75,7 @@ export class Interpreted extends RunChildren {
     const affected = new Set<string>();
     const kept: string[] = [];
     for (const node of Object.keys(this.definition.nodes)) {
-      const reads = this.workflows[this.name]?.nodes?.[node] ?? ["*"];
+      const reads = this.workflows[this.name]?.nodeReads?.(node) ?? ["*"];
       const isAffected = reads.some((read) =>
         read === "*" ? affected.size > 0 : affected.has(read),
       );

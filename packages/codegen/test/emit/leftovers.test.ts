@@ -85,7 +85,9 @@ test("[S118] a workflow that is gone leaves a file which ends its runs, and is n
     'turnBDone: removedCompletion "turn.b"',
     "entry: entry",
   ]);
-  expect(fileOf(result, "old.ts")).toContain('removedWorkflow(components.workflow, "old")');
+  expect(fileOf(result, "old.ts")).toContain(
+    'removedWorkflow(components.workflow, "old", { format: 1 })',
+  );
   expect(exportsOf(fileOf(result, "idle.ts"))).toEqual(["entry: entry"]);
   expect(fileOf(result, "workflows.ts")).not.toMatch(/old|idle/);
 });

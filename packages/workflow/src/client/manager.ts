@@ -259,7 +259,7 @@ export class WorkflowManager {
     runId: RunId,
     { from, input }: { from?: NodeName<Workflow>; input?: WorkflowInput<Workflow> } = {},
   ): Promise<void> {
-    const { stored, nodes } = workflow;
+    const { stored } = workflow;
     const first = from && nodeNamed(workflow, from, { onTop: true });
     // What reads another input is done again, as if it read the first node.
     const replaced = input === undefined ? undefined : first;
@@ -269,7 +269,7 @@ export class WorkflowManager {
       nodes: Object.keys(stored.nodes).map((node) => ({
         name: node,
         stage: firstStageOf(stored, node),
-        reads: (nodes[node] ?? ["*"]).map((read) => (read === "input" && replaced) || read),
+        reads: workflow.nodeReads(node).map((read) => (read === "input" && replaced) || read),
       })),
       from: first,
       input: input === undefined ? undefined : workflow.parse(input),

@@ -11,6 +11,7 @@ import type { ComponentApi } from "../component/_generated/component.js";
 import type { Info } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
+import type { AnySchema } from "../definition/values.js";
 import { callFor, describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { checkedOutput } from "../values.js";
 import { attemptOf, identityOf, nestedInfo, report } from "./attempt.js";
@@ -21,7 +22,6 @@ import {
   completionArgs,
   functionsOf,
   nestedArgs,
-  type Recover,
   type Entry,
   entryArgs,
   type StepAction,
@@ -30,10 +30,17 @@ import {
 } from "./functions.js";
 import { eventsOf } from "./nodes/event.js";
 import { kindOf } from "./nodes/kinds.js";
+import type { GENERATED_FORMAT } from "../rules.js";
 import { retryAt } from "./options.js";
-import { checkUpToDate, placeOf, type StorageNames, underStorageNames } from "./place.js";
-import { policyOf, readableScope, readsOf } from "./reads.js";
-import { type Facts, referenceTo, type WorkflowReference } from "./reference.js";
+import {
+  checkFormat,
+  checkUpToDate,
+  placeOf,
+  type StorageNames,
+  underStorageNames,
+} from "./place.js";
+import { policyOf, readableScope, type Reads, readsOf } from "./reads.js";
+import { referenceTo, type WorkflowReference } from "./reference.js";
 import { type Arrive, Run } from "./run.js";
 import { stubOf } from "./stubs.js";
 
@@ -43,7 +50,21 @@ type ActionHandler = Handler<GenericActionCtx<any>>;
 
 type Entries = Readonly<Record<string, Arrive>>;
 
-export interface Defaults {
+/** Where the component enters a workflow. */
+interface Ways {
+  readonly at: Entries;
+  readonly after?: Entries;
+  readonly recovered?: Entries;
+}
+
+/** What a generated file says of its workflow as a whole. */
+export interface Settings {
+  /** A file of another format is refused, by its type and when it is loaded. */
+  readonly format: typeof GENERATED_FORMAT;
+  /** The hash of the plan. */
+  readonly plan?: string;
+  /** The names that each stage, `recover` and `until` reads; `*` for all. Default: none. */
+  readonly reads?: Readonly<Record<string, Reads>>;
   /** For workflows without a `retry`. Default: one attempt. */
   readonly retry?: Retry;
   /** Where generated files stand, under the functions folder. Default: `_workflows`. */
@@ -60,15 +81,18 @@ export function compiled(
   component: ComponentApi,
   workflow: string,
   given: AnyDefinition,
-  { retry, folder, names: storageNames }: Defaults = {},
+  settings: Settings,
 ) {
+  checkFormat(workflow, settings);
+  const { plan, retry, folder, names: storageNames } = settings;
   const definition = underStorageNames(given, storageNames);
   const functions = functionsOf(workflow, folder);
   const following = new Map<string, Arrive>();
-  const recovers = new Map<string, Recover>();
-  const reads = new Map<string, readonly string[]>();
-  const maps = { following, recovers, reads };
-  const own: Bound = { component, workflow, definition, functions, retry, ...maps };
+  const recovered = new Map<string, Arrive>();
+  const actions = new Set<string>();
+  const reads = new Map(Object.entries(settings.reads ?? {}));
+  const facts = { component, workflow, definition, functions, plan, retry };
+  const own: Bound = { ...facts, following, recovered, actions, reads };
   const removedProblem = (stage: string): Problem => ({
     kind: "removedNode",
     message: `Workflow "${workflow}" has no node "${stage}" any more`,
@@ -89,14 +113,14 @@ export function compiled(
         // A scope that cannot be loaded is a failure of the attempt like any other.
         const attempt = await attemptOf(called, policy, info, async (full) => {
           const stub = stubOf(definition, stage);
-          const names = stub === undefined ? (reads.get(stage) ?? []) : ["*"];
-          const all = readsOf(definition, stage, names, token.iterations ?? []);
+          const names = stub === undefined ? reads.get(stage) : ["*"];
+          const all = readsOf(own, stage, token.iterations, names);
           // An earlier version of the code may have scheduled it, with less than it reads now.
           const missing = all.filter(({ name }) => !Object.hasOwn(scope ?? {}, name));
           const args = { run: token.run, reads: missing };
           const loaded = missing.length > 0 ? await ctx.runQuery(component.lib.load, args) : {};
           const reader = "args" in policy ? "args" : "action";
-          const values = readableScope(own, stage, reader, names, { ...scope, ...loaded });
+          const values = readableScope(own, stage, reader, { ...scope, ...loaded }, names);
           if (stub !== undefined) return stub(values, full);
           return handler(contextFor(ctx, policy, called), values, full);
         });
@@ -126,9 +150,9 @@ export function compiled(
     args: nestedArgs,
     returns: v.any(),
     handler: async (ctx: Ctx, args: ObjectType<typeof nestedArgs>): Promise<unknown> => {
-      const { scope, reads: loaded, runId, iterations, generation } = args;
+      const { scope, runId, iterations, generation } = args;
       try {
-        const values = readableScope(own, stage, kind, loaded, scope);
+        const values = readableScope(own, stage, kind, scope);
         const info = nestedInfo({ run: runId, iterations, generation }, stage);
         const { called } = placeOf(definition, stage);
         return checkedOutput(called, await handler(ctx, values, info));
@@ -141,8 +165,8 @@ export function compiled(
   });
   return {
     /** An internal action: runs the handler with what it reads, and reports to `<stage>Done`. */
-    action(stage: string, names: readonly string[], handler: ActionHandler) {
-      reads.set(stage, names);
+    action(stage: string, handler: ActionHandler) {
+      actions.add(stage);
       return actionOf(stage, handler);
     },
     queue:
@@ -168,15 +192,14 @@ export function compiled(
     },
     /** The completion of a removed action: takes the report of one that still runs, and fails. */
     removedCompletion: (stage: string) => completionOf(stage),
-    /** What the `recover` of a node reads. @param next what follows a parent or a `.child`. */
-    recover(stage: string, reads: readonly string[], next?: Arrive): void {
-      recovers.set(stage, { reads, next });
-    },
-
-    /** An internal mutation: the component enters the workflow at a stage, or after a wait. */
-    entry({ at, after = {} }: { at: Entries; after?: Entries }): Entry {
+    /**
+     * An internal mutation: the component enters the workflow at a stage, or after a wait.
+     * @param ways.recovered what follows a parent or a `.child` that has recovered.
+     */
+    entry({ at, after = {}, recovered: recoveries = {} }: Ways): Entry {
       checkUpToDate(workflow, definition, Object.keys(at));
       for (const [stage, arrive] of Object.entries(after)) following.set(stage, arrive);
+      for (const [stage, arrive] of Object.entries(recoveries)) recovered.set(stage, arrive);
       return internalMutationGeneric({
         args: entryArgs,
         returns: v.null(),
@@ -219,11 +242,9 @@ export function compiled(
     },
 
     /** What others know of the workflow. Its type is that of the annotation it is assigned to. */
-    reference: <Reference extends WorkflowReference<never>>(facts: Facts) => {
-      own.plan = facts.plan;
+    reference: <Reference extends WorkflowReference<never>>(input: AnySchema) =>
       // The interface that generated code declares adds members that exist in types only.
-      return referenceTo(own, given, facts) as unknown as Reference;
-    },
+      referenceTo(own, given, input) as unknown as Reference,
   };
 }
 
@@ -231,11 +252,11 @@ export function compiled(
 export function removedWorkflow(
   component: ComponentApi,
   workflow: string,
-  defaults?: Pick<Defaults, "folder">,
-): Omit<Compiled, "query" | "recover" | "reference"> {
+  settings: Pick<Settings, "format" | "folder">,
+): Omit<Compiled, "query" | "reference"> {
   // Nobody starts it, so nobody asks for its schema.
   const definition = { options: { input: undefined as never }, nodes: {} as never };
-  return compiled(component, workflow, definition, defaults);
+  return compiled(component, workflow, definition, settings);
 }
 
 /** The context of an action's handler. A call by reference tells refused results. */

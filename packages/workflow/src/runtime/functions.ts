@@ -10,6 +10,7 @@ import type { ComponentApi } from "../component/_generated/component.js";
 import { vError, vEvent, vIterations, vReported, vToken } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
+import type { Reads } from "./reads.js";
 import type { Arrive } from "./run.js";
 
 /* Types that do not depend on a definition, so that none cycles through `_generated/api`. */
@@ -47,7 +48,6 @@ export const nestedArgs = {
   iterations: v.optional(vIterations),
   generation: v.optional(v.number()),
   scope: v.any(),
-  reads: v.array(v.string()),
 };
 
 type NestedArgs = ObjectType<typeof nestedArgs>;
@@ -89,14 +89,11 @@ export interface Bound {
   readonly functions: ReturnType<typeof functionsOf>;
   /** The app's `retry`. Default: one attempt. */
   readonly retry?: Retry | undefined;
-  plan?: string;
+  readonly plan: string | undefined;
+  /** What follows an action, or a wait. */
   readonly following: ReadonlyMap<string, Arrive>;
-  readonly recovers: ReadonlyMap<string, Recover>;
-  readonly reads: ReadonlyMap<string, readonly string[]>;
-}
-
-/** What a node's `recover` reads. @param next what follows the node, if that has several stages. */
-export interface Recover {
-  readonly reads: readonly string[];
-  readonly next?: Arrive | undefined;
+  /** What follows a node of several stages that has recovered. */
+  readonly recovered: ReadonlyMap<string, Arrive>;
+  readonly actions: ReadonlySet<string>;
+  readonly reads: ReadonlyMap<string, Reads>;
 }

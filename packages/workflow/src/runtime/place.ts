@@ -1,4 +1,5 @@
 import type { AnyDefinition } from "../definition/definition.js";
+import { GENERATED_FORMAT } from "../rules.js";
 import { type AnyNode, insideOf, kindOf, type Nodes, stagesOf } from "./nodes/kinds.js";
 
 /** A sequence of nodes around a stage: the workflow's, a case's, or a loop's body. */
@@ -112,6 +113,13 @@ export const canWait: (definition: AnyDefinition) => boolean = someNode((node) =
   return waits || (workflow !== undefined && canWait(workflow(node)));
 });
 
+/** Refuses generated code that was written for another version of the run time. */
+export function checkFormat(workflow: string, settings: { format: number } | undefined): void {
+  if (settings?.format === GENERATED_FORMAT) return;
+  const difference = `its format is ${settings?.format ?? "older"}, and @stepwise/workflow takes format ${GENERATED_FORMAT}`;
+  throw outOfDate(workflow, difference, ", of the same version as @stepwise/workflow");
+}
+
 /** Refuses generated code of another version of a definition. @param known its stages, in order. */
 export function checkUpToDate(
   workflow: string,
@@ -121,10 +129,13 @@ export function checkUpToDate(
   const stages = allNodes(nodes).flatMap(({ node, path }) => stageNames(node, path));
   const difference = differenceOf(stages, known);
   if (difference === undefined) return void Object.freeze(nodes);
-  throw new Error(
-    `The generated code of workflow "${workflow}" is out of date: ${difference}. Run workflow-codegen`,
-  );
+  throw outOfDate(workflow, difference);
 }
+
+const outOfDate = (workflow: string, difference: string, which = ""): Error =>
+  new Error(
+    `The generated code of workflow "${workflow}" is out of date: ${difference}. Run workflow-codegen${which}`,
+  );
 
 function differenceOf(stages: readonly string[], known: readonly string[]): string | undefined {
   const added = stages.find((stage) => !known.includes(stage));

@@ -7,6 +7,9 @@ import type { Bound } from "./functions.js";
 import { type AnyNode, insideOf, kindOf, stagesOf } from "./nodes/kinds.js";
 import { type Place, placeOf, presentKey, storageKey } from "./place.js";
 
+/** The names that a function reads of its scope; `*` for all of them. */
+export type Reads = readonly string[];
+
 /** The options that a stage runs by: its node's; a finalize and a compensation have their own. */
 export function policyOf(definition: AnyDefinition, stage: string): Policy {
   const { node, part } = placeOf(definition, stage);
@@ -40,15 +43,15 @@ export function marksOf(definition: AnyDefinition, stage: string): Marks {
 }
 
 /**
- * Where the values are that a stage reads by name; `*` is everything. A name is found in the
- * sequence of the stage, else in those around it.
+ * Where the values are that a stage reads. A name is found in the sequence of the stage, else in
+ * those around it.
  * @param iterations the iterations of the loops around the stage, outermost first.
  */
 export function readsOf(
-  definition: AnyDefinition,
+  { definition, reads }: Pick<Bound, "definition" | "reads">,
   stage: string,
-  names: readonly string[],
-  iterations: readonly number[],
+  iterations: readonly number[] = [],
+  names = reads.get(stage) ?? [],
 ): Read[] {
   const place = placeOf(definition, stage);
   const all = names.includes("*") ? everything(place) : names;
@@ -104,21 +107,22 @@ function everything({ node, part, sequences, loops }: Place): string[] {
 /**
  * A scope as a function of the definition sees it. Reading a name that was not loaded throws: the
  * generated code is out of date, or the compiler missed how the function reads it.
- * @param name the function, as messages call it. @param reads the loaded names; `*` for all.
+ * @param name the function, as messages call it. @param reads the names that were loaded.
  */
 export function readableScope(
-  { definition, workflow }: Bound,
+  own: Bound,
   stage: string,
   name: string,
-  reads: readonly string[],
   values: unknown,
+  reads = own.reads.get(stage) ?? [],
 ): unknown {
   const scope = fromPagesIn(values) as object;
   if (reads.includes("*")) return scope;
-  const visible = () => readsOf(definition, stage, ["*"], []).map((read) => read.name);
+  const visible = () => readsOf(own, stage, [], ["*"]).map((read) => read.name);
   const check = (key: string | symbol): void => {
     if (typeof key !== "string" || reads.includes(key) || !visible().includes(key)) return;
-    const called = placeOf(definition, stage).called.replace(/\.until$/, "");
+    const { workflow } = own;
+    const called = placeOf(own.definition, stage).called.replace(/\.until$/, "");
     throw new Failure(
       "nonRetryable",
       `The ${name} of "${called}" in workflow "${workflow}" reads "${key}", which the generated code does not load. Run workflow-codegen. If that changes nothing, name it in the parameters: ({ ${key} }) => …`,

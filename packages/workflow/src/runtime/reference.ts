@@ -7,7 +7,7 @@ import { durationMs } from "../rules.js";
 import type { Bound } from "./functions.js";
 import { parseValue } from "./input.js";
 import { actionFunction } from "./options.js";
-import { hasUndoables, placeOf } from "./place.js";
+import { firstStageOf, hasUndoables, placeOf, presentKey, topLevelOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
 
 /**
@@ -22,26 +22,19 @@ export interface WorkflowReference<Input> {
   readonly stored: AnyDefinition;
   /** The hash of its plan. */
   readonly plan: string;
-  /** What each node of its top level, by its storage name, reads; `*` for everything. */
-  readonly nodes: Readonly<Record<string, readonly string[]>>;
+  /** What a node of the top level reads, with all that is inside it. By storage names. */
+  nodeReads(node: string): string[];
   /** @throws if the input does not fit the workflow's schema. */
   parse(input: unknown): Value;
   begin(): Promise<Beginning>;
 }
 
-/** What generated code says of a workflow as a whole. */
-export interface Facts extends Pick<WorkflowReference<never>, "plan" | "nodes"> {
-  readonly input: AnySchema;
-  /** Its first stage. An action is scheduled directly; others through `entry`. */
-  readonly first: { action: string } | { stage: string };
-}
-
 export function referenceTo(
   own: Bound,
   given: AnyDefinition,
-  { input, first, plan, nodes }: Facts,
+  input: AnySchema,
 ): WorkflowReference<unknown> {
-  const { workflow: name, definition } = own;
+  const { workflow: name, definition, plan = "" } = own;
   const ms = (option: "timeout" | "retention") => {
     const given = definition.options[option];
     const what = `The ${option} of workflow "${name}"`;
@@ -52,14 +45,23 @@ export function referenceTo(
     definition: given,
     stored: definition,
     plan,
-    nodes,
+    nodeReads: (node) => {
+      const { nodes } = definition;
+      const read = [...own.reads].flatMap(([stage, names]) =>
+        topLevelOf(stage) === node ? names : [],
+      );
+      const before = Object.keys(nodes).slice(0, Object.keys(nodes).indexOf(node));
+      return ["input", ...before].filter(
+        (key) => read.includes("*") || read.includes(presentKey(nodes, key)),
+      );
+    },
     parse: (value) =>
       parseValue({ subject: `The input of workflow "${name}"`, root: "input" }, input, value),
     begin: async () => ({
       workflow: name,
       plan,
       entry: await createFunctionHandle(own.functions.entry),
-      first: await firstOf(own, first),
+      first: await firstOf(own),
       timeoutMs: ms("timeout"),
       retentionMs: ms("retention"),
       undoable: hasUndoables(definition) || undefined,
@@ -67,17 +69,19 @@ export function referenceTo(
   };
 }
 
-async function firstOf(own: Bound, first: Facts["first"]): Promise<Beginning["first"]> {
-  if (!("action" in first)) return { stage: first.stage, reads: [] };
-  const { definition, reads } = own;
-  const { action: stage } = first;
+/** The first stage. An action is scheduled directly; others through `entry`. */
+async function firstOf(own: Bound): Promise<Beginning["first"]> {
+  const { definition } = own;
+  const [first = ""] = Object.keys(definition.nodes);
+  const stage = firstStageOf(definition, first);
   const { node, part } = placeOf(definition, stage);
   // The time of a parent is watched from when its workflow arrives at it.
-  if (part !== "" && node?.timeout !== undefined) return { stage, reads: [] };
+  const isTimed = part !== "" && node?.timeout !== undefined;
+  if (isTimed || !own.actions.has(stage)) return { stage, reads: [] };
   return {
     stage,
     action: await actionFunction(own, stage),
-    reads: readsOf(definition, stage, reads.get(stage) ?? [], []),
+    reads: readsOf(own, stage),
     ...marksOf(definition, stage),
   };
 }

@@ -4,6 +4,7 @@ import type { StepError } from "../definition/context.js";
 import { describeThrown, type Problem } from "../errors/failure.js";
 import { checkedOutput, copied } from "../values.js";
 import { branch, endBranch } from "./nodes/branch.js";
+import { kindOf } from "./nodes/kinds.js";
 import { child, children, gather, reduce } from "./nodes/children.js";
 import { event } from "./nodes/event.js";
 import { endIteration, loop } from "./nodes/loop.js";
@@ -67,18 +68,17 @@ export class Run extends Transaction {
 
   /**
    * Comes to a stage, unless it has its result already.
-   * @param reads what it reads in this transaction; null if it does nothing here.
    * @param next what follows the node. Default: what follows an action, or a wait.
    * @param enter does what is to be done, and gives what follows at once, if anything.
    */
   async arrive(
     stage: string,
-    reads: readonly string[] | null,
     next: Arrive | undefined,
     enter: (place: Place) => Promise<Arrive | void>,
   ): Arrival {
     if (await this.hasResult(stage)) return await this.skip(stage, next);
-    if (reads !== null && (await this.isFull())) return this.goTo(stage, reads);
+    // To queue an action is little.
+    if (!this.own.actions.has(stage) && (await this.isFull())) return this.goTo(stage);
     let then: Arrive | void;
     try {
       then = await enter(placeOf(this.own.definition, stage));
@@ -135,7 +135,7 @@ export class Run extends Transaction {
   async fail(stage: string, problem: Problem): Arrival {
     const error = this.errorAt(stage, problem, 1);
     const { path } = placeOf(this.own.definition, stage);
-    if (this.own.recovers.get(path)?.next === undefined) return this.failAt(stage, error);
+    if (!this.own.recovered.has(path)) return this.failAt(stage, error);
     const recovered = await this.#recover(stage, problem, error);
     if ("error" in recovered) return this.failAt(stage, recovered.error);
     this.#addNode(recovered, false, error);
@@ -182,14 +182,17 @@ export class Run extends Transaction {
     error: StepError,
   ): Promise<Recovered | { error: StepError }> {
     const { node, path, part } = placeOf(this.own.definition, stage);
-    const recover = this.own.recovers.get(path);
-    const isAsked = part !== "compensate" && recover !== undefined && error.kind !== "canceled";
+    const next = this.own.recovered.get(path);
+    // What follows a node of several stages is known from the generated code alone.
+    const isFollowed = next !== undefined || kindOf(node).startsRuns !== true;
+    const isAsked = part !== "compensate" && error.kind !== "canceled" && isFollowed;
     if (!isAsked || node?.recover === undefined) return { error };
     try {
-      const scope: unknown = await this.scopeFor(path, "recover", recover.reads);
+      const names = this.own.reads.get(`${path}.recover`) ?? [];
+      const scope: unknown = await this.scopeFor(path, "recover", names);
       // The node's own function sees what its record does not show.
       const given = await node.recover(copied({ ...error, ...problem }), scope);
-      return { path, output: checkedOutput(this.called(path), given), next: recover.next };
+      return { path, output: checkedOutput(this.called(path), given), next };
     } catch (thrown) {
       const own = describeThrown(thrown);
       const message = `The recover of "${this.called(path)}" failed: ${own.message}`;

@@ -23,7 +23,7 @@ import type { Bound } from "./functions.js";
 import { kindOf, stagesOf } from "./nodes/kinds.js";
 import { optionOf } from "./options.js";
 import { firstStageOf, placeOf, recordOf, topLevelOf } from "./place.js";
-import { type Marks, marksOf, readableScope, readsOf } from "./reads.js";
+import { type Marks, marksOf, readableScope, type Reads, readsOf } from "./reads.js";
 
 export interface TransactionOptions {
   readonly slot?: string | undefined;
@@ -98,7 +98,7 @@ export class Transaction {
     return await this.#atHand.limits(this.iterations.length);
   }
 
-  async scope(stage: string, names: readonly string[]): Promise<Record<string, unknown>> {
+  async scope(stage: string, names?: Reads): Promise<Record<string, unknown>> {
     const reads = this.#reads(stage, names);
     const { scope } = this.options;
     if (scope && this.isArrivalAt(stage))
@@ -107,14 +107,14 @@ export class Transaction {
   }
 
   /** A copy of it for a function of the definition. @param name as messages call the function. */
-  async scopeFor(stage: string, name: string, reads: readonly string[]): Promise<never> {
-    const scope = await this.scope(stage, reads);
+  async scopeFor(stage: string, name: string, names?: Reads): Promise<never> {
+    const scope = await this.scope(stage, names);
     const values = Object.entries(scope).map(([key, value]) => [key, copied(value)]);
-    return readableScope(this.own, stage, name, reads, Object.fromEntries(values)) as never;
+    return readableScope(this.own, stage, name, Object.fromEntries(values), names) as never;
   }
 
-  #reads(stage: string, names: readonly string[]): Read[] {
-    return readsOf(this.own.definition, stage, names, this.iterations);
+  #reads(stage: string, names?: Reads): Read[] {
+    return readsOf(this.own, stage, this.iterations, names);
   }
 
   /** The output of a stage of the present iteration. */
@@ -190,7 +190,7 @@ export class Transaction {
     const isRetry = this.isArrivalAt(stage) && this.token.attempt > 1;
     if (isRetry || stage !== firstStageOf(definition, path)) return;
     const ms = durationMs(node.timeout, optionOf(this.own, path, "timeout"));
-    const recovers = this.own.recovers.has(path) || undefined;
+    const recovers = this.own.recovered.has(path) || undefined;
     const { called } = this.facts(path);
     this.#deadlines.push({ ...this.at(path), called, ms, recovers });
   }
@@ -210,8 +210,8 @@ export class Transaction {
   }
 
   /** The run goes on with a stage in the next transaction, or in an action. */
-  goTo(stage: string, names: readonly string[], action?: ActionFunction): void {
-    const reads = this.#reads(stage, names);
+  goTo(stage: string, action?: ActionFunction): void {
+    const reads = this.#reads(stage);
     const afterFailure = this.options.fuse ? undefined : true;
     this.goOn({ kind: "stage", stage: { ...this.facts(stage), action, reads, afterFailure } });
   }

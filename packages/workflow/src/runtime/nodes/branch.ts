@@ -6,13 +6,12 @@ import type { Arrival, Arrive, OfScope, Run } from "../run.js";
 export async function branch(
   run: Run,
   stage: string,
-  reads: readonly string[],
   on: OfScope,
   cases: Readonly<Record<string, Arrive>>,
   next: Arrive,
 ): Arrival {
-  await run.arrive(stage, reads, next, async ({ node, called }) => {
-    const key = on(await run.scopeFor(stage, "on", reads));
+  await run.arrive(stage, next, async ({ node, called }) => {
+    const key = on(await run.scopeFor(stage, "on"));
     if (key instanceof Promise)
       throw new Failure("thrown", `The on of branch "${called}" must not be async`);
     const chosen = typeof key === "string" ? storageKey(node.cases, key) : undefined;

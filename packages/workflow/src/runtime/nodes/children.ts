@@ -13,15 +13,14 @@ import { kindOf } from "./kinds.js";
 export async function children(
   run: Run,
   stage: string,
-  reads: readonly string[],
   given: OfScope,
   references: readonly WorkflowReference<never>[],
 ): Arrival {
-  await run.arrive(stage, reads, undefined, async ({ node, called }) => {
+  await run.arrive(stage, undefined, async ({ node, called }) => {
     const { concurrency, tolerate } = node;
     checkConcurrency(optionOf(run.own, stage, "concurrency"), concurrency);
     checkTolerate(optionOf(run.own, stage, "tolerate"), tolerate);
-    const value = given(await run.scopeFor(stage, "children", reads));
+    const value = given(await run.scopeFor(stage, "children"));
     run.beginDeadline(stage);
     const made = await newChildren(called, value, references);
     const limits = { concurrency: concurrency ?? made.concurrency, tolerate };
@@ -33,12 +32,11 @@ export async function children(
 export async function child(
   run: Run,
   stage: string,
-  reads: readonly string[],
   args: OfScope,
   reference: WorkflowReference<never>,
 ): Arrival {
-  await run.arrive(stage, reads, undefined, async () => {
-    const input = args(await run.scopeFor(stage, "args", reads));
+  await run.arrive(stage, undefined, async () => {
+    const input = args(await run.scopeFor(stage, "args"));
     const pages = [[{ begin: 0, ...parsedInput(reference, input) }]];
     const begins = [await reference.begin()];
     const only = { ...run.facts(stage), begins, pages, keyed: false, single: true };

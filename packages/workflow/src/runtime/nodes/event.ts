@@ -4,12 +4,12 @@ import { allNodes, presentKey } from "../place.js";
 import type { Arrive, Run } from "../run.js";
 import { kindOf, type AnyNode } from "./kinds.js";
 
-/** Waits for an event, unless one came early. @param reads what its `timeout` reads. */
-export async function event(run: Run, stage: string, next: Arrive, reads: readonly string[] = []) {
-  await run.arrive(stage, reads, next, async ({ node }) => {
+/** Waits for an event, unless one came early. */
+export async function event(run: Run, stage: string, next: Arrive) {
+  await run.arrive(stage, next, async ({ node }) => {
     const { definition, component } = run.own;
     const events = eventsOf(definition, stage);
-    const scope = () => run.scopeFor(stage, "timeout", reads);
+    const scope = () => run.scopeFor(stage, "timeout");
     const until =
       node.timeout === undefined
         ? undefined

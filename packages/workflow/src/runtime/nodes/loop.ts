@@ -9,14 +9,13 @@ import type { Arrival, Arrive, OfScope, Run } from "../run.js";
 export async function loop(
   run: Run,
   stage: string,
-  reads: readonly string[],
   initial: OfScope,
   body: Arrive,
   next: Arrive,
 ): Arrival {
-  await run.arrive(stage, reads, next, async ({ node, called }) => {
+  await run.arrive(stage, next, async ({ node, called }) => {
     checkMaxIterations(optionOf(run.own, stage, "maxIterations"), node.maxIterations);
-    const given = await initial(await run.scopeFor(stage, "initial", reads));
+    const given = await initial(await run.scopeFor(stage, "initial"));
     const state = checkedOutput(called, given);
     run.beginDeadline(stage);
     const record = { ...run.facts(stage), kind: "loop" as const, startedAt: Date.now() };
@@ -40,7 +39,6 @@ export async function endIteration(
   run: Run,
   stage: string,
   from: string | null,
-  reads: readonly string[],
   until: OfScope,
   body: Arrive,
   next: Arrive,
@@ -53,7 +51,7 @@ export async function endIteration(
   run.know(stage, { state, iteration }, "loop");
   let isOver: boolean;
   try {
-    const ends = until(await run.scopeFor(`${stage}.until`, "until", reads));
+    const ends = until(await run.scopeFor(`${stage}.until`, "until"));
     if (ends instanceof Promise)
       throw new Failure("thrown", `The until of loop "${called}" must not be async`);
     isOver = ends === true;

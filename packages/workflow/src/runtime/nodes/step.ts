@@ -22,42 +22,35 @@ export type Call = (ctx: Nesting, scope: unknown, info: Info) => Promise<unknown
 interface Executed {
   readonly kind: "mutation" | "query";
   readonly stage: string;
-  readonly reads: readonly string[];
   readonly call?: Call | undefined;
 }
 
 export async function action(run: Run, stage: string): Arrival {
-  await run.arrive(stage, null, undefined, async () => {
+  await run.arrive(stage, undefined, async () => {
     run.beginDeadline(stage);
     const fn = await actionFunction(run.own, stage);
-    run.goTo(stage, run.own.reads.get(stage) ?? [], fn);
+    run.goTo(stage, fn);
   });
 }
 
-type Nested = (
-  run: Run,
-  stage: string,
-  reads: readonly string[],
-  next: Arrive,
-  call?: Call,
-) => Arrival;
+type Nested = (run: Run, stage: string, next: Arrive, call?: Call) => Arrival;
 
 /** Runs a mutation or query in a nested transaction, here or, if it is full, in the next one. */
 const nestedIn =
   (kind: Executed["kind"]): Nested =>
-  (run, stage, reads, next, call) =>
-    execute(run, { kind, stage, reads, call }, next);
+  (run, stage, next, call) =>
+    execute(run, { kind, stage, call }, next);
 
 export const mutation = nestedIn("mutation");
 export const query = nestedIn("query");
 
 async function execute(run: Run, executed: Executed, next: Arrive): Arrival {
-  const { kind, stage, reads, call } = executed;
+  const { kind, stage, call } = executed;
   const { own, token } = run;
   if (await run.hasResult(stage)) return await next(run);
   const isolate = policyOf(own.definition, stage).isolate === true;
   const isArrival = run.isArrivalAt(stage);
-  if (!isArrival && (isolate || (await run.isClosed()))) return run.goTo(stage, reads);
+  if (!isArrival && (isolate || (await run.isClosed()))) return run.goTo(stage);
   if (isolate) run.closed = true;
   try {
     run.beginDeadline(stage);
@@ -69,24 +62,24 @@ async function execute(run: Run, executed: Executed, next: Arrive): Arrival {
   const nested = async () => {
     if (stub !== undefined) return await stub(await run.scopeFor(stage, kind, ["*"]), info);
     if (call === undefined) return await callGenerated(run, executed);
-    const scope: unknown = await run.scopeFor(stage, "args", reads);
+    const scope: unknown = await run.scopeFor(stage, "args");
     const called = run.called(stage);
     const ctx = await nesting(run);
     const referenced = (within: Nesting) => call(refusing(within, called), scope, info);
     return await (kind === "query" ? referenced(ctx) : checked(run, ctx, called, referenced));
   };
-  const again = isArrival || stub !== undefined ? undefined : () => run.goTo(stage, reads);
+  const again = isArrival || stub !== undefined ? undefined : () => run.goTo(stage);
   await run.record({ stage, kind, execute: nested, again }, next);
 }
 
-async function callGenerated(run: Run, { kind, stage, reads }: Executed): Promise<unknown> {
+async function callGenerated(run: Run, { kind, stage }: Executed): Promise<unknown> {
   const { functions } = run.own;
-  const scope = await run.scope(stage, reads);
+  const scope = await run.scope(stage);
   // Only now: the function gets what the scope has not used of the transaction.
   const ctx = await nesting(run);
   const { run: runId, generation } = run.token;
   const iterations = run.iterations.length > 0 ? [...run.iterations] : undefined;
-  const args = { runId, iterations, generation, scope, reads: [...reads] };
+  const args = { runId, iterations, generation, scope };
   return kind === "mutation"
     ? await ctx.runMutation(functions.mutation(stage), args)
     : await ctx.runQuery(functions.query(stage), args);
