@@ -38,7 +38,7 @@ test.each(["ingestDocument.ts", "index.ts"])(
  * packages/workflow/test/types/page.test.ts compiles.
  */
 const isForUsers =
-  /^(?:guides\/.*|quick-start|tutorial|deploying|migrating-.*|troubleshooting)\.md$/;
+  /^(?:guides\/.*|quick-start|tutorial|deploying|migrating-.*|troubleshooting|faq)\.md$/;
 const inDocs = (
   await Promise.all(
     ["", "guides/", "api/"].map(async (folder) =>
