@@ -6,7 +6,7 @@ import { longestWaits, retryOf } from "../plan/retry.js";
 /* Counts root executions as docs/design.md does; a mutation joins an open transaction. */
 
 /** Where a run comes from when it arrives at a stage. */
-type Transaction =
+export type Transaction =
   /** It is started: its first action is scheduled directly, anything else by its own function. */
   | "none"
   /** What is arrived at may be executed in it. */
@@ -14,75 +14,18 @@ type Transaction =
   /** One in which nothing more is executed, as it was that of an isolated step. */
   | "closed";
 
+/** Of what is executed in an open transaction: it holds 20 stages. */
+const fused = 1 / 20;
+
+/** What a stage costs when nothing fails, and where a run comes from that goes on after it. */
 interface Walked {
   readonly executions: number;
   readonly after: Transaction;
 }
 
-/** Of what is executed in an open transaction: it holds 20 stages. */
-const fused = 1 / 20;
-
-/** Root executions of each stage when nothing fails: each case of a branch, one loop iteration. */
-export function rootExecutions({ nodes }: WorkflowPlan): ReadonlyMap<StagePlan, number> {
-  const of = new Map<StagePlan, number>();
-  alongLine(nodes, "none", of);
-  return of;
-}
-
-function alongLine(
-  nodes: readonly NodePlan[],
-  from: Transaction,
-  of: Map<StagePlan, number>,
-): Walked {
-  let walked: Walked = { executions: 0, after: from };
-  for (const node of nodes) {
-    const { executions, after } = throughNode(node, walked.after, of);
-    walked = { executions: walked.executions + executions, after };
-  }
-  return walked;
-}
-
-function throughNode(node: NodePlan, from: Transaction, of: Map<StagePlan, number>): Walked {
-  let walked: Walked = { executions: 0, after: from };
-  for (const stage of node.stages) {
-    if (stage.isAside) of.set(stage, whenUndone(stage));
-    else {
-      const { executions, after } = throughStage(stage, walked.after, node);
-      of.set(stage, executions);
-      walked = { executions: walked.executions + executions, after };
-    }
-  }
-  const [own] = node.stages;
-  if (node.bodies === undefined || own === undefined) return walked;
-  return isLoop(node) ? throughIterations(node, own, walked, of) : throughCases(node, walked, of);
-}
-
-function throughCases(node: NodePlan, walked: Walked, of: Map<StagePlan, number>): Walked {
-  const cases = (node.bodies ?? []).map((each) => alongLine(each.nodes, walked.after, of));
-  const most = Math.max(0, ...cases.map(({ executions }) => executions));
-  const isClosed = cases.some(({ after }) => after === "closed");
-  return { executions: walked.executions + most, after: isClosed ? "closed" : "open" };
-}
-
-/** The first iteration may need one transaction more than the next ones. */
-function throughIterations(
-  node: NodePlan,
-  loop: StagePlan,
-  walked: Walked,
-  of: Map<StagePlan, number>,
-): Walked {
-  const body = (node.bodies ?? []).flatMap(({ nodes }) => nodes);
-  const iterations = iterationsOf(node) ?? 1;
-  const first = alongLine(body, walked.after, of);
-  const further = iterations > 1 ? alongLine(body, first.after, of) : first;
-  const own =
-    (of.get(loop) ?? 0) +
-    iterations * fused +
-    Math.max(0, first.executions - further.executions) +
-    removals(iterations);
-  of.set(loop, own);
-  return { executions: own + iterations * further.executions, after: further.after };
-}
+/** What a loop costs beside its bodies. @param more what its first iteration needs more */
+export const loopExecutions = (iterations: number, more: number): number =>
+  iterations * fused + Math.max(0, more) + removals(iterations);
 
 /** A loop keeps its first and newest 100 iterations; a job at each hundredth deletes the others. */
 function removals(iterations: number): number {
@@ -102,8 +45,11 @@ function transaction({ policy: { values, computed } }: StagePlan, from: Transact
   return { executions: from === "open" ? fused : 1, after: "open" };
 }
 
-function throughStage(stage: StagePlan, from: Transaction, node: NodePlan): Walked {
+export function throughStage(stage: StagePlan, from: Transaction, node: NodePlan): Walked {
   const { goes, shape } = stageKind(stage.kind);
+  // Each compensation is arrived at by a function of its own.
+  if (stage.isAside)
+    return { executions: 1 + (goes === "queued" ? action(stage) : 0), after: from };
   if (goes === "within") return transaction(stage, from);
   if (goes === "queued") {
     // The time of a parent is watched from where its workflow arrives at it.
@@ -121,11 +67,6 @@ function throughStage(stage: StagePlan, from: Transaction, node: NodePlan): Walk
 /** How many of a stage's root executions are actions: its own, and the one a reference names. */
 export const actionsOf = (stage: StagePlan): number =>
   stageKind(stage.kind).goes === "queued" ? action(stage) - 1 : 0;
-
-/** Each compensation is arrived at by a function of its own. */
-function whenUndone(stage: StagePlan): number {
-  return stageKind(stage.kind).goes === "queued" ? 1 + action(stage) : 1;
-}
 
 /** The longest that a stage can take. */
 export interface WorstCase {

@@ -2,8 +2,9 @@ import { durationMs } from "../plan/constants.js";
 import { stagesOf } from "../plan/flow.js";
 import type { BodyPlan, NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { isLoop, stageKind } from "../plan/stage-kinds.js";
-import { actionsOf, limitOf, iterationsOf, rootExecutions, worstCase } from "./costs.js";
-import type { LongestRuns, WorstCase } from "./costs.js";
+import { actionsOf, iterationsOf, limitOf, loopExecutions } from "./costs.js";
+import { type LongestRuns, throughStage, type Transaction } from "./costs.js";
+import { type WorstCase, worstCase } from "./costs.js";
 
 /** What something costs and takes at most, when nothing fails; and at worst. */
 interface Bound {
@@ -80,17 +81,8 @@ function longestRuns(workflows: readonly WorkflowPlan[]): LongestRuns {
 
 const timeoutOf = ({ options }: WorkflowPlan): number => durationMs(options["timeout"]) ?? Infinity;
 
-/** What is known of a whole workflow, and of the others, when one of its nodes is explained. */
-interface Around {
-  readonly workflow: WorkflowPlan;
-  readonly runs: LongestRuns;
-  readonly executions: ReadonlyMap<StagePlan, number>;
-}
-
-function explainNodes(workflow: WorkflowPlan, runs: LongestRuns): NodeExplained[] {
-  const around = { workflow, runs, executions: rootExecutions(workflow) };
-  return workflow.nodes.map((node) => explainNode(node, around));
-}
+const explainNodes = (workflow: WorkflowPlan, runs: LongestRuns): NodeExplained[] =>
+  new Walk(workflow, runs).line(workflow.nodes);
 
 /** What a run costs, and how long it takes within the timeout of its workflow. */
 function wholeOf(workflow: WorkflowPlan, nodes: readonly NodeExplained[]): Bound {
@@ -118,31 +110,78 @@ function explainWorkflow(
   };
 }
 
-function explainNode(node: NodePlan, around: Around): NodeExplained {
-  const stages = node.stages.map((stage): StageExplained => {
-    const { kind, reference, reads, isAside } = stage;
-    const [, part = ""] = /(\.(?:output|finalize|compensate))$/.exec(stage.name) ?? [];
-    const name = node.path + part;
-    const executions = rounded(around.executions.get(stage) ?? 0);
-    const transactions = rounded(executions - actionsOf(stage));
-    const own = { name, kind, reference, rootExecutions: executions, transactions, reads };
-    const worst = worstCase(stage, { node, ...around });
-    return { ...own, ...worst, ...(isAside ? { isCompensation: true } : {}) };
-  });
-  const own = sumOf(stages.filter(({ isCompensation }) => isCompensation !== true));
-  const { path: name, kind } = node;
-  const bodies = node.bodies?.map((body) => explainBody(body, around));
-  const iterations = iterationsOf(node);
-  const inside = times(greatestOf(bodies ?? []), iterations);
-  const maxIterations = isLoop(node) ? { maxIterations: iterations } : {};
-  const all = sumOf([own, inside]);
-  const worstCaseMs = Math.min(all.worstCaseMs, limitOf(node));
-  return { name, kind, ...all, worstCaseMs, ...maxIterations, stages, bodies };
+interface Bodies {
+  readonly bodies: readonly BodyExplained[] | undefined;
+  /** What the node executes itself because of them. */
+  readonly more: number;
 }
 
-function explainBody({ key, nodes }: BodyPlan, around: Around): BodyExplained {
-  const explained = nodes.map((node) => explainNode(node, around));
-  return { key, ...sumOf(explained), nodes: explained };
+/** Goes through the nodes of a workflow, as a run does in which nothing fails. */
+class Walk {
+  #from: Transaction = "none";
+
+  constructor(
+    readonly workflow: WorkflowPlan,
+    readonly runs: LongestRuns,
+  ) {}
+
+  line(nodes: readonly NodePlan[]): NodeExplained[] {
+    return nodes.map((node) => this.#node(node));
+  }
+
+  #node(node: NodePlan): NodeExplained {
+    const walked = node.stages.map((stage) => this.#stage(stage, node));
+    const iterations = iterationsOf(node);
+    const { bodies, more } = isLoop(node) ? this.#loop(node, iterations) : this.#cases(node);
+    const stages =
+      more === 0 ? walked : walked.map((stage) => ({ ...stage, ...plus(stage, more) }));
+    const own = sumOf(stages.filter(({ isCompensation }) => isCompensation !== true));
+    const all = sumOf([own, times(greatestOf(bodies ?? []), iterations)]);
+    const worstCaseMs = Math.min(all.worstCaseMs, limitOf(node));
+    const maxIterations = isLoop(node) ? { maxIterations: iterations } : {};
+    const { path: name, kind } = node;
+    return { name, kind, ...all, worstCaseMs, ...maxIterations, stages, bodies };
+  }
+
+  #stage(stage: StagePlan, node: NodePlan): StageExplained {
+    const { kind, reference, reads, isAside } = stage;
+    const [, part = ""] = /(\.(?:output|finalize|compensate))$/.exec(stage.name) ?? [];
+    const { executions, after } = throughStage(stage, this.#from, node);
+    this.#from = after;
+    const rootExecutions = rounded(executions);
+    const transactions = rounded(executions - actionsOf(stage));
+    const own = { name: node.path + part, kind, reference, rootExecutions, transactions, reads };
+    const worst = worstCase(stage, { node, workflow: this.workflow, runs: this.runs });
+    return { ...own, ...worst, ...(isAside ? { isCompensation: true } : {}) };
+  }
+
+  /** Each case begins where the branch does. */
+  #cases(node: NodePlan): Bodies {
+    const from = this.#from;
+    let isClosed = false;
+    const bodies = node.bodies?.map((each) => {
+      this.#from = from;
+      const body = this.#body(each);
+      isClosed ||= this.#from === "closed";
+      return body;
+    });
+    if (bodies !== undefined) this.#from = isClosed ? "closed" : "open";
+    return { bodies, more: 0 };
+  }
+
+  /** The first iteration may need one transaction more than the next ones. */
+  #loop({ bodies = [] }: NodePlan, iterations: number | null): Bodies {
+    const count = iterations ?? 1;
+    const first = bodies.map((body) => this.#body(body));
+    const next = count > 1 ? bodies.map((body) => this.#body(body)) : first;
+    const more = sumOf(first).rootExecutions - sumOf(next).rootExecutions;
+    return { bodies: next, more: loopExecutions(count, more) };
+  }
+
+  #body({ key, nodes }: BodyPlan): BodyExplained {
+    const explained = this.line(nodes);
+    return { key, ...sumOf(explained), nodes: explained };
+  }
 }
 
 function childrenOf(
@@ -180,6 +219,11 @@ const merged = (bounds: readonly Bound[], made: (of: readonly number[]) => numbe
   rootExecutions: rounded(made(bounds.map((bound) => bound.rootExecutions))),
   transactions: rounded(made(bounds.map((bound) => bound.transactions))),
   worstCaseMs: made(bounds.map((bound) => bound.worstCaseMs)),
+});
+
+const plus = (of: StageExplained, more: number) => ({
+  rootExecutions: rounded(of.rootExecutions + more),
+  transactions: rounded(of.transactions + more),
 });
 
 const times = (bound: Bound, count: number | null): Bound => ({
