@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { appPlan, workflowPlanFile, writtenPlan, type WrittenPlan } from "./schema.js";
 import { planVersion } from "./constants.js";
-import { type Digest, digestOf, lazyWorkflow } from "./digest.js";
 
 export class PlanUnreadable extends Error {
   override readonly name = "PlanUnreadable";
@@ -101,8 +100,6 @@ export function boundsProblem(json: unknown): string | undefined {
   return undefined;
 }
 
-type WrittenWorkflow = WrittenPlan["workflows"][number];
-
 /** What is remembered from one time to the next, by key. */
 export interface ReadBefore {
   /** What was remembered; kept for next time only if asked for or set. */
@@ -110,17 +107,7 @@ export interface ReadBefore {
   set(key: string, value: unknown): void;
 }
 
-/** What is remembered of a file of a plan that was found to be one. */
-interface KnownPart extends Omit<PlanPart, "workflows"> {
-  readonly workflow:
-    | (Pick<WrittenWorkflow, "name" | "hash"> & {
-        readonly fields: readonly string[];
-        readonly digest: Digest;
-      })
-    | undefined;
-}
-
-/** `readPlanFile` of a known text, named by `id`: its workflow is parsed only when it is used. */
+/** `readPlanFile` of a text that is named by `id`, which is read and checked only once. */
 export function partOnce(
   before: ReadBefore,
   { path, id, of = path }: { readonly path: string; readonly id: string; readonly of?: string },
@@ -128,28 +115,9 @@ export function partOnce(
 ): PlanPart {
   const key = `part ${path} ${id}`;
   // Nothing else is set under such a key.
-  const known = before.get(key) as KnownPart | undefined;
-  if (known !== undefined) return { ...known, workflows: workflowsOf(known, read) };
-  const text = read();
-  const part = readPlanFile(text, path, of);
-  const { workflows, ...rest } = part;
-  const [whole] = workflows;
-  // Of one with more in it than a plan has, the parsed text would not be what was read.
-  if (JSON.stringify(whole) !== JSON.stringify(workflowIn(text))) return part;
-  const { name = "", hash = "" } = whole ?? {};
-  const workflow = whole && { name, hash, fields: Object.keys(whole), digest: digestOf(whole) };
-  before.set(key, { ...rest, workflow } satisfies KnownPart);
+  const known = before.get(key) as PlanPart | undefined;
+  if (known !== undefined) return known;
+  const part = readPlanFile(read(), path, of);
+  before.set(key, part);
   return part;
 }
-
-function workflowsOf({ workflow }: KnownPart, read: () => string): WrittenWorkflow[] {
-  if (workflow === undefined) return [];
-  const { fields, digest, ...known } = workflow;
-  let whole: WrittenWorkflow | undefined;
-  // That text was a plan.
-  const load = () => (whole ??= workflowIn(read()) as WrittenWorkflow);
-  return [lazyWorkflow<WrittenWorkflow>(known, fields, digest, load)];
-}
-
-const workflowIn = (text: string): unknown =>
-  (JSON.parse(text) as { readonly workflow?: unknown }).workflow;
