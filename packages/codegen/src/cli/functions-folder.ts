@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { packageFolder } from "../cache/cache-file.js";
 import { ifPresent, readText } from "../discover/discover.js";
+import { jsonObject } from "../json.js";
 
 /** Something the user gave that cannot be worked with; printed without a stack. */
 export class UsageError extends Error {
@@ -32,15 +33,9 @@ const functionsOf = (app: string): string => resolve(app, configured(app) ?? "co
 function configured(cwd: string): string | undefined {
   const text = readText(resolve(cwd, "convex.json"));
   if (text === undefined) return undefined;
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (typeof parsed === "object" && parsed !== null) {
-      if (!("functions" in parsed)) return undefined;
-      if (typeof parsed.functions === "string") return parsed.functions;
-    }
-  } catch {
-    // It is no JSON.
-  }
+  const config = jsonObject(text);
+  const functions = config?.["functions"];
+  if (typeof functions === "string" || (config && functions === undefined)) return functions;
   throw new UsageError(
     'convex.json cannot be read: it must be JSON, with a string as "functions" if there is one.',
   );

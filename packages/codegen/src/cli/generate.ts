@@ -14,6 +14,7 @@ import { generateWatch } from "./generate-watch.js";
 import { answerOf, baselineFor, keepAnswer } from "./plans.js";
 import {
   isSafe,
+  noDrift,
   printDiagnostics,
   printFindings,
   printUnsafeChanges,
@@ -123,9 +124,7 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
   compiler.remember(functionsDir);
   const { ok, diagnostics, files, output, plan, baseline } = compiled;
   const deployed = baseline?.plan;
-  const drift = ok
-    ? await driftOf(functionsDir, files, { folders: [output] })
-    : { written: [], removed: [], edited: [] };
+  const drift = ok ? await driftOf(functionsDir, files, { folders: [output] }) : noDrift;
   const isUpToDate = drift.written.length + drift.removed.length === 0;
   const answer = answerOf(functionsDir, compiled);
   const [before] =
@@ -148,7 +147,7 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
     dropped,
     against: answer.against,
   };
-  const checking = { functionsDir, json, against, dropping, isCompiled: ok } as const;
+  const checking = { functionsDir, json, against, dropping } as const;
   return printFindings(found, diagnostics, checking, terminal);
 }
 

@@ -15,7 +15,14 @@ import { interruptOf, type Terminal } from "./terminal.js";
 
 const runId = z.string().describe("the id that start_run returned, or list_runs shows");
 const cursor = z.string().nullable().default(null).describe("continueCursor of the page before");
-const json = z.unknown().describe("a value as JSON");
+const json = z
+  .unknown()
+  .transform((value) => jsonToConvex(value as JSONValue))
+  .describe("a value as JSON");
+const time = z.iso
+  .datetime({ offset: true })
+  .transform((text) => Date.parse(text))
+  .optional();
 
 /** Offers the workflows and their runs to a coding agent, until it closes stdin. */
 export async function mcp(options: SourceOptions, terminal: Terminal): Promise<0 | 1> {
@@ -83,17 +90,12 @@ export async function mcp(options: SourceOptions, terminal: Terminal): Promise<0
       parent: z.string().optional().describe("only the children of this run"),
       key: z.string().optional().describe("only runs of the workflow whose key begins so"),
       text: z.string().optional().describe("in keys, ids and errors; a page searches 500 runs"),
-      since: z.iso.datetime({ offset: true }).optional().describe("only runs created from then on"),
-      until: z.iso.datetime({ offset: true }).optional().describe("only runs created before then"),
+      since: time.describe("only runs created from then on"),
+      until: time.describe("only runs created before then"),
       outdated: z.boolean().optional().describe("only runs of older plans of the workflow"),
       cursor,
     },
-    ({ since, until, ...args }) =>
-      read("runs", {
-        ...args,
-        ...(since === undefined ? {} : { since: Date.parse(since) }),
-        ...(until === undefined ? {} : { until: Date.parse(until) }),
-      }),
+    (args) => read("runs", args),
   );
   tool("get_run", "A run: its state, where it is, and its output or error.", { runId }, (args) =>
     read("run", args),
@@ -108,24 +110,19 @@ export async function mcp(options: SourceOptions, terminal: Terminal): Promise<0
     "start_run",
     "Start a run; returns its id.",
     { workflow: z.string(), input: json, key: z.string().optional() },
-    ({ input, ...of }) => write("start", { ...of, input: jsonToConvex(input as JSONValue) }),
+    (args) => write("start", args),
   );
   tool(
     "send_event",
     "Send an event to a run that waits for it, or will.",
     { runId, name: z.string(), payload: json },
-    ({ payload, ...of }) =>
-      write("sendEvent", { ...of, payload: jsonToConvex(payload as JSONValue) }),
+    (args) => write("sendEvent", args),
   );
   tool(
     "restart_run",
     "Restart a run that has ended, whole or from a node on its top level, with the same input or another one. Nodes before `from` keep what they made of the old input.",
     { runId, from: z.string().optional(), input: json.optional() },
-    ({ input, ...of }) =>
-      write(
-        "restart",
-        input === undefined ? of : { ...of, input: jsonToConvex(input as JSONValue) },
-      ),
+    (args) => write("restart", args),
   );
   tool("cancel_run", "Cancel a run, and undo what has a compensation.", { runId }, (args) =>
     write("cancel", args),

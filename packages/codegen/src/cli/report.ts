@@ -126,20 +126,20 @@ interface Findings extends Pick<Answer, "changes" | "tombstones" | "against"> {
   readonly dropped: boolean;
 }
 
+export const noDrift: Findings["drift"] = { written: [], removed: [], edited: [] };
+
 interface Checking {
   readonly functionsDir: string;
   readonly json: boolean;
   readonly against?: string | undefined;
   /** Whether `--drop` was not given, something else had to be well first, or it was done. */
   readonly dropping: "notAsked" | "refused" | "done";
-  /** Whether there are no errors: with errors there is no plan to compare. */
-  readonly isCompiled: boolean;
 }
 
 export function printFindings(
   findings: Findings,
   diagnostics: readonly Diagnostic[],
-  { functionsDir, json, against, dropping, isCompiled }: Checking,
+  { functionsDir, json, against, dropping }: Checking,
   terminal: Terminal,
 ): 0 | 1 {
   const { out, colors } = printTo(terminal);
@@ -151,7 +151,8 @@ export function printFindings(
     return ok ? 0 : 1;
   }
   printDiagnostics(diagnostics, folder, terminal);
-  if (isCompiled) {
+  // With errors there is no plan to compare.
+  if (diagnostics.every(({ severity }) => severity !== "error")) {
     const whatOf = (file: string) => {
       if (drift.edited.includes(file)) return "edited by hand";
       if (drift.removed.includes(file)) return "left over";
@@ -173,10 +174,9 @@ export function printUnchanged(
   asked: Pick<Checking, "functionsDir" | "json">,
   terminal: Terminal,
 ): 0 | 1 {
-  const drift = { written: [], removed: [], edited: [] };
-  const found = { ok: changes.every(isSafe), drift, changes, tombstones, dropped: false, against };
-  const checking = { ...asked, dropping: "notAsked", isCompiled: true } as const;
-  return printFindings(found, diagnostics, checking, terminal);
+  const ok = changes.every(isSafe);
+  const found = { ok, drift: noDrift, changes, tombstones, dropped: false, against };
+  return printFindings(found, diagnostics, { ...asked, dropping: "notAsked" }, terminal);
 }
 
 function driftText({ written, removed, edited }: Findings["drift"], against?: string): string {

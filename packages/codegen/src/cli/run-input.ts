@@ -3,6 +3,7 @@ import { loadEnvFile } from "node:process";
 import { jsonToConvex, type JSONValue } from "convex/values";
 import { suggestion } from "../diagnostics/nearest.js";
 import { type PlannedEvent, type SeedTable, whyUnreadable } from "../dev-server/index.js";
+import { isRecord } from "../json.js";
 import { durationMs } from "../plan/constants.js";
 import { awaitedEvents } from "../plan/events.js";
 import type { ProjectPlan } from "../plan/schema.js";
@@ -29,9 +30,9 @@ const seedForm = '{ "orders": [{ "_id": "order-1", "total": 5 }] }';
 
 export async function readSeed(path: string): Promise<SeedTable[]> {
   const json = await readJson(`@${path}`, "--seed");
-  if (!isObject(json)) throw new Error(`${path} is not an object of tables: ${seedForm}`);
+  if (!isRecord(json)) throw new Error(`${path} is not an object of tables: ${seedForm}`);
   return Object.entries(json).map(([table, documents]) => {
-    if (!Array.isArray(documents) || !documents.every(isObject))
+    if (!Array.isArray(documents) || !documents.every(isRecord))
       throw new Error(`The table "${table}" in ${path} is not a list of documents: ${seedForm}`);
     const values = documents.map((each) => jsonToConvex(each) as Record<string, unknown>);
     return { table, documents: values };
@@ -68,7 +69,7 @@ export async function readEvents(
 
 /** An event, or what is wrong with it. */
 function eventOf(json: JSONValue): PlannedEvent | string {
-  if (!isObject(json)) return "is not an object";
+  if (!isRecord(json)) return "is not an object";
   const { name, value = null, at, ...others } = json;
   const [other] = Object.keys(others);
   if (other !== undefined) return `has an unknown field ${JSON.stringify(other)}`;
@@ -84,10 +85,6 @@ export function notSent(name: string, workflow: string, plan: ProjectPlan): stri
   const { names } = awaitedEvents(plan, workflow, { below: true });
   const hint = names.includes(name) ? "" : ` ${suggestion(name, names, "events")}`;
   return `The event ${JSON.stringify(name)} was not sent: the run ended before anything waited for it, or before its time.${hint}`;
-}
-
-function isObject(json: JSONValue | undefined): json is Record<string, JSONValue> {
-  return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 
 export function loadEnvironment(cwd: string): void {

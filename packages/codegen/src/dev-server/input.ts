@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { suggestion } from "../diagnostics/nearest.js";
+import { isRecord } from "../json.js";
 import type { AppTest, BackEnd } from "./back-end.js";
 
 /** A file to put into the app's storage before the run; its id becomes a field of the input. */
@@ -101,8 +102,4 @@ function withField(input: unknown, names: string[], value: unknown, field: strin
     throw new Error(`The file for "${field}" has no place in the input: there is no object there.`);
   }
   return { ...input, [name]: withField(input?.[name], rest, value, field) };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

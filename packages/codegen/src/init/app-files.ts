@@ -2,6 +2,7 @@ import type { SourceFile } from "ts-morph";
 import { Node, Project, SyntaxKind } from "../ts-morph.js";
 import { posix } from "node:path";
 import { readConfig } from "../analyze/config.js";
+import { isRecord, jsonObject } from "../json.js";
 import { configFile, usualComponent } from "../plan/paths.js";
 
 /** What `init` does to one file. A change that could break something is refused. */
@@ -138,7 +139,7 @@ const needed = {
 
 export function addScripts(text = ""): Edit {
   const isNew = text.trim() === "";
-  const before = isNew ? { private: true, type: "module" } : objectOf(text);
+  const before = isNew ? { private: true, type: "module" } : jsonObject(text);
   const refuse = (why: string): Edit => ({
     kind: "refuse",
     file: manifest,
@@ -146,7 +147,7 @@ export function addScripts(text = ""): Edit {
   });
   if (before === undefined) return refuse("it is not a JSON object");
   const { scripts: own = {} }: { scripts?: unknown } = before;
-  if (!isObject(own)) return refuse('its "scripts" are no object');
+  if (!isRecord(own)) return refuse('its "scripts" are no object');
   const missing = scripts.filter(([name]) => !Object.hasOwn(own, name));
   if (missing.length === 0)
     return { kind: "keep", file: manifest, what: "has the scripts already" };
@@ -170,20 +171,8 @@ export function missingPackages(text: string | undefined): string | undefined {
 }
 
 function installedBy(text = ""): ReadonlySet<string> {
-  const lists = Object.entries(objectOf(text) ?? {}).filter(([name]) =>
+  const lists = Object.entries(jsonObject(text) ?? {}).filter(([name]) =>
     /dependencies$/i.test(name),
   );
-  return new Set(lists.flatMap(([, list]) => (isObject(list) ? Object.keys(list) : [])));
+  return new Set(lists.flatMap(([, list]) => (isRecord(list) ? Object.keys(list) : [])));
 }
-
-function objectOf(text: string): object | undefined {
-  try {
-    const json: unknown = JSON.parse(text.replace(/^\ufeff/, ""));
-    return isObject(json) ? json : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const isObject = (json: unknown): json is object =>
-  typeof json === "object" && json !== null && !Array.isArray(json);
