@@ -3,7 +3,16 @@ import { ts, type TypeScript } from "../ts-morph.js";
 import { declarationsOf } from "./scoping.js";
 import { bareSource } from "./descendants.js";
 import { type Import, importsOf, reexportsOf } from "./modules.js";
-import { jsonIn, moduleFile, moduleFileAnywhere, objectIn } from "./module-file.js";
+import {
+  fileAt,
+  inside,
+  isOwnVersion,
+  jsonIn,
+  moduleFileAnywhere,
+  modulePath,
+  versionsIn,
+} from "./module-file.js";
+import { placed, placesOf, type Reexport } from "./workflows.js";
 import type { ReadModule } from "./module-file.js";
 
 /** What a name at the top of a file stands for: a variable's value, or a declaration. */
@@ -20,6 +29,7 @@ export class Module {
     readonly file: string,
     readonly source: TypeScript.SourceFile,
     readonly imports: ReadonlyMap<string, Import>,
+    readonly reexports: readonly Reexport[] = [],
   ) {}
 
   declared(name: string): TypeScript.Node | undefined {
@@ -27,14 +37,10 @@ export class Module {
     return this.#declared.get(name);
   }
 
-  localOf(exported: string): string {
-    const named = this.source.statements.flatMap((statement) => {
-      if (!ts.isExportDeclaration(statement) || statement.moduleSpecifier !== undefined) return [];
-      const { exportClause } = statement;
-      return exportClause && ts.isNamedExports(exportClause) ? [...exportClause.elements] : [];
-    });
-    const found = named.find(({ name }) => name.text === exported);
-    return (found?.propertyName ?? found?.name)?.text ?? exported;
+  exported(name: string): TypeScript.Node | undefined {
+    const named = this.reexports.find(({ exported }) => exported === name);
+    if (named === undefined) return this.declared(name);
+    return named.module === undefined ? this.declared(named.imported) : undefined;
   }
 }
 
@@ -79,37 +85,28 @@ export class AppModules {
     return this.#exported(name, module.file, from.module);
   }
 
-  #exported(
-    name: string,
-    from: string,
-    specifier: string,
-    seen: ReadonlySet<string> = new Set(),
-  ): Declared | undefined {
-    const module = this.#module(from, specifier);
-    if (module === undefined || seen.has(module.file)) return undefined;
-    const local = module.localOf(name);
-    const node = module.declared(local);
-    if (node !== undefined) return { node, module };
-    const path = new Set([...seen, module.file]);
-    for (const { exported, imported, module: other } of reexportsOf(module.source)) {
-      if (exported !== "*" && exported !== name) continue;
-      const wanted = exported === "*" ? name : imported;
-      const found = this.#exported(wanted, module.file, other, path);
-      if (found !== undefined) return found;
+  #exported(name: string, from: string, specifier: string): Declared | undefined {
+    const path = modulePath(from, specifier, this.#read);
+    const reexports = (each: string) => {
+      const module = this.#module(each);
+      return module && placed(module.reexports, module.file, this.#read);
+    };
+    for (const place of path === undefined ? [] : placesOf({ module: path, name }, reexports)) {
+      const module = this.#module(place.module);
+      const node = module?.exported(place.name);
+      if (module !== undefined && node !== undefined) return { node, module };
     }
     return undefined;
   }
 
-  #module(from: string, specifier: string): Module | undefined {
-    const found = moduleFile(from, specifier, this.#read);
-    if (found === undefined) return undefined;
-    const { file, text } = found;
-    const known = this.#modules.get(file);
-    if (known !== undefined) return known;
-    const source = bareSource(file, text);
-    if (source === undefined) return undefined;
-    const module = new Module(file, source, importsOf(source));
-    this.#modules.set(file, module);
+  #module(path: string): Module | undefined {
+    const found = fileAt(path, inside(this.#read));
+    const known = this.#modules.get(path);
+    const isKnown = known?.source.text === found?.text;
+    const source = isKnown || found === undefined ? undefined : bareSource(found.file, found.text);
+    if (source === undefined) return isKnown ? known : undefined;
+    const module = new Module(source.fileName, source, importsOf(source), reexportsOf(source));
+    this.#modules.set(path, module);
     return module;
   }
 }
@@ -117,21 +114,12 @@ export class AppModules {
 /** `lodash`, `@scope/name`; not `./lists`, `@/lists` or `#lists`. */
 const isBareName = /^(?:@[\w-][\w.-]*\/)?[\w-]/;
 
-/** Of the nearest manifests; without any, every name is one of a package. */
+/** Of the nearest manifests, but the app's own; without any, every name is one of a package. */
 function packagesOf(read: ReadModule): string[] {
   const paths = ["../package.json", "../../package.json", "../../../package.json"];
-  const there = paths.filter((path) => read(path) !== undefined);
-  const manifests = there.map((path) => objectIn(jsonIn(path, read)));
-  const names = manifests.flatMap((manifest) =>
-    fields.flatMap((field) => namesIn(objectIn(manifest[field]))),
-  );
-  return manifests.length === 0 ? [""] : names.map((name) => `${name}/`);
+  const manifests = paths.map((path) => jsonIn(path, read)).filter((each) => each !== undefined);
+  const names = manifests
+    .flatMap(versionsIn)
+    .flatMap(([name, version]) => (isOwnVersion.test(version) ? [] : [`${name}/`]));
+  return manifests.length === 0 ? [""] : names;
 }
-
-/** A version such as `workspace:*` or `link:../flows` stands for a package of the app's own. */
-const namesIn = (versions: Readonly<Record<string, unknown>>): string[] =>
-  Object.keys(versions).filter(
-    (name) => !/^(workspace|link|file|portal):/.test(`${versions[name]}`),
-  );
-
-const fields = ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"];

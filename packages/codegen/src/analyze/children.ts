@@ -3,10 +3,9 @@ import type { Identifier } from "ts-morph";
 import { Node, SyntaxKind } from "../ts-morph.js";
 import type { AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./parser.js";
-import { identifiersIn } from "./descendants.js";
 import { constantOf, type FunctionNode, functionOf, unwrap } from "./functions.js";
 import { heldIn, knownValue } from "./known.js";
-import { isDeclaredBetween, isDeclaredInFile, isReference, nameOf } from "./scoping.js";
+import { isDeclaredBetween, isDeclaredInFile, nameOf, referencesIn } from "./scoping.js";
 import { isImported } from "./modules.js";
 import type { Target, Workflows } from "./workflows.js";
 import type { FoundDefinition } from "./definitions.js";
@@ -47,8 +46,7 @@ function mayGetOthers(
 ): boolean {
   seen.add(fn);
   const isAside = (around: Node) => calls.has(around) || Node.isTypeNode(around);
-  return identifiersIn(fn).some((id) => {
-    if (!isReference(id) || isDeclaredBetween(id, file.source)) return false;
+  return referencesIn(fn, file.source).some((id) => {
     if (id.getFirstAncestor(isAside) !== undefined) return false;
     const name = id.getText();
     const imported = file.imports.get(name);
@@ -184,8 +182,7 @@ export function reportOwnChild(definition: FoundDefinition): void {
   const local = nameNode.getText();
   const seen = new Set<Node>([declared]);
   for (const within of seen)
-    for (const id of identifiersIn(within, (text) => isDeclaredInFile(text, file))) {
-      if (!isReference(id) || isDeclaredBetween(id, file.source)) continue;
+    for (const id of referencesIn(within, file.source, (text) => isDeclaredInFile(text, file))) {
       const used = functionOf(id, file);
       if (used !== undefined) seen.add(used);
       const target = isChild(id, file) ? targetOf(id, file) : undefined;

@@ -9,11 +9,11 @@ import { Node, VariableDeclarationKind } from "../ts-morph.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import type { CodeName } from "../diagnostics/codes.js";
 import type { DefinitionFile } from "./parser.js";
-import { calleeName, callsIn, identifiersIn } from "./descendants.js";
+import { calleeName, callsIn } from "./descendants.js";
 import { isCalled, unwrap, wrapping } from "./functions.js";
 import { reportMisused, writeOut } from "./misuse.js";
 import { isImported, localNamesOf } from "./modules.js";
-import { isDeclaredBetween, isReference } from "./scoping.js";
+import { referencesIn } from "./scoping.js";
 
 export interface NodeCall {
   readonly kind: string;
@@ -111,11 +111,10 @@ function reportLoose(root: CallExpression, top: Node, file: DefinitionFile): voi
 /** `base.step(…)`, where `base` is a definition, spreads a workflow over statements. */
 function reportContinued(locals: ReadonlySet<string>, file: DefinitionFile): Set<string> {
   const continued = new Set<string>();
-  for (const id of identifiersIn(file.source, (text) => locals.has(text))) {
+  for (const id of referencesIn(file.source, file.source, (text) => locals.has(text))) {
     const use = wrapping(id);
     const member = use.getParent();
-    if (!isReference(id) || !isMember(member) || isDeclaredBetween(id, file.source)) continue;
-    if (member.getExpression() !== use || !isCalled(member)) continue;
+    if (!isMember(member) || member.getExpression() !== use || !isCalled(member)) continue;
     continued.add(id.getText());
     const message = `the chain of ${quote(id.getText())} goes on in another expression, with ${member.getText().slice(use.getText().length)}(…)`;
     file.report("computedChain", id, message, writeOut);

@@ -1,4 +1,4 @@
-import type { CallExpression, Identifier, Node, SourceFile } from "ts-morph";
+import type { CallExpression, Node } from "ts-morph";
 import { ts, type TypeScript } from "../ts-morph.js";
 import { diagnostic, type Diagnostic, placeAt } from "../diagnostics/diagnostic.js";
 
@@ -28,25 +28,14 @@ function allBelow<Part extends TypeScript.Node>(
   return found;
 }
 
-export const identifiersIn = (
-  node: Node,
-  wanted: (text: string) => boolean = () => true,
-): Identifier[] =>
-  allBelow(node.compilerNode, ts.isIdentifier)
-    .filter((part) => wanted(part.text))
-    .map((part) => wrapped(part, node) as Identifier);
-
-/** The identifiers of one text in a file, in order. A file is searched once for all. */
-export function identifiersNamed(name: string, source: SourceFile): Identifier[] {
-  const bare = source.compilerNode;
-  const known = identifiers.get(bare) ?? allBelow(bare, ts.isIdentifier);
-  identifiers.set(bare, known);
-  return known
-    .filter(({ text }) => text === name)
-    .map((part) => wrapped(part, source) as Identifier);
+/** The identifiers below a node, in order. A node is searched once for all. */
+export function identifiersIn(node: TypeScript.Node): readonly TypeScript.Identifier[] {
+  const found = identifiers.get(node) ?? allBelow(node, ts.isIdentifier);
+  identifiers.set(node, found);
+  return found;
 }
 
-const identifiers = new WeakMap<TypeScript.SourceFile, readonly TypeScript.Identifier[]>();
+const identifiers = new WeakMap<TypeScript.Node, readonly TypeScript.Identifier[]>();
 
 export const callsIn = (
   node: Node,

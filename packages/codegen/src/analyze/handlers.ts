@@ -6,7 +6,7 @@ import type { FunctionNode, Option } from "./functions.js";
 import { handlerKinds, type Options, policyOf, slipHint, slipOf } from "./options.js";
 import type { Identifier, Node as TsNode, ObjectBindingPattern } from "ts-morph";
 import { identifiersIn } from "./descendants.js";
-import { isDeclaredBetween, isReference, nameOf, namesIn } from "./scoping.js";
+import { isReference, nameOf, namesIn, referencesIn } from "./scoping.js";
 
 /** Finds the one action, mutation or query of a node; `isInline` allows none, and no reference. */
 export function readHandler(
@@ -155,7 +155,7 @@ export function bindingOf(
 function looksAround(fn: FunctionNode): boolean {
   const isOpen = (name: string) =>
     name === "eval" || (name === "arguments" && !Node.isArrowFunction(fn));
-  return identifiersIn(fn, isOpen).some(isReference);
+  return identifiersIn(fn.compilerNode).some((id) => isOpen(id.text) && isReference(id));
 }
 
 /** What a handler reads of its scope; `"*"` when its use hides which names it reads. */
@@ -203,9 +203,8 @@ function keyText(key: Node): string | undefined {
 function readsThrough(parameter: Identifier, fn: FunctionNode, file: DefinitionFile): Reads {
   const reads: Read[] = [];
   const name = nameOf(parameter);
-  for (const id of identifiersIn(fn, (text) => text === name)) {
+  for (const id of referencesIn(fn, fn, (text) => text === name)) {
     if (id === parameter) continue;
-    if (!isReference(id) || isDeclaredBetween(id, fn)) continue;
     const found = readsOfUse(id, file);
     if (found === "*") return "*";
     reads.push(...found);

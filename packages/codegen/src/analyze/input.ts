@@ -5,10 +5,10 @@ import type { Expression, ImportedName, InputPlan } from "../plan/schema.js";
 import { definitionModule, moduleFromOutput } from "../plan/paths.js";
 import { sortedBy } from "../plan/sorted.js";
 import type { AppModules } from "./app-modules.js";
-import { isDeclaredBetween, isDeclaredInFile, isReference } from "./scoping.js";
+import { isDeclaredInFile, referencesIn } from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
 import { loadedBy } from "./modules.js";
-import { eachBelow, identifiersIn } from "./descendants.js";
+import { eachBelow } from "./descendants.js";
 import type { Options } from "./options.js";
 import { sourceHash } from "./tokens.js";
 
@@ -93,12 +93,10 @@ function loadedModule(part: TypeScript.Node): ReturnType<typeof loadedBy> {
   return module?.name?.startsWith(".") === false ? undefined : module;
 }
 
-function freeNames(expression: Node): Identifier[] {
-  const inside = identifiersIn(expression);
-  const all = Node.isIdentifier(expression) ? [expression] : inside;
-  const boundary = expression.getParentOrThrow();
-  return all.filter((id) => isReference(id) && !isDeclaredBetween(id, boundary));
-}
+const freeNames = (expression: Node): Identifier[] =>
+  Node.isIdentifier(expression)
+    ? [expression]
+    : referencesIn(expression, expression.getParentOrThrow());
 
 /** How a name comes into the generated file: from the module it is of, or from that file. */
 function importable(id: Identifier, file: DefinitionFile): ImportedName | undefined {

@@ -8,12 +8,12 @@ import { Node, ts, type TypeScript } from "../ts-morph.js";
 import type { DefinitionFile } from "./parser.js";
 import { calleeName, callsIn, eachBelow, wrapped } from "./descendants.js";
 import { isCalled, unwrap, wrapping } from "./functions.js";
-import { isImported, loadedBy, localNamesOf, valuesUsed } from "./modules.js";
+import { isImported, lateNames, loadedBy, localNamesOf, valuesUsed } from "./modules.js";
 import {
   boundNames,
-  declarationsOf,
   isDeclaredBetween,
   isDeclaredInFile,
+  isHidden,
   isReference,
   usesOf,
 } from "./scoping.js";
@@ -84,12 +84,12 @@ function misusesOf(
   const parent = at.getParent();
   const handedOn = { at, what: `\`${name}\` is handed on, so what is made with it is not seen` };
   if (wholes.has(name)) {
-    if (!isReference(at) || isNamed(wrapping(at))) return [];
+    if (!isReference(at.compilerNode) || isNamed(wrapping(at))) return [];
     const what = `\`${name}\`, which has \`${define}\`, is not used by the name of a member, so what is made with it is not seen`;
     return [{ at, what, isWhole: true }];
   }
   const isRenamed = isHandedOnRenamed(at, imports);
-  if (locals.has(name) && isReference(at) && !isRenamed) {
+  if (locals.has(name) && isReference(at.compilerNode) && !isRenamed) {
     const isPlain =
       isCalled(at) || Node.isExportSpecifier(parent) || Node.isImportSpecifier(parent);
     return isPlain ? [] : [handedOn];
@@ -100,7 +100,12 @@ function misusesOf(
   }
   const renamed = `\`${define}\` is handed on under another name, so what is made with it is not seen`;
   if (isRenamed) return [{ at, what: renamed }];
-  if (name !== define || !isReference(at) || !isCalled(at) || isDeclaredInFile(define, file))
+  if (
+    name !== define ||
+    !isReference(at.compilerNode) ||
+    !isCalled(at) ||
+    isDeclaredInFile(define, file)
+  )
     return [];
   const what = `\`${define}\` is not imported, so this is no workflow`;
   return [{ at, what, hint: importIt }];
@@ -210,7 +215,8 @@ function isUnseenNode(call: TypeScript.CallExpression, source: SourceFile): bool
 function isOnlyCalled(fn: TypeScript.SignatureDeclaration, source: SourceFile): boolean {
   const { parent } = fn;
   if (ts.isCallExpression(parent)) return !nodeKinds.has(calleeName(parent) ?? "");
-  const name = ts.isVariableDeclaration(parent) ? parent.name : fn.name;
+  const named = ts.isVariableDeclaration(parent) ? parent : fn;
+  const name = ts.isMethodDeclaration(named) ? undefined : named.name;
   const uses = name !== undefined && ts.isIdentifier(name) ? usesOf(name.text, source) : [];
   return uses.length > 0 && uses.every(isCalled);
 }
@@ -235,14 +241,15 @@ export function reportMissingValues(file: DefinitionFile): void {
   const { source, imports, placeOf } = file;
   const declared = new Map(source.compilerNode.statements.flatMap(lateNames));
   const reported = new Set<string>();
-  for (const [part, isRun] of valuesUsed(source.compilerNode).reverse()) {
+  for (const { part, runBy } of valuesUsed(source.compilerNode)) {
+    if (!ts.isIdentifier(part)) continue;
     const { text: name } = part;
     const imported = imports.get(name);
     const declaration = declared.get(name);
-    const isLate = isRun && declaration !== undefined && declaration.pos > part.pos;
+    const isLate = runBy !== undefined && declaration !== undefined && declaration.pos > runBy.pos;
     if (reported.has(name) || !(isLate || imported?.typeOnly === true)) continue;
-    const id = wrapped(part, source);
-    if (!Node.isIdentifier(id) || !isReference(id) || isDeclaredBetween(id, source)) continue;
+    if (!isReference(part) || isHidden(part)) continue;
+    const id = wrapped(isLate ? runBy : part, source);
     reported.add(name);
     if (isLate) {
       const message = `\`${name}\` has no value yet when it is read here, as it is declared further down`;
@@ -255,17 +262,4 @@ export function reportMissingValues(file: DefinitionFile): void {
       file.report(code, id, message, "import it without `type`");
     }
   }
-}
-
-/** The names that have no value before a statement has run. A function has its value at once. */
-function lateNames(statement: TypeScript.Statement): [string, TypeScript.Node][] {
-  const isLate =
-    ts.isVariableStatement(statement) ||
-    ts.isClassDeclaration(statement) ||
-    ts.isEnumDeclaration(statement) ||
-    (ts.isImportEqualsDeclaration(statement) &&
-      !ts.isExternalModuleReference(statement.moduleReference));
-  const isAmbient = ({ kind }: TypeScript.ModifierLike) => kind === ts.SyntaxKind.DeclareKeyword;
-  if (!isLate || statement.modifiers?.some(isAmbient) === true) return [];
-  return declarationsOf(statement).map(([name, node]) => [name, node.name ?? node]);
 }

@@ -37,9 +37,14 @@ export interface ModuleFile {
 
 /** The file of the functions folder that a module's name stands for; not one that is generated. */
 export function moduleFile(from: string, module: string, read: ReadModule): ModuleFile | undefined {
-  const inside = (path: string) => (path.startsWith("..") ? undefined : read(path));
-  return moduleFileAnywhere(from, module, inside, modulePaths(from, module, read));
+  return moduleFileAnywhere(from, module, inside(read), modulePaths(from, module, read));
 }
+
+/** Reads only the files of the functions folder. */
+export const inside =
+  (read: ReadModule): ReadModule =>
+  (path) =>
+    path.startsWith("..") ? undefined : read(path);
 
 /** The same, also in the folders around the functions folder. */
 export function moduleFileAnywhere(
@@ -49,11 +54,17 @@ export function moduleFileAnywhere(
   paths: readonly string[] = modulePaths(from, module, read),
 ): ModuleFile | undefined {
   for (const path of paths) {
-    if (isGenerated(path)) continue;
-    for (const ending of endings) {
-      const text = read(path + ending);
-      if (text !== undefined) return { path, file: path + ending, text };
-    }
+    const found = fileAt(path, read);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The file with a path, whatever its ending; not one that is generated. */
+export function fileAt(path: string, read: ReadModule): ModuleFile | undefined {
+  for (const ending of isGenerated(path) ? [] : endings) {
+    const text = read(path + ending);
+    if (text !== undefined) return { path, file: path + ending, text };
   }
   return undefined;
 }
@@ -66,17 +77,18 @@ export const modulePath = (from: string, module: string, read: ReadModule): stri
 export const isGenerated = (path: string): boolean =>
   /(^|\/)_(generated|workflows)(\/|$)/.test(path);
 
-/** What nearly every definition imports. No tsconfig is read for these. */
-const packages = new Set(["@stepwise/workflow", "convex/server", "convex/values", "zod"]);
-
 /** A pattern such as `@/*`, and the paths that it stands for, relative to the functions folder. */
 type Alias = readonly [pattern: string, targets: readonly string[]];
 
 /** What a module may stand for by a tsconfig's `paths` or `baseUrl`, or a package's `imports`. */
 export function aliasedPaths(from: string, module: string, read: ReadModule): string[] {
-  if (packages.has(module)) return [];
   return foldersAround(from).flatMap((folder) => {
-    const aliases = [...configAliases(`${folder}/tsconfig.json`, read), ...imports(folder, read)];
+    const manifest = objectIn(jsonIn(posix.normalize(`${folder}/package.json`), read));
+    const aliases = [
+      ...configAliases(`${folder}/tsconfig.json`, read),
+      ...imports(folder, manifest),
+      ...ownPackage(module, folder, manifest, read),
+    ];
     return aliases.flatMap(([pattern, targets]) => {
       const [before = "", after] = pattern.split("*");
       if (after === undefined) return module === pattern ? targets : [];
@@ -113,13 +125,42 @@ function configAliases(file: string, read: ReadModule, depth = 0): Alias[] {
 }
 
 /** Names that begin with `#`, of a package's own files. */
-const imports = (folder: string, read: ReadModule): Alias[] =>
-  Object.entries(
-    objectIn(jsonIn(posix.normalize(`${folder}/package.json`), read)?.["imports"]),
-  ).map(([pattern, targets]) => [
+const imports = (folder: string, manifest: Manifest): Alias[] =>
+  Object.entries(objectIn(manifest["imports"])).map(([pattern, targets]) => [
     pattern,
     textsIn(targets).map((each) => posix.join(folder, each)),
   ]);
+
+type Manifest = Readonly<Record<string, unknown>>;
+
+/** A package of the same repository, in a folder that a manifest names: one of its workspaces. */
+function ownPackage(module: string, folder: string, manifest: Manifest, read: ReadModule): Alias[] {
+  const [, name = "", rest = ""] = /^((?:@[^/]+\/)?([^/]+))(?:\/.*)?$/.exec(module) ?? [];
+  const linked = versionsIn(manifest)
+    .filter(([each, version]) => each === name && isOwnVersion.test(version))
+    .map(([, version]) => version.replace(isOwnVersion, ""));
+  const spaces = textsIn(manifest["workspaces"]).map((each) => each.replace(/\*+$/, rest));
+  return [...linked, ...spaces].flatMap((each): Alias[] => {
+    const own = posix.join(folder, each);
+    const { name: itsName, main, exports } = objectIn(jsonIn(`${own}/package.json`, read));
+    if (itsName !== name) return [];
+    const given = exports ?? main ?? ["index", "src/index"];
+    const all = { ".": given, "./*": ["*", "src/*"], ...objectIn(given) };
+    return Object.entries(all).map(([pattern, targets]) => [
+      posix.join(name, pattern),
+      textsIn(targets).map((file) => posix.join(own, file)),
+    ]);
+  });
+}
+
+/** The dependencies of a manifest with their versions. */
+export const versionsIn = (manifest: Manifest): [name: string, version: string][] =>
+  ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"].flatMap((field) =>
+    Object.entries(objectIn(manifest[field])).map(([name, version]) => [name, `${version}`]),
+  );
+
+/** What stands for a package of the app's own, as in `workspace:*` or `link:../flows`. */
+export const isOwnVersion = /^(?:workspace|link|file|portal):/;
 
 export const objectIn = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? { ...value } : {};
@@ -128,12 +169,19 @@ const textsIn = (value: unknown): string[] =>
   typeof value === "string" ? [value] : Object.values(objectIn(value)).flatMap(textsIn);
 
 /** JSON as a tsconfig has it, with comments and commas at the end of lists. */
-export function jsonIn(
-  file: string,
-  read: ReadModule,
-): Readonly<Record<string, unknown>> | undefined {
+export function jsonIn(file: string, read: ReadModule): Manifest | undefined {
   const text = read(file);
   if (text === undefined) return undefined;
+  const known = parsedBefore.get(file);
+  if (known?.text === text) return known.json;
+  const json = parsedJson(text);
+  parsedBefore.set(file, { text, json });
+  return json;
+}
+
+const parsedBefore = new Map<string, { text: string; json: Manifest | undefined }>();
+
+function parsedJson(text: string): Manifest | undefined {
   const outsideTexts = (pattern: RegExp, of: string) =>
     of.replace(
       new RegExp(`("(?:\\\\.|[^"\\\\])*")|${pattern.source}`, "g"),

@@ -2,8 +2,8 @@ import type { SourceFile } from "ts-morph";
 import { placeAt } from "../diagnostics/diagnostic.js";
 import { jsName } from "../plan/constants.js";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
-import { bareSource, childrenOf } from "./descendants.js";
-import { declarationsOf } from "./scoping.js";
+import { bareSource, childrenOf, identifiersIn } from "./descendants.js";
+import { declarationsOf, isHidden, isReference } from "./scoping.js";
 import type { ModuleEdge, ModuleFacts } from "./import-cycles.js";
 import type { Reexport } from "./workflows.js";
 
@@ -98,15 +98,14 @@ export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
     return { module, reads, place: placeAt(source.fileName, source.text, start, at.end - start) };
   };
   const loads: ModuleEdge[] = [];
-  const hasLoads = mayLoad(source.text);
   /** The names that the file uses as values, and whether it does so while it is loaded. */
   const used = new Map<string, boolean>();
-  const visit = (part: TypeScript.Node, isRun: boolean) => {
+  for (const { part, runBy } of valuesUsed(source)) {
+    const isRun = runBy !== undefined;
     if (ts.isIdentifier(part)) used.set(part.text, isRun || used.get(part.text) === true);
-    const module = hasLoads && isRun ? loadedBy(part)?.name : undefined;
+    const module = isRun && !isUnawaited(part) ? loadedBy(part)?.name : undefined;
     if (module !== undefined) loads.push(edgeTo(module, ["*"], part));
-  };
-  eachValue(source, visit, bodiesIn(source));
+  }
   const edges = source.statements.flatMap((statement): ModuleEdge[] => {
     const specifier = specifierOf(statement);
     if (specifier === undefined) return [];
@@ -117,8 +116,24 @@ export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
     const reads = read.map((name) => imports.get(name)?.imported ?? name);
     return names.length === 0 ? [] : [edgeTo(specifier.text, reads, specifier)];
   });
-  return { edges: [...edges, ...loads], functions: source.statements.flatMap(functionName) };
+  const functions = source.statements.filter(ts.isFunctionDeclaration);
+  const ready = functions.filter((fn) => !readsLate(fn, source)).flatMap(functionNames);
+  return { edges: [...edges, ...loads], functions: ready };
 }
+
+/** `import("./x").then(…)`, for whose end nothing waits: it runs once the file is loaded. */
+function isUnawaited(part: TypeScript.Node): boolean {
+  const { parent } = part;
+  if (ts.isExpressionStatement(parent) || ts.isVoidExpression(parent)) return true;
+  return isOwnerIn(part, parent) && isUnawaited(parent);
+}
+
+/** Whether an expression is what another one calls, or takes a member of. */
+const isOwnerIn = (part: TypeScript.Node, whole: TypeScript.Node): boolean =>
+  (ts.isCallExpression(whole) ||
+    ts.isPropertyAccessExpression(whole) ||
+    ts.isParenthesizedExpression(whole)) &&
+  whole.expression === part;
 
 /** What a call of `import` or `require` loads; the name is undefined if it is not written out. */
 export function loadedBy(part: TypeScript.Node): { load: string; name?: string } | undefined {
@@ -169,44 +184,72 @@ export function namesOf(statement: TypeScript.Statement): string[] | undefined {
   return [...whole, ...named.map((each) => each.name.text)];
 }
 
-/** A function is there before anything of its file has run. */
-function functionName(statement: TypeScript.Statement): string[] {
-  if (!ts.isFunctionDeclaration(statement)) return [];
-  const isDefault = statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword);
-  return [...(statement.name ? [statement.name.text] : []), ...(isDefault ? ["default"] : [])];
+function functionNames({ name, modifiers }: TypeScript.FunctionDeclaration): string[] {
+  const isDefault = modifiers?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword);
+  return [...(name ? [name.text] : []), ...(isDefault ? ["default"] : [])];
 }
 
-export function valuesUsed(
-  source: TypeScript.SourceFile,
-): (readonly [name: TypeScript.Identifier, isRun: boolean])[] {
-  const used: (readonly [TypeScript.Identifier, boolean])[] = [];
-  eachValue(source, (part, isRun) => {
-    if (ts.isIdentifier(part)) used.push([part, isRun]);
-  });
+/** Whether a function, which is there before its file has run, reads what is not. */
+function readsLate(fn: TypeScript.Node, source: TypeScript.SourceFile): boolean {
+  const late = new Map(source.statements.flatMap(lateNames));
+  const bodies = bodiesIn(source);
+  const read = [fn];
+  for (const part of read)
+    for (const id of identifiersIn(part)) {
+      if (!isReference(id) || isHidden(id)) continue;
+      const body = bodies.get(id.text);
+      if (body === undefined && late.has(id.text)) return true;
+      if (body !== undefined && !read.includes(body)) read.push(body);
+    }
+  return false;
+}
+
+/** The names that have no value before a statement has run. A function has its value at once. */
+export function lateNames(statement: TypeScript.Statement): [string, TypeScript.Node][] {
+  const isLate =
+    ts.isVariableStatement(statement) ||
+    ts.isClassDeclaration(statement) ||
+    ts.isEnumDeclaration(statement) ||
+    (ts.isImportEqualsDeclaration(statement) &&
+      !ts.isExternalModuleReference(statement.moduleReference));
+  const isAmbient = ({ kind }: TypeScript.ModifierLike) => kind === ts.SyntaxKind.DeclareKeyword;
+  if (!isLate || statement.modifiers?.some(isAmbient) === true) return [];
+  return declarationsOf(statement).map(([name, node]) => [name, node.name ?? node]);
+}
+
+export interface ValueUsed {
+  readonly part: TypeScript.Identifier | TypeScript.CallExpression;
+  /** What runs it while the file is loaded: itself, or the name of a called function around it. */
+  readonly runBy: TypeScript.Node | undefined;
+}
+
+/** The names that a file uses as values, and its calls, in order. A file is searched once. */
+export function valuesUsed(source: TypeScript.SourceFile): readonly ValueUsed[] {
+  const known = usedBefore.get(source);
+  if (known !== undefined) return known;
+  const used: ValueUsed[] = [];
+  /** Of functions that run while the file is loaded if it calls them then. */
+  const bodies = bodiesIn(source);
+  const definesWorkflows = source.text.includes("defineWorkflow");
+  type Waiting = [part: TypeScript.Node, isRun: boolean, caller?: TypeScript.Node | undefined];
+  const waiting = source.statements.map((each): Waiting => [each, true]).reverse();
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const [part, isRun, caller] = next;
+    const runBy = isRun ? (caller ?? part) : undefined;
+    if (ts.isIdentifier(part) || ts.isCallExpression(part)) used.push({ part, runBy });
+    const isCalled = isRun && ts.isIdentifier(part) && isCalledAtOnce(part, definesWorkflows);
+    const name = isCalled && !isHidden(part) ? part.text : "";
+    const body = bodies.get(name);
+    if (body !== undefined) waiting.push([body, true, runBy]);
+    bodies.delete(name);
+    const isInside = isRun && !isLater(part, definesWorkflows);
+    for (const child of valuesIn(part).toReversed()) waiting.push([child, isInside, caller]);
+  }
+  usedBefore.set(source, used);
   return used;
 }
 
-/** @param called bodies of functions that run while the file is loaded if it calls them then */
-function eachValue(
-  source: TypeScript.SourceFile,
-  visit: (part: TypeScript.Node, isRun: boolean) => void,
-  called = new Map<string, TypeScript.Node>(),
-): void {
-  const definesWorkflows = source.text.includes("defineWorkflow");
-  const waiting = source.statements.map((each): [TypeScript.Node, boolean] => [each, true]);
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const [part, isRun] = next;
-    visit(part, isRun);
-    const callee = isRun && ts.isCallExpression(part) ? part.expression : undefined;
-    const body = callee && ts.isIdentifier(callee) ? called.get(callee.text) : undefined;
-    if (body !== undefined) {
-      waiting.push([body, true]);
-      called.delete(callee?.getText(source) ?? "");
-    }
-    const isInside = isRun && !isLater(part, definesWorkflows);
-    for (const child of valuesIn(part)) waiting.push([child, isInside]);
-  }
-}
+const usedBefore = new WeakMap<TypeScript.SourceFile, readonly ValueUsed[]>();
 
 const bodiesIn = (source: TypeScript.SourceFile): Map<string, TypeScript.Node> =>
   new Map(
@@ -240,35 +283,44 @@ function valuesIn(part: TypeScript.Node): readonly TypeScript.Node[] {
 function isLater(part: TypeScript.Node, definesWorkflows: boolean): boolean {
   if (ts.isPropertyDeclaration(part))
     return part.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.StaticKeyword) !== true;
-  if (!ts.isFunctionLike(part)) return false;
-  return !isCalledAtOnce(part) && !(definesWorkflows && isBody(part));
+  return ts.isFunctionLike(part) && !isCalledAtOnce(part, definesWorkflows);
 }
 
-/** `(() => …)()` */
-function isCalledAtOnce(part: TypeScript.Node): boolean {
+/** `(() => …)()`, `list.map(() => …)`, and bodies, which `defineWorkflow` calls. */
+function isCalledAtOnce(part: TypeScript.Node, definesWorkflows: boolean): boolean {
   const { parent } = part;
-  if (ts.isParenthesizedExpression(parent)) return isCalledAtOnce(parent);
-  return ts.isCallExpression(parent) && parent.expression === part;
+  if (ts.isParenthesizedExpression(parent)) return isCalledAtOnce(parent, definesWorkflows);
+  if (definesWorkflows && isBody(ts.isMethodDeclaration(part) ? part : parent)) return true;
+  if (!ts.isCallExpression(parent)) return false;
+  const callee = parent.expression;
+  const calls = ts.isPropertyAccessExpression(callee) && listCalls.has(callee.name.text);
+  return callee === part || (calls && parent.arguments.some((each) => each === part));
 }
+
+/** What calls a function for the elements of a list. */
+const listCalls: ReadonlySet<string> = new Set(
+  "every filter find findIndex findLast flatMap forEach from map reduce reduceRight some sort toSorted".split(
+    " ",
+  ),
+);
 
 /** `body: (b) => …`, and the cases of a branch: `defineWorkflow` calls them to see their nodes. */
-function isBody(part: TypeScript.Node): boolean {
-  const property = part.parent;
-  if (!ts.isPropertyAssignment(property)) return false;
+function isBody(property: TypeScript.Node): boolean {
+  if (!ts.isObjectLiteralElementLike(property)) return false;
   if (nameIn(property) === "body") return true;
   const around = property.parent.parent;
   return ts.isPropertyAssignment(around) && nameIn(around) === "cases";
 }
 
-const nameIn = ({ name }: TypeScript.PropertyAssignment): string =>
-  ts.isIdentifier(name) || ts.isStringLiteral(name) ? name.text : "";
+const nameIn = ({ name }: TypeScript.ObjectLiteralElementLike): string =>
+  name && (ts.isIdentifier(name) || ts.isStringLiteral(name)) ? name.text : "";
 
 export function parseReexports(file: string, text: string): Reexport[] {
   const source = bareSource(file, text);
   return source === undefined ? [] : reexportsOf(source);
 }
 
-/** `export … from "…"`, and exports of what the file imports. */
+/** `export … from "…"`, and `export { … }`, also of what the file imports. */
 export function reexportsOf(source: TypeScript.SourceFile): Reexport[] {
   const imports = importsOf(source);
   return source.statements.flatMap((statement): Reexport[] => {
@@ -281,9 +333,9 @@ export function reexportsOf(source: TypeScript.SourceFile): Reexport[] {
     }
     return exportClause.elements.flatMap(({ name, propertyName, isTypeOnly }): Reexport[] => {
       const local = (propertyName ?? name).text;
-      const found = from === undefined ? imports.get(local) : { imported: local, module: from };
-      if (isTypeOnly || found === undefined) return [];
-      return [{ exported: name.text, imported: found.imported, module: found.module }];
+      const own = { imported: local, module: from };
+      const { imported, module } = (from === undefined && imports.get(local)) || own;
+      return isTypeOnly ? [] : [{ exported: name.text, imported, module }];
     });
   });
 }

@@ -1,5 +1,5 @@
 import { builtinModules } from "node:module";
-import { Node, ts, type TypeScript } from "../ts-morph.js";
+import { Node, ts } from "../ts-morph.js";
 import { diagnostic, placeAt, quote } from "../diagnostics/diagnostic.js";
 import type { Diagnostic, Place } from "../diagnostics/diagnostic.js";
 import type { DefinitionFile } from "./parser.js";
@@ -18,7 +18,6 @@ export interface UsedModule {
 
 export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[] {
   const { source, placeOf } = file;
-  let values: TypeScript.Identifier[] | undefined;
   const written = source.compilerNode.statements.flatMap((statement): UsedModule[] => {
     const specifier = specifierOf(statement);
     const names = namesOf(statement);
@@ -29,11 +28,10 @@ export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[
     if (!mayMatter(module, file.file, read)) return [];
     // An import without names is there for what it does.
     if (names === undefined) return [{ module, place }];
-    values ??= valuesUsed(source.compilerNode)
-      .map(([id]) => id)
-      .reverse();
-    const uses = values.filter(({ text }) => names.includes(text));
-    const id = uses.map((each) => wrapped(each, source)).find(isReference);
+    const used = valuesUsed(source.compilerNode).find(
+      ({ part }) => ts.isIdentifier(part) && names.includes(part.text) && isReference(part),
+    );
+    const id = used && wrapped(used.part, source);
     const use = id && { name: id.getText(), place: placeOf(id) };
     return use === undefined ? [] : [{ module, place, use }];
   });

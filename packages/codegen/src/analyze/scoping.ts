@@ -1,6 +1,6 @@
 import type { Identifier, SourceFile, SyntaxKind as Operator } from "ts-morph";
 import { Node, SyntaxKind, ts, type TypeScript } from "../ts-morph.js";
-import { eachBelow, identifiersNamed } from "./descendants.js";
+import { identifiersIn, eachBelow, wrapped } from "./descendants.js";
 import type { DefinitionFile } from "./parser.js";
 
 /* Which declaration a name belongs to, decided by the blocks around it alone. */
@@ -83,17 +83,18 @@ export const isDeclaredInFile = (name: string, { source }: DefinitionFile): bool
   namesIn(source.compilerNode).has(name);
 
 /** Whether something between an identifier and `boundary` declares its name anew. */
-export function isDeclaredBetween(id: Identifier, boundary: Node): boolean {
-  const name = nameOf(id);
-  const isType = ts.isTypeReferenceNode(id.compilerNode.parent);
-  let inner: TypeScript.Node = id.compilerNode;
-  // Over the bare tree: the last node of a long chain has thousands of calls around it.
-  for (let part = inner.parent; part !== boundary.compilerNode; part = part.parent) {
+export const isDeclaredBetween = (id: Identifier, boundary: Node): boolean =>
+  isHidden(id.compilerNode, boundary.compilerNode);
+
+export function isHidden(id: TypeScript.Identifier, boundary?: TypeScript.Node): boolean {
+  const isType = ts.isTypeReferenceNode(id.parent);
+  let inner: TypeScript.Node = id;
+  for (let part = inner.parent; part !== boundary; part = part.parent) {
     if (ts.isSourceFile(part)) return false;
     // The computed name of a method stands outside it.
     const isOutside = ts.isComputedPropertyName(inner) && ts.isFunctionLike(part);
     const isLink = ts.isCallExpression(part) || ts.isPropertyAccessExpression(part);
-    if (!isLink && !isOutside && declares(part, name, isType)) return true;
+    if (!isLink && !isOutside && declares(part, id.text, isType)) return true;
     inner = part;
   }
   return false;
@@ -106,8 +107,7 @@ function declares(part: TypeScript.Node, name: string, isType: boolean): boolean
 }
 
 /** Whether an identifier is a value, and not a property, declaration or type member. */
-export function isReference(id: Node): boolean {
-  const bare = id.compilerNode;
+export function isReference(bare: TypeScript.Node): boolean {
   // Whatever a node of the tree is a name of, it has under one of these.
   const parent: TypeScript.Node & {
     readonly name?: TypeScript.Node;
@@ -124,11 +124,18 @@ export function isReference(id: Node): boolean {
 const isOfImportType = ({ parent }: TypeScript.Node): boolean =>
   ts.isImportTypeNode(parent) || (ts.isQualifiedName(parent) && isOfImportType(parent));
 
-export function usesOf(name: string, source: SourceFile): Identifier[] {
-  return identifiersNamed(name, source).filter(
-    (id) => isReference(id) && !isDeclaredBetween(id, source),
-  );
-}
+/** The values in a node, by their names, that nothing between them and `boundary` declares. */
+export const referencesIn = (
+  node: Node,
+  boundary: Node,
+  isWanted: (name: string) => boolean = () => true,
+): Identifier[] =>
+  identifiersIn(node.compilerNode)
+    .filter((id) => isWanted(id.text) && isReference(id) && !isHidden(id, boundary.compilerNode))
+    .map((id) => wrapped(id, node) as Identifier);
+
+export const usesOf = (name: string, source: SourceFile): Identifier[] =>
+  referencesIn(source, source, (text) => text === name);
 
 /** Whether an expression is given a value, is counted up or down, or is deleted. */
 export function isAssigned(target: Node): boolean {

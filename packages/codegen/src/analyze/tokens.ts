@@ -67,7 +67,7 @@ export function sourceHash(
   const module = new Module(file.file, file.source.compilerNode, file.imports);
   const named = new Map<TypeScript.Node, Module>();
   for (const node of nodes)
-    if (!Node.isIdentifier(node) || isReference(node))
+    if (!Node.isIdentifier(node) || isReference(node.compilerNode))
       addNamed(node.compilerNode, module, modules, named);
   const tokens = [
     ...nodes.flatMap((node) => plainTokens(node.compilerNode, module.source)),

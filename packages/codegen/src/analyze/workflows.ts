@@ -1,6 +1,6 @@
 import { nearest } from "../diagnostics/nearest.js";
 import { withoutEnding } from "../plan/paths.js";
-import { moduleFile, modulePath, type ReadModule } from "./module-file.js";
+import { fileAt, inside, modulePath, type ReadModule } from "./module-file.js";
 import type { ModuleFacts } from "./import-cycles.js";
 
 /** A name as a file has it: its own, or that of a module which it imports from. */
@@ -19,14 +19,14 @@ export function workflowsOf(
   reexports: Reexports,
   read: ReadModule,
 ) {
-  const byPlace = new Map<string, string | null>();
+  const byExport = new Map<string, string | null>();
+  const byLocal = new Map<string, string | null>();
   const key = (file: string, name: string) => `${file}\n${name}`;
   for (const { file, definitions, locals } of files) {
-    for (const local of locals) byPlace.set(key(file, local), null);
-    for (const { name, local } of definitions) {
-      byPlace.set(key(file, name), name);
-      byPlace.set(key(file, local), name);
-    }
+    for (const map of [byExport, byLocal])
+      for (const local of locals) map.set(key(file, local), null);
+    for (const { name, local } of definitions) byLocal.set(key(file, local), name);
+    for (const { name } of definitions) byExport.set(key(file, name), name);
   }
   const names = files.flatMap(({ definitions }) => definitions.map(({ name }) => name)).sort();
   const known = new Set(names);
@@ -36,7 +36,8 @@ export function workflowsOf(
     lookUp: ({ from, module, name }: Target) => {
       const path = module === undefined ? withoutEnding(from) : modulePath(from, module, read);
       const places = path === undefined ? [] : placesOf({ module: path, name }, reexports);
-      const found = places.map(({ module, name }) => byPlace.get(key(`${module}.ts`, name)));
+      const names = module === undefined ? byLocal : byExport;
+      const found = places.map(({ module, name }) => names.get(key(`${module}.ts`, name)));
       return {
         /** Its name; null for a definition that was reported. */
         workflow: found.find((each) => each !== undefined),
@@ -74,17 +75,21 @@ export const areStillGiven = (answers: Answers, workflows: Workflows): boolean =
     return asText(workflows[kind](about)) === answer;
   });
 
-/** A name that a file hands on from a module, and its name there; `*` for all that has names. */
+/** A name that a file hands on, and its name in a module or the file; `*` for all with names. */
 export interface Reexport {
   readonly exported: string;
   readonly imported: string;
-  readonly module: string;
+  /** Undefined for a name of the file itself. */
+  readonly module: string | undefined;
 }
 
 /** The names that files hand on, by file without its ending, as the other files are too. */
-export type Reexports = ReadonlyMap<string, readonly Reexport[]>;
+export type Reexports = (file: string) => readonly Reexport[] | undefined;
 
 type NameIn = Readonly<Record<"module" | "name", string>>;
+
+export const placed = (found: readonly Reexport[], from: string, read: ReadModule): Reexport[] =>
+  found.map((each) => ({ ...each, module: each.module && modulePath(from, each.module, read) }));
 
 /** What files hand on: a workflow may be named through files that only re-export it. */
 export async function allReexports(
@@ -92,30 +97,28 @@ export async function allReexports(
   read: ReadModule,
   reexportsIn: (file: string, text: string) => Promise<readonly Reexport[]>,
 ): Promise<Reexports> {
-  const reexports = new Map<string, readonly Reexport[]>();
-  const waiting: { from: string; module: string }[] = [];
-  const add = (path: string, from: string, found: readonly Reexport[]) => {
-    const placed = found.flatMap((each): Reexport[] => {
-      const module = modulePath(from, each.module, read);
-      return module === undefined ? [] : [{ ...each, module }];
-    });
-    reexports.set(path, placed);
-    waiting.push(...found.map(({ module }) => ({ from, module })));
+  const all = new Map<string, readonly Reexport[]>();
+  const imported = files.flatMap(({ file, imports }) =>
+    imports.map((module) => modulePath(file, module, read)),
+  );
+  const waiting = new Set(imported);
+  const add = (path: string, file: string, found: readonly Reexport[]) => {
+    const given = placed(found, file, read);
+    all.set(path, given);
+    for (const { module } of given) waiting.add(module);
   };
-  for (const { file, reexports: found } of files) add(withoutEnding(file), file, found);
-  for (const { file, imports } of files)
-    waiting.push(...imports.map((module) => ({ from: file, module })));
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const found = moduleFile(next.from, next.module, read);
-    if (found === undefined || reexports.has(found.path)) continue;
-    const { path, file, text } = found;
-    add(path, file, /\bexport\s*[{*]/.test(text) ? await reexportsIn(file, text) : []);
+  for (const { file, reexports } of files) add(withoutEnding(file), file, reexports);
+  for (const path of waiting) {
+    const found = path === undefined || all.has(path) ? undefined : fileAt(path, inside(read));
+    if (found === undefined) continue;
+    const { file, text } = found;
+    add(found.path, file, /\bexport\s*[{*]/.test(text) ? await reexportsIn(file, text) : []);
   }
-  return reexports;
+  return (path) => all.get(path);
 }
 
 /** Where a name may be declared: in the file itself, then in those it is handed on from. */
-function placesOf(
+export function placesOf(
   target: NameIn,
   reexports: Reexports,
   seen: ReadonlySet<string> = new Set(),
@@ -123,12 +126,11 @@ function placesOf(
   const key = `${target.module}\n${target.name}`;
   if (seen.has(key)) return [];
   const path = new Set([...seen, key]);
-  const further = (reexports.get(target.module) ?? []).flatMap(({ exported, imported, module }) => {
+  const further = (reexports(target.module) ?? []).flatMap(({ exported, imported, module }) => {
     const [isAll, isNamed] = [exported === "*", exported === target.name && imported !== "*"];
     const isGiven = isAll ? target.name !== "default" : isNamed;
-    return isGiven
-      ? placesOf({ module, name: isAll ? target.name : imported }, reexports, path)
-      : [];
+    if (!isGiven || module === undefined) return [];
+    return placesOf({ module, name: isAll ? target.name : imported }, reexports, path);
   });
   return [target, ...further];
 }

@@ -148,3 +148,29 @@ test.each<[what: string, children: string, rest?: string]>([
     expect(await workflowsOf(...of)).toEqual(["one"]);
   },
 );
+
+test.each([
+  ["exchange their names", "export { one as two, two as one };", "./pair.workflow"],
+  ["exchange them on the way", "export { one, two };", "./names"],
+])(
+  "[S10] a child is the workflow that is exported by its name where two %s",
+  async (_how, exports, module) => {
+    const flow = (name: string) =>
+      `const ${name} = defineWorkflow({ input: z.object({}) }).step("of", { query: () => 1 });\n`;
+    const head = `import { child, defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";\n`;
+    const top = `import { two } from "${module}";
+export const top = defineWorkflow({ input: z.object({}) }).child("c", two, () => ({}));`;
+    const sources = [
+      { file: "pair.workflow.ts", text: `${head}${flow("one")}${flow("two")}${exports}` },
+      { file: "top.workflow.ts", text: `${head}${top}` },
+    ];
+    const names = 'import { one, two } from "./pair.workflow";\nexport { two as one, one as two };';
+    const { files } = await new Compiler().compileSources(sources, (file) =>
+      file === "names.ts" ? names : undefined,
+    );
+    const text = files.find(({ path }) => path.endsWith("top.ts"))?.text;
+    const name = exports.includes("as") ? "two" : "one";
+    expect(text).toContain(`nodes.c.args, ${name})`);
+  },
+);

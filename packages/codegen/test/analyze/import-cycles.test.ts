@@ -61,6 +61,26 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
       "export const wait = 5;",
       '.loop("l", { initial: () => 0, body: (b) => b.event("s", { schema: other.wait }), until: () => true, maxIterations: 2 })',
     ],
+    [
+      "in a method",
+      "export const wait = 5;",
+      '.loop("l", { initial: () => 0, body(b) { return b.event("s", { schema: other.wait }); }, until: () => true, maxIterations: 2 })',
+    ],
+    [
+      "in a function that makes a body",
+      "export const wait = 5;",
+      '.loop("l", { initial: () => 0, body: make, until: () => true, maxIterations: 2 });\nfunction make(b) { return b.event("s", { schema: other.wait }); }',
+    ],
+    [
+      "for each of a list",
+      "export const wait = 5;",
+      '.event("e", { schema: z.union([1, 2].map(() => other.wait)) })',
+    ],
+    [
+      "by a function that reads it",
+      "const wait = 5;\nexport function make() { return read(); }\nfunction read() { return wait; }",
+      '.event("e", { schema: other.make() })',
+    ],
   ])("%s", { tags: ["large"] }, async (_what, exported, node) => {
     const found = await problems({
       "a.workflow.ts": flow("a", 'import * as other from "./lib/other";', node),
@@ -68,6 +88,30 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
     });
     expect(found.map(({ code }) => code)).toEqual(["SW1503"]);
     expect(found[0]?.message).toContain("a.workflow.ts -> lib/other.ts -> a.workflow.ts");
+  });
+
+  test.each([
+    ["a workspace of any version", "@acme/flows", "../packages/flows/src/index.ts"],
+    ["a linked package", "other/deep", "../libs/other/lib/deep.ts"],
+    ["an alias that is called like a package", "zod", "../lib/zod.ts"],
+  ])("one by way of %s", async (_what, module, file) => {
+    const found = await problems({
+      "../package.json":
+        '{ "workspaces": ["packages/*"], "dependencies": { "@acme/flows": "*", "other": "link:libs/other" } }',
+      "../packages/flows/package.json": '{ "name": "@acme/flows", "main": "./src/index.ts" }',
+      "../libs/other/package.json":
+        '{ "name": "other", "exports": { ".": { "import": "./main.ts" }, "./deep": "./lib/deep.ts" } }',
+      "../tsconfig.json": '{ "compilerOptions": { "paths": { "zod": ["./lib/zod.ts"] } } }',
+      "a.workflow.ts": flow(
+        "a",
+        `import { wait } from "${module}";`,
+        '.event("e", { schema: wait })',
+      ),
+      [file]: `import { a } from "${file.replace(/[^/]+/g, "..").slice(0, -5)}/convex/a.workflow";
+export const wait = 5, all = () => a;`,
+    });
+    expect(found.map(({ code }) => code)).toEqual(["SW1503"]);
+    expect(found[0]?.message).toContain(`a.workflow.ts -> ${file} -> a.workflow.ts`);
   });
 
   test.each([
@@ -246,6 +290,24 @@ describe("a circle that is loaded well is none", () => {
           '.step("s", { action: async () => [await import("./_workflows"), await load()] })',
         ),
         "load.ts": 'export const load = async () => require("./_workflows");',
+      },
+    ],
+    [
+      "what is loaded after the file, as nothing waits for it",
+      {
+        "a.workflow.ts": flow(
+          "a",
+          'import("./_workflows").then((all) => all.workflow);\nvoid import("./_workflows");',
+        ),
+      },
+    ],
+    [
+      "what only another function of the same name loads",
+      {
+        "a.workflow.ts": flow(
+          "a",
+          'export const load = () => require("./_workflows");\n{ const load = () => 1; load(); }',
+        ),
       },
     ],
     [

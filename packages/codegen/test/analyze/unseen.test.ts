@@ -182,6 +182,10 @@ describe("a workflow that the compiler cannot see is told", () => {
       "with a body that is a function of the file",
       'defineWorkflow({ input: z.object({}) }).branch("to", { on: () => "x", cases: { x: body } });\nfunction body(b: any) { return b.step("t", { query: () => 2 }); }',
     ],
+    [
+      "with a body that is a method, called as a function that the file calls",
+      'defineWorkflow({ input: z.object({}) }).loop("l", { initial: () => 0, body(b: any) { return b.step("t", { query: () => 2 }); }, until: () => true, maxIterations: 2 });\nfunction body() {}\nbody();',
+    ],
   ])("but not one that is %s", async (_how, chain) => {
     expect(told(await compiled({ "a.workflow.ts": `${head}export const a = ${chain}\n` }))).toEqual(
       [],
@@ -309,6 +313,11 @@ describe("a name that has no value yet when a definition reads it is reported", 
   });
 
   test.each([
+    [
+      "a function that is called",
+      "function wait() { return late; }",
+      "{ action: () => 1, timeout: wait() }",
+    ],
     ["options that are held above", "const o = { action: () => 1, retry: late };", "o"],
     [
       "an import of types",

@@ -98,6 +98,7 @@ export class Definer extends Sequence {
   constructor(readonly options: WorkflowOptions<AnySchema>) {
     super(new Set());
     fixed(options);
+    Object.freeze(this);
   }
 
   finalize(node: object): this {
