@@ -13,11 +13,13 @@ export function pages() {
   const [, ...groups] = read("docs/README.md").split("\n## ");
   return groups.map((group) => ({
     heading: group.slice(0, group.indexOf("\n")),
-    pages: [...group.matchAll(/^- \[(.*)\]\((.*)\): (.*)$/gm)].map(([, title, path, about]) => ({
-      title,
-      path: relative(root, resolve(root, "docs", path)),
-      about,
-    })),
+    pages: [...group.matchAll(/^- \[(.*)\]\((.*)\): (.*(?:\n {2}.*)*)$/gm)].map(
+      ([, title, path, about]) => ({
+        title,
+        path: relative(root, resolve(root, "docs", path)),
+        about: about.replace(/\s+/g, " "),
+      }),
+    ),
   }));
 }
 
