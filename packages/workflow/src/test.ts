@@ -25,7 +25,6 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/features/repair.js": () => import("./component/features/repair.js"),
   "./component/features/restart.js": () => import("./component/features/restart.js"),
   "./component/features/retention.js": () => import("./component/features/retention.js"),
-  "./component/features/watch.js": () => import("./component/features/watch.js"),
   "./component/lib.js": () => import("./component/lib.js"),
   "./component/listing.js": () => import("./component/listing.js"),
   "./component/settle.js": () => import("./component/settle.js"),

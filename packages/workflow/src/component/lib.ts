@@ -4,6 +4,7 @@ import { v, type Infer, type ObjectType } from "convex/values";
 import { checkedOutput } from "../values.js";
 import { mutation, query, type MutationCtx, type QueryCtx } from "./_generated/server.js";
 import { childrenFrom, isCalledOff as isChildCalledOff } from "./core/children.js";
+import { publicMutation } from "./core/continuations.js";
 import type { Run, RunId } from "./core/documents.js";
 import { logStarted } from "./core/log.js";
 import { pool } from "./core/pool.js";
@@ -88,10 +89,9 @@ export const checked = mutation({
 });
 
 /** Stores what an action reported when its completion failed; a scheduled mutation records it. */
-export const keep = mutation({
-  args: { token: vToken, slot: v.string(), report: vReported },
-  returns: v.null(),
-  handler: async (ctx, { token, slot: id, report }) => {
+export const keep = publicMutation(
+  { token: vToken, slot: v.string(), report: vReported },
+  async (ctx, { token, slot: id, report }) => {
     const step = await stepWithId(ctx, token.step);
     const slot = id as core.SlotId;
     const isCurrent = step !== null && isActive(step, token);
@@ -107,9 +107,8 @@ export const keep = mutation({
     // As in `settle`: an earlier attempt gave its slot back when the next was due.
     else if (step === null || step.attempt === token.attempt)
       await core.completeWork(ctx, pool, held);
-    return null;
   },
-});
+);
 
 /** Outputs are read in pages of so many bytes: a transaction may read 16 MiB. */
 const MAX_OUTPUTS_BYTES = 4 * 1024 * 1024;

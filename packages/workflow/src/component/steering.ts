@@ -1,6 +1,7 @@
 import { oneOf } from "@stepwise/workpool/core";
 import { v, type ObjectType } from "convex/values";
 import { mutation, query } from "./_generated/server.js";
+import { publicMutation } from "./core/continuations.js";
 import type { MutationCtx, Run, RunId } from "./core/documents.js";
 import { findRun, hasEnded, runWithId, unendedWithKey, whichRun } from "./core/runs.js";
 import { isActive, stepRead, stepWithId } from "./core/steps.js";
@@ -82,14 +83,10 @@ export const cleanup = mutation({
 });
 
 /** Schedules again what was lost. @param plans the deployed ones, for runs that wait for events. */
-export const repair = mutation({
-  args: { plans: v.optional(vPlans) },
-  returns: v.null(),
-  handler: async (ctx, { plans }) => {
-    await repairAll(ctx, plans);
-    return null;
-  },
-});
+export const repair = publicMutation(
+  { plans: v.optional(vPlans) },
+  async (ctx, { plans }) => await repairAll(ctx, plans),
+);
 
 /** Whether the run of a token is paused, or has ended. */
 export const isHalted = query({

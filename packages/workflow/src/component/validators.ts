@@ -185,7 +185,7 @@ export const vFused = v.object({
 export type Fused = Infer<typeof vFused>;
 
 /** The tables that the watchdog watches. */
-export const vWatchedTable = oneOf("steps", "deadlines", "continuations");
+export const vWatchedTable = oneOf("steps", "deadlines");
 
 /** The time that a parent or a loop may take in all. */
 export const vDeadline = v.object({

@@ -5,13 +5,7 @@ import { voidMutation } from "./core/continuations.js";
 import { pool } from "./core/pool.js";
 import { vFound } from "./core/watched.js";
 import { attemptFailed } from "./engine/entry.js";
-import {
-  findLate,
-  watchContinuations,
-  watchDeadlines,
-  watchEntries,
-  watchSetAside,
-} from "./features/watch.js";
+import { findLate, watchDeadlines, watchEntries, watchSetAside } from "./features/watch.js";
 import { vErrorKind } from "./validators.js";
 
 /* The pool's watchdog, registered in this component: it finds actions that will never report. */
@@ -26,7 +20,6 @@ export const watchAll = internalMutation({
   handler: async (ctx, { idle, found }): Promise<number | null> => {
     const times = [
       await watchDeadlines(ctx, found),
-      await watchContinuations(ctx, idle, found),
       await watchSetAside(ctx),
       await watchEntries(ctx, idle, found),
     ];

@@ -21,26 +21,6 @@ export {
   type RetryOption,
   type WorkKind,
 } from "./enqueue.js";
-export {
-  enqueueSettling,
-  reportSettled,
-  settle,
-  type Settlement,
-  settlingArgs,
-  type SettlingArgs,
-  type SettlingOptions,
-} from "./settling.js";
-export {
-  type OnCompleteArgs,
-  resultValidator,
-  vOnComplete,
-  vOnCompleteArgs,
-  vOnCompleteValidator,
-  vResultValidator,
-  vWorkId,
-  vWorkIdValidator,
-  type WorkId,
-  workIdValidator,
-  type WorkStatus,
-} from "./validators.js";
+export * from "./settling.js";
+export * from "./validators.js";
 export { Workpool, type WorkpoolOptions, type WorkpoolRetryOptions } from "./workpool.js";

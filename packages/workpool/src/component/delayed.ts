@@ -1,5 +1,4 @@
 import { internal } from "./_generated/api.js";
-import { findLostContinuations } from "./continuations.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 
@@ -32,19 +31,14 @@ async function lastDueSoon(ctx: QueryCtx): Promise<number | null> {
   return soon?.due?.at ?? null;
 }
 
-/** What the watchdog reads from a stale snapshot for `PoolHost.alsoSweep`. */
-export async function inspect(ctx: QueryCtx) {
-  return { delayed: await findLostStarts(ctx), continued: await findLostContinuations(ctx) };
-}
-export type Found = Awaited<ReturnType<typeof inspect>>;
-
-interface Delayed {
+export interface Delayed {
   /** Late ones that will not start by themselves. */
   readonly lost: Id<"works">[];
   readonly lastDue: number | null;
 }
 
-async function findLostStarts(ctx: QueryCtx): Promise<Delayed> {
+/** What the watchdog reads from a stale snapshot for `PoolHost.alsoSweep`. */
+export async function findLostStarts(ctx: QueryCtx): Promise<Delayed> {
   const late = await ctx.db
     .query("works")
     .withIndex("by_due", (q) => q.gt("due.at", undefined).lte("due.at", Date.now() - LATE_MS))

@@ -1,16 +1,10 @@
 import { logs, type PoolHost } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { MutationCtx } from "./_generated/server.js";
-import { reviveContinuations } from "./continuations.js";
-import { type Found, startLate } from "./delayed.js";
+import { type Delayed, startLate } from "./delayed.js";
 import { logCompleted, logStarted } from "./events.js";
 import { countWithoutSlot, reportAlong } from "./reports.js";
 import { argsOfWork, callBack, findWork, removeWork, scheduledArgs } from "./work.js";
-
-const NOTHING_FOUND: Found = {
-  delayed: { lost: [], lastDue: null },
-  continued: { any: false, lost: [] },
-};
 
 export const host: PoolHost = {
   functions: internal.watchdog,
@@ -30,14 +24,10 @@ export const host: PoolHost = {
     await ctx.runMutation(internal.recovery.loseAttempt, { id: work._id, slot, why });
   },
   alsoSweep: async (ctx: MutationCtx, idle, found) => {
-    const { delayed, continued } = (found ?? NOTHING_FOUND) as Found;
-    const times = [await startLate(ctx, idle, delayed)];
+    const at = await startLate(ctx, idle, (found ?? { lost: [], lastDue: null }) as Delayed);
     // Completions make the reports; this is for when nothing ends, and for the last one of all.
     await reportAlong(ctx, idle);
-    // Last, as the calls above may begin a continuation.
-    times.push(await reviveContinuations(ctx, idle, continued));
-    const wanted = times.filter((time) => time !== null);
-    return wanted.length === 0 ? null : Math.min(...wanted);
+    return at;
   },
   functionGone: async (ctx: MutationCtx, id, message) => {
     const work = await findWork(ctx, id);

@@ -2,6 +2,7 @@ import { type Infer, v } from "convex/values";
 import { applyConfig, isSetAside, isWaiting, sweepNow } from "../core/index.js";
 import { mutation, query, type QueryCtx } from "./_generated/server.js";
 import { cancelEverything, cancelWork } from "./cancelAll.js";
+import { publicMutation } from "./continuations.js";
 import { countWithoutSlot } from "./reports.js";
 import { enqueueAll } from "./enqueue.js";
 import { enqueueFields } from "./schema.js";
@@ -32,35 +33,21 @@ export const enqueueBatch = mutation({
 });
 
 /** Cancels a work; one that is finished or unknown is left alone. */
-export const cancel = mutation({
-  args: { id: v.string() },
-  returns: v.null(),
-  handler: async (ctx, { id }): Promise<null> => {
-    const work = await findWork(ctx, id);
-    if (work !== null && (await cancelWork(ctx, work))) await countWithoutSlot(ctx, "canceled");
-    return null;
-  },
+export const cancel = publicMutation({ id: v.string() }, async (ctx, { id }) => {
+  const work = await findWork(ctx, id);
+  if (work !== null && (await cancelWork(ctx, work))) await countWithoutSlot(ctx, "canceled");
 });
 
 /** Cancels all works that exist now, in pages. @throws if `limit` is not from 1 to 1,000. */
-export const cancelAll = mutation({
-  args: { limit: v.optional(v.number()) },
-  returns: v.null(),
-  handler: async (ctx, { limit }): Promise<null> => {
-    await cancelEverything(ctx, limit);
-    return null;
-  },
-});
+export const cancelAll = publicMutation(
+  { limit: v.optional(v.number()) },
+  async (ctx, { limit }) => await cancelEverything(ctx, limit),
+);
 
 /** Schedules again what was lost, as after a restore from a backup; delayed works in pages. */
-export const repair = mutation({
-  args: {},
-  returns: v.null(),
-  handler: async (ctx): Promise<null> => {
-    await sweepNow(ctx, host);
-    await repairDelayed(ctx);
-    return null;
-  },
+export const repair = publicMutation({}, async (ctx) => {
+  await sweepNow(ctx, host);
+  await repairDelayed(ctx);
 });
 
 const vStatus = v.union(

@@ -4,6 +4,7 @@ import { applyConfig, watchReport } from "../core/index.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, type MutationCtx } from "./_generated/server.js";
 import { expectedAttempt, endAttempt } from "./complete.js";
+import { publicMutation } from "./continuations.js";
 import { enqueueAll } from "./enqueue.js";
 import { enqueueFields } from "./schema.js";
 import { host } from "./host.js";
@@ -59,18 +60,16 @@ export const settle = mutation({
 });
 
 /** Schedules the mutation in which an attempt settles, which is watched from then on. */
-export const settleLater = mutation({
-  args: { ...settlingArgs, fn: v.string(), args: v.any() },
-  returns: v.null(),
-  handler: async (ctx, { token, slot, fn, args }): Promise<null> => {
+export const settleLater = publicMutation(
+  { ...settlingArgs, fn: v.string(), args: v.any() },
+  async (ctx, { token, slot, fn, args }) => {
     const held = await settlingWork(ctx, token, slot);
-    if (held === null) return null;
+    if (held === null) return;
     const { work, slot: id } = held;
     const job = await ctx.scheduler.runAfter(0, fn as FunctionHandle<"mutation">, args);
     if (id !== undefined) await watchReport(ctx, { work: work._id, slot: id }, job);
-    return null;
   },
-});
+);
 
 /** The work of a token and its slot, if that attempt is the one that is expected to settle. */
 async function settlingWork(

@@ -1,9 +1,15 @@
 import { paginator } from "convex-helpers/server/pagination";
-import { paginationOptsValidator, paginationResultValidator } from "convex/server";
-import { type Infer, v } from "convex/values";
+import {
+  type PaginationOptions,
+  paginationOptsValidator,
+  type PaginationResult,
+  paginationResultValidator,
+} from "convex/server";
+import { type Infer, type Validator, v, type Value } from "convex/values";
 import { logLevelOf, vCounts, vLogLevel, vResultKind } from "../core/index.js";
 import type { Doc } from "./_generated/dataModel.js";
-import { mutation, query, type QueryCtx } from "./_generated/server.js";
+import { query, type QueryCtx } from "./_generated/server.js";
+import { publicMutation } from "./continuations.js";
 import { isStartLost } from "./delayed.js";
 import { countsSince, loadFields, NOTHING_COUNTED, readFigures } from "./reports.js";
 import schema, { vWorkKind } from "./schema.js";
@@ -88,88 +94,67 @@ export const summary = query({
   },
 });
 
-const pageArgs = { paginationOpts: paginationOptsValidator };
+/** A paginated query. @param read reads a page, of at most {@link LARGEST_PAGE} rows. */
+function pagesOf<Found, Row extends Value>(
+  row: Validator<Row, "required", any>,
+  read: (ctx: QueryCtx, options: PaginationOptions) => Promise<PaginationResult<Found>>,
+  show: (ctx: QueryCtx, found: Found) => Promise<Row> | undefined,
+) {
+  return query({
+    args: { paginationOpts: paginationOptsValidator },
+    returns: paginationResultValidator(row),
+    handler: async (ctx, { paginationOpts }): Promise<PaginationResult<Row>> => {
+      const numItems = Math.min(paginationOpts.numItems, LARGEST_PAGE);
+      const found = await read(ctx, { ...paginationOpts, numItems });
+      const page = found.page.map((each) => show(ctx, each)).filter((shown) => shown !== undefined);
+      return { ...found, page: await Promise.all(page) };
+    },
+  });
+}
+
+const rows = (ctx: QueryCtx) => paginator(ctx.db, schema);
 
 /** Works in the queue, the first one first; `at` is since when. */
-export const waiting = query({
-  args: pageArgs,
-  returns: paginationResultValidator(vSeenWork),
-  handler: async (ctx, { paginationOpts }) => {
-    const rows = await paginator(ctx.db, schema)
-      .query("waiting")
-      .withIndex("by_commit")
-      .paginate(bounded(paginationOpts));
-    const page = rows.page.map((row) => seenById(ctx, row.work, row._creationTime));
-    return { ...rows, page: await Promise.all(page) };
-  },
-});
+export const waiting = pagesOf(
+  vSeenWork,
+  (ctx, page) => rows(ctx).query("waiting").withIndex("by_commit").paginate(page),
+  (ctx, { work, _creationTime }) => seenById(ctx, work, _creationTime),
+);
 
 /** Works that run, by the number of their slots; `at` is since when. */
-export const running = query({
-  args: pageArgs,
-  returns: paginationResultValidator(vSeenWork),
-  handler: async (ctx, { paginationOpts }) => {
-    const slots = await paginator(ctx.db, schema)
-      .query("slots")
-      .withIndex("by_number")
-      .paginate(bounded(paginationOpts));
-    const page = slots.page.flatMap(({ work, startedAt }) =>
-      work === undefined ? [] : [seenById(ctx, work, startedAt)],
-    );
-    return { ...slots, page: await Promise.all(page) };
-  },
-});
+export const running = pagesOf(
+  vSeenWork,
+  (ctx, page) => rows(ctx).query("slots").withIndex("by_number").paginate(page),
+  (ctx, { work, startedAt }) => (work === undefined ? undefined : seenById(ctx, work, startedAt)),
+);
 
 /** Works that wait for their time or their next attempt, the earliest first; `at` is when. */
-export const delayed = query({
-  args: pageArgs,
-  returns: paginationResultValidator(vDelayedWork),
-  handler: async (ctx, { paginationOpts }) => {
-    const works = await paginator(ctx.db, schema)
+export const delayed = pagesOf(
+  vDelayedWork,
+  (ctx, page) => {
+    const due = rows(ctx)
       .query("works")
-      .withIndex("by_due", (q) => q.gt("due.at", 0))
-      .paginate(bounded(paginationOpts));
-    const page = works.page.map(async (work) => ({
-      ...seen(work, work.due?.at ?? 0),
-      stalled: await isStartLost(ctx, work),
-    }));
-    return { ...works, page: await Promise.all(page) };
+      .withIndex("by_due", (q) => q.gt("due.at", 0));
+    return due.paginate(page);
   },
-});
+  async (ctx, work) => {
+    return { ...seen(work, work.due?.at ?? 0), stalled: await isStartLost(ctx, work) };
+  },
+);
 
 /** Callbacks that threw, the latest first; `at` is when. Their writes were rolled back. */
-export const failedCallbacks = query({
-  args: pageArgs,
-  returns: paginationResultValidator(vFailedCallback),
-  handler: async (ctx, { paginationOpts }) => {
-    const failed = await paginator(ctx.db, schema)
-      .query("failedCallbacks")
-      .order("desc")
-      .paginate(bounded(paginationOpts));
-    const page = failed.page.map(({ _id, _creationTime, fn: _fn, ...rest }) => ({
-      id: _id,
-      at: _creationTime,
-      ...rest,
-    }));
-    return { ...failed, page };
-  },
-});
+export const failedCallbacks = pagesOf(
+  vFailedCallback,
+  (ctx, page) => rows(ctx).query("failedCallbacks").order("desc").paginate(page),
+  async (_ctx, { _id: id, _creationTime: at, fn: _fn, ...rest }) => ({ id, at, ...rest }),
+);
 
 /** Deletes the record of a callback that threw. An unknown id changes nothing. */
-export const forgetFailedCallback = mutation({
-  args: { id: v.string() },
-  returns: v.null(),
-  handler: async (ctx, { id }): Promise<null> => {
-    const failed = ctx.db.normalizeId("failedCallbacks", id);
-    if (failed !== null && (await ctx.db.get("failedCallbacks", failed)) !== null)
-      await ctx.db.delete("failedCallbacks", failed);
-    return null;
-  },
+export const forgetFailedCallback = publicMutation({ id: v.string() }, async (ctx, { id }) => {
+  const failed = ctx.db.normalizeId("failedCallbacks", id);
+  if (failed !== null && (await ctx.db.get("failedCallbacks", failed)) !== null)
+    await ctx.db.delete("failedCallbacks", failed);
 });
-
-function bounded<Options extends { numItems: number }>(options: Options): Options {
-  return { ...options, numItems: Math.min(options.numItems, LARGEST_PAGE) };
-}
 
 function seen(work: Doc<"works">, at: number): SeenWork {
   const { _id, kind, name, attempts, canceled } = work;

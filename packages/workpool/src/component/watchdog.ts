@@ -1,14 +1,14 @@
 import { createFunctionHandle, type FunctionHandle } from "convex/server";
 import { poolFunctions } from "../core/index.js";
 import { internal } from "./_generated/api.js";
-import { inspect as inspectMore } from "./delayed.js";
+import { findLostStarts } from "./delayed.js";
 import { host } from "./host.js";
 import { type ActionAttempt, performAttempt } from "./worker.js";
 
 /* The pool's own functions. */
 export const { queueHead, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
   poolFunctions(host, {
-    inspect: inspectMore,
+    inspect: findLostStarts,
     call: async (ctx, fn, args) => {
       const ofWorker = await createFunctionHandle(internal.worker.runAction);
       // A worker's call would take a place of its own.

@@ -2,7 +2,10 @@ import {
   createFunctionHandle,
   type FunctionHandle,
   type FunctionReference,
+  type FunctionVisibility,
   internalMutationGeneric,
+  type MutationBuilder,
+  mutationGeneric,
   type RegisteredMutation,
 } from "convex/server";
 import {
@@ -13,15 +16,17 @@ import {
   type Value,
   type VNull,
 } from "convex/values";
-import type { Doc, Host, HostCtx } from "./context.js";
+import type { Doc, Host, HostCtx, HostQueryCtx } from "./context.js";
 import { cancelPending } from "./jobs.js";
-import { keepSweeping } from "./watch.js";
+import { logs } from "./log.js";
+import { type Continued, keepSweeping } from "./watch.js";
 
 /* What is too much for one transaction is done in pages, one after the other. */
 
 type ContinuationId = GenericId<"continuations">;
 type Args = { continuation: ContinuationId };
-type Row = Pick<Doc<"continuations">, "_id" | "fn" | "page">;
+type Row = Doc<"continuations">;
+type Scheduling = Pick<Row, "_id" | "fn" | "page">;
 
 /**
  * Goes on in a later transaction. If its function is lost or fails, it is scheduled again.
@@ -45,7 +50,7 @@ export async function continueLater(
 /** Schedules the next page. @param failures how often it has failed in a row. */
 export async function scheduleContinuation(
   ctx: HostCtx,
-  { _id, fn, page }: Row,
+  { _id, fn, page }: Scheduling,
   { failures, afterMs = 0 }: { failures?: number; afterMs?: number } = {},
 ): Promise<void> {
   const next = fn as FunctionHandle<"mutation">;
@@ -55,27 +60,69 @@ export async function scheduleContinuation(
 
 /** Cancels a continuation, from outside its function: one that runs now finds nothing to do. */
 export async function cancelContinuation(ctx: HostCtx, id: ContinuationId): Promise<void> {
-  const row: Doc<"continuations"> | null = await ctx.db.get("continuations", id);
+  const row: Row | null = await ctx.db.get("continuations", id);
   if (row === null) return;
   if (row.job !== undefined) await cancelPending(ctx, row.job);
   await ctx.db.delete("continuations", id);
 }
 
-/** Makes internal mutations that return nothing, for a component of which `Ctx` is the context. */
+const MOST_CHECKED = 100;
+const CHECK_AGAIN_MS = 60_000;
+const FAILED = "its scheduled function failed";
+
+/** For the watchdog. Read it stale, as each page writes its document. */
+export async function findLostContinuations(ctx: HostQueryCtx): Promise<Continued> {
+  const some: Row[] = await ctx.db.query("continuations").take(MOST_CHECKED);
+  const lost: ContinuationId[] = [];
+  for (const row of some) if ((await lossOf(ctx, row)) !== null) lost.push(row._id);
+  return { any: some.length > 0, lost };
+}
+
+/** Schedules lost continuations again. @returns when to check again; undefined if none is there. */
+export async function reviveContinuations(
+  ctx: HostCtx,
+  idle: boolean,
+  { any, lost }: Continued = { any: false, lost: [] },
+): Promise<number | undefined> {
+  for (const id of lost) {
+    const row: Row | null = await ctx.db.get("continuations", id);
+    const why = row === null ? null : await lossOf(ctx, row);
+    if (row === null || why === null) continue;
+    if (await logs(ctx, "WARN"))
+      console.warn(`What should have gone on did not, as ${why}: it goes on now`);
+    const failures = (row.failures ?? 0) + (why === FAILED ? 1 : 0);
+    await scheduleContinuation(ctx, row, { failures });
+  }
+  // That there is none is concluded from the table itself.
+  const goesOn = any || (idle && (await ctx.db.query("continuations").first()) !== null);
+  return goesOn ? Date.now() + CHECK_AGAIN_MS : undefined;
+}
+
+async function lossOf(ctx: HostQueryCtx, { job }: Row): Promise<string | null> {
+  const scheduled = job === undefined ? null : await ctx.db.system.get("_scheduled_functions", job);
+  if (scheduled === null) return "its scheduled function is gone";
+  if (scheduled.state.kind === "failed") return FAILED;
+  return scheduled.state.kind === "canceled" ? "its scheduled function was canceled" : null;
+}
+
+/** Makes mutations that return nothing, for a component of which `Ctx` is the context. */
 export function mutationsOf<Ctx>() {
-  const voidMutation = <Args extends PropertyValidators>(
-    args: Args,
-    handle: (ctx: Ctx, args: ObjectType<Args>) => Promise<void>,
-  ): RegisteredMutation<"internal", ObjectType<Args>, Promise<null>> =>
-    internalMutationGeneric<Args, VNull, Promise<null>, [ObjectType<Args>]>({
-      args,
-      returns: v.null(),
-      // The generic builder does not know the component's tables.
-      handler: async (ctx, given): Promise<null> => {
-        await handle(ctx as Ctx, given);
-        return null;
-      },
-    });
+  const madeBy =
+    <Visibility extends FunctionVisibility>(build: MutationBuilder<any, Visibility>) =>
+    <Args extends PropertyValidators>(
+      args: Args,
+      handle: (ctx: Ctx, args: ObjectType<Args>) => Promise<void>,
+    ): RegisteredMutation<Visibility, ObjectType<Args>, Promise<null>> =>
+      build<Args, VNull, Promise<null>, [ObjectType<Args>]>({
+        args,
+        returns: v.null(),
+        // The generic builder does not know the component's tables.
+        handler: async (ctx, given): Promise<null> => {
+          await handle(ctx as Ctx, given);
+          return null;
+        },
+      });
+  const voidMutation = madeBy(internalMutationGeneric);
   /**
    * Does one page after the other, until `doPage` returns null instead of the next one.
    * It is told when it all began, in the order of commits, and how often the page has failed.
@@ -89,7 +136,7 @@ export function mutationsOf<Ctx>() {
   ) =>
     voidMutation({ continuation: v.id("continuations") }, async (own, { continuation: id }) => {
       const ctx = own as HostCtx;
-      const row: Doc<"continuations"> | null = await ctx.db.get("continuations", id);
+      const row: Row | null = await ctx.db.get("continuations", id);
       if (row === null) return;
       const { failures = 0, at } = row;
       // The page is what the same function returned, and another transaction has committed it.
@@ -98,5 +145,5 @@ export function mutationsOf<Ctx>() {
       if (next === null) await ctx.db.delete("continuations", id);
       else await scheduleContinuation(ctx, { ...row, page: next });
     });
-  return { voidMutation, continuation };
+  return { voidMutation, publicMutation: madeBy(mutationGeneric), continuation };
 }

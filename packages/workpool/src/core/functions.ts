@@ -16,7 +16,7 @@ import {
   vCarried,
 } from "./carrier.js";
 import type { Host, HostCtx, HostQueryCtx } from "./context.js";
-import { mutationsOf } from "./continuations.js";
+import { findLostContinuations, mutationsOf } from "./continuations.js";
 import { drainArgs } from "./drain.js";
 import { drainQueue } from "./drain-queue.js";
 import { queueHead } from "./queue.js";
@@ -52,7 +52,9 @@ export function poolFunctions(host: Host, { inspect, call = runAction }: HostFun
       returns: vInspected,
       handler: async (ctx, args) => {
         const found = await inspectSlots(ctx, args);
-        return found.next === null ? { ...found, added: await inspect?.(ctx) } : found;
+        if (found.next !== null) return found;
+        const continued = await findLostContinuations(ctx);
+        return { ...found, continued, added: await inspect?.(ctx) };
       },
     }),
     recover: internalMutationGeneric({

@@ -1,9 +1,10 @@
 import type { Host, HostCtx, MutationCtx } from "./context.js";
+import { reviveContinuations } from "./continuations.js";
 import { seenGate } from "./gate.js";
 import { messageOf } from "./result.js";
 import { hasRoom, ROOM_TO_RECOVER } from "./room.js";
 import { isIdle } from "./slots.js";
-import { dropSweep, readWatch } from "./watch.js";
+import { dropSweep, type Inspected, least, readWatch } from "./watch.js";
 
 /** Each write of the watchdog's document conflicts with starts in flight, so this is rare. */
 const REST_EVERY_MS = 60_000;
@@ -32,20 +33,23 @@ export async function restAfter(ctx: HostCtx, host: Host, work: string): Promise
   await dropSweep(ctx, last, { ...none, watched: false, began: undefined, restedAt: now });
 }
 
-/** Lets the host check what is its own. @returns when to call it again, in ms since the epoch. */
+/** Checks what the host has scheduled. @returns when to check again, in ms since the epoch. */
 export async function sweptByHost(
   ctx: MutationCtx,
   host: Host,
   idle: boolean,
-  found?: unknown,
+  { added, continued }: Pick<Inspected, "added" | "continued"> = {},
 ): Promise<number | undefined> {
+  let wanted: number | undefined;
   try {
-    return (await host.alsoSweep?.(ctx, idle, found)) ?? undefined;
+    wanted = (await host.alsoSweep?.(ctx, idle, added)) ?? undefined;
   } catch (error) {
     console.error(
       `The pool's watchdog could not check all that its host has scheduled: ${messageOf(error)}`,
     );
     // It is still to be checked.
-    return Infinity;
+    wanted = Infinity;
   }
+  // Last, as the host may have begun a continuation.
+  return least(wanted, await reviveContinuations(ctx, idle, continued));
 }

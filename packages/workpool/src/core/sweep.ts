@@ -70,16 +70,16 @@ export async function sweepSlots(
   }
   if (found.next !== null)
     return await scheduleSweep(ctx, host, soFar(found.next), await readWatch(ctx));
-  await finish(ctx, host, soFar(0), found.added);
+  await finish(ctx, host, soFar(0), found);
 }
 
 /** Schedules the next sweep, or none, if a serializable read shows that nothing runs. */
-async function finish(ctx: MutationCtx, host: Host, seen: Seen, added: unknown): Promise<void> {
+async function finish(ctx: MutationCtx, host: Host, seen: Seen, found: Inspected): Promise<void> {
   const drains = await drainAlong(ctx, host);
   // Only that nothing runs has to be sure.
   const wasIdle = seen.running !== true && (await isIdle(ctx));
   // After the drain, as that may begin something for the host to check.
-  const wanted = await sweptByHost(ctx, host, wasIdle, added);
+  const wanted = await sweptByHost(ctx, host, wasIdle, found);
   const watch = await readWatch(ctx);
   if (watch === null) return;
   const idle = wasIdle && (await isIdle(ctx));

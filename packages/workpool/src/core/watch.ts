@@ -51,6 +51,10 @@ export const recoverArgs = {
 };
 export type Suspect = ObjectType<typeof recoverArgs>;
 
+/** Whether there are continuations, and which are lost. */
+const vContinued = v.object({ any: v.boolean(), lost: v.array(v.id("continuations")) });
+export type Continued = Infer<typeof vContinued>;
+
 /** What inspecting some of the slots gives. */
 export const vInspected = v.object({
   /** Those whose work seems to be lost: to be confirmed. */
@@ -63,7 +67,8 @@ export const vInspected = v.object({
   running: v.boolean(),
   /** The slot number to go on from; null after the last. */
   next: v.union(v.number(), v.null()),
-  /** What the host has added for its `alsoSweep`. */
+  /** After the last: the continuations, and what the host has added for its `alsoSweep`. */
+  continued: v.optional(vContinued),
   added: v.optional(v.any()),
 });
 export type Inspected = Infer<typeof vInspected>;

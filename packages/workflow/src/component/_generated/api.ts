@@ -22,7 +22,6 @@ import type * as features_pause from "../features/pause.js";
 import type * as features_repair from "../features/repair.js";
 import type * as features_restart from "../features/restart.js";
 import type * as features_retention from "../features/retention.js";
-import type * as features_watch from "../features/watch.js";
 import type * as lib from "../lib.js";
 import type * as listing from "../listing.js";
 import type * as settle from "../settle.js";
@@ -49,7 +48,6 @@ const fullApi: ApiFromModules<{
   "features/repair": typeof features_repair;
   "features/restart": typeof features_restart;
   "features/retention": typeof features_retention;
-  "features/watch": typeof features_watch;
   lib: typeof lib;
   listing: typeof listing;
   settle: typeof settle;

@@ -4,7 +4,7 @@ import type { Doc, TableNames } from "../_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
 import { pool } from "./pool.js";
 
-export const { continuation, voidMutation } = core.mutationsOf<MutationCtx>();
+export const { continuation, publicMutation, voidMutation } = core.mutationsOf<MutationCtx>();
 
 /** What a transaction that cancels or undoes runs leaves to the runs above, and to its caller. */
 export const ROOM_ABOVE = { ...core.ROOM_TO_COMPLETE, databaseQueries: 1_024 };

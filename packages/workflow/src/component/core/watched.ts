@@ -13,7 +13,6 @@ const vLate = v.object({
 export type Late = Infer<typeof vLate>;
 
 export const vFound = v.object({
-  continuations: vLate,
   deadlines: vLate,
   steps: vLate,
   /** When the next step is entered, if that is soon. */
@@ -34,12 +33,9 @@ export async function nextEntryOf(ctx: QueryCtx): Promise<number | null> {
 
 /** Whether there is nothing to watch. In an idle pool, the tables themselves are read. */
 export async function isQuiet(ctx: QueryCtx, idle: boolean, found: Found): Promise<boolean> {
-  const { continuations, deadlines, steps, nextEntry } = found;
-  const isNone = [continuations, deadlines, steps].every(({ seen }) => seen === "none");
+  const { deadlines, steps, nextEntry } = found;
+  const isNone = [deadlines, steps].every(({ seen }) => seen === "none");
   if (!isNone || nextEntry !== null || (await ctx.db.query("setAside").first()) !== null)
     return false;
-  if (!idle) return true;
-  return (
-    (await ctx.db.query("continuations").first()) === null && (await nextEntryOf(ctx)) === null
-  );
+  return !idle || (await nextEntryOf(ctx)) === null;
 }

@@ -10,7 +10,6 @@ import schema from "../schema.js";
 import type { Plans } from "../validators.js";
 import { isStranded, rearmLate, recoverStranded } from "./lost.js";
 import { repairRetention } from "./retention.js";
-import { watchContinuations } from "./watch.js";
 
 /** How much a page reads, without the scheduled functions of its records. */
 const PAGE = 100;
@@ -32,10 +31,8 @@ type Place = {
  *   comes to its node again.
  */
 export async function repairAll(ctx: MutationCtx, plans?: Plans): Promise<void> {
-  // Actions that run or wait in the queue are the pool's.
+  // Actions that run or wait in the queue, and continuations, are the pool's.
   await sweepNow(ctx, pool);
-  const found = await ctx.runQuery(internal.features.watch.late, {}, { useStaleSnapshot: true });
-  await watchContinuations(ctx, false, found);
   await repairRetention(ctx);
   const rest = await repairPage(ctx, { what: "steps", cursor: null, ...(plans && { plans }) });
   if (rest !== null) await continueLater(ctx, internal.features.repair.repairMore, rest);

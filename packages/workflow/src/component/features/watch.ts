@@ -1,12 +1,12 @@
-import { scheduleContinuation, takeBack } from "@stepwise/workpool/core";
+import { takeBack } from "@stepwise/workpool/core";
 import { stream, type QueryStream } from "convex-helpers/server/stream";
 import type { Infer } from "convex/values";
 import type { Doc } from "../_generated/dataModel.js";
-import { internalQuery, type MutationCtx, type QueryCtx } from "../_generated/server.js";
+import type { MutationCtx, QueryCtx } from "../_generated/server.js";
 import { hasRoomInPage } from "../core/continuations.js";
-import { isLost, isToCome, LATE_MS, stateOfJob } from "../core/scheduled.js";
+import { isToCome, LATE_MS, stateOfJob } from "../core/scheduled.js";
 import { hasNotEnded, stepWithId } from "../core/steps.js";
-import { nextEntryOf, vFound, type Found, type Late } from "../core/watched.js";
+import { nextEntryOf, type Found, type Late } from "../core/watched.js";
 import { rearmDeadline } from "../engine/deadlines.js";
 import schema from "../schema.js";
 import { vWatchedTable } from "../validators.js";
@@ -21,15 +21,6 @@ const PAGE = 50;
 const SET_ASIDE_PAGE = 20;
 /** How soon the next check comes, in ms, while anything goes on. */
 const SWEEP_AGAIN_MS = 60_000;
-
-export async function watchContinuations(ctx: MutationCtx, idle: boolean, found: Found) {
-  const seen = await watchRows(ctx, "continuations", found, async (each) => {
-    if (await isLost(ctx, each)) await scheduleContinuation(ctx, each);
-  });
-  if (seen === "more") return Date.now();
-  const any = seen === "all" || (idle && (await ctx.db.query("continuations").first()) !== null);
-  return any ? Date.now() + SWEEP_AGAIN_MS : null;
-}
 
 export async function watchDeadlines(ctx: MutationCtx, found: Found): Promise<number | null> {
   const seen = await watchRows(ctx, "deadlines", found, (each) => rearmDeadline(ctx, each));
@@ -59,11 +50,10 @@ export async function watchSetAside(ctx: MutationCtx): Promise<number | null> {
 
 type WatchedTable = Infer<typeof vWatchedTable>;
 
-/** What is watched in a table: what is late, or all continuations. */
+/** What is watched in a table: what is late. */
 function watchedRows(ctx: QueryCtx, table: WatchedTable): QueryStream<Doc<WatchedTable>> {
   const late = Date.now() - LATE_MS;
   const rows = stream(ctx.db, schema);
-  if (table === "continuations") return rows.query("continuations");
   if (table === "deadlines")
     return rows.query("deadlines").withIndex("by_at", (q) => q.lt("at", late));
   return rows
@@ -77,13 +67,10 @@ async function needsAttention(ctx: QueryCtx, row: Doc<WatchedTable>): Promise<bo
 }
 
 export async function findLate(ctx: QueryCtx): Promise<Found> {
-  const continuations = await findLateIn(ctx, "continuations");
   const deadlines = await findLateIn(ctx, "deadlines");
   const steps = await findLateIn(ctx, "steps");
-  return { continuations, deadlines, steps, nextEntry: await nextEntryOf(ctx) };
+  return { deadlines, steps, nextEntry: await nextEntryOf(ctx) };
 }
-
-export const late = internalQuery({ args: {}, returns: vFound, handler: findLate });
 
 async function findLateIn(ctx: QueryCtx, table: WatchedTable): Promise<Late> {
   const place = await positionIn(ctx, table);
