@@ -1,9 +1,7 @@
 import type { GenericSchema, SchemaDefinition } from "convex/server";
 import schema from "./component/schema.js";
 
-/**
- * The component's modules, listed for `t.registerComponent`: only Vite knows `import.meta.glob`.
- */
+/** The component's modules, by hand: only Vite knows `import.meta.glob`. */
 export const modules: Record<string, () => Promise<unknown>> = {
   "./component/_generated/api.js": () => import("./component/_generated/api.js"),
   "./component/_generated/server.js": () => import("./component/_generated/server.js"),

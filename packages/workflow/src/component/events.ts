@@ -2,6 +2,7 @@ import { isOwnJob } from "@stepwise/workpool/core";
 import { compareValues, getConvexSize, type Infer, v, type Value } from "convex/values";
 import { mutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
 import type { Doc, Run, RunId, Step } from "./core/documents.js";
+import { isEntry, takesEvents } from "./core/kinds.js";
 import { findRun, vRunOrKey } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
 import { stepRead } from "./core/steps.js";
@@ -158,7 +159,7 @@ async function stepWaitingFor(ctx: MutationCtx, run: RunId, receivers: readonly 
     .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", "waiting"))
     .collect();
   const step = waiting.find(
-    (one) => one.kind === "event" && receivers.some(({ stage }) => stage === one.stage),
+    (one) => takesEvents(one) && receivers.some(({ stage }) => stage === one.stage),
   );
   const isOver = step?.held === true && (step.dueAt ?? Infinity) < Date.now();
   return isOver || (await isOwnJob(ctx, step?.job)) ? undefined : step;
@@ -171,7 +172,7 @@ async function isAhead(ctx: MutationCtx, run: RunId, { stage, loop }: Receiver):
   const record = await stepRead(ctx, run, { stage: place });
   if (loop !== undefined) return record?.endedAt === undefined;
   // A node that is being entered has a record already.
-  return record === null || record.kind === "entry";
+  return record === null || isEntry(record);
 }
 
 /** Whether a branch around a stage has ended, or the run is in another of its cases. */

@@ -4,6 +4,7 @@ import type { IndexRange, PaginationResult } from "convex/server";
 import { v, type Infer, type ObjectType } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
 import type { Run, RunId, Step } from "./core/documents.js";
+import { isInput } from "./core/kinds.js";
 import { findRun } from "./core/runs.js";
 import schema from "./schema.js";
 import { vError, vRunState } from "./validators.js";
@@ -191,8 +192,7 @@ export const steps = query({
       .withIndex("by_run", (q) => q.eq("run", run._id))
       .paginate({ ...page, maximumBytesRead: MAX_BYTES });
     const records: Infer<typeof vRecord>[] = [];
-    for (const step of found.page)
-      if (step.kind !== "input") records.push(await recordOf(ctx, step));
+    for (const step of found.page) if (!isInput(step)) records.push(await recordOf(ctx, step));
     const { isDone, continueCursor } = found;
     return { state, error, generation, records, isDone, continueCursor };
   },

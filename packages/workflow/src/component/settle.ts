@@ -3,6 +3,7 @@ import { v } from "convex/values";
 import { withoutValues } from "../errors/failure.js";
 import { voidMutation } from "./core/continuations.js";
 import type { MutationCtx, Run, RunId, Step } from "./core/documents.js";
+import { isEntry, runsWithin, type TimedKind } from "./core/kinds.js";
 import { logStep } from "./core/log.js";
 import { pool } from "./core/pool.js";
 import {
@@ -62,9 +63,9 @@ export async function settle(ctx: MutationCtx, settlement: Settlement) {
     await logStep(ctx, "retrying", step.run, outcome.error, step.sensitive, { retryAt });
   }
   for (const loop of progress.loops) await removeOldIterations(ctx, loop);
-  const isEntry = outcome.kind === "open" && step.kind === "entry";
+  const hasArrived = outcome.kind === "open" && isEntry(step);
   // The run does not stay here, for example at a node that a restart has not done again.
-  if (isEntry && !isRecorded(step, fused, next)) await ctx.db.delete("steps", step._id);
+  if (hasArrived && !isRecorded(step, fused, next)) await ctx.db.delete("steps", step._id);
   return { stale: false };
 }
 
@@ -94,7 +95,7 @@ export const failStep = voidMutation(
 );
 
 function ofApp(fused: readonly Fused[]): Fused[] {
-  return fused.filter(({ kind }) => kind === "mutation" || kind === "query");
+  return fused.filter(runsWithin);
 }
 
 /** Whether something undoable was executed before what ended the run: it is executed again. */
@@ -207,7 +208,7 @@ async function wait(
   ctx: MutationCtx,
   step: Step,
   hasArrived: boolean,
-  next: Extract<Next, { kind: "sleep" | "event" }>,
+  next: Extract<Next, { kind: TimedKind }>,
 ): Promise<void> {
   const { kind, until, names, storedNames, sensitive } = next;
   const marks = marksOf({ sensitive });

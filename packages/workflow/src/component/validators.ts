@@ -1,6 +1,7 @@
 import { oneOf } from "@stepwise/workpool/core";
 import { type Infer, type ObjectType, v } from "convex/values";
 import { ERROR_KINDS, type StepError } from "../definition/context.js";
+import { stepKindNames, timedKinds } from "./core/kinds.js";
 
 const END_STATES = ["completed", "failed", "canceled", "timedOut"] as const;
 export const vRunState = oneOf("pending", "running", "compensating", ...END_STATES);
@@ -14,15 +15,8 @@ export type BadEnd = Infer<typeof vBadEnd>;
 export const ACTIVE_STATES = ["pending", "running", "waiting"] as const;
 export const vStepState = oneOf(...ACTIVE_STATES, ...END_STATES);
 
-/** Kinds of records that stay open while the run is at a node inside them. */
-const HOLDING = ["branch", "loop"] as const;
-/** `entry`: reached by a scheduled function, not executed yet. */
-export const vStepKind = oneOf(
-  ...(["input", "entry", "action", "mutation", "query", "children", "sleep", "event"] as const),
-  ...HOLDING,
-);
-export type StepKind = Infer<typeof vStepKind>;
-export const isHolding = (kind: StepKind): boolean => HOLDING.some((each) => each === kind);
+export const vStepKind = oneOf(...stepKindNames);
+export type { StepKind } from "./core/kinds.js";
 
 export const vErrorKind = oneOf(...ERROR_KINDS);
 
@@ -202,7 +196,7 @@ export const vNext = v.union(
   v.object({ kind: v.literal("children"), children: vNewChildren }),
   /** It waits until a time, or for an event of one of the names. */
   v.object({
-    kind: oneOf("sleep", "event"),
+    kind: oneOf(...timedKinds),
     ...place,
     until: v.optional(v.number()),
     names: v.optional(v.array(v.string())),
@@ -248,7 +242,7 @@ export const vEvent = v.union(
   /** Its children have all ended. `single`: it is a `.child`. */
   v.object({ kind: v.literal("joined"), single: v.optional(v.boolean()) }),
   /** The end of a sleep, or of the time for an event. */
-  v.object({ kind: v.literal("due"), of: oneOf("sleep", "event") }),
+  v.object({ kind: v.literal("due"), of: oneOf(...timedKinds) }),
   v.object({ kind: v.literal("got"), name: v.string(), value: v.any() }),
   ...vReported.members,
 );

@@ -2,6 +2,7 @@ import { isWaiting, readGate, slotOf } from "@stepwise/workpool/core";
 import { type Infer, v } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
 import type { Doc, Run, Step } from "./core/documents.js";
+import { isEntry, isInPool, isInput, isParent } from "./core/kinds.js";
 import { findRun, runWithId, whichRun } from "./core/runs.js";
 import { isLost } from "./core/scheduled.js";
 import { loadScope } from "./core/scope.js";
@@ -71,14 +72,14 @@ export const nodeFields = {
 async function stepFactsOf(ctx: QueryCtx, step: Step) {
   const { kind, iterations, attempt, dueAt, names: events, iteration, errors = [] } = step;
   // An action waits for a slot in the pool: its own record does not say so.
-  const mayWait = step.state === "running" && kind === "action";
-  const state = mayWait && (await isWaiting(ctx, step._id)) ? ("pending" as const) : step.state;
+  const state =
+    isInPool(step) && (await isWaiting(ctx, step._id)) ? ("pending" as const) : step.state;
   return { kind, iterations, state, attempt, dueAt, events, iteration, errors };
 }
 
 export async function nodeFactsOf(ctx: QueryCtx, step: Step) {
   const { called, chosen, retries } = step;
-  const children = step.kind === "children" ? await childProgress(ctx, step) : undefined;
+  const children = isParent(step) ? await childProgress(ctx, step) : undefined;
   return { ...(await stepFactsOf(ctx, step)), called, chosen, children, retries };
 }
 
@@ -148,10 +149,9 @@ async function activeNodes(
 }
 
 async function activeNode(ctx: QueryCtx, step: Step, deadlines: readonly Doc<"deadlines">[]) {
-  const { kind, entersAt = 0 } = step;
+  const { entersAt = 0 } = step;
   // A run that was started for later waits at its first stage.
-  const dueAt =
-    step.dueAt ?? (kind === "entry" && entersAt > step.startedAt ? entersAt : undefined);
+  const dueAt = step.dueAt ?? (isEntry(step) && entersAt > step.startedAt ? entersAt : undefined);
   return {
     ...(await nodeFactsOf(ctx, step)),
     node: step.stage,
@@ -167,7 +167,7 @@ async function activeNode(ctx: QueryCtx, step: Step, deadlines: readonly Doc<"de
 async function isStalled(ctx: QueryCtx, step: Step): Promise<boolean> {
   if (step.held === true) return false;
   if (await isStranded(ctx, step)) return true;
-  if (step.kind === "action" && step.state === "running" && step.entersAt === undefined) {
+  if (isInPool(step) && step.entersAt === undefined) {
     const slot = await slotOf(ctx, step._id);
     return slot?.job !== undefined && (await isLost(ctx, slot));
   }
@@ -258,7 +258,7 @@ async function hasRoomToRead(ctx: QueryCtx): Promise<boolean> {
 async function treeRun(ctx: QueryCtx, run: Run): Promise<Infer<typeof vTreeRun>> {
   const steps: Step[] = [];
   for await (const step of ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run._id))) {
-    if (step.kind !== "input") steps.push(step);
+    if (!isInput(step)) steps.push(step);
     if (steps.length === MAX_TREE_STEPS || !(await hasRoomToRead(ctx))) break;
   }
   const parent = run.parentStep === undefined ? null : await ctx.db.get("steps", run.parentStep);

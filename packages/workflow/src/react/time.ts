@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import { runsFunction } from "../component/core/kinds.js";
 import type { Step } from "./states.js";
 
 const UNITS = [
@@ -37,16 +38,6 @@ export interface Span {
   readonly title: string;
 }
 
-/** What these do is done by others: nodes inside, children, whoever sends the event. */
-const WAITS: ReadonlySet<string> = new Set([
-  "children",
-  "sleep",
-  "event",
-  "branch",
-  "loop",
-  "entry",
-]);
-
 /** What a step did with its time: a span for each attempt, and for each wait between two. */
 export function spansOf(
   { state, kind = "action", startedAt, endedAt, attempt = 1, ...of }: Step,
@@ -66,7 +57,8 @@ export function spansOf(
   }
   const to = Math.max(from, endedAt ?? now);
   const isTried = from > startedAt;
-  if (state === "pending" || WAITS.has(kind)) add({ from, to, kind: "waiting" }, "waited");
+  // Others do what any other kind does: nodes inside, children, whoever sends the event.
+  if (state === "pending" || !runsFunction({ kind })) add({ from, to, kind: "waiting" }, "waited");
   else if (state !== "waiting") {
     const hasFailed = state === "failed" || state === "timedOut";
     const which = isTried ? `attempt ${attempt}` : "one attempt";

@@ -22,7 +22,7 @@ function isSecret(node: AnyNode): boolean {
   const workflow = kindOf(node).workflow?.(node);
   const inside = workflow === undefined ? insideOf(node) : [workflow];
   return inside.some(({ nodes }) =>
-    isSecret(Object.values(nodes).findLast((each) => kindOf(each).hasOutput !== false)),
+    isSecret(Object.values(nodes).findLast((each) => kindOf(each).makesNothing !== true)),
   );
 }
 
@@ -80,8 +80,8 @@ function readNamed(
   }
   if (name === "output") {
     if (part === "compensate") return own(path);
-    const hasOutput = stagesOf(node).some((each) => each.part === "output");
-    return hasOutput ? own(`${path}.output`) : undefined;
+    const hasHandler = stagesOf(node).some((each) => each.part === "output");
+    return hasHandler ? own(`${path}.output`) : undefined;
   }
   if (name === "children")
     return { ...own(path), children: true, tolerant: node?.tolerate !== undefined || undefined };
@@ -97,7 +97,7 @@ function everything({ node, part, sequences, loops }: Place): string[] {
     const keys = Object.keys(nodes);
     return keys
       .slice(0, Math.max(0, keys.indexOf(at)))
-      .filter((key) => kindOf(nodes[key]).hasOutput !== false)
+      .filter((key) => kindOf(nodes[key]).makesNothing !== true)
       .map((key) => presentKey(nodes, key));
   });
   const sees = stagesOf(node).find((each) => each.part === part)?.sees ?? [];

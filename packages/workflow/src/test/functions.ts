@@ -2,6 +2,7 @@ import { v } from "convex/values";
 import type { Doc, Id } from "../component/_generated/dataModel.js";
 import { query } from "../component/_generated/server.js";
 import { childrenFrom } from "../component/core/children.js";
+import { isEntry, isInput, isParent, isTimed } from "../component/core/kinds.js";
 import { nameOf } from "../component/core/steps.js";
 
 /* Queries of the component's tables. They are mounted beside its own functions, in tests only. */
@@ -44,9 +45,9 @@ export const timers = query({
 });
 
 /** What the record of a stage waits for. */
-function kindOf({ kind }: Doc<"steps">) {
-  if (kind === "sleep" || kind === "event") return kind;
-  return ["input", "entry", "branch", "loop"].includes(kind) ? "start" : "retry";
+function kindOf(step: Doc<"steps">) {
+  if (isTimed(step)) return step.kind;
+  return isEntry(step) ? "start" : "retry";
 }
 
 export const started = query({
@@ -90,7 +91,7 @@ export const steps = query({
         const { bytesRead, documentsRead } = await ctx.meta.getTransactionMetrics();
         if (bytesRead.remaining <= ROOM_BYTES || documentsRead.remaining <= PAGE)
           return { steps: lists, next: { run, after } };
-        if (step.kind !== "input") list.push(stepOf(step));
+        if (!isInput(step)) list.push(stepOf(step));
         after = step._creationTime;
       }
       run++;
@@ -101,13 +102,13 @@ export const steps = query({
 });
 
 function stepOf(step: Doc<"steps">) {
-  const { _id, iterations, state, attempt, single, kind } = step;
+  const { _id, iterations, state, attempt, single } = step;
   const inLoops = iterations === undefined ? "" : ` #${iterations.join(".")}`;
   const attempts = attempt === 1 ? "" : `, ${attempt} attempts`;
   return {
     line: `${nameOf(step)}${inLoops} ${state}${attempts}`,
     /** The record, if runs began there. */
-    parent: kind === "children" ? String(_id) : undefined,
+    parent: isParent(step) ? String(_id) : undefined,
     /** It is the one child of a `.child`. */
     single: single === true,
   };

@@ -25,9 +25,7 @@ export type OnComplete = FunctionReference<
   { workId: WorkId; context?: any; result: RunResult }
 >;
 
-/**
- * Options of every enqueue. `Callback` is the type of `onComplete`, and gives that of `context`.
- */
+/** Options of every enqueue. `Callback`, the type of `onComplete`, gives that of `context`. */
 export type EnqueueOptions<Callback extends OnComplete = OnComplete> = {
   /** A mutation, called once when the work has ended, whatever the outcome. Default: none. */
   onComplete?: Callback | null;

@@ -58,9 +58,7 @@ export interface WorkpoolRetryOptions {
  * });
  */
 export class Workpool {
-  /**
-   * @param component the pool, as `components.workpool`. @throws if an option is out of its range.
-   */
+  /** @param component `components.workpool`, say. @throws if an option is out of its range. */
   constructor(
     readonly component: ComponentApi,
     readonly options: WorkpoolOptions = {},
@@ -79,7 +77,7 @@ export class Workpool {
    * @throws if an option is invalid, or the arguments or the context are too large.
    */
   readonly enqueueAction = this.one("action");
-  /** Enqueues an action for each of `argsList`. @returns the ids, in the order of the arguments. */
+  /** Enqueues an action for each of `argsList`. @returns the ids, in their order. */
   readonly enqueueActionBatch = this.batch("action");
 
   /**
@@ -87,14 +85,12 @@ export class Workpool {
    * rolled back and it has failed. Parameters as in {@link enqueueAction}.
    */
   readonly enqueueMutation = this.one("mutation");
-  /**
-   * Enqueues a mutation for each of `argsList`. @returns the ids, in the order of the arguments.
-   */
+  /** Enqueues a mutation for each of `argsList`. @returns the ids, in their order. */
   readonly enqueueMutationBatch = this.batch("mutation");
 
   /** Enqueues a query, for what it hands to `onComplete`. Otherwise as {@link enqueueMutation}. */
   readonly enqueueQuery = this.one("query");
-  /** Enqueues a query for each of `argsList`. @returns the ids, in the order of the arguments. */
+  /** Enqueues a query for each of `argsList`. @returns the ids, in their order. */
   readonly enqueueQueryBatch = this.batch("query");
 
   /**

@@ -39,9 +39,7 @@ type Page = {
   readonly limit: number;
 };
 
-/**
- * Cancels one page, a smaller one if it has failed before. @returns the next; null after the last.
- */
+/** Cancels a page, a smaller one if it failed before. @returns the next; null after the last. */
 async function cancelPage(
   ctx: MutationCtx,
   { cursor, upTo, limit }: Page,
@@ -64,10 +62,7 @@ async function cancelPage(
   return { cursor: at, upTo, limit };
 }
 
-/**
- * The `_creationTime` of the newest work of this moment, else the time: so works of the caller's
- * transaction count, and the read conflicts only with enqueues of the same moment.
- */
+/** The newest work's time, or now: reading it conflicts only with enqueues of this moment. */
 async function newestAtMost(ctx: MutationCtx, now: number): Promise<number> {
   const newest = await ctx.db
     .query("works")

@@ -72,9 +72,7 @@ interface Stored {
   readonly large?: Id<"largeValues">;
 }
 
-/**
- * Stores an argument object or a context. @throws if it is larger than 1 MB. @param what names it.
- */
+/** Stores an argument object or a context. @throws if it is over 1 MB. @param what names it. */
 export async function storeValue(ctx: MutationCtx, value: Value, what: string): Promise<Stored> {
   const bytes = getConvexSize(value);
   if (bytes < INLINE_BYTES) return { inline: value };

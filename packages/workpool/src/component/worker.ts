@@ -94,10 +94,7 @@ async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
   }
 }
 
-/**
- * Reports the end of an attempt. A mutation that an action calls fails after a few conflicts; a
- * scheduled one is repeated, but takes smaller arguments.
- */
+/** Reports an end; if that fails, in a scheduled mutation, which is repeated on conflicts. */
 async function report(
   ctx: ActionCtx,
   ended: { workId: Id<"works">; attempt: number; slot: Id<"slots">; outcome: Outcome },

@@ -67,9 +67,7 @@ const MOST_CARRIED = 6;
 const TAKES_MS = 10_000;
 /** A carrier with room looks for works at this age, then at twice the age … */
 const FIRST_TAKE_MS = 1_000;
-/**
- * … up to this one: an action of 10 minutes must have ended before the carrier's own time is up.
- */
+/** … up to this one: an action of 10 minutes ends before the carrier's own time is up. */
 const LAST_TAKE_MS = 40_000;
 
 export type CallWork = (

@@ -72,8 +72,6 @@ export interface Work {
   readonly argsInRecord?: boolean;
   /** A function that has not reported some seconds after this many ms is lost. Default: none. */
   readonly timeoutMs?: number;
-  /**
-   * Whether its function takes seconds at most: the first sweep then comes earlier. Default: false.
-   */
+  /** Whether its function takes seconds at most: the first sweep is earlier. Default: false. */
   readonly brief?: boolean;
 }

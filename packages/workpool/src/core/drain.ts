@@ -3,10 +3,7 @@ import type { Drain, Host, MutationCtx } from "./context.js";
 import { cancelPending } from "./jobs.js";
 import { reviveWatch } from "./watch.js";
 
-/*
- * With the gate closed an enqueue reads no slot, so a slot may be free while a work waits. One
- * drain at a time hands such slots out, and conflicts with nobody.
- */
+/* Enqueues read no slot while the gate is closed: one drain at a time gives them the free ones. */
 
 /** How long a drain that found nothing waits, in ms, unless a work joins the queue. */
 export const PAUSE_MS = 20;

@@ -89,9 +89,7 @@ export async function placesOf(ctx: HostQueryCtx): Promise<number> {
   return PLACES[(await ctx.meta.getDeploymentMetadata()).class] ?? FEWEST_PLACES;
 }
 
-/**
- * Whether the pool has more slots than the scheduler has places for. Places are left to others too.
- */
+/** Whether the pool has more slots than the scheduler has places, which others need too. */
 export async function lacksPlaces(ctx: HostQueryCtx): Promise<boolean> {
   const { maxParallelism = 0 } = seenGate(ctx) ?? (await readGate(ctx)) ?? {};
   if (maxParallelism <= FEWEST_PLACES - LEFT_TO_THE_APP) return false;

@@ -109,9 +109,7 @@ export async function completeWork(
   else await freeSlot(ctx, slot._id);
 }
 
-/**
- * Gives the slot to a waiting work, and queues the successor; if none waits, the successor gets it.
- */
+/** Gives the slot to a waiting work, and queues the successor; to that if none waits. */
 async function queueBehindOthers(
   ctx: MutationCtx,
   host: Host,

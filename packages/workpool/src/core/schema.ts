@@ -73,9 +73,7 @@ export const poolTables = {
     job: v.optional(v.id("_scheduled_functions")),
     /** The work's own function has ended, and `job` is one that is to report it. */
     reporting: v.optional(v.boolean()),
-    /**
-     * `job` is a carrier of this work; until it begins, others may take the work. See carrier.ts.
-     */
+    /** `job` is a carrier of this work; until it begins, others may take the work: carrier.ts. */
     mayTake: v.optional(v.boolean()),
     /** When another carrier has begun the work. */
     beganAt: v.optional(v.number()),
@@ -84,14 +82,10 @@ export const poolTables = {
     startedAt: v.number(),
     /** By how many ms after its begin its function has reported. */
     timeoutMs: v.optional(v.number()),
-    /**
-     * How often it was handed over in a row, and since when; of a free slot, since when it is free.
-     */
+    /** How often it was handed over in a row, and since when; since when a free slot is free. */
     handOvers: v.number(),
     heldSince: v.number(),
-    /**
-     * What has ended here. Written along with the slot by each end; read by whoever makes a report.
-     */
+    /** What has ended here: written along with the slot by each end, read for reports. */
     counts: v.optional(vSlotCounts),
   })
     .index("by_number", ["number"])
@@ -121,10 +115,7 @@ export const poolTables = {
   /** Arguments of waiting works from `QUEUED_ARGS_BYTES`, written and deleted with their rows. */
   largeArgs: defineTable({ args: v.any() }),
 
-  /**
-   * What is too much for one transaction. Written by each of its pages, deleted by the last, read
-   * by the watchdog, which schedules lost ones again.
-   */
+  /** What is too much for one transaction: written by each page, deleted by the last. */
   continuations: defineTable({
     /** The handle of the function that does a page, and what it begins with. */
     fn: v.string(),

@@ -206,10 +206,7 @@ export async function startInSlot(
   });
 }
 
-/**
- * Schedules the function of a work that has a slot, or a carrier for it.
- * @throws if the function no longer exists. A carrier finds that out when it calls it.
- */
+/** @throws if the function no longer exists. A carrier finds that out when it calls it. */
 async function scheduleWork(
   ctx: MutationCtx,
   { functions }: Host,
@@ -224,9 +221,7 @@ async function scheduleWork(
   return { job: await ctx.scheduler.runAfter(0, functions.carry, carried), mayTake: true };
 }
 
-/**
- * Has a work's slot watch the job that will report its end: its own function ends without a report.
- */
+/** Has a slot watch the job that will report the end of its work. */
 export async function watchReport(
   ctx: HostCtx,
   { work, slot }: { work: string; slot: SlotId },

@@ -125,9 +125,7 @@ async function drainAlong(ctx: MutationCtx, host: Host): Promise<boolean> {
   return true;
 }
 
-/**
- * When to check works without a timeout: as the oldest needs, but no more often than `since` asks.
- */
+/** When to check works without a timeout: as the oldest needs, or `since` if that asks less. */
 function sweepByAge(
   host: Host,
   since: number,
@@ -153,9 +151,7 @@ function stillShortest(
   return running === undefined ? undefined : Math.max(before, running);
 }
 
-/**
- * Recovers one slot, nested: if its host throws, the work is set aside and the slot handed over.
- */
+/** Recovers a slot, nested: if its host throws, its work is set aside and it is handed over. */
 export async function recovered(ctx: MutationCtx, host: Host, suspect: Suspect): Promise<boolean> {
   try {
     return await ctx.runMutation(host.functions.recover, suspect, {

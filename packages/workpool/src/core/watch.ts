@@ -11,9 +11,7 @@ import type {
 } from "./context.js";
 import { cancelPending } from "./jobs.js";
 
-/**
- * The functions of running works with a timeout, and when a sweep first saw that they had begun.
- */
+/** The functions of running works with a timeout, and when a sweep first saw them begun. */
 const vBegan = v.array(v.object({ job: v.id("_scheduled_functions"), at: v.number() }));
 
 /** What a sweep has seen so far: carried from one of its transactions to the next. */

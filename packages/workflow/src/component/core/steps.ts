@@ -1,5 +1,6 @@
 import { ACTIVE_STATES, type Read, type Stage, type Token } from "../validators.js";
 import type { Doc, QueryCtx, RunId, Step } from "./documents.js";
+import { isLoop } from "./kinds.js";
 
 /* How step records are found and made. */
 
@@ -57,7 +58,7 @@ export async function loopAround(ctx: QueryCtx, { run, stage, iterations = [], u
   for (let depth = names.length - 1; depth > 0; depth--) {
     const stage = names.slice(0, depth).join(".");
     const around = await stepRead(ctx, run, { stage, iterations: iterations.slice(0, -1) });
-    if (around?.kind === "loop")
+    if (around !== null && isLoop(around))
       return { loop: { state: around.output, iteration: around.iteration } };
   }
   return {};

@@ -2,6 +2,7 @@ import * as core from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { withoutValues } from "../../errors/failure.js";
 import type { MutationCtx, Run, Step, StepId } from "../core/documents.js";
+import { isInPool } from "../core/kinds.js";
 import { logThrown } from "../core/log.js";
 import { pool } from "../core/pool.js";
 import { cancelScheduled } from "../core/scheduled.js";
@@ -39,7 +40,7 @@ export async function callOnComplete(ctx: MutationCtx, run: Run, sensitive: bool
 /** Cancels what is scheduled for a step. An action that runs goes on to its end. */
 export async function stopStep(ctx: MutationCtx, step: Step): Promise<void> {
   await cancelScheduled(ctx, step);
-  if (step.kind !== "action" || step.state !== "running") return;
+  if (!isInPool(step)) return;
   if (step.job === undefined) await withdraw(ctx, step._id);
   else await releaseSlot(ctx, step._id);
 }

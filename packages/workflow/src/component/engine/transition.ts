@@ -1,6 +1,7 @@
 import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../../definition/context.js";
 import type { MutationCtx, Step, StepId } from "../core/documents.js";
+import { isAction, isBranch, isParent, takesEvents } from "../core/kinds.js";
 import { cancelScheduled } from "../core/scheduled.js";
 import { keyOf, marksOf, newRecord, NO_ENTRY, stepRead } from "../core/steps.js";
 import type { LoopStep } from "../features/iterations.js";
@@ -17,10 +18,9 @@ export interface Progress {
 export async function recordOutcome(ctx: MutationCtx, progress: Progress, { outcome }: Settlement) {
   const { step } = progress;
   // A lost action has reported after all, or an event came before its timeout.
-  const isOvertaken =
-    step.kind === "action"
-      ? outcome.kind !== "open"
-      : outcome.kind === "success" && step.kind === "event";
+  const isOvertaken = isAction(step)
+    ? outcome.kind !== "open"
+    : outcome.kind === "success" && takesEvents(step);
   if (isOvertaken) await cancelScheduled(ctx, step);
   if (outcome.kind === "success") {
     const stored = await storeOutput(ctx, progress, step, outcome.output);
@@ -40,7 +40,7 @@ export async function recordOutcome(ctx: MutationCtx, progress: Progress, { outc
     const attempt = step.attempt + 1;
     const fields = { state: "waiting" as const, attempt, errors, retries, dueAt };
     await scheduleEntry(ctx, step, { at: dueAt }, fields);
-  } else if (step.kind === "children" && step.event !== undefined) {
+  } else if (isParent(step) && step.event !== undefined) {
     // The run goes on after the children; their record waits for the finalize.
     await ctx.db.patch("steps", step._id, NO_ENTRY);
   }
@@ -81,19 +81,19 @@ export async function recordFused(
   { outcome }: Settlement,
 ): Promise<void> {
   const { step } = progress;
-  const { stage, iterations, kind, iteration, undoable } = fused;
+  const { stage, iterations, iteration, undoable } = fused;
   const isArrival = outcome.kind === "open" && keyOf(step) === keyOf(fused);
   const isBegun = fused.exists === true && !isArrival;
   const begun = isBegun ? await stepRead(ctx, step.run, fused) : null;
   // A deploy may have added a branch around it. A loop needs the state in its record.
-  if (isBegun && begun === null && kind !== "branch")
+  if (isBegun && begun === null && !isBranch(fused))
     throw new Error(`The run goes on with "${stage}", but was never there`);
   const fields = await fieldsOf(ctx, progress, fused);
   let id: StepId;
   if (isArrival) {
     id = step._id;
     // A parent began with its children.
-    const startedAt = kind === "children" ? step.startedAt : fields.startedAt;
+    const startedAt = isParent(fused) ? step.startedAt : fields.startedAt;
     await ctx.db.patch("steps", id, { ...fields, ...NO_ENTRY, startedAt });
   } else if (begun !== null) {
     id = begun._id;
@@ -126,7 +126,7 @@ async function fieldsOf(ctx: MutationCtx, progress: Progress, fused: Fused) {
     ...(chosen === undefined ? {} : { chosen }),
     ...(error === undefined ? {} : { errors: [error] }),
     ...marksOf(fused),
-    ...(kind === "children" ? NOT_REDUCED : {}),
+    ...(isParent(fused) ? NOT_REDUCED : {}),
     ...(output === undefined ? {} : await storeOutput(ctx, progress, fused, output)),
   };
 }

@@ -5,6 +5,7 @@ import { internal } from "../_generated/api.js";
 import { continueLater, ROOM_ABOVE } from "../core/continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import { hasChildIn, UNENDED } from "../core/children.js";
+import { isParent } from "../core/kinds.js";
 import { activeSteps, lastOwnUndo, NO_ENTRY, stepRead } from "../core/steps.js";
 import { beginStage } from "../engine/begin.js";
 
@@ -163,7 +164,7 @@ export async function childOfClosedEnded(
 export async function parentBeingUndone(ctx: QueryCtx, run: RunId) {
   const steps = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run));
   const last = await steps.order("desc").first();
-  if (last?.kind === "children" && (await hasChildIn(ctx, last._id, UNENDED))) return last;
+  if (last !== null && isParent(last) && (await hasChildIn(ctx, last._id, UNENDED))) return last;
   const undo = await lastUndo(ctx, run);
   return undo?.child === undefined ? null : await ctx.db.get("steps", undo.step);
 }

@@ -4,6 +4,7 @@ import type { StepError } from "../../definition/context.js";
 import { durationText } from "../../rules.js";
 import { voidMutation } from "../core/continuations.js";
 import type { Doc, MutationCtx, Step } from "../core/documents.js";
+import { isInPool, isParent } from "../core/kinds.js";
 import { errorOf } from "../core/runs.js";
 import { activeSteps, tokenOf } from "../core/steps.js";
 import { startWork } from "../engine/begin.js";
@@ -52,13 +53,13 @@ async function failNode(ctx: MutationCtx, deadline: Doc<"deadlines">, error: Ste
   for await (const step of activeSteps(ctx, deadline.run))
     if (isUnder(deadline, step)) steps.push(step);
   // While a parent's finalize runs, the record of its children waits for that.
-  const step = steps.find(({ kind }) => kind !== "children") ?? steps[0];
+  const step = steps.find((each) => !isParent(each)) ?? steps[0];
   if (step === undefined) return false;
   await lift(ctx, deadline);
-  if (step.kind === "children") await failWith(ctx, step, error);
+  if (isParent(step)) await failWith(ctx, step, error);
   else {
     if (step.job !== undefined) await cancelPending(ctx, step.job);
-    else if (step.kind === "action" && step.state === "running") await withdraw(ctx, step._id);
+    else if (isInPool(step)) await withdraw(ctx, step._id);
     const event = { kind: "failed" as const, error };
     if (step.held === true) await scheduleEntry(ctx, step, { event });
     else await enterStep(ctx, tokenOf(step), { event });

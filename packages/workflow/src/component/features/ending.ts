@@ -4,6 +4,7 @@ import type { StepError } from "../../definition/context.js";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater, ROOM_ABOVE, voidMutation } from "../core/continuations.js";
 import type { Doc, MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
+import { isParent } from "../core/kinds.js";
 import { logEnded } from "../core/log.js";
 import { errorOf, goesOn } from "../core/runs.js";
 import { outputInRun } from "../core/scope.js";
@@ -68,7 +69,7 @@ export async function endRun(
     waitsFor ||=
       (isCanceledLater(parent) && (undo !== null || parent.undoableBelow === true)) ||
       (await hasToWaitFor(ctx, parent, undo));
-  if (end.at?.kind === "children") waitsFor ||= await hasToWaitFor(ctx, end.at, undo);
+  if (end.at !== undefined && isParent(end.at)) waitsFor ||= await hasToWaitFor(ctx, end.at, undo);
   if (undo === null && !waitsFor) return await finishRun(ctx, run, end);
   await liftDeadlines(ctx, run._id);
   await ctx.db.patch("runs", run._id, {
@@ -150,7 +151,7 @@ async function closeSteps(
     const { iteration } = step;
     if (iteration !== undefined)
       await removeOldIterations(ctx, { ...step, iteration, before: iteration, isOver: true });
-    if (step.kind === "children") parents.push(step);
+    if (isParent(step)) parents.push(step);
   }
   return parents;
 }
@@ -161,7 +162,7 @@ async function closeStep(ctx: MutationCtx, step: Step, state: BadEnd, page: Page
   const closed = { ...noEntry, state, endedAt: Date.now(), held: undefined };
   await ctx.db.patch("steps", step._id, closed);
   await stopStep(ctx, step);
-  if (step.kind !== "children") return;
+  if (!isParent(step)) return;
   if (step.inserting === true) await dropPages(ctx, step._id);
   await endRecount(ctx, step);
   await cancelChildren(ctx, step, page);

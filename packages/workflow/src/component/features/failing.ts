@@ -62,10 +62,7 @@ function withCauses(error: StepError, most: number): StepError {
   return innermost;
 }
 
-/*
- * How many children have failed: each inserts a row, and a recount adds the rows to a sum a second
- * later, so that no two children write one document. Near the limit a child reads the rows.
- */
+/* Each failed child inserts a row, and a recount sums them up: no two write one document. */
 
 /** Near the limit each child reads the rows. These conflict, and retries are limited. */
 const READ_AT_ONCE = 2;

@@ -2,6 +2,7 @@ import { hasRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater } from "../core/continuations.js";
 import type { MutationCtx, RunId, Step, StepId } from "../core/documents.js";
+import { isParent } from "../core/kinds.js";
 import { removeChildren } from "./retention.js";
 
 /** The first and so many of the newest iterations keep their records; twice as many meanwhile. */
@@ -73,7 +74,7 @@ async function removeSome(ctx: MutationCtx, old: Old, loop: Step): Promise<Old |
     for await (const step of query) {
       const isKept = !isInside(loop, step) || undoable.has(iterationOf(old, step));
       if (!isKept && step.endedAt !== undefined)
-        if (step.kind !== "children" || (await removeChildren(ctx, step._id)))
+        if (!isParent(step) || (await removeChildren(ctx, step._id)))
           await ctx.db.delete("steps", step._id);
       if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return from(positionOf(step));
     }

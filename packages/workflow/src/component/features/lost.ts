@@ -4,6 +4,7 @@ import { v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { voidMutation } from "../core/continuations.js";
 import type { MutationCtx, QueryCtx, Step, StepId } from "../core/documents.js";
+import { isAction, isEntry, isInPool, isTimed } from "../core/kinds.js";
 import { logThrown } from "../core/log.js";
 import { pool } from "../core/pool.js";
 import { isToCome, stateOfJob } from "../core/scheduled.js";
@@ -61,20 +62,19 @@ export async function rearm(ctx: MutationCtx, step: Step, isLastTry = false) {
   await scheduleEntry(ctx, step, { event, at, isLastTry });
 }
 
-function eventOf({ kind, state, event, dueAt }: Step): Event | undefined {
+function eventOf(step: Step): Event | undefined {
+  const { state, event, dueAt } = step;
   if (event !== undefined) return event;
-  if (kind === "entry" || state === "pending") return { kind: "arrive" };
-  if (kind === "action") return state === "waiting" ? { kind: "arrive" } : undefined;
-  if (kind === "children") return undefined;
-  if (dueAt === undefined || (kind !== "sleep" && kind !== "event")) return undefined;
-  return { kind: "due", of: kind };
+  const isToArrive =
+    isEntry(step) || state === "pending" || (isAction(step) && state === "waiting");
+  if (isToArrive) return { kind: "arrive" };
+  return dueAt !== undefined && isTimed(step) ? { kind: "due", of: step.kind } : undefined;
 }
 
 /** Whether an action is neither in the queue nor in a slot, and its run will not be told. */
 export async function isStranded(ctx: QueryCtx, step: Step): Promise<boolean> {
-  const { kind, state, held, entersAt, _id } = step;
-  if (kind !== "action" || state !== "running" || held === true || entersAt !== undefined)
-    return false;
+  const { held, entersAt, _id } = step;
+  if (!isInPool(step) || held === true || entersAt !== undefined) return false;
   return !(await core.isWaiting(ctx, _id)) && (await core.slotOf(ctx, _id)) === null;
 }
 

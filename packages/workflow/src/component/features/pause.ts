@@ -2,19 +2,16 @@ import { isOwnJob } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
 import type { MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
+import { isHolding, isInPool, isParent } from "../core/kinds.js";
 import { goesOn } from "../core/runs.js";
 import { cancelScheduled } from "../core/scheduled.js";
 import { activeSteps } from "../core/steps.js";
 import { releaseSlot, withdraw } from "../engine/closing.js";
 import { scheduleEntry } from "../engine/entry.js";
-import { isHolding } from "../validators.js";
 import { startWaiting } from "./concurrency.js";
 import { rearm } from "./lost.js";
 
-/*
- * A pause marks active records as `held`, down the tree: nothing that is held is scheduled. What
- * runs ends and is recorded; the records that follow are held too.
- */
+/* A pause marks active records as `held`, down the tree: what runs ends, and nothing starts. */
 
 const PAGE = 250;
 type Page = { remaining: number };
@@ -48,10 +45,9 @@ async function applyToRun(
   const { held } = decided;
   for await (const step of activeSteps(ctx, run)) {
     // The steps inside are held.
-    if (isHolding(step.kind)) continue;
+    if (isHolding(step)) continue;
     if (held) await hold(ctx, step);
-    if (step.kind === "children")
-      await applyToChildren(ctx, { ...decided, step: step._id, after: -1 }, page);
+    if (isParent(step)) await applyToChildren(ctx, { ...decided, step: step._id, after: -1 }, page);
     if (!held && step.held === true) await release(ctx, step);
   }
 }
@@ -118,7 +114,7 @@ export const applyMore = continuation<Rest>(async (ctx, rest, { at }) => {
 async function hold(ctx: MutationCtx, step: Step): Promise<void> {
   if (step.held === true) return;
   // A lost action has a job, which tells its run.
-  if (step.kind === "action" && step.state === "running" && step.job === undefined) {
+  if (isInPool(step) && step.job === undefined) {
     const isAhead = await withdraw(ctx, step._id);
     await ctx.db.patch("steps", step._id, { held: true, ...(isAhead ? { state: "pending" } : {}) });
     return;
@@ -129,7 +125,7 @@ async function hold(ctx: MutationCtx, step: Step): Promise<void> {
   const staysScheduled = job === undefined || step.inserting === true || (await isOwnJob(ctx, job));
   if (!staysScheduled) {
     await cancelScheduled(ctx, step);
-    if (step.kind === "action" && step.state === "running") await releaseSlot(ctx, step._id);
+    if (isInPool(step)) await releaseSlot(ctx, step._id);
   }
   await ctx.db.patch("steps", step._id, {
     held: true,
@@ -150,7 +146,7 @@ async function release(ctx: MutationCtx, held: Step): Promise<void> {
   }
   await ctx.db.patch("steps", step._id, { held: undefined });
   await rearm(ctx, step);
-  if (step.kind === "children") await startWaiting(ctx, step._id);
+  if (isParent(step)) await startWaiting(ctx, step._id);
 }
 
 /** Whether an event that a step waits for came in time while it was held. */

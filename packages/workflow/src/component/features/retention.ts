@@ -8,6 +8,7 @@ import {
   voidMutation,
 } from "../core/continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../core/documents.js";
+import { isAction, isParent } from "../core/kinds.js";
 import { hasEnded } from "../core/runs.js";
 import { isLost } from "../core/scheduled.js";
 import { childrenFrom, hasChildIn, UNENDED } from "../core/children.js";
@@ -119,27 +120,26 @@ export async function removeStep(ctx: MutationCtx, step: Step): Promise<boolean>
   if (!(await hasRoomInPage(ctx))) return false;
   // A step may cancel its own run and so have it removed: its report finds its record ended.
   if (await isOwnJob(ctx, step.job)) return false;
-  const isParent = step.kind === "children";
-  if (isParent && step.inserting === true) await dropPages(ctx, step._id);
+  if (isParent(step) && step.inserting === true) await dropPages(ctx, step._id);
   // Undos go first: a run that is canceled before the next page finds none that is gone.
   const isAlone =
-    (await removeUndos(ctx, step)) && (!isParent || (await removeFamily(ctx, step._id)));
+    (await removeUndos(ctx, step)) && (!isParent(step) || (await removeFamily(ctx, step._id)));
   if (!isAlone) {
     // A restart after that cannot keep the rest.
     if (step.undone !== true) await ctx.db.patch("steps", step._id, { undone: true });
     return false;
   }
   if (step.endedAt === undefined) await stopStep(ctx, step);
-  if (step.kind === "action" && (await ctx.db.query("setAside").first()) !== null)
+  if (isAction(step) && (await ctx.db.query("setAside").first()) !== null)
     await takeBack(ctx, step._id);
   await ctx.db.delete("steps", step._id);
   return true;
 }
 
 /** @returns as {@link removeRowsOf}. */
-async function removeUndos(ctx: MutationCtx, { _id: step, kind, undoable }: Step) {
-  if (undoable !== true && kind !== "children") return true;
-  const undos = ctx.db.query("undos").withIndex("by_step", (q) => q.eq("step", step));
+async function removeUndos(ctx: MutationCtx, step: Step) {
+  if (step.undoable !== true && !isParent(step)) return true;
+  const undos = ctx.db.query("undos").withIndex("by_step", (q) => q.eq("step", step._id));
   return await deleteInPage(ctx, "undos", undos);
 }
 

@@ -12,10 +12,7 @@ import schema from "../schema.js";
 import { vWatchedTable } from "../validators.js";
 import { rearmLate, recoverStranded } from "./lost.js";
 
-/*
- * The pool's watchdog also checks this component's scheduled functions. Each function says when to
- * check again; null if nothing is there, which is concluded from the table itself, in an idle pool.
- */
+/* Each function says when to check again; null if nothing is there, as an idle table shows. */
 
 const PAGE = 50;
 const SET_ASIDE_PAGE = 20;

@@ -39,8 +39,8 @@ interface Kind {
   /** The node with what is inside it under storage names. */
   stored?(node: AnyNode, nodes: Keyed, cases: Keyed): AnyNode;
   workflow?(node: AnyNode): AnyDefinition;
-  /** Default: true. */
-  readonly hasOutput?: boolean;
+  /** Whether no node can read what it makes. */
+  readonly makesNothing?: true;
   /** Whether its `timeout` is that of all its stages, which the component watches. */
   readonly isTimedAsWhole?: boolean;
   /** Whether a run can wait there without holding a slot. */
@@ -71,7 +71,7 @@ const kinds: Readonly<Record<NodeKind, Kind>> = {
     waits: true,
     startsRuns: true,
   },
-  sleep: { hasOutput: false, waits: true },
+  sleep: { makesNothing: true, waits: true },
   event: {
     waits: true,
     events: ({ anyOf, schema }, name) =>
