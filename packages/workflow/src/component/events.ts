@@ -7,7 +7,7 @@ import { findRun, vRunOrKey } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
 import { stepRead } from "./core/steps.js";
 import { enterNow, scheduleEntry } from "./engine/entry.js";
-import { vRunState } from "./validators.js";
+import { reception, vRunState } from "./validators.js";
 
 /** What a row of the inbox may take: a document holds 1 MiB, with its id and time. */
 const MAX_KEPT_BYTES = (1 << 20) - 1_024;
@@ -43,14 +43,8 @@ function forStage({ otherwise }: Doc<"inbox">, stage: string) {
   return otherwise?.find((one) => one.stage === stage);
 }
 
-const vReceiver = v.object({
-  stage: v.string(),
-  /** The outermost loop around it: while that goes on, it may be reached again. */
-  loop: v.optional(v.string()),
-  refuses: v.optional(v.boolean()),
-  /** What its schema makes of the payload, where that is not what others make of it. */
-  value: v.optional(v.any()),
-});
+/** `loop`: the outermost one around it. While that goes on, it may be reached again. */
+const vReceiver = v.object({ ...reception, loop: v.optional(v.string()) });
 type Receiver = Infer<typeof vReceiver>;
 
 /**

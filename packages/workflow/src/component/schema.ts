@@ -2,6 +2,7 @@ import { poolTables } from "@stepwise/workpool/core";
 import { defineSchema, defineTable } from "convex/server";
 import { v } from "convex/values";
 import {
+  reception,
   vBadEnd,
   vBeginning,
   vError,
@@ -166,15 +167,7 @@ export default defineSchema({
     name: v.string(),
     value: v.any(),
     /** The stages that refuse it, or make another value of it. */
-    otherwise: v.optional(
-      v.array(
-        v.object({
-          stage: v.string(),
-          refuses: v.optional(v.boolean()),
-          value: v.optional(v.any()),
-        }),
-      ),
-    ),
+    otherwise: v.optional(v.array(v.object(reception))),
   }).index("by_run_name", ["run", "name"]),
 
   /** What a run has done that can be undone: a step of its own, or a child with such steps. */

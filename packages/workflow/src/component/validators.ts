@@ -248,6 +248,13 @@ export const vEvent = v.union(
 );
 export type Event = Infer<typeof vEvent>;
 
+/** How a stage takes an event: it refuses it, or makes `value` of it, if not what others make. */
+export const reception = {
+  stage: v.string(),
+  refuses: v.optional(v.boolean()),
+  value: v.optional(v.any()),
+};
+
 /** The plans that are deployed. */
 export const vPlans = v.array(v.object({ workflow: v.string(), plan: v.string() }));
 export type Plans = Infer<typeof vPlans>;

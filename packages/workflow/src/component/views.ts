@@ -1,4 +1,5 @@
 import { isWaiting, readGate, slotOf } from "@stepwise/workpool/core";
+import { pick } from "convex-helpers";
 import { type Infer, v } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
 import type { Doc, Run, Step } from "./core/documents.js";
@@ -27,22 +28,11 @@ export const runFacts = {
   error: v.optional(vError),
 };
 
-export function factsOf({ _id: runId, startKey: key, parentRun: parentRunId, ...run }: Run) {
-  const { workflow, state, plan, generation = 1, startedAt, endedAt, error } = run;
-  const paused = run.paused === true;
-  return {
-    runId,
-    workflow,
-    state,
-    key,
-    plan,
-    generation,
-    parentRunId,
-    startedAt,
-    endedAt,
-    paused,
-    error,
-  };
+const SAME = ["workflow", "state", "plan", "startedAt", "endedAt", "error"] as const;
+
+export function factsOf(run: Run) {
+  const { _id: runId, startKey: key, parentRun: parentRunId, generation = 1, paused = false } = run;
+  return { ...pick(run, [...SAME]), runId, key, parentRunId, generation, paused };
 }
 
 /** How many runs `tree` shows. */

@@ -74,10 +74,7 @@ async function newestAtMost(ctx: MutationCtx, now: number): Promise<number> {
   return newest?._creationTime ?? now;
 }
 
-/**
- * Cancels works. One that cannot be canceled is set aside; the first, if its page failed twice.
- * @returns how many it came to, from the first: fewer if their callbacks need much.
- */
+/** Cancels works, or sets them aside. @returns how many: fewer if their callbacks need much. */
 async function cancelMany(
   ctx: MutationCtx,
   works: readonly Doc<"works">[],

@@ -61,10 +61,7 @@ export async function expectedAttempt(
   return work !== null && work.attempts + 1 === attempt ? work : null;
 }
 
-/**
- * Ends a work: deletes its record, hands its slot over, and calls its callback last, so that what
- * it enqueues finds the slot free. @param attempts how many have ended.
- */
+/** Ends a work. Its callback comes last, and finds the slot free. @param attempts how many. */
 export async function endWork(
   ctx: MutationCtx,
   work: Doc<"works">,

@@ -38,10 +38,7 @@ export async function performAttempt(
   await report(ctx, { ...attempt, outcome });
 }
 
-/**
- * Runs an enqueued mutation or query, and ends its work in the same transaction. The record goes
- * first: a function that could cancel its own work would cancel this job.
- */
+/** Runs a mutation or query. Its record goes first: else it could cancel its work, and this job. */
 export const runMutation = voidMutation(vAttempt, async (ctx, { workId, attempt, slot }) => {
   const work = await expectedAttempt(ctx, workId, attempt);
   if (work === null) return;

@@ -30,10 +30,7 @@ export interface Host {
   readonly functions: PoolFunctions;
   /** Ends a work whose function no longer exists. It has left the queue, and has no slot. */
   readonly functionGone: (ctx: HostCtx, work: string, message: string) => Promise<void>;
-  /**
-   * A work was lost: count that as a failed attempt. If this throws, the work is set aside.
-   * @param why what became of the function, for the attempt's error.
-   */
+  /** A work was lost: a failed attempt. If this throws, it is set aside. @param why for errors. */
   readonly lost: (ctx: HostCtx, work: string, slot: SlotId, why: string) => Promise<void>;
   /** Whether a work that leaves the queue may start; if not, the host ends it. Default: it may. */
   readonly mayStart?: (ctx: HostCtx, work: Work) => Promise<boolean>;

@@ -4,7 +4,7 @@ import { closeGate, mayOpen, openGate, readGate } from "./gate.js";
 import { anyWaits, leaveQueueAt, seeQueue } from "./queue.js";
 import { startQueued } from "./hand-over.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
-import { confirmFree, freeSlotIds, seeFreeSlots } from "./slots.js";
+import { confirmFree, freeSlots, seeFreeSlots } from "./slots.js";
 
 /** After so many rounds in which it found nothing, in a row, a drain opens the gate. */
 const QUIET_ROUNDS = 3;
@@ -30,7 +30,8 @@ export async function drainQueue(
   };
   const seen = await seeFreeSlots(ctx, host, gate);
   // A completion that sees a drain frees its slot: only a serializable read shows that none did.
-  const free = seen.length === 0 ? await freeSlotIds(ctx, gate) : seen;
+  const free =
+    seen.length > 0 ? seen : (await freeSlots(ctx, 0, gate.maxParallelism)).map(({ _id }) => _id);
   if (free.length === 0) {
     // With the gate open, completions would not hand their slots on.
     if (gate.open && (await anyWaits(ctx))) await closeGate(ctx, gate);

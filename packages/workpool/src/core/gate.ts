@@ -2,7 +2,7 @@ import type { Gate, HostCtx, HostQueryCtx, MutationCtx } from "./context.js";
 import type { LogLevel } from "./log.js";
 
 /** The most that may be asked for: a deployment would not run more scheduled functions at once. */
-export const MAX_PARALLELISM_LIMIT = 200;
+const MAX_PARALLELISM_LIMIT = 200;
 
 /** The gate, or null in a pool that nothing was ever enqueued to. */
 export async function readGate(ctx: HostQueryCtx): Promise<Gate | null> {
@@ -63,15 +63,10 @@ export async function addSlots(ctx: MutationCtx, from: number, to: number): Prom
 }
 
 /** @throws if it is not a whole number from 0 to {@link MAX_PARALLELISM_LIMIT}. */
-export function checkMaxParallelism(maxParallelism: number): void {
-  if (
-    Number.isInteger(maxParallelism) &&
-    maxParallelism >= 0 &&
-    maxParallelism <= MAX_PARALLELISM_LIMIT
-  )
-    return;
+export function checkMaxParallelism(given: number): void {
+  if (Number.isInteger(given) && given >= 0 && given <= MAX_PARALLELISM_LIMIT) return;
   throw new Error(
-    `maxParallelism is ${maxParallelism}: it must be a whole number from 0 (paused) to ${MAX_PARALLELISM_LIMIT}`,
+    `maxParallelism is ${given}: it must be a whole number from 0 (paused) to ${MAX_PARALLELISM_LIMIT}`,
   );
 }
 

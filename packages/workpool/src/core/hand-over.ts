@@ -97,10 +97,7 @@ async function isLast(ctx: MutationCtx, host: Host, gate: Gate): Promise<boolean
   return (await seeFreeSlots(ctx, host, gate)).length >= gate.maxParallelism - 1;
 }
 
-/**
- * Starts a work in a slot that is free, or held by the work before it. A work that cannot start is
- * ended by its host, or set aside. @returns whether it was started.
- */
+/** Starts a work in a slot. @returns false if it could not start: then it is ended or set aside. */
 export async function tryStart(
   ctx: MutationCtx,
   host: Host,

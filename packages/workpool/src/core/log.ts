@@ -8,7 +8,7 @@ const LEVELS = ["DEBUG", "TRACE", "INFO", "REPORT", "WARN", "ERROR"] as const;
 /** How much is logged: a level, and all that come after it in the list. */
 export const vLogLevel = oneOf(...LEVELS);
 export type LogLevel = Infer<typeof vLogLevel>;
-export const DEFAULT_LOG_LEVEL: LogLevel = "REPORT";
+const DEFAULT_LOG_LEVEL: LogLevel = "REPORT";
 
 /** @throws if it is none of the levels. */
 export function checkLogLevel(logLevel: LogLevel): void {
@@ -28,13 +28,9 @@ export async function logLevelOf(ctx: HostQueryCtx): Promise<LogLevel> {
 /** A function's log holds 256 lines: of many events at once, no more than this are logged. */
 export const MOST_LOGGED_AT_ONCE = 100;
 
-const WRITE: Readonly<Record<LogLevel, (line: string) => void>> = {
-  DEBUG: (line) => console.debug(line),
-  TRACE: (line) => console.debug(line),
-  INFO: (line) => console.info(line),
-  REPORT: (line) => console.info(line),
-  WARN: (line) => console.warn(line),
-  ERROR: (line) => console.error(line),
+const METHODS = {
+  ...({ DEBUG: "debug", TRACE: "debug", INFO: "info" } as const),
+  ...({ REPORT: "info", WARN: "warn", ERROR: "error" } as const),
 };
 
 /** Whether this level is logged. It may read the gate: ask last. */
@@ -50,5 +46,6 @@ export async function logEventOf(
   event: string,
   fields: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  if (await logs(ctx, level)) WRITE[level](JSON.stringify({ component, event, ...fields }));
+  if (await logs(ctx, level))
+    console[METHODS[level]](JSON.stringify({ component, event, ...fields }));
 }

@@ -4,7 +4,7 @@ import { closeGate, ensureGate } from "./gate.js";
 import { joinQueue, seeNearFirst } from "./queue.js";
 import { handOver, startNearFirst, tryStart } from "./hand-over.js";
 import { noteWoke } from "./rest.js";
-import { claimable, freeSlot, noneIsFree, offerSlot, startInSlot } from "./slots.js";
+import { claimable, freeSlot, freeSlots, offerSlot, startInSlot } from "./slots.js";
 import { countAlong, type SlotCounts } from "./counts.js";
 import { keepWatch, least, type Started, watchTheWatchdog } from "./watch.js";
 
@@ -50,7 +50,9 @@ export async function enqueueWorks(
   for (const work of works.slice(started.length)) await joinQueue(ctx, work);
   if (gate.open) {
     await closeGate(ctx, gate);
-    const noneIsLeft = started.length === gate.maxParallelism || (!busy && (await noneIsFree(ctx)));
+    const noneIsLeft =
+      started.length === gate.maxParallelism ||
+      (!busy && (await freeSlots(ctx, 0, 1)).length === 0);
     if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));
   } else await wakeDrain(ctx, host);
   if (started.length === 0) await watchTheWatchdog(ctx, host, gate);
@@ -75,10 +77,7 @@ export interface Ended {
   readonly mayEnqueue?: boolean;
 }
 
-/**
- * Ends a work's hold on its slot, and starts its successor: in the same slot, unless others have
- * waited too long. A slot that the work does not hold is left alone.
- */
+/** Ends a work's hold on its slot, and starts its successor there, unless others waited long. */
 export async function completeWork(
   ctx: HostCtx,
   host: Host,

@@ -1,7 +1,9 @@
 import { defineTable } from "convex/server";
 import { v } from "convex/values";
+import { vConfig } from "./config.js";
 import { vLogLevel } from "./log.js";
 import { vSlotCounts } from "./counts.js";
+import { vBegan } from "./watch.js";
 
 /** The pool's tables: a work and its slot change together in its host's transaction. */
 export const poolTables = {
@@ -15,9 +17,7 @@ export const poolTables = {
     /** How much is logged; here because whoever logs something has read the gate. */
     logLevel: v.optional(vLogLevel),
     /** What the app's class has asked for last. */
-    asked: v.optional(
-      v.object({ maxParallelism: v.optional(v.number()), logLevel: v.optional(vLogLevel) }),
-    ),
+    asked: v.optional(vConfig),
     /** When an enqueue closed it: it stays closed for a while. Absent if it may open at once. */
     closedAt: v.optional(v.number()),
   }),
@@ -62,7 +62,7 @@ export const poolTables = {
     shortestTimeoutMs: v.optional(v.number()),
     shortestSince: v.optional(v.number()),
     /** Running works with a timeout, and when a sweep first saw that their functions had begun. */
-    began: v.optional(v.array(v.object({ job: v.id("_scheduled_functions"), at: v.number() }))),
+    began: v.optional(vBegan),
   }),
 
   /** One document per unit of `maxParallelism`, written by its work. Without `work` it is free. */
@@ -93,10 +93,7 @@ export const poolTables = {
     // By number, so that enqueues read different free slots.
     .index("by_work", ["work", "number"]),
 
-  /**
-   * The queue: works that are due and have no slot. Written by an enqueue; deleted by what starts
-   * the work, or by a cancel. The rows are small, as a completion reads many of them.
-   */
+  /** The queue: works that are due and have no slot. Small rows, as completions read many. */
   waiting: defineTable({
     work: v.string(),
     fn: v.string(),

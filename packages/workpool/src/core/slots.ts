@@ -50,7 +50,8 @@ export async function freeSlotsFrom(
   return { free: [], busy: now - last.startedAt < BETWEEN_ENDS_MS * (last.number + 1) };
 }
 
-async function freeSlots(ctx: QueryCtx, from: number, count: number): Promise<Slot[]> {
+/** Up to `count` free slots, from a serializable read: it conflicts with whoever frees one. */
+export async function freeSlots(ctx: QueryCtx, from: number, count: number): Promise<Slot[]> {
   const above: Slot[] = await ctx.db
     .query("slots")
     .withIndex("by_work", (q) => q.eq("work", undefined).gte("number", from))
@@ -73,16 +74,6 @@ export async function seeFreeSlots(
   return (
     (await ctx.runQuery(host.functions.freeSlots, args, { useStaleSnapshot: true }))?.free ?? []
   );
-}
-
-/** All free slots, from a serializable read: it conflicts with whoever frees one. */
-export async function freeSlotIds(ctx: MutationCtx, { maxParallelism }: Gate): Promise<SlotId[]> {
-  return (await freeSlots(ctx, 0, maxParallelism)).map((slot) => slot._id);
-}
-
-/** Whether no slot is free, from a serializable read: it conflicts with whoever frees one. */
-export async function noneIsFree(ctx: MutationCtx): Promise<boolean> {
-  return (await freeSlots(ctx, 0, 1)).length === 0;
 }
 
 /** What an enqueue may take; and whether it may leave others that are free. */
@@ -142,12 +133,7 @@ async function offeredSlot(ctx: MutationCtx): Promise<Slot | null> {
 
 /** Frees a slot for works that this transaction enqueues before it calls {@link endOffer}. */
 export async function offerSlot(ctx: MutationCtx, slot: SlotId): Promise<void> {
-  await ctx.db.patch("slots", slot, {
-    work: OFFERED,
-    job: undefined,
-    mayTake: undefined,
-    ...takeCounts(ctx, slot),
-  });
+  await freeSlot(ctx, slot, OFFERED);
 }
 
 /** Frees a slot for everybody that was offered, and that nobody took. */
@@ -232,9 +218,10 @@ export async function watchReport(
     await ctx.db.patch("slots", slot, { job, mayTake: undefined, reporting: true });
 }
 
-export async function freeSlot(ctx: MutationCtx, slot: SlotId): Promise<void> {
+/** @param work who it is for. Default: everybody. */
+export async function freeSlot(ctx: MutationCtx, slot: SlotId, work?: typeof OFFERED) {
   await ctx.db.patch("slots", slot, {
-    work: undefined,
+    work,
     job: undefined,
     mayTake: undefined,
     heldSince: Date.now(),

@@ -36,7 +36,11 @@ type Job = SystemDataModel["_scheduled_functions"]["document"];
 export async function sweepSlots(
   ctx: HostCtx,
   host: Host,
-  { generation, seen = { from: 0, lost: 0 }, reserve = false }: SweepArgs,
+  {
+    generation,
+    seen = { from: 0, lost: 0, running: false, began: [] },
+    reserve = false,
+  }: SweepArgs,
 ): Promise<void> {
   const watch = await readWatch(ctx);
   if (watch?.generation !== generation) return;
@@ -57,11 +61,11 @@ export async function sweepSlots(
   const soFar = (from: number): Seen => ({
     from,
     lost,
-    running: seen.running === true || found.running,
+    running: seen.running || found.running,
     oldestStart: least(seen.oldestStart, found.oldestStart),
     nextDeadline: least(seen.nextDeadline, found.nextDeadline),
     shortestTimeoutMs: least(seen.shortestTimeoutMs, found.shortestTimeoutMs),
-    began: [...(seen.began ?? []), ...found.began],
+    began: [...seen.began, ...found.began],
   });
   for (const { number, ...suspect } of found.suspects) {
     if (!(await hasRoom(ctx, ROOM_TO_RECOVER)))
@@ -77,7 +81,7 @@ export async function sweepSlots(
 async function finish(ctx: MutationCtx, host: Host, seen: Seen, found: Inspected): Promise<void> {
   const drains = await drainAlong(ctx, host);
   // Only that nothing runs has to be sure.
-  const wasIdle = seen.running !== true && (await isIdle(ctx));
+  const wasIdle = !seen.running && (await isIdle(ctx));
   // After the drain, as that may begin something for the host to check.
   const wanted = await sweptByHost(ctx, host, wasIdle, found);
   const watch = await readWatch(ctx);
@@ -100,7 +104,7 @@ async function finish(ctx: MutationCtx, host: Host, seen: Seen, found: Inspected
   }
   // Works that are lost are seldom lost alone.
   const since = seen.lost > 0 ? now : watch.since;
-  const { oldestStart, nextDeadline, shortestTimeoutMs, began = [] } = seen;
+  const { oldestStart, nextDeadline, shortestTimeoutMs, began } = seen;
   const shortest = stillShortest(watch, shortestTimeoutMs, now);
   const byAge = sweepByAge(host, since, seen.lost > 0 ? now : oldestStart, now);
   const byTimeout = shortest === undefined ? Infinity : now + shortest + GRACE_MS;
@@ -138,10 +142,7 @@ function sweepByAge(
   return Math.max(nextSweep(host, since, now), asTheOldestAsks);
 }
 
-/**
- * The shortest timeout to be prepared for. One that no running work has is given up, but not soon
- * after it came in, as the snapshot may be older than the start of its work.
- */
+/** A timeout that nobody has is given up, once no stale snapshot can lack the start of its work. */
 function stillShortest(
   { shortestTimeoutMs: before, shortestSince = 0 }: Watch,
   running: number | undefined,
@@ -220,10 +221,7 @@ export async function inspectSlots(
   return found;
 }
 
-/**
- * Why a job will never report, or null if it still may. A running mutation looks pending.
- * @param beganAt when it was first seen to have begun: its timeout counts from then.
- */
+/** Why a job will never report; null if it may. @param beganAt when it was first seen to run. */
 function lossOf(
   job: Job | null,
   { timeoutMs = Infinity }: Slot,

@@ -12,20 +12,21 @@ import type {
 import { cancelPending } from "./jobs.js";
 
 /** The functions of running works with a timeout, and when a sweep first saw them begun. */
-const vBegan = v.array(v.object({ job: v.id("_scheduled_functions"), at: v.number() }));
+export const vBegan = v.array(v.object({ job: v.id("_scheduled_functions"), at: v.number() }));
 
-/** What a sweep has seen so far: carried from one of its transactions to the next. */
-const vSeen = v.object({
-  from: v.number(),
-  lost: v.number(),
+/** What a sweep learns of the works that run and are not lost. */
+const ofRunning = {
+  running: v.boolean(),
   /** The start of the oldest work without a timeout. */
   oldestStart: v.optional(v.number()),
   /** When the first timeout is over. */
   nextDeadline: v.optional(v.number()),
   shortestTimeoutMs: v.optional(v.number()),
-  running: v.optional(v.boolean()),
-  began: v.optional(vBegan),
-});
+  began: vBegan,
+};
+
+/** What a sweep has seen so far: carried from one of its transactions to the next. */
+const vSeen = v.object({ from: v.number(), lost: v.number(), ...ofRunning });
 export type Seen = Infer<typeof vSeen>;
 
 export const sweepArgs = {
@@ -57,12 +58,7 @@ export type Continued = Infer<typeof vContinued>;
 export const vInspected = v.object({
   /** Those whose work seems to be lost: to be confirmed. */
   suspects: v.array(v.object({ number: v.number(), ...recoverArgs })),
-  oldestStart: v.optional(v.number()),
-  nextDeadline: v.optional(v.number()),
-  shortestTimeoutMs: v.optional(v.number()),
-  began: vBegan,
-  /** Whether a work runs that is not lost. */
-  running: v.boolean(),
+  ...ofRunning,
   /** The slot number to go on from; null after the last. */
   next: v.union(v.number(), v.null()),
   /** After the last: the continuations, and what the host has added for its `alsoSweep`. */

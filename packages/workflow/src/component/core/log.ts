@@ -3,10 +3,7 @@ import type { StepError } from "../../definition/context.js";
 import type { BadEnd } from "../validators.js";
 import type { MutationCtx, Run, RunId } from "./documents.js";
 
-/*
- * How runs begin and end, and what goes wrong. Inputs, results and the data of errors are not
- * logged; of a `sensitive` node only the kind and the place. The level is read only if need be.
- */
+/* Inputs, results and the data of errors are not logged; of a `sensitive` node only its place. */
 
 /** A log entry holds 4 KiB. */
 const MAX_MESSAGE_LENGTH = 1_000;

@@ -1,9 +1,9 @@
-import { isCalledOff } from "./children.js";
 import type { PoolHost } from "@stepwise/workpool/core";
+import { type Infer, v } from "convex/values";
 import { internal } from "../_generated/api.js";
-import type { MutationCtx } from "../_generated/server.js";
+import type { MutationCtx, QueryCtx } from "../_generated/server.js";
 import type { Token } from "../validators.js";
-import { isQuiet, type Found } from "./watched.js";
+import { isCalledOff } from "./children.js";
 
 /** What the pool needs of this component: function references, so that everything may use it. */
 export const pool: PoolHost = {
@@ -27,3 +27,42 @@ export const pool: PoolHost = {
     await ctx.runMutation(internal.watchdog.failAttempt, { step, kind: "lost", message });
   },
 };
+
+/* What the watchdog finds in a stale snapshot of this component's tables: `features/watch.ts`. */
+
+const vLate = v.object({
+  /** Rows whose function is probably lost, each with its key in the index. */
+  rows: v.array(v.object({ id: v.string(), key: v.array(v.any()) })),
+  seen: v.union(v.literal("more"), v.literal("all"), v.literal("none")),
+  /** The key of the last row that was read, if there are more. */
+  after: v.optional(v.array(v.any())),
+});
+export type Late = Infer<typeof vLate>;
+
+export const vFound = v.object({
+  deadlines: vLate,
+  steps: vLate,
+  /** When the next step is entered, if that is soon. */
+  nextEntry: v.union(v.number(), v.null()),
+});
+export type Found = Infer<typeof vFound>;
+
+/** The watchdog stays on for steps that are entered within this, in ms. */
+const SOON_MS = 60_000;
+
+export async function nextEntryOf(ctx: QueryCtx): Promise<number | null> {
+  const next = await ctx.db
+    .query("steps")
+    .withIndex("by_entry", (q) => q.gt("entersAt", undefined).lt("entersAt", Date.now() + SOON_MS))
+    .first();
+  return next?.entersAt ?? null;
+}
+
+/** Whether there is nothing to watch. In an idle pool, the tables themselves are read. */
+export async function isQuiet(ctx: QueryCtx, idle: boolean, found: Found): Promise<boolean> {
+  const { deadlines, steps, nextEntry } = found;
+  const isNone = [deadlines, steps].every(({ seen }) => seen === "none");
+  if (!isNone || nextEntry !== null || (await ctx.db.query("setAside").first()) !== null)
+    return false;
+  return !idle || (await nextEntryOf(ctx)) === null;
+}

@@ -6,7 +6,7 @@ import type { MutationCtx, QueryCtx } from "../_generated/server.js";
 import { hasRoomInPage } from "../core/continuations.js";
 import { isToCome, LATE_MS, stateOfJob } from "../core/scheduled.js";
 import { hasNotEnded, stepWithId } from "../core/steps.js";
-import { nextEntryOf, type Found, type Late } from "../core/watched.js";
+import { nextEntryOf, type Found, type Late } from "../core/pool.js";
 import { rearmDeadline } from "../engine/deadlines.js";
 import schema from "../schema.js";
 import { vWatchedTable } from "../validators.js";
