@@ -6,14 +6,17 @@ import {
 
 const conditions = ["@convex-dev/component-source"];
 
-/** What the workflow component logs of runs that fail. Many a test has them fail on purpose; those of the log itself look at the console. */
+/**
+ * What the workflow component logs of runs that fail. Many a test has them fail on purpose; those
+ * of the log itself look at the console.
+ */
 export function isShown(log: string): boolean {
   return log.split("\n").some((line) => line !== "" && !line.startsWith('{"component":"workflow"'));
 }
 
 /**
- * The tests of one workspace package. They run against the sources of the other packages, so that no build stands between an edit and its
- * test.
+ * The tests of one workspace package. They run against the sources of the other packages, so that
+ * no build stands between an edit and its test.
  */
 export function project(
   name: string,
@@ -32,7 +35,8 @@ export function project(
       tags: [
         { name: "large", description: "Takes a second or more: only `npm run verify` runs it." },
       ],
-      // Time is virtual, so a test takes what it computes; on a machine that is busy with other things that may be long.
+      // Time is virtual, so a test takes what it computes; on a machine that is busy with other
+      // things that may be long.
       testTimeout: 60_000,
       onConsoleLog: isShown,
       ...test,

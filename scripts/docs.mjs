@@ -1,5 +1,5 @@
-// Writes `docs/api` from the docstrings of the built packages, and `llms.txt` from the reading order
-// in `docs/README.md`. Takes --check.
+// Writes `docs/api` from the docstrings of the built packages, and `llms.txt` from the reading
+// order in `docs/README.md`. Takes --check.
 import { join } from "node:path";
 import { format } from "prettier";
 import { Node, Project } from "ts-morph";

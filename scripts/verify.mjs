@@ -1,4 +1,5 @@
-// Everything that has to hold before a change lands, one check after the other; the last line counts checks and tests.
+// Everything that has to hold before a change lands, one check after the other; the last line
+// counts checks and tests.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";

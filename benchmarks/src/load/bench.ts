@@ -8,8 +8,9 @@ import { LOADS } from "./loads.js";
 import { asked, type Asked, keyOf, loadReport, type Told } from "./report.js";
 
 /*
- * Writes benchmarks/load.md. Each measurement runs in a process of its own, `--processes` at once (2). `--names a,b` and `--seeds 1,2,3`
- * choose what is measured. With `--keep FOLDER`, measurements are stored there, and a later run makes only those that are missing.
+ * Writes benchmarks/load.md. Each measurement runs in a process of its own, `--processes` at once
+ * (2). `--names a,b` and `--seeds 1,2,3` choose what is measured. With `--keep FOLDER`,
+ * measurements are stored there, and a later run makes only those that are missing.
  */
 const { values } = parseArgs({
   options: {

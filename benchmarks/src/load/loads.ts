@@ -89,7 +89,8 @@ export const LOADS: Readonly<Record<string, Load>> = {
         100,
         10_000,
         {
-          // What a deployment says of itself where its scheduler has fewer places than those of class S256.
+          // What a deployment says of itself where its scheduler has fewer places than those of
+          // class S256.
           class: { ...S256, name: S16.name, scheduledAtOnce: places },
         },
       ),

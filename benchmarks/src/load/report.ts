@@ -40,7 +40,9 @@ export function keyOf({ name, engine, seed, mutation = "none" }: Asked): string 
   return `${name}-${engine}-${seed}-${mutation}`;
 }
 
-/** One row of the table: of each column the least and the most over the seeds, ours / the peer's. */
+/**
+ * One row of the table: of each column the least and the most over the seeds, ours / the peer's.
+ */
 function row(answers: Answers, name: string, seeds: readonly number[]): string {
   const told = (engine: Engine) =>
     seeds.flatMap((seed) => answers.get(keyOf({ name, engine, seed })) ?? []);

@@ -520,7 +520,7 @@ describe("children", () => {
   });
 
   test.each([1, 2])(
-    "[S49] a limit that is no whole number: %i bad ends of at most 1.5",
+    "[S49] a limit that is no whole number: %i failures of at most 1.5",
     async (bad) => {
       const id = await use.app.start("oddTolerance", { bad });
       await use.app.drive();
@@ -687,7 +687,7 @@ describe("what is lost", () => {
       const id = await use.app.start("tours", { of: 60, bookings });
       await use.app.advance(MINUTE);
       await cancel(id);
-      // Nobody notices within some seconds; by then those end whose parents are canceled.
+      // Nobody finds it within some seconds; by then those end whose parents are canceled.
       expect(await cancelJobs("cancelMoreChildren")).toBeGreaterThan(0);
       await use.app.drive();
       expect(await stateOf("tours", id)).toBe("canceled");

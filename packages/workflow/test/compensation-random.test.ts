@@ -49,7 +49,7 @@ async function meddle(random: () => number, id: string): Promise<void> {
 }
 
 test.each(Array.from({ length: 12 }, (_, seed) => seed))(
-  "[S92] [S93] [S95] [S101] whatever happens when: what a run that ends badly has made is undone once, the latest first, and then it has ended (%s)",
+  "[S92] [S93] [S95] [S101] whatever happens when: what a run that fails has made is undone once, the latest first, and then it has ended (%s)",
   { tags: ["large"] },
   async (seed) => {
     const random = seeded(seed);
@@ -71,7 +71,7 @@ test.each(Array.from({ length: 12 }, (_, seed) => seed))(
 
     const runs = await use.app.tree(id);
     const isUndone = new Map<string | undefined, boolean>();
-    /** What was made by each run that has ended badly, and by those below it that were complete. */
+    /** What was made by each run that has failed, and by those below it that were complete. */
     const madeFor = new Map<string, string[]>();
     const undoers = new Map<string | undefined, string>();
     const names = new Map<string | undefined, string>();

@@ -26,7 +26,7 @@ function lines(log: readonly string[], begin: string): string[] {
 }
 
 /**
- * What must hold of a run that has opened, had items made below it, and ended badly: each item is
+ * What must hold of a run that has opened, had items made below it, and failed: each item is
  * undone once, after that the run itself, and after that its `onComplete` is called, once, with the
  * state that is final; no run is left that goes on.
  * @returns the items in the order in which they were undone.

@@ -19,7 +19,7 @@ interface Rest {
 
 const times = (count: number, rest: Rest) => Array.from({ length: count }, () => rest);
 
-/** So many children that end after so many ms: well, or badly. */
+/** So many children that end after so many ms: well, or as failures. */
 const well = (count: number, ms: number): Rest[] => times(count, { ms, fails: false });
 
 type Ended = Extract<Status<unknown>, { state: "completed" }>;

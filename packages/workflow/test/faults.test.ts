@@ -39,7 +39,7 @@ function losing(fails: NonNullable<Faults["fails"]> = () => false): Faults {
   };
 }
 
-describe("a completion that fails twice in passing", () => {
+describe("a completion that fails twice, and then no more", () => {
   test("[S107] [S109] its result is kept, and taken in by a scheduled mutation: nothing is done again", async () => {
     const app = new TestApp(losing());
     const { runId, ...status } = await app.run("pays", {});
@@ -114,7 +114,7 @@ describe("a completion that fails twice in passing", () => {
   });
 });
 
-describe("what records the arrival at a stage fails in passing", () => {
+describe("what records the arrival at a stage fails for a moment", () => {
   const arriving =
     (stage: string, times: number): NonNullable<Faults["settle"]> =>
     ({ next }) =>
@@ -191,7 +191,7 @@ describe("a recovery that throws", () => {
     return { app, id: await app.start("flaky", { goodAttempt: 2 }) };
   }
 
-  test("[S107] once: a later look recovers the action", async () => {
+  test("[S107] once: a later check recovers the action", async () => {
     const { app, id } = await stranded(1);
     await app.drive();
     expect(await app.status("flaky", id)).toMatchObject({

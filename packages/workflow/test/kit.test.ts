@@ -41,7 +41,7 @@ describe("runToEnd", () => {
   );
 
   test(
-    "its output is typed by the workflow; a run may have ended badly",
+    "its output is typed by the workflow; a run may have failed",
     { tags: ["large"] },
     async () => {
       const { kit } = newApp();
@@ -367,7 +367,7 @@ describe("timeline", () => {
     ]);
   });
 
-  test("the one run of a .child; bad ends; attempts", async () => {
+  test("the one run of a .child; failures; attempts", async () => {
     const { kit } = newApp();
     const single = await kit.start(workflows.single, { n: 1, fails: true });
     await kit.runToEnd(workflows.single, single);

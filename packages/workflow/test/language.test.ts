@@ -129,7 +129,7 @@ describe("recover of a child and a parent", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S91] [S129] a child that was canceled by itself is a bad end: it is asked", async () => {
+  test("[S91] [S129] a child that was canceled by itself is a failure: it is asked", async () => {
     const id = await use.app.start("recoveredParent", {});
     await use.app.advance(100);
     const child = (await use.app.tree(id)).at(-1);

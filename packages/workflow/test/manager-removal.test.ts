@@ -245,7 +245,7 @@ describe("retention", () => {
     await use.app.start("brief", { leaves: [] });
     await use.app.advance(15 * MINUTE);
     expect(await rows()).toMatchObject({ runs: 1, expiries: 1 });
-    // Canceled by hand; nobody notices until another run ends.
+    // Canceled by hand; nothing tells until another run ends.
     await use.app.inComponent(async (ctx) => {
       const next = await ctx.db.query("expiries").first();
       await ctx.scheduler.cancel(next!.job!);

@@ -278,7 +278,7 @@ describe("a scheduled function that was canceled or cleaned away by hand", () =>
     },
   );
 
-  test("[S111] of a step that is due: the next sweep of the watchdog notices", async () => {
+  test("[S111] of a step that is due: the watchdog's next sweep finds it", async () => {
     const busy = await use.app.start("slow", { ms: 9_000 });
     const id = await use.app.start("routed", { n: 1 });
     await use.app.inComponent(async (ctx) => {
@@ -293,7 +293,7 @@ describe("a scheduled function that was canceled or cleaned away by hand", () =>
     expect(await use.app.status("slow", busy)).toMatchObject({ state: "completed" });
   });
 
-  test("[S111] of a page of something: the next sweep notices", { tags: ["large"] }, async () => {
+  test("[S111] of a page of something: the next sweep finds it", { tags: ["large"] }, async () => {
     const chain = await use.app.start("chain", {});
     await use.app.drive();
     await clutter(chain);
@@ -320,7 +320,7 @@ describe("a scheduled function that was canceled or cleaned away by hand", () =>
     expect(calls.filter(({ name }) => name.endsWith("patient:allFinalize"))).toHaveLength(1);
   });
 
-  test("[S96] a running action whose scheduled function has failed is stalled until the watchdog looks", async () => {
+  test("[S96] a running action whose scheduled function has failed is stalled until the watchdog checks it", async () => {
     const id = await use.app.start("slow", { ms: 1_000 });
     await restore();
     expect(await use.app.status("slow", id)).toMatchObject({

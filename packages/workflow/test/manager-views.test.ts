@@ -276,7 +276,7 @@ describe("steps", () => {
     expect(JSON.stringify(await use.app.tree(id))).not.toContain("s3cret");
   });
 
-  test("[S63] after a bad end the nodes that never ran are skipped", async () => {
+  test("[S63] after a failure the nodes that never ran are skipped", async () => {
     const id = await use.app.start("chain", { fails: true });
     await use.app.drive();
     expect(told(await timeline("chain", id))).toEqual([

@@ -180,7 +180,7 @@ describe("child", () => {
 });
 
 describe("tolerance", () => {
-  test("[S49] so many bad ends are let pass, and each child tells what became of it", async () => {
+  test("[S49] so many failures are let pass, and each child tells what became of it", async () => {
     expect(await use.app.output("tolerant", { bad: 2, of: 4 })).toEqual([
       "leaf 0 fails",
       "leaf 1 fails",

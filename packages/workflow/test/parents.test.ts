@@ -234,7 +234,7 @@ describe("children that cannot be started", () => {
   });
 });
 
-describe("a child that ends badly", () => {
+describe("a child that fails", () => {
   test("[S54] a chain of causes longer than a document may be nested ends with the innermost", async () => {
     let error: StepError | undefined = await use.app.error("deep", { depth: 20 });
     const chain: StepError[] = [];

@@ -120,7 +120,7 @@ describe("runs of a tree, each paused by itself", () => {
   );
 
   test(
-    "[S50] [S103] more bad ends than a parent lets pass, while it is paused: it fails afterwards",
+    "[S50] [S103] more failures than a parent lets pass, while it is paused: it fails afterwards",
     { tags: ["large"] },
     async () => {
       await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
@@ -171,7 +171,7 @@ describe("runs of a tree, each paused by itself", () => {
   );
 
   test(
-    "[S49] more bad ends than a parent lets pass, the last child being well: the error is that of a bad one",
+    "[S49] more failures than a parent lets pass, the last child being well: the error is that of a bad one",
     { tags: ["large"] },
     async () => {
       await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });

@@ -151,7 +151,7 @@ function create(): PoolWithSuccessors {
           .filter(({ kind }) => kind === "lost" || kind === "removedNode")
           .map(({ message }) => message);
       }),
-    inDatabase: (look) => inComponent((ctx) => look(ctx as PoolMutationCtx)),
+    inDatabase: (read) => inComponent((ctx) => read(ctx as PoolMutationCtx)),
     sweeps: () => counter.totals(isOf("watchdog:sweep")).rootExecutions,
   };
 }

@@ -15,7 +15,7 @@ describe("in a row", () => {
     expect(calls).toEqual(Array.from({ length: 10 }, (_, n) => `s${n + 1}`));
   });
 
-  test("[S63] the first bad end stops it: later nodes never start", async () => {
+  test("[S63] the first failure stops it: later nodes never start", async () => {
     const status = await use.app.run("tenSteps", { fails: 3 });
     expect(status).toMatchObject({ state: "failed", error: { node: "s3" } });
     expect(await use.app.steps(status.runId)).toEqual([
@@ -51,7 +51,7 @@ test("[S39] a timeout covers an attempt, not the waits between", async () => {
   expect(await use.app.output("slowRetries", {})).toBe(4);
 });
 
-describe("bad ends", () => {
+describe("failures", () => {
   test.each([
     [2, 8, 2],
     [3, 12, 3],
@@ -71,7 +71,7 @@ describe("bad ends", () => {
     expect(await use.app.output("allTolerated", { of: 3 })).toEqual(["thrown", "thrown", "thrown"]);
   });
 
-  test("[S51] [S88] a child that was canceled, or took too long, has ended badly", async () => {
+  test("[S51] [S88] a child that was canceled, or took too long, counts as failed", async () => {
     const id = await use.app.start("badEnds", {});
     await use.app.advance(2_000);
     const canceled = (await use.app.tree(id)).find(({ key }) => key === "canceled");

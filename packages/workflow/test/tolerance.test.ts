@@ -15,7 +15,7 @@ interface Rest {
 
 const times = (count: number, rest: Rest) => Array.from({ length: count }, () => rest);
 
-/** So many children that end after so many ms: well, or badly. */
+/** So many children that end after so many ms: well, or as failures. */
 const well = (count: number, ms: number): Rest[] => times(count, { ms, fails: false });
 
 const badly = (count: number, ms: number): Rest[] => times(count, { ms, fails: true });
@@ -37,7 +37,7 @@ async function begun(app: TestApp = use.app): Promise<number> {
   });
 }
 
-describe("one more ends badly than is let pass", () => {
+describe("one more fails than is let pass", () => {
   /** When a run has ended, counted from its start, in ms. */
   async function failedAfter(name: string, rests: Rest[], app: TestApp): Promise<number> {
     const id = await app.start(name, { rests });
@@ -57,7 +57,7 @@ describe("one more ends badly than is let pass", () => {
   });
 
   test.each([0, 1, 100])(
-    "[S49] those that end badly together, where a stale snapshot lacks %i of the newest commits: at once with a small limit, else within two seconds",
+    "[S49] those that fail together, where a stale snapshot lacks %i of the newest commits: at once with a small limit, else within two seconds",
     async (lag) => {
       const app = new TestApp({ lag: () => lag });
       expect(await failedAfter("oneBad", [...badly(2, 10), ...well(20, DAY)], app)).toBe(10);
@@ -90,7 +90,7 @@ describe("one more ends badly than is let pass", () => {
   );
 
   test(
-    "[S49] as many as may end badly, one by one: a second has one recount at most, which reads what is new",
+    "[S49] as many as may fail, one by one: a second has one recount at most, which reads what is new",
     { tags: ["large"] },
     async () => {
       const rests = Array.from({ length: 150 }, (_, n) => badly(1, n * 250)).flat();
@@ -168,7 +168,7 @@ describe("one more ends badly than is let pass", () => {
   ] as const;
 
   test.each(SHARES.filter(([, , , limit]) => limit > 0))(
-    "[S50] %s, %s: of %i children %i may end badly",
+    "[S50] %s, %s: of %i children %i may fail",
     { tags: ["large"] },
     async (_, share, of, limit) => {
       const rests = [...badly(limit, 10), ...well(of - limit, 20)];

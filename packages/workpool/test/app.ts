@@ -102,13 +102,13 @@ export class TestApp {
 
   /** Looks into the component, or changes something there. */
   async inPool<Result>(
-    look: (ctx: GenericMutationCtx<PoolModel>) => Promise<Result>,
+    use: (ctx: GenericMutationCtx<PoolModel>) => Promise<Result>,
   ): Promise<Result> {
     // convex-test has this method, but does not declare it.
     const t = this.t as unknown as {
-      runInComponent(path: string, look: unknown): Promise<Result>;
+      runInComponent(path: string, use: unknown): Promise<Result>;
     };
-    return await t.runInComponent("workpool", look);
+    return await t.runInComponent("workpool", use);
   }
 
   /**

@@ -30,8 +30,8 @@ export function poolInComponent(): PoolUnderTest {
       (await app.events("ended"))
         .filter((event) => event.label === "failed")
         .map((event) => event.data.result.error),
-    inDatabase: (look) =>
-      app.inPool((ctx) => look(ctx as GenericMutationCtx<any> as PoolMutationCtx)),
+    inDatabase: (read) =>
+      app.inPool((ctx) => read(ctx as GenericMutationCtx<any> as PoolMutationCtx)),
     sweeps: () => app.counter.totals((call) => call.name === "watchdog:sweep").rootExecutions,
   };
 }

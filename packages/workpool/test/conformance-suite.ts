@@ -25,7 +25,7 @@ export interface PoolUnderTest {
   events(what: "start" | "end"): Promise<Event[]>;
   /** What the host was told of works that were lost. */
   losses(): Promise<string[]>;
-  inDatabase<Result>(look: (ctx: PoolMutationCtx) => Promise<Result>): Promise<Result>;
+  inDatabase<Result>(read: (ctx: PoolMutationCtx) => Promise<Result>): Promise<Result>;
   /** How often the watchdog has looked. */
   sweeps(): number;
 }
@@ -171,7 +171,7 @@ export function conformance(name: string, create: () => PoolUnderTest): void {
       },
     );
 
-    test("leaves alone what takes 20 minutes, and looks at it 4 times, or 5 if the first is after 10 s", async () => {
+    test("leaves alone what takes 20 minutes, and checks it 4 times, or 5 if the first is after 10 s", async () => {
       const pool = create();
       const sweeps = pool.firstSweepMs === 10_000 ? 5 : 4;
       await pool.setMaxParallelism(1);

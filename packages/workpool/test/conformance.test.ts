@@ -28,8 +28,8 @@ function coreInAHost(): PoolWithSuccessors {
     losses: () =>
       app.t.run(async (ctx) => (await ctx.db.query("gone").collect()).map((row) => row.message)),
     // The host's tables are the pool's, and some more.
-    inDatabase: (look) =>
-      app.t.run((ctx) => look(ctx as GenericMutationCtx<any> as PoolMutationCtx)),
+    inDatabase: (read) =>
+      app.t.run((ctx) => read(ctx as GenericMutationCtx<any> as PoolMutationCtx)),
     sweeps: () => app.counter.totals((call) => call.name === "pool:sweep").rootExecutions,
   };
 }

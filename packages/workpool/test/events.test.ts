@@ -180,7 +180,7 @@ describe("the log level", () => {
       await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, echo, { value: i }));
     await app.drive();
     const ends = app.counter.calls.filter((call) => call.name === "complete:complete");
-    // The first has turned the watchdog on, and so looks whether it may turn it off: at the gate,
+    // The first has turned the watchdog on, and so checks whether it may turn it off: at the gate,
     // and for a slot that is held.
     expect(ends.map((call) => call.total.documentsRead)).toEqual([5 + 2, 5, 5]);
     expect(ends.map((call) => call.total.databaseQueries)).toEqual([3 + 2, 3, 3]);

@@ -54,8 +54,8 @@ describe("a pool under random enqueues, cancels, failures, losses, pauses and ti
       };
 
       /**
-       * How many looks saw a work wait, and for how many ms one of them waited at most while a slot
-       * was free.
+       * How many times a work was seen to wait, and for how many ms one of them waited at most
+       * while a slot was free.
        */
       const waits = { seen: 0, besideFreeMs: 0 };
       let besideFree = new Map<string, number>();

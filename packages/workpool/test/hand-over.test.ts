@@ -28,7 +28,7 @@ async function testHost(maxParallelism: number) {
       t.mutation(internal.chains.start, { chain, link: 0, length, ms }),
     drive: () => counter.drive({ timers: vitestTimers(vi) }),
     runs: () => t.run((ctx) => ctx.db.query("runs").collect()),
-    look: () =>
+    state: () =>
       t.run(async (ctx) => ({
         open: (await ctx.db.query("gate").first())?.open,
         held: (await ctx.db.query("slots").collect()).filter((slot) => slot.work !== undefined)
@@ -48,7 +48,7 @@ describe("handing a slot over", () => {
     expect(runs.map((run) => run.link)).toEqual(Array.from({ length: 30 }, (_, i) => i));
     expect(new Set(runs.map((run) => run.slot)).size).toBe(1);
     expect(runs.at(-1)!.at - startedAt).toBeLessThanOrEqual(29 * 6);
-    expect(await host.look()).toEqual({ open: true, held: 0, waiting: 0 });
+    expect(await host.state()).toEqual({ open: true, held: 0, waiting: 0 });
   });
 
   test("while others wait, a chain hands its slot on to itself at most 10 times in a row", async () => {
@@ -61,7 +61,7 @@ describe("handing a slot over", () => {
     // 11 works: the first, and 10 it was handed on to; then "a" queues behind the others.
     expect(order.slice(0, 34)).toBe("a".repeat(11) + "b" + "c".repeat(11) + "a".repeat(11));
     expect(order).toHaveLength(81);
-    expect(await host.look()).toEqual({ open: true, held: 0, waiting: 0 });
+    expect(await host.state()).toEqual({ open: true, held: 0, waiting: 0 });
   });
 
   test("while others wait, a chain holds its slot for at most 2 s of hand-overs", async () => {
@@ -78,7 +78,7 @@ describe("handing a slot over", () => {
     await host.start("a", 12, 300);
     await host.drive();
     expect(await host.runs()).toHaveLength(12);
-    expect(await host.look()).toEqual({ open: true, held: 0, waiting: 0 });
+    expect(await host.state()).toEqual({ open: true, held: 0, waiting: 0 });
   });
 
   test("a chain whose slot was taken away by a lowered maxParallelism goes on in another", async () => {
@@ -90,7 +90,7 @@ describe("handing a slot over", () => {
     expect(runs).toHaveLength(60);
     const slots = await host.t.run((ctx) => ctx.db.query("slots").collect());
     expect(slots.map((slot) => slot.number)).toEqual([0]);
-    expect(await host.look()).toEqual({ open: true, held: 0, waiting: 0 });
+    expect(await host.state()).toEqual({ open: true, held: 0, waiting: 0 });
   });
 
   test("a waiting work whose function is gone ends, and its slot goes to the next", async () => {
@@ -102,6 +102,6 @@ describe("handing a slot over", () => {
     expect((await host.runs()).map((run) => run.chain)).toEqual(["a", "b"]);
     const gone = await host.t.run((ctx) => ctx.db.query("gone").collect());
     expect(gone.map((row) => row.work)).toEqual(["gone"]);
-    expect(await host.look()).toEqual({ open: true, held: 0, waiting: 0 });
+    expect(await host.state()).toEqual({ open: true, held: 0, waiting: 0 });
   });
 });

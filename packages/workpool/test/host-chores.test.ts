@@ -35,7 +35,7 @@ describe("what a host wants to have looked after besides its works", () => {
     expect(sweeps(app)).toBe(2);
   });
 
-  test("keeps the watchdog on although no work runs, with a look at the time that it asks for", async () => {
+  test("keeps the watchdog on although no work runs, with a check at the time that it asks for", async () => {
     const app = new HostApp();
     const from = Date.now();
     for (const seconds of [0, 100, 300]) await app.addChore("a", from + seconds * SECOND);

@@ -74,7 +74,7 @@ describe("what goes wrong elsewhere", () => {
     },
   );
 
-  test("write conflicts between enqueuers under load: those that look at the same moment pick slots of their own", async () => {
+  test("write conflicts between enqueuers under load: those that choose at the same moment pick slots of their own", async () => {
     const app = new HostApp();
     await app.setMaxParallelism(100);
     // They all see the same slots free, as transactions that run at once do.

@@ -32,21 +32,21 @@ describe.each([
   ["canceled by hand", false],
   ["gone, as after a restore from a backup", true],
 ])("a delayed work whose start is %s", (_, gone) => {
-  test("is started by the next look after its time, in a pool that is busy", async () => {
+  test("is started by the next check after its time, in a pool that is busy", async () => {
     const app = new TestApp();
     await busyFor(app, 20 * MINUTE);
     await delayed(app, 1, 50 * SECOND);
     expect(await app.losePending("worker:startDue", { gone })).toBe(1);
     await app.drive(79 * SECOND);
     expect(await app.labels("ended")).toEqual([]);
-    // The watchdog looks 30 s, 90 s, … after the pool became busy; and 30 s after the work is due.
+    // The watchdog checks 30 s, 90 s, … after the pool became busy; and 30 s after the work is due.
     await app.drive(2 * SECOND);
     expect(await app.labels("ended")).toEqual(["success"]);
     await app.driveOut();
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
-  test("is started soon after the pool becomes busy, where it was idle: till then nothing looks", async () => {
+  test("is started soon after the pool becomes busy, where it was idle: till then nothing checks", async () => {
     const app = new TestApp();
     await delayed(app, 1, 5 * SECOND);
     await app.losePending("worker:startDue", { gone });
@@ -268,11 +268,11 @@ describe("the watchdog, for the sake of delayed works", () => {
     expect(sweeps(app)).toBe(1);
   });
 
-  test("looks once for all that are due soon", async () => {
+  test("checks once for all that are due soon", async () => {
     const app = new TestApp();
     await app.setMaxParallelism(0);
     for (let i = 1; i <= 20; i++) await delayed(app, 1, i * 20 * SECOND);
-    // Has it look: nothing that is enqueued to a paused pool does.
+    // Has it check: nothing that is enqueued to a paused pool does.
     await repair(app);
     await app.driveOut();
     expect(sweeps(app)).toBe(2);

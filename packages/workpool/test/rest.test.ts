@@ -105,7 +105,7 @@ describe("a work that is alone", () => {
           watched = now;
         }
       }
-      // In 2 minutes: off by an end at most 3 times, and by a look at most each 30 s.
+      // In 2 minutes: off by an end at most 3 times, and by a check at most each 30 s.
       expect(flips).toBeLessThanOrEqual(2 * (3 + 4));
       expect(sweeps(app)).toBeLessThanOrEqual(4);
       await app.driveOut();

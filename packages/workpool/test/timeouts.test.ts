@@ -101,7 +101,7 @@ describe("a work with a timeout", () => {
     lag = 8;
     await app.drive(SECOND);
     lag = 0;
-    // First seen 7 s after that look at the latest, and lost 7 s after that.
+    // First seen 7 s after that check at the latest, and lost 7 s after that.
     await app.drive(15 * SECOND);
     expect(await losses(app)).toEqual(["a/0"]);
   });

@@ -119,7 +119,7 @@ test("--format dot has the same shapes and labels", async () => {
   expect(out).toContain('"drip.agent.next" -> "drip.agent" [label="next iteration"];');
 });
 
-test("how many children may end badly is told in words", async () => {
+test("how many children may fail is told in words", async () => {
   await use("tolerance");
   const { out } = await workflowCodegen("graph", "fetchAll", "--format", "dot");
   for (const some of ["2", "12.5 %", "all"]) expect(out).toContain(`tolerates ${some} failures`);

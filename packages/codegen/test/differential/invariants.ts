@@ -199,7 +199,7 @@ export const INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    says: "[S92] [S93] in a run that has ended badly, and under it, each completed step with a compensation was undone once, and in no other",
+    says: "[S92] [S93] in a run that has failed, and under it, each completed step with a compensation was undone once, and in no other",
     broken: ({ runs, steps, undos }) => {
       const byId = new Map(runs.map((run) => [run._id, run]));
       const undoings = new Map<string, number>();
@@ -224,7 +224,7 @@ export const INVARIANTS: readonly Invariant[] = [
     broken: ({ runs, steps }) => {
       const byId = new Map(runs.map((run) => [run._id, run]));
       const indices = new Map(steps.map((step, index) => [keyOf(step), index]));
-      /** By the run that has ended badly, what was undone for it, in that order. */
+      /** By the run that has failed, what was undone for it, in that order. */
       const undone = new Map<string, { step: StepRow; index: number }[]>();
       for (const undoing of steps.filter(isUndoing)) {
         const stage = undoing.stage.replace(/\.compensate$/, "");

@@ -33,12 +33,12 @@ export function isUndoing({ stage }: StepRow): boolean {
   return stage.endsWith(".compensate");
 }
 
-/** Whether a run, or one above it, has ended badly. */
+/** Whether a run, or one above it, has failed. */
 export function isUndone(runs: ReadonlyMap<string, RunRow>, run: RunRow | undefined): boolean {
   return undoerOf(runs, run) !== undefined;
 }
 
-/** The run that has ended badly, of a run and those above it the first. */
+/** The run that has failed, of a run and those above it the first. */
 export function undoerOf(
   runs: ReadonlyMap<string, RunRow>,
   run: RunRow | undefined,

@@ -59,7 +59,7 @@ export abstract class RunChildren extends RunHandlers {
     return result;
   }
 
-  /** Has all children run. @throws {Failed} when more of them have ended badly than may. */
+  /** Has all children run. @throws {Failed} when more of them have failed than may. */
   protected async all(
     path: string,
     children: readonly RunLife[],
@@ -85,7 +85,7 @@ export abstract class RunChildren extends RunHandlers {
     };
     await this.still(this.turn(path));
     const all = new Promise<void>((resolve, reject) => {
-      // Those whose input was refused have ended badly before any other begins.
+      // Those whose input was refused have failed before any other begins.
       const waiting = children.filter((child) => !child.hasEndedBadly);
       const refused = children.filter((child) => child.hasEndedBadly);
       let bad = refused.length;

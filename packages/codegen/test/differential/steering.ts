@@ -71,7 +71,7 @@ export class SteeredApp {
     if (this.#mostParallel > 0) await this.#do({ does: "limit", maxParallelism: 2 });
     for (const { _id, paused } of await this.#runs()) if (paused === true) await this.#resume(_id);
     await this.app.drive();
-    // [S107] [S109] [S111] All else that goes wrong is noticed.
+    // [S107] [S109] [S111] All else that goes wrong is found.
     if (this.#needsRepair) {
       await this.#do({ does: "repair" });
       await this.app.drive();

@@ -96,7 +96,7 @@ test.each([
   ["a reduce", folded],
   ["neither", ""],
 ])(
-  "[S48] [S113] a bad end that was let pass, and is not any more, fails the parent before %s",
+  "[S48] [S113] a failure that was let pass, and is not any more, fails the parent before %s",
   { tags: ["large"] },
   async (_what, more) => {
     const seen = await endsUnder(parent(TOLERANT + outcomes), parent(more), [1, -1, 3]);

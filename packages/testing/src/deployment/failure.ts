@@ -4,7 +4,7 @@
  */
 export type FailureKind = "user" | "conflict" | "permits" | "bytes" | "system";
 
-/** How a function's call ends badly. `data` is that of a ConvexError. */
+/** How a function's call fails. `data` is that of a ConvexError. */
 export class CallError extends Error {
   override readonly name = "CallError";
   constructor(

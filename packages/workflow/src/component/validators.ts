@@ -7,7 +7,7 @@ const END_STATES = ["completed", "failed", "canceled", "timedOut"] as const;
 export const vRunState = oneOf("pending", "running", "compensating", ...END_STATES);
 export type RunState = Infer<typeof vRunState>;
 
-/** The ways in which a run ends badly. */
+/** How a run ends that does not complete. */
 export const vBadEnd = oneOf("failed", "canceled", "timedOut");
 export type BadEnd = Infer<typeof vBadEnd>;
 

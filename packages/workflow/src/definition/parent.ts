@@ -72,7 +72,7 @@ export type ParentNode<
      */
     concurrency?: number;
     /**
-     * How many children may end badly (fail, time out, be canceled) before the parent fails;
+     * How many children may fail, time out or be canceled before the parent fails;
      * `children` then holds `{ ok: true, output }` or `{ ok: false, error }` for each. One more
      * cancels the other children: at once, or within about two seconds if many end together.
      * Default: none.
@@ -103,10 +103,10 @@ export interface Child<Output> {
 /** What `children` may give: a list or a record of `child(workflow, input)`. */
 export type Children = readonly Child<unknown>[] | Readonly<Record<string, Child<unknown>>>;
 
-/** How many children may end badly. A percentage, from 0 to 100, is rounded down. */
+/** How many children may fail. A percentage, from 0 to 100, is rounded down. */
 export type Tolerate = { failures: number } | { percentage: number } | "all";
 
-/** The result of a child whose parent tolerates bad ends. */
+/** The result of a child whose parent tolerates failures. */
 export type Settled<Output> = { ok: true; output: Output } | { ok: false; error: StepError };
 
 type OutputOf<C, Tolerated> =

@@ -137,7 +137,7 @@ export const refused = defineWorkflow({
   },
 });
 
-/** Lets every bad end pass, two at a time. */
+/** Lets every failure pass, two at a time. */
 export const patientPairs = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
   children: ({ input }) =>
     Array.from({ length: input.of }, (_, n) => child(leaf, { n, ms: 60_000 })),

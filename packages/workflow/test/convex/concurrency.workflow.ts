@@ -2,9 +2,9 @@ import { child, childNamed, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 import { leaf } from "./parents.workflow";
 
-/* How many children run at once, and how many of them may end badly. */
+/* How many children run at once, and how many of them may fail. */
 
-/** Rests, holding no slot of the pool, and then ends well or badly. */
+/** Rests, holding no slot of the pool, and then completes or fails. */
 export const rests = defineWorkflow({
   input: z.object({ ms: z.number(), fails: z.boolean().default(false) }),
 })
@@ -151,7 +151,7 @@ const eachOf = ({ input }: { input: z.infer<typeof someRest> }) =>
 const countBad = (_ctx: unknown, { children }: { children: readonly { ok: boolean }[] }) =>
   children.filter(({ ok }) => !ok).length;
 
-/** A share of the children may end badly; the output is how many have. */
+/** A share of the children may fail; the output is how many have. */
 export const shares = defineWorkflow({ input: someRest }).branch("of", {
   on: ({ input }) => input.share,
   cases: {

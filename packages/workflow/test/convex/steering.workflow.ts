@@ -37,7 +37,7 @@ export const recovers = defineWorkflow({ input: z.object({ ms: z.number() }) })
   .sleep("rest", "1h")
   .finalize({ query: async (_ctx, { act }) => act });
 
-/** So many bad ends that not each child which ends counts them. */
+/** So many failures that not each child which ends counts them. */
 export const forgiving = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
   children: ({ input }) =>
     Array.from({ length: input.of }, (_, n) => child(leaf, { n, ms: 60_000 })),

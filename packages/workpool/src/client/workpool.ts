@@ -144,8 +144,8 @@ export class Workpool {
   /**
    * Defines a callback, an internal mutation that is called once when a work has ended. If it
    * throws it is rolled back, and not called again, and the table `failedCallbacks` has the error.
-   * The types come from the validators, and from how the handler declares its `ctx`: naming the data
-   * model, as in `defineOnComplete<DataModel>(…)`, makes context and return value `any`.
+   * The types come from the validators, and from how the handler declares its `ctx`: naming the
+   * data model, as in `defineOnComplete<DataModel>(…)`, makes context and return value `any`.
    *
    * @param context the validator of the context. Default: anything, or none.
    * @param returnValue the validator of what the work's function returns. Default: anything.

@@ -6,7 +6,7 @@ interface Facts {
   readonly isTimed?: true;
   readonly takesEvents?: true;
   readonly startsRuns?: true;
-  /** It stays open while the run is at a node inside it; a loop holds several iterations of that. */
+  /** It stays open while the run is at a node inside it. */
   readonly holds?: "a case" | "iterations";
 }
 

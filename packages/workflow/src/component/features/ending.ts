@@ -47,7 +47,7 @@ interface Completed {
 type End = Completed | Bad;
 
 /**
- * Ends a run; its parent goes on. A run that ends badly with something to undo is `compensating`
+ * Ends a run; its parent goes on. One that fails with something to undo is `compensating`
  * first. @returns the sibling's work for the slot that becomes free.
  */
 export async function endRun(
