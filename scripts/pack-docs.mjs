@@ -1,5 +1,5 @@
-// Copies the docs for users into @stepwise/workflow before it is packed, so that an app has the pages
-// of its version. Links lead to pages that the app has, or else to the repository.
+// Copies the docs for users into @stepwise/workflow before it is packed, so that an app has the
+// pages of its version. Links lead to pages that the app has, or else to the repository.
 // oxlint-disable-next-line no-restricted-imports -- It deletes the copies that it makes.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";

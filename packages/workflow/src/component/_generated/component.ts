@@ -36,7 +36,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         run: { runId: string } | { key: string };
         name: string;
         value: any;
-        receivers: Array<{ stage: string; loop?: string; refuses?: boolean; value?: any }>;
+        receivers: Array<{ stage: string; refuses?: boolean; value?: any; loop?: string }>;
         others?: Array<string>;
       },
       | { kind: "taken" }
