@@ -19,6 +19,7 @@ import {
 import type { Doc, Host, HostCtx, HostQueryCtx } from "./context.js";
 import { cancelPending } from "./jobs.js";
 import { logs } from "./log.js";
+import { HALF_OF_A_TRANSACTION, hasRoom } from "./room.js";
 import { type Continued, keepSweeping } from "./watch.js";
 
 /* What is too much for one transaction is done in pages, one after the other. */
@@ -66,16 +67,18 @@ export async function cancelContinuation(ctx: HostCtx, id: ContinuationId): Prom
   await ctx.db.delete("continuations", id);
 }
 
-const MOST_CHECKED = 100;
 const CHECK_AGAIN_MS = 60_000;
 const FAILED = "its scheduled function failed";
 
 /** For the watchdog. Read it stale, as each page writes its document. */
 export async function findLostContinuations(ctx: HostQueryCtx): Promise<Continued> {
-  const some: Row[] = await ctx.db.query("continuations").take(MOST_CHECKED);
-  const lost: ContinuationId[] = [];
-  for (const row of some) if ((await lossOf(ctx, row)) !== null) lost.push(row._id);
-  return { any: some.length > 0, lost };
+  const found: Continued = { any: false, lost: [] };
+  for await (const row of ctx.db.query("continuations")) {
+    found.any = true;
+    if ((await lossOf(ctx, row)) !== null) found.lost.push(row._id);
+    if (!(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) break;
+  }
+  return found;
 }
 
 /** Schedules lost continuations again. @returns when to check again; undefined if none is there. */
@@ -85,6 +88,7 @@ export async function reviveContinuations(
   { any, lost }: Continued = { any: false, lost: [] },
 ): Promise<number | undefined> {
   for (const id of lost) {
+    if (!(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) return Date.now();
     const row: Row | null = await ctx.db.get("continuations", id);
     const why = row === null ? null : await lossOf(ctx, row);
     if (row === null || why === null) continue;
