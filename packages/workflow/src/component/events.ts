@@ -113,11 +113,7 @@ export const send = mutation({
 });
 
 /** The nodes that refuse a payload, or make something else of it than the first that takes it. */
-function otherwiseThan(
-  given: Value,
-  value: Value,
-  receivers: readonly Receiver[],
-): NonNullable<Doc<"inbox">["otherwise"]> {
+function otherwiseThan(given: Value, value: Value, receivers: readonly Receiver[]) {
   return receivers.flatMap(({ stage, refuses, ...one }) => {
     if (refuses === true) return { stage, refuses };
     const its: Value = "value" in one ? one.value : value;

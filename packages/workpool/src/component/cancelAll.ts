@@ -75,11 +75,7 @@ async function newestAtMost(ctx: MutationCtx, now: number): Promise<number> {
 }
 
 /** Cancels works, or sets them aside. @returns how many: fewer if their callbacks need much. */
-async function cancelMany(
-  ctx: MutationCtx,
-  works: readonly Doc<"works">[],
-  failures: number,
-): Promise<number> {
+async function cancelMany(ctx: MutationCtx, works: readonly Doc<"works">[], failures: number) {
   const [first] = works;
   if (first === undefined) return 0;
   if (failures >= 2) {
@@ -123,11 +119,7 @@ export const each = internalMutation({
 });
 
 /** Sets a work aside that cannot be canceled. One that runs goes on, without another attempt. */
-async function leaveUncanceled(
-  ctx: MutationCtx,
-  { _id, due }: Doc<"works">,
-  error: unknown,
-): Promise<void> {
+async function leaveUncanceled(ctx: MutationCtx, { _id, due }: Doc<"works">, error: unknown) {
   if (due?.job !== undefined) await core.cancelPending(ctx, due.job);
   const wasWaiting = await core.leaveQueueCanceled(ctx, _id);
   if (wasWaiting || due !== undefined) {

@@ -52,11 +52,7 @@ export const completeLater = voidMutation(
 );
 
 /** The work, if it is this attempt whose completion counts; else null. */
-export async function expectedAttempt(
-  ctx: MutationCtx,
-  workId: Id<"works">,
-  attempt: number,
-): Promise<Doc<"works"> | null> {
+export async function expectedAttempt(ctx: MutationCtx, workId: Id<"works">, attempt: number) {
   const work = await ctx.db.get("works", workId);
   return work !== null && work.attempts + 1 === attempt ? work : null;
 }

@@ -10,11 +10,7 @@ const SOON_MS = 510_000;
 const SWEEP_AFTER_MS = 30_000;
 
 /** Starts works whose scheduled start was lost. @returns when to check again. */
-export async function startLate(
-  ctx: MutationCtx,
-  idle: boolean,
-  { lost, lastDue }: Delayed,
-): Promise<number | null> {
+export async function startLate(ctx: MutationCtx, idle: boolean, { lost, lastDue }: Delayed) {
   if (lost.length > 0) await ctx.runMutation(internal.recovery.startLost, { lost });
   // That there is none is concluded from the index itself.
   const last = lastDue ?? (idle ? await lastDueSoon(ctx) : null);

@@ -39,11 +39,7 @@ export async function enqueueAll(
 }
 
 /** Delays works: as many as this transaction can schedule, the others later. */
-async function delayAll(
-  ctx: MutationCtx,
-  works: readonly Doc<"works">[],
-  at: number,
-): Promise<void> {
+async function delayAll(ctx: MutationCtx, works: readonly Doc<"works">[], at: number) {
   const { functionsScheduled } = await ctx.meta.getTransactionMetrics();
   const room = Math.max(works.length === 1 ? 1 : 0, functionsScheduled.remaining - FUNCTIONS_LEFT);
   for (const { _id } of works.slice(0, room)) await delayWork(ctx, _id, at);
@@ -53,12 +49,7 @@ async function delayAll(
 }
 
 /** Has a work started later. Until then it holds no slot, and one scheduled function. */
-export async function delayWork(
-  ctx: MutationCtx,
-  workId: Id<"works">,
-  at: number,
-  attempts = 0,
-): Promise<void> {
+export async function delayWork(ctx: MutationCtx, workId: Id<"works">, at: number, attempts = 0) {
   const attempt = attempts + 1;
   const job = await ctx.scheduler.runAt(at, internal.worker.startDue, { workId, attempt });
   await ctx.db.patch("works", workId, { attempts, due: { job, at } });
@@ -87,11 +78,7 @@ async function insertWork(
   return { ...work, _id, _creationTime: Date.now() };
 }
 
-async function storeCallback(
-  ctx: MutationCtx,
-  onComplete: Enqueue["onComplete"],
-  label: string,
-): Promise<Doc<"works">["onComplete"]> {
+async function storeCallback(ctx: MutationCtx, onComplete: Enqueue["onComplete"], label: string) {
   if (onComplete === undefined) return undefined;
   const { context, ...callback } = onComplete;
   if (context === undefined) return callback;
@@ -102,10 +89,7 @@ async function storeCallback(
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 
 /** When to start a work, in ms since the epoch; null: now. @throws if it is not a time. */
-async function startTime(
-  ctx: MutationCtx,
-  { runAt, name = "a work" }: Enqueue,
-): Promise<number | null> {
+async function startTime(ctx: MutationCtx, { runAt, name = "a work" }: Enqueue) {
   if (runAt === undefined) return null;
   const enqueueing = `Enqueueing ${name}`;
   if (!Number.isFinite(runAt))

@@ -1,16 +1,8 @@
-import { logEventOf, type LogLevel, logs, MOST_LOGGED_AT_ONCE } from "../core/index.js";
+import { loggerOf, logs, MOST_LOGGED_AT_ONCE } from "../core/index.js";
 import type { Doc } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 
-/** Logs an event as one line of JSON, if its level is logged. Undefined fields are left out. */
-export async function logEvent(
-  ctx: QueryCtx,
-  level: LogLevel,
-  event: string,
-  fields: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  await logEventOf(ctx, "workpool", level, event, fields);
-}
+export const logEvent = loggerOf("workpool");
 
 export async function warn(ctx: QueryCtx, message: string): Promise<void> {
   if (await logs(ctx, "WARN")) console.warn(message);

@@ -39,11 +39,7 @@ function combine(count: (what: Counted) => number): Counts {
 const SHARDS = 8;
 
 /** Counts works that ended without a slot: canceled in time, or without a function. */
-export async function countWithoutSlot(
-  ctx: MutationCtx,
-  what: Counted,
-  howMany = 1,
-): Promise<void> {
+export async function countWithoutSlot(ctx: MutationCtx, what: Counted, howMany = 1) {
   if (howMany === 0) return;
   const shard = Math.floor(Math.random() * SHARDS);
   const row = await ctx.db
@@ -224,9 +220,7 @@ export async function readFigures(ctx: QueryCtx): Promise<Figures> {
   };
 }
 
-async function countQueue(
-  ctx: QueryCtx,
-): Promise<Pick<Figures, "waiting" | "waitingIsAtLeast" | "oldestWaitingSince">> {
+async function countQueue(ctx: QueryCtx) {
   let waiting = 0;
   let bytes = 0;
   let oldestWaitingSince: number | null = null;

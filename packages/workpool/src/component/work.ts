@@ -11,10 +11,7 @@ export async function findWork(ctx: QueryCtx, id: string): Promise<Doc<"works"> 
   return workId === null ? null : await ctx.db.get("works", workId);
 }
 
-export async function workOf(
-  work: Doc<"works">,
-  args: Record<string, Value> | undefined,
-): Promise<Work> {
+export async function workOf(work: Doc<"works">, args: Record<string, Value> | undefined) {
   const { _id, timeoutMs } = work;
   const brief = work.kind !== "action";
   if (brief && work.settles !== true) {
@@ -27,10 +24,7 @@ export async function workOf(
 }
 
 /** The arguments of an action's function; one that settles itself gets its own and the token. */
-export function scheduledArgs(
-  work: Doc<"works">,
-  args: Record<string, Value>,
-): Record<string, Value> {
+export function scheduledArgs(work: Doc<"works">, args: Record<string, Value>) {
   if (work.settles === true) return { ...args, token: attemptOf(work) };
   return { ...attemptOf(work), fn: work.fn, args };
 }
@@ -40,10 +34,7 @@ function attemptOf(work: Doc<"works">) {
   return { workId: work._id, attempt: work.attempts + 1 };
 }
 
-export async function argsOfWork(
-  ctx: MutationCtx,
-  work: Doc<"works">,
-): Promise<Record<string, Value>> {
+export async function argsOfWork(ctx: MutationCtx, work: Doc<"works">) {
   // An object: it was the arguments of a function.
   return ((await storedValue(ctx, storedArgs(work))) ?? {}) as Record<string, Value>;
 }

@@ -30,10 +30,7 @@ export const runAction = internalAction({
   },
 });
 
-export async function performAttempt(
-  ctx: ActionCtx,
-  { fn, args, ...attempt }: ActionAttempt,
-): Promise<void> {
+export async function performAttempt(ctx: ActionCtx, { fn, args, ...attempt }: ActionAttempt) {
   const outcome = await outcomeOf(() => ctx.runAction(fn as FunctionHandle<"action">, args));
   await report(ctx, { ...attempt, outcome });
 }

@@ -15,11 +15,7 @@ export const vConfig = v.object({
 export type Config = Infer<typeof vConfig>;
 
 /** Sets what is given. @throws if `maxParallelism` is not a whole number from 0 to 200. */
-export async function setConfig(
-  ctx: HostCtx,
-  host: Host,
-  { maxParallelism, logLevel }: Config,
-): Promise<void> {
+export async function setConfig(ctx: HostCtx, host: Host, { maxParallelism, logLevel }: Config) {
   if (maxParallelism !== undefined) {
     await setMaxParallelism(ctx, host, maxParallelism);
     const places = await placesOf(ctx);
@@ -32,11 +28,7 @@ export async function setConfig(
 }
 
 /** Sets what the app's class asks for, if that has changed: what others have set since stays. */
-export async function applyConfig(
-  ctx: HostCtx,
-  host: Host,
-  { maxParallelism, logLevel }: Config,
-): Promise<void> {
+export async function applyConfig(ctx: HostCtx, host: Host, { maxParallelism, logLevel }: Config) {
   if (maxParallelism === undefined && logLevel === undefined) return;
   const { _id, asked = {} } = await ensureGate(ctx, maxParallelism);
   const changed: Config = {};
@@ -49,11 +41,7 @@ export async function applyConfig(
 }
 
 /** Fills new slots at once; surplus ones disappear as their works end. @throws if out of range. */
-export async function setMaxParallelism(
-  ctx: HostCtx,
-  host: Host,
-  maxParallelism: number,
-): Promise<void> {
+export async function setMaxParallelism(ctx: HostCtx, host: Host, maxParallelism: number) {
   checkMaxParallelism(maxParallelism);
   const gate = await ensureGate(ctx, maxParallelism);
   if (gate.maxParallelism === maxParallelism) return;

@@ -14,11 +14,7 @@ const QUIET_ROUNDS = 3;
  * It ends if no slot is free, as completions then hand theirs over, or opens the gate if nothing
  * waits.
  */
-export async function drainQueue(
-  ctx: HostCtx,
-  host: Host,
-  { generation, quiet }: DrainArgs,
-): Promise<void> {
+export async function drainQueue(ctx: HostCtx, host: Host, { generation, quiet }: DrainArgs) {
   const drain = await readDrain(ctx);
   if (drain === null || !drain.on || drain.generation !== generation) return;
   const gate = await readGate(ctx);
@@ -57,12 +53,7 @@ export async function drainQueue(
 }
 
 /** Gives free slots to the oldest waiting works. @returns how many works were started. */
-async function handOut(
-  ctx: MutationCtx,
-  host: Host,
-  gate: Gate,
-  free: readonly Slot["_id"][],
-): Promise<number> {
+async function handOut(ctx: MutationCtx, host: Host, gate: Gate, free: readonly Slot["_id"][]) {
   if (free.length === 0) return 0;
   const head = await seeQueue(ctx, host, free.length);
   let started = 0;

@@ -20,12 +20,7 @@ export async function readDrain(ctx: MutationCtx): Promise<Drain | null> {
 }
 
 /** Begins a drain, in the place of any other. @param ms after how many ms. */
-export async function ringDrain(
-  ctx: MutationCtx,
-  host: Host,
-  drain: Drain | null,
-  ms = 0,
-): Promise<void> {
+export async function ringDrain(ctx: MutationCtx, host: Host, drain: Drain | null, ms = 0) {
   const generation = (drain?.generation ?? 0) + 1;
   const job = await ctx.scheduler.runAfter(ms, host.functions.drainQueue, { generation, quiet: 0 });
   const pauses = ms > 0;

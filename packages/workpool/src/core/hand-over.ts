@@ -19,12 +19,7 @@ import { isWatchedAsBefore, keepWatch, reviveWatch } from "./watch.js";
  * it frees the slot, and a drain is on or begins, or the gate opens: so no work waits while a slot
  * is free. While a drain is on and few wait, completions leave those few to it.
  */
-export async function handOver(
-  ctx: MutationCtx,
-  host: Host,
-  gate: Gate,
-  slot: Slot,
-): Promise<void> {
+export async function handOver(ctx: MutationCtx, host: Host, gate: Gate, slot: Slot) {
   const { seen, all } = await seeNearFirst(ctx, host, gate);
   if (all && seen.length < gate.maxParallelism) {
     const drain = await readDrain(ctx);
@@ -68,12 +63,7 @@ export async function startNearFirst(
 }
 
 /** Starts a work that has left the queue, if it may. @returns whether it was started. */
-export async function startQueued(
-  ctx: MutationCtx,
-  host: Host,
-  slot: Slot,
-  work: Work,
-): Promise<boolean> {
+export async function startQueued(ctx: MutationCtx, host: Host, slot: Slot, work: Work) {
   if (host.mayStart !== undefined && !(await host.mayStart(ctx, work))) return false;
   return await tryStart(ctx, host, slot, work, { count: 0, since: Date.now() });
 }

@@ -38,14 +38,10 @@ export async function logs(ctx: HostQueryCtx, level: LogLevel): Promise<boolean>
   return level === "ERROR" || LEVELS.indexOf(level) >= LEVELS.indexOf(await logLevelOf(ctx));
 }
 
-/** Logs an event as one line of JSON, if its level is logged. */
-export async function logEventOf(
-  ctx: HostQueryCtx,
-  component: string,
-  level: LogLevel,
-  event: string,
-  fields: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  if (await logs(ctx, level))
-    console[METHODS[level]](JSON.stringify({ component, event, ...fields }));
-}
+/** What logs a component's events as lines of JSON. Undefined fields are left out. */
+export const loggerOf =
+  (component: string) =>
+  async (ctx: HostQueryCtx, level: LogLevel, event: string, fields: object): Promise<void> => {
+    if (await logs(ctx, level))
+      console[METHODS[level]](JSON.stringify({ component, event, ...fields }));
+  };

@@ -14,11 +14,7 @@ const MAX_HAND_OVERS = 10;
 const MAX_HELD_MS = 2_000;
 
 /** As {@link enqueueWorks}, for one work. */
-export async function enqueueWork(
-  ctx: HostCtx,
-  work: Work,
-  host: Host,
-): Promise<"started" | "waiting"> {
+export async function enqueueWork(ctx: HostCtx, work: Work, host: Host) {
   return (await enqueueWorks(ctx, [work], host)) === 1 ? "started" : "waiting";
 }
 
@@ -29,11 +25,7 @@ export async function enqueueWork(
  * still free.
  * @returns how many of them, from the first, were started. @throws if a function does not exist.
  */
-export async function enqueueWorks(
-  ctx: HostCtx,
-  works: readonly Work[],
-  host: Host,
-): Promise<number> {
+export async function enqueueWorks(ctx: HostCtx, works: readonly Work[], host: Host) {
   if (works.length === 0) return 0;
   const gate = await ensureGate(ctx);
   const { slots: free, busy } = gate.open
@@ -78,12 +70,7 @@ export interface Ended {
 }
 
 /** Ends a work's hold on its slot, and starts its successor there, unless others waited long. */
-export async function completeWork(
-  ctx: HostCtx,
-  host: Host,
-  ended: Ended,
-  successor?: Work,
-): Promise<void> {
+export async function completeWork(ctx: HostCtx, host: Host, ended: Ended, successor?: Work) {
   const slot: Slot | null = ended.slot === undefined ? null : await ctx.db.get("slots", ended.slot);
   if (slot === null || slot.work !== ended.work) {
     if (successor !== undefined) await enqueueWork(ctx, successor, host);

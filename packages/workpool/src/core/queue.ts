@@ -73,11 +73,7 @@ export interface NearFirst {
 }
 
 /** Sees the queue up to a random place, so that completions do not conflict over its first work. */
-export async function seeNearFirst(
-  ctx: MutationCtx,
-  host: Host,
-  { maxParallelism }: Gate,
-): Promise<NearFirst> {
+export async function seeNearFirst(ctx: MutationCtx, host: Host, { maxParallelism }: Gate) {
   const count = 1 + Math.floor(Math.random() * windowOf(maxParallelism));
   const head = await seeQueue(ctx, host, count);
   const start = head.length === count ? count - 1 : Math.floor(Math.random() * head.length);
@@ -88,10 +84,7 @@ export async function seeNearFirst(
 }
 
 /** Takes the first of these works that is there off the queue; `seen` keeps those after it. */
-export async function leaveQueueAmong(
-  ctx: MutationCtx,
-  seen: GenericId<"waiting">[],
-): Promise<Work | null> {
+export async function leaveQueueAmong(ctx: MutationCtx, seen: GenericId<"waiting">[]) {
   for (let id = seen.shift(); id !== undefined; id = seen.shift()) {
     const work = await leaveQueueAt(ctx, id);
     if (work !== null) return work;
@@ -105,10 +98,7 @@ export async function anyWaits(ctx: QueryCtx): Promise<boolean> {
 }
 
 /** Takes this work off the queue; null if it is gone, or had to be set aside. */
-export async function leaveQueueAt(
-  ctx: MutationCtx,
-  id: GenericId<"waiting">,
-): Promise<Work | null> {
+export async function leaveQueueAt(ctx: MutationCtx, id: GenericId<"waiting">) {
   const row = await ctx.db.get("waiting", id);
   return row === null ? null : await leaveQueue(ctx, row);
 }

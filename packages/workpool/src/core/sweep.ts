@@ -130,12 +130,7 @@ async function drainAlong(ctx: MutationCtx, host: Host): Promise<boolean> {
 }
 
 /** When to check works without a timeout: as the oldest needs, or `since` if that asks less. */
-function sweepByAge(
-  host: Host,
-  since: number,
-  oldestStart: number | undefined,
-  now: number,
-): number {
+function sweepByAge(host: Host, since: number, oldestStart: number | undefined, now: number) {
   const latest = now + LONGEST_PAUSE_MS;
   if (oldestStart === undefined) return latest;
   const asTheOldestAsks = Math.min(nextSweep(host, oldestStart, now), latest);
@@ -222,11 +217,7 @@ export async function inspectSlots(
 }
 
 /** Why a job will never report; null if it may. @param beganAt when it was first seen to run. */
-function lossOf(
-  job: Job | null,
-  { timeoutMs = Infinity }: Slot,
-  beganAt = Infinity,
-): string | null {
+function lossOf(job: Job | null, { timeoutMs = Infinity }: Slot, beganAt = Infinity) {
   if (job === null) return "its scheduled function is gone";
   if (job.state.kind === "failed") return `its scheduled function failed: ${job.state.error}`;
   if (job.state.kind === "canceled") return "its scheduled function was canceled";

@@ -107,11 +107,7 @@ function firstSweep({ firstSweepMs }: Host): number {
  * enough for the shortest timeout. An overdue one was lost, and is replaced.
  * @returns whether the start of this work, alone, has turned it on.
  */
-export async function keepWatch(
-  ctx: MutationCtx,
-  host: Host,
-  { timeoutMs, brief, work }: Started,
-): Promise<boolean> {
+export async function keepWatch(ctx: MutationCtx, host: Host, { timeoutMs, brief, work }: Started) {
   const watch = await readWatch(ctx);
   const now = Date.now();
   const isOn = watch?.watched === true;
@@ -204,11 +200,7 @@ export function least(one: number | undefined, other: number | undefined): numbe
 }
 
 /** For whoever joins the queue: schedules a sweep if there is none, unless the pool is paused. */
-export async function watchTheWatchdog(
-  ctx: MutationCtx,
-  host: Host,
-  { maxParallelism }: Gate,
-): Promise<void> {
+export async function watchTheWatchdog(ctx: MutationCtx, host: Host, { maxParallelism }: Gate) {
   if (maxParallelism === 0) return;
   const watch = await readWatch(ctx);
   const now = Date.now();

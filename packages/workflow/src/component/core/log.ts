@@ -1,9 +1,11 @@
-import { logEventOf, type LogLevel, logs, MOST_LOGGED_AT_ONCE } from "@stepwise/workpool/core";
+import { loggerOf, type LogLevel, logs, MOST_LOGGED_AT_ONCE } from "@stepwise/workpool/core";
 import type { StepError } from "../../definition/context.js";
 import type { BadEnd } from "../validators.js";
 import type { MutationCtx, Run, RunId } from "./documents.js";
 
 /* Inputs, results and the data of errors are not logged; of a `sensitive` node only its place. */
+
+const logEvent = loggerOf("workflow");
 
 /** A log entry holds 4 KiB. */
 const MAX_MESSAGE_LENGTH = 1_000;
@@ -68,10 +70,6 @@ export async function logThrown(
 ): Promise<void> {
   const said = sensitive ? undefined : cut(message);
   await logEvent(ctx, "ERROR", event, { runId, workflow, node, message: said });
-}
-
-async function logEvent(ctx: MutationCtx, level: LogLevel, event: string, fields: object) {
-  await logEventOf(ctx, "workflow", level, event, { ...fields });
 }
 
 function describe(error: StepError, sensitive = false): Record<string, unknown> {

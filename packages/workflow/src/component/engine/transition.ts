@@ -58,10 +58,7 @@ const MAX_ERRORS_BYTES = 128 * 1024;
 const MAX_RECORD_BYTES = 1_040_000;
 
 /** The errors of a step's attempts; none if its record cannot hold them beside its output. */
-export function errorsBeside(
-  errors: StepError[] | undefined,
-  made: unknown,
-): StepError[] | undefined {
+export function errorsBeside(errors: StepError[] | undefined, made: unknown) {
   const bytes = getConvexSize((made ?? null) as Value) + getConvexSize(errors ?? []);
   return bytes > MAX_RECORD_BYTES ? undefined : errors;
 }
