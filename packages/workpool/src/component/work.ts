@@ -1,6 +1,6 @@
 import { createFunctionHandle, type FunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
-import { leaveRoom, messageOf, ROOM_TO_RECORD, type RunResult, type Work } from "../core/index.js";
+import { leaveRoom, messageOf, ROOM_TO_RECORD, type RunResult } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
