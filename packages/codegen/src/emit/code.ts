@@ -17,14 +17,19 @@ const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).
 
 export const list = (items: readonly string[]): string => `[${items.join(", ")}]`;
 
-export const strings = (texts: readonly string[]): string => list(texts.map(quoted));
-
 export const object = (properties: readonly string[]): string =>
   properties.length === 0 ? "{}" : `{ ${properties.join(", ")} }`;
 
 /** An object with each property on a line of its own, even if they would fit on one. */
 export const openObject = (properties: readonly string[]): string =>
   properties.length === 0 ? "{}" : `{\n${properties.join(",\n")}\n}`;
+
+/** A property that holds a list or an object, unless that is empty. */
+export const unlessEmpty = (
+  key: string,
+  write: (parts: readonly string[]) => string,
+  parts: readonly string[],
+): string[] => (parts.length === 0 ? [] : [property(key, write(parts))]);
 
 export const property = (key: string, value: string): string =>
   `${/^[A-Za-z_$][\w$]*$/.test(key) ? key : quoted(key)}: ${value}`;
@@ -35,6 +40,12 @@ export function literal(value: z.core.util.JSONType): string {
   if (typeof value !== "object" || value === null) return String(value);
   return object(Object.entries(value).map(([key, field]) => property(key, literal(field))));
 }
+
+export const commented = (comment: string, code: string): string =>
+  `/** ${commentText(comment)} */\n${code}`;
+
+export const exportedConst = (name: string, type: string, value: string): string =>
+  laidOut(`export const ${name}: ${type} = ${value};`);
 
 /** Prettier's default. Running Prettier itself would cost eight times as much as generating. */
 const width = 80;

@@ -1,5 +1,4 @@
 import {
-  allNodes,
   capitalized,
   Flow,
   type Following,
@@ -7,19 +6,12 @@ import {
   stageIdentifier,
   stagesOf,
 } from "../plan/flow.js";
-import type {
-  BodyPlan,
-  ImportedName,
-  NodePlan,
-  StagePlan,
-  Tombstones,
-  WorkflowPlan,
-} from "../plan/schema.js";
+import type { ImportedName, StagePlan, Tombstones, WorkflowPlan } from "../plan/schema.js";
 import { tombstoneFunctions } from "../plan/tombstones.js";
 import { definitionModule, moduleIn, usualOutput } from "../plan/paths.js";
 import { sortedBy } from "../plan/sorted.js";
 import { stageKind } from "../plan/stage-kinds.js";
-import { laidOut, property, quoted } from "./code.js";
+import { exportedConst, laidOut, property, quoted } from "./code.js";
 
 export interface Setting {
   readonly component: string;
@@ -46,8 +38,7 @@ export class FileScope {
   readonly #imports = new Map<string, Import>();
   /** The stages whose arrivals have no names yet. */
   readonly #unnamed: StagePlan[];
-  readonly #flow: Flow;
-  readonly #nodes: ReadonlyMap<string, NodePlan>;
+  readonly flow: Flow;
 
   /** @param workflow undefined if it was removed */
   constructor(
@@ -67,8 +58,7 @@ export class FileScope {
       ...parameters,
     ]);
     this.#unnamed = stagesOf({ nodes }).filter((stage) => !isQueued(stage));
-    this.#flow = new Flow(nodes);
-    this.#nodes = new Map(allNodes(nodes).map((node) => [node.path, node]));
+    this.flow = new Flow(nodes);
   }
 
   /** The local name for a key, always the same one. If the name is taken, it gets a `_`. */
@@ -145,10 +135,32 @@ export class FileScope {
     return this.#locals.has(key);
   }
 
+  /** What the functions of the file are made with: `const own = compiled(…);` */
+  bound(maker: string, workflow: string, ...args: string[]): string {
+    const all = [this.component(), quoted(workflow), ...args].join(", ");
+    return laidOut(`const ${this.name("own")} = ${this.runtime(maker)}(${all});`);
+  }
+
+  /** `own.mutation(…)` */
+  own(method: string, ...args: string[]): string {
+    return `${this.name("own")}.${method}(${args.join(", ")})`;
+  }
+
+  /** `export const save: StepMutation = own.mutation(…);` */
+  exported(name: string, type: string, method: string, ...args: string[]): string {
+    return exportedConst(name, this.runtime(type), this.own(method, ...args));
+  }
+
+  /** `function toSave(run: Run): Arrival { return run.…; }` */
+  runFunction(name: string, method: string, ...args: string[]): string {
+    const head = `function ${name}(run: ${this.runtime("Run")}): ${this.runtime("Arrival")}`;
+    const result = laidOut(`return run.${method}(${args.join(", ")});`, "  ");
+    return `${laidOut(head, "", 0, 2)} {\n  ${result}\n}`;
+  }
+
   /** The function by which a run arrives somewhere; for an action, what makes it. */
   arrival(at: Following): string {
-    if (at.at === "stage" && isQueued(at.stage))
-      return `${this.name("own")}.queue(${quoted(at.stage.name)})`;
+    if (at.at === "stage" && isQueued(at.stage)) return this.own("queue", quoted(at.stage.name));
     // All stages before the ends: a node named "end" keeps its name.
     for (const { name } of this.#unnamed.splice(0))
       this.name(`to:${name}`, `to${capitalized(stageIdentifier(name))}`);
@@ -160,18 +172,6 @@ export class FileScope {
   /** The function by which a run goes on after the children of a stage, or after a body. */
   afterPath(path: string): string {
     return this.name(`after:${path}`, `after${capitalized(stageIdentifier(path))}`);
-  }
-
-  after(stage: StagePlan): Following {
-    return this.#flow.after(stage);
-  }
-
-  bodies(stage: StagePlan): readonly BodyPlan[] {
-    return this.#nodes.get(stage.node)?.bodies ?? [];
-  }
-
-  stages(stage: StagePlan): readonly StagePlan[] {
-    return this.#nodes.get(stage.node)?.stages ?? [];
   }
 
   imports(): string {

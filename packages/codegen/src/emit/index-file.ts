@@ -1,8 +1,7 @@
 import { moduleIn } from "../plan/paths.js";
 import type { AppConfig, WrittenPlan } from "../plan/schema.js";
-import { literal, object, property } from "./code.js";
+import { exportedConst, literal, object, property } from "./code.js";
 import type { Setting } from "./file-scope.js";
-import { exportedConst } from "./lowering.js";
 import { hashOf } from "../plan/write.js";
 import { compilerVersion } from "../version.js";
 import type { GeneratedFile } from "./emit.js";

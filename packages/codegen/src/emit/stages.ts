@@ -1,83 +1,158 @@
-import { beginningOf, completionName, outputOf } from "../plan/flow.js";
-import type { StagePlan } from "../plan/schema.js";
-import { list, object, property } from "./code.js";
-import { commented, exportedConst, outputName, runFunction } from "./lowering.js";
-import type { StageCode, StageLowering } from "./lowering.js";
+import { beginningOf, completionName, outputOf, stageIdentifier } from "../plan/flow.js";
+import type { BodyPlan, NodePlan, StagePlan } from "../plan/schema.js";
+import { commented, list, object, property, quoted } from "./code.js";
+import type { FileScope } from "./file-scope.js";
+
+/** How one kind of stage is written: declarations with their comments. */
+interface StageLowering {
+  sections(stage: StageCode): string[];
+  /** What a run does at the end of one of the bodies of a stage that has bodies. */
+  endOfBody?(stage: StageCode, body: BodyPlan): string;
+  /** The function by which the component enters when what a stage waits for has come. */
+  entryAfter?(stage: StageCode): string;
+}
+
+export function outputName(nodes: BodyPlan["nodes"]): string {
+  const output = outputOf(nodes);
+  return output === null ? "null" : quoted(output.name);
+}
+
+/** One stage and what its lowering writes of it: parts of code, and of comments. */
+export class StageCode {
+  readonly identifier: string;
+  readonly name: string;
+
+  constructor(
+    readonly stage: StagePlan,
+    readonly node: NodePlan,
+    readonly file: FileScope,
+  ) {
+    this.identifier = stageIdentifier(stage.name);
+    this.name = quoted(stage.name);
+  }
+
+  get next(): string {
+    return this.file.arrival(this.file.flow.after(this.stage));
+  }
+
+  /** What follows the last stage of the node. */
+  get afterNode(): string {
+    const last = this.node.stages.findLast(({ isAside }) => !isAside) ?? this.stage;
+    return this.file.arrival(this.file.flow.after(last));
+  }
+
+  /** The function by which the run goes on after the last child of the stage. */
+  get afterChildren(): string {
+    return this.file.afterPath(this.stage.name);
+  }
+
+  get arrival(): string {
+    return this.file.arrival({ at: "stage", stage: this.stage });
+  }
+
+  get lowering(): StageLowering {
+    return stageLowerings[this.stage.kind];
+  }
+
+  /** Where its code is found in the definition: `nodes.chapters.finalize.mutation`. */
+  part(member: string): string {
+    return [this.file.name("nodes"), ...this.stage.code, member].join(".");
+  }
+
+  /** A function that calls the stage's reference with the user's `args`. */
+  callOf(kind: "action" | "mutation" | "query"): string {
+    const given = this.stage.info === true ? "scope, info" : "scope";
+    const method = `run${kind[0]?.toUpperCase()}${kind.slice(1)}`;
+    return `(ctx, ${given}) => ctx.${method}(${this.part(kind)}, ${this.part("args")}(${given}))`;
+  }
+
+  /** `"save"`, or that the run is complete. */
+  get following(): string {
+    const next = this.file.flow.after(this.stage);
+    if (next.at === "stage") return this.mentioned(next.stage);
+    if (next.at === "endOfBody") return next.body.end;
+    return next.at === "undone" ? "it is undone" : "the run is complete";
+  }
+
+  /** How another stage is called in a sentence about this one. */
+  mentioned({ node, mention }: StagePlan): string {
+    return node === this.stage.node ? mention.within : mention.elsewhere;
+  }
+
+  /** A declaration whose comment begins with the stage's place in the source. */
+  section(comment: string, code: string): string {
+    const more = comment === "" ? "" : `: ${comment}`;
+    return commented(`${this.file.source}, ${this.stage.label}${more}.`, code);
+  }
+
+  /** The function by which a run arrives at the stage. */
+  arriving(comment: string, method: string, ...args: string[]): string {
+    const code = this.file.runFunction(this.arrival, method, this.name, ...args);
+    return this.section(comment, code);
+  }
+}
 
 /** A stage that is queued: the action, and the completion that it reports to. */
 const action: StageLowering = {
-  sections(stage) {
-    const { file, identifier, name } = stage;
-    const { reference, mention } = stage.stage;
-    const own = file.name("own");
-    const handler = stage.part("action");
-    const value = reference === undefined ? handler : stage.callOf("Action", handler);
-    const done = completionName(stage.stage.name);
-    const completion = `${own}.completion(${name}, ${stage.next})`;
+  sections(code) {
+    const { file, identifier, name, stage } = code;
+    const { reference } = stage;
+    const value = reference === undefined ? code.part("action") : code.callOf("action");
     return [
-      stage.section(
+      code.section(
         reference === undefined ? "" : `runs ${reference}`,
-        exportedConst(identifier, file.runtime("StepAction"), `${own}.action(${name}, ${value})`),
+        file.exported(identifier, "StepAction", "action", name, value),
       ),
       commented(
-        `After ${mention.elsewhere}: ${stage.following}.`,
-        exportedConst(done, file.runtime("Completion"), completion),
+        `After ${stage.mention.elsewhere}: ${code.following}.`,
+        file.exported(completionName(stage.name), "Completion", "completion", name, code.next),
       ),
     ];
   },
 };
 
 /** A mutation or query stage: it runs inside the transaction that arrives at it. */
-function transaction(kind: "mutation" | "query"): StageLowering {
-  const capitalized = kind === "query" ? "Query" : "Mutation";
-  return {
-    sections(stage) {
-      const { file, identifier, name, next, following } = stage;
-      const { reference } = stage.stage;
-      const handler = stage.part(kind);
-      const call = `run.${kind}(${name}, ${next}`;
-      if (reference !== undefined) {
-        const value = stage.callOf(capitalized, handler);
-        return [stage.arriving(`runs ${reference}; then ${following}`, `${call}, ${value})`)];
-      }
-      const type = file.runtime(`Step${capitalized}`);
-      return [
-        stage.arriving(`then ${following}`, `${call})`),
-        commented(
-          `What ${stage.arrival} runs, nested in its transaction.`,
-          exportedConst(identifier, type, `${file.name("own")}.${kind}(${name}, ${handler})`),
-        ),
-      ];
-    },
-  };
-}
+const transaction = (kind: "mutation" | "query"): StageLowering => ({
+  sections(code) {
+    const { file, identifier, name, next, following } = code;
+    const { reference } = code.stage;
+    if (reference !== undefined) {
+      const comment = `runs ${reference}; then ${following}`;
+      return [code.arriving(comment, kind, next, code.callOf(kind))];
+    }
+    const type = kind === "query" ? "StepQuery" : "StepMutation";
+    return [
+      code.arriving(`then ${following}`, kind, next),
+      commented(
+        `What ${code.arrival} runs, nested in its transaction.`,
+        file.exported(identifier, type, kind, name, code.part(kind)),
+      ),
+    ];
+  },
+});
 
 const sleep: StageLowering = {
-  sections(stage) {
-    const args = [stage.name, stage.part("duration"), stage.next];
-    return [stage.arriving(`waits; then ${stage.following}`, `run.sleep(${args.join(", ")})`)];
-  },
+  sections: (code) => [
+    code.arriving(`waits; then ${code.following}`, "sleep", code.part("duration"), code.next),
+  ],
   entryAfter: ({ next }) => next,
 };
 
 const event: StageLowering = {
-  sections(stage) {
-    const comment = `waits for it; then ${stage.following}`;
-    return [stage.arriving(comment, `run.event(${stage.name}, ${stage.next})`)];
-  },
+  sections: (code) => [code.arriving(`waits for it; then ${code.following}`, "event", code.next)],
   entryAfter: ({ next }) => next,
 };
 
 const child: StageLowering = {
-  sections(stage) {
-    const { file, name, next, following, afterChildren } = stage;
-    const [workflow = ""] = stage.stage.workflows ?? [];
-    const args = [name, stage.part("args"), file.reference(workflow)];
+  sections(code) {
+    const { file, stage, afterChildren } = code;
+    const [workflow = ""] = stage.workflows ?? [];
+    const args = [code.part("args"), file.reference(workflow)];
     return [
-      stage.arriving(`a run of ${workflow}`, `run.child(${args.join(", ")})`),
+      code.arriving(`a run of ${workflow}`, "child", ...args),
       commented(
-        `After the child of ${stage.stage.mention.elsewhere}: its output is the child's; then ${following}.`,
-        runFunction(afterChildren, `run.gather(${name}, ${next})`, file),
+        `After the child of ${stage.mention.elsewhere}: its output is the child's; then ${code.following}.`,
+        file.runFunction(afterChildren, "gather", code.name, code.next),
       ),
     ];
   },
@@ -86,91 +161,87 @@ const child: StageLowering = {
 
 /** The children of a parent: the last one that ends moves the run on. */
 const children: StageLowering = {
-  sections(stage) {
-    const { file } = stage;
-    const finalize = finalizeOf(stage);
-    const names = stage.stage.workflows?.map((name) => file.reference(name));
+  sections(code) {
+    const { file, stage } = code;
+    const finalize = finalizeOf(code);
+    const names = stage.workflows?.map((name) => file.reference(name));
     const references = names === undefined ? file.allReferences() : list(names);
     const following =
-      finalize === undefined ? "its outputs are gathered" : stage.mentioned(finalize);
-    const starting = stage.arriving(
-      `its children in parallel; then ${following}`,
-      `run.children(${stage.name}, ${stage.part("children")}, ${references})`,
-    );
-    return isEnteredByFinalize(stage) ? [starting] : [starting, afterLastChild(stage)];
+      finalize === undefined ? "its outputs are gathered" : code.mentioned(finalize);
+    const comment = `its children in parallel; then ${following}`;
+    const starting = code.arriving(comment, "children", code.part("children"), references);
+    return isEnteredByFinalize(code) ? [starting] : [starting, afterLastChild(code)];
   },
-  entryAfter: (stage) => (isEnteredByFinalize(stage) ? stage.next : stage.afterChildren),
+  entryAfter: (code) => (isEnteredByFinalize(code) ? code.next : code.afterChildren),
 };
 
 /** A finalize takes the outputs of the children itself, unless they are reduced first. */
-const isEnteredByFinalize = (stage: StageCode): boolean =>
-  finalizeOf(stage) !== undefined && stage.stage.reduce !== true;
+const isEnteredByFinalize = (code: StageCode): boolean =>
+  finalizeOf(code) !== undefined && code.stage.reduce !== true;
 
 /** What a run does after the last child, if that is more than to go on with the finalize. */
 function afterLastChild(code: StageCode): string {
-  const { stage, file, afterChildren, next, following } = code;
-  const hasHandler = file.stages(stage).some(({ name }) => name === `${stage.name}.output`);
+  const { stage, node, file } = code;
+  const hasHandler = node.stages.some(({ name }) => name === `${stage.name}.output`);
   const output = `its output is ${hasHandler ? "{ output, children }" : "{ children }"}${stage.reduce === true ? ", reduced" : ""}`;
   const [what, way] =
     finalizeOf(code) === undefined ? [output, "gather"] : ["their outputs are reduced", "reduce"];
   return commented(
-    `After the last child of ${stage.label.replace(/^\w+ /, "")}: ${what}; then ${following}.`,
-    runFunction(afterChildren, `run.${way}(${code.name}, ${next})`, file),
+    `After the last child of ${stage.label.replace(/^\w+ /, "")}: ${what}; then ${code.following}.`,
+    file.runFunction(code.afterChildren, way, code.name, code.next),
   );
 }
 
 function finalizeOf({ stage, file }: StageCode): StagePlan | undefined {
-  const next = file.after(stage);
+  const next = file.flow.after(stage);
   const isFinalize = next.at === "stage" && next.stage.name === `${stage.name}.finalize`;
   return isFinalize ? next.stage : undefined;
 }
 
 /** A branch: it gives a key, and the run goes on with the case of that key. */
 const branch: StageLowering = {
-  sections(stage) {
-    const { file, name, next, following } = stage;
-    const cases = file
-      .bodies(stage.stage)
-      .map((body) => property(body.storage ?? body.key, file.arrival(beginningOf(body))));
-    const args = [name, stage.part("on"), object(cases), next];
-    const comment = `one of its cases; then ${following}`;
-    return [stage.arriving(comment, `run.branch(${args.join(", ")})`)];
+  sections(code) {
+    const cases = code.node.bodies?.map((body) =>
+      property(body.storage ?? body.key, code.file.arrival(beginningOf(body))),
+    );
+    const args = [code.part("on"), object(cases ?? []), code.next];
+    return [code.arriving(`one of its cases; then ${code.following}`, "branch", ...args)];
   },
   endOfBody({ stage, file, name, next, following }, body) {
     const output = outputOf(body.nodes);
     const what = output === null ? "null" : `that of ${output.mention.elsewhere}`;
-    const end = `run.endBranch(${name}, ${outputName(body.nodes)}, ${next})`;
+    const end = file.arrival({ at: "endOfBody", body });
     return commented(
       `After case ${JSON.stringify(body.key)} of ${stage.mention.elsewhere}: the branch's output is ${what}; then ${following}.`,
-      runFunction(file.arrival({ at: "endOfBody", body }), end, file),
+      file.runFunction(end, "endBranch", name, outputName(body.nodes), next),
     );
   },
 };
 
 /** A loop: it makes its first state; the end of each iteration asks for another. */
 const loop: StageLowering = {
-  sections(stage) {
-    const args = [stage.name, stage.part("initial"), ...bodyAndNext(stage)];
-    return [stage.arriving("its first iteration", `run.loop(${args.join(", ")})`)];
-  },
-  endOfBody(stage, body) {
-    const { mention } = stage.stage;
-    const state = [stage.name, outputName(body.nodes), stage.part("until")];
-    const end = `run.endIteration(${[...state, ...bodyAndNext(stage)].join(", ")})`;
+  sections: (code) => [
+    code.arriving("its first iteration", "loop", code.part("initial"), ...bodyAndNext(code)),
+  ],
+  endOfBody(code, body) {
+    const { stage, file } = code;
+    const args = [outputName(body.nodes), code.part("until"), ...bodyAndNext(code)];
+    const end = file.arrival({ at: "endOfBody", body });
     return commented(
-      `After an iteration of ${mention.elsewhere}: the next one, or ${stage.following}.`,
-      runFunction(stage.file.arrival({ at: "endOfBody", body }), end, stage.file),
+      `After an iteration of ${stage.mention.elsewhere}: the next one, or ${code.following}.`,
+      file.runFunction(end, "endIteration", code.name, ...args),
     );
   },
 };
 
 /** Where an iteration begins, and what follows the loop. */
-function bodyAndNext({ stage, file, next }: StageCode): string[] {
-  return [...file.bodies(stage).map((body) => file.arrival(beginningOf(body))), next];
-}
+const bodyAndNext = ({ node, file, next }: StageCode): string[] => [
+  ...(node.bodies ?? []).map((body) => file.arrival(beginningOf(body))),
+  next,
+];
 
 /** Every kind of stage. A new kind is one entry here. */
-export const stageLowerings: Readonly<Record<StagePlan["kind"], StageLowering>> = {
+const stageLowerings: Readonly<Record<StagePlan["kind"], StageLowering>> = {
   action,
   mutation: transaction("mutation"),
   query: transaction("query"),
