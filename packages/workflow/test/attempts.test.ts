@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Info } from "../src/index.js";
+import { describeThrown } from "../src/errors/failure.js";
 import { attemptOf } from "../src/runtime/attempt.js";
 import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
@@ -71,7 +72,10 @@ describe("an attempt that computes without a pause", () => {
   afterEach(() => void vi.useRealTimers());
 
   const attempt = async (handler: (info: Info) => unknown) =>
-    await attemptOf("busy", { timeout: 1_000 }, {} as Omit<Info, "signal">, handler);
+    await attemptOf("busy", { timeout: 1_000 }, {} as Omit<Info, "signal">, handler).then(
+      (output) => ({ kind: "success", output }),
+      (error: unknown) => ({ kind: "failed", problem: describeThrown(error) }),
+    );
   const slept = async (ms: number) => await new Promise<void>((resolve) => setTimeout(resolve, ms));
   const timedOut = { kind: "failed", problem: { kind: "timedOut" } };
 

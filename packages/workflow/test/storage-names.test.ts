@@ -1,8 +1,11 @@
+import { componentsGeneric } from "convex/server";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { nodeNamed, stagesAt } from "../src/client/nodes.js";
 import type { AnyDefinition } from "../src/definition/definition.js";
 import { defineWorkflow } from "../src/definition/index.js";
+import type { ComponentApi } from "../src/component/_generated/component.js";
+import { compiled } from "../src/runtime/index.js";
 import { eventsOf } from "../src/runtime/nodes/event.js";
 import { placeOf, underStorageNames } from "../src/runtime/place.js";
 import { readsOf } from "../src/runtime/reads.js";
@@ -27,14 +30,15 @@ const definition = defineWorkflow({ input: z.object({}) })
     maxIterations: 2,
   })
   .step("pay", { query: () => 2 }) as unknown as AnyDefinition;
-const stored = underStorageNames(definition, {
+const names = {
   charge: "pay",
   pay: "pay2",
   way: "route",
   "way.right": "left",
   "way.right.say": "ask",
   "round.think": "ponder",
-});
+};
+const stored = underStorageNames(definition, names);
 const reference = { name: "flow", definition, stored } as WorkflowReference<never>;
 
 test.each([
@@ -64,6 +68,20 @@ test("[S116] a handler reads by the names of the definition, and gets what is st
     "charge of pay",
     "made of route.left.made",
   ]);
+});
+
+test.each([
+  ["pay", {}, []],
+  ["pay", { pay: ["input"] }, ["input"]],
+  ["pay", { "pay.recover": ["input"], "pay.compensate": ["output"] }, ["input"]],
+  ["route", { "route.left.made": ["charge"], "route.left.ask": ["made"] }, ["pay"]],
+  ["round", { "round.until": ["way", "loop"], "round.ponder": ["input"] }, ["input", "route"]],
+  ["round", { "round.ponder": ["*"] }, ["input", "pay", "route"]],
+  ["pay2", { pay: ["input"], pay2: ["charge", "round"] }, ["pay", "round"]],
+])("[S102] a restart knows what %s reads, with all inside it: %j", (node, reads, expected) => {
+  const component = componentsGeneric()["workflow"] as unknown as ComponentApi;
+  const own = compiled(component, "flow", definition, { format: 1, names, reads });
+  expect(own.reference(z.object({})).nodeReads(node)).toEqual(expected);
 });
 
 test("[S116] nodes are named, and found, by their present names", () => {

@@ -64,6 +64,16 @@ test.each([
   expect(() => loadAnyRemoved({}, "order", settings)).toThrow(outOfDate + why);
 });
 
+test("TypeScript tells an app whose generated code is for another run time", () => {
+  const component = componentsGeneric()["workflow"] as unknown as ComponentApi;
+  // @ts-expect-error -- as older code is
+  expect(() => compiled(component, "order", order)).toThrow("format is older");
+  // @ts-expect-error -- as newer code is
+  expect(() => compiled(component, "order", order, { format: 2 })).toThrow("format is 2");
+  // @ts-expect-error -- as newer code is
+  expect(() => removedWorkflow(component, "order", { format: 2 })).toThrow("format is 2");
+});
+
 test("a node cannot be added to a definition whose generated code has been loaded", () => {
   const open = defineWorkflow({ input: z.object({}) }).step("one", { query: () => 1 });
   const component = componentsGeneric()["workflow"] as unknown as ComponentApi;

@@ -1,7 +1,7 @@
 import {
   capitalized,
-  Flow,
   type Following,
+  followings,
   generatedFunctions,
   stageIdentifier,
   stagesOf,
@@ -38,7 +38,7 @@ export class FileScope {
   readonly #imports = new Map<string, Import>();
   /** The stages whose arrivals have no names yet. */
   readonly #unnamed: StagePlan[];
-  readonly flow: Flow;
+  readonly #after: ReadonlyMap<StagePlan, Following>;
 
   /** @param workflow undefined if it was removed */
   constructor(
@@ -58,7 +58,7 @@ export class FileScope {
       ...parameters,
     ]);
     this.#unnamed = stagesOf({ nodes }).filter((stage) => !isQueued(stage));
-    this.flow = new Flow(nodes);
+    this.#after = followings(nodes);
   }
 
   /** The local name for a key, always the same one. If the name is taken, it gets a `_`. */
@@ -172,6 +172,10 @@ export class FileScope {
   /** The function by which a run goes on after the children of a stage, or after a body. */
   afterPath(path: string): string {
     return this.name(`after:${path}`, `after${capitalized(stageIdentifier(path))}`);
+  }
+
+  after(stage: StagePlan): Following {
+    return this.#after.get(stage) ?? { at: "end" };
   }
 
   imports(): string {

@@ -32,13 +32,13 @@ export class StageCode {
   }
 
   get next(): string {
-    return this.file.arrival(this.file.flow.after(this.stage));
+    return this.file.arrival(this.file.after(this.stage));
   }
 
   /** What follows the last stage of the node. */
   get afterNode(): string {
     const last = this.node.stages.findLast(({ isAside }) => !isAside) ?? this.stage;
-    return this.file.arrival(this.file.flow.after(last));
+    return this.file.arrival(this.file.after(last));
   }
 
   /** The function by which the run goes on after the last child of the stage. */
@@ -68,7 +68,7 @@ export class StageCode {
 
   /** `"save"`, or that the run is complete. */
   get following(): string {
-    const next = this.file.flow.after(this.stage);
+    const next = this.file.after(this.stage);
     if (next.at === "stage") return this.mentioned(next.stage);
     if (next.at === "endOfBody") return next.body.end;
     return next.at === "undone" ? "it is undone" : "the run is complete";
@@ -193,7 +193,7 @@ function afterLastChild(code: StageCode): string {
 }
 
 function finalizeOf({ stage, file }: StageCode): StagePlan | undefined {
-  const next = file.flow.after(stage);
+  const next = file.after(stage);
   const isFinalize = next.at === "stage" && next.stage.name === `${stage.name}.finalize`;
   return isFinalize ? next.stage : undefined;
 }

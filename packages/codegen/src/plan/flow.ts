@@ -9,27 +9,19 @@ export type Following =
   | { readonly at: "endOfBody"; readonly body: BodyPlan }
   | { readonly at: "undone" };
 
-export class Flow {
-  readonly #after = new Map<StagePlan, Following>();
-
-  constructor(nodes: readonly NodePlan[]) {
-    this.#link(nodes, { at: "end" });
+/** Where a run goes on after each stage; after a branch or loop, what follows all of it. */
+export function followings(
+  nodes: readonly NodePlan[],
+  end: Following = { at: "end" },
+  after = new Map<StagePlan, Following>(),
+): ReadonlyMap<StagePlan, Following> {
+  const line = lineOf(nodes);
+  for (const [index, stage] of line.entries()) after.set(stage, following(line[index + 1], end));
+  for (const { stages, bodies = [] } of nodes) {
+    for (const stage of stages) if (stage.isAside) after.set(stage, { at: "undone" });
+    for (const body of bodies) followings(body.nodes, { at: "endOfBody", body }, after);
   }
-
-  /** What follows a stage; for a branch or loop, what follows all of it. */
-  after(stage: StagePlan): Following {
-    return this.#after.get(stage) ?? { at: stage.isAside ? "undone" : "end" };
-  }
-
-  #link(nodes: readonly NodePlan[], end: Following): void {
-    const line = lineOf(nodes);
-    for (const [index, stage] of line.entries())
-      this.#after.set(stage, following(line[index + 1], end));
-    for (const { stages, bodies = [] } of nodes) {
-      for (const stage of stages) if (stage.isAside) this.#after.set(stage, { at: "undone" });
-      for (const body of bodies) this.#link(body.nodes, { at: "endOfBody", body });
-    }
-  }
+  return after;
 }
 
 /** What a case, or an iteration of a loop, begins with; its end, when it has no nodes. */

@@ -9,7 +9,7 @@ import { getConvexSize, v, type Validator, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import { type Beginning, vBadEnd, vError } from "../component/validators.js";
 import type { StepError } from "../definition/context.js";
-import { describeThrown, Failure } from "../errors/failure.js";
+import { Failure } from "../errors/failure.js";
 import { type Duration, durationMs } from "../rules.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 
@@ -148,8 +148,7 @@ export function parsedAt(workflow: WorkflowReference<never>, input: unknown, ind
   try {
     return workflow.parse(input);
   } catch (error) {
-    const { kind, message, data } = describeThrown(error);
-    throw new Failure(kind, `Input ${index} of the batch: ${message}`, data);
+    throw Failure.from(error, `Input ${index} of the batch: `);
   }
 }
 

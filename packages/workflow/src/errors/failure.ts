@@ -19,6 +19,12 @@ export class Failure extends ConvexError<{ [MARKER]: Problem }> {
     super({ [MARKER]: problemOf(kind, message, data) });
     this.message = message;
   }
+
+  /** Anything that was thrown, as a failure: it keeps its kind. @param where begins the message. */
+  static from(thrown: unknown, where = ""): Failure {
+    const { kind, message, data } = describeThrown(thrown);
+    return new Failure(kind, where + message, data);
+  }
 }
 
 /** Anything that was thrown, as a readable problem that can be stored. It never throws itself. */

@@ -3,7 +3,7 @@ import type { Value } from "convex/values";
 import type { Token } from "../component/validators.js";
 import type { Info } from "../definition/context.js";
 import type { Policy } from "../definition/node.js";
-import { describeThrown, Failure, type Problem } from "../errors/failure.js";
+import { describeThrown, Failure } from "../errors/failure.js";
 import { durationMs } from "../rules.js";
 import { checkedOutput } from "../values.js";
 import type { Bound } from "./functions.js";
@@ -32,15 +32,13 @@ export function nestedInfo(of: Identity, stage: string): Info {
 /** The longest that a timer takes; beyond, it fires at once. No action can run that long anyway. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export type Attempt = { kind: "success"; output: Value } | { kind: "failed"; problem: Problem };
-
 /** Runs an action's handler once. No timer fires while it computes: its time is checked again. */
 export async function attemptOf(
   stage: string,
   { timeout }: Policy,
   info: Omit<Info, "signal">,
   handler: (info: Info) => unknown,
-): Promise<Attempt> {
+): Promise<Value> {
   const abort = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
@@ -60,28 +58,26 @@ export async function attemptOf(
         })
         .then(resolve, reject);
     });
-    return { kind: "success", output: checkedOutput(stage, output) };
-  } catch (error) {
-    return { kind: "failed", problem: describeThrown(error) };
+    return checkedOutput(stage, output);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** Calls the completion, at most twice; if both fail, the component stores the result for later. */
+/** Calls the completion after an attempt, at most twice; else the component stores the result. */
 export async function report(
   ctx: GenericActionCtx<any>,
   { component, workflow, functions }: Bound,
   stage: string,
   token: Token,
   slot: string,
-  attempt: Attempt,
+  attempt: Promise<Value>,
 ): Promise<void> {
   const at = { workflow, node: stage, attempt: token.attempt };
-  const report =
-    attempt.kind === "success"
-      ? attempt
-      : { kind: "failed" as const, error: { ...attempt.problem, ...at } };
+  const report = await attempt.then(
+    (output) => ({ kind: "success" as const, output }),
+    (error: unknown) => ({ kind: "failed" as const, error: { ...describeThrown(error), ...at } }),
+  );
   const complete = async (fuse: boolean) =>
     await ctx.runMutation(functions.completion(stage), { token, slot, report, fuse });
   const keep = async () =>

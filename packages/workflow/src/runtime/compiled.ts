@@ -12,13 +12,14 @@ import type { Info } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
 import type { AnySchema } from "../definition/values.js";
-import { callFor, describeThrown, Failure, type Problem } from "../errors/failure.js";
+import { callFor, describeThrown, Failure } from "../errors/failure.js";
 import { checkedOutput } from "../values.js";
 import { attemptOf, identityOf, nestedInfo, report } from "./attempt.js";
 import {
   actionArgs,
   type Bound,
   type Completion,
+  type CompletionArgs,
   completionArgs,
   functionsOf,
   nestedArgs,
@@ -49,13 +50,6 @@ type Handler<Ctx> = (ctx: Ctx, scope: any, info: Info) => unknown;
 type ActionHandler = Handler<GenericActionCtx<any>>;
 
 type Entries = Readonly<Record<string, Arrive>>;
-
-/** Where the component enters a workflow. */
-interface Ways {
-  readonly at: Entries;
-  readonly after?: Entries;
-  readonly recovered?: Entries;
-}
 
 /** What a generated file says of its workflow as a whole. */
 export interface Settings {
@@ -88,15 +82,27 @@ export function compiled(
   const definition = underStorageNames(given, storageNames);
   const functions = functionsOf(workflow, folder);
   const following = new Map<string, Arrive>();
-  const recovered = new Map<string, Arrive>();
   const actions = new Set<string>();
   const reads = new Map(Object.entries(settings.reads ?? {}));
   const facts = { component, workflow, definition, functions, plan, retry };
-  const own: Bound = { ...facts, following, recovered, actions, reads };
-  const removedProblem = (stage: string): Problem => ({
-    kind: "removedNode",
-    message: `Workflow "${workflow}" has no node "${stage}" any more`,
-  });
+  const own: Bound = { ...facts, following, recovered: new Map(), actions, reads };
+  const removedFailure = (stage: string) =>
+    new Failure("removedNode", `Workflow "${workflow}" has no node "${stage}" any more`);
+  const failRemoved = (run: Run) => run.failed(describeThrown(removedFailure(run.stage)), null);
+  /** The token's stage has ended. Gives where the run goes on. */
+  const ended = async (run: Run, reported: CompletionArgs["report"], next: Arrive | undefined) => {
+    if (reported.kind === "success") {
+      await run.succeeded(reported.output);
+      return next;
+    }
+    const { stage, token } = run;
+    const { error } = reported;
+    // The whole node of which the stage is a part can have failed: its time is over.
+    const isOwn = error.node === stage;
+    const again = isOwn ? retryAt(own, stage, token.attempt, error.kind) : null;
+    const at = isOwn ? stage : placeOf(definition, stage).path;
+    return await run.failed(error, again, next, at);
+  };
   const actionOf = (stage: string, handler: ActionHandler): StepAction =>
     internalActionGeneric({
       args: actionArgs,
@@ -111,7 +117,7 @@ export function compiled(
         const policy = policyOf(definition, stage);
         const { called } = placeOf(definition, stage);
         // A scope that cannot be loaded is a failure of the attempt like any other.
-        const attempt = await attemptOf(called, policy, info, async (full) => {
+        const attempt = attemptOf(called, policy, info, async (full) => {
           const stub = stubOf(definition, stage);
           const names = stub === undefined ? reads.get(stage) : ["*"];
           const all = readsOf(own, stage, token.iterations, names);
@@ -134,15 +140,10 @@ export function compiled(
       returns: v.null(),
       handler: async (ctx, { token, slot, report: reported, fuse }) => {
         const run = new Run(ctx, own, token, stage, { slot, fuse, callsAgain: fuse });
-        let after: Arrive | undefined = next;
-        if (next === undefined) await run.failed(removedProblem(stage), null);
-        else if (reported.kind === "success") await run.succeeded(reported.output);
-        else {
-          const { error } = reported;
-          const again = retryAt(own, stage, token.attempt, error.kind);
-          after = await run.failed(error, again, next);
-        }
-        await follow(run, after);
+        await follow(
+          run,
+          await (next === undefined ? failRemoved(run) : ended(run, reported, next)),
+        );
         return null;
       },
     });
@@ -158,8 +159,7 @@ export function compiled(
         return checkedOutput(called, await handler(ctx, values, info));
       } catch (error) {
         // So that it keeps what it was on the way out of the nested transaction.
-        const { kind, message, data } = describeThrown(error);
-        throw new Failure(kind, message, data);
+        throw Failure.from(error);
       }
     },
   });
@@ -176,8 +176,7 @@ export function compiled(
     /** The action of a stage that was removed from the definition: it fails. */
     removed: (stage: string) =>
       actionOf(stage, () => {
-        const { kind, message } = removedProblem(stage);
-        throw new Failure(kind, message);
+        throw removedFailure(stage);
       }),
     /** An internal mutation: the handler, nested in the transaction that arrives. */
     mutation: (stage: string, handler: Handler<GenericMutationCtx<any>>): StepMutation =>
@@ -196,10 +195,11 @@ export function compiled(
      * An internal mutation: the component enters the workflow at a stage, or after a wait.
      * @param ways.recovered what follows a parent or a `.child` that has recovered.
      */
-    entry({ at, after = {}, recovered: recoveries = {} }: Ways): Entry {
+    entry(ways: { at: Entries; after?: Entries; recovered?: Entries }): Entry {
+      const { at, after = {} } = ways;
       checkUpToDate(workflow, definition, Object.keys(at));
       for (const [stage, arrive] of Object.entries(after)) following.set(stage, arrive);
-      for (const [stage, arrive] of Object.entries(recoveries)) recovered.set(stage, arrive);
+      own.recovered = new Map(Object.entries(ways.recovered ?? {}));
       return internalMutationGeneric({
         args: entryArgs,
         returns: v.null(),
@@ -211,26 +211,17 @@ export function compiled(
           const run = new Run(ctx, own, token, stage, options);
           const entry = (entries: Entries) =>
             Object.hasOwn(entries, stage) ? entries[stage] : undefined;
-          const { node, path } = placeOf(definition, stage);
+          const { node } = placeOf(definition, stage);
           const { due, received } = kindOf(node);
-          let arrive = entry(after);
-          if (event.kind === "arrive") arrive = entry(at);
-          if (event.kind === "success") arrive = following.get(stage);
-          if (event.kind === "failed") {
-            const { kind, node: failing } = event.error;
-            // The whole node of which the stage is a part can have failed: its time is over.
-            const isOwn = failing === stage;
-            const again = isOwn ? retryAt(own, stage, token.attempt, kind) : null;
-            const next = following.get(stage);
-            arrive = await run.failed(event.error, again, next, isOwn ? stage : path);
-          } else if (arrive === undefined) {
-            await run.failed(removedProblem(stage), null);
-          } else if (event.kind === "due") {
+          let arrive = entry(event.kind === "arrive" ? at : after);
+          if (event.kind === "success" || event.kind === "failed") arrive = following.get(stage);
+          if (arrive === undefined && event.kind !== "failed") await failRemoved(run);
+          else if (event.kind === "success" || event.kind === "failed")
+            arrive = await ended(run, event, arrive);
+          else if (event.kind === "due") {
             const output = due === undefined ? null : due(node);
             if (output === undefined) arrive = entry(at);
             else await run.succeeded(output);
-          } else if (event.kind === "success") {
-            await run.succeeded(event.output);
           } else if (event.kind === "got") {
             const name = eventsOf(definition, stage).get(event.name) ?? event.name;
             await run.succeeded(received?.(node, name, event.value) ?? event.value);

@@ -51,7 +51,7 @@ export const nestedArgs = {
 };
 
 type NestedArgs = ObjectType<typeof nestedArgs>;
-type CompletionArgs = ObjectType<typeof completionArgs>;
+export type CompletionArgs = ObjectType<typeof completionArgs>;
 type EntryArgs = ObjectType<typeof entryArgs>;
 
 export type StepAction = RegisteredAction<"internal", ObjectType<typeof actionArgs>, Promise<null>>;
@@ -93,7 +93,7 @@ export interface Bound {
   /** What follows an action, or a wait. */
   readonly following: ReadonlyMap<string, Arrive>;
   /** What follows a node of several stages that has recovered. */
-  readonly recovered: ReadonlyMap<string, Arrive>;
+  recovered: ReadonlyMap<string, Arrive>;
   readonly actions: ReadonlySet<string>;
   readonly reads: ReadonlyMap<string, Reads>;
 }

@@ -76,7 +76,7 @@ export class Run extends Transaction {
     next: Arrive | undefined,
     enter: (place: Place) => Promise<Arrive | void>,
   ): Arrival {
-    if (await this.hasResult(stage)) return await this.skip(stage, next);
+    if (await this.hasResult(stage)) return await (next ?? this.own.following.get(stage))?.(this);
     // To queue an action is little.
     if (!this.own.actions.has(stage) && (await this.isFull())) return this.goTo(stage);
     let then: Arrive | void;
@@ -88,15 +88,9 @@ export class Run extends Transaction {
     await then?.(this);
   }
 
-  /** Goes on after a stage that has its result already. */
-  async skip(stage: string, next = this.own.following.get(stage)): Arrival {
-    if (next === undefined) throw new Error(`Nothing is known to follow "${stage}"`);
-    await next(this);
-  }
-
   /** Executes a stage, reports what came of it, and goes on. */
   async record({ stage, kind, execute, again }: Execution, next: Arrive): Arrival {
-    const fused = { ...this.facts(stage), kind, startedAt: Date.now() };
+    const fused = this.begun(stage, kind);
     const loopSeen = await this.loopSeen(stage);
     try {
       const output = checkedOutput(this.called(stage), await execute());
@@ -126,8 +120,7 @@ export class Run extends Transaction {
 
   /** Adds the record of a node that has recovered from the failure of one of its parts. */
   #addNode({ path, output }: Recovered, exists: boolean, error?: StepError): void {
-    const record = { ...this.facts(path), kind: "children" as const, startedAt: Date.now() };
-    this.add({ ...record, exists: exists || undefined, error, output });
+    this.add({ ...this.begun(path, "children"), exists: exists || undefined, error, output });
     this.endDeadlineOf(path);
   }
 

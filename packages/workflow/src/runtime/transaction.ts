@@ -10,7 +10,6 @@ import type {
   Fused,
   Next,
   Outcome,
-  Read,
   Settlement,
   Token,
 } from "../component/validators.js";
@@ -99,7 +98,7 @@ export class Transaction {
   }
 
   async scope(stage: string, names?: Reads): Promise<Record<string, unknown>> {
-    const reads = this.#reads(stage, names);
+    const reads = readsOf(this.own, stage, this.iterations, names);
     const { scope } = this.options;
     if (scope && this.isArrivalAt(stage))
       for (const read of reads) if (read.name in scope) this.#atHand.know(read, scope[read.name]);
@@ -113,12 +112,9 @@ export class Transaction {
     return readableScope(this.own, stage, name, Object.fromEntries(values), names) as never;
   }
 
-  #reads(stage: string, names?: Reads): Read[] {
-    return readsOf(this.own, stage, this.iterations, names);
-  }
-
-  /** The output of a stage of the present iteration. */
-  async outputOf(stage: string): Promise<Value> {
+  /** The output of a stage of the present iteration; null if there is no stage. */
+  async outputOf(stage: string | null): Promise<Value> {
+    if (stage === null) return null;
     const read = { name: "output", ...this.at(recordOf(stage)) };
     const { output } = await this.#atHand.read([read], this.iterations.length);
     return (output ?? null) as Value;
@@ -142,6 +138,11 @@ export class Transaction {
 
   facts(stage: string): Pick<Fused, "stage" | "iterations"> & Marks {
     return { ...this.at(stage), ...marksOf(this.own.definition, stage) };
+  }
+
+  /** The record of a stage that is executed here, as it begins. */
+  begun(stage: string, kind: Fused["kind"]) {
+    return { ...this.facts(stage), kind, startedAt: Date.now() };
   }
 
   errorAt(stage: string, problem: Problem, attempt: number): StepError {
@@ -211,7 +212,7 @@ export class Transaction {
 
   /** The run goes on with a stage in the next transaction, or in an action. */
   goTo(stage: string, action?: ActionFunction): void {
-    const reads = this.#reads(stage);
+    const reads = readsOf(this.own, stage, this.iterations);
     const afterFailure = this.options.fuse ? undefined : true;
     this.goOn({ kind: "stage", stage: { ...this.facts(stage), action, reads, afterFailure } });
   }

@@ -23,14 +23,13 @@ export async function branch(
         `The branch "${called}" has no case ${JSON.stringify(key) ?? String(key)}; it has ${names.join(", ")}`,
       );
     }
-    run.open({ ...run.facts(stage), kind: "branch", startedAt: Date.now(), chosen });
+    run.open({ ...run.begun(stage, "branch"), chosen });
     return arrive;
   });
 }
 
 export async function endBranch(run: Run, stage: string, from: string | null, next: Arrive) {
-  const output = from === null ? null : await run.outputOf(from);
-  const record = { ...run.facts(stage), kind: "branch" as const, startedAt: Date.now() };
-  run.add({ ...record, output, exists: true });
+  const output = await run.outputOf(from);
+  run.add({ ...run.begun(stage, "branch"), output, exists: true });
   await next(run);
 }

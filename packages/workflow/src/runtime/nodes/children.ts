@@ -1,3 +1,4 @@
+import { partsOf } from "@stepwise/workpool/core";
 import { getConvexSize, type Value } from "convex/values";
 import type { Beginning, NewChild, NewChildren } from "../../component/validators.js";
 import type { Child } from "../../definition/parent.js";
@@ -135,25 +136,18 @@ export async function newChildren(
   const entries = entriesOf(stage, given);
   if (keyed) checkKeys(stage, entries);
   const begins: Beginning[] = [];
-  const pages: NewChild[][] = [];
+  const made: { child: NewChild; size: number }[] = [];
   const places = new Map<WorkflowReference<never>, number>();
-  let [bytes, pageBytes] = [0, 0];
-  for (const [key, child] of entries) {
-    const reference = referenceOf(references, stage, key, child);
+  for (const [key, given] of entries) {
+    const reference = referenceOf(references, stage, key, given);
     const begin = places.get(reference) ?? begins.push(await reference.begin()) - 1;
     places.set(reference, begin);
-    const made = { begin, key: keyed ? key : undefined, ...parsedInput(reference, child.input) };
-    const size = getConvexSize(made as Value);
-    bytes += size;
-    pageBytes += size;
-    const page = pages.at(-1);
-    if (page !== undefined && page.length < MAX_PAGE && pageBytes <= MAX_PAGE_BYTES)
-      page.push(made);
-    else {
-      pages.push([made]);
-      pageBytes = size;
-    }
+    const child = { begin, key: keyed ? key : undefined, ...parsedInput(reference, given.input) };
+    made.push({ child, size: getConvexSize(child as Value) });
   }
+  const parts = partsOf(made, ({ size }) => size, { items: MAX_PAGE, bytes: MAX_PAGE_BYTES });
+  const pages = [...parts].map((part) => part.map(({ child }) => child));
+  const bytes = made.reduce((sum, { size }) => sum + size, 0);
   if (bytes > MAX_INPUT_BYTES)
     throw new Failure(
       "tooLarge",

@@ -14,20 +14,19 @@ export async function event(run: Run, stage: string, next: Arrive) {
       node.timeout === undefined
         ? undefined
         : Date.now() + Math.max(0, await msUntil(run.own, stage, "timeout", node.timeout, scope));
-    const at = run.facts(stage);
     const storedNames = [...events.keys()];
     const args = { run: run.token.run, names: storedNames, stage };
     const early = await run.ctx.runMutation(component.events.take, args);
     if (early !== null) {
       const name = events.get(early.name) ?? early.name;
       const output = kindOf(node).received?.(node, name, early.value) ?? early.value;
-      run.add({ ...at, kind: "event", startedAt: Date.now(), output });
+      run.add({ ...run.begun(stage, "event"), output });
       return next;
     }
     const isRenamed = [...events].some(([stored, name]) => stored !== name);
     run.goOn({
       kind: "event",
-      ...at,
+      ...run.facts(stage),
       names: [...new Set(events.values())],
       storedNames: isRenamed ? storedNames : undefined,
       until,

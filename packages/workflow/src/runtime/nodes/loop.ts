@@ -18,8 +18,7 @@ export async function loop(
     const given = await initial(await run.scopeFor(stage, "initial"));
     const state = checkedOutput(called, given);
     run.beginDeadline(stage);
-    const record = { ...run.facts(stage), kind: "loop" as const, startedAt: Date.now() };
-    run.add({ ...record, output: state, iteration: 1 });
+    run.add({ ...run.begun(stage, "loop"), output: state, iteration: 1 });
     beginIteration(run, stage, state, 1);
     return body;
   });
@@ -44,7 +43,7 @@ export async function endIteration(
   next: Arrive,
 ): Arrival {
   const { node, called } = placeOf(run.own.definition, stage);
-  const state = from === null ? null : await run.outputOf(from);
+  const state = await run.outputOf(from);
   const outer = around(run, stage);
   const iteration = run.iterations[outer.length] ?? 1;
   // What `until` reads, it reads as the body does.
@@ -65,9 +64,10 @@ export async function endIteration(
     return await run.fail(stage, describeThrown(error));
   }
   run.iterations = outer;
-  const record = { ...run.facts(stage), kind: "loop" as const, startedAt: Date.now(), isOver };
-  run.add({ ...record, output: state, iteration: iteration + (isOver ? 0 : 1), exists: true });
+  const following = isOver ? iteration : iteration + 1;
+  const record = { ...run.begun(stage, "loop"), isOver, iteration: following };
+  run.add({ ...record, output: state, exists: true });
   if (isOver) return await next(run);
-  beginIteration(run, stage, state, iteration + 1);
+  beginIteration(run, stage, state, following);
   await body(run);
 }

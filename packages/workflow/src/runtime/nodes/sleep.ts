@@ -11,7 +11,7 @@ export async function sleep(run: Run, stage: string, duration: unknown, next: Ar
       run.goOn({ kind: "sleep", ...run.facts(stage), until: Math.ceil(now + ms) });
       return undefined;
     }
-    run.add({ ...run.facts(stage), kind: "sleep", startedAt: now, output: null });
+    run.add({ ...run.begun(stage, "sleep"), output: null });
     return next;
   });
 }
