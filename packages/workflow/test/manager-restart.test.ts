@@ -107,6 +107,29 @@ describe("restart", () => {
     await use.app.expectNothingLeft();
   });
 
+  test("[S96] the status tells how a run was steered, and when: the newest 20 times", async () => {
+    const id = await failedChain();
+    expect(await use.app.status("chain", id)).not.toHaveProperty("steered");
+    await restart("chain", id, "b");
+    for (let n = 0; n < 10; n++) {
+      await use.app.t.mutation(internal.manager.pause, { runId: id });
+      await use.app.t.mutation(internal.manager.resume, { runId: id });
+    }
+    await use.app.t.mutation(internal.runs.cancel, { runId: id });
+    await use.app.t.mutation(internal.runs.cancel, { runId: id });
+    await use.app.drive();
+    await restart("chain", id);
+    const { steered = [] } = (await use.app.status("chain", id)) ?? {};
+    expect(steered).toHaveLength(20);
+    expect(steered.slice(-4)).toEqual([
+      { what: "paused", at: expect.any(Number) },
+      { what: "resumed", at: expect.any(Number) },
+      { what: "canceled", at: expect.any(Number) },
+      { what: "restarted", at: expect.any(Number) },
+    ]);
+    await use.app.drive();
+  });
+
   test("[S102] from the node that failed only that and what follows is done again", async () => {
     const id = await failedChain();
     await restart("chain", id, "d");

@@ -447,6 +447,16 @@ describe("list", () => {
       ["left", 0],
       ["right", 1],
     ]);
+    const page = { numItems: 10, cursor: null };
+    const of = { name: "record", runId: id, page };
+    const { page: entries } = (await use.app.t.query(
+      internal.manager.steps,
+      of,
+    )) as unknown as Page<TimelineEntry>;
+    const parents = entries.flatMap((entry) => entry.id ?? []);
+    expect(parents).toHaveLength(1);
+    expect(await ids({ parent: parents[0] })).toEqual(children.map(({ runId }) => runId));
+    expect(await ids({ parent: parents[0], state: "failed" })).toEqual([]);
     expect(await ids({ parent: "nonsense" })).toEqual([]);
     expect(await ids({ parent: id, state: "failed" })).toEqual([]);
   });

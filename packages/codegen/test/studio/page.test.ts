@@ -104,16 +104,32 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     const timeline = page.getByRole("region", { name: "Timeline of order" });
     await timeline.getByText("✓ completed").first().waitFor();
     await page.getByText('"by": "Ada"').first().waitFor();
-    await vi.waitFor(async () => expect(await page.getByRole("row").count()).toBe(4));
+    const child = timeline.getByRole("link", { name: "parcel #3" });
+    await child.waitFor();
     await shown("run");
-    await page.getByRole("link", { name: "parcel" }).first().click();
+    await timeline.getByText("3 of 3 done").click();
+    await child.waitFor({ state: "hidden" });
+    await timeline.getByText("3 of 3 done").click();
+    await child.click();
     await page.getByText("Child of").waitFor();
+    await page.goBack();
+    await page.getByRole("link", { name: "List and filter its children" }).click();
+    await vi.waitFor(async () => expect(await page.getByRole("row").count()).toBe(4));
+    await page.getByLabel("State").selectOption("failed");
+    await page.getByText("No runs.").waitFor();
+    await button("Children of a run ×").click();
+    await page
+      .getByRole("cell", { name: "order" })
+      .or(page.getByText("No runs."))
+      .first()
+      .waitFor();
   });
 
   test("a run that fails shows why, as text, and can be restarted", async () => {
     await start("order", { items: [], card: "" });
     await page.getByText("2 errors").click();
     await page.getByText("Attempt 2: no card <script>alert(1)</script>").waitFor();
+    await page.getByText("order › charge (thrown, attempt 2)").waitFor();
     await shown("failed");
     await button("Restart").click();
     await dialog().getByRole("button", { name: "Restart" }).click();
@@ -154,6 +170,14 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await dialog().getByRole("button", { name }).click();
       await button(next).waitFor();
     }
+    const log = page.getByRole("region", { name: "Steering" }).getByRole("listitem");
+    await vi.waitFor(async () =>
+      expect((await log.allTextContents()).map((line) => line.trim().split(" ").at(-1))).toEqual([
+        "paused",
+        "resumed",
+        "canceled",
+      ]),
+    );
   });
 
   test("an input is asked for field by field, or as JSON", async () => {
@@ -213,6 +237,11 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await page.getByText("no card <script>").first().waitFor();
     expect(await page.getByRole("cell", { name: "box 1" }).count()).toBe(0);
     expect(page.url()).toContain("text=NO+CARD");
+    await ask("/write/start", { workflow: "order", input: { items: [], card: "" }, key: "poor 2" });
+    await vi.waitFor(async () => {
+      await button("Search again").click();
+      await page.getByRole("cell", { name: "poor 2" }).waitFor({ timeout: 1_000 });
+    });
   });
 
   test("all runs of a filter are canceled or restarted, also after a reload", async () => {
@@ -258,7 +287,13 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await page.getByText(/^Compared with /).waitFor();
     await shown("workflows");
     await page.getByRole("link", { name: "Pool" }).click();
-    await page.getByText("slots in use").waitFor();
+    await page.getByRole("meter", { name: "Slots in use" }).waitFor();
+    for (const tile of [
+      "Steps in the queue",
+      "Steps that wait for a retry",
+      "The watchdog runs next",
+    ])
+      await page.getByText(tile).waitFor();
   });
 
   test("texts from outside are shown as text, and cut if they are long", async () => {

@@ -1,3 +1,4 @@
+import { durationText } from "@stepwise/workflow/react";
 import type { Cost, NodeCost } from "./plans.js";
 
 /** What each stage of a workflow and a whole run cost, as `explain` says. */
@@ -48,18 +49,6 @@ export function CostTable({ cost }: { cost: Cost }) {
       </div>
     </section>
   );
-}
-
-const UNITS = [
-  ["days", 86_400_000],
-  ["h", 3_600_000],
-  ["min", 60_000],
-  ["s", 1_000],
-] as const;
-
-function durationText(ms: number): string {
-  const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? (["ms", 1] as const);
-  return `${Number((ms / size).toFixed(1))} ${unit}`;
 }
 
 /** A node's own stages, then those of the nodes inside it. */

@@ -1,4 +1,6 @@
 import { useId, useRef, useState, type FormEvent, type ReactNode } from "react";
+import type { RunState } from "@stepwise/workflow";
+import { badgeOf } from "@stepwise/workflow/react";
 import { convexToJson, jsonToConvex, type JSONValue, type Value } from "convex/values";
 
 /** A value as JSON, as Convex writes it. */
@@ -43,11 +45,14 @@ export function Problem({ error }: { error: Error | undefined }) {
 export function ActionButton({
   label,
   question,
+  tone,
   act,
   children,
 }: {
   label: string;
   question: string;
+  /** Default: neither. */
+  tone?: "primary" | "danger";
   act: (form: FormData) => Promise<unknown>;
   /** Fields of the dialog. */
   children?: ReactNode;
@@ -67,7 +72,7 @@ export function ActionButton({
   };
   return (
     <>
-      <button type="button" onClick={() => dialog.current?.showModal()}>
+      <button type="button" className={tone} onClick={() => dialog.current?.showModal()}>
         {label}
       </button>
       <dialog ref={dialog} aria-labelledby={title} onClose={() => setError(undefined)}>
@@ -79,13 +84,24 @@ export function ActionButton({
             <button type="button" onClick={() => dialog.current?.close()}>
               Back
             </button>
-            <button type="submit" className="primary" disabled={isBusy}>
+            <button type="submit" className={tone ?? "primary"} disabled={isBusy}>
               {label}
             </button>
           </div>
         </form>
       </dialog>
     </>
+  );
+}
+
+/** A state in words, with its sign and colour. */
+export function Badge({ state, isPaused }: { state: RunState; isPaused: boolean }) {
+  const { tone, sign, label } = badgeOf(state);
+  return (
+    <span className="badge" data-tone={tone}>
+      <span aria-hidden>{sign}</span> {label}
+      {isPaused && ", paused"}
+    </span>
   );
 }
 

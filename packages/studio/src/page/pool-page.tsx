@@ -1,47 +1,51 @@
+import { durationText, useNow } from "@stepwise/workflow/react";
 import { Problem, Time } from "./parts.js";
 import { useWatched } from "./studio.js";
 
 /** How busy the app's pool is. */
 export function PoolPage() {
   const { value, error } = useWatched("pool", {});
+  const now = useNow(value?.oldestWaitingSince !== undefined);
   return (
     <main>
       <h1>Pool</h1>
       <Problem error={error} />
       {value !== undefined && (
-        <>
-          <p>
-            <meter
-              min={0}
-              max={value.maxParallelism}
-              value={value.running}
-              aria-label="Slots in use"
-            />{" "}
-            {value.running} of {value.maxParallelism} slots in use
-          </p>
-          <dl>
-            <div>
-              <dt>Steps that wait for a slot</dt>
-              <dd>{value.waiting >= 1000 ? "1,000 or more" : value.waiting}</dd>
-            </div>
-            <div>
-              <dt>The first waits since</dt>
-              <dd>
-                <Time at={value.oldestWaitingSince} />
-              </dd>
-            </div>
-            <div>
-              <dt>The watchdog looks next at</dt>
-              <dd>
-                <Time at={value.watchdogAt} />
-              </dd>
-            </div>
-          </dl>
-          <p>
-            <a href="#/runs?state=running">Running runs</a>
-          </p>
-        </>
+        <dl className="tiles">
+          <Tile name="Slots in use">
+            {value.running} of {value.maxParallelism}{" "}
+            <meter max={value.maxParallelism} value={value.running} aria-label="Slots in use" />
+          </Tile>
+          <Tile name="Steps in the queue">{atLeast(value.waiting, 1_000)}</Tile>
+          <Tile name="The first has waited">
+            {value.oldestWaitingSince === undefined
+              ? "–"
+              : durationText(Math.max(0, now - value.oldestWaitingSince))}
+          </Tile>
+          <Tile name="Steps that wait for a retry">{atLeast(value.retrying, 100)}</Tile>
+          <Tile name="The next retry">
+            <Time at={value.nextRetryAt} />
+          </Tile>
+          <Tile name="The watchdog runs next">
+            {value.watchdogAt === undefined ? "when a step starts" : <Time at={value.watchdogAt} />}
+          </Tile>
+        </dl>
       )}
+      <p>
+        <a href="#/runs?state=running">Running runs</a>
+      </p>
     </main>
+  );
+}
+
+const atLeast = (count: number, most: number) =>
+  count >= most ? `${most.toLocaleString("en")} or more` : count;
+
+function Tile({ name, children }: { name: string; children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
   );
 }

@@ -1,8 +1,9 @@
-import type { ListedRun, RunState } from "@stepwise/workflow";
+import type { ListedRun } from "@stepwise/workflow";
+import { durationText, useNow } from "@stepwise/workflow/react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { ReadResult, RunsArgs } from "../data-source.js";
-import { cut, Problem, Time } from "./parts.js";
+import { Badge, cut, Problem, Time } from "./parts.js";
 import { useStudio } from "./studio.js";
 
 type Filter = Omit<RunsArgs, "cursor">;
@@ -74,9 +75,14 @@ export function RunList({ filter, empty }: { filter: Filter; empty?: string }) {
           />
         ))}
       {isSearch && searched > 0 && (
-        <p role="status">
-          {isDone ? `Searched all ${searched} runs.` : `Searched the latest ${searched} runs.`}
-        </p>
+        <div className="buttons">
+          <p role="status">
+            {isDone ? `Searched all ${searched} runs.` : `Searched the latest ${searched} runs.`}
+          </p>
+          <button type="button" onClick={() => setPages(FIRST)}>
+            Search again
+          </button>
+        </div>
       )}
       {isDone && rows.length === 0 ? (
         <p className="empty">
@@ -91,7 +97,7 @@ export function RunList({ filter, empty }: { filter: Filter; empty?: string }) {
                 <th scope="col">Workflow</th>
                 <th scope="col">Key</th>
                 <th scope="col">Started</th>
-                <th scope="col">Ended</th>
+                <th scope="col">Took</th>
               </tr>
             </thead>
             <tbody>
@@ -163,11 +169,11 @@ function PageOfRuns(props: {
 }
 
 function RunCells({ run }: { run: ListedRun }) {
-  const name = run.childKey ?? (run.index === undefined ? run.key : `#${run.index}`);
+  const name = run.childKey ?? (run.index === undefined ? run.key : `#${run.index + 1}`);
   return (
     <>
       <td>
-        <StateBadge state={run.state} isPaused={run.paused} />
+        <Badge state={run.state} isPaused={run.paused} />
       </td>
       <td>
         <a href={`#/runs/${run.runId}`}>{run.workflow}</a>
@@ -178,17 +184,18 @@ function RunCells({ run }: { run: ListedRun }) {
         <Time at={run.startedAt} />
       </td>
       <td>
-        <Time at={run.endedAt} />
+        <Took run={run} />
       </td>
     </>
   );
 }
 
-function StateBadge({ state, isPaused }: { state: RunState; isPaused: boolean }) {
-  return (
-    <span className={`state ${state}`}>
-      {state}
-      {isPaused && ", paused"}
-    </span>
+/** How long a run took, or has taken until now. */
+function Took({ run: { state, startedAt, endedAt } }: { run: ListedRun }) {
+  const now = useNow(endedAt === undefined && state !== "pending");
+  return state === "pending" ? (
+    <>–</>
+  ) : (
+    <>{durationText(Math.max(0, (endedAt ?? now) - startedAt))}</>
   );
 }

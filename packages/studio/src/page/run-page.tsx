@@ -1,11 +1,9 @@
-import { RunTimeline, WorkflowGraph } from "@stepwise/workflow/react";
-import type { TimelineEntry } from "@stepwise/workflow";
-import { useState } from "react";
-import type { EventSummary, ShownRun } from "../data-source.js";
-import { type Shape, unknown } from "../input-shape.js";
-import { InputForm, inputOf } from "./input-form.js";
-import { ActionButton, Json, Problem, Time } from "./parts.js";
-import { RunList } from "./run-list.js";
+import type { ListedRun, TimelineEntry } from "@stepwise/workflow";
+import { RunTimeline, type Step, WorkflowGraph } from "@stepwise/workflow/react";
+import { useEffect, useState } from "react";
+import type { ShownRun } from "../data-source.js";
+import { cut, Json, Problem, Time } from "./parts.js";
+import { Steering } from "./steering.js";
 import { useStudio, useWatched } from "./studio.js";
 
 /** One run: what it has done, where it is, and what can be done with it. */
@@ -14,6 +12,8 @@ export function RunPage({ runId }: { runId: string }) {
   const run = useWatched("run", { runId });
   const [cursors, setCursors] = useState<readonly (string | null)[]>([null]);
   const [pages, setPages] = useState<readonly TimelineEntry[][]>([]);
+  const [children, setChildren] = useState<Readonly<Record<string, readonly ListedRun[]>>>({});
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const status = run.value;
   if (status === undefined || status === null)
     return (
@@ -21,7 +21,8 @@ export function RunPage({ runId }: { runId: string }) {
         <Problem error={run.error} />
         {status === null && (
           <p className="empty">
-            There is no run {runId}. It may have been removed after its retention time.
+            There is no run {runId}. It may have been removed after its retention time.{" "}
+            <a href="#/runs">All runs</a>
           </p>
         )}
       </main>
@@ -29,9 +30,10 @@ export function RunPage({ runId }: { runId: string }) {
   const steps = pages.flat();
   const keep = (index: number, page: TimelineEntry[]) =>
     setPages((before) => Object.assign([...before], { [index]: page }));
+  const toggle = ({ id = "" }: Step, isOpen: boolean) =>
+    setOpened((before) => new Set([...before, id].filter((each) => isOpen || each !== id)));
   const last = cursors.length - 1;
   const plan = about.plans?.workflows.find(({ name }) => name === status.workflow);
-  const hasChildren = steps.some(({ children }) => children !== undefined);
   return (
     <main>
       <Problem error={run.error} />
@@ -51,41 +53,105 @@ export function RunPage({ runId }: { runId: string }) {
           onMore={index === last ? (next) => setCursors([...cursors, next]) : undefined}
         />
       ))}
-      <RunTimeline run={status} steps={steps} />
-      {hasChildren && (
-        <details open>
-          <summary>Children</summary>
-          <RunList filter={{ parent: runId }} empty="None has begun." />
-        </details>
+      {[...opened].map((id) => (
+        <ChildrenOf
+          key={id}
+          id={id}
+          onPage={(page) => setChildren((before) => ({ ...before, [id]: page }))}
+        />
+      ))}
+      <RunTimeline
+        run={status}
+        steps={steps}
+        childRunsOf={({ id }) => (id === undefined ? undefined : (children[id] ?? []))}
+        onToggle={toggle}
+        hrefOf={(child) => `#/runs/${child.runId}`}
+      />
+      {steps.some(({ id }) => id !== undefined) && (
+        <p>
+          <a href={`#/runs?parent=${runId}`}>List and filter its children</a>
+        </p>
       )}
-      <details>
-        <summary>Input</summary>
-        <Input runId={runId} />
-      </details>
-      {"error" in status && <Json title="Error" value={status.error} />}
-      {"output" in status && <Json title="Output" value={status.output} />}
-      {status.isSensitive === true && <p>Output: sensitive, and not shown</p>}
-      <details>
-        <summary>Results of its nodes</summary>
-        {steps.map(({ node, iterations = [], output, isSensitive }) =>
-          isSensitive === true ? (
-            <p key={[node, ...iterations].join()}>{node}: sensitive, and not shown</p>
-          ) : (
-            <Json
-              key={[node, ...iterations].join()}
-              title={[node, ...iterations].join(" ")}
-              value={output}
-            />
-          ),
+      <div className="columns">
+        <div>
+          {"error" in status && (
+            <section>
+              <h2>Error</h2>
+              <Failure error={status.error} />
+            </section>
+          )}
+          {"output" in status && <Json title="Output" value={status.output} />}
+          {status.isSensitive === true && <p>Output: sensitive, and not shown</p>}
+          <Input runId={runId} />
+          <SteeringLog of={status} />
+          <details>
+            <summary>Results of its nodes</summary>
+            {steps.map(({ node, iterations = [], output, isSensitive }) => {
+              const name = [node, ...iterations.map((each) => `#${each}`)].join(" ");
+              return isSensitive === true ? (
+                <p key={name}>{name}: sensitive, and not shown</p>
+              ) : (
+                <Json key={name} title={name} value={output} />
+              );
+            })}
+          </details>
+        </div>
+        {plan !== undefined && about.plans !== undefined && (
+          <section>
+            <h2>Plan</h2>
+            <WorkflowGraph graph={about.plans} workflow={plan.name} run={status} steps={steps} />
+          </section>
         )}
-      </details>
-      {plan !== undefined && about.plans !== undefined && (
-        <details open>
-          <summary>Plan</summary>
-          <WorkflowGraph graph={about.plans} workflow={plan.name} run={status} steps={steps} />
-        </details>
-      )}
+      </div>
     </main>
+  );
+}
+
+/** Watches the first children of a step while their list is open. */
+function ChildrenOf({ id, onPage }: { id: string; onPage: (page: ListedRun[]) => void }) {
+  const { value, error } = useWatched("runs", { parent: id, cursor: null });
+  useEffect(() => {
+    if (value !== undefined) onPage(value.page);
+    // Only what is found matters.
+  }, [value]);
+  return <Problem error={error} />;
+}
+
+type StepError = NonNullable<ListedRun["error"]>;
+
+/** An error with its causes, and what went wrong while the run was undone. */
+function Failure({ error, title }: { error: StepError; title?: string }) {
+  const { kind, message, workflow, node, attempt, key, data, cause, compensationErrors } = error;
+  const place = [workflow, key, node].filter(Boolean).join(" › ");
+  return (
+    <div className="failure">
+      <p className="why">
+        {title} {place} ({kind}
+        {node !== "" && `, attempt ${attempt}`})
+      </p>
+      <p className="problem">{cut(message, 2_000)}</p>
+      <Json title="Data" value={data} />
+      {cause !== undefined && <Failure title="Caused by" error={cause} />}
+      {compensationErrors?.map((each, index) => (
+        <Failure key={index} title="While undoing" error={each} />
+      ))}
+    </div>
+  );
+}
+
+/** How the run was steered, by whatever caller of the manager. */
+function SteeringLog({ of: { steered = [] } }: { of: ShownRun }) {
+  return steered.length === 0 ? null : (
+    <section aria-label="Steering">
+      <h2>Steering</h2>
+      <ol className="log">
+        {steered.map(({ what, at, from }) => (
+          <li key={`${at} ${what}`}>
+            <Time at={at} /> {what} {from !== undefined && `from ${from}`}
+          </li>
+        ))}
+      </ol>
+    </section>
   );
 }
 
@@ -98,11 +164,10 @@ function StepsPage(props: {
 }) {
   const { runId, cursor, onPage, onMore } = props;
   const { value, error } = useWatched("steps", { runId, cursor });
-  const [shown, setShown] = useState<typeof value>();
-  if (value !== undefined && value !== shown) {
-    setShown(value);
-    queueMicrotask(() => onPage(value.page));
-  }
+  useEffect(() => {
+    if (value !== undefined) onPage(value.page);
+    // Only what is found matters.
+  }, [value]);
   return (
     <>
       <Problem error={error} />
@@ -129,8 +194,8 @@ function Facts({ status }: { status: ShownRun }) {
   const facts: [string, React.ReactNode][] = [
     ["Run", <code key="id">{status.runId}</code>],
     ["Started", <Time key="started" at={status.startedAt} />],
-    ["Ended", <Time key="ended" at={"endedAt" in status ? status.endedAt : undefined} />],
   ];
+  if ("endedAt" in status) facts.push(["Ended", <Time key="ended" at={status.endedAt} />]);
   if (status.parentRunId !== undefined)
     facts.push(["Child of", <a href={`#/runs/${status.parentRunId}`}>{status.parentRunId}</a>]);
   if (status.generation > 1) facts.push(["Restarted", `generation ${status.generation}`]);
@@ -146,144 +211,5 @@ function Facts({ status }: { status: ShownRun }) {
         </div>
       ))}
     </dl>
-  );
-}
-
-/** Asks for another input than the run's, if somebody wants that. */
-function EditedInput({ runId, shape }: { runId: string; shape: Shape }) {
-  const [isEdited, setEdited] = useState(false);
-  return (
-    <>
-      <label className="check">
-        <input
-          type="checkbox"
-          name="edits"
-          checked={isEdited}
-          onChange={() => setEdited(!isEdited)}
-        />
-        Edit the input
-      </label>
-      {isEdited && <InputToEdit runId={runId} shape={shape} />}
-    </>
-  );
-}
-
-function InputToEdit({ runId, shape }: { runId: string; shape: Shape }) {
-  const { value, error } = useWatched("input", { runId });
-  return (
-    <>
-      <Problem error={error} />
-      <p>Nodes before the one you restart from keep what they made of the old input.</p>
-      {value !== undefined && (
-        <>
-          <input type="hidden" name="loaded" />
-          <InputForm shape={shape} example={value} value={value} />
-        </>
-      )}
-    </>
-  );
-}
-
-/** Sends an event that the run waits for, with a payload of its form to fill in. */
-function SendEvent(props: {
-  runId: string;
-  workflow: string;
-  names: readonly string[];
-  known: readonly EventSummary[];
-}) {
-  const { server } = useStudio();
-  const { runId, workflow, names, known } = props;
-  const [chosen, setChosen] = useState("");
-  const name = names.includes(chosen) ? chosen : names[0]!;
-  const { payload: shape = unknown, example = {} } = known.find((each) => each.name === name) ?? {};
-  return (
-    <ActionButton
-      label="Send an event"
-      question={`Send an event to ${workflow}`}
-      act={async (form) =>
-        await server.write("sendEvent", { runId, name, payload: inputOf(form, shape) })
-      }
-    >
-      <label>
-        Event
-        <select value={name} onChange={({ target }) => setChosen(target.value)}>
-          {names.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </label>
-      <InputForm key={name} title="Payload" shape={shape} example={example} />
-    </ActionButton>
-  );
-}
-
-/** What can be done with a run in its state. */
-function Steering({ status }: { status: ShownRun }) {
-  const { server } = useStudio();
-  const { runId, state, workflow } = status;
-  const workflows = useWatched("workflows", {});
-  const {
-    nodes = [],
-    input: shape = unknown,
-    events: known = [],
-  } = workflows.value?.find(({ name }) => name === workflow) ?? {};
-  const events = [...new Set(status.active.flatMap((node) => node.events ?? []))];
-  const goesOn = state === "pending" || state === "running";
-  const isChild = status.parentRunId !== undefined;
-  return (
-    <div className="buttons">
-      {goesOn && events.length > 0 && (
-        <SendEvent runId={runId} workflow={workflow} names={events} known={known} />
-      )}
-      {goesOn && (
-        <ActionButton
-          label={status.paused ? "Resume" : "Pause"}
-          question={status.paused ? "Let the run go on?" : "Pause the run, and all below it?"}
-          act={async () => await server.write(status.paused ? "resume" : "pause", { runId })}
-        />
-      )}
-      {goesOn && (
-        <ActionButton
-          label="Cancel"
-          question="Cancel the run, and undo what has a compensation?"
-          act={async () => await server.write("cancel", { runId })}
-        />
-      )}
-      {"endedAt" in status && !isChild && (
-        <>
-          <ActionButton
-            label="Restart"
-            question="Restart the run?"
-            act={async (form) => {
-              const from = String(form.get("from"));
-              const isEdited = form.has("edits");
-              if (isEdited && !form.has("loaded")) throw new Error("The input is not loaded yet.");
-              const input = isEdited ? { input: inputOf(form, shape) } : {};
-              const of = { runId, ...(from === "" ? {} : { from }), ...input };
-              await server.write("restart", of);
-            }}
-          >
-            <label>
-              From
-              <select name="from">
-                <option value="">the beginning</option>
-                {nodes.map((name) => (
-                  <option key={name}>{name}</option>
-                ))}
-              </select>
-            </label>
-            <EditedInput key={status.generation} runId={runId} shape={shape} />
-          </ActionButton>
-          <ActionButton
-            label="Remove"
-            question="Remove the run and all below it, for good?"
-            act={async () => {
-              await server.write("cleanup", { runId });
-              location.hash = "#/runs";
-            }}
-          />
-        </>
-      )}
-    </div>
   );
 }

@@ -37,6 +37,7 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
     node: node || undefined,
     key: key || undefined,
     text: text || undefined,
+    parent: query.get("parent") || undefined,
     since: timeOf(time["since"]),
     until: timeOf(time["until"]),
     outdated: query.has("outdated") || undefined,
@@ -98,10 +99,13 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
             }}
           />
         </label>
-        {filter.outdated && (
-          <button type="button" onClick={() => change("outdated", "")}>
-            Of older plans ×
-          </button>
+        {(["outdated", "parent"] as const).map(
+          (name) =>
+            filter[name] !== undefined && (
+              <button key={name} type="button" onClick={() => change(name, "")}>
+                {name === "parent" ? "Children of a run" : "Of older plans"} ×
+              </button>
+            ),
         )}
       </form>
       <BulkButtons filter={filter} />
@@ -113,8 +117,8 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
 /** What cannot be asked for together with a filter. */
 const WITHOUT: Readonly<Record<string, readonly string[]>> = {
   workflow: ["node", "key", "outdated"],
-  node: ["key"],
-  key: ["node"],
+  node: ["key", "parent"],
+  key: ["node", "parent"],
 };
 
 /** The time of a field of the page, in ms since the epoch. */
@@ -133,6 +137,7 @@ function StartButton({ workflow, all }: { workflow: string; all: readonly Workfl
     <ActionButton
       label="Start a run"
       question="Start a run"
+      tone="primary"
       act={async (form) => {
         const key = String(form.get("key"));
         const input = inputOf(form, shape);

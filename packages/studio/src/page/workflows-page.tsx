@@ -1,5 +1,6 @@
 import { WorkflowGraph } from "@stepwise/workflow/react";
 import { CostTable } from "./cost-table.js";
+import { RunList } from "./run-list.js";
 import type { Plans } from "./plans.js";
 import { useStudio, useWatched } from "./studio.js";
 
@@ -37,6 +38,7 @@ export function WorkflowsPage({ name }: { name: string | undefined }) {
           <code>{shown.file}</code> · <a href={`#/runs?workflow=${shown.name}`}>its runs</a>
         </p>
         <Verdict plans={plans} workflow={shown.name} />
+        <h2>Plan</h2>
         <WorkflowGraph graph={plans} workflow={shown.name} />
         {cost !== undefined && <CostTable cost={cost} />}
       </section>
@@ -50,6 +52,8 @@ function Verdict({ plans, workflow }: { plans: Plans; workflow: string }) {
   const { from, hint } = plans.against;
   const changes = plans.changes.filter((each) => each.workflow === workflow);
   const stopping = changes.filter(({ compatibility }) => compatibility === "stops");
+  // Only the deployed names of nodes can be asked for. Those inside a node follow a dot.
+  const isDeployed = (node: string) => deployed?.nodes.includes(node.split(".")[0]!) === true;
   const isSame = deployed?.plan === plans.hashes[workflow];
   return (
     <section aria-label="Changes">
@@ -78,8 +82,8 @@ function Verdict({ plans, workflow }: { plans: Plans; workflow: string }) {
           <li key={`${node} ${message}`} className={`change ${compatibility}`}>
             {node !== undefined && <strong>{node}: </strong>}
             {message} {what}{" "}
-            {node !== undefined && compatibility === "stops" && (
-              <a href={`#/runs?workflow=${workflow}&node=${node}`}>Runs at this node</a>
+            {compatibility === "stops" && node !== undefined && isDeployed(node) && (
+              <RunList filter={{ workflow, node }} empty="No run is there now." />
             )}
           </li>
         ))}

@@ -31,7 +31,10 @@ export interface ListFilter<Workflow> {
   until?: number;
   /** Only runs of the given `workflow` whose key begins so, in the order of their keys. */
   key?: string;
-  /** Only the children of this run, in the given order. Not together with `node`. */
+  /**
+   * Only the children of this run, or of the entry of its timeline with this `id`, in the given
+   * order. Not together with `node`.
+   */
   parent?: string;
   /** Children of any run too. Default: runs of the top level only. */
   children?: boolean;

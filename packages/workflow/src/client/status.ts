@@ -98,6 +98,8 @@ interface Common<Workflow> extends RunFacts {
   paused: boolean;
   /** One of its nodes is stalled. */
   stalled: boolean;
+  /** What was done to it by hand, oldest first; the newest 20. `from`: of a restart, its node. */
+  steered?: { what: "paused" | "resumed" | "canceled" | "restarted"; at: number; from?: string }[];
 }
 
 interface Ended {

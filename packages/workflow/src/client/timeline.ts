@@ -21,6 +21,8 @@ export interface TimelineEntry<Workflow = unknown> extends Partial<Reached<Workf
   /** `skipped`: the run skipped it, or ended before it. */
   state: ActiveNode["state"] | "completed" | "failed" | "canceled" | "timedOut" | "skipped";
   errors: StepError[];
+  /** Of a parent and a `.child`: what `list` takes as `parent`, to list its children. */
+  id?: string;
   /** In which generation of the run it was done. A restart keeps results of older ones. */
   generation?: number;
   /** When it was reached and when it ended, in ms since the epoch, and the time between. */

@@ -102,15 +102,20 @@ export const runs = query({
   },
 });
 
+/** @param parent the id of a run, or of one of its records of children */
 export const children = query({
   args: { ...filters, parent: v.string(), page: vPage },
   returns: vListedPage,
   handler: async (ctx, { parent, page, ...filter }) => {
-    const id = ctx.db.normalizeId("runs", parent);
-    if (id === null) return { page: [], isDone: true, continueCursor: "" };
-    const found = await paginator(ctx.db, schema)
-      .query("runs")
-      .withIndex("by_parent_run", (q) => q.eq("parentRun", id))
+    const step = ctx.db.normalizeId("steps", parent);
+    const run = ctx.db.normalizeId("runs", parent);
+    if (run === null && step === null) return { page: [], isDone: true, continueCursor: "" };
+    const all = paginator(ctx.db, schema).query("runs");
+    const indexed =
+      step === null
+        ? all.withIndex("by_parent_run", (q) => q.eq("parentRun", run!))
+        : all.withIndex("by_parent", (q) => q.eq("parentStep", step));
+    const found = await indexed
       .filterWith(async (run) => fits(run, { ...filter, children: true }))
       .paginate({ ...page, ...LIMITS });
     return listed(found);
@@ -158,6 +163,8 @@ function listed({
 
 const vRecord = v.object({
   ...nodeFields,
+  /** Of children: to list them by. */
+  id: v.optional(v.string()),
   stage: v.string(),
   generation: v.number(),
   startedAt: v.number(),
@@ -203,6 +210,7 @@ async function recordOf(ctx: QueryCtx, step: Step): Promise<Infer<typeof vRecord
   const hasEnded = step.endedAt !== undefined;
   return {
     ...(await nodeFactsOf(ctx, step)),
+    id: step.kind === "children" ? step._id : undefined,
     stage: step.stage,
     generation: step.generation ?? 1,
     startedAt: step.startedAt,

@@ -12,6 +12,7 @@ import {
   vRetry,
   vRunState,
   vStage,
+  vSteered,
   vStepKind,
   vStepState,
   vTolerate,
@@ -57,6 +58,8 @@ export default defineSchema({
     paused: v.optional(v.boolean()),
     /** When it was paused, in the order of commits. */
     pausedAt: v.optional(v.commitTs()),
+    /** What was done to it by hand, oldest first; the newest of very many. */
+    steered: v.optional(v.array(vSteered)),
     /** Its error is of a `sensitive` node, and not logged. Only while it is `compensating`. */
     sensitiveError: v.optional(v.boolean()),
     /** Its start was logged, so its end is too. */

@@ -10,12 +10,20 @@ import { pauseRun, resumeRun } from "./features/pause.js";
 import { repairAll } from "./features/repair.js";
 import { restartFields, restartRun, vNewInput } from "./features/restart.js";
 import { removeRun } from "./features/retention.js";
-import { recordArgs, vPlans, vToken } from "./validators.js";
+import { recordArgs, type Steered, vPlans, vToken } from "./validators.js";
 
 /* What others do to a run. If it cannot be done, nothing changes, and the answer says why. */
 
+const MAX_STEERED = 20;
+
+async function logSteering(ctx: MutationCtx, run: Run, what: Steered["what"], from?: string) {
+  const before = (run.steered ?? []).slice(1 - MAX_STEERED);
+  const steered = [...before, { what, at: Date.now(), from }];
+  await ctx.db.patch("runs", run._id, { steered });
+}
+
 /** What a verb does to a run and everything under it. @param steer false answers `refused`. */
-function steering<Done extends string, Refused extends string>(
+function steering<Done extends Steered["what"], Refused extends string>(
   done: Done,
   refused: Refused,
   steer: (ctx: MutationCtx, run: Run) => Promise<boolean>,
@@ -23,7 +31,9 @@ function steering<Done extends string, Refused extends string>(
   return async (ctx: MutationCtx, { run: which, workflow }: ObjectType<typeof whichRun>) => {
     const run = await findRun(ctx, which, workflow);
     if (run === null) return "unknown";
-    return (await steer(ctx, run)) ? done : refused;
+    if (!(await steer(ctx, run))) return refused;
+    await logSteering(ctx, run, done);
+    return done;
   };
 }
 
@@ -65,6 +75,7 @@ export const restart = mutation({
     if (startKey !== undefined && (await unendedWithKey(ctx, workflow, startKey)) !== null)
       return "key taken";
     await restartRun(ctx, run, restart, input);
+    await logSteering(ctx, run, "restarted", restart.from);
     return "restarted";
   },
 });

@@ -34,6 +34,14 @@ export const vError = v.object({
 }) satisfies { type: StepError };
 
 /** A failed attempt and when the next one was due; ms since the epoch. */
+/** Somebody steered a run; `from`: of a restart, its node. */
+export const vSteered = v.object({
+  what: oneOf("paused", "resumed", "canceled", "restarted"),
+  at: v.number(),
+  from: v.optional(v.string()),
+});
+export type Steered = Infer<typeof vSteered>;
+
 export const vRetry = v.object({ attempt: v.number(), failedAt: v.number(), nextAt: v.number() });
 
 /** The iterations of the loops around a stage, outermost first, from 1. Absent outside loops. */

@@ -12,7 +12,15 @@ import { activeSteps, nameOf } from "./core/steps.js";
 import { isUnder } from "./engine/deadlines.js";
 import { parentBeingUndone } from "./features/compensation.js";
 import { isStranded } from "./features/lost.js";
-import { vError, vIterations, vRetry, vRunState, vStepKind, vStepState } from "./validators.js";
+import {
+  vError,
+  vIterations,
+  vRetry,
+  vRunState,
+  vSteered,
+  vStepKind,
+  vStepState,
+} from "./validators.js";
 
 export const runFacts = {
   runId: v.string(),
@@ -89,6 +97,7 @@ export const vStatus = v.object({
   timesOutAt: v.optional(v.number()),
   active: v.array(vActiveNode),
   stalled: v.boolean(),
+  steered: v.optional(v.array(vSteered)),
   output: v.optional(v.any()),
   /** Its output is that of a `sensitive` node. */
   isSensitive: v.optional(v.boolean()),
@@ -116,6 +125,7 @@ export const status = query({
       active,
       paused: run.paused === true || active.some(({ paused }) => paused),
       stalled: isLate || active.some(({ stalled }) => stalled),
+      steered: run.steered,
       output: run.state === "completed" ? (run.output ?? last?.output ?? null) : undefined,
       isSensitive: last?.sensitive,
       onCompleteError: run.onCompleteError,
@@ -176,6 +186,8 @@ export const input = query({
 });
 
 const MAX_WAITING_COUNTED = 1_000;
+/** Records with all their errors are large. */
+const MAX_RETRYING_COUNTED = 100;
 
 export const pool = query({
   args: {},
@@ -186,18 +198,33 @@ export const pool = query({
     waiting: v.number(),
     /** Since when the first of them waits; ms since the epoch. */
     oldestWaitingSince: v.optional(v.number()),
+    /** Steps that wait for their next attempt; at least so many, if there are 100. */
+    retrying: v.number(),
+    /** When the first of these is due; ms since the epoch. */
+    nextRetryAt: v.optional(v.number()),
     watchdogAt: v.optional(v.number()),
   }),
   handler: async (ctx) => {
     const gate = await readGate(ctx);
     const slots = await ctx.db.query("slots").collect();
     const queue = await ctx.db.query("waiting").withIndex("by_commit").take(MAX_WAITING_COUNTED);
+    const retrying: Step[] = [];
+    for (const kind of ["action", "mutation", "query"] as const)
+      retrying.push(
+        ...(await ctx.db
+          .query("steps")
+          .withIndex("by_kind_state", (q) => q.eq("kind", kind).eq("state", "waiting"))
+          .take(MAX_RETRYING_COUNTED - retrying.length)),
+      );
+    const retriesAt = retrying.flatMap(({ dueAt }) => dueAt ?? []);
     const watch = await ctx.db.query("watch").unique();
     return {
       maxParallelism: gate?.maxParallelism ?? 0,
       running: slots.filter(({ work }) => work !== undefined).length,
       waiting: queue.length,
       oldestWaitingSince: queue[0]?._creationTime,
+      retrying: retrying.length,
+      nextRetryAt: retriesAt.length === 0 ? undefined : Math.min(...retriesAt),
       watchdogAt: watch?.job === undefined ? undefined : watch.at,
     };
   },

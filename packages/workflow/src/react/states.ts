@@ -9,7 +9,7 @@ export type Step = Pick<TimelineEntry, "node" | "state" | "errors"> &
     "kind" | "iterations" | "attempt" | "retries" | "startedAt" | "endedAt"
   > &
   Pick<Partial<TimelineEntry>, "dueAt" | "events" | "chosen" | "iteration" | "children"> &
-  Pick<Partial<TimelineEntry>, "isUndone" | "isPaused">;
+  Pick<Partial<TimelineEntry>, "isUndone" | "isPaused" | "id">;
 
 /** The state of a run, a node or a child. */
 export type State = LiveRun["state"] | Step["state"];

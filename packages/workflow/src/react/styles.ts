@@ -34,11 +34,17 @@ export const STYLES = `
 .stepwise-bars [data-kind] { block-size: 100%; background: var(--tone); border-radius: 2px; box-sizing: border-box;
   min-inline-size: 3px; position: absolute; }
 .stepwise-bars [data-kind="waiting"] { background: none; block-size: 50%; border: 1px dashed var(--tone); inset-block-start: 25%; }
+.stepwise-bars [data-kind="children"] { background: color-mix(in srgb, var(--tone) 35%, transparent); }
 .stepwise-bars [data-failed] { background: var(--stepwise-bad); }
 .stepwise-gaps { border: 0; color: var(--stepwise-muted); font-size: .8em; }
 .stepwise-gaps > .stepwise-bars { grid-column: 3; }
 .stepwise-gaps > .stepwise-bars > span { position: absolute; transform: translateX(-50%); white-space: nowrap; }
 .stepwise-errors, .stepwise-counts { padding-block: .3em; padding-inline-start: .9em; }
+.stepwise-row + .stepwise-counts { display: block; }
+.stepwise a { color: inherit; }
+.stepwise summary { cursor: pointer; font-weight: 400; padding-block: .3em; }
+.stepwise summary > .stepwise-counts { padding: 0; }
+.stepwise > ol { margin-block-start: .4em; }
 .stepwise-errors li { color: var(--stepwise-bad); overflow-wrap: anywhere; }
 .stepwise-counts progress { accent-color: var(--stepwise-good); inline-size: 8em; margin-inline-end: .6em; }
 @container (max-width: 560px) {

@@ -9,12 +9,15 @@ const UNITS = [
   ["s", 1_000],
 ] as const;
 
-/** A duration in one unit, such as `2.5 h`; below a second in ms. */
+/** A duration such as `2 h 30 min`; `1.2 s` below ten seconds, and in ms below one. */
 export function durationText(ms: number): string {
-  const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? (["ms", 1] as const);
-  const count = ms / size;
-  const digits = count < 10 && size > 1 ? 1 : 0;
-  return `${Number(count.toFixed(digits))} ${unit}`;
+  const at = UNITS.findIndex(([, size]) => ms >= size);
+  const [unit, size] = UNITS[at] ?? (["ms", 1] as const);
+  const [smaller, part] = UNITS[at + 1] ?? (["", 1] as const);
+  if (smaller === "" || at === -1)
+    return `${Number((ms / size).toFixed(unit === "s" && ms < 10_000 ? 1 : 0))} ${unit}`;
+  const rest = Math.floor((ms % size) / part);
+  return `${Math.floor(ms / size)} ${unit}${rest === 0 ? "" : ` ${rest} ${smaller}`}`;
 }
 
 /** The present time, each second anew while something goes on. */
@@ -32,8 +35,8 @@ export function useNow(goesOn: boolean): number {
 export interface Span {
   readonly from: number;
   readonly to: number;
-  /** It is an attempt that runs, or a wait. */
-  readonly kind: "running" | "waiting";
+  /** It is an attempt that runs, the time of a step's children, or a wait. */
+  readonly kind: "running" | "children" | "waiting";
   readonly hasFailed?: boolean;
   readonly title: string;
 }
@@ -57,8 +60,10 @@ export function spansOf(
   }
   const to = Math.max(from, endedAt ?? now);
   const isTried = from > startedAt;
-  // Others do what any other kind does: nodes inside, children, whoever sends the event.
-  if (state === "pending" || !runsFunction({ kind })) add({ from, to, kind: "waiting" }, "waited");
+  if (kind === "children") add({ from, to, kind }, "children took");
+  // Others do what any other kind does: nodes inside, or whoever sends the event.
+  else if (state === "pending" || !runsFunction({ kind }))
+    add({ from, to, kind: "waiting" }, "waited");
   else if (state !== "waiting") {
     const hasFailed = state === "failed" || state === "timedOut";
     const which = isTried ? `attempt ${attempt}` : "one attempt";
@@ -90,7 +95,7 @@ const SHORTEST_GAP_MS = 5_000;
 /** A scale from the first to the last time, on which long stretches without work are shortened. */
 export function timeScale(spans: readonly Span[]): TimeScale {
   const times = [...new Set(spans.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b);
-  const running = spans.filter(({ kind }) => kind === "running");
+  const running = spans.filter(({ kind }) => kind !== "waiting");
   const pieces = times.slice(1).map((to, index) => {
     const from = times[index] ?? to;
     const isIdle = !running.some((span) => span.from < to && span.to > from);

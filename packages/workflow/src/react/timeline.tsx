@@ -17,6 +17,10 @@ export interface RunTimelineProps {
   steps: readonly Step[];
   /** The children of a step, to be listed below it. Default: they are only counted. */
   childRunsOf?: (step: Step) => readonly ChildRun[] | undefined;
+  /** Called when the list of a step's children is opened or closed, to read them only then. */
+  onToggle?: (step: Step, isOpen: boolean) => void;
+  /** The address of a child. Default: it is no link. */
+  hrefOf?: (child: ChildRun) => string;
   /** What the timeline is called for those who cannot see it. Default: by its workflow. */
   label?: string;
 }
@@ -25,16 +29,28 @@ export interface RunTimelineProps {
  * A run as a waterfall: a row for each step, with a bar for each attempt and for each wait. Long
  * times without work are shortened. It shows whatever state the run is in, and follows it.
  */
-export function RunTimeline({ run, steps, childRunsOf, label }: RunTimelineProps): ReactNode {
+export function RunTimeline({
+  run,
+  steps,
+  childRunsOf,
+  onToggle,
+  hrefOf,
+  label,
+}: RunTimelineProps): ReactNode {
   const known = "runId" in run ? run : undefined;
   const endedAt = known && "endedAt" in known ? known.endedAt : undefined;
   const clock = useNow(known !== undefined && endedAt === undefined);
   const now = endedAt ?? clock;
   const rows = steps.map((step) => {
-    const below = (childRunsOf?.(step) ?? []).map((child) => childStep(child, step.node));
+    const below = childRunsOf?.(step)?.map((child) => ({
+      ...childStep(child, step.node),
+      href: hrefOf?.(child),
+    }));
     return { step, spans: spansOf(step, now), below };
   });
-  const ofChildren = rows.flatMap(({ below }) => below.flatMap((child) => spansOf(child, now)));
+  const ofChildren = rows.flatMap(({ below = [] }) =>
+    below.flatMap((child) => spansOf(child, now)),
+  );
   const scale = timeScale([...rows.flatMap(({ spans }) => spans), ...ofChildren]);
   const { sign, label: state, tone } = badgeOf(run.state);
   const title = known && `${known.workflow} · ${durationText(now - known.startedAt)}`;
@@ -54,9 +70,16 @@ export function RunTimeline({ run, steps, childRunsOf, label }: RunTimelineProps
         {rows.map(({ step, spans, below }) => (
           <li key={[step.node, ...(step.iterations ?? [])].join(" ")}>
             <Row step={step} spans={spans} scale={scale} />
-            {below.length > 0 && (
-              <details open={below.length <= 8}>
-                <summary>{below.length} children</summary>
+            {below === undefined ? (
+              step.children && <Counts counts={step.children} />
+            ) : (
+              <details
+                open={(step.children?.total ?? below.length) <= MOST_OPEN}
+                onToggle={({ currentTarget }) => onToggle?.(step, currentTarget.open)}
+              >
+                <summary>
+                  {step.children ? <Counts counts={step.children} /> : `${below.length} children`}
+                </summary>
                 <ol>
                   {below.map((child) => (
                     <li key={child.runId}>
@@ -73,6 +96,9 @@ export function RunTimeline({ run, steps, childRunsOf, label }: RunTimelineProps
   );
 }
 
+/** So many children are listed without being asked for. */
+const MOST_OPEN = 8;
+
 /** A child as a row of its own, below its parent. */
 function childStep({ state, index = 0, childKey, ...child }: ChildRun, parent: string) {
   const node = `${parent}.${child.workflow} ${childKey ?? `#${index + 1}`}`;
@@ -81,22 +107,23 @@ function childStep({ state, index = 0, childKey, ...child }: ChildRun, parent: s
 }
 
 interface RowProps {
-  step: Step;
+  step: Step & { href?: string | undefined };
   spans: readonly Span[];
   scale: TimeScale;
 }
 
 function Row({ step, spans, scale }: RowProps) {
-  const { node, iterations = [], children, errors, events = [], chosen, state } = step;
+  const { node, iterations = [], errors, events = [], chosen, state, href } = step;
   const { tone, sign, label } = badgeOfStep(step);
   const path = node.split(".");
+  const name = [path.at(-1), ...iterations.map((each) => `#${each}`)].join(" ");
   const note = state === "waiting" && events.length > 0 ? `for ${events.join(" or ")}` : chosen;
   const [from, to] = [spans[0]?.from, spans.at(-1)?.to];
   return (
     <>
       <div className="stepwise-row" data-tone={tone}>
         <span className="stepwise-name" style={{ paddingInlineStart: `${path.length - 1}em` }}>
-          {[path.at(-1), ...iterations.map((each) => `#${each}`)].join(" ")}
+          {href === undefined ? name : <a href={href}>{name}</a>}
         </span>
         <span className="stepwise-result">
           <span aria-hidden>{sign}</span> {label} {note}{" "}
@@ -104,7 +131,6 @@ function Row({ step, spans, scale }: RowProps) {
         </span>
         <Bars spans={spans} scale={scale} />
       </div>
-      {children !== undefined && <Counts counts={children} />}
       {errors.length > 0 && (
         <details className="stepwise-errors">
           <summary>{errors.length === 1 ? "1 error" : `${errors.length} errors`}</summary>
@@ -154,11 +180,11 @@ function Counts({ counts: { total, done, failed, running, isEstimate } }: { coun
     running > 0 && `${running} running`,
   ];
   return (
-    <p className="stepwise-counts">
+    <span className="stepwise-counts">
       <progress max={total} value={done + failed} aria-label="children that have ended" />
       {isEstimate === true ? "about " : ""}
       {text.filter(Boolean).join(", ")}
-    </p>
+    </span>
   );
 }
 

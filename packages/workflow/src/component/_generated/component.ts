@@ -799,6 +799,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             isEstimate?: boolean;
           };
           retries?: Array<{ attempt: number; failedAt: number; nextAt: number }>;
+          id?: string;
           stage: string;
           generation: number;
           startedAt: number;
@@ -933,6 +934,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         running: number;
         waiting: number;
         oldestWaitingSince?: number;
+        retrying: number;
+        nextRetryAt?: number;
         watchdogAt?: number;
       },
       Name
@@ -1033,6 +1036,11 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           stalled?: boolean;
         }>;
         stalled: boolean;
+        steered?: Array<{
+          what: "paused" | "resumed" | "canceled" | "restarted";
+          at: number;
+          from?: string;
+        }>;
         output?: any;
         isSensitive?: boolean;
         onCompleteError?: string;

@@ -1,0 +1,151 @@
+import { useState } from "react";
+import type { EventSummary, ShownRun } from "../data-source.js";
+import { type Shape, unknown } from "../input-shape.js";
+import { InputForm, inputOf } from "./input-form.js";
+import { ActionButton, Problem } from "./parts.js";
+import { useStudio, useWatched } from "./studio.js";
+
+/** Asks for another input than the run's, if somebody wants that. */
+function EditedInput({ runId, shape }: { runId: string; shape: Shape }) {
+  const [isEdited, setEdited] = useState(false);
+  return (
+    <>
+      <label className="check">
+        <input
+          type="checkbox"
+          name="edits"
+          checked={isEdited}
+          onChange={() => setEdited(!isEdited)}
+        />
+        Edit the input
+      </label>
+      {isEdited && <InputToEdit runId={runId} shape={shape} />}
+    </>
+  );
+}
+
+function InputToEdit({ runId, shape }: { runId: string; shape: Shape }) {
+  const { value, error } = useWatched("input", { runId });
+  return (
+    <>
+      <Problem error={error} />
+      <p>
+        Nodes before the one you restart from keep what they made of the old input. The schema
+        parses what you enter again.
+      </p>
+      {value !== undefined && (
+        <>
+          <input type="hidden" name="loaded" />
+          <InputForm shape={shape} example={value} value={value} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Sends an event that the run waits for, with a payload of its form to fill in. */
+function SendEvent(props: {
+  runId: string;
+  workflow: string;
+  names: readonly string[];
+  known: readonly EventSummary[];
+}) {
+  const { server } = useStudio();
+  const { runId, workflow, names, known } = props;
+  const [chosen, setChosen] = useState("");
+  const name = names.includes(chosen) ? chosen : names[0]!;
+  const { payload: shape = unknown, example = {} } = known.find((each) => each.name === name) ?? {};
+  return (
+    <ActionButton
+      label="Send an event"
+      tone="primary"
+      question={`Send an event to ${workflow}`}
+      act={async (form) =>
+        await server.write("sendEvent", { runId, name, payload: inputOf(form, shape) })
+      }
+    >
+      <label>
+        Event
+        <select value={name} onChange={({ target }) => setChosen(target.value)}>
+          {names.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </label>
+      <InputForm key={name} title="Payload" shape={shape} example={example} />
+    </ActionButton>
+  );
+}
+
+/** What can be done with a run in its state. */
+export function Steering({ status }: { status: ShownRun }) {
+  const { server } = useStudio();
+  const { runId, state, workflow } = status;
+  const workflows = useWatched("workflows", {});
+  const {
+    nodes = [],
+    input: shape = unknown,
+    events: known = [],
+  } = workflows.value?.find(({ name }) => name === workflow) ?? {};
+  const events = [...new Set(status.active.flatMap((node) => node.events ?? []))];
+  const goesOn = state === "pending" || state === "running";
+  const isChild = status.parentRunId !== undefined;
+  return (
+    <div className="buttons">
+      {goesOn && events.length > 0 && (
+        <SendEvent runId={runId} workflow={workflow} names={events} known={known} />
+      )}
+      {goesOn && (
+        <ActionButton
+          label={status.paused ? "Resume" : "Pause"}
+          question={status.paused ? "Let the run go on?" : "Pause the run, and all below it?"}
+          act={async () => await server.write(status.paused ? "resume" : "pause", { runId })}
+        />
+      )}
+      {goesOn && (
+        <ActionButton
+          label="Cancel"
+          tone="danger"
+          question="Cancel the run, and undo what has a compensation?"
+          act={async () => await server.write("cancel", { runId })}
+        />
+      )}
+      {"endedAt" in status && !isChild && (
+        <>
+          <ActionButton
+            label="Restart"
+            question="Restart the run?"
+            act={async (form) => {
+              const from = String(form.get("from"));
+              const isEdited = form.has("edits");
+              if (isEdited && !form.has("loaded")) throw new Error("The input is not loaded yet.");
+              const input = isEdited ? { input: inputOf(form, shape) } : {};
+              const of = { runId, ...(from === "" ? {} : { from }), ...input };
+              await server.write("restart", of);
+            }}
+          >
+            <label>
+              From
+              <select name="from">
+                <option value="">the beginning</option>
+                {nodes.map((name) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </select>
+            </label>
+            <EditedInput key={status.generation} runId={runId} shape={shape} />
+          </ActionButton>
+          <ActionButton
+            label="Remove"
+            tone="danger"
+            question="Remove the run and all below it, for good?"
+            act={async () => {
+              await server.write("cleanup", { runId });
+              location.hash = "#/runs";
+            }}
+          />
+        </>
+      )}
+    </div>
+  );
+}
