@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import {
   type CompileOptions,
   Compiler,
@@ -9,7 +11,7 @@ import {
 } from "../compile.js";
 import { discover, isSame } from "../discover/discover.js";
 import { refsState } from "../git/repository.js";
-import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
+import { displayPath, functionsFolder, inFolder, UsageError } from "./functions-folder.js";
 import { generateWatch } from "./generate-watch.js";
 import { answerOf, baselineFor, keepAnswer } from "./plans.js";
 import {
@@ -90,7 +92,12 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
     printTo(terminal).out(JSON.stringify(found, undefined, 2));
   } else if (written !== undefined) {
     const elapsedMs = performance.now() - started;
-    printTo(terminal).out(report(result, written, folder, elapsedMs, terminal));
+    const { out } = printTo(terminal);
+    out(report(result, written, folder, elapsedMs, terminal));
+    if (written.written.length > 0 && !existsSync(join(functionsDir, "_generated")))
+      out(
+        `Generated code imports ${inFolder(folder, "_generated")}, which is not there yet: npx convex dev makes it. workflow-codegen run needs no such folder.`,
+      );
     printUnsafeChanges(answer, terminal);
   }
   return ok ? 0 : 1;

@@ -126,7 +126,8 @@ function* errorLines(
   const which = error.key === undefined ? "" : ` [${error.key}]`;
   const attempt = error.attempt > 1 ? `, attempt ${error.attempt}` : "";
   const at = place === undefined ? "" : `${colors.cyan(place)} `;
-  const where = `"${error.node}" of ${error.workflow}${which}${attempt}`;
+  const node = error.node === "" ? "" : `"${error.node}" of `;
+  const where = `${node}${error.workflow}${which}${attempt}`;
   yield `${at}${colors.red(error.kind)} in ${where}: ${printable(error.message)}`;
   if (error.data !== undefined) yield `  data: ${JSON.stringify(error.data)}`;
   if (error.cause !== undefined) yield* errorLines(error.cause, placeOf, colors);

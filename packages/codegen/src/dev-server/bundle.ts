@@ -97,24 +97,16 @@ const CONTENTS: Record<string, string> = {
   dataModel: "export {};",
 };
 
-/** Stands in for `_generated` where `npx convex dev` has never run. */
+/** Stands in for `_generated`, which may be missing, or older than the app's components. */
 const generatedStandIns: Plugin = {
   name: GENERATED,
   setup(build) {
-    build.onResolve({ filter: /_generated\/(api|server|dataModel)(\.js)?$/ }, async (args) => {
-      if (args.pluginData === GENERATED) return undefined;
-      const found = await build.resolve(args.path, {
-        kind: args.kind,
-        resolveDir: args.resolveDir,
-        pluginData: GENERATED,
-      });
-      if (found.errors.length === 0) return found;
-      const path = args.path.replace(/^.*_generated\//, "").replace(/\.js$/, "");
-      return { path, namespace: GENERATED, pluginData: { resolveDir: args.resolveDir } };
-    });
-    build.onLoad({ filter: /.*/, namespace: GENERATED }, ({ path, pluginData }) => ({
+    build.onResolve({ filter: /_generated\/(api|server|dataModel)(\.js)?$/ }, ({ path }) => ({
+      path: path.replace(/^.*_generated\//, "").replace(/\.js$/, ""),
+      namespace: GENERATED,
+    }));
+    build.onLoad({ filter: /.*/, namespace: GENERATED }, ({ path }) => ({
       contents: CONTENTS[path],
-      resolveDir: (pluginData as { resolveDir: string }).resolveDir,
     }));
   },
 };

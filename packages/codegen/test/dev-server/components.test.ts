@@ -73,9 +73,10 @@ async function call(app: TestApp): Promise<unknown> {
   }
 }
 
-test("a component of a package is mounted under the name the app gives it", async () => {
+test("a component of a package is mounted under the name the app gives it, though _generated is older", async () => {
   const app = await writeApp({
     ...tallyPackage(),
+    "_generated/api.js": "export const api = {};",
     "convex.config.ts": `
       import tally from "tally/convex.config";
       import { defineApp } from "convex/server";

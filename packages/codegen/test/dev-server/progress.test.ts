@@ -239,6 +239,14 @@ describe("the report", () => {
     );
   });
 
+  test("of a run that took too long names the workflow alone", () => {
+    const late = { ...error(1, "too long"), kind: "timedOut" as const, node: "" };
+    const state = "timedOut" as const;
+    const outcome = { runId: "top", state, totals, durationMs: 10, error: late, unsent: [] };
+    const text = report(outcome, "section", () => undefined, false);
+    expect(text).toContain("\ntimedOut in section: too long\n");
+  });
+
   test("says why a run failed, down to the cause, each with its place in the definition", () => {
     const cause = { ...error(3, "the disk is full"), data: { free: 0 } };
     const failed = { kind: "childFailed" as const, message: "a child failed", workflow: "document", node: "sections", attempt: 1, key: "4", cause }; // prettier-ignore
