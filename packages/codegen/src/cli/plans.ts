@@ -9,7 +9,7 @@ import { suggestion } from "../diagnostics/nearest.js";
 import { readText } from "../discover/discover.js";
 import { isRefName, Repository } from "../git/repository.js";
 import { planFileIn } from "../plan/paths.js";
-import { PlanUnreadable, readPlan } from "../plan/read.js";
+import { PlanUnreadable } from "../plan/read.js";
 import type { ProjectPlan, WrittenPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { plansOf, planTexts } from "../write/last-plan.js";
@@ -59,16 +59,14 @@ export async function baselineFor(
 
 async function planAt(path: string, shown: string): Promise<WrittenPlan | undefined> {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (!isFolder && basename(path) !== "plan.json") {
-    const text = readText(path);
-    if (text === undefined) return undefined;
-    return readPlan(text, shown);
-  }
+  if (!isFolder && basename(path) !== "plan.json") return undefined;
   const folder = isFolder ? path : dirname(path);
   const { plans, problems } = await plansOf(planTexts(dirname(folder), basename(folder)));
   const [problem] = problems;
-  if (problem === undefined) return plans[0];
-  throw new PlanUnreadable(problem.message);
+  if (problem !== undefined) throw new PlanUnreadable(problem.message);
+  if (plans.length > 1)
+    throw new PlanUnreadable(`${shown} holds both sides of a merge: take either`);
+  return plans[0];
 }
 
 export function answerOf(

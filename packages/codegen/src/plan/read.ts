@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { appPlan, workflowPlanFile, writtenPlan, type WrittenPlan } from "./schema.js";
+import { appPlan, workflowPlanFile, type WrittenPlan } from "./schema.js";
 import { planVersion } from "./constants.js";
 
 export class PlanUnreadable extends Error {
@@ -14,13 +14,10 @@ export class PlanOutdated extends PlanUnreadable {}
 
 const anyVersion = z.object({ generatedBy: z.literal("workflow-codegen"), version: z.number() });
 
-/** Reads a plan in one text; `of` names it in messages. @throws PlanUnreadable */
-export const readPlan = (text: string, of: string): WrittenPlan => parsed(text, of, writtenPlan);
-
 /** What one file of a plan holds: what the app says for all workflows, or one workflow. */
 export type PlanPart = Pick<WrittenPlan, "config" | "workflows" | "removed">;
 
-/** Reads one file of a plan; its path names the workflow it holds. @throws PlanUnreadable */
+/** Reads one file of a plan; its path names the workflow it holds, `of` the file in messages. @throws PlanUnreadable */
 export function readPlanFile(text: string, path: string, of = path): PlanPart {
   const name = /(\w+)\.plan\.json$/.exec(path)?.[1];
   if (name === undefined) return { ...parsed(text, of, appPlan), workflows: [] };
@@ -64,9 +61,7 @@ function parseJson(text: string, of: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const isMerge = /^<{7} /m.test(text);
-    const what = isMerge ? "holds both sides of a merge: take either" : "is not JSON";
-    throw new PlanUnreadable(`${of} ${what}`, { cause });
+    throw new PlanUnreadable(`${of} is not JSON`, { cause });
   }
 }
 

@@ -125,12 +125,10 @@ export const workflowPlanFile = z.object({
   removed: tombstones.optional(),
 });
 
-export const writtenPlan = z.object({
-  ...appPlan.shape,
-  workflows: z.array(hashedWorkflow),
-  removed: z.array(tombstones).optional(),
-});
-export type WrittenPlan = z.infer<typeof writtenPlan>;
+export interface WrittenPlan extends z.infer<typeof appPlan> {
+  workflows: z.infer<typeof hashedWorkflow>[];
+  removed?: Tombstones[] | undefined;
+}
 
 /* In memory a plan also has places, for messages. Written, every edit above would change them. */
 

@@ -1,4 +1,4 @@
-import { appendFile, cp, readFile, writeFile } from "node:fs/promises";
+import { appendFile, cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { rm } from "../../../../scripts/folders.mjs";
@@ -146,10 +146,11 @@ test.each([
     '{ "generatedBy": "workflow-codegen", "version": 99 }',
     "is a plan of version 99; this compiler reads version 3",
   ],
-  ['{ "generatedBy": "workflow-codegen", "version": 3, "workflows": 3 }', "was changed by hand"],
+  ['{ "generatedBy": "workflow-codegen", "version": 3, "config": 3 }', "was changed by hand"],
 ])("a plan that cannot be read is said in a sentence: %s", async (text, message) => {
-  await writeFile(join(app(), "deployed.json"), text);
-  await expect(workflowCodegen("check", "--against", "deployed.json")).rejects.toMatchObject({
+  await mkdir(join(app(), "deployed"));
+  await writeFile(join(app(), "deployed/plan.json"), text);
+  await expect(workflowCodegen("check", "--against", "deployed/plan.json")).rejects.toMatchObject({
     name: "PlanUnreadable",
     message: expect.stringContaining(message),
   });
@@ -302,9 +303,11 @@ test("a plan with both sides of a merge is compiled anew, with what either side 
     workflow: "fulfilOrder",
     stages: ["ours", "theirs"],
   });
-  await writeFile(join(app(), "deployed.json"), `{\n${conflict}`);
-  await expect(workflowCodegen("check", "--against", "deployed.json")).rejects.toThrow(
-    "holds both sides of a merge: take either",
+  await cp(join(app(), "convex/_workflows"), join(app(), "deployed"), { recursive: true });
+  const deployed = join(app(), "deployed/fulfilOrder.plan.json");
+  await writeFile(deployed, text.replace(/\n\}\n$/, `\n${conflict}`));
+  await expect(workflowCodegen("check", "--against", "deployed")).rejects.toThrow(
+    "deployed holds both sides of a merge: take either",
   );
 });
 

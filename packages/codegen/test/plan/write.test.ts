@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { compile } from "../../src/compile.js";
 import { workflowPlanText } from "../../src/emit/index-file.js";
-import { PlanUnreadable, readPlan, readPlanFile } from "../../src/plan/read.js";
-import { workflow as schema, writtenPlan } from "../../src/plan/schema.js";
+import { PlanUnreadable, readPlanFile } from "../../src/plan/read.js";
+import { appPlan, workflow as schema } from "../../src/plan/schema.js";
 import { planVersion } from "../../src/plan/constants.js";
 import { toWritten } from "../../src/plan/write.js";
 import { fixtures, foldersIn } from "../golden.js";
@@ -24,8 +24,8 @@ test.each(features)(
       hash: written.workflows[index]?.hash,
     }));
     expect(JSON.stringify(written.workflows)).toBe(JSON.stringify(hashed));
-    const text = JSON.stringify(written);
-    expect(JSON.stringify(writtenPlan.parse(JSON.parse(text)))).toBe(text);
+    const { workflows: _workflows, removed: _removed, ...app } = written;
+    expect(JSON.stringify(appPlan.parse(app))).toBe(JSON.stringify(app));
   },
 );
 
@@ -39,23 +39,27 @@ const workflowWith = (node: object) => ({
 });
 
 test.each([
-  ["a workflow whose name is a path", { removed: [{ workflow: "../../evil", stages: [] }] }],
-  ["a stage whose name is code", { removed: [{ workflow: "a", stages: ["x = 1; evil()//"] }] }],
-  ["a stage that leads out of an object", { removed: [{ workflow: "a", stages: ["a..b"] }] }],
+  ["a workflow whose name is a path", { removed: { workflow: "../../evil", stages: [] } }],
+  ["a stage whose name is code", { removed: { workflow: "a", stages: ["x = 1; evil()//"] } }],
+  ["a stage that leads out of an object", { removed: { workflow: "a", stages: ["a..b"] } }],
   [
     "the storage name of a node that is gone",
-    { removed: [{ workflow: "a", stages: [], nodes: [{ name: "a b", hash: "" }] }] },
+    { removed: { workflow: "a", stages: [], nodes: [{ name: "a b", hash: "" }] } },
   ],
-  ["a storage name that is code", { workflows: [workflowWith({ storage: "x: evil()//" })] }],
-  ["a storage name that is a path", { workflows: [workflowWith({ storage: "a.b" })] }],
+  ["a storage name that is code", { workflow: workflowWith({ storage: "x: evil()//" }) }],
+  ["a storage name that is a path", { workflow: workflowWith({ storage: "a.b" }) }],
   ["an output folder that leads elsewhere", { config: { output: "x/../../elsewhere" } }],
-  ["a workflow that is no object", { workflows: [3] }],
-  ["a list that is none", { workflows: { length: 1e9 } }],
-  ["a name that is too long for a file", { removed: [{ workflow: "a".repeat(65), stages: [] }] }],
-])("a plan that was tampered with is not read: %s", async (_what, change) => {
-  const { plan } = await compile({ functionsDir: join(fixtures, "steps", "convex") });
-  const text = JSON.stringify({ ...toWritten(plan), ...change });
-  expect(() => readPlan(text, "plan.json")).toThrow("was changed by hand");
+  ["a workflow that is no object", { workflow: 3 }],
+  ["a list that is none", { removed: { workflow: "a", stages: { length: 1e9 } } }],
+  ["a name that is too long for a file", { removed: { workflow: "a".repeat(65), stages: [] } }],
+])("a plan that was tampered with is not read: %s", (_what, change) => {
+  const text = JSON.stringify({
+    generatedBy: "workflow-codegen",
+    version: planVersion,
+    ...change,
+  });
+  const path = "config" in change ? "plan.json" : "a.plan.json";
+  expect(() => readPlanFile(text, path)).toThrow("was changed by hand");
 });
 
 const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
