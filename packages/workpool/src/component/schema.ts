@@ -72,11 +72,7 @@ export default defineSchema({
 // Apart from the functions that use them: those modules import each other while they load.
 
 /** Names an attempt of a work, and the slot that it runs in. */
-export const vAttempt = {
-  workId: v.id("works"),
-  attempt: v.number(),
-  slot: v.id("slots"),
-};
+export const vAttempt = { workId: v.id("works"), attempt: v.number(), slot: v.id("slots") };
 
 export const vOutcome = v.union(
   v.object({ kind: v.literal("success"), returnValue: v.any() }),

@@ -27,19 +27,11 @@ import { recovered } from "./sweep.js";
  * carrier.
  */
 
-const carriedFields = {
-  slot: v.id("slots"),
-  work: v.string(),
-  fn: v.string(),
-  args: v.any(),
-};
+const carriedFields = { slot: v.id("slots"), work: v.string(), fn: v.string(), args: v.any() };
 export const vCarried = v.object(carriedFields);
 type Carried = Infer<typeof vCarried>;
 
-export const carryArgs = {
-  ...carriedFields,
-  at: v.number(),
-};
+export const carryArgs = { ...carriedFields, at: v.number() };
 type CarryArgs = ObjectType<typeof carryArgs>;
 
 export const takeArgs = {

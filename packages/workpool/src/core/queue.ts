@@ -77,10 +77,7 @@ export async function seeNearFirst(ctx: MutationCtx, host: Host, { maxParallelis
   const count = 1 + Math.floor(Math.random() * windowOf(maxParallelism));
   const head = await seeQueue(ctx, host, count);
   const start = head.length === count ? count - 1 : Math.floor(Math.random() * head.length);
-  return {
-    seen: [...head.slice(start), ...head.slice(0, start)],
-    all: head.length < count,
-  };
+  return { seen: [...head.slice(start), ...head.slice(0, start)], all: head.length < count };
 }
 
 /** Takes the first of these works that is there off the queue; `seen` keeps those after it. */

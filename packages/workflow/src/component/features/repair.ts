@@ -18,12 +18,7 @@ const MAX_PAGE_BYTES = 4 << 20;
 const ORDER = ["steps", "deadlines", "actions", "events"] as const;
 
 /** Where a repair is. `most`: how many rows there was room for. */
-type Place = {
-  what: (typeof ORDER)[number];
-  cursor: string | null;
-  most?: number;
-  plans?: Plans;
-};
+type Place = { what: (typeof ORDER)[number]; cursor: string | null; most?: number; plans?: Plans };
 
 /**
  * Schedules again what was lost: canceled, removed by hand, or not restored from a backup.

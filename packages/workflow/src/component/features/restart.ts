@@ -10,11 +10,7 @@ import { undoNext } from "./compensation.js";
 import { finishUndone } from "./ending.js";
 import { removeStep } from "./retention.js";
 
-export const vNode = v.object({
-  name: v.string(),
-  stage: v.string(),
-  reads: v.array(v.string()),
-});
+export const vNode = v.object({ name: v.string(), stage: v.string(), reads: v.array(v.string()) });
 type Node = Infer<typeof vNode>;
 
 export const restartFields = {
