@@ -1,6 +1,6 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import { type Change, type NodeThen, type LinePair, type Placed, longestCommon } from "./lines.js";
-import { allNodes, allReads } from "../plan/flow.js";
+import { allNodes } from "../plan/flow.js";
 import { isLoop, makesNothing, stageKind, startsRuns, takesEvents } from "../plan/stage-kinds.js";
 
 type Rule = (line: LinePair) => Omit<Change, "workflow">[];
@@ -248,6 +248,6 @@ function addedNodes(line: LinePair): ReturnType<Rule> {
 /** The names that a node and those inside it read; every name if one of them is `*`. */
 function readsOf(node: NodeThen): { has(name: string): boolean } {
   const stages = allNodes([node]).flatMap((each) => each.stages);
-  const names = new Set(stages.flatMap(allReads));
+  const names = new Set(stages.flatMap((each) => [each.reads, each.recover, each.until].flat()));
   return names.has("*") ? { has: () => true } : names;
 }

@@ -191,23 +191,21 @@ export class FileScope {
 
 const isQueued = ({ kind }: StagePlan): boolean => stageKind(kind).goes === "queued";
 
+/** One statement for all names in braces, and one for each other. */
 function importsFrom(module: string, imports: readonly Import[]): string[] {
-  const isWhole = ({ imported }: Import) => imported === "*";
-  const isDefault = ({ imported, typeOnly }: Import) => imported === "default" && !typeOnly;
-  const named = imports.filter((each) => !isWhole(each) && !isDefault(each));
+  const isAlone = ({ imported, typeOnly }: Import) =>
+    imported === "*" || (imported === "default" && !typeOnly);
+  const alone = imports.filter(isAlone).map(({ imported, local, typeOnly }) => {
+    return `import ${typeOnly ? "type " : ""}${imported === "*" ? "* as " : ""}${local} from ${module};`;
+  });
+  const named = imports.filter((each) => !isAlone(each));
   const areTypes = named.every(({ typeOnly }) => typeOnly);
   const names = named.map(({ imported, local, typeOnly }) => {
     const alias = imported === local ? local : `${imported} as ${local}`;
     return typeOnly && !areTypes ? `type ${alias}` : alias;
   });
+  if (names.length === 0) return alone;
   const braces = `import ${areTypes ? "type " : ""}{ ${names.join(", ")} } from ${module};`;
-  const whole = imports.filter(isWhole).map(({ local, typeOnly }) => {
-    return `import ${typeOnly ? "type " : ""}* as ${local} from ${module};`;
-  });
-  return [
-    ...whole,
-    ...imports.filter(isDefault).map(({ local }) => `import ${local} from ${module};`),
-    // Prettier never breaks the braces around a single name.
-    ...(names.length === 0 ? [] : [names.length === 1 ? braces : laidOut(braces)]),
-  ];
+  // Prettier never breaks the braces around a single name.
+  return [...alone, names.length === 1 ? braces : laidOut(braces)];
 }

@@ -119,6 +119,7 @@ function endAndEntry(workflow: WorkflowPlan, file: FileScope): string[] {
   const waited = waiting.every(({ stage }) => stageKind(stage.kind).takes === "runs")
     ? "the children of a parent"
     : "what a stage has waited for";
+  const recovers = recovering.length > 0 ? "; and what follows a node that has recovered" : "";
   const undone = () =>
     commented(
       "A step has been undone; then the one that was completed before it.",
@@ -131,7 +132,7 @@ function endAndEntry(workflow: WorkflowPlan, file: FileScope): string[] {
     ),
     ...(stages.some(({ isAside }) => isAside) ? [undone()] : []),
     commented(
-      `Where the component enters this workflow: at a stage, or after ${waited}.`,
+      `Where the component enters this workflow: at a stage, or after ${waited}${recovers}.`,
       file.exported("entry", "Entry", "entry", code.openObject(entries)),
     ),
   ];

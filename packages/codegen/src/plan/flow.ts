@@ -39,14 +39,6 @@ const lineOf = (nodes: readonly NodePlan[]): StagePlan[] =>
 const following = (stage: StagePlan | undefined, end: Following): Following =>
   stage === undefined ? end : { at: "stage", stage };
 
-type Reading = Pick<StagePlan, "reads" | "recover" | "until">;
-
-export const allReads = ({ reads, recover = [], until = [] }: Reading): string[] => [
-  ...reads,
-  ...recover,
-  ...until,
-];
-
 interface Nested<Node> {
   readonly bodies?: readonly { readonly nodes: readonly Node[] }[] | undefined;
 }

@@ -4,7 +4,7 @@ import { compareValues, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Receives } from "../definition/event.js";
-import { describeThrown, Failure, type Problem } from "../errors/failure.js";
+import { Failure } from "../errors/failure.js";
 import { suggestion } from "../rules.js";
 import { parseValue, PASS_AN_ID } from "../runtime/input.js";
 import { receiversOf, storedEvent } from "../runtime/nodes/event.js";
@@ -82,7 +82,7 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
       `No node of workflow "${workflow}" waits for an event "${name}"${suggestion(name, known)}`,
     );
   }
-  const problems = new Map<string, Problem>();
+  const problems = new Map<string, Failure>();
   const receivers: Receiver[] = [];
   let common: { value: Value } | undefined;
   for (const { stage, schema, loop } of named)
@@ -94,12 +94,11 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
       const differs = compareValues(value, common.value) !== 0;
       receivers.push({ stage, loop, value: differs ? value : undefined });
     } catch (error) {
-      problems.set(stage, describeThrown(error));
+      problems.set(stage, Failure.from(error));
       receivers.push({ stage, loop, refuses: true });
     }
   const [problem] = problems.values();
-  if (problem !== undefined && common === undefined)
-    throw new Failure(problem.kind, problem.message, problem.data);
+  if (problem !== undefined && common === undefined) throw problem;
   const stored = storedEvent(all, name);
   const others = all.filter(
     (one) => one.name !== name && [one.stored, storedEvent(all, one.name)].includes(stored),

@@ -163,9 +163,7 @@ export class WorkflowManager {
     runId: RunId,
     page: PageOptions,
   ): Promise<Page<TimelineEntry<Workflow>>> {
-    const entries = await timelineOf(this.component, ctx, workflow, runId, page);
-    // The records are of the workflow's nodes, which its type knows.
-    return entries as unknown as Page<TimelineEntry<Workflow>>;
+    return await timelineOf(this.component, ctx, workflow, runId, page);
   }
 
   /**

@@ -44,13 +44,13 @@ type Record = Found["records"][number];
 const HAS_ENDED: ReadonlySet<string> = new Set(["completed", "failed", "canceled", "timedOut"]);
 
 /** A page of a run's timeline. An unknown run has none. */
-export async function timelineOf(
+export async function timelineOf<Workflow>(
   component: ComponentApi,
   ctx: QueryRunner,
   { name: workflow, stored }: WorkflowReference<never>,
   runId: string,
   { numItems, cursor: from, endCursor: to }: PageOptions,
-): Promise<Page<TimelineEntry>> {
+): Promise<Page<TimelineEntry<Workflow>>> {
   const { cursor, seen } = readCursor(from);
   const endCursor = typeof to === "string" ? readCursor(to).cursor : undefined;
   const page = { numItems, cursor, endCursor };
@@ -76,7 +76,8 @@ export async function timelineOf(
           : skippedEntry(stage),
       );
   const next = JSON.stringify({ cursor: continueCursor, seen: [...skipped.seen] });
-  return { page: entries, isDone, continueCursor: next };
+  // The records are of the workflow's nodes, which its type knows.
+  return { page: entries as TimelineEntry<Workflow>[], isDone, continueCursor: next };
 }
 
 /** A cursor holds the numbers of the nodes seen before, beside the component's cursor. */

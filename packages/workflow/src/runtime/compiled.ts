@@ -139,7 +139,7 @@ export function compiled(
       args: completionArgs,
       returns: v.null(),
       handler: async (ctx, { token, slot, report: reported, fuse }) => {
-        const run = new Run(ctx, own, token, stage, { slot, fuse, callsAgain: fuse });
+        const run = new Run(ctx, own, token, stage, { slot, fuse });
         await follow(
           run,
           await (next === undefined ? failRemoved(run) : ended(run, reported, next)),

@@ -37,8 +37,6 @@ export const entryArgs = {
   event: vEvent,
   scope: v.any(),
   fuse: v.boolean(),
-  /** Whether the caller calls again, without fusion, when this fails. */
-  callsAgain: v.boolean(),
   slot: v.optional(v.string()),
 };
 

@@ -47,13 +47,11 @@ export function referenceTo(
     plan,
     nodeReads: (node) => {
       const { nodes } = definition;
-      const read = [...own.reads].flatMap(([stage, names]) =>
-        topLevelOf(stage) === node ? names : [],
-      );
-      const before = Object.keys(nodes).slice(0, Object.keys(nodes).indexOf(node));
-      return ["input", ...before].filter(
-        (key) => read.includes("*") || read.includes(presentKey(nodes, key)),
-      );
+      const keys = Object.keys(nodes);
+      const inside = [...own.reads].filter(([stage]) => topLevelOf(stage) === node);
+      const names = new Set(inside.flatMap(([, reads]) => reads));
+      const isRead = (key: string) => names.has("*") || names.has(presentKey(nodes, key));
+      return ["input", ...keys.slice(0, keys.indexOf(node))].filter(isRead);
     },
     parse: (value) =>
       parseValue({ subject: `The input of workflow "${name}"`, root: "input" }, input, value),

@@ -26,10 +26,8 @@ import { type Marks, marksOf, readableScope, type Reads, readsOf } from "./reads
 
 export interface TransactionOptions {
   readonly slot?: string | undefined;
-  /** Whether stages that follow may be executed in this transaction. */
+  /** Whether stages that follow may run in it; if it then fails, it is called again without. */
   readonly fuse: boolean;
-  /** Whether the caller calls again, without fusion, when this transaction fails. */
-  readonly callsAgain: boolean;
   /** What the stage reads, by name, if that came with the call. */
   readonly scope?: Readonly<Record<string, unknown>> | null;
 }
@@ -246,10 +244,10 @@ export class Transaction {
 
   /** The report has thrown: nothing of it stays. It may have failed only for a moment. */
   async #settleAgain(next: Next, failure: unknown): Promise<{ stale: boolean }> {
-    const { callsAgain } = this.options;
-    if (callsAgain && this.#fused.length > 0) throw failure;
+    const { fuse } = this.options;
+    if (fuse && this.#fused.length > 0) throw failure;
     return await this.#settle(next).catch(async (error: unknown) => {
-      if (callsAgain) throw error;
+      if (fuse) throw error;
       // It may tell of any value that was to be stored.
       const isSensitive = this.#fused.some(({ sensitive }) => sensitive);
       const thrown = describeThrown(error);

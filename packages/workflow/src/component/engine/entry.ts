@@ -82,7 +82,7 @@ async function scheduleAtOnce(
   try {
     const fn = entry as FunctionHandle<"mutation">;
     // The watchdog calls again, without fusion, what has failed.
-    return await ctx.scheduler.runAfter(0, fn, { ...args, callsAgain: args.fuse });
+    return await ctx.scheduler.runAfter(0, fn, args);
   } catch {
     return undefined;
   }
@@ -130,7 +130,7 @@ export async function enterNow(
   const call = async (fuse: boolean) =>
     await ctx.runMutation(
       run.entry as FunctionHandle<"mutation">,
-      { token, stage: step.stage, event, scope, fuse, callsAgain: fuse, slot },
+      { token, stage: step.stage, event, scope, fuse, slot },
       { transactionLimits: await leaveRoom(ctx, ROOM_TO_COMPLETE) },
     );
   try {

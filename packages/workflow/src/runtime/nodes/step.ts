@@ -53,15 +53,15 @@ async function execute(kind: Kind, ...[run, stage, next, call]: Parameters<Neste
     if (call === undefined) return await callGenerated(run, kind, stage);
     const scope: unknown = await run.scopeFor(stage, "args");
     const called = run.called(stage);
-    const isMutation = kind === "mutation";
-    const { callsAgain } = run.options;
-    const ctx = await referencing(run, called, isMutation && !callsAgain);
+    // If a transaction without fusion fails, nobody calls it again.
+    const checks = kind === "mutation" && !run.options.fuse;
+    const ctx = await referencing(run, called, checks);
     const result = await call(ctx, scope, info);
     try {
       return checkedOutput(called, result);
     } catch (error) {
       // What it wrote must not stay: it is called again, by a mutation that rolls it back.
-      if (isMutation && callsAgain) run.refused = error as Failure;
+      if (kind === "mutation" && !checks) run.refused = error as Failure;
       throw error;
     }
   };
