@@ -6,7 +6,6 @@ import type { ChooseBaseline } from "../compatibility/baseline.js";
 import { compare } from "../compatibility/compare.js";
 import { compile, type CompileResult } from "../compile.js";
 import { suggestion } from "../diagnostics/nearest.js";
-import { readText } from "../discover/discover.js";
 import { isRefName, Repository } from "../git/repository.js";
 import { planFileIn } from "../plan/paths.js";
 import { PlanUnreadable } from "../plan/read.js";

@@ -15,21 +15,7 @@ interface Bound {
   readonly worstCaseMs: number;
 }
 
-export interface WorkflowExplained extends Bound {
-  readonly name: string;
-  readonly file: string;
-  /** Whether not every run costs as much: it has branches or loops. */
-  readonly isAtMost: boolean;
-  /** What each child adds: its own run, without its children. */
-  readonly perChild: readonly {
-    readonly node: string;
-    /** Undefined: any workflow of the app. */
-    readonly workflow: string | undefined;
-    readonly rootExecutions: number | undefined;
-  }[];
-  readonly openEnded: readonly string[];
-  readonly nodes: readonly NodeExplained[];
-}
+export type WorkflowExplained = ReturnType<typeof explain>[number];
 
 export interface NodeExplained extends Bound {
   readonly name: string;
@@ -40,7 +26,7 @@ export interface NodeExplained extends Bound {
   readonly bodies?: readonly BodyExplained[];
 }
 
-export interface BodyExplained extends Bound {
+interface BodyExplained extends Bound {
   readonly key: string;
   readonly nodes: readonly NodeExplained[];
 }
@@ -58,11 +44,24 @@ export interface StageExplained extends WorstCase {
   readonly isCompensation?: true;
 }
 
-export function explain({ workflows }: ProjectPlan, only?: string): WorkflowExplained[] {
+export function explain({ workflows }: ProjectPlan, only?: string) {
   const runs = longestRuns(workflows);
-  return workflows
-    .filter(({ name }) => only === undefined || name === only)
-    .map((workflow) => explainWorkflow(workflow, workflows, runs));
+  const shown = workflows.filter(({ name }) => only === undefined || name === only);
+  return shown.map((workflow) => {
+    const nodes = explainNodes(workflow, runs);
+    const whole = wholeOf(workflow, nodes);
+    return {
+      name: workflow.name,
+      file: workflow.file,
+      ...whole,
+      /** Whether not every run costs as much: it has branches or loops. */
+      isAtMost: nodes.some(({ bodies }) => bodies !== undefined),
+      /** What each child adds: its own run, without its children. */
+      perChild: stagesOf(workflow).flatMap((stage) => childrenOf(stage, workflows, runs)),
+      openEnded: whole.worstCaseMs === Infinity ? nodes.flatMap(openEnded) : [],
+      nodes,
+    };
+  });
 }
 
 /** Starts from the timeouts, and shortens by what is known of the others until none changes. */
@@ -88,26 +87,6 @@ const explainNodes = (workflow: WorkflowPlan, runs: LongestRuns): NodeExplained[
 function wholeOf(workflow: WorkflowPlan, nodes: readonly NodeExplained[]): Bound {
   const whole = sumOf(nodes);
   return { ...whole, worstCaseMs: Math.min(whole.worstCaseMs, timeoutOf(workflow)) };
-}
-
-function explainWorkflow(
-  workflow: WorkflowPlan,
-  all: readonly WorkflowPlan[],
-  runs: LongestRuns,
-): WorkflowExplained {
-  const nodes = explainNodes(workflow, runs);
-  const { rootExecutions, transactions, worstCaseMs } = wholeOf(workflow, nodes);
-  return {
-    name: workflow.name,
-    file: workflow.file,
-    rootExecutions,
-    transactions,
-    isAtMost: nodes.some(({ bodies }) => bodies !== undefined),
-    perChild: stagesOf(workflow).flatMap((stage) => childrenOf(stage, all, runs)),
-    worstCaseMs,
-    openEnded: worstCaseMs === Infinity ? nodes.flatMap(openEnded) : [],
-    nodes,
-  };
 }
 
 interface Bodies {
@@ -184,16 +163,17 @@ class Walk {
   }
 }
 
+/** The workflows that a stage starts; undefined is any of the app. */
 function childrenOf(
-  stage: StagePlan,
+  { kind, node, workflows }: StagePlan,
   all: readonly WorkflowPlan[],
   runs: LongestRuns,
-): WorkflowExplained["perChild"][number][] {
-  if (stageKind(stage.kind).shape !== "fanOut") return [];
-  return (stage.workflows ?? [undefined]).map((name) => {
-    const child = all.find((workflow) => workflow.name === name);
+) {
+  if (stageKind(kind).shape !== "fanOut") return [];
+  return (workflows ?? [undefined]).map((workflow) => {
+    const child = all.find(({ name }) => name === workflow);
     const own = child && sumOf(explainNodes(child, runs));
-    return { node: stage.node, workflow: name, rootExecutions: own?.rootExecutions };
+    return { node, workflow, rootExecutions: own?.rootExecutions };
   });
 }
 

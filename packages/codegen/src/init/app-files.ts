@@ -108,18 +108,14 @@ export function nameComponent(text = "", name: string): Edit | undefined {
   return { kind: "change", file: configFile, text: edited, what };
 }
 
-function objectIn(text: string): number | undefined {
-  const calls = parse(text)?.getDescendantsOfKind(SyntaxKind.CallExpression) ?? [];
-  for (const call of calls) {
-    const [argument] = call.getArguments();
-    if (
-      /\bdefineConfig$/.test(call.getExpression().getText()) &&
-      Node.isObjectLiteralExpression(argument)
-    )
-      return argument.getStart();
-  }
-  return undefined;
-}
+/** Where the object begins that a config gives to `defineConfig`. */
+const objectIn = (text: string): number | undefined =>
+  parse(text)
+    ?.getDescendantsOfKind(SyntaxKind.CallExpression)
+    .filter((call) => /\bdefineConfig$/.test(call.getExpression().getText()))
+    .map((call) => call.getArguments()[0])
+    .find((argument) => Node.isObjectLiteralExpression(argument))
+    ?.getStart();
 
 const manifest = "package.json";
 
