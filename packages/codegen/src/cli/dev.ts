@@ -9,9 +9,7 @@ import { interruptOf, printTo, type Terminal } from "./terminal.js";
 
 /**
  * Compiles after every save, beside `convex dev`, which starts after the first compile so that it
- * pushes nothing old. Either one's end ends the other.
- *
- * @returns the exit code: 0 after Ctrl-C, else that of `convex dev`
+ * pushes nothing old. Either one's end ends the other. Gives 0 after Ctrl-C, else its exit code.
  */
 export async function dev(
   convexOptions: readonly string[],

@@ -88,10 +88,9 @@ async function untilEnded({ clock }: App, watch: Watch, sender: EventSender): Pr
   const nextDelivery = async () =>
     sender.isListening ? sender.next(await watch.tree()) : undefined;
   const isDue = async (isFar: boolean) =>
-    (await (isFar ? watch.poll() : watch.pollSeldom())) !== undefined ||
-    (await nextDelivery()) !== undefined;
+    (await watch.poll(isFar)) !== undefined || (await nextDelivery()) !== undefined;
   for (let goesOn = true; ;) {
-    const ending = await watch.poll();
+    const ending = await watch.poll(true);
     if (ending !== undefined) return ending;
     const delivery = await nextDelivery();
     if (delivery !== undefined) await sender.send(delivery);

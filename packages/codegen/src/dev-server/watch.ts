@@ -34,13 +34,12 @@ export class Watch {
     private readonly tell: (tree: RunTree) => void,
   ) {}
 
-  /** The same as `poll`, unless the run was read too much lately. */
-  async pollSeldom(): Promise<Status | undefined> {
-    return this.#statusRest.ms > 0 ? undefined : await this.poll();
-  }
-
-  /** Reads the run, and tells what happened since. Returns how it ended, once it has. */
-  async poll(): Promise<Status | undefined> {
+  /**
+   * Reads the run, and tells what happened since. Returns how it ended, once it has.
+   * @param isUrgent whether also when it was read too much lately
+   */
+  async poll(isUrgent: boolean): Promise<Status | undefined> {
+    if (!isUrgent && this.#statusRest.ms > 0) return undefined;
     const args = { run: { runId: this.runId } };
     const status = await this.#statusRest.after(() => this.#read("status", args));
     const ended = hasEnded(status.state);
