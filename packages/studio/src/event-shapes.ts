@@ -4,7 +4,6 @@ import { exampleOf, shapeOf } from "./input-shape.js";
 
 /** As far as events are concerned. */
 interface Node {
-  readonly kind: string;
   readonly schema?: unknown;
   readonly anyOf?: Readonly<Record<string, unknown>>;
   readonly body?: Nodes;
@@ -25,11 +24,10 @@ export function eventsOf({ nodes }: WorkflowReference<never>["definition"]): Eve
 }
 
 function* schemasIn(nodes: Nodes): Generator<[event: string, schema: unknown]> {
-  for (const [name, { kind, schema, anyOf, body = {}, cases = {} }] of Object.entries(nodes)) {
-    if (kind === "event")
-      yield* anyOf === undefined
-        ? ([[name, schema]] as [string, unknown][])
-        : Object.entries(anyOf);
+  for (const [name, { schema, anyOf = {}, body = {}, cases = {} }] of Object.entries(nodes)) {
+    // Only events have a schema, or one for each of several names.
+    if (schema !== undefined) yield [name, schema];
+    yield* Object.entries(anyOf);
     yield* schemasIn(body);
     for (const each of Object.values(cases)) yield* schemasIn(each);
   }

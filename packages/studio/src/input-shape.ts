@@ -39,8 +39,8 @@ export const unknown: Shape = { kind: "other", example: {} };
 
 /** The form of a workflow's input; any JSON if the schema does not tell its form. */
 export function shapeOf(schema: unknown): Shape {
-  const { "~standard": standard } = schema as DescribesItself;
   try {
+    const { "~standard": standard } = schema as DescribesItself;
     if (standard === undefined) return ofValidator(schema as GenericValidator);
     return ofJsonSchema(standard.jsonSchema?.input({ target: "draft-2020-12" }) ?? {});
   } catch {

@@ -15,6 +15,8 @@ import { interruptOf, printTo, type Terminal } from "./terminal.js";
 
 interface WatchOptions {
   readonly force?: boolean;
+  /** What changes are compared with. Default: the main branch's plan. */
+  readonly against?: string | undefined;
   /** Ends the watching. Default: the user does, by Ctrl-C. */
   readonly signal?: AbortSignal;
   readonly ready: () => void;
@@ -29,7 +31,7 @@ export async function generateWatch(
   options: WatchOptions,
 ): Promise<void> {
   const { signal = interruptOf(terminal) } = options;
-  const baseline = await baselineFor(undefined, functionsDir, terminal.cwd);
+  const baseline = await baselineFor(options.against, functionsDir, terminal.cwd);
   const session = new Session(functionsDir, terminal, options, baseline);
   const rounds = new Rounds((firstChangeAt) => session.round(firstChangeAt, () => folders.sync()));
   const folders = new WatchedFolders(functionsDir, () => rounds.changed(), isWrittenHere);

@@ -256,6 +256,13 @@ function createProgram(terminal: Terminal): Command {
         "show the runs of this deployment instead of the embedded back end",
       )
       .option("--module <name>", "its module with the functions of defineStudioApi", "studio");
+  studio.addOption(
+    new Option("--local", "show the embedded back end (the default)").conflicts("url"),
+  );
+  studio.option(
+    "--against <ref or plan>",
+    "what is deployed: its commit, branch or plan, to show what a deploy would stop",
+  );
   studio.option(
     "--port <number>",
     "the port to listen on (default: any that is free)",

@@ -2,6 +2,7 @@ import { serveStudio } from "@stepwise/studio";
 import type { CompileResult } from "../compile.js";
 import { explain } from "../explain/explain.js";
 import { graphOf } from "../graph/model.js";
+import type { WrittenPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
 import { generateWatch } from "./generate-watch.js";
@@ -11,6 +12,8 @@ import { printTo, type Terminal } from "./terminal.js";
 
 export interface StudioOptions extends SourceOptions {
   readonly port?: number;
+  /** What changes are compared with, such as the commit that is deployed. */
+  readonly against?: string;
 }
 
 /** Serves the studio's page, and compiles on every save, until the user ends it. */
@@ -35,6 +38,7 @@ export async function studio(options: StudioOptions, terminal: Terminal): Promis
     out(`The studio: ${colors.bold(url)}`);
   };
   await generateWatch(functionsDir, terminal, {
+    against: options.against,
     ready: () => out("Watching for changes. Press Ctrl-C to stop."),
     onCompiled: async (result) => {
       latest = result;
@@ -49,8 +53,11 @@ export async function studio(options: StudioOptions, terminal: Terminal): Promis
 function plansOf(functionsDir: string, result: CompileResult) {
   const { workflows, children } = graphOf(result.plan);
   const { changes, against } = answerOf(functionsDir, result);
-  const hashes = Object.fromEntries(
-    toWritten(result.plan).workflows.map(({ name, hash }) => [name, hash]),
-  );
-  return { workflows, children, hashes, costs: explain(result.plan), changes, against };
+  const hashes = hashesOf(toWritten(result.plan));
+  const comparedHashes = hashesOf(result.baseline?.plan);
+  const costs = explain(result.plan);
+  return { workflows, children, hashes, comparedHashes, costs, changes, against };
 }
+
+const hashesOf = (plan: WrittenPlan | undefined): Record<string, string> =>
+  Object.fromEntries((plan?.workflows ?? []).map(({ name, hash }) => [name, hash]));

@@ -111,6 +111,7 @@ const pages: [page: string, most: number, watches: () => Watch[]][] = [
     50 + 3 * 10 + 30,
     () => [
       ["run", { runId: order }],
+      ["input", { runId: order }],
       ["steps", { runId: order, cursor: null }],
       ["runs", { parent: parcels, cursor: null }],
       ["workflows", {}],

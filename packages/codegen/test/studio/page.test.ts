@@ -12,6 +12,21 @@ const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 /** Where pictures for the docs go, if they are wanted. */
 const pictures = process.env["STUDIO_PICTURES"];
 
+/** A studio whose source always gives the same. */
+async function serveAnswers(
+  answers: Readonly<Record<string, unknown>>,
+  of: { port?: number; token?: string; plans?: () => unknown },
+) {
+  const source = {
+    read: async (name: string) => answers[name],
+    watch: (name: string, _args: unknown, onValue: (value: unknown) => void) => {
+      onValue(answers[name]);
+      return () => {};
+    },
+  } as unknown as DataSource;
+  return await serveStudio({ source, title: "", plans: () => undefined, ...of });
+}
+
 describe.skipIf(!existsSync(executablePath))("in a browser", () => {
   let app: TestApp;
   let studio: OpenStudio;
@@ -316,17 +331,8 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
 
   test("a page whose studio is closed says so, and goes on when it is back", async () => {
     const pageOf = (workflow: string) => ({ page: [{ workflow, state: "running" }], isDone: true });
-    const serve = async (workflow: string, of: { port?: number; token?: string } = {}) => {
-      const answers: Record<string, unknown> = { workflows: [], runs: pageOf(workflow) };
-      const source = {
-        read: async (name: string) => answers[name],
-        watch: (name: string, _args: unknown, onValue: (value: unknown) => void) => {
-          onValue(answers[name]);
-          return () => {};
-        },
-      } as unknown as DataSource;
-      return await serveStudio({ source, title: "", plans: () => undefined, ...of });
-    };
+    const serve = async (workflow: string, of: { port?: number; token?: string } = {}) =>
+      await serveAnswers({ workflows: [], runs: pageOf(workflow) }, of);
     const first = await serve("before");
     const [port, token] = [Number(new URL(first.url).port), first.url.split("token=")[1]!];
     await page.goto(first.url);
@@ -343,12 +349,63 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await other.close();
   });
 
+  test.each([
+    ["old", "which is deployed: 1 of 1 changes stop runs in flight."],
+    ["another", "which is not deployed: 1 of 1 changes stop runs in flight. To see what a deploy"],
+  ])(
+    "before a deploy over the plan %s, its page shows the runs that it would stop",
+    async (plan, verdict) => {
+      const change = { workflow: "order", node: "charge", compatibility: "stops", message: "gone" };
+      const plans = {
+        workflows: [{ name: "order", file: "shop.workflow.ts", nodes: [], edges: [] }],
+        children: [],
+        hashes: { order: "new" },
+        comparedHashes: { order: "old" },
+        costs: [],
+        against: { from: "main (1f2e3d4)" },
+        changes: [change],
+      };
+      const answers = {
+        workflows: [{ name: "order", nodes: ["charge"], plan, events: [] }],
+        runs: { page: [{ runId: "r1", workflow: "order", state: "running" }], isDone: true },
+      };
+      const served = await serveAnswers(answers, { plans: () => plans });
+      await page.goto(served.url);
+      await page.getByRole("link", { name: "Workflows" }).click();
+      await page.getByText("The deployed plan is not the one in your code.").waitFor();
+      await page.getByText(`Compared with main (1f2e3d4), ${verdict}`).waitFor();
+      await page.getByRole("cell", { name: "order" }).waitFor();
+      await served.close();
+    },
+  );
+
+  test("everything is reached by the keyboard", async () => {
+    const press = async (key: string, until: () => Promise<boolean>) => {
+      for (let n = 0; n < 30 && !(await until()); n++) await page.keyboard.press(key);
+      expect(await until()).toBe(true);
+    };
+    const isFocused = (text: string) => async () =>
+      (await page.evaluate(() => document.activeElement?.textContent ?? "")) === text;
+    await ask("/write/start", { workflow: "parcel", input: { item: "a" }, key: "by keyboard" });
+    await page.getByRole("cell", { name: "by keyboard" }).waitFor();
+    await press("Tab", isFocused("Start a run"));
+    await page.keyboard.press("Enter");
+    await dialog().waitFor();
+    await page.keyboard.press("Escape");
+    await dialog().waitFor({ state: "hidden" });
+    expect(await isFocused("Start a run")()).toBe(true);
+    await press("Tab", isFocused("parcel"));
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "parcel by keyboard" }).waitFor();
+  });
+
   test("on a phone nothing is wider than the screen", async () => {
-    await start("parcel", { item: "a" });
+    await start("order", { items: ["a"], card: "" });
+    const run = page.url().split("#/")[1]!;
     await page.setViewportSize({ width: 390, height: 800 });
     const isWide = async () =>
       await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
-    for (const place of ["runs", "workflows", "pool"]) {
+    for (const place of ["runs", "workflows", "pool", run]) {
       await open(place);
       await page.getByRole("main").waitFor();
       expect([place, await isWide()]).toEqual([place, false]);

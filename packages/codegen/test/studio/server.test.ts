@@ -2,6 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { TestApp } from "../dev-server/app.js";
 import { openStudio, writeShop, type OpenStudio } from "./app.js";
@@ -251,6 +252,15 @@ test.each([
   const answer = await ask(path, args, headers);
   expect(answer.status).toBe(status);
   expect(answer.body.error).toBeTypeOf("string");
+});
+
+test("the page is a bundle of less than 250 kB, zipped", async () => {
+  const text = async (path: string) => await (await fetch(address(path))).text();
+  const html = await text("/");
+  const assets = [...html.matchAll(/(?:src|href)="\.(\/assets\/[^"]+)"/g)].map(([, path]) => path!);
+  expect(assets).toHaveLength(2);
+  const sizes = await Promise.all(assets.map(async (path) => gzipSync(await text(path)).length));
+  expect(sizes[0]! + sizes[1]!).toBeLessThan(250_000);
 });
 
 test("it answers under its own address alone", async () => {

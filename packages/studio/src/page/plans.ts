@@ -5,6 +5,8 @@ export interface Plans extends PlanGraph {
   readonly workflows: readonly (PlanGraph["workflows"][number] & { readonly file: string })[];
   /** The hash of each workflow's plan, by its name. */
   readonly hashes: Readonly<Record<string, string>>;
+  /** The same of the plans that they are compared with. */
+  readonly comparedHashes: Readonly<Record<string, string>>;
   readonly costs: readonly Cost[];
   /** What the changes are compared with. */
   readonly against: { readonly from: string; readonly hint?: string };

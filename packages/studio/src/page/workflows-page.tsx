@@ -54,6 +54,7 @@ function Verdict({ plans, workflow }: { plans: Plans; workflow: string }) {
   const stopping = changes.filter(({ compatibility }) => compatibility === "stops");
   // Only the deployed names of nodes can be asked for. Those inside a node follow a dot.
   const isDeployed = (node: string) => deployed?.nodes.includes(node.split(".")[0]!) === true;
+  const isCompared = deployed?.plan === plans.comparedHashes[workflow];
   const isSame = deployed?.plan === plans.hashes[workflow];
   return (
     <section aria-label="Changes">
@@ -69,13 +70,25 @@ function Verdict({ plans, workflow }: { plans: Plans; workflow: string }) {
         )}
       </p>
       <p>
-        Compared with {from || "nothing"}:{" "}
+        Compared with {from || "nothing"}
+        {deployed === undefined
+          ? ""
+          : isCompared
+            ? ", which is deployed"
+            : ", which is not deployed"}
+        :{" "}
         {stopping.length > 0
           ? `${stopping.length} of ${changes.length} changes stop runs in flight.`
           : changes.length > 0
             ? "runs in flight go on."
             : "no changes."}{" "}
         {hint}
+        {deployed !== undefined && !isSame && !isCompared && (
+          <>
+            To see what a deploy would stop, open the studio with <code>--against</code> and the
+            commit that is deployed.
+          </>
+        )}
       </p>
       <ul>
         {changes.map(({ node, compatibility, message, hint: what }) => (
