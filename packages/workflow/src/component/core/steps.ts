@@ -21,11 +21,7 @@ export async function stepWithId(ctx: QueryCtx, step: string): Promise<Step | nu
 }
 
 /** The record of a stage in one iteration; null if the run was never there. */
-export async function stepRead(
-  ctx: QueryCtx,
-  run: RunId,
-  { stage, iterations }: Record,
-): Promise<Step | null> {
+export async function stepRead(ctx: QueryCtx, run: RunId, { stage, iterations }: Record) {
   const inLoops = iterations?.length === 0 ? undefined : iterations;
   return await ctx.db
     .query("steps")
