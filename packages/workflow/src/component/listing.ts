@@ -4,7 +4,7 @@ import type { IndexRange, PaginationResult } from "convex/server";
 import { v, type Infer, type ObjectType } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
 import type { Run, RunId, Step } from "./core/documents.js";
-import { isInput } from "./core/kinds.js";
+import { isInput, isParent } from "./core/kinds.js";
 import { findRun } from "./core/runs.js";
 import schema from "./schema.js";
 import { vError, vRunState } from "./validators.js";
@@ -210,7 +210,7 @@ async function recordOf(ctx: QueryCtx, step: Step): Promise<Infer<typeof vRecord
   const hasEnded = step.endedAt !== undefined;
   return {
     ...(await nodeFactsOf(ctx, step)),
-    id: step.kind === "children" ? step._id : undefined,
+    id: isParent(step) ? step._id : undefined,
     stage: step.stage,
     generation: step.generation ?? 1,
     startedAt: step.startedAt,
