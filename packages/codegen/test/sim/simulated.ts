@@ -244,10 +244,10 @@ class Simulation {
   /** Nothing goes wrong any more, and what was held goes on. */
   async #settle(): Promise<void> {
     this.#isOver = true;
-    if (this.scenario.maxParallelism !== undefined) await this.#done(this.#limit(3));
     if (this.#needsRepair) await this.#done(this.#call("repair", {}));
     await this.#drive();
     // Only now, as a call that pauses may have been under way.
+    if (this.scenario.maxParallelism !== undefined) await this.#done(this.#limit(3));
     for (const { _id, paused } of this.#runs())
       if (paused === true) await this.#done(this.#call("resume", { runId: _id }));
     await this.#drive();
