@@ -39,8 +39,7 @@ export class Module {
 
   exported(name: string): TypeScript.Node | undefined {
     const named = this.reexports.find(({ exported }) => exported === name);
-    if (named === undefined) return this.declared(name);
-    return named.module === undefined ? this.declared(named.imported) : undefined;
+    return named?.module === undefined ? this.declared(named?.imported ?? "") : undefined;
   }
 }
 

@@ -2,46 +2,43 @@ import type { CallExpression, Node } from "ts-morph";
 import { ts, type TypeScript } from "../ts-morph.js";
 import { diagnostic, type Diagnostic, placeAt } from "../diagnostics/diagnostic.js";
 
-/** Visits all nodes below, but not below one that gives `false`. No recursion: chains are deep. */
-export function eachBelow(
-  node: TypeScript.Node,
-  visit: (part: TypeScript.Node) => boolean | void,
-): void {
-  const waiting = childrenOf(node).reverse();
-  for (let part = waiting.pop(); part !== undefined; part = waiting.pop())
-    if (visit(part) !== false) waiting.push(...childrenOf(part).reverse());
-}
-
 export function childrenOf(node: TypeScript.Node): TypeScript.Node[] {
   const children: TypeScript.Node[] = [];
   ts.forEachChild(node, (child) => void children.push(child));
   return children;
 }
 
-/** All nodes below of one kind, in order. ts-morph's own search makes every token first. */
-function allBelow<Part extends TypeScript.Node>(
-  node: TypeScript.Node,
-  isWanted: (part: TypeScript.Node) => part is Part,
-): Part[] {
-  const found: Part[] = [];
-  eachBelow(node, (part) => void (isWanted(part) && found.push(part)));
+/** All nodes below one, in order, found once. No recursion: chains are deep. */
+export const allBelow = once((node: TypeScript.Node): readonly TypeScript.Node[] => {
+  const found: TypeScript.Node[] = [];
+  const waiting = childrenOf(node).reverse();
+  for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
+    found.push(part);
+    waiting.push(...childrenOf(part).reverse());
+  }
   return found;
-}
+});
 
-/** The identifiers below a node, in order. A node is searched once for all. */
-export function identifiersIn(node: TypeScript.Node): readonly TypeScript.Identifier[] {
-  const found = identifiers.get(node) ?? allBelow(node, ts.isIdentifier);
-  identifiers.set(node, found);
-  return found;
-}
+export const identifiersIn = once((node: TypeScript.Node) =>
+  allBelow(node).filter(ts.isIdentifier),
+);
 
-const identifiers = new WeakMap<TypeScript.Node, readonly TypeScript.Identifier[]>();
+/** What is made of something, kept for as long as that is. */
+export function once<Of extends object, Made>(make: (of: Of) => Made): (of: Of) => Made {
+  const before = new WeakMap<Of, Made>();
+  return (of) => {
+    const made = before.get(of) ?? make(of);
+    before.set(of, made);
+    return made;
+  };
+}
 
 export const callsIn = (
   node: Node,
   wanted: (call: TypeScript.CallExpression) => boolean,
 ): CallExpression[] =>
-  allBelow(node.compilerNode, ts.isCallExpression)
+  allBelow(node.compilerNode)
+    .filter(ts.isCallExpression)
     .filter(wanted)
     .map((part) => wrapped(part, node) as CallExpression);
 

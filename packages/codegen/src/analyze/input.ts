@@ -8,7 +8,7 @@ import type { AppModules } from "./app-modules.js";
 import { isDeclaredInFile, referencesIn } from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
 import { loadedBy } from "./modules.js";
-import { eachBelow } from "./descendants.js";
+import { allBelow } from "./descendants.js";
 import type { Options } from "./options.js";
 import { sourceHash } from "./tokens.js";
 
@@ -166,12 +166,8 @@ function dedenter(node: Node): (part: string, from: number) => string {
 
 function valuesOverLines(node: Node): { readonly start: number; readonly end: number }[] {
   const source = node.getSourceFile().compilerNode;
-  const found: { start: number; end: number }[] = [];
-  eachBelow(node.getParentOrThrow().compilerNode, (part) => {
-    if (ts.isStringLiteralLike(part) || ts.isTemplateExpression(part)) {
-      const start = part.getStart(source);
-      if (source.text.slice(start, part.end).includes("\n")) found.push({ start, end: part.end });
-    }
-  });
-  return found;
+  return allBelow(node.getParentOrThrow().compilerNode)
+    .filter((part) => ts.isStringLiteralLike(part) || ts.isTemplateExpression(part))
+    .map((part) => ({ start: part.getStart(source), end: part.end }))
+    .filter(({ start, end }) => source.text.slice(start, end).includes("\n"));
 }

@@ -6,7 +6,7 @@ import type {
 } from "ts-morph";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
 import type { DefinitionFile } from "./parser.js";
-import { calleeName, callsIn, eachBelow, wrapped } from "./descendants.js";
+import { allBelow, calleeName, callsIn, wrapped } from "./descendants.js";
 import { isCalled, unwrap, wrapping } from "./functions.js";
 import { isImported, lateNames, loadedBy, localNamesOf, valuesUsed } from "./modules.js";
 import {
@@ -45,23 +45,23 @@ export function reportMisused(file: DefinitionFile): void {
   const mentionsIt = source.getFullText().includes(define);
   const locals = localNamesOf(file.imports, define);
   const wholes = new Set(wholeModules(file));
-  eachBelow(source.compilerNode, (part) => {
+  for (const part of allBelow(source.compilerNode)) {
     if (ts.isIdentifier(part)) {
       const { text } = part;
-      if (text !== define && !locals.has(text) && !wholes.has(text)) return;
+      if (text !== define && !locals.has(text) && !wholes.has(text)) continue;
       // An identifier is wrapped as one.
       found.push(...misusesOf(wrapped(part, source) as Identifier, locals, wholes, file));
     } else if (ts.isElementAccessExpression(part)) {
       const name = part.argumentExpression;
-      if (!ts.isStringLiteralLike(name) || name.text !== define) return;
+      if (!ts.isStringLiteralLike(name) || name.text !== define) continue;
       const what = `\`${define}\` is taken by a computed name, so it is not seen`;
       found.push({ at: wrapped(name, source), what });
     } else if (mentionsIt && loadedBy(part)?.name === stepwise) {
-      if (ts.isCallExpression(part) && ts.isIdentifier(part.expression)) return;
+      if (ts.isCallExpression(part) && ts.isIdentifier(part.expression)) continue;
       const what = `\`${define}\` is loaded while the code runs, so what is made with it is not seen`;
       found.push({ at: wrapped(part, source), what, hint: importIt, isWhole: true });
     }
-  });
+  }
   const whole = found.find(({ isWhole }) => isWhole);
   for (const { at, what, hint = callIt } of whole === undefined ? found : [whole])
     file.report("misusedDefine", at, what, hint);
@@ -136,9 +136,10 @@ function isHandedOnRenamed(id: Identifier, imports: DefinitionFile["imports"]): 
 
 /** `defineWorkflow<Input>` is a value. */
 const isInType = (node: Node): boolean =>
-  node
-    .getAncestors()
-    .some((each) => Node.isTypeNode(each) && !Node.isExpressionWithTypeArguments(each));
+  ts.findAncestor(
+    node.compilerNode,
+    (each) => ts.isTypeNode(each) && !ts.isExpressionWithTypeArguments(each),
+  ) !== undefined;
 
 /** Whether a member is taken: `stepwise.defineWorkflow`, `const { defineWorkflow } = stepwise`. */
 function isTaken(id: Identifier): boolean {
@@ -155,17 +156,16 @@ export function reportUnseenChains(
   isReported: boolean,
 ): void {
   let isContinued = false;
-  eachBelow(file.source.compilerNode, (part) => {
-    if (!mayContinue(part)) return;
+  for (const part of allBelow(file.source.compilerNode).filter(mayContinue)) {
     const owner = unwrap(wrapped(part.expression, file.source));
     const target = targetOf(owner, file);
     const found = target && workflows.lookUp(target).workflow;
-    if (found === undefined || (Node.isIdentifier(owner) && locals.has(owner.getText()))) return;
+    if (found === undefined || (Node.isIdentifier(owner) && locals.has(owner.getText()))) continue;
     isContinued = true;
     const whose = target?.module === undefined ? "under another name" : "of another file";
     const message = `the chain of ${quote(owner.getText())}, a workflow ${whose}, goes on here, with .${part.name.text}(…)`;
     file.report("computedChain", owner, message, writeOut);
-  });
+  }
   if (isReported || isContinued) return;
   for (const call of callsIn(file.source, (each) => isUnseenNode(each, file.source))) {
     const callee = call.getExpression() as PropertyAccessExpression | ElementAccessExpression;

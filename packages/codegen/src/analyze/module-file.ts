@@ -70,8 +70,10 @@ export function fileAt(path: string, read: ReadModule): ModuleFile | undefined {
 }
 
 /** The first path that a module's name stands for: that of a file of the app, if there is one. */
-export const modulePath = (from: string, module: string, read: ReadModule): string | undefined =>
-  moduleFile(from, module, read)?.path ?? modulePaths(from, module, read)[0];
+export function modulePath(from: string, module: string, read: ReadModule): string | undefined {
+  const paths = modulePaths(from, module, read);
+  return moduleFileAnywhere(from, module, inside(read), paths)?.path ?? paths[0];
+}
 
 /** Whether a path of the functions folder is generated, by Convex or by the compiler. */
 export const isGenerated = (path: string): boolean =>
@@ -83,12 +85,11 @@ type Alias = readonly [pattern: string, targets: readonly string[]];
 /** What a module may stand for by a tsconfig's `paths` or `baseUrl`, or a package's `imports`. */
 export function aliasedPaths(from: string, module: string, read: ReadModule): string[] {
   return foldersAround(from).flatMap((folder) => {
-    const manifest = objectIn(jsonIn(posix.normalize(`${folder}/package.json`), read));
-    const aliases = [
-      ...configAliases(`${folder}/tsconfig.json`, read),
-      ...imports(folder, manifest),
-      ...ownPackage(module, folder, manifest, read),
-    ];
+    const within = folder === "." ? "" : `${folder}/`;
+    const aliases = configAliases(`${within}tsconfig.json`, read);
+    const manifest = jsonIn(`${within}package.json`, read);
+    if (manifest !== undefined)
+      aliases.push(...imports(folder, manifest), ...ownPackage(module, folder, manifest, read));
     return aliases.flatMap(([pattern, targets]) => {
       const [before = "", after] = pattern.split("*");
       if (after === undefined) return module === pattern ? targets : [];
@@ -107,7 +108,7 @@ function foldersAround(file: string): string[] {
 }
 
 function configAliases(file: string, read: ReadModule, depth = 0): Alias[] {
-  const config = jsonIn(posix.normalize(file), read);
+  const config = jsonIn(file, read);
   if (config === undefined || depth > 8) return [];
   const { baseUrl: base, paths } = objectIn(config["compilerOptions"]);
   const folder = posix.dirname(file);

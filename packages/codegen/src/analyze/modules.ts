@@ -1,8 +1,7 @@
-import type { SourceFile } from "ts-morph";
 import { placeAt } from "../diagnostics/diagnostic.js";
 import { jsName } from "../plan/constants.js";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
-import { bareSource, childrenOf, identifiersIn } from "./descendants.js";
+import { bareSource, childrenOf, identifiersIn, once } from "./descendants.js";
 import { declarationsOf, isHidden, isReference } from "./scoping.js";
 import type { ModuleEdge, ModuleFacts } from "./import-cycles.js";
 import type { Reexport } from "./workflows.js";
@@ -46,24 +45,15 @@ function exportedAs(name: TypeScript.ModuleExportName): string {
   return ts.isIdentifier(name) || jsName.test(name.text) ? name.text : JSON.stringify(name.text);
 }
 
-export function exportsOf(source: SourceFile): Map<string, string[]> {
-  const exports = new Map<string, string[]>();
-  const add = (local: string, exported: string) =>
-    exports.set(local, [...new Set([...(exports.get(local) ?? []), exported])]);
-  for (const declaration of source.getVariableDeclarations())
-    if (declaration.hasExportKeyword()) add(declaration.getName(), declaration.getName());
-  for (const declaration of source.getExportDeclarations()) {
-    if (declaration.getModuleSpecifierValue() !== undefined || declaration.isTypeOnly()) continue;
-    for (const named of declaration.getNamedExports()) {
-      if (!named.isTypeOnly()) add(named.getName(), exportedAs(named.compilerNode.name));
-    }
-  }
-  for (const assignment of source.getExportAssignments()) {
-    const expression = assignment.getExpression();
-    if (!assignment.isExportEquals() && Node.isIdentifier(expression))
-      add(expression.getText(), "default");
-  }
-  return exports;
+/** The names that a file exports its own values by, by what it calls these itself. */
+export function exportsOf(source: TypeScript.SourceFile): Map<string, string[]> {
+  const own = reexportsOf(source).filter(({ module }) => module === undefined);
+  return new Map(
+    own.map(({ imported: local }) => {
+      const names = own.filter(({ imported }) => imported === local).map((each) => each.exported);
+      return [local, [...new Set(names)]];
+    }),
+  );
 }
 
 export function localNamesOf(imports: ReadonlyMap<string, Import>, imported: string): Set<string> {
@@ -224,9 +214,7 @@ export interface ValueUsed {
 }
 
 /** The names that a file uses as values, and its calls, in order. A file is searched once. */
-export function valuesUsed(source: TypeScript.SourceFile): readonly ValueUsed[] {
-  const known = usedBefore.get(source);
-  if (known !== undefined) return known;
+export const valuesUsed = once((source: TypeScript.SourceFile): readonly ValueUsed[] => {
   const used: ValueUsed[] = [];
   /** Of functions that run while the file is loaded if it calls them then. */
   const bodies = bodiesIn(source);
@@ -245,11 +233,8 @@ export function valuesUsed(source: TypeScript.SourceFile): readonly ValueUsed[] 
     const isInside = isRun && !isLater(part, definesWorkflows);
     for (const child of valuesIn(part).toReversed()) waiting.push([child, isInside, caller]);
   }
-  usedBefore.set(source, used);
   return used;
-}
-
-const usedBefore = new WeakMap<TypeScript.SourceFile, readonly ValueUsed[]>();
+});
 
 const bodiesIn = (source: TypeScript.SourceFile): Map<string, TypeScript.Node> =>
   new Map(
@@ -320,22 +305,38 @@ export function parseReexports(file: string, text: string): Reexport[] {
   return source === undefined ? [] : reexportsOf(source);
 }
 
-/** `export … from "…"`, and `export { … }`, also of what the file imports. */
+/** `export const name = …` and `export default name` */
+function namesExported(statement: TypeScript.Statement): [exported: string, local: string][] {
+  if (ts.isExportAssignment(statement)) {
+    const isDefault = !statement.isExportEquals && ts.isIdentifier(statement.expression);
+    return isDefault ? [["default", statement.expression.text]] : [];
+  }
+  const isExported = ({ kind }: TypeScript.ModifierLike) => kind === ts.SyntaxKind.ExportKeyword;
+  if (!ts.canHaveModifiers(statement) || statement.modifiers?.some(isExported) !== true) return [];
+  return declarationsOf(statement).map(([name]) => [name, name]);
+}
+
+/** What a file exports by name, and all that it hands on from other modules. */
 export function reexportsOf(source: TypeScript.SourceFile): Reexport[] {
   const imports = importsOf(source);
   return source.statements.flatMap((statement): Reexport[] => {
-    if (!ts.isExportDeclaration(statement) || statement.isTypeOnly) return [];
+    const given = (exported: string, local: string, from?: string): Reexport => {
+      const of = from === undefined ? imports.get(local) : { imported: local, module: from };
+      return { exported, imported: of?.imported ?? local, module: of?.module };
+    };
+    if (!ts.isExportDeclaration(statement))
+      return namesExported(statement).map(([exported, local]) => given(exported, local));
     const { exportClause } = statement;
+    if (statement.isTypeOnly) return [];
     const from = specifierOf(statement)?.text;
     if (exportClause === undefined || ts.isNamespaceExport(exportClause)) {
       const exported = exportClause?.name.text ?? "*";
       return from === undefined ? [] : [{ exported, imported: "*", module: from }];
     }
-    return exportClause.elements.flatMap(({ name, propertyName, isTypeOnly }): Reexport[] => {
-      const local = (propertyName ?? name).text;
-      const own = { imported: local, module: from };
-      const { imported, module } = (from === undefined && imports.get(local)) || own;
-      return isTypeOnly ? [] : [{ exported: name.text, imported, module }];
-    });
+    return exportClause.elements
+      .filter(({ isTypeOnly }) => !isTypeOnly)
+      .map(({ name, propertyName }) =>
+        given(exportedAs(name), exportedAs(propertyName ?? name), from),
+      );
   });
 }

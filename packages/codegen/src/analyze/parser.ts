@@ -35,7 +35,7 @@ export function definitionFile(file: string, source: SourceFile, origin = file):
     origin,
     source,
     imports: importsOf(source.compilerNode),
-    exports: exportsOf(source),
+    exports: exportsOf(source.compilerNode),
     placeOf,
     report: (name, at, ...text) => void reported.push(diagnostic(name, placeOf(at), ...text)),
     takeDiagnostics: () => reported.splice(0),

@@ -1,6 +1,6 @@
 import type { Identifier, SourceFile, SyntaxKind as Operator } from "ts-morph";
 import { Node, SyntaxKind, ts, type TypeScript } from "../ts-morph.js";
-import { identifiersIn, eachBelow, wrapped } from "./descendants.js";
+import { allBelow, identifiersIn, once, wrapped } from "./descendants.js";
 import type { DefinitionFile } from "./parser.js";
 
 /* Which declaration a name belongs to, decided by the blocks around it alone. */
@@ -35,33 +35,26 @@ export function declarationsOf(statement: TypeScript.Statement): Declaration[] {
 
 /** Each `var` of a function or file, also inside a block or a loop. */
 function varsOf(body: TypeScript.Node): Declaration[] {
-  const found: Declaration[] = [];
-  eachBelow(body, (part) => {
-    if (ts.isVariableDeclarationList(part) && (part.flags & ts.NodeFlags.BlockScoped) === 0)
-      found.push(...inList(part));
-    return !(
-      ts.isVariableDeclarationList(part) ||
-      ts.isExpressionStatement(part) ||
-      ts.isFunctionLike(part) ||
-      ts.isClassLike(part) ||
-      ts.isModuleDeclaration(part)
-    );
-  });
-  return found;
+  if (!/\bvar\b/.test(body.getSourceFile().text.slice(body.pos, body.end))) return [];
+  const isAround = (part: TypeScript.Node) =>
+    part === body ||
+    ts.isFunctionLike(part) ||
+    ts.isClassLike(part) ||
+    ts.isModuleDeclaration(part);
+  return allBelow(body)
+    .filter(ts.isVariableDeclarationList)
+    .filter(({ flags }) => (flags & ts.NodeFlags.BlockScoped) === 0)
+    .filter((list) => ts.findAncestor(list, isAround) === body)
+    .flatMap(inList);
 }
 
 /** The names that a file, function, block or the like declares for what is inside it. */
-export function namesIn(part: TypeScript.Node): ReadonlySet<string> {
-  const known = namesBefore.get(part);
-  if (known !== undefined) return known;
+export const namesIn = once((part: TypeScript.Node): ReadonlySet<string> => {
   const names = new Set(declaredIn(part).map(([name]) => name));
   if ((ts.isFunctionExpression(part) || ts.isClassExpression(part)) && part.name !== undefined)
     names.add(part.name.text);
-  namesBefore.set(part, names);
   return names;
-}
-
-const namesBefore = new WeakMap<TypeScript.Node, ReadonlySet<string>>();
+});
 
 function declaredIn(part: TypeScript.Node): readonly Declaration[] {
   if (ts.isSourceFile(part) || ts.isBlock(part)) {

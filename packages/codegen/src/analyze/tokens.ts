@@ -5,7 +5,7 @@ import { type AppModules, Module } from "./app-modules.js";
 import { localNamesOf } from "./modules.js";
 import type { DefinitionFile } from "./parser.js";
 import { boundNames, isReference } from "./scoping.js";
-import { childrenOf } from "./descendants.js";
+import { childrenOf, once } from "./descendants.js";
 
 const scanner = ts.createScanner(ts.ScriptTarget.Latest, true);
 
@@ -58,13 +58,17 @@ function plainTokens(whole: TypeScript.Node, source: TypeScript.SourceFile): str
   return plain;
 }
 
+const moduleOf = once(
+  ({ file, source, imports }: DefinitionFile) => new Module(file, source.compilerNode, imports),
+);
+
 /** A hash of source and what it names; of what functions name only what their own file declares. */
 export function sourceHash(
   nodes: readonly Node[],
   file: DefinitionFile,
   modules: AppModules,
 ): string {
-  const module = new Module(file.file, file.source.compilerNode, file.imports);
+  const module = moduleOf(file);
   const named = new Map<TypeScript.Node, Module>();
   for (const node of nodes)
     if (!Node.isIdentifier(node) || isReference(node.compilerNode))

@@ -126,10 +126,13 @@ export function placesOf(
   const key = `${target.module}\n${target.name}`;
   if (seen.has(key)) return [];
   const path = new Set([...seen, key]);
-  const further = (reexports(target.module) ?? []).flatMap(({ exported, imported, module }) => {
-    const [isAll, isNamed] = [exported === "*", exported === target.name && imported !== "*"];
-    const isGiven = isAll ? target.name !== "default" : isNamed;
-    if (!isGiven || module === undefined) return [];
+  const all = reexports(target.module) ?? [];
+  // What is exported by its name is not what `export *` has under that name.
+  const named = all.filter(({ exported }) => exported === target.name);
+  const stars = all.filter(({ exported }) => exported === "*" && target.name !== "default");
+  const further = (named.length > 0 ? named : stars).flatMap(({ exported, imported, module }) => {
+    const isAll = exported === "*";
+    if (module === undefined || (imported === "*" && !isAll)) return [];
     return placesOf({ module, name: isAll ? target.name : imported }, reexports, path);
   });
   return [target, ...further];

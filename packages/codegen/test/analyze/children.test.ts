@@ -150,27 +150,34 @@ test.each<[what: string, children: string, rest?: string]>([
 );
 
 test.each([
-  ["exchange their names", "export { one as two, two as one };", "./pair.workflow"],
-  ["exchange them on the way", "export { one, two };", "./names"],
+  ["exchange their names", "export { one as two, two as one };", "./pair.workflow", "two"],
+  ["exchange them on the way", "export { one, two };", "./names", "one"],
+  ["are given, and one under the name of the other", "export { one, two };", "./all", "one"],
+  ["are given, and one as a const of that name", "export { one, two };", "./const", undefined],
+  ["are given, and one by default", "export { one, two };", "./default", "one"],
 ])(
   "[S10] a child is the workflow that is exported by its name where two %s",
-  async (_how, exports, module) => {
-    const flow = (name: string) =>
-      `const ${name} = defineWorkflow({ input: z.object({}) }).step("of", { query: () => 1 });\n`;
+  async (_how, exports, module, name) => {
+    const flow = (of: string) =>
+      `const ${of} = defineWorkflow({ input: z.object({}) }).step("of", { query: () => 1 });\n`;
     const head = `import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";\n`;
-    const top = `import { two } from "${module}";
+    const top = `import { ${module === "./default" ? "default as two" : "two"} } from "${module}";
 export const top = defineWorkflow({ input: z.object({}) }).child("c", two, () => ({}));`;
     const sources = [
       { file: "pair.workflow.ts", text: `${head}${flow("one")}${flow("two")}${exports}` },
       { file: "top.workflow.ts", text: `${head}${top}` },
     ];
-    const names = 'import { one, two } from "./pair.workflow";\nexport { two as one, one as two };';
-    const { files } = await new Compiler().compileSources(sources, (file) =>
-      file === "names.ts" ? names : undefined,
-    );
-    const text = files.find(({ path }) => path.endsWith("top.ts"))?.text;
-    const name = exports.includes("as") ? "two" : "one";
-    expect(text).toContain(`nodes.c.args, ${name})`);
+    const pair = 'import { one, two } from "./pair.workflow";\nexport * from "./pair.workflow";\n';
+    const files: Readonly<Record<string, string>> = {
+      "names.ts": `${pair}export { two as one, one as two };`,
+      "all.ts": `${pair}export { one as two };`,
+      "const.ts": `${pair.replace(", two", "")}export const two = one;`,
+      "default.ts": `${pair}export default one;`,
+    };
+    const found = await new Compiler().compileSources(sources, (file) => files[file]);
+    const text = found.files.find(({ path }) => path.endsWith("top.ts"))?.text;
+    expect(/nodes\.c\.args, (\w+)\)/.exec(text ?? "")?.[1]).toBe(name);
+    if (name === undefined) expect(found.diagnostics.map(({ code }) => code)).toEqual(["SW1401"]);
   },
 );
