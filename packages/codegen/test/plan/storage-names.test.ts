@@ -206,7 +206,7 @@ test("[S116] the functions of a renamed action keep their names, so nothing is l
   const { files, plan } = await compileSources(now, before);
   const text = files.find(({ path }) => path === "_workflows/flow.ts")?.text ?? "";
   expect(text).toMatch(
-    /export const pay: StepAction = own\.action\("pay", \[\], nodes\.charge\.action\)/,
+    /export const pay: StepAction = own\.action\("pay", nodes\.charge\.action\)/,
   );
   expect(text).toContain('names: { charge: "pay" }');
   expect(text).not.toContain("removed");
