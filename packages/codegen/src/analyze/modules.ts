@@ -16,27 +16,28 @@ export interface Import {
 }
 
 /** Over the bare syntax tree: every file has several of them, and hardly any is looked at again. */
-export function importsOf(source: TypeScript.SourceFile): Map<string, Import> {
-  const imports = new Map<string, Import>();
-  for (const statement of source.statements) {
-    const module = specifierOf(statement)?.text;
-    if (module === undefined || ts.isExportDeclaration(statement)) continue;
-    if (ts.isImportEqualsDeclaration(statement)) {
-      const { name, isTypeOnly: typeOnly } = statement;
-      imports.set(name.text, { module, imported: "*", typeOnly, isRequired: true });
-    } else if (ts.isImportDeclaration(statement) && statement.importClause !== undefined) {
-      const { name, namedBindings, isTypeOnly: typeOnly } = statement.importClause;
-      if (name !== undefined) imports.set(name.text, { module, imported: "default", typeOnly });
-      if (namedBindings !== undefined && ts.isNamespaceImport(namedBindings))
-        imports.set(namedBindings.name.text, { module, imported: "*", typeOnly });
-      else
-        for (const named of namedBindings?.elements ?? []) {
-          const imported = exportedAs(named.propertyName ?? named.name);
-          const isType = typeOnly || named.isTypeOnly;
-          imports.set(named.name.text, { module, imported, typeOnly: isType });
-        }
-    }
+export const importsOf = (source: TypeScript.SourceFile): Map<string, Import> =>
+  new Map(source.statements.flatMap(importsIn));
+
+function importsIn(statement: TypeScript.Statement): [local: string, of: Import][] {
+  const module = specifierOf(statement)?.text;
+  if (module === undefined) return [];
+  if (ts.isImportEqualsDeclaration(statement)) {
+    const { name, isTypeOnly: typeOnly } = statement;
+    return [[name.text, { module, imported: "*", typeOnly, isRequired: true }]];
   }
+  if (!ts.isImportDeclaration(statement) || statement.importClause === undefined) return [];
+  const { name, namedBindings, isTypeOnly: typeOnly } = statement.importClause;
+  const imports: [string, Import][] = [];
+  if (name !== undefined) imports.push([name.text, { module, imported: "default", typeOnly }]);
+  if (namedBindings !== undefined && ts.isNamespaceImport(namedBindings))
+    imports.push([namedBindings.name.text, { module, imported: "*", typeOnly }]);
+  else
+    for (const named of namedBindings?.elements ?? []) {
+      const imported = exportedAs(named.propertyName ?? named.name);
+      const isType = typeOnly || named.isTypeOnly;
+      imports.push([named.name.text, { module, imported, typeOnly: isType }]);
+    }
   return imports;
 }
 
@@ -161,17 +162,8 @@ export function specifierOf(statement: TypeScript.Statement): TypeScript.StringL
 /** The local names that an import gives for values; undefined if its module always loads. */
 export function namesOf(statement: TypeScript.Statement): string[] | undefined {
   if (ts.isExportDeclaration(statement)) return statement.isTypeOnly ? [] : undefined;
-  if (ts.isImportEqualsDeclaration(statement))
-    return statement.isTypeOnly ? [] : [statement.name.text];
-  const clause = ts.isImportDeclaration(statement) ? statement.importClause : undefined;
-  if (clause === undefined) return undefined;
-  const { name, namedBindings, isTypeOnly } = clause;
-  if (isTypeOnly) return [];
-  const whole = name === undefined ? [] : [name.text];
-  if (namedBindings === undefined) return whole;
-  if (ts.isNamespaceImport(namedBindings)) return [...whole, namedBindings.name.text];
-  const named = namedBindings.elements.filter((each) => !each.isTypeOnly);
-  return [...whole, ...named.map((each) => each.name.text)];
+  if (ts.isImportDeclaration(statement) && statement.importClause === undefined) return undefined;
+  return importsIn(statement).flatMap(([name, { typeOnly }]) => (typeOnly ? [] : [name]));
 }
 
 function functionNames({ name, modifiers }: TypeScript.FunctionDeclaration): string[] {
