@@ -303,11 +303,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await shown("workflows");
     await page.getByRole("link", { name: "Pool" }).click();
     await page.getByRole("meter", { name: "Slots in use" }).waitFor();
-    for (const tile of [
-      "Steps in the queue",
-      "Steps that wait for a retry",
-      "The watchdog runs next",
-    ])
+    for (const tile of ["Steps in the queue", "Waiting for a retry", "Next watchdog"])
       await page.getByText(tile).waitFor();
   });
 

@@ -22,12 +22,12 @@ export function PoolPage() {
               ? "–"
               : durationText(Math.max(0, now - value.oldestWaitingSince))}
           </Tile>
-          <Tile name="Steps that wait for a retry">{atLeast(value.retrying, 100)}</Tile>
+          <Tile name="Waiting for a retry">{atLeast(value.retrying, 100)}</Tile>
           <Tile name="The next retry">
             <Time at={value.nextRetryAt} />
           </Tile>
-          <Tile name="The watchdog runs next">
-            {value.watchdogAt === undefined ? "when a step starts" : <Time at={value.watchdogAt} />}
+          <Tile name="Next watchdog">
+            {value.watchdogAt === undefined ? "–" : <Time at={value.watchdogAt} />}
           </Tile>
         </dl>
       )}
