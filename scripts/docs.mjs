@@ -72,7 +72,11 @@ async function apiPage(title, file) {
     const code = own.map(codeOf).join("\n");
     parts.push(`## ${name}`, ...own.map(docsOf).filter(Boolean), `\`\`\`ts\n${code}\n\`\`\``);
   }
-  return await format(parts.join("\n\n"), { parser: "markdown", printWidth: 100, proseWrap: "always" });
+  return await format(parts.join("\n\n"), {
+    parser: "markdown",
+    printWidth: 100,
+    proseWrap: "always",
+  });
 }
 
 function llmsText() {
