@@ -16,10 +16,12 @@ import { recordArgs, type Steered, vPlans, vToken } from "./validators.js";
 
 const MAX_STEERED = 20;
 
-async function logSteering(ctx: MutationCtx, run: Run, what: Steered["what"], from?: string) {
+/** Notes what was done to a run, unless its callback has removed it meanwhile. */
+async function logSteering(ctx: MutationCtx, id: RunId, what: Steered["what"], from?: string) {
+  const run = await ctx.db.get("runs", id);
+  if (run === null) return;
   const before = (run.steered ?? []).slice(1 - MAX_STEERED);
-  const steered = [...before, { what, at: Date.now(), from }];
-  await ctx.db.patch("runs", run._id, { steered });
+  await ctx.db.patch("runs", id, { steered: [...before, { what, at: Date.now(), from }] });
 }
 
 /** What a verb does to a run and everything under it. @param steer false answers `refused`. */
@@ -32,7 +34,7 @@ function steering<Done extends Steered["what"], Refused extends string>(
     const run = await findRun(ctx, which, workflow);
     if (run === null) return "unknown";
     if (!(await steer(ctx, run))) return refused;
-    await logSteering(ctx, run, done);
+    await logSteering(ctx, run._id, done);
     return done;
   };
 }
@@ -74,8 +76,8 @@ export const restart = mutation({
     const { startKey } = run;
     if (startKey !== undefined && (await unendedWithKey(ctx, workflow, startKey)) !== null)
       return "key taken";
+    await logSteering(ctx, run._id, "restarted", restart.from);
     await restartRun(ctx, run, restart, input);
-    await logSteering(ctx, run, "restarted", restart.from);
     return "restarted";
   },
 });

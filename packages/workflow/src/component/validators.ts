@@ -33,7 +33,6 @@ export const vError = v.object({
   compensationErrors: v.optional(v.array(v.any())),
 }) satisfies { type: StepError };
 
-/** A failed attempt and when the next one was due; ms since the epoch. */
 /** Somebody steered a run; `from`: of a restart, its node. */
 export const vSteered = v.object({
   what: oneOf("paused", "resumed", "canceled", "restarted"),
@@ -42,6 +41,7 @@ export const vSteered = v.object({
 });
 export type Steered = Infer<typeof vSteered>;
 
+/** A failed attempt and when the next one was due; ms since the epoch. */
 export const vRetry = v.object({ attempt: v.number(), failedAt: v.number(), nextAt: v.number() });
 
 /** The iterations of the loops around a stage, outermost first, from 1. Absent outside loops. */
