@@ -29,6 +29,7 @@ const definition = defineWorkflow({ input: z.object({}) })
     until: () => true,
     maxIterations: 2,
   })
+  .sleep("rest", "1s")
   .step("pay", { query: () => 2 }) as unknown as AnyDefinition;
 const names = {
   charge: "pay",
@@ -78,6 +79,8 @@ test.each([
   ["round", { "round.until": ["way", "loop"], "round.ponder": ["input"] }, ["input", "route"]],
   ["round", { "round.ponder": ["*"] }, ["input", "pay", "route"]],
   ["pay2", { pay: ["input"], pay2: ["charge", "round"] }, ["pay", "round"]],
+  // Nobody reads a sleep: one that is done again has nothing else done again.
+  ["pay2", { pay2: ["*"] }, ["input", "pay", "route", "round"]],
 ])("[S102] a restart knows what %s reads, with all inside it: %j", (node, reads, expected) => {
   const component = componentsGeneric()["workflow"] as unknown as ComponentApi;
   const own = compiled(component, "flow", definition, { format: 1, names, reads });

@@ -6,6 +6,7 @@ import type { AnySchema } from "../definition/values.js";
 import { durationMs } from "../rules.js";
 import type { Bound } from "./functions.js";
 import { parseValue } from "./input.js";
+import { kindOf } from "./nodes/kinds.js";
 import { actionFunction } from "./options.js";
 import { firstStageOf, hasUndoables, placeOf, presentKey, topLevelOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
@@ -47,11 +48,12 @@ export function referenceTo(
     plan,
     nodeReads: (node) => {
       const { nodes } = definition;
-      const keys = Object.keys(nodes);
+      const before = Object.keys(nodes).slice(0, Object.keys(nodes).indexOf(node));
+      const keys = before.filter((key) => kindOf(nodes[key]).makesNothing !== true);
       const inside = [...own.reads].filter(([stage]) => topLevelOf(stage) === node);
       const names = new Set(inside.flatMap(([, reads]) => reads));
       const isRead = (key: string) => names.has("*") || names.has(presentKey(nodes, key));
-      return ["input", ...keys.slice(0, keys.indexOf(node))].filter(isRead);
+      return ["input", ...keys].filter(isRead);
     },
     parse: (value) =>
       parseValue({ subject: `The input of workflow "${name}"`, root: "input" }, input, value),
