@@ -38,6 +38,14 @@ async function told(files: Readonly<Record<string, string>>): Promise<string[]> 
   return diagnostics.map(({ code, message, place }) => `${code} ${place.line}: ${message}`);
 }
 
+test("init mounts the component below the app, though a function above mounts others on it", () => {
+  const above = "function add(app) {\n  app.use(aggregate);\n}\nconst app = defineApp();";
+  const { edit } = mountComponent("convex.config.ts", config("add(app);", above), "workflow");
+  expect(edit.kind === "change" && edit.text).toContain(
+    "const app = defineApp();\napp.use(workflow);\nadd(app);",
+  );
+});
+
 const missed = "so generated code finds no `components.workflow`";
 
 test.each([

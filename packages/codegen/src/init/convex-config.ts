@@ -86,9 +86,9 @@ export function mountComponent(file: string, text = "", wanted: string): Mount {
     );
   else {
     const last = uses.findLast(({ call }) => call.getExpression().getText() === `${app}.use`);
-    // Below the file itself, of all that it stands in.
+    // Below the file itself, of all that it stands in; a function may stand above the app.
     const after = last?.call.getAncestors().at(-2) ?? statement;
-    edits.push({ at: after.getEnd(), text: use });
+    edits.push({ at: Math.max(after.getEnd(), statement.getEnd()), text: use });
   }
   return { edit: { kind: "change", file, text: insert(text, edits), what }, name: wanted };
 }
