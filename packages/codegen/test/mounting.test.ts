@@ -188,8 +188,12 @@ test("it is told every time, by generate and check, and holds up nothing", async
 test("whatever becomes of the config is seen, although no definition has changed", async () => {
   await write("convex/convex.config.ts", config("app.use(workflow);"));
   expect((await run(generate)).text).not.toContain("warning");
-  // Of all that is looked for, only the file that is there is read when nothing has changed.
-  expect(stamp()?.consulted).toEqual(["convex.config.ts", "stepwise.config.ts"]);
+  // Of all that is looked for, only these are read when nothing has changed: what the imports of
+  // a definition stand for is said in any manifest or tsconfig around it.
+  const around = ["", "../", "../../", "../../../"];
+  const says = around.flatMap((at) => [`${at}package.json`, `${at}tsconfig.json`]);
+  const consulted = ["convex.config.ts", "stepwise.config.ts", ...says];
+  expect(stamp()?.consulted).toEqual(consulted.sort());
   await write("convex/convex.config.ts", config(""));
   expect(stamp()).toBeUndefined();
   await write("convex/convex.config.ts", config("app.use(workflow);"));
