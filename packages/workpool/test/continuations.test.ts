@@ -1,5 +1,6 @@
 import { makeFunctionReference } from "convex/server";
 import { describe, expect, test, vi } from "vitest";
+import { reviveContinuations } from "../src/core/index.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
 
@@ -153,6 +154,28 @@ describe.each(ways)("a page that %s", (_, lose) => {
     expect(await lineAndSlots(app)).toEqual({ waiting: 0, held: 0, watched: false });
     expect(await app.gateIsOpen()).toBe(true);
   });
+});
+
+test("a page that cannot be scheduled, as its function is gone, keeps nothing else from going on", async () => {
+  const error = vi.spyOn(console, "error").mockImplementation(() => {});
+  const app = await paused();
+  await enqueueWrites(app, 30);
+  await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: 10 }));
+  await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: 10 }));
+  expect(await app.losePending("cancelAll:nextPage", { gone: true })).toBe(2);
+  await app.inPool(async (ctx) => {
+    const lost = (await ctx.db.query("continuations").collect()).map(({ _id }) => _id);
+    const runAfter: typeof ctx.scheduler.runAfter = async (ms, fn, ...args) => {
+      // As Convex answers, and convex-test does not.
+      if (JSON.stringify(args).includes(lost[0]!)) throw new Error("no such function");
+      return await ctx.scheduler.runAfter(ms, fn, ...args);
+    };
+    const of = { ...ctx, scheduler: { ...ctx.scheduler, runAfter } };
+    await reviveContinuations(of, true, { any: true, lost });
+  });
+  expect(error.mock.calls).toEqual([["What should have gone on cannot: no such function"]]);
+  await app.drive(SECOND);
+  expect(await app.labels("ended")).toEqual(Array(30).fill("canceled"));
 });
 
 describe("a work that cannot be canceled", () => {

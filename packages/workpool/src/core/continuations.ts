@@ -19,6 +19,7 @@ import {
 import type { Doc, Host, HostCtx, HostQueryCtx } from "./context.js";
 import { cancelPending } from "./jobs.js";
 import { logs } from "./log.js";
+import { messageOf } from "./result.js";
 import { HALF_OF_A_TRANSACTION, hasRoom } from "./room.js";
 import { type Continued, keepSweeping } from "./watch.js";
 
@@ -95,7 +96,9 @@ export async function reviveContinuations(
     if (await logs(ctx, "WARN"))
       console.warn(`What should have gone on did not, as ${why}: it goes on now`);
     const failures = (row.failures ?? 0) + (why === FAILED ? 1 : 0);
-    await scheduleContinuation(ctx, row, { failures });
+    await scheduleContinuation(ctx, row, { failures }).catch((error: unknown) =>
+      console.error(`What should have gone on cannot: ${messageOf(error)}`),
+    );
   }
   // That there is none is concluded from the table itself.
   const goesOn = any || (idle && (await ctx.db.query("continuations").first()) !== null);
