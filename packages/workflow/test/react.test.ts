@@ -99,11 +99,12 @@ test("a timeline lists the children that it is given, below their parent", () =>
   const html = renderToStaticMarkup(
     createElement(RunTimeline, {
       run,
-      steps: [step("pages", { kind: "children" })],
-      childRunsOf: ({ node }) => (node === "pages" ? [{ ...child, index: 4 }] : undefined),
+      steps: [step("pages", { kind: "children" }), step("save")],
+      childRunsOf: ({ node }) => (node === "pages" ? [{ ...child, index: 4 }] : []),
     }),
   );
   expect(html).toMatch(/1 children.*page #5.*failed/s);
+  expect(html).not.toContain("0 children");
 });
 
 test("a run that is loading or unknown is shown as such", () => {

@@ -70,9 +70,8 @@ export function RunTimeline({
         {rows.map(({ step, spans, below }) => (
           <li key={[step.node, ...(step.iterations ?? [])].join(" ")}>
             <Row step={step} spans={spans} scale={scale} />
-            {below === undefined ? (
-              step.children && <Counts counts={step.children} />
-            ) : (
+            {below === undefined && step.children && <Counts counts={step.children} />}
+            {below !== undefined && (step.children !== undefined || below.length > 0) && (
               <details
                 open={(step.children?.total ?? below.length) <= MOST_OPEN}
                 onToggle={({ currentTarget }) => onToggle?.(step, currentTarget.open)}
