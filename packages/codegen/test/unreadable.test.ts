@@ -97,8 +97,8 @@ test.each([
     what: "a module that a definition imports from",
     make: async () => {
       await symlink("schemas.ts", join(functionsDir, "schemas.ts"));
-      const text = define("order").replace("z.object({})", "order");
-      await put("orders.workflow.ts", `import { order } from "./schemas";\n${text}`);
+      const text = define("order").replace("z.object({})", "shape");
+      await put("orders.workflow.ts", `import { shape } from "./schemas";\n${text}`);
     },
     file: "schemas.ts",
     why: "leads to itself",
