@@ -104,7 +104,7 @@ test("what a workflow that is gone leaves behind finds the component too", async
   const { files, ok } = await new Compiler().compileSources([], read, () => ({ last: [before] }));
   expect(ok).toBe(true);
   const left = files.find(({ path }) => path === "_workflows/mail.ts");
-  expect(left?.text).toContain('removedWorkflow(components.flows, "mail")');
+  expect(left?.text).toContain('removedWorkflow(components.flows, "mail",');
   expect(left?.text).not.toContain("components.workflow");
 });
 
