@@ -49,7 +49,7 @@ export interface Reached<Workflow> {
   errors: StepError[];
 }
 
-/** A node that a run is at. @typeParam Workflow one of `typeof workflows`, of which the run is. */
+/** A node that a run is at. @typeParam Workflow the run's workflow: one of `typeof workflows`. */
 export interface ActiveNode<Workflow = unknown> extends Reached<Workflow> {
   /**
    * The node, by its path: `save`, `agent.think`; of a parent `chapters.output`, `chapters`,
@@ -72,7 +72,7 @@ export interface ActiveNode<Workflow = unknown> extends Reached<Workflow> {
 export type RunState =
   "pending" | "running" | "completed" | "compensating" | "failed" | "canceled" | "timedOut";
 
-/** What every view tells of a run. */
+/** What every view returns for a run. */
 export interface RunFacts {
   runId: string;
   workflow: string;
@@ -111,8 +111,8 @@ interface Ended {
 }
 
 /**
- * What `workflow.status` tells of a run, told apart by `state`. `pending`: it begins later, or is
- * about to be restarted. `compensating`: it is being undone.
+ * What `workflow.status` returns; `state` tells its variants apart. `pending`: the run begins later,
+ * or is about to be restarted. `compensating`: the run is being undone.
  */
 export type Status<Workflow> = Common<Workflow> &
   (

@@ -13,7 +13,7 @@ import type { ActiveNode, NodeKind, Reached } from "./status.js";
 /**
  * An entry of a run's timeline: one stage, in one iteration of the loops around it. One that was
  * skipped has only `node`, `state` and `errors`.
- * @typeParam Workflow one of `typeof workflows`, of which the run is.
+ * @typeParam Workflow the run's workflow: one of `typeof workflows`.
  */
 export interface TimelineEntry<Workflow = unknown> extends Partial<Reached<Workflow>> {
   /** The node, by its path: see `ActiveNode`. */

@@ -11,7 +11,7 @@ export interface WorkflowGraphProps {
   workflow?: string;
   /** What `useRun` returns: the nodes that the run is at are coloured. */
   run?: LiveRun;
-  /** The pages of `workflow.steps`: and so are the nodes before its place. */
+  /** The pages of `workflow.steps`: the nodes that the run has passed are coloured too. */
   steps?: readonly Step[];
   /** What the graph is called for those who cannot see it. Default: by its workflow. */
   label?: string;

@@ -6,7 +6,7 @@ import { STYLES } from "./styles.js";
 import { durationText, spansOf, timeScale, useNow, type Span, type TimeScale } from "./time.js";
 import type { LiveRun } from "./use-run.js";
 
-/** A child in the timeline: what `workflow.list` tells of it. */
+/** A child in the timeline, as `workflow.list` returns it. */
 export type ChildRun = Pick<ListedRun, "runId" | "workflow" | "state" | "startedAt"> &
   Partial<Pick<ListedRun, "endedAt" | "index" | "childKey">>;
 

@@ -2,7 +2,7 @@ import { useQuery, type OptionalRestArgsOrSkip } from "convex/react";
 import type { FunctionReference, FunctionReturnType } from "convex/server";
 import type { Status } from "../client/status.js";
 
-/** A public query of your app that returns what `workflow.status` tells of a run. */
+/** A public query of your app that returns the result of `workflow.status`. */
 export type StatusQuery = FunctionReference<
   "query",
   "public",
@@ -10,7 +10,7 @@ export type StatusQuery = FunctionReference<
   Status<unknown> | null
 >;
 
-/** A run's status, told apart by `state`; `loading` and `missing` are the states of no run. */
+/** A run's status, or `loading` or `missing` while there is no run to show. */
 export type LiveRun<OfRun = Status<unknown>> =
   { state: "loading" } | { state: "missing" } | NonNullable<OfRun>;
 
