@@ -3,8 +3,6 @@ import { dirname, join } from "node:path";
 import { format } from "prettier";
 import { expect, test } from "vitest";
 import { rm } from "../../../scripts/folders.mjs";
-import { shippedPages } from "../../../scripts/pack-docs.mjs";
-import { runProgram } from "../src/cli/program.js";
 import { compile } from "../src/compile.js";
 import { codes } from "../src/diagnostics/codes.js";
 import { fixtures } from "./golden.js";
@@ -58,18 +56,6 @@ const pages = [
 const examplePages = ["agent", "approval", "documents", "import", "onboarding", "order"].map(
   (name) => `examples/${name}/README.md`,
 );
-const packagePages = ["workpool", "codegen", "studio", "testing"].map(
-  (name) => `packages/${name}/README.md`,
-);
-const allPages = [
-  ...new Set([...pages, ...examplePages, ...inDocs.map((path) => `docs/${path}`), ...packagePages]),
-  "AGENTS.md",
-  "CONTRIBUTING.md",
-  "RELEASING.md",
-  "CHANGELOG.md",
-  "llms.txt",
-];
-
 type App = Record<string, string>;
 const exportsOf = (code = "") =>
   [...code.matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name);
@@ -169,14 +155,6 @@ test.each(examplePages)(
   },
 );
 
-const anchorsOf = (text: string) =>
-  [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
-      .replaceAll(" ", "-"),
-  );
-
 test("the loads in the README are those that were measured", async () => {
   const measured = await read("benchmarks/load.md");
   const rows = [
@@ -188,100 +166,4 @@ test("the loads in the README are those that were measured", async () => {
     expect(found).toContain(`| 0 / 0 `);
     expect(found).toContain(`| ${ours} / ${peer} `);
   }
-});
-
-/** The links of a page to a file or a heading that does not exist. */
-async function brokenLinks(page: string, text: string, fileAt: typeof read): Promise<string[]> {
-  const broken: string[] = [];
-  for (const [, link = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
-    if (/^\w+:/.test(link)) continue;
-    const [path = "", anchor] = link.split("#");
-    const target = path === "" ? page : join(dirname(page), path);
-    const linked = await fileAt(target).catch((error: Error & { code?: string }) =>
-      error.code === "EISDIR" ? "" : undefined,
-    );
-    if (linked === undefined || (anchor !== undefined && !anchorsOf(linked).includes(anchor)))
-      broken.push(`${page}: ${link}`);
-  }
-  return broken;
-}
-
-test("every link of a page leads to a file and a heading that exist", async () => {
-  const broken: string[] = [];
-  for (const page of allPages) broken.push(...(await brokenLinks(page, await read(page), read)));
-  expect(broken).toEqual([]);
-});
-
-test("a link of a page in the package leads to a page that an app has, or out of it", async () => {
-  const shipped = shippedPages();
-  const installed = /^packages\/(?:workflow\/SKILL\.md|codegen\/|workpool\/)/;
-  const fileAt = async (path: string) =>
-    shipped.get(path) ??
-    (installed.test(path) ? await read(path) : Promise.reject(new Error(path)));
-  const broken: string[] = [];
-  for (const [page, text] of shipped) broken.push(...(await brokenLinks(page, text, fileAt)));
-  expect(broken).toEqual([]);
-  const outside = [...shipped.values()].flatMap((text) => [
-    ...text.matchAll(/\]\(https:\/\/github\.com\/[^)]*workflow@[^/]*\/[^)]*\)/g),
-  ]);
-  expect(outside.length).toBeGreaterThan(0);
-  expect(
-    outside.filter(([link]) => /packages\/(?:workflow|codegen|workpool)\//.test(link)),
-  ).toEqual([]);
-});
-
-/**
- * The names of everything in the sources: options, exports, methods, and the values they may have.
- */
-async function namesInSources(): Promise<ReadonlySet<string>> {
-  const folders = ["workflow", "workpool", "codegen", "testing"].map(
-    (name) => `packages/${name}/src`,
-  );
-  const names = new Set<string>();
-  for (const folder of folders)
-    for (const path of await readdir(join(root, folder), { recursive: true }))
-      if (path.endsWith(".ts"))
-        for (const [name] of (await read(`${folder}/${path}`)).matchAll(/--[\w-]+|[\w$]+/g))
-          names.add(name);
-  return names;
-}
-
-test("every option, method and export that a page lists in a table or imports exists", async () => {
-  const known = await namesInSources();
-  const unknown: string[] = [];
-  const check = (page: string, name: string) => {
-    if (!known.has(name)) unknown.push(`${page}: ${name}`);
-  };
-  for (const page of allPages) {
-    const text = await read(page);
-    for (const [, header = "", rows = ""] of text.matchAll(/^\| (.*)\n\|[ -|]+\n((?:\|.*\n)+)/gm)) {
-      if (!/^(?:option|method|member|type|function|call|export|field)/.test(header)) continue;
-      for (const [, first = ""] of rows.matchAll(/^\|((?:\\\||[^|])*)\|/gm))
-        for (const [, code = ""] of first.matchAll(/`([^`]+)`/g))
-          check(page, /^(?:workflow\.|(?:\w+\.)*\.)?(--[\w-]+|\w+)/.exec(code)?.[1] ?? code);
-    }
-    for (const [, names = ""] of text.matchAll(/^import (?:type )?\{([^}]*)\} from "@stepwise/gm))
-      for (const [name] of names.replaceAll("type ", "").matchAll(/\w+/g)) check(page, name);
-  }
-  expect(unknown).toEqual([]);
-});
-
-test("every command and option of workflow-codegen that a page shows exists", async () => {
-  const unknown: string[] = [];
-  for (const page of allPages)
-    for (const [line, words = ""] of (await read(page)).matchAll(
-      /npx workflow-codegen([^`\n&|#]*)/g,
-    )) {
-      const [, command = "generate"] = /^ ([a-z]+)/.exec(words) ?? [];
-      const help: string[] = [];
-      const stdout = { write: (text: string) => void help.push(text) };
-      const terminal = { cwd: root, color: false, stdout, stderr: stdout, exitCode: 0 };
-      // Commander throws when it has shown the help.
-      await runProgram(terminal, [command, "--help"]).catch(() => undefined);
-      const [own = ""] = words.split(" -- ");
-      const options = [...own.matchAll(/ (--[\w-]+)/g)].map(([, option = ""]) => option);
-      for (const expected of [`Usage: workflow-codegen ${command} `, ...options])
-        if (!help.join("").includes(expected)) unknown.push(`${page}: ${line} (${expected})`);
-    }
-  expect(unknown).toEqual([]);
 });
